@@ -21,26 +21,42 @@ from ..core.probabilities import REJECTED
 from ..score.contingency import contingency
 from ..score.evaluation import Results
 from ..score.intervals import effective_number, resampled
-from ..score.rows import ALL_SCORES, COST
+from ..score.rows import ALL_SCORES
 from ..score.significance import resampled_t
 
 _RESAMPLES = 1000
 _NUMBERS = 1 << 21  # in a block of resamples
 _LEAST = float(np.finfo(np.float32).smallest_subnormal)
-# {name of a score that is a mean, or the root of one: what each point adds}, of its forecasts
-# (3, n), float64, whether its answer is right (n,), and the number of classes
-_ADDED = {
-    "log_loss": lambda p, right, k: -np.log(np.clip(p[0], np.finfo(float).eps, 1.0)),
-    "brier": lambda p, right, k: p[1],
-    "brier_all": lambda p, right, k: p[1] / k,
-    "brier_winning": lambda p, right, k: (p[2] - right)**2,
-}
+FORECASTS = 3  # of each point, the first fields of `HeldOutPoints`
+
+
+class HeldOutPoints(NamedTuple):
+    """What scores that are means are made of: arrays (n,), float64, and the number of classes.
+
+    Attributes
+    ----------
+    p_true, p_answer : probabilities of the true class and of the answer, NaN where there are none
+    squared_error : sum over the classes j of (p_j - [j is the true class])^2
+    right : 1 where the answer is right, else 0
+    paid : cost of the answer, None without costs
+    """
+
+    p_true: np.ndarray
+    squared_error: np.ndarray
+    p_answer: np.ndarray
+    right: np.ndarray
+    paid: np.ndarray | None
+    k: int
+
+    @property
+    def log_loss(self):
+        """-log of the probability of the true class."""
+        return -np.log(np.clip(self.p_true, np.finfo(float).eps, 1.0))
 
 
 def forecasts(results: Results) -> np.ndarray:
-    """p of the true class, sum_j (p_j - [j is the true class])^2 and p of the answer of each point:
-    (3, n) float32, NaN where there is none.  A p > 0 stays above 0."""
-    out = np.full((3, len(results.truth)), np.nan)
+    """The first fields of the `HeldOutPoints`, float32 (FORECASTS, n). A p > 0 stays above 0."""
+    out = np.full((FORECASTS, len(results.truth)), np.nan)
     if results.p is not None:
         rows = np.arange(len(results.p))
         p_true = results.p[rows, np.searchsorted(results.labels, results.truth)]
@@ -121,17 +137,15 @@ def difference_of(name: str, row: Sequence, other: Sequence, plan) -> Difference
 
 def added(name: str, outcomes: Sequence, k: int) -> np.ndarray:
     """The addends (n,) of the points to a score of k classes that is a mean, or the root of one."""
-    if name == COST.name:
-        return joined(outcomes, "paid")
     right = joined(outcomes, "truth") == joined(outcomes, "classes")
-    return _ADDED[name](joined(outcomes, "forecasts").astype(float), right, k)
+    return ALL_SCORES[name].added(HeldOutPoints(
+        *joined(outcomes, "forecasts").astype(float), right.astype(float),
+        None if outcomes[0].paid is None else joined(outcomes, "paid"), k))
 
 
 def losses(name: str, outcomes: Sequence) -> np.ndarray | None:
     """Losses of the points (n,) that make a score, or None where they cannot."""
-    if name == "accuracy":
-        return (joined(outcomes, "truth") != joined(outcomes, "classes")).astype(float)
-    if name not in _ADDED and name != COST.name:
+    if ALL_SCORES[name].added is None:
         return None
     points = added(name, outcomes, 1)
     return None if np.isnan(points).any() else -ALL_SCORES[name].sign * points
@@ -150,9 +164,8 @@ class Resampled:
         labels = np.union1d(truth, classes[classes != REJECTED])
         self._score, self._cells = ALL_SCORES[by], None
         self._shape = len(labels), len(labels) + 1
-        if by == "accuracy" and (classes != REJECTED).all():
-            self._added = (classes == truth).astype(float)
-        elif self._score.pools == "table":
+        if self._score.pools == "table" and (self._score.added is None
+                                             or (classes == REJECTED).any()):
             columns = np.where(np.isin(classes, labels), np.searchsorted(labels, classes),
                                len(labels))
             self._cells = np.ravel_multi_index((np.searchsorted(labels, truth), columns),

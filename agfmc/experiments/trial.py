@@ -36,7 +36,7 @@ from .binary_problems import binary_model, problem_key, smaller_costs, train_mis
 from .caches import from_record, to_record
 from .candidates import decoders_for
 from .experiment import Experiment, PreparedSplit, run_on_workers
-from .pooling import forecasts
+from .pooling import FORECASTS, forecasts
 
 
 _DERIVED = {"stored": False}
@@ -50,7 +50,7 @@ class Outcome:
     ----------
     train_s, classify_s : seconds of a core, the second None where leave-one-out values are decoded
     truth, classes : labels (n,) of the test points, true and answered
-    forecasts : (3, n), as the function of that name returns them
+    forecasts : (FORECASTS, n), as the function of that name returns them
     results, confidence : (n,) where they are requested
     resumed : the outcome is of an earlier run
     design_s : seconds of the layout, before the training
@@ -100,7 +100,8 @@ class Outcome:
         """
         def completed(stored):
             sound = stored.scores.keys() == (SCORES if costs is None else ALL_SCORES).keys() and \
-                stored.classes.shape == truth.shape and stored.forecasts.shape == (3, len(truth)) \
+                stored.classes.shape == truth.shape and \
+                stored.forecasts.shape == (FORECASTS, len(truth)) \
                 and np.isin(stored.classes, [REJECTED, *labels]).all() \
                 and not np.isinf(stored.forecasts).any()
             return replace(

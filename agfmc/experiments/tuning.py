@@ -35,7 +35,7 @@ from .caches import to_record
 from .candidates import (CANNOT_JUDGE, Candidate, decoders_for, open_nodes, open_rows,
                          searched_options, with_options)
 from .experiment import Experiment, clear_worker_caches
-from .pooling import corrected, difference_of, pooled
+from .pooling import corrected, difference_of, FORECASTS, pooled
 from .racing import (COMPARED, first_parts, HOPELESS, race, scores_of, Tuner,
                      without_repeated_warnings)
 from .results import search_result
@@ -473,7 +473,7 @@ def _binary_outcome(number, model, f, truth, w):
     fields = {"candidate": number, "decoder": "binary", "classifiers": 1}
     if not len(truth):
         return Outcome(**fields, scores=dict.fromkeys(SCORES), truth=truth, classes=truth,
-                       forecasts=np.empty((3, 0), dtype=np.float32), weights=w)
+                       forecasts=np.empty((FORECASTS, 0), dtype=np.float32), weights=w)
     a, b = model.scale
     p = 0.5 * (1.0 + np.tanh(a * f + b))  # of the right side
     p = np.column_stack([1.0 - p, p])

@@ -5,6 +5,7 @@ A new score is one function and one row.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ..core.rows import by_name
@@ -29,6 +30,8 @@ class Score(NamedTuple):
     pools : how values on several splits become that of all held-out points, "table" (computed from
         the classes of all points), "mean" (weighted by the points) or "square" (root of the mean of
         squares, weighted so)
+    added : function of the `HeldOutPoints` of `experiments.pooling`: what each adds (n,) to the
+        mean; with "table" only where no point is rejected
     low, high : limits of the value
     share : the value is shown in percent
     line : title on the page of text, where it differs
@@ -44,6 +47,7 @@ class Score(NamedTuple):
     option: str = ""
     head: str = ""
     pools: str = ""
+    added: Callable[[Any], Any] | None = None
     larger_is_better: bool = True
     low: float = 0.0
     high: float = 1.0
@@ -72,17 +76,19 @@ _LOSS: dict[str, Any] = {"high": float("inf"), "larger_is_better": False}
 PAGE = {score.name: score for score in (  # in their order on a page
     Score("coverage", "coverage", "Share of the points that are answered.", share=True),
     Score("accuracy", "accuracy", "Share of the answers that are right.", "table",
-          "score.contingency:accuracy", "accuracy", "accuracy", "table", share=True),
+          "score.contingency:accuracy", "accuracy", "accuracy", "table",
+          lambda points: points.right, share=True),
     Score("top_accuracy", "top-{} accuracy",
           "Share of the points whose true class is among the most probable ones.", share=True),
     # only where there are costs
     Score("cost", "mean cost", "Mean cost of the answers.", "costs", "core.probabilities:mean",
-          "cost", "cost", "mean", resampled=True, **_LOSS),
+          "cost", "cost", "mean", lambda points: points.paid, resampled=True, **_LOSS),
     Score("log_loss", "log loss", "Mean of \u2212ln p of the true class. 0 is perfect.",
-          "probabilities", "core.probabilities:log_loss", "log-loss", "log loss", "mean", **_LOSS),
+          "probabilities", "core.probabilities:log_loss", "log-loss", "log loss", "mean",
+          lambda points: points.log_loss, **_LOSS),
     Score("brier", "Brier score", "Mean of the squared errors of the probabilities, summed over "
           "the classes. 0 is perfect.", "probabilities", "score.probabilities:brier", "brier",
-          "Brier", "mean", **_LOSS),
+          "Brier", "mean", lambda points: points.squared_error, **_LOSS),
     Score("expected_calibration_error", "expected calibration error", "Mean distance of the "
           "probability of the answer from the share that is right.", larger_is_better=False),
     Score("classwise_calibration_error", "calibration error, mean of classes", "The same of the "
@@ -96,10 +102,12 @@ PAGE = {score.name: score for score in (  # in their order on a page
       for word in ("adjusted", "reverse", "symmetric")),
     Score("brier_all", "RMS error, all classes", "Root of the mean squared error of all "
           "probabilities.", "probabilities", "score.probabilities:brier_all", "brier-rms",
-          "RMS all", "square", rare=True, larger_is_better=False),
+          "RMS all", "square", lambda points: points.squared_error / points.k, rare=True,
+          larger_is_better=False),
     Score("brier_winning", "RMS error, winning class", "Root of the mean squared error of the "
           "probability of the answer.", "winner", "score.probabilities:brier_winning",
-          "brier-winning", "RMS win", "square", rare=True, larger_is_better=False),
+          "brier-winning", "RMS win", "square",
+          lambda points: (points.p_answer - points.right)**2, rare=True, larger_is_better=False),
     Score("balanced_accuracy", "balanced accuracy", "Mean of the recalls of the classes.",
           "table", "score.classes:balanced_accuracy", resampled=True, share=True),
     Score("macro_f1", "F1, mean of classes", "Mean of the F1 of the classes.", "table",

@@ -37,7 +37,7 @@ ROW = '''    "toy": Learner("toy", "learners.toy:ToyOptions", searched=(
         Parameter("-z", "strength", "strength", -3.0, 9.0, 3.0),)),
     "K": Learner('''
 SCORE = '''    Score("mean_p", "probability of the class", "Its mean.", "probabilities",
-          "score.toy:mean_p", "mean-p", "mean p", "mean"),
+          "score.toy:mean_p", "mean-p", "mean p", "mean", lambda points: points.p_true),
 )}
 HIERARCHICAL'''
 MEAN = '''"""The mean probability of the true class."""
@@ -66,8 +66,6 @@ def house(tmp_path_factory):
     insert("control/learners.py", '    "K": Learner(', ROW)
     (folder / "agfmc" / "score" / "toy.py").write_text(MEAN)
     insert("score/rows.py", ")}\nHIERARCHICAL", SCORE)
-    insert("experiments/pooling.py", "_ADDED = {\n",
-           '_ADDED = {\n    "mean_p": lambda p, right, k: p[0],\n')
     x, y = make_points(240, 4)
     write_svm(folder / "trn", x + np.random.default_rng(1).normal(size=x.shape), y)
     return folder

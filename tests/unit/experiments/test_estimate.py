@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from agfmc.experiments.pooling import added, corrected, pooled
+from agfmc.experiments.pooling import added, corrected, FORECASTS, pooled
 from agfmc.experiments.trial import Outcome
 from agfmc.score.evaluation import Results
 from agfmc.core.probabilities import REJECTED
@@ -24,7 +24,8 @@ def outcome(y, sharp, rng):
 
 def answered(truth, classes):
     """An outcome with answers alone."""
-    return Outcome(0, "d", truth=np.asarray(truth), classes=np.asarray(classes))
+    return Outcome(0, "d", truth=np.asarray(truth), classes=np.asarray(classes),
+                   forecasts=np.full((FORECASTS, len(truth)), np.nan, np.float32))
 
 
 def noise(options, n, seed):

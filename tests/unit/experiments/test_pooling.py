@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from agfmc.experiments.experiment import SplitPlan
-from agfmc.experiments.pooling import (difference_of, forecasts, pooled, Resampled, summary,
-                                       zero_probability)
+from agfmc.experiments.pooling import (added, difference_of, forecasts, pooled, Resampled,
+                                           summary, zero_probability)
 from agfmc.experiments.trial import Outcome
 from agfmc.score.evaluation import evaluate, Results
-from agfmc.score.rows import SCORES
+from agfmc.score.rows import ALL_SCORES, SCORES
 
 LABELS = np.array([2, 5, 9, 11])
 
@@ -37,6 +37,18 @@ def test_pooled_is_the_score_of_all_points(name):
                           ("truth", 1), ("result", 1), ("labels", 0), ("k", 0), ("winner", 1),
                           ("p", 1))))
     assert pooled(name, outcomes(*parts)) == pytest.approx(evaluate(whole)[name], abs=1e-12)
+
+
+@pytest.mark.parametrize("name", [name for name, score in SCORES.items() if score.added])
+def test_what_points_add_makes_the_score(name):
+    part = results(80, 2)
+    points = added(name, outcomes(part), 4)
+    power = 0.5 if SCORES[name].pools == "square" else 1
+    assert points.mean()**power == pytest.approx(evaluate(part)[name], abs=2e-7)
+
+
+def test_every_score_that_is_pooled_as_a_mean_says_what_points_add():
+    assert all(score.added for score in ALL_SCORES.values() if score.pools != "table")
 
 
 @pytest.mark.parametrize("name", SCORES)

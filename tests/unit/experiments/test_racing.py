@@ -13,7 +13,7 @@ import pytest
 from agfmc.core.costs import cost_matrix
 from agfmc.data.training import load_training
 from agfmc.core.errors import UsageError
-from agfmc.experiments import binary_problems, pooling, racing, tuning
+from agfmc.experiments import binary_problems, racing, tuning
 from agfmc.experiments.candidates import read_candidate, with_options
 from agfmc.experiments.experiment import Experiment, Part, SplitPlan
 from agfmc.experiments.pooling import Difference, pooled
@@ -117,19 +117,19 @@ def test_the_race_finds_what_the_full_search_finds():
 
 @pytest.fixture
 def mean_p(monkeypatch):
-    """A score more, for which larger is better: a row of each of the two tables."""
+    """A score more, for which larger is better."""
     score = Score("mean_p", "mean p", "Its mean.", "probabilities", "score.toy:mean_p", "mean-p",
-                  "mean p", "mean")
+                  "mean p", "mean", lambda points: points.p_true)
     toy = SimpleNamespace(mean_p=lambda p, y, w=None: p[np.arange(len(p)), y].mean())
     monkeypatch.setitem(sys.modules, "agfmc.score.toy", toy)
     for table in (scores.SCORES, scores.ALL_SCORES):
         monkeypatch.setitem(table, "mean_p", score)
-    monkeypatch.setitem(pooling._ADDED, "mean_p", lambda p, right, k: p[0])
 
 
 @pytest.mark.long
 @pytest.mark.usefixtures("scaled_down", "mean_p")
-@pytest.mark.parametrize("by", ["mean_p", "accuracy", *pooling._ADDED, scores.COST.name])
+@pytest.mark.parametrize("by", ["mean_p", *(
+    name for name, score in scores.ALL_SCORES.items() if score.added)])
 def test_the_race_knows_the_direction_of_each_score(by):
     """What is worse is behind by a gap above 0, and what wins is among the best there are."""
     task = begin(blobs(300, spread=0.7))
