@@ -16,7 +16,6 @@ from .text_table import AGAINST, EXPECTED_COST, MARGIN, MOST_PROBABLE, Part, REA
 from .types import Answers, Summary
 
 if TYPE_CHECKING:
-    from ..prediction.classifier import Classifier
     from .arrow import AnswerArrow
     from .text_table import AnswerText
 
@@ -66,7 +65,7 @@ class AnswerTable:
         return np.where(labels < 0, -1, np.searchsorted(self.labels, labels))
 
 
-def answer_table(classifier: Classifier, names: Sequence[str], id_columns: Sequence[str], path: str,
+def answer_table(classifier, names: Sequence[str], id_columns: Sequence[str], path: str,
                  quantity: Quantity | None = None, explained: Sequence[str] = (),
                  reasons: int = 0) -> AnswerTable:
     """The `AnswerTable` of a classifier whose classes have these names, labels ascending.

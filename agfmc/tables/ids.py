@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from hashlib import blake2b
-from typing import NamedTuple, TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,9 +15,6 @@ from .reading import open_table
 from .survey import column_positions
 from .text import Block, Table, Words
 from .types import TableFormat, TableRecipe
-
-if TYPE_CHECKING:
-    from ..data.types import InputFormat
 
 _BYTES = 85  # of memory for each row
 _SHOWN = 60  # characters of a cell in a message
@@ -76,12 +73,11 @@ class TableFacts(NamedTuple):
     ids: dict[int, str]
 
 
-def table_facts(path: str, form: InputFormat, recipe: TableRecipe,
-                rows: Iterable[int] = ()) -> TableFacts:
+def table_facts(path: str, form, recipe: TableRecipe, rows: Iterable[int] = ()) -> TableFacts:
     """The `TableFacts` of the table that a recipe was made of; memory holds one block of rows.
 
-    The ids of `rows` are read, the first is 0. Raises `DataError` where the table is not what it
-    was.
+    `form` is its `InputFormat`; the ids of `rows` are read, the first is 0. Raises `DataError`
+    where the table is not what it was.
     """
     with open_table(path, form.layout) as table:
         features = column_positions(table, [one.name for one in recipe.columns], "features")
