@@ -37,6 +37,8 @@ def get_parser():
               "for all holdout points together")
     group.add("--json", "everything as JSON: the keys of eval_uc --json for all holdout points "
               "together, and over_splits, with the values of each split")
+    group.add("--curve", "a learning curve: the scores with 1/8, 1/4, 1/2, 3/4 and all of each "
+              "training part, which say whether more samples would help", excludes="--tune")
     add_plot(group, "of calibration and contingency table")
     add_bins(group)
     add_report(parser, "the data, the configuration, the scores with intervals, and the most "
@@ -54,15 +56,21 @@ def execute(args):
     _check_outputs(args)
     page = page_of(args, training_inputs(args, args.control))
     output = _Output(args.json, args.brief, args.both, args.bins, args.plot)
+    curve = None
     with cross_validated(validation_request(args, args.outbase is not None or page.requested)) as (
             request, experiment, candidate, results, tuning):
+        if args.curve:
+            from ..experiments.learning_curve import learning_curve
+
+            with Progress("learning curve") as progress:
+                curve = learning_curve(experiment, candidate, results[0], progress)
         if args.outbase is not None:
             write_held_out(args.outbase, *results, names=experiment.data.names)
         if page.requested:
-            _write_page(page, request, experiment, candidate, results, output.bins)
+            _write_page(page, request, experiment, candidate, results, output.bins, curve)
         # in here, so that what is finished is stored where it fails
         _print(output, request, experiment, candidate, results,
-               None if tuning is None else tuning.words)
+               None if tuning is None else tuning.words, curve)
 
 
 class _Output(NamedTuple):
@@ -144,7 +152,7 @@ def answers_of(experiment, candidate, results, rows, bins=10):
                         splits=first.columns, ids=rows.ids)
 
 
-def _write_page(page, request, experiment, candidate, results, bins):
+def _write_page(page, request, experiment, candidate, results, bins, curve):
     from ..report.content import ModelPart
     from .gather import TrainingRows
 
@@ -154,11 +162,13 @@ def _write_page(page, request, experiment, candidate, results, bins):
                "cross-validates", rows=rows,
                more=[("seed of training", str(request.settings.seed)),
                      ("seed of the splits", str(experiment.plan.seed))], answers=answers,
-               model=ModelPart(experiment.design_of(candidate)[0].tree))
+               model=ModelPart(experiment.design_of(candidate)[0].tree), curve=curve)
 
 
-def _print(output, request, experiment, candidate, results, tuned):
-    from ..report.text import blocks_text, data_lines, format_scores, score_lines, zero_line
+def _print(output, request, experiment, candidate, results, tuned, curve):
+    from ..report.chart_importance import curve_table, learning_curves
+    from ..report.text import (blocks_text, data_lines, format_scores, score_lines, table_text,
+                               zero_line)
     from ..report.trials import tuned_blocks
     from ..score.evaluation import classwise_calibration, evaluate
 
@@ -171,7 +181,7 @@ def _print(output, request, experiment, candidate, results, tuned):
     if output.plot is not None:
         from ..report.chart_scores import draw_scores
         draw_scores(output.plot, {**classwise_calibration(result.results, output.bins), **scores},
-                    names, request.source)
+                    names, request.source, learning_curves(curve))
     head = {"configuration": candidate.name, "decoder": result.decoder,
             "classifiers": result.classifiers, "plan": plan.description,
             **request.head(experiment), "calibrated": result.calibrated,
@@ -181,6 +191,8 @@ def _print(output, request, experiment, candidate, results, tuned):
         for other in uncalibrated:
             content["uncalibrated"] = {**evaluate(other.results, output.bins),
                                        "over_splits": other.columns}
+        if curve is not None:
+            content["curve"] = curve
         text = json_text({"version": RESULTS, **head, **content})
     else:
         text = f"{one_line(candidate.name)}{', tuned' * (tuned is not None)}, {result.decoder}: " \
@@ -192,6 +204,8 @@ def _print(output, request, experiment, candidate, results, tuned):
             text += score_lines(one.columns) + zero_line(one.zero_probability)
         if tuned is not None:
             text += blocks_text(tuned_blocks(tuned, plan.count), folded=True)
+        if curve is not None:
+            text += f"\n{table_text(curve_table(curve))}{curve['words']}\n"
         if not output.brief:
             text += f"\nall held-out points together\n{format_scores(scores)}"
     sys.stdout.write(text)

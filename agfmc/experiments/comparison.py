@@ -287,9 +287,9 @@ def find_best(experiment: Experiment, candidates: list, *, by: str = "log_loss",
 @dataclass(frozen=True, eq=False)
 class CrossValidation:
     """One configuration, cross-validated: decoder, whether all splits were calibrated, number of
-    binary classifiers, {name of `COLUMNS`: summary}, points of probability 0 or None, and `Results`
+    binary classifiers, {name of `COLUMNS`: summary}, points of probability 0 or None, `Results`
     and confidence (n,) of the held-out points, in the order of the data where each was held out
-    once, else split after split."""
+    once, else split after split, and the mean number of training samples."""
 
     decoder: str
     calibrated: bool
@@ -298,6 +298,7 @@ class CrossValidation:
     zero_probability: int | None
     results: Results
     confidence: np.ndarray
+    samples: float
 
 
 def cross_validate(experiment: Experiment, candidate: Candidate, *, progress=None,
@@ -309,7 +310,7 @@ def cross_validate(experiment: Experiment, candidate: Candidate, *, progress=Non
     that suits it is taken. progress(done, total, words) gets words for the split and the scores so
     far. Raises the first error of a split.
     """
-    trials, rows, plan = [], [], experiment.plan
+    trials, rows, sizes, plan = [], [], [], experiment.plan
 
     def words():
         columns = _summaries([outcomes[0] for outcomes in trials], ("log_loss", "accuracy")) \
@@ -324,6 +325,7 @@ def cross_validate(experiment: Experiment, candidate: Candidate, *, progress=Non
                 raise outcome.error
         trials.append(outcomes)
         rows.append(split.rows)
+        sizes.append(len(split.y))
     rows = np.concatenate(rows)
     order = np.argsort(rows, kind="stable") if plan.parts and plan.trials == 1 \
         else np.arange(len(rows))
@@ -341,5 +343,5 @@ def cross_validate(experiment: Experiment, candidate: Candidate, *, progress=Non
             first.decoder.removesuffix(UNCALIBRATED),
             all(outcome.calibrated for outcome in outcomes), first.classifiers,
             _summaries(outcomes), zero_probability(outcomes), whole,
-            joined([outcome.confidence for outcome in outcomes])))
+            joined([outcome.confidence for outcome in outcomes]), float(np.mean(sizes))))
     return validations

@@ -30,6 +30,9 @@ from ..training.held_out import CALIBRATION_POINTS
 from .caches import Design, design_of, metric_from_record, metric_key, metric_record
 
 
+_FEWEST = 2  # samples of a class in a training part
+
+
 class SplitPlan(NamedTuple):
     """The splits of the data: random ones, or parts of which each is held out once.
 
@@ -39,6 +42,7 @@ class SplitPlan(NamedTuple):
     left_out : in place of all that, everything is trained on, and the calibration points are
         answered by their exact leave-one-out decision values
     only : numbers, from 0, of the splits that are used, None for all
+    share : of each training part a stratified sample of this share is used
     """
 
     fraction: float | None = 0.3
@@ -47,6 +51,7 @@ class SplitPlan(NamedTuple):
     seed: int = 1
     left_out: bool = False
     only: range | None = None
+    share: float = 1.0
 
     @property
     def count(self) -> int:
@@ -199,7 +204,7 @@ def _normalised(normalisation, x):
 def _check_training_part(split, y):
     labels, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
     there = np.bincount(codes[split.train], minlength=len(labels))
-    few = np.flatnonzero(there < 2)
+    few = np.flatnonzero(there < _FEWEST)
     if len(few):
         least = 1 + int(counts[few].max())
         raise DataError(f"class {labels[few[0]]}{and_more(few)}, of "
@@ -259,8 +264,8 @@ class Experiment:
         decoder that is fitted to them cannot be judged by them."""
         if self.plan.left_out:
             return 0
-        return min(self.calibration, int(len(self.data.y) * (1 - self.plan.held_out))
-                   - len(np.unique(self.data.y)))
+        trained = int(len(self.data.y) * (1 - self.plan.held_out) * self.plan.share)
+        return min(self.calibration, trained - len(np.unique(self.data.y)))
 
     def training_size(self, part: Part) -> int:
         """About how many points a `Part` has for training."""
@@ -283,6 +288,9 @@ class Experiment:
                                   self.data, self.settings)
             return replace(split, left_out=True, part=part)
         split = next(islice(splits(y, self.plan), part.number, None))
+        if self.plan.share < 1:
+            split = split._replace(train=split.train[stratified_sample(
+                y[split.train], round(self.plan.share * len(split.train)), seed, _FEWEST)])
         settings = self._with_metric(split.train, (self.plan, part.number), split.name, report)
         if part.rows is not None:
             split = Split(split.name, *(rows[stratified_sample(y[rows], part.rows, seed)]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
+from ..score.rows import ALL_SCORES
 from .content import Column, DataTable, Picture, TableRow
 from .experiment_charts import forest
 from .svg import Box, Drawing, Linear, Logarithmic, Panel, WIDTH
@@ -78,10 +79,26 @@ def _effect(effect, labels, names):
                    "value in this column, of the classes with the largest changes.", table)
 
 
-def learning_curve(rows: Sequence[Mapping], title: str) -> Picture | None:
-    """The score over the number of training samples: {"samples", "score", "error"} of each."""
-    if len(rows) < 2:
-        return None
+def learning_curves(curve: Mapping | None) -> list[Picture]:
+    """The picture of each score in a curve, as `experiments.learning_curve` returns it."""
+    return [_learning_curve(name, curve[name]) for name in ALL_SCORES
+            if curve is not None and len(curve.get(name, ())) > 1]
+
+
+def curve_table(curve: Mapping) -> DataTable:
+    """The numbers of the scores in a curve."""
+    names = [name for name in ALL_SCORES if name in curve]
+    columns = [column for name in names for column in (
+        Column(ALL_SCORES[name].title, "number"), Column("standard error", "number"))]
+    rows = tuple(TableRow((points[0]["samples"], *(point[key] for point in points
+                                                   for key in ("score", "error"))))
+                 for points in zip(*(curve[name] for name in names)))
+    return DataTable("Learning curve", (Column("training samples", "number", digits=0), *columns),
+                     rows, folded=True)
+
+
+def _learning_curve(name, rows):
+    title = ALL_SCORES[name].title
     sizes = [row["samples"] for row in rows]
     ends = [row["score"] + side * row["error"] for row in rows for side in (-1, 1)]
     drawing = Drawing(WIDTH, 236)
@@ -97,11 +114,7 @@ def learning_curve(rows: Sequence[Mapping], title: str) -> Picture | None:
                       (x, panel.y(row["score"] + row["error"]))], "left thin")
         drawing.add("circle", "fill-left edge", f"{count(row['samples'])} samples: "
                     f"{number(row['score'])}", cx=x, cy=panel.y(row["score"]), r=4)
-    table = DataTable("Learning curve", (
-        Column("training samples", "number", digits=0), Column(title, "number"),
-        Column("standard error", "number")), tuple(
-            TableRow((row["samples"], row["score"], row["error"])) for row in rows), folded=True)
-    return Picture(drawing, "Learning curve", f"{title} {number(rows[0]['score'])} with "
+    return Picture(drawing, f"Learning curve, {title}", f"{title} {number(rows[0]['score'])} with "
                    f"{count(sizes[0])} samples, {number(rows[-1]['score'])} with "
-                   f"{count(sizes[-1])}", "Bars are standard errors over the splits. A curve that "
-                   "still falls at its end says that more data would help.", table)
+                   f"{count(sizes[-1])}", "Bars are standard errors. A curve that still improves "
+                   "at its end says that more samples would help.", curve_table({name: rows}))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ..score.rows import ALL_SCORES
@@ -17,10 +17,11 @@ _MOST_FEATURES = 60  # features that are drawn
 
 
 def draw_scores(path: str, scores: Mapping, names: Mapping[int, str] | None = None,
-                data: str = "") -> None:
+                data: str = "", more: Sequence[Picture] = ()) -> None:
     """Draw the reliability diagram, the error of the surest answers and the contingency table.
 
-    `scores` are those of `evaluate`, `names` is {label: name}, and `data` the name of the data.
+    `scores` are those of `evaluate`, `names` is {label: name}, and `data` the name of the data;
+    `more` pictures come behind.
     """
     parts = [plural(scores["points"], "point")] if "points" in scores else []
     parts.append(plural(len(scores["labels"]), "class", "es"))
@@ -31,7 +32,7 @@ def draw_scores(path: str, scores: Mapping, names: Mapping[int, str] | None = No
     if coefficient is not None and coefficient == coefficient:
         parts.append(f"uncertainty coefficient {coefficient:.4f}")
     pictures = (reliability(scores, True), risk_coverage(scores),
-                confusion_map(scores, picture_names(names)))
+                confusion_map(scores, picture_names(names)), *more)
     save(path, (f"{cut(data, 60)}: " if data else "") + ", ".join(parts),
          [picture for picture in pictures if picture is not None])
 

@@ -177,6 +177,7 @@ class ReportContent:
     provenance : (name, value) pairs
     steps : commands that repeat it
     importance : result of `prediction.importance.what_matters`
+    curve : as `experiments.learning_curve.learning_curve` returns it, words may be missing
     """
 
     title: str
@@ -190,3 +191,4 @@ class ReportContent:
     provenance: Sequence[tuple[str, str]] = ()
     steps: Sequence[Step] = ()
     importance: Mapping | None = None
+    curve: Mapping | None = None

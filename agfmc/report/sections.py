@@ -31,8 +31,8 @@ def page_sections(content: ReportContent) -> list[Section]:
     classes = classes_of(content)
     card = (markup(card_html(content.card)),) if content.card.strip() else ()
     sections = [Section("card", "Model card", card), *answer_sections(content),
-                *trial_sections(content), _importance(content, classes), _data(content, classes),
-                _configuration(content, classes), *_origin(content)]
+                *trial_sections(content), _importance(content, classes), _curve(content),
+                _data(content, classes), _configuration(content, classes), *_origin(content)]
     return [section for section in sections if section.blocks]
 
 
@@ -70,6 +70,13 @@ def _importance(content, classes):
     result = content.importance
     return Section("importance", "What matters", () if result is None else tuple(pictures(
         chart_importance.importance(result), *chart_importance.effects(result, classes.names))))
+
+
+def _curve(content):
+    curve = content.curve or {}
+    return Section("curve", "Learning curve", (
+        *([text(curve["words"])] if "words" in curve else []),
+        *pictures(*chart_importance.learning_curves(curve))))
 
 
 # -- data ------------------------------------------------------------------------------------------
