@@ -568,7 +568,7 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
                 calibration = self._calibration()
                 old = ProbabilityMap("none") if calibration is None else calibration.map
                 points, _ = mapped_points(apply_map(old, decoded.p), decoded.y, decoded.answer,
-                                          old.kind, key, tree.classes)
+                                          old.kind, key, tree.classes, decoded.left)
                 result = CalibrationResult(DecoderCalibration(old, points), {
                     "points": len(decoded.y), "source": decoded.source})
             else:

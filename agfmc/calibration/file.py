@@ -87,7 +87,8 @@ def _fault_of_map(stored, columns):
 def _fault_of_points(points, classes, unmapped):
     if points is None:
         return None
-    values = points.p_true, points.cumulative, points.p_largest
+    values = [part for part in (points.p_true, points.cumulative, points.p_largest, points.left)
+              if part is not None]
     if {len(part) for part in (*values, points.right)} != {len(points.label)}:
         return "the calibration points are not all of one number"
     if not np.isin(points.label, classes).all():

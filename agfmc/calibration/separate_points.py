@@ -47,6 +47,7 @@ class DecodedData:
     source : source of the points, as text
     learned : decoder that was fitted to them, p being by fits without each point
     weights : weights (n,) of the points, None where all count alike
+    left : as in `CalibrationPoints`, (n,) or None
     """
 
     p: np.ndarray
@@ -55,6 +56,7 @@ class DecodedData:
     source: str
     learned: LearnedDecoder | None = None
     weights: np.ndarray | None = None
+    left: np.ndarray | None = None
 
     def same(self, other: DecodedData) -> bool:
         """Return whether another decoder answers the same but for rounding."""
@@ -74,14 +76,16 @@ class CalibrationResult(NamedTuple):
 
 
 def mapped_points(p: np.ndarray, y: np.ndarray, answer: np.ndarray, kind: str, key: str,
-                  classes: Sequence[int]) -> tuple[CalibrationPoints, np.ndarray]:
+                  classes: Sequence[int], left: np.ndarray | None = None) \
+        -> tuple[CalibrationPoints, np.ndarray]:
     """`CalibrationPoints` of probabilities p (n, c) after a map of a kind, and answers (n,) by it.
 
     `y` and `answer` (n,) are columns of the true class and of the answer before the map, `key` that
-    of a decoder of labels `classes`, as of `Decoding.calibration_key`.
+    of a decoder of labels `classes`, as of `Decoding.calibration_key`; `left` as for
+    `answer_points`.
     """
     if key.startswith("recursive"):
-        return answer_points(p[:, 0], np.asarray(classes)[y], answer == y), answer
+        return answer_points(p[:, 0], np.asarray(classes)[y], answer == y, left), answer
     if not KINDS[kind].keeps_order:
         answer = p.argmax(axis=1)
     return calibration_points(p, y, answer, classes), answer
@@ -107,7 +111,8 @@ def recalibrate(decoded: DecodedData, key: str, classes: Sequence[int], kind: st
         [MapTrial("none", 0.0, losses(p, true))]
     chosen = choose_map(trials, weights)
     after = held_out_map(chosen, p, true, stratified_folds(true, seed, folds), weights)
-    points, answer = mapped_points(after, y, decoded.answer, chosen.kind, key, classes)
+    points, answer = mapped_points(after, y, decoded.answer, chosen.kind, key, classes,
+                                   decoded.left)
     fitted = refit(chosen, p, true, weights)
     columns = (np.zeros(len(y), dtype=int),) * 2 if descended else (decoded.answer, answer)
     report = {

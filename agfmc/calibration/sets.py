@@ -3,7 +3,9 @@
 A score says how badly a class fits a point; the classes whose score is at most a quantile of the
 scores of the true classes of calibration points make the set of a point.  For exchangeable points
 it contains the true class with probability 1 - alpha at least: V. Vovk, A. Gammerman and G.
-Shafer, Algorithmic Learning in a Random World, 2005, also by class ("Mondrian").  The scores: M.
+Shafer, Algorithmic Learning in a Random World, 2005, also by class ("Mondrian").  Sets of the
+classes below a node of a tree: T. Mortier and others, "Conformal prediction in hierarchical
+classification", 2025.  The scores: M.
 Sadinle, J. Lei and L. Wasserman, "Least ambiguous set-valued classifiers with bounded error
 levels", JASA 114, 2019 (lac); Y. Romano, M. Sesia and E. Candes, "Classification with valid and
 adaptive coverage", NeurIPS 2020 (aps, here without randomisation).  Classes that share a quantile:
@@ -37,18 +39,21 @@ def calibration_points(p: np.ndarray, y: np.ndarray, answer: np.ndarray,
                              p[rows, answer], y == answer)
 
 
-def answer_points(p: np.ndarray, labels: np.ndarray, right: np.ndarray) -> CalibrationPoints:
+def answer_points(p: np.ndarray, labels: np.ndarray, right: np.ndarray,
+                  left: np.ndarray | None = None) -> CalibrationPoints:
     """`CalibrationPoints` for thresholds, of the probabilities p (n,) of the answers alone.
 
-    `labels` (n,) are the true classes, `right` (n,) a mask of the right answers.
+    `labels` (n,) are the true classes, `right` (n,) a mask of the right answers; `left` (n,), if
+    known, are the scores of the true classes for `node_sets`.
     """
     return CalibrationPoints(labels.astype(np.int32), np.where(right, p, 1.0 - p),
-                             np.ones(len(p)), p, right)
+                             np.ones(len(p)), p, right, left)
 
 
 def point_scores(points: CalibrationPoints, score: str) -> np.ndarray:
-    """The scores (n,) of the true classes of `CalibrationPoints`; score: one of `SCORES`."""
-    return 1 - points.p_true if score == "lac" else points.cumulative
+    """The scores (n,) of the true classes; score: one of `SCORES`, or "node" for `node_sets`."""
+    return 1 - points.p_true if score == "lac" else \
+        points.left if score == "node" else points.cumulative
 
 
 def class_scores(p: np.ndarray, score: str) -> np.ndarray:
@@ -139,6 +144,16 @@ def prediction_sets(p: np.ndarray, limits: np.ndarray, score: str) -> np.ndarray
     for part in _parts(p):
         np.less_equal(class_scores(p[part], score), limits + TOLERANCE, out=out[part])
     return out
+
+
+def node_sets(left: np.ndarray, limits: np.ndarray) -> np.ndarray:
+    """The sets (n, k) bool of the classes below the last node on the way down a tree that suffices.
+
+    Scores left (n, k) are the probabilities of the first nodes on the way that the classes are not
+    below, and 0 of the answer; limits (k,) are of `quantiles`.  A set holds all classes whose score
+    is within their limit, and those below the same node.
+    """
+    return left <= np.where(left <= limits + TOLERANCE, left, 0.0).max(axis=1, keepdims=True)
 
 
 def p_values(p: np.ndarray, points: CalibrationPoints, labels: Sequence[int], score: str,

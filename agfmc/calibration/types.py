@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, get_args, Literal, TYPE_CHECKING
 
 from ..core.errors import one_line
@@ -48,6 +48,8 @@ class CalibrationPoints:
         of probability, those of equal ones in the order of the classes
     p_largest : probability (c,) of the answer
     right : mask (c,) of the answers that are the true class
+    left : score (c,) of the true class for sets of classes below a node, see `node_sets`; None
+        where no tree is descended
     """
 
     label: Annotated[np.ndarray, "<i4", 1]
@@ -55,6 +57,7 @@ class CalibrationPoints:
     cumulative: Annotated[np.ndarray, "<f8", 1]
     p_largest: Annotated[np.ndarray, "<f8", 1]
     right: Annotated[np.ndarray, "|b1", 1]
+    left: Annotated[np.ndarray | None, "<f8", 1] = field(default=None, metadata={"optional": True})
 
 
 @dataclass(frozen=True, eq=False)

@@ -86,7 +86,8 @@ def _add_decoding(group):
     group.add("--stop P", "for decision trees and nested configurations: descend while the "
               "most probable branch has probability P or more, then answer with the set of classes "
               "below the node; print its uncalibrated probability and the labels, and write the "
-              "sets to output.sets", probability)
+              "sets to output.sets. auto: descend so far that the sets have the --coverage",
+              _stop)
     group.add("--top K", "print the K most probable classes of each point with their "
               "probabilities, in place of all probabilities; of a tree, unless --tree full is "
               "given, only the necessary classifiers are evaluated, and probabilities are not "
@@ -119,6 +120,10 @@ def _add_decoding(group):
               excludes=("--coverage", "--p-values", "--stop", "--top"))
     group.add("--quantiles Q,Q,...", "with --quantity: also print these quantiles, from 0 to 1",
               list_of(probability), needs="--quantity")
+
+
+def _stop(text):
+    return text if text == "auto" else probability(text)
 
 
 def _priors(text):
@@ -413,7 +418,7 @@ def _report(classifier, done):
     if decoding.stop is not None and done.points:
         report(f"{done.members / done.points:.2f} classes in an answer on average, "
                f"{done.points - done.rejected} of {done.points} answers one class")
-    if decoding.guarantees.coverage is not None and done.points:
+    elif decoding.guarantees.coverage is not None and done.points:
         report(f"{done.members / done.points:.2f} classes in a set on average, {done.empty} of "
                f"{done.points} sets empty")
     if classifier.counting and done.points:

@@ -41,7 +41,8 @@ def products(nodes: Tree, local: list[np.ndarray]) -> np.ndarray:
     return np.ascontiguousarray(p.T)
 
 
-def descend(nodes: Tree, n: int, evaluate: Callable, least: float = -np.inf) \
+def descend(nodes: Tree, n: int, evaluate: Callable, least: float = -np.inf,
+            visit: Callable | None = None) \
         -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Greedy descent: leaf (n,), product of probabilities on the way p (n,), last node (n,).
 
@@ -49,7 +50,8 @@ def descend(nodes: Tree, n: int, evaluate: Callable, least: float = -np.inf) \
     binary node goes right if r >= 0.  The leaf, a column, need not be the most probable
     of all leaves.  Where the probability of that child, at its node, is below `least`, the point
     stays at the node: its leaf is -1, and p the probability of the node.  evaluate(index, rows)
-    gives the local values of one node for the points rows (t,) that have come to it.
+    gives the local values of one node for the points rows (t,) that have come to it. Of each
+    child that points go to, visit(index, child, rows, p) gets their product p (t,) so far.
     """
     leaf = np.full(n, -1, dtype=np.intp)
     p, last = np.ones(n), np.zeros(n, dtype=np.intp)
@@ -72,6 +74,8 @@ def descend(nodes: Tree, n: int, evaluate: Callable, least: float = -np.inf) \
         p[rows] *= share
         for child, (kind, target) in enumerate(node):
             some = rows[choice == child]
+            if visit is not None:
+                visit(index, child, some, p[some])
             if kind == "leaf":
                 leaf[some] = target
             else:

@@ -35,7 +35,8 @@ from ..models.configuration import Configuration
 from ..models.join import join_members, members_of
 from .classifier import Classifier
 from .decision_values import MachineValues
-from .decoding import calibrated_decodings, coding_matrix, decoders_of, Decoding, LEARNED_POINTS
+from .decoding import (AUTO, calibrated_decodings, coding_matrix, decoders_of, Decoding,
+                       LEARNED_POINTS)
 
 # Calibration points times entries of the coding matrix: of decoders that suit it, and least
 # squares;  of others;  of those that iterate, which are slow.
@@ -89,7 +90,7 @@ def fit_calibration(configuration: Configuration, held_out: HeldOut,
     column = np.searchsorted(classes, points.y)
     maps, tried = {}, []
     only = None if requested is None else {one.calibration_key(tree) for one in requested}
-    for key, (rows, p, answer) in held_out_answers(configuration, points, only).items():
+    for key, (rows, p, answer, left) in held_out_answers(configuration, points, only).items():
         y, w = column[rows], _some(points.weights, rows)
         true = np.where(answer == y, 0, 1) if key.startswith("recursive") else y
         if key not in keeping:
@@ -104,7 +105,8 @@ def fit_calibration(configuration: Configuration, held_out: HeldOut,
             tried.append((p, fitted, mapped))
         part = _without_part_in_metric(points, rows)
         maps[key] = DecoderCalibration(fitted, mapped_points(
-            mapped[part], y[part], answer[part], fitted.kind, key, classes)[0])
+            mapped[part], y[part], answer[part], fitted.kind, key, classes,
+            None if left is None else left[part])[0])
         if losses is not None:
             losses[key] = len(true[part]), *(
                 log_loss(q[part], true[part], _some(w, part)) for q in (p, mapped))
@@ -289,12 +291,13 @@ def _thinned(held_out, most):
 
 def held_out_answers(configuration: Configuration, held_out: HeldOut,
                      only: Collection | None = None) -> dict:
-    """{key: (points, p (c', k), answer (c',))} of the calibration points, for decoders that suit.
+    """{key: (points, p (c', k), answer (c',), left)} of the calibration points, for decoders that
+    suit.
 
     points (c',) are their numbers, fewer than all for decoders that do not suit the configuration
     and are not requested; p is before any map, columns with ascending labels, or (p, 1 - p) of the
-    answer where a tree is descended; answer is the column of the class. `only` has the keys of the
-    requested decoders, None for all.
+    answer where a tree is descended; answer is the column of the class; left (c',) is as in
+    `CalibrationPoints`. `only` has the keys of the requested decoders, None for all.
     """
     tree, size = configuration.tree, len(held_out.rows)
     values, main = HeldOutValues(configuration, held_out), _main_decodings(tree)
@@ -309,7 +312,7 @@ def held_out_answers(configuration: Configuration, held_out: HeldOut,
             if stride:
                 chosen[key] = _share_of_classes(held_out.y, stride)
                 with suppress(AgfmcError):  # the code does not suit this decoder
-                    classifiers[key] = Classifier(configuration, _uncalibrated(decoding),
+                    classifiers[key] = Classifier(configuration, _uncalibrated(decoding, tree),
                                                   values=values)
         for start, everyone in values.blocks(len(tree.classes)):
             for key, classifier in list(classifiers.items()):
@@ -319,22 +322,27 @@ def held_out_answers(configuration: Configuration, held_out: HeldOut,
                 except AgfmcError:
                     del classifiers[key]
                     continue
-                parts.setdefault(key, []).append((start + rows, answers.columns, answers.classes))
-    joined = {}
-    for key in classifiers:
-        points, p, labels = map(np.concatenate, zip(*parts[key]))
-        joined[key] = points, _two_columns(p), np.searchsorted(tree.classes, labels)
-    return joined
+                y = np.searchsorted(tree.classes, held_out.y[start + rows])
+                parts.setdefault(key, []).append((start + rows, *_answered(answers, y, classifier)))
+    return {key: tuple(None if part[0] is None else np.concatenate(part)
+                       for part in zip(*parts[key])) for key in classifiers}
 
 
-def _uncalibrated(decoding):
-    return replace(decoding, tree="path" if decoding.tree == "recursive" else decoding.tree,
-                   calibrated=False)
+def _uncalibrated(decoding, tree):
+    return replace(decoding, stop=AUTO if decoding.descends(tree) else None, calibrated=False)
+
+
+def _answered(answers, y, classifier):
+    """p (n, k), or (p, 1 - p) of the answer, its column, and `left` (n,), of true columns y."""
+    p, left, answer = answers.columns, None, np.searchsorted(classifier.classes, answers.classes)
+    if classifier.decoding.descends(classifier.tree):
+        p, left = _two_columns(answers.winner), p[np.arange(len(y)), y]
+    return p, answer, left
 
 
 def _two_columns(p):
-    """p (n, k), or (p, 1 - p) (n, 2) of p (n, 1)."""
-    return np.column_stack([p, 1 - p]) if p.shape[1] == 1 else p
+    """(p, 1 - p) (n, 2) of p (n,)."""
+    return np.column_stack([p, 1 - p])
 
 
 def _main_decodings(tree):
@@ -445,15 +453,15 @@ def answers_of_data(configuration: Configuration, decoding: Decoding, data: Data
     tree = configuration.tree
     y = _true_columns(tree, data, source)
     fits = decoding.decoder.takes == "learned" and not _learned_decoder(configuration)
-    classifier = Classifier(configuration, Decoding("binary") if fits else _uncalibrated(decoding),
-                            Execution(kind))
+    classifier = Classifier(configuration, Decoding("binary") if fits
+                            else _uncalibrated(decoding, tree), Execution(kind))
     answers = classifier.classify(_widened(data.x, classifier, kind), workers)
     weights = None if data.weights is None else data.weights.w
     if fits:
         fitted = fit_learned_decoder(tree, answers.columns, y, weights=weights)
         return DecodedData(fitted.p, y, fitted.p.argmax(axis=1), source, fitted.decoder, weights)
-    return DecodedData(_two_columns(answers.columns), y,
-                       np.searchsorted(tree.classes, answers.classes), source, weights=weights)
+    p, answer, left = _answered(answers, y, classifier)
+    return DecodedData(p, y, answer, source, weights=weights, left=left)
 
 
 def _true_columns(tree, data, source):
@@ -494,7 +502,7 @@ def answers_of_files(configuration: Configuration, key: str, base: str) -> Decod
     ending = "con" if key.startswith("recursive") else "txt"
     path = f"{base}.raw.{ending}" if os.path.exists(f"{base}.raw.{ending}") else f"{base}.{ending}"
     if ending == "con":
-        p = _two_columns(probability(read_con(path, n=len(truth)), len(classes))[:, None])
+        p = _two_columns(probability(read_con(path, n=len(truth)), len(classes)))
         return _with_weights(DecodedData(p, y, answer, base))
     table = read_probabilities(path)
     labels = table.labels

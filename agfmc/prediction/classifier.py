@@ -29,7 +29,7 @@ from ..learners.protocol import node_classifier
 from ..models.configuration import Configuration, ModelFiles
 from .decision import calibration_of, Decision, Decisions
 from .decision_values import MachineValues
-from .decoding import decoders_of, Decoding
+from .decoding import AUTO, decoders_of, Decoding
 
 
 class Classifier:
@@ -131,8 +131,9 @@ class Classifier:
         with np.errstate(over="ignore", invalid="ignore"):  # checked below
             stops: list[SolverStatus] = []
             made = self._predict(self.values.prepared(x), stops)
-            ratings = confidence(made.winner, len(self.classes), 1 if self.decoding.stop is None
-                                 else np.count_nonzero(made.sets, axis=1))
+            ratings = confidence(made.winner, len(self.classes), np.count_nonzero(
+                made.sets, axis=1) if self.decoding.stop is not None and made.sets is not None
+                else 1)
         if np.isnan(made.winner).any() or made.cost is not None and np.isnan(made.cost).any():
             raise DataError("the numbers are too large for this decoder")
         classes = np.where(made.leaf < 0, REJECTED, self._labels[made.leaf])
@@ -292,12 +293,14 @@ def _way_of_prediction(tree, decoding):
     """The name of the method of `_Prediction` for a tree and a `Decoding`."""
     whole = not decoding.descends(tree)
     needing = "--priors" if decoding.priors is not None else \
-        "--costs" if decoding.costs is not None else decoding.guarantees.of_sets
+        "--costs" if decoding.costs is not None else \
+        decoding.guarantees.of_sets if decoding.stop is None else None
     if decoding.top is not None:
         needing = needing or decoding.guarantees.option
     if needing and not whole:
         raise UsageError(f"{needing} needs the probabilities of all classes: for a tree they "
-                         "come with --tree full")
+                         "come with --tree full" + ", and nodes of the tree with --stop auto"
+                         * (decoding.guarantees.coverage is not None))
     if decoding.stop is not None and whole:
         raise UsageError("--stop is for decision trees and nested configurations, and this is not "
                          "one: --coverage gives sets of its classes")
@@ -444,7 +447,7 @@ class _Prediction:
         """Descent of a tree to one class, by the most probable branch of each node.
 
         Where `decoding.stop` says so, it ends at a node: the answer is the set of the classes
-        below it.
+        below it. For a coverage all go to the end, as limits may differ by class.
         """
         evaluate, queried = self._evaluator(x, stops)
         stop = self.decoding.stop
@@ -453,8 +456,20 @@ class _Prediction:
             winner = self.decision.of_one_class(winner)
             columns = winner[:, None] if self.decoding.tree == "path" else None
             return Decisions(leaf, winner, columns, queried=queried)
+        every_span = self.tree.spans()
+        if stop == AUTO:
+            left, least = np.zeros((len(x), len(self._order))), np.ones(len(x))
+
+            def visit(index, child, rows, p):
+                spans = every_span[index]
+                least[rows] = np.minimum(p, least[rows])  # estimates may make p larger
+                for first, end in ((spans[0][0], spans[child][0]), (spans[child][1], spans[-1][1])):
+                    left[rows, first:end] = least[rows, None]
+
+            leaf, p, _ = descend(self._branches, len(x), evaluate, visit=visit)
+            return self.decision.of_nodes(leaf, p, left)._replace(queried=queried)
         leaf, p, last = descend(self._branches, len(x), evaluate, stop)
-        first, end = np.array([(spans[0][0], spans[-1][1]) for spans in self.tree.spans()]).T
+        first, end = np.array([(spans[0][0], spans[-1][1]) for spans in every_span]).T
         first, end = np.where(leaf < 0, (first[last], end[last]), (leaf, leaf + 1))[..., None]
         below = (self._order >= first) & (self._order < end)
         return Decisions(leaf, p, p[:, None], below, queried=queried)

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..calibration.maps import apply_map, KINDS
 from ..calibration.priors import Adjustment
-from ..calibration.sets import p_values, prediction_sets, quantiles
+from ..calibration.sets import node_sets, p_values, prediction_sets, quantiles
 from ..calibration.thresholds import error_threshold
 from ..calibration.types import DecoderCalibration
 from ..core.errors import AgfmcWarning, DataError, ModelError, UsageError
@@ -43,7 +43,9 @@ def calibration_of(configuration: Configuration, decoding: Decoding,
         if execution.sigmoid is not None:
             raise UsageError(f"{option} rests on the calibration, which is for the fitted sigmoid: "
                              "it cannot be combined with -c")
-        if option != "--max-error" and (stored is None or stored.points is None):
+        points = None if stored is None else stored.points
+        if option != "--max-error" and (
+                points is None or decoding.stop is not None and points.left is None):
             raise ModelError(f"{option} needs calibration points of the decoder {key}, and there "
                              "are none: calibrate_m --data makes them from a separate calibration "
                              "set")
@@ -138,7 +140,8 @@ class Decision:
         if limits.max_error is not None:
             self.threshold = _proved_threshold(points, limits)
         if points is not None and limits.coverage is not None:
-            self._limits = quantiles(points, self._labels, 1 - limits.coverage, limits.scored,
+            self._limits = quantiles(points, self._labels, 1 - limits.coverage,
+                                     limits.scored if decoding.stop is None else "node",
                                      limits.by_class)
 
     def of_all_classes(self, p: np.ndarray) -> Decisions:
@@ -176,6 +179,19 @@ class Decision:
         winner = p[np.arange(len(p)), np.where(leaf < 0, probable, leaf)]
         return Decisions(leaf, winner, columns, sets, ranked, None if cost is None else probable,
                        cost)
+
+    def of_nodes(self, leaf: np.ndarray, p: np.ndarray, left: np.ndarray) -> Decisions:
+        """`Decisions` of descents to leaf (n,) with probability p (n,).
+
+        Scores left (n, k) of the leaves are as for `node_sets`; where no coverage is requested they
+        are the columns.
+        """
+        left = left[:, self._order]
+        if self._limits is None:
+            return Decisions(leaf, p, left)
+        sets = node_sets(left, self._limits)
+        p = np.where(sets, 1.0, left).min(axis=1)  # of the last node
+        return Decisions(np.where(sets.sum(axis=1) == 1, leaf, -1), p, p[:, None], sets)
 
     def of_one_class(self, p: np.ndarray) -> np.ndarray:
         """Calibrated probabilities (n,) of answers whose probabilities p (n,) alone are known."""

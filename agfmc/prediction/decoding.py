@@ -32,6 +32,8 @@ TREE_MODES = ("recursive", "path", "full", "flat", *ENSEMBLE_MODES)
 # largest number of its weights: its time grows with their product.
 LEARNED_POINTS, _LEARNED_WEIGHTS = 50, 6_000
 
+AUTO = "auto"  # of stop
+
 
 @dataclass(frozen=True)
 class PairQueries:
@@ -138,9 +140,10 @@ class Decoding:
         Guaranteed error rates and coverage.
     without_floor : bool, default=False
         Leave the floor of the calibration map out of `columns`, for means over ordered classes.
-    stop : float, default=None
+    stop : float or str, default=None
         Go down a tree as long as the probability of the branch is at least this; the answer is
-        the set of classes below the last node.
+        the set of classes below the last node. "auto": as long as the sets have the coverage of
+        `guarantees`.
     top : int, default=None
         Give the probabilities of this number of most probable classes alone.
     costs : CostMatrix, array of shape (k, k) or (k, k + 1), or str, default=None
@@ -163,7 +166,7 @@ class Decoding:
     calibrated: bool = True
     guarantees: Guarantees = Guarantees()
     without_floor: bool = False
-    stop: float | None = None
+    stop: float | str | None = None
     top: int | None = None
     costs: Any = None
 
@@ -218,14 +221,18 @@ class Decoding:
     def _check_stop(self):
         if self.stop is None:
             return
-        if not 0 < self.stop <= 1:
-            raise UsageError("--stop: expected a number above 0, and 1 at most, found "
-                             f"{self.stop:g}")
+        auto, limits = self.stop == AUTO, self.guarantees
+        if not auto and (isinstance(self.stop, str) or not 0 < self.stop <= 1):
+            raise UsageError("--stop: expected a number above 0, and 1 at most, or auto, found "
+                             f"{self.stop}")
+        if auto and self.calibrated and limits.coverage is None:
+            raise UsageError("--stop auto needs --coverage")
         for given, option in (
                 (self.top is not None, "--top"), (self.reject is not None, "--reject"),
                 (self.priors is not None, "--priors"), (self.raw, "-0"),
                 (self.costs is not None, "--costs"),
-                (self.guarantees.option is not None, self.guarantees.option),
+                (limits.option is not None and not (auto and limits.coverage), limits.option),
+                (limits.score is not None, "--set-score"),
                 (self.tree in ("full", "flat"), f"--tree {self.tree}"),
                 (not self._gives_all_probabilities, f"-Q {self.decoder.name}")):
             if given:
@@ -273,9 +280,9 @@ class Decoding:
         A coding matrix, and a tree taken as one: the name of the decoder.  A multi-class node
         alone: "direct".  A tree: "recursive" or "full", an ensemble: "average" or "geometric",
         and the name of the decoder where nodes have coding matrices.  None too for sets of a
-        descent, and the most probable classes of one.
+        descent, unless they have a coverage, and the most probable classes of one.
         """
-        if self.stop is not None or self.top is not None and self.descends(tree):
+        if self.stop not in (None, AUTO) or self.top is not None and self.descends(tree):
             return None  # a map is of classes, and not of nodes
         if self.prints_values or not self._gives_all_probabilities:
             return None

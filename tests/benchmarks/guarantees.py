@@ -2,13 +2,14 @@
 """Whether sets cover, and errors stay below their bound, as often as promised; time of large sets.
 
 Splits into calibration and test points, of made probabilities whose truth is known and of
-sample_data/digits.svm (trained once; the splits are of points kept apart).  In each split a
-temperature and a floor are fitted, then sets and thresholds, as calibrate_m does.  Coverage of
-m test points from n calibration points is beta-binomial for scores without ties; a guarantee
-holds where about 95 % of the splits lie within its central 95 %, and the mean is 1 - alpha or
-more.
+sample_data/digits.svm and other LIBSVM text (trained once; the splits are of points kept apart).
+In each split a temperature and a floor are fitted, then sets and thresholds, as calibrate_m does.
+Coverage of m test points from n calibration points is beta-binomial for scores without ties; a
+guarantee holds where about 95 % of the splits lie within its central 95 %, and the
+mean is 1 - alpha or more.
 
-    python tests/benchmarks/guarantees.py [--splits 1000] [--section coverage|errors|classes]
+    python tests/benchmarks/guarantees.py [--splits 1000] [--section coverage|nodes|errors|classes]
+                                          [PATH/segment.svm ...]
 """
 
 import argparse
@@ -25,7 +26,8 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from agfmc.calibration.maps import apply_map, fit_temperature  # noqa: E402
-from agfmc.calibration.sets import calibration_points, p_values, prediction_sets, quantiles  # noqa: E402
+from agfmc.calibration.sets import (  # noqa: E402
+    answer_points, calibration_points, node_sets, p_values, prediction_sets, quantiles)
 from agfmc.calibration.thresholds import error_threshold  # noqa: E402
 from agfmc.core.errors import DataError  # noqa: E402
 
@@ -47,18 +49,71 @@ def made(n, k, generator, weights=None, doubt=1.5, over=2.0):
     return p / p.sum(axis=1)[:, None], y
 
 
-def digits():
-    """Uncalibrated p (n, 10) and y (n,) of points of sample_data that were not trained on."""
-    import agfmc
+def points_of(path):
+    """x (n, d) and y (n,) of LIBSVM text, in a random order."""
     from agfmc.data.reading import read_training
     from agfmc.data.types import InputFormat
 
-    data = read_training(str(ROOT / "sample_data" / "digits.svm"), InputFormat("svm"))
+    data = read_training(str(path), InputFormat("svm"))
     rows = np.random.default_rng(0).permutation(len(data.y))
-    x, y = np.asarray(data.x)[rows], data.y[rows]
+    return np.asarray(data.x)[rows], data.y[rows]
+
+
+def digits():
+    """Uncalibrated p (n, 10) and y (n,) of points of sample_data that were not trained on."""
+    import agfmc
+
+    x, y = points_of(ROOT / "sample_data" / "digits.svm")
     model = agfmc.train("one-vs-rest", x[:300], y[:300], options="-c 1 -g 0.02", normalise=True,
                         calibration=0)
     return agfmc.Classifier(model, "least-squares").probabilities(x[300:]), y[300:]
+
+
+def balanced(p):
+    """What `node_sets` takes, (n, k), of a balanced tree of the columns of p (n, k)."""
+    n, k = p.shape
+    sums, rows = np.cumsum(np.column_stack([np.zeros(n), p]), axis=1), np.arange(n)
+    left, low, high = np.zeros(p.shape), np.zeros(n, dtype=int), np.full(n, k)
+    while (high - low > 1).any():
+        middle = np.where(high - low > 1, (low + high) // 2, low)
+        right = 2 * sums[rows, middle] <= sums[rows, low] + sums[rows, high]
+        new = np.where(right, middle, low), np.where(right, high, middle)
+        column = np.arange(k)[None]
+        there, here = ((column >= a[:, None]) & (column < b[:, None])
+                       for a, b in ((low, high), new))
+        share = sums[rows, new[1]] - sums[rows, new[0]]
+        left = np.where(there & ~here, share[:, None], left)
+        low, high = new
+    return left
+
+
+def trees(paths):
+    """{name: function of the number of a split -> (p, left, y) of calibration and of test}."""
+    import agfmc
+
+    def drawn(split):
+        generator = np.random.default_rng([1, split])
+        return tuple((p, balanced(p), y) for p, y in (made(1000, 10, generator, doubt=.8)
+                                                      for _ in range(2)))
+
+    found = {"made, 10 classes, a balanced tree, 1000 + 1000 points": drawn}
+    for path in (ROOT / "sample_data" / "digits.svm", *map(Path, paths)):
+        x, y = points_of(path)
+        y, train = np.unique(y, return_inverse=True)[1], 20 * len(np.unique(y))
+        spread = x[:train].std(axis=0)
+        x = (x - x[:train].mean(axis=0)) / np.where(spread > 0, spread, 1)
+        tree = agfmc.design("empirical", range(y.max() + 1), x=x[:train], y=y[:train])
+        model = agfmc.train(tree, x[:train], y[:train], options="-c 1 -g 0.02", calibration=0)
+        p, left = (agfmc.Classifier(model, decoding).classify(x[train:]).columns for decoding in (
+            agfmc.Decoding(tree="full"), agfmc.Decoding(stop="auto", calibrated=False)))
+        y, half = y[train:], (len(y) - train) // 2
+
+        def real(split, p=p, left=left, y=y, half=half):
+            rows = np.random.default_rng([2, split]).permutation(len(y))
+            return tuple((p[part], left[part], y[part]) for part in (rows[:half], rows[half:]))
+
+        found[f"{path.stem}, empirical tree, {train} for training, {half} + {len(y) - half}"] = real
+    return found
 
 
 def sources(splits):
@@ -135,6 +190,53 @@ def coverage(splits):
             else:
                 print(f"{line}{100 * share:8.1f}%{size:8.3f}")
         print(flush=True)
+
+
+def nodes(splits, paths):
+    print("sets below nodes of a tree: mean coverage; splits within the central 95 % of the "
+          "beta-binomial, and\nsplits not below it (of equal scores, as those of right answers are,"
+          " coverage is larger); of classes, the\nleast; mean size, share of single right classes; "
+          "the same of --coverage with --tree full\n")
+    for name, draw in trees(paths).items():
+        cells = {}
+        for split in range(splits):
+            (p, left, y), (q, left_there, z) = draw(split)
+            (n, k), rows = p.shape, np.arange(len(z))
+            found, points = fitted(p, y)
+            q = apply_map(found, q)
+            scores = answer_points(np.ones(n), y, np.ones(n, dtype=bool), left[np.arange(n), y])
+            for coverage in (.9, .95):
+                for by_class in (False, True):
+                    sets = node_sets(left_there, quantiles(scores, range(k), 1 - coverage, "node",
+                                                           by_class))
+                    free = prediction_sets(q, quantiles(points, range(k), 1 - coverage, "lac",
+                                                        by_class), "lac")
+                    groups = [z == j for j in range(k)] if by_class else [z >= 0]
+                    sizes = [np.count_nonzero(y == j) for j in range(k)] if by_class else [n]
+                    held = sets[rows, z]
+                    at = [quantile_of(held[some].sum(), some.sum(), size, 1 - coverage)
+                          for some, size in zip(groups, sizes)]
+                    shares = [held[some].mean() for some in groups]
+                    cells.setdefault((coverage, by_class), []).append(
+                        (held.mean(), np.mean([.025 <= one <= .975 for one in at]),
+                         np.mean([one >= .025 for one in at]), *(value for one in (sets, free) for
+                         value in (one.sum(axis=1).mean(),
+                                   (one[rows, z] & (one.sum(axis=1) == 1)).mean())), *shares))
+        accuracy = np.mean(left_there[rows, z] == 0)
+        print(f"{name}, {splits} splits, accuracy {accuracy:.3f}\n{'wanted':17s}coverage  within "
+              "not below  least class    size  exact     size  exact of --coverage")
+        for (coverage, by_class), values in cells.items():
+            mean = np.mean(values, axis=0)
+            print(f"{coverage:<8g}{'by class' * by_class:9s}{mean[0]:8.4f}{100 * mean[1]:7.1f}%"
+                  f"{100 * mean[2]:9.1f}%{min(mean[7:]):13.4f}{mean[3]:8.3f}{mean[4]:7.3f}"
+                  f"{mean[5]:9.3f}{mean[6]:7.3f}", flush=True)
+        print()
+
+
+def quantile_of(hits, m, n, alpha):
+    """The share of the beta-binomial of coverage, m test and n calibration points, up to hits."""
+    rank = int(np.ceil((n + 1) * (1 - alpha) - 1e-9))
+    return 1.0 if rank > n or m == 0 else betabinom.cdf(hits, m, rank, n + 1 - rank)
 
 
 def errors(splits):
@@ -216,10 +318,12 @@ def classes():
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--splits", type=int, default=1000)
-    parser.add_argument("--section", choices=("coverage", "errors", "classes"))
+    parser.add_argument("--section", choices=("coverage", "nodes", "errors", "classes"))
+    parser.add_argument("data", nargs="*", help="LIBSVM text, for trees")
     args = parser.parse_args()
     warnings.simplefilter("ignore")  # few points for .99 by class: the table shows it
     for name, function in (("coverage", lambda: coverage(args.splits)),
+                           ("nodes", lambda: nodes(args.splits, args.data)),
                            ("errors", lambda: errors(args.splits)), ("classes", classes)):
         if args.section in (None, name):
             function()

@@ -86,6 +86,26 @@ def test_the_decoder_that_a_model_names(here, run):
     assert "8.00 of 8 binary classifiers" in all_asked.err
 
 
+def test_nodes_with_a_coverage(here, run):
+    """From training, and from other points; the files of the model keep what is needed."""
+    sizes, truth = [], read_cls("tst.cls")
+    run("calibrate_m", "--quiet", "--data", "tst", "nested.mbm", "-o", "again.mbm")
+    for model, coverage in (("nested.mbc", ".8"), ("nested.mbm", ".8"), ("again.mbm", ".8"),
+                            ("again.mbm", ".95")):
+        done = run("classify_m", "--stop", "auto", "--coverage", coverage, model, "tst.vec", "out")
+        sets = read_sets("out.sets")
+        sizes.append(sets.size.mean())
+        done.line(f"{sizes[-1]:.2f} classes in an answer on average, {np.sum(sets.size == 1)} of "
+                  "200 answers one class")
+        covered = json.loads(run("eval_uc", "--json", "--sets", "out.sets", "--control",
+                                 "nested.mbt", "tst.cls", "out").out)["sets"]["coverage"]
+        assert covered > float(coverage) - .05
+    assert sizes[0] == sizes[1] and 1 < sizes[2] < sizes[3]
+    assert covered >= .95  # of the calibration points themselves
+    np.testing.assert_array_equal(read_cls("out.cls", negative=True) >= 0, sets.size == 1)
+    assert len(truth) == len(sets.size)
+
+
 def test_scores_in_the_tree(here, run):
     scores = {}
     for stop in (".001", ".7", "1"):
@@ -111,6 +131,8 @@ def test_scores_in_the_tree(here, run):
     ("--stop .9 pairs.mbm", "--stop is for decision trees"),
     ("--stop .9 --top 2 nested.mbm", "cannot be combined with --top"),
     ("--stop .9 --tree full nested.mbm", "cannot be combined with --tree full"),
+    ("--stop auto nested.mbm", "--stop auto needs --coverage"),
+    ("--stop auto --coverage .9 pairs.mbm", "--stop is for decision trees"),
     ("--stop .9 --coverage .9 nested.mbm", "cannot be combined with --coverage"),
     ("--stop .9 --reject .5 nested.mbm", "cannot be combined with --reject"),
     ("--stop .9 --priors 1,1,1,1,1,1,1,1 nested.mbm", "cannot be combined with --priors"),

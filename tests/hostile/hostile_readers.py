@@ -186,6 +186,8 @@ def calibrated(found, raw):
         if one.points is not None:
             assert np.isin(one.points.label, found.classes).all()
             all_finite(one.points.p_true, one.points.cumulative, one.points.p_largest)
+            if one.points.left is not None:
+                all_finite(one.points.left)
 
 
 def reread(read, text):

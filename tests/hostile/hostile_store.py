@@ -94,13 +94,13 @@ def calibration(model, classes, m):
     points = CalibrationPoints(
         rng.choice(classes, 9).astype(np.int32), p, np.where(right, p, p + 0.5),
         np.where(right, p, 0.5), right)
-    none = CalibrationPoints(*(np.empty(0, part.dtype) for part in vars(points).values()))
+    none = CalibrationPoints(*(part[:0] for part in vars(points).values() if part is not None))
     return Calibration(model, tuple(classes), "9 points, b\u00e4r", (3,) * k, {
         "least-squares": DecoderCalibration(
             ProbabilityMap("temperature", np.array(1 / 0.7), np.zeros(k), 1 / 300), points),
         "inverse": DecoderCalibration(ProbabilityMap("none")),
         "recursive least-squares": DecoderCalibration(
-            ProbabilityMap("vector", rng.random(2), rng.random(2)), points),
+            ProbabilityMap("vector", rng.random(2), rng.random(2)), replace(points, left=p)),
         "full inverse": DecoderCalibration(
             ProbabilityMap("matrix", rng.random((k, k)), rng.random(k), 0.01), none)},
         LearnedDecoder(rng.random((k, m)), rng.random(k)))

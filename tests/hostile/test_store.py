@@ -647,7 +647,9 @@ TEMPERATURE, MATRIX, POINTS = "least-squares map", "full inverse map", "least-sq
     (POINTS, "label", np.full(8, 3), "one number"), (POINTS, "right", np.ones(10), "one number"),
     (POINTS, "p_true", np.full(9, 1.01), "not in [0, 1]"),
     (POINTS, "p_largest", np.full(9, np.nan), "not in"),
-    (POINTS, "cumulative", np.full(9, -0.01), "not in [0, 1]")])
+    (POINTS, "cumulative", np.full(9, -0.01), "not in [0, 1]"),
+    ("recursive least-squares points", "left", np.full(9, 1.01), "not in [0, 1]"),
+    ("recursive least-squares points", "left", np.ones(8), "one number")])
 def test_calibrations_with_arrays_that_are_wrong(part, name, value, words):
     decoder, _, part = part.rpartition(" ")
     path = f"calibration__decoders__{decoder}__{part}__{name}"

@@ -127,7 +127,7 @@ def test_calibration_has_its_own_keys():
     calibration = fit_calibration(configuration, held_out, losses=told)
     assert list(told) == ["average"] and calibration.decoders["average"].points is not None
     assert calibration.decoders["geometric"].points is None
-    points, p, _ = held_out_answers(configuration, held_out)["average"]
+    points, p, *_ = held_out_answers(configuration, held_out)["average"]
     assert p.shape == (100, 4) and np.allclose(p.sum(axis=1), 1)
     assert configuration.fits(calibration)
     weighed = replace(configuration, tree=with_heading(tree, "weights", "1 2"))

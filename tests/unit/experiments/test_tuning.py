@@ -340,7 +340,7 @@ def test_scores_are_those_of_values_that_were_left_out(data, calibrated):
     best = result["points"][result["best"]]
     assert {row.text for row in tree.rows} == {best["options"]}
     configuration, held_out = train_configuration(tree, data.x, data.y)
-    points, p, _ = held_out_answers(configuration, held_out)["inverse"]
+    points, p, *_ = held_out_answers(configuration, held_out)["inverse"]
     if calibrated:
         p = apply_map(fit_calibration(configuration, held_out, quick=True)
                       .decoders["inverse"].map, p)

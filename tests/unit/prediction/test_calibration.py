@@ -76,7 +76,7 @@ def test_values_of_calibration_points_by_definition():
     for row, (left, right) in zip(code, configuration.tree.sides()):
         row[np.searchsorted(LABELS, left)], row[np.searchsorted(LABELS, right)] = -1, 1
     p = CodeDecoder(code, "least-squares")(np.tanh(machines.a * f + machines.b)).p
-    points, found, answer = held_out_answers(configuration, held_out)["least-squares"]
+    points, found, answer, _ = held_out_answers(configuration, held_out)["least-squares"]
     np.testing.assert_array_equal(points, np.arange(len(Y)))
     np.testing.assert_allclose(found, p, atol=1e-12)
     np.testing.assert_array_equal(answer, found.argmax(axis=1))

@@ -7,10 +7,13 @@ import pytest
 
 from agfmc.models.merge import collate
 from agfmc.control.parse import parse
-from agfmc.core.errors import UsageError
+from agfmc.core.errors import AgfmcError, UsageError
 from agfmc.core.models import BinaryModel, Kernel
 from agfmc.models.configuration import Configuration
 from agfmc.calibration.types import DecoderCalibration, ProbabilityMap
+from agfmc.calibration.separate_points import recalibrate
+from agfmc.data.types import Dataset
+from agfmc.prediction.calibrate import answers_of_data, with_decoders
 from agfmc.prediction.classifier import Classifier
 from agfmc.prediction.decoding import Decoding, Guarantees, PairQueries
 from agfmc.prediction.decision import Decision
@@ -79,11 +82,64 @@ def test_a_coded_node_stops_by_what_its_decoder_gives():
         np.testing.assert_allclose(answers.columns, [[p]], atol=1e-8)
 
 
+CHAIN = "a { b { c { d { 6 2 } 5 } 3 } 4 }"
+
+
+def way_down(tree, p):
+    """[(labels, probability)] of the nodes on the way to the answer; p: {label: probability}."""
+    spans, labels, index, way = tree.spans(), tree.labels, 0, []
+    while index is not None:
+        parts = [labels[slice(*span)] for span in spans[index]]
+        sums = [sum(p[label] for label in part) for part in parts]
+        child = int(np.argmax(sums))
+        way.append((set(parts[child]), sums[child]))
+        below = tree.nodes[index].children[child]
+        index = below if isinstance(below, int) else None
+    return way
+
+
+@pytest.mark.few(4)
+@pytest.mark.parametrize("text", [TREE8, NESTED, MIXED, CHAIN])
+@pytest.mark.parametrize("by_class", [False, True])
+@pytest.mark.parametrize("coverage", [.8, .92])
+def test_sets_below_nodes_with_a_coverage_by_definition(text, by_class, coverage):
+    configuration = configuration_of(text)
+    tree, labels = configuration.tree, np.array(configuration.tree.classes)
+    x = random_points(configuration, 80 * len(labels)) / 2
+    p = Classifier(configuration, Decoding(tree="full", calibrated=False))(x).columns
+    ways = [way_down(tree, dict(zip(labels.tolist(), row))) for row in p.tolist()]
+    y = np.array([generator.choice(labels, p=row) for generator in [np.random.default_rng(1)]
+                  for row in p], dtype=np.int32)
+    half = len(y) // 2
+    answered = answers_of_data(configuration, Decoding(), Dataset(x[:half], y[:half]), "binary", "")
+    configuration = with_decoders(configuration, {
+        "recursive" + " least-squares" * ("/" in text): recalibrate(
+            answered, "recursive", tree.classes, "temperature")}, answered.y)
+    t = np.array([next((q for below, q in way if label not in below), 0.0)
+                  for way, label in zip(ways, y)])
+    limits = {label: np.sort(t[:half][(y[:half] == label) | (not by_class)]) for label in labels}
+    limits = {label: some[int(np.ceil((len(some) + 1) * coverage - 1e-9)) - 1]
+              for label, some in limits.items()}
+    found = Classifier(configuration, Decoding(stop="auto", guarantees=Guarantees(
+        coverage=coverage, by_class=by_class)))(x)
+    for row, way in enumerate(ways):
+        below, q = set(tree.classes), 1.0
+        for labels_there, there in way:
+            if there <= max(limits[label] for label in below - labels_there) + 1e-12:
+                break
+            below, q = labels_there, there
+        assert set(labels[found.sets[row]].tolist()) == below
+        assert found.columns[row, 0] == pytest.approx(q, rel=1e-9)
+        assert found.classes[row] == (min(below) if len(below) == 1 else -1)
+    assert found.sets[half:][labels == y[half:, None]].mean() > coverage - .1
+    assert 1.2 < found.sets.sum(axis=1).mean() < len(labels)
+
+
 def random_points(configuration, n=60, seed=2):
     return np.random.default_rng(seed).normal(size=(n, len(configuration.tree.rows))) * 2
 
 
-@pytest.mark.parametrize("text", [TREE8, NESTED, MIXED, "a { b { c { d { 6 2 } 5 } 3 } 4 }"])
+@pytest.mark.parametrize("text", [TREE8, NESTED, MIXED, CHAIN])
 def test_the_most_probable_classes_are_those_of_all(text):
     configuration = configuration_of(text)
     x = random_points(configuration)
@@ -160,7 +216,10 @@ def test_a_map_comes_before_the_most_probable_classes_and_the_answer_is_the_firs
 
 
 @pytest.mark.parametrize("given, says", [
-    ({"stop": 0}, "above 0"), ({"stop": 1.5}, "found 1.5"), ({"stop": .9, "top": 2}, "--top"),
+    ({"stop": 0}, "above 0"), ({"stop": "auto"}, "needs --coverage"), ({"stop": "x"}, "or auto"),
+    ({"stop": "auto", "guarantees": Guarantees(coverage=.9, score="aps")}, "--set-score"),
+    ({"stop": "auto", "guarantees": Guarantees(p_values=True)}, "--coverage"),
+    ({"stop": 1.5}, "found 1.5"), ({"stop": .9, "top": 2}, "--top"),
     ({"stop": .9, "reject": .5}, "--reject"), ({"stop": .9, "raw": True}, "-0"),
     ({"stop": .9, "tree": "full"}, "--tree full"), ({"stop": .9, "priors": [.5, .5]}, "--priors"),
     ({"stop": .9, "method": "max-win"}, "-Q max-win"),
@@ -178,6 +237,7 @@ def test_choices_that_do_not_go_together(given, says):
 
 
 @pytest.mark.parametrize("text, given, says", [
+    (TREE8, {"stop": "auto", "guarantees": Guarantees(coverage=.9)}, "needs calibration points"),
     (CODE, {"stop": .9}, "--stop is for decision trees"),
     (f"{CODE} a {{b {{0 1}} c {{2 3}}}}", {"stop": .9}, "--stop is for decision trees"),
     (NESTED, {"top": 2, "method": "inverse"}, "may be negative"),
@@ -188,7 +248,7 @@ def test_configurations_that_have_none(text, given, says):
     if says is None:  # a binary tree has no use for a decoder
         assert Classifier(configuration_of(text), Decoding(**given))
         return
-    with pytest.raises(UsageError, match=says):
+    with pytest.raises(AgfmcError, match=says):
         Classifier(configuration_of(text), Decoding(**given))
 
 
