@@ -26,7 +26,12 @@ from agfmc.designs.design import design, matrix_of
 from agfmc.models import mbm
 from agfmc.files.codec import _fields
 from agfmc.learners.protocol import named, parse_options, plan_jobs
+from agfmc.calibration.maps import KINDS
 from agfmc.calibration.types import Calibration, CalibrationPoints, ProbabilityMap
+from agfmc.control.learners import LEARNERS, NODE_LEARNERS
+from agfmc.core.kernels import KERNEL_NAMES, KERNELS
+from agfmc.files.kinds import ANSWER_FORMATS
+from agfmc.score.rows import PAGE
 from agfmc.core.models import MergedModel, NodeModel, Kernel
 from agfmc.data.normalisation import LearnedMetric, Normalisation
 
@@ -329,6 +334,45 @@ def test_every_decoder_is_explained_in_the_overview():
     tags = " ".join(re.findall(r"^\.TP(?: 10n)?\n(.*)$", part, re.M)).replace(",", "").split()
     assert tags == [str(m.number) if m.number is not None else m.name for m in METHODS
                     if m.number != -1], "man/agfmc.7, Decoders: an entry for each row of the table"
+
+
+def words_of(page, tags=None):
+    """The words of a page, or those of the tags in a subsection `tags`, "" for the whole page."""
+    text = (MAN / page).read_text(encoding="utf-8")
+    if tags:
+        text = re.search(rf"^\.SS {tags}\n(.*?)(?=^\.S[SH])", text, re.M | re.S)[1]
+    if tags is not None:
+        text = "\n".join(re.findall(r"^\.TP.*\n(.*)$", text, re.M))
+    return re.findall(r"[\w-]+", plain(text))
+
+
+@pytest.mark.parametrize("name, pages", [
+    *((name, {"agfmc.7": "Which learner", "agfmc_control.5": None, "extra/multi_borders.man": None}
+       | ({"extra/tune_m.man": ""} if row.searched else {}))
+      for name, row in LEARNERS.items() if not row.is_program),
+    *((name, {"agfmc.7": "Kernels", "agfmc_model.5": None, "extra/multi_borders.man": None})
+      for name in KERNELS),
+    *((name, dict.fromkeys(["agfmc_model.5", "extra/calibrate_m.man"])) for name in KINDS),
+    *((row.ending[1:], {"extra/classify_m.man": None}) for row in ANSWER_FORMATS)])
+def test_every_row_of_a_table_is_explained(name, pages):
+    for page, tags in pages.items():
+        assert name in words_of(page, tags), f"man/{page} has no entry for {name} {tags or ''}"
+
+
+def test_every_score_is_explained():
+    text = " ".join(words_of("extra/eval_uc.man")).lower()
+    for row in PAGE.values():
+        words = re.findall(r"[\w-]+", row.title.split(",")[0].format("k").lower())
+        assert " ".join(words) in text, f"man/extra/eval_uc.man does not explain: {row.title}"
+
+
+def test_the_estimator_names_every_learner_and_kernel():
+    pytest.importorskip("sklearn")
+    from agfmc.estimators import MultiClassFromBinary as Estimator
+
+    lists = re.findall(r"^    (?:learner|kernel) : \{(.*)\}", Estimator.__doc__, re.M)
+    listed = {KERNEL_NAMES.get(word, word) for text in lists for word in re.findall(r"\w+", text)}
+    assert {*KERNELS, *LEARNERS} - {*NODE_LEARNERS} <= listed
 
 
 @pytest.mark.long
