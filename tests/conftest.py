@@ -98,7 +98,8 @@ def pytest_collection_modifyitems(config, items):
 def some_of(cases, number=None):
     """So many cases, or as many as each value of each parameter needs to occur, far apart."""
     cases = [item for item in cases if not item.get_closest_marker("long")]
-    values = [set(item.callspec.indices.items()) for item in cases]
+    values = [{(name, id(value)) for name, value in item.callspec.params.items()}
+              for item in cases]
     missing, chosen, left = set().union(*values), [], list(range(len(cases)))
     while left and (missing if number is None else len(chosen) < number):
         best = max(left, key=lambda i: (

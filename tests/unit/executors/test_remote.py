@@ -74,6 +74,7 @@ def same(one, other):
         assert a.tobytes() == b.tobytes() if isinstance(a, np.ndarray) else a == b, field.name
 
 
+@pytest.mark.few()
 @pytest.mark.parametrize("loo", [False, True])
 def test_models_are_those_of_threads(executor, loo):
     x, y = data()
@@ -92,6 +93,7 @@ def test_models_are_those_of_threads(executor, loo):
     assert done == [(number, 4) for number in (1, 2, 3, 4)]
 
 
+@pytest.mark.few()
 @pytest.mark.parametrize("code", [CODE, '"-t 0" 0/1; "-t 0" 0/2; "-t 0" 1/2; {4 0 9}'])
 def test_sparse_points(executor, code):
     from scipy.sparse import csr_array
@@ -128,7 +130,7 @@ def test_too_few_samples_are_refused_before_anything_travels():
     assert not pool.submitted
 
 
-def test_few_samples_are_warned_of_once(executor):
+def test_few_samples_are_warned_of_once():
     x, y = data()
     y[y == 9] = 0
     y[:3] = 9
@@ -137,7 +139,7 @@ def test_few_samples_are_warned_of_once(executor):
         list(fit(jobs_of(), x, y))
     with warnings.catch_warnings(record=True) as there:
         warnings.simplefilter("always")
-        list(fit(jobs_of(), x, y, TrainingSettings(workers=executor)))
+        list(fit(jobs_of(), x, y, TrainingSettings(workers=Here())))
     assert [str(one.message) for one in here] == [str(one.message) for one in there]
 
 
@@ -260,7 +262,7 @@ def once(path, item):
 
 
 def test_task_whose_worker_is_lost_once(tmp_path):
-    with open_executor("processes:2") as pool, pytest.warns(AgfmcWarning, match="retrying") as told:
+    with open_executor("processes:1") as pool, pytest.warns(AgfmcWarning, match="retrying") as told:
         done = list(run_remote(pool, once, str(tmp_path / "x"), range(20), name=str, ordered=True))
     assert done == [(item, item) for item in range(20)] and len(told) == 1
 
@@ -325,11 +327,15 @@ def has(shared, item):
     return item if shared == "part" else remote.SharedDataUnavailable()
 
 
+class SentOnce(Here):
+    def submit_with(self, shared, function, /, *args):
+        return self.submit(function, shared, *args)
+
+
 def test_part_where_a_worker_lacks_something():
     parts = []
-    with open_executor("processes:1") as pool:
-        done = list(run_remote(pool, has, "all", range(20), name=str, ordered=2,
-                               part=lambda shared, item: parts.append((shared, item)) or "part"))
+    done = list(run_remote(SentOnce(), has, "all", range(20), name=str, ordered=2,
+                           part=lambda shared, item: parts.append((shared, item)) or "part"))
     assert done == [(item, item) for item in range(20)]
     assert sorted(parts) == [("all", item) for item in range(20)]
 
@@ -379,9 +385,8 @@ def test_what_is_shared_is_sent_once_in_a_run_of_several_parts():
 
 
 def test_nothing_shared_is_sent_by_parts():
-    with open_executor("processes:1") as pool:
-        assert len(list(run_remote(pool, has, None, range(5), name=str,
-                                   part=lambda shared, item: "part"))) == 5
+    assert len(list(run_remote(Here(), has, None, range(5), name=str,
+                               part=lambda shared, item: "part"))) == 5
 
 
 def test_killed_while_running():
