@@ -12,10 +12,9 @@ import numpy as np
 from ..core.errors import AgfmcError, AgfmcWarning
 from ..core.forest import Forest
 from ..core.models import BinaryModel
-from ..core.version import __version__
 from ..data.types import Dataset
 from ..executors.remote import together_of, workers_of
-from ..files.result_store import CLASSIFIER, key_of, Record, shuffled_for
+from ..files.result_store import CLASSIFIER, Record, result_key, shuffled_for
 from ..learners.protocol import Fitted, for_weights
 from ..training.fit import check_fit, fit, fit_one, HeldOutRequest, TrainingData
 from .caches import from_record, to_record
@@ -77,7 +76,7 @@ def problem_key(split, job, experiment: Experiment) -> str:
     """The key of a binary problem: equal partitions with equal options are one problem."""
     # values of shared landmarks are left out anyway
     loo = not job.options.uses_shared_landmarks and experiment.settings.loo
-    return CLASSIFIER + key_of("binary 7", __version__, split.digest, *job.sides,
+    return CLASSIFIER + result_key("binary 7", split.digest, *job.sides,
                                *job.options.identity(job), loo, experiment.calibration)
 
 

@@ -14,13 +14,12 @@ from ..control.parse import parse
 from ..control.tree import changed, Tree
 from ..control.write import format_tree
 from ..core.errors import AgfmcError
-from ..core.version import __version__
 from ..core.weights import LARGEST, Weights
 from ..data.normalisation import LearnedMetric, Normalisation
 from ..designs.best_tree import Nodes
 from ..designs.split_costs import GROUPS
 from ..files.codec import decode, encode
-from ..files.result_store import key_of, Record
+from ..files.result_store import key_of, Record, result_key
 from ..training.fit import TrainingSettings
 from ..training.metric import with_rows
 from .candidates import Candidate
@@ -63,7 +62,7 @@ class CostStore:
 
     def __init__(self, cache, x: np.ndarray, y: np.ndarray, weights: Weights | None = None):
         self.cache = cache
-        self._data = key_of("split costs 3", __version__, x, y,
+        self._data = result_key("split costs 3", x, y,
                             *(() if weights is None else (weights.w,)))
 
     def costs(self, origin: Sequence, requests: Sequence[Nodes], make: Callable) -> Iterator:
@@ -113,7 +112,7 @@ def design_of(candidate: Candidate, x: np.ndarray, y: np.ndarray, names: dict,
     """
     if not candidate.made_of_data:
         return Design(candidate.tree_for(x, y, names), candidate.design_s)
-    key = key_of("design 3", __version__, x, y, candidate.scheme, sorted(candidate.design.items()),
+    key = result_key("design 3", x, y, candidate.scheme, sorted(candidate.design.items()),
                  settings.options, settings.seed, *(() if weights is None else (weights.w,)))
 
     def loaded(stored):
@@ -144,7 +143,7 @@ class _StoredMetric:
 def metric_key(settings: TrainingSettings, x: np.ndarray, y: np.ndarray,
                weights: Weights | None = None) -> str:
     """The key of the normalisation that settings with a metric learn from x (n, d), y (n,)."""
-    return key_of("metric 3", __version__, x, y, repr((
+    return result_key("metric 3", x, y, repr((
         settings.scale or settings.nsv is None, settings.nsv, settings.metric.rounds,
         settings.metric.canonical(), settings.seed)),
         *(() if weights is None else (weights.w, settings.weighted_norm)))

@@ -13,9 +13,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ..core.errors import AgfmcError, AgfmcWarning, JobsFailed, UsageError
-from ..core.version import __version__
 from ..data.weights import chosen_rows
-from ..files.result_store import is_number, key_of, Record, weight_parts
+from ..files.result_store import is_number, key_of, Record, result_key, weight_parts
 from .candidates import Candidate, open_nodes, open_rows
 from .experiment import Experiment, part_of, PreparedSplit, SplitPlan
 from .search import SearchSpace
@@ -88,7 +87,7 @@ class NestedTuning:
     def _tuned(self, candidate, name, inner, progress) -> Candidate:
         """The candidate with the best options in an `Experiment` in a split; adds to `records`."""
         settings = inner.settings
-        key = key_of("search seconds", __version__, key_of(
+        key = result_key("search seconds", key_of(
             "raw", inner.data.x, inner.data.y, *weight_parts(inner.data.weights)), repr((
              candidate, settings.options, settings.scale, settings.nsv, settings.metric,
              settings.normalised, settings.seed, self.by, self.search, self.space)))

@@ -17,10 +17,9 @@ from ..control.write import format_tree
 from ..core.costs import CostMatrix
 from ..core.errors import AgfmcError
 from ..core.probabilities import probability, REJECTED
-from ..core.version import __version__
 from ..data.types import Dataset
 from ..executors.threads import run_tasks
-from ..files.result_store import key_of, Record, shuffled_for
+from ..files.result_store import Record, result_key, shuffled_for
 from ..kernels.machine import KernelCounter
 from ..learners.programs import Execution
 from ..learners.protocol import distinct, plan_jobs
@@ -133,7 +132,7 @@ class LaidOutCandidate:
 
     def outcome_key(self, name, split, experiment, smaller):
         """The key of the `Outcome` with one decoder; smaller: of `smaller_costs`."""
-        return key_of("outcome 6", __version__, self.decoders[name], experiment.costs, self.keys,
+        return result_key("outcome 6", self.decoders[name], experiment.costs, self.keys,
                       self.text, split.test_digest, experiment.calibration, experiment.quick_maps,
                       experiment.settings.seed, [smaller[key] for key in self.keys])
 

@@ -18,11 +18,14 @@ import stat
 import time
 import warnings
 from contextlib import suppress
+from functools import cache
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from ..core.errors import AgfmcWarning, DataError, system_reason, UsageError
+from ..core.version import __version__
 from ..core.weights import Weights
 from .npz import NpzReader, write_npz
 
@@ -46,6 +49,17 @@ def key_of(*parts) -> str:
             f"{part.dtype}{part.shape}".encode() + part.tobytes()
         digest.update(len(data).to_bytes(8, "little") + data)
     return digest.hexdigest()
+
+
+def result_key(*parts) -> str:
+    """The key of a result of `parts`, computed by the code of this package as it is now."""
+    return key_of(_code(), *parts)
+
+
+@cache
+def _code():
+    return key_of(__version__, *(path.read_bytes() for path in
+                                 sorted(Path(__file__).parents[1].rglob("*.py"))))
 
 
 def weight_parts(weights: Weights | None) -> tuple:

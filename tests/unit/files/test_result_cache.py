@@ -16,7 +16,7 @@ import pytest
 from agfmc.core.errors import AgfmcWarning, DataError, UsageError
 from agfmc.files import result_store as room
 from agfmc.files.result_store import (automatic_path, CLASSIFIER, key_of, open_state, Record,
-                                      ResultCache, shuffled_for)
+                                      ResultCache, result_key, shuffled_for)
 
 
 @pytest.fixture
@@ -48,6 +48,18 @@ def test_keys_tell_apart():
             key_of(a.reshape(2, 3)), key_of(a.astype("f4")), key_of(b"ab", b"c"),
             key_of(b"a", b"bc")]
     assert len(set(keys)) == len(keys) and key_of(a, "x") == key_of(a.copy(), "x")
+
+
+def test_results_of_other_code_have_other_keys(tmp_path, monkeypatch):
+    (tmp_path / "files").mkdir()
+    monkeypatch.setattr(room, "__file__", str(tmp_path / "files" / "result_store.py"))
+    keys = []
+    for text in ("x = 1", "x = 2", "x = 1"):
+        (tmp_path / "learner.py").write_text(text)
+        room._code.cache_clear()
+        keys.append(result_key("a", 1))
+    room._code.cache_clear()
+    assert keys[0] == keys[2] != keys[1] and keys[0] != key_of("a", 1)
 
 
 def test_what_is_put_is_found_again(path):
