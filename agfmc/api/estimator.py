@@ -277,7 +277,7 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
                 self._deciding(decoding, labelled)  # refused before the training
                 check_weights(self.member_weights, tree, settings.calibration)
                 configuration = calibrated(
-                    *train_configuration(tree, data.x, data.y, settings, weights=data.weights),
+                    *train_configuration(tree, data, settings=settings),
                     [decoding] if decoding.decoder.takes == "learned" else None,
                     self.member_weights)
             if self.estimator is None and hasattr(self, "feature_names_in_"):

@@ -213,7 +213,7 @@ def _are_words(classes):
 def _trained(tree, data, settings):
     check_weights(settings.member_weights, tree, settings.calibration)
     configuration = calibrated(
-        *train_configuration(tree, data.x, data.y, settings, weights=data.weights),
+        *train_configuration(tree, data, settings=settings),
         weights=settings.member_weights)
     if data.names is not None:
         configuration = configuration.renamed(data.name_of)

@@ -257,17 +257,19 @@ class MapTrial(NamedTuple):
 
 
 def fit_in_training(p: np.ndarray, y: np.ndarray, seed: int = 1,
-                    weights: np.ndarray | None = None) -> tuple[ProbabilityMap, np.ndarray]:
+                    weights: np.ndarray | None = None, groups: np.ndarray | None = None
+                    ) -> tuple[ProbabilityMap, np.ndarray]:
     """The map of p (n, c) and true columns y (n,) that training fits in passing, and p' (n, c).
 
     A temperature, or a matrix where there are few classes and four points for each number, and its
     cross-validated log loss is lower by more than a standard error: p' is then cross-validated too.
+    Folds do not divide `groups` (n,).
     """
     c = p.shape[1]
     if 2 < c <= MOST_CLASSES and _has_points_for("matrix", p, weights):
         rows = np.argsort(y, kind="stable")[::-(-len(y) // MOST_POINTS)]
         few, true, w = p[rows], y[rows], None if weights is None else weights[rows]
-        fold = stratified_folds(true, seed, 3)
+        fold = stratified_folds(true, seed, 3, None if groups is None else groups[rows])
         trials = [_best_ridge(kind, few, true, fold, ridges, w) for kind, ridges in (
             ("temperature", (0.0,)), ("matrix", (2e-3, 1e-2, 5e-2)))]
         chosen = choose_map(trials, w)
@@ -295,16 +297,18 @@ def refit(trial: MapTrial, p: np.ndarray, y: np.ndarray,
 
 
 def compare_maps(p: np.ndarray, y: np.ndarray, kind: str = "auto", seed: int = 1,
-                 folds: int = FOLDS, weights: np.ndarray | None = None) -> list[MapTrial]:
+                 folds: int = FOLDS, weights: np.ndarray | None = None,
+                 groups: np.ndarray | None = None) -> list[MapTrial]:
     """A `MapTrial` of each kind, from the simple to the complex; of one, unless it is "auto".
 
     p (n, c), y (n,): true columns.  The ridge of a kind has the least cross-validated log loss on
-    the same folds.  "auto" leaves out matrices with fewer than four points for each number, which
-    did harm on other points even where cross-validation was for them.
+    the same folds, which do not divide `groups` (n,).  "auto" leaves out matrices with fewer than
+    four points for each number, which did harm on other points even where cross-validation was for
+    them.
     """
     kinds = [name for name in KINDS if _has_points_for(name, p, weights)] \
         if kind == "auto" else [kind]
-    fold = stratified_folds(y, seed, folds)
+    fold = stratified_folds(y, seed, folds, groups)
     return [_best_ridge(name, p, y, fold, KINDS[name].ridges, weights) for name in kinds]
 
 

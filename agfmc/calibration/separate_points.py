@@ -48,6 +48,7 @@ class DecodedData:
     learned : decoder that was fitted to them, p being by fits without each point
     weights : weights (n,) of the points, None where all count alike
     left : as in `CalibrationPoints`, (n,) or None
+    groups : groups (n,) of the points, which no fold divides, or None
     """
 
     p: np.ndarray
@@ -57,6 +58,7 @@ class DecodedData:
     learned: LearnedDecoder | None = None
     weights: np.ndarray | None = None
     left: np.ndarray | None = None
+    groups: np.ndarray | None = None
 
     def same(self, other: DecodedData) -> bool:
         """Return whether another decoder answers the same but for rounding."""
@@ -107,10 +109,11 @@ def recalibrate(decoded: DecodedData, key: str, classes: Sequence[int], kind: st
     if len(y) < 2:
         raise DataError("a map needs two points at least, to be fitted without one of them",
                         file=decoded.source)
-    trials = compare_maps(p, true, kind, seed, folds, weights) if kind != "none" else \
-        [MapTrial("none", 0.0, losses(p, true))]
+    trials = compare_maps(p, true, kind, seed, folds, weights, decoded.groups) \
+        if kind != "none" else [MapTrial("none", 0.0, losses(p, true))]
     chosen = choose_map(trials, weights)
-    after = held_out_map(chosen, p, true, stratified_folds(true, seed, folds), weights)
+    fold = stratified_folds(true, seed, folds, decoded.groups)
+    after = held_out_map(chosen, p, true, fold, weights)
     points, answer = mapped_points(after, y, decoded.answer, chosen.kind, key, classes,
                                    decoded.left)
     fitted = refit(chosen, p, true, weights)

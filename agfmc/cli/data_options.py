@@ -10,7 +10,8 @@ from .option_types import (blanks, CLASS_WEIGHTS, class_weights, finite_number, 
                            refuse_given, whole_number)
 
 TABLES = ("--table", "--delimiter", "--decimal", "--no-quotes", "--blanks", "--label", "--id",
-          "--weight", "--ignore", "--categorical", "--min-words", "--ordered", "--classes")
+          "--weight", "--group", "--ignore", "--categorical", "--min-words", "--ordered",
+          "--classes")
 WEIGHTS = ("--weight", "--weights", "--class-weight")
 
 
@@ -61,7 +62,8 @@ def table_format(args, labels=True, ordinates=False, source=None):
             raise DataError("cannot read: there is no such file; the column of the weights in a "
                             f"table is named with --weight {weights.file}", file=weights.file)
     return InputFormat("table", layout=table_layout(args, not args.no_header), roles=_roles(args),
-                       labels=labels, ordinates=ordinates, weights=weights)
+                       labels=labels, ordinates=ordinates, weights=weights,
+                       groups=groups_source(args))
 
 
 def table_layout(args, header=True):
@@ -83,7 +85,7 @@ def _roles(args):
         "label", "id", "weight", "ignore", "categorical"))
     return ColumnRoles(label, ids or (), weight, *(other or () for other in others),
                        getattr(args, "classes", None), missing, getattr(args, "min_words", None),
-                       getattr(args, "ordered", None) or ())
+                       getattr(args, "ordered", None) or (), getattr(args, "group", None))
 
 
 def add_weights(group, classes=True):
@@ -96,6 +98,15 @@ def add_weights(group, classes=True):
     group.add("--class-weight WEIGHTS", f"factors of the weights of classes: {CLASS_WEIGHTS}. "
               f"With {BALANCED} all classes count equally. Probabilities are then those of data "
               "in which the classes have these weights", class_weights)
+
+
+def add_groups(group):
+    """--group and --groups, of the commands that split data."""
+    group.add("--group COLUMN", "the column of a table with the groups of the rows, as patients or "
+              "days: rows of one group are alike, and no split divides them",
+              excludes="--groups")
+    group.add("--groups FILE", "groups of the samples: text with one word per line; or none "
+              "(default: the file base.grp beside binary data, or the column --group of a table)")
 
 
 def weight_source(args, source=None):
@@ -124,7 +135,13 @@ def weight_source(args, source=None):
     return WeightSource(file, classes)
 
 
+def groups_source(args):
+    """The `InputFormat.groups` of the options of `add_groups`, where a command has them."""
+    return getattr(args, "groups", NO_WEIGHTS)
+
+
 def weight_files(args):
-    """The files that the options of `add_weights` name."""
-    return [file for file in (getattr(args, "weights", None), getattr(args, "class_weight", None))
+    """The files that the options of `add_weights` and `add_groups` name."""
+    return [file for file in (getattr(args, name, None)
+                              for name in ("weights", "class_weight", "groups"))
             if isinstance(file, str) and file not in (NO_WEIGHTS, BALANCED)]

@@ -206,7 +206,7 @@ def searched_design(scheme, points, source, settings, choices):
         stored = stored._replace(stores=False)
     with state(stored, points) as cache, with_source_in_errors(source):
         if keeps:
-            options["store"] = store = CostStore(cache, points.x, points.y, points.weights)
+            options["store"] = store = CostStore(cache, points)
         with Progress("searching") as progress:
             design = search(scheme.name, points, progress=progress, **options)
         if keeps:

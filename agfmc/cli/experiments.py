@@ -35,7 +35,7 @@ def add_experiment(parser, trials, by=False, platt="cv", loo=None, seed=1):
               "decoders that give all probabilities answer with the least expected cost, and the "
               "mean cost is one more score")
     add_state(parser)
-    add_training_kind(parser)
+    add_training_kind(parser, groups=True)
     add_normalisation(parser)
 
 
@@ -205,7 +205,8 @@ def read_experiment(request):
     data, _, _ = load_training(source, request.form, min_class=request.min_class,
                                scales=request.scales)
     if request.sample is not None:
-        data = chosen_rows(data, stratified_sample(data.y, request.sample, request.plan.seed))
+        data = chosen_rows(data, stratified_sample(data.y, request.sample, request.plan.seed,
+                                                   groups=data.groups))
     if data.y.min() == data.y.max():
         raise DataError("holds one class: expected at least two", file=source)
     costs = None if costs is None else read_costs(costs, list(data.counts), data.name_of)
@@ -259,8 +260,8 @@ def state(request, data):
     is kept, and a report says so."""
     from ..files.result_store import key_of, open_state, ResultCache, weight_parts
 
-    with open_state(request.folder, key_of("data", data.x, data.y, *weight_parts(data.weights))) \
-            if request.stores else ResultCache(None) as cache:
+    key = key_of("data", data.x, data.y, *weight_parts(data.weights, data.groups))
+    with open_state(request.folder, key) if request.stores else ResultCache(None) as cache:
         try:
             yield cache
         except Exception:

@@ -93,7 +93,7 @@ def get_parser():
               needs="--command")
     group.add("--allow-commands", "pass on all options of control, also those that could name a "
               "file to the trainer", needs="--command")
-    group = add_training_kind(parser)
+    group = add_training_kind(parser, groups=True)
     group.add("--dense", "with -M: store the points as a full table in memory, even if they could "
               "stay sparse", needs="-M")
     add_normalisation(parser, unnormalised="write support vectors before normalisation, "
@@ -215,7 +215,7 @@ def _control(request):
         return candidate.tree_for(None, list(counts), names, settings)
     data, _ = PointsRequest(source.path, source.form, settings, source.norm_file,
                             source.min_class).load()
-    return candidate.tree_for(data.x, data.y, data.name_of, settings, data.weights)
+    return candidate.tree_for(data.x, data.y, data.name_of, settings, data.weights, data.groups)
 
 
 def _check_together(args, form, binary):
@@ -353,7 +353,7 @@ def _command_line(args, form, work, words, control=None, **other):
         words += ["-A"] + ["-H"] * args.no_header
     if form.kind == "table":
         words += option_words(args, *TABLES, "--missing", "--no-header")
-    words += [*option_words(args, "--weights", "--class-weight"),
+    words += [*option_words(args, "--weights", "--class-weight", "--groups"),
               *["--no-normalise"] * (args.normalise is False)]
     words += option_words(
         argparse.Namespace(**{**vars(args), "norm_file": work.norm_file, **other}),

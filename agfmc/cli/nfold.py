@@ -15,6 +15,7 @@ from .messages import json_text, Progress
 from .option_types import output_base
 from .options import add_bins, add_control, add_plot, check_files, check_plot, Parser, refuse_ending
 from .pages import add_report, page_name, page_of, training_inputs, write_page
+from ..score.rows import ALL_SCORES
 
 _SEED = 1001  # of splits that are not those of a tune_m or a compare_control before
 
@@ -65,7 +66,7 @@ def execute(args):
             with Progress("learning curve") as progress:
                 curve = learning_curve(experiment, candidate, results[0], progress)
         if args.outbase is not None:
-            write_held_out(args.outbase, *results, names=experiment.data.names)
+            write_held_out(args.outbase, *results, data=experiment.data)
         if page.requested:
             _write_page(page, request, experiment, candidate, results, output.bins, curve)
         # in here, so that what is finished is stored where it fails
@@ -86,7 +87,8 @@ def _check_outputs(args):
         return
     if args.outbase == "-":
         raise UsageError("outbase is a base name of several files, not standard output")
-    ends = (".cls", ".con", ".truth", ".txt", ".raw.txt", ".raw.con", ".wgt", ".names")
+    ends = (".cls", ".con", ".truth", ".txt", ".raw.txt", ".raw.con", ".wgt", ".grp",
+            ".names")
     refuse_ending(args.outbase, ends)
     outputs = [args.outbase + end for end in ends]
     check_files(args.files, {"outbase": outputs})
@@ -165,6 +167,15 @@ def _write_page(page, request, experiment, candidate, results, bins, curve):
                model=ModelPart(experiment.design_of(candidate)[0].tree), curve=curve)
 
 
+def _group_errors(experiment, result):
+    """The standard errors of means over groups in a head of results, where there are groups."""
+    from ..experiments.results import group_errors
+
+    results, groups = result.results, experiment.data.groups
+    return {} if groups is None else {
+        "standard_errors": group_errors(results, groups[results.rows])}
+
+
 def _print(output, request, experiment, candidate, results, tuned, curve):
     from ..report.chart_importance import curve_table, learning_curves
     from ..report.text import (blocks_text, data_lines, format_scores, score_lines, table_text,
@@ -184,7 +195,8 @@ def _print(output, request, experiment, candidate, results, tuned, curve):
                     names, request.source, learning_curves(curve))
     head = {"configuration": candidate.name, "decoder": result.decoder,
             "classifiers": result.classifiers, "plan": plan.description,
-            **request.head(experiment), "calibrated": result.calibrated,
+            **request.head(experiment), **_group_errors(experiment, result),
+            "calibrated": result.calibrated,
             **({} if tuned is None else {"tuned": tuned})}
     if output.json:
         content = {**scores, "over_splits": result.columns}
@@ -202,6 +214,10 @@ def _print(output, request, experiment, candidate, results, tuned, curve):
             if one.results.winner is not None:
                 text += "calibrated\n" if one.calibrated else "not calibrated\n"
             text += score_lines(one.columns) + zero_line(one.zero_probability)
+        if "standard_errors" in head:
+            text += "standard errors over groups: " + ", ".join(
+                f"{ALL_SCORES[name].title} {error:.4f}"
+                for name, error in head["standard_errors"].items()) + "\n"
         if tuned is not None:
             text += blocks_text(tuned_blocks(tuned, plan.count), folded=True)
         if curve is not None:

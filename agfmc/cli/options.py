@@ -20,7 +20,8 @@ from ..core.version import __version__
 from ..core.weights import BALANCED
 from ..files.atomic import check_distinct, check_output
 from ..files.kinds import is_table
-from .data_options import add_table, add_weights, table_format, TABLES, weight_source
+from .data_options import (add_groups, add_table, add_weights, groups_source, table_format, TABLES,
+                           weight_source)
 from .file_names import file_named, holds_svm
 from .hints import hint_for, refuse_unquoted, reword
 from .messages import counted, ERROR, INFO, messages_from, report
@@ -464,10 +465,13 @@ def add_model_files(group, normalised=None):
               excludes="--calibration")
 
 
-def add_training_kind(parser, what="train"):
-    """The options of training data: those of `add_input_kind`, the weights, and --min-class."""
+def add_training_kind(parser, what="train", groups=False):
+    """The options of training data: those of `add_input_kind`, the weights and groups, and
+    --min-class."""
     group = add_input_kind(parser, what)
     add_weights(group)
+    if groups:
+        add_groups(group)
     group.add("--min-class N", "leave out classes with fewer than N samples, from the data and "
               "from a control file that names them; they are never an answer", whole_number(1))
     return group
@@ -500,7 +504,8 @@ def input_format(args, source, lvq=None, labels=True, ordinates=False):
     if args.no_header and not lvq:
         raise UsageError("-H needs -A, or a table")
     return InputFormat("svm" if args.svm else "lvq" if lvq else "binary", missing,
-                       not args.no_header, labels, ordinates, weights=weights)
+                       not args.no_header, labels, ordinates, weights=weights,
+                       groups=groups_source(args))
 
 
 def add_normalisation(parser, unnormalised=None, trains=True):

@@ -201,6 +201,7 @@ class HeldOut:
     nodes : {node number: p (c, branches)} of multi-class nodes
     apart : mask (c,) of the points not used to learn a metric, None where none was learned
     weights : weights (c,) of the points, None where all count alike
+    groups : groups (c,) of the points, or None
     """
 
     rows: np.ndarray
@@ -212,6 +213,7 @@ class HeldOut:
     nodes: Mapping = field(default_factory=dict)
     apart: np.ndarray | None = None
     weights: np.ndarray | None = None
+    groups: np.ndarray | None = None
 
 
 @dataclass(frozen=True, eq=False)

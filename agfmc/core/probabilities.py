@@ -58,9 +58,20 @@ def mean(values: np.ndarray, w: np.ndarray | None = None) -> float:
     return float(values.mean()) if w is None else float((w * values).sum() / w.sum())
 
 
-def standard_error(values: np.ndarray, w: np.ndarray | None = None) -> float:
+def standard_error(values: np.ndarray, w: np.ndarray | None = None,
+                   groups: np.ndarray | None = None) -> float:
     """The standard error of the `mean`: sqrt(sum w^2 (v - mean)^2 n / (n - 1)) / sum w; NaN for
-    fewer than two values."""
+    fewer than two values.
+
+    Where there are `groups` (n,), not the values but the groups vary by chance: w (v - mean) are
+    summed over each group before they are squared, and n is the number of groups.
+    """
+    if groups is not None:
+        sums = [np.bincount(np.unique(groups, return_inverse=True)[1], weights=some) for some in (
+            np.ones(len(values)) if w is None else w,
+            values if w is None else w * values)]
+        # the mean of a group, and its weight
+        return standard_error(sums[1] / sums[0], sums[0])
     n = len(values)
     if n < 2:
         return float("nan")

@@ -4,6 +4,7 @@ The line has parts between semicolons: the version of this package, the library 
 `options ...`, `features N`, how the probabilities were fitted, `seed N`, `samples N N` (of each
 side), `classes 0-2,5/3` (of each side), `weights W W` (the sums of the weights of the samples of
 each side, where they had any), `seen W W` (the same without class weights, where these were given),
+`groups N` (of the samples, where no fold divided them),
 `normalised DIGEST`, `metric N rounds of N points, N classes, data DIGEST` (where the normalisation
 was learned), `vectors raw`, `leave-one-out N` (samples whose values the
 probabilities were fitted to).  A part that is not understood, as another program's may be, stays
@@ -28,6 +29,7 @@ _PARTS = {
     "classes": re.compile(r"classes ([-0-9,/]+)"),
     "weights": re.compile(rf"weights ({_SUM}(?: {_SUM})*)"),
     "seen": re.compile(rf"seen ({_SUM}(?: {_SUM})*)"),
+    "groups": re.compile(r"groups ([0-9]{1,12})"),
     "normalised": re.compile(r"normalised ([0-9a-f]{16})"),
     "metric": re.compile(r"metric ([0-9]{1,2}) rounds of ([0-9]{1,12}) points, "
                          r"([0-9]{1,8}) classes, data ([0-9a-f]{16})"),
@@ -111,16 +113,18 @@ class Provenance:
             "" if features is None else f"features {features}", probabilities,
             "" if seed is None else f"seed {seed}"])))
 
-    def with_samples(self, samples, sides, normalised=(), weights=()):
+    def with_samples(self, samples, sides, normalised=(), weights=(), groups=None):
         """The provenance of a model with so many samples of each side in training.
 
         `sides` has the labels of each side, `normalised` the parts about the normalisation of the
         samples, from `Normalisation.provenance`. `weights` are the sums of the weights of each
         side, with class weights in them and without, or None where there are no class weights; ()
-        where samples have no weights.
+        where samples have no weights. `groups` are those of the samples, or None.
         """
         sums = [f"{name} {' '.join(f'{total:.12g}' for total in totals)}"
                 for name, totals in zip(("weights", "seen"), weights) if totals is not None]
+        if groups is not None:
+            sums.append(f"groups {len(set(groups.tolist()))}")
         return Provenance((*self.parts, f"samples {' '.join(map(str, samples))}",
                            f"classes {classes_text(sides)}", *sums, *normalised))
 

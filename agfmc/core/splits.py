@@ -1,4 +1,8 @@
-"""Splits of rows: training and test part, equal parts, folds, random order."""
+"""Splits of rows: training and test part, equal parts, folds, random order.
+
+Rows of one group, as of a patient or a day, are alike: no split has them in two parts. `groups`
+(n,) are whole numbers that tell the groups of the rows apart, None where each row is its own.
+"""
 
 from __future__ import annotations
 
@@ -7,17 +11,20 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .errors import DataError
+from .errors import and_more, DataError, one_line
 
 FOLDS = 5
 
 
-def stratified_folds(y: np.ndarray, seed: int, count: int = FOLDS) -> np.ndarray:
+def stratified_folds(y: np.ndarray, seed: int, count: int = FOLDS,
+                     groups: np.ndarray | None = None) -> np.ndarray:
     """The fold, from 0, of every row of y (n,): each class is shuffled and dealt out in turn.
 
     A class begins where the one before it ended, so that sizes of the folds, and of each class
-    in them, differ by one at most.
+    in them, differ by one at most; with groups they are as even as `deal_groups` makes them.
     """
+    if groups is not None:
+        return deal_groups(y, groups, [1] * count, seed)
     order = shuffled(len(y), seed)
     order = order[np.argsort(y[order], kind="stable")]
     fold = np.empty(len(y), dtype=np.int64)
@@ -25,11 +32,66 @@ def stratified_folds(y: np.ndarray, seed: int, count: int = FOLDS) -> np.ndarray
     return fold
 
 
-def stratified_parts(y: np.ndarray, parts: int, seed: int) -> np.ndarray:
-    """`stratified_folds`; DataError for more parts than rows."""
-    if parts > len(y):
-        raise DataError(f"{len(y)} points cannot be divided into {parts} parts")
-    return stratified_folds(np.asarray(y), seed, parts)
+def deal_groups(y: np.ndarray, groups: np.ndarray, shares: Sequence[float],
+                seed: int) -> np.ndarray:
+    """The part (n,), from 0, of the group of each row; part i has about shares[i] of each class.
+
+    Groups are taken from large to small, in the order of the seed where the next power of two is
+    the same; each joins the part that lacks its classes most. Where all rows of a class, which has
+    several groups, would be in one part, groups with many classes go first. There are no more parts
+    than groups.
+    """
+    _, code = np.unique(groups, return_inverse=True)
+    _, label, size = np.unique(y, return_inverse=True, return_counts=True)
+    table = np.zeros((code.max(initial=-1) + 1, len(size)))
+    np.add.at(table, (code, label), 1)
+    share = np.asarray(shares[:len(table)], dtype=np.float64)
+    share /= share.sum()
+    order = shuffled(len(table), seed)
+    several = np.count_nonzero(table, axis=0) > 1
+    for key in (np.ceil(np.log2(table.sum(axis=1))), np.count_nonzero(table, axis=1)):
+        part, filled = np.empty(len(table), dtype=np.int64), np.zeros((len(share), len(size)))
+        remaining = np.count_nonzero(table, axis=0)
+        for group in order[np.argsort(-key[order], kind="stable")]:
+            row = table[group]
+            # what it adds to the sum of squares of (filled - share size) / size over shares
+            cost = (2 * filled + row) @ (row / size**2) / share
+            last = (row > 0) & several & (remaining == 1)
+            alone = (filled.sum(axis=0) == filled)[:, last].any(axis=1)
+            part[group] = np.lexsort((filled.sum(axis=1) / share, np.round(cost, 12), alone))[0]
+            filled[part[group]] += row
+            remaining -= row > 0
+        if (np.count_nonzero(filled, axis=0) > 1)[several].all():
+            break
+    return part[code]
+
+
+def check_groups(y: np.ndarray, groups: np.ndarray, where: str = "",
+                 names: dict | None = None, group_names: Sequence[str] | None = None) -> None:
+    """Raise `DataError` for a class of y (n,) that lies in one group only.
+
+    `where` says which part of the data these are, `names` is {label: name} of the classes, and
+    `group_names` has the names of the groups.
+    """
+    pairs = np.unique(np.column_stack([np.unique(values, return_inverse=True)[1]
+                                       for values in (y, groups)]), axis=0)
+    alone = np.flatnonzero(np.bincount(pairs[:, 0]) == 1)
+    if len(alone):
+        label = np.unique(y)[alone[0]]
+        name, group = (names or {}).get(int(label)), groups[y == label][0]
+        group = str(group) if group_names is None else group_names[group]
+        raise DataError(f"class {label}" + f" '{one_line(name or '')}'" * bool(name)
+                        + f"{and_more(alone)} lies in one group only{where}, '{one_line(group)}': "
+                        "it cannot be held out and trained on; expected two groups or more")
+
+
+def stratified_parts(y: np.ndarray, parts: int, seed: int,
+                     groups: np.ndarray | None = None) -> np.ndarray:
+    """`stratified_folds`; DataError for more parts than rows, or than groups."""
+    count, what = (len(y), "points") if groups is None else (len(np.unique(groups)), "groups")
+    if parts > count:
+        raise DataError(f"{count} {what} cannot be divided into {parts} parts")
+    return stratified_folds(np.asarray(y), seed, parts, groups)
 
 
 def job_seed(seed, left, right):
@@ -51,25 +113,31 @@ def rows_by_class(y) -> dict[int, np.ndarray]:
     return {int(label): rows for label, rows in zip(labels, np.split(order, starts))}
 
 
-def split_fraction(n: int, fraction: float) -> tuple[np.ndarray, np.ndarray]:
+def split_fraction(n: int, fraction: float,
+                   groups: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
     """(training rows, test rows) of n rows: the last `fraction` of them is the test part.
 
-    The size of the test part is rounded to the nearest whole number, halves up.
-    Raises DataError where a part would be empty.
+    The size of the test part is rounded to the nearest whole number, halves up. Groups are in the
+    order of their first rows. Raises DataError where a part would be empty.
     """
+    if groups is not None:
+        return _two_parts(_middles(groups) >= 1 - fraction)
     test = int(fraction * n + 0.5)
     if test == 0 or test >= n:
         raise DataError(f"the fraction {fraction:g} of {n} points leaves a part without points")
     return np.arange(n - test), np.arange(n - test, n)
 
 
-def split_stratified(y: np.ndarray, fraction: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
+def split_stratified(y: np.ndarray, fraction: float, seed: int,
+                     groups: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
     """(training rows, test rows), with the `fraction` of every class of y (n,) for testing.
 
     The rows are drawn at random from `seed` and listed in their original order.
     A class of one row stays in the training part.
     Raises DataError where no row is left for testing.
     """
+    if groups is not None:
+        return _two_parts(deal_groups(y, groups, (1 - fraction, fraction), seed) == 1)
     _, code, size = np.unique(y, return_inverse=True, return_counts=True)
     take = np.minimum((fraction * size + 0.5).astype(np.intp), size - 1)
     if not take.any():
@@ -78,16 +146,23 @@ def split_stratified(y: np.ndarray, fraction: float, seed: int) -> tuple[np.ndar
     return np.flatnonzero(~test), np.flatnonzero(test)
 
 
-def stratified_sample(y: np.ndarray, rows: int, seed: int, least: int = 5) -> np.ndarray:
+def stratified_sample(y: np.ndarray, rows: int, seed: int, least: int = 5,
+                      groups: np.ndarray | None = None) -> np.ndarray:
     """About `rows` rows of y (n,), ascending, drawn at random from `seed`; all of no more.
 
-    Of every class the same share, rounded up, but no fewer than `least` where it has so many.
+    Of every class the same share, rounded up, but no fewer than `least` where it has so many. Of
+    groups, two rows of different ones are drawn at least, if a class has them.
     """
     if rows >= len(y):
         return np.arange(len(y))
     _, code, size = np.unique(y, return_inverse=True, return_counts=True)
     take = np.minimum(np.maximum(-(-size * rows // len(y)), least), size)
-    return np.flatnonzero(_drawn(code, size, take, seed))
+    drawn = _drawn(code, size, take, seed)
+    for label in range(len(size)) if groups is not None else ():
+        other = (code == label) & (groups != groups[np.argmax(drawn & (code == label))])
+        if not (drawn & other).any():
+            drawn[np.flatnonzero(other)[:1]] = True
+    return np.flatnonzero(drawn)
 
 
 def stratified_rows(y: np.ndarray, rows: int, least: int, seed: int) -> np.ndarray:
@@ -133,24 +208,49 @@ def _drawn(code, size, take, seed):
     return drawn
 
 
-def split_random(n: int, fraction: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """(training rows, test rows): each of n rows is for testing with probability `fraction`.
+def split_random(n: int, fraction: float, seed: int,
+                 groups: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """(training rows, test rows): each of n rows, or each group, is for testing with probability
+    `fraction`.
 
     The sizes are not definite; the choice depends on `seed`, and not on that of `shuffled`.
     Raises DataError where a part would be empty.
     """
-    test = np.random.default_rng([seed, 1]).random(n) < fraction
+    count, code = (n, slice(None)) if groups is None else (
+        len(np.unique(groups)), np.unique(groups, return_inverse=True)[1])
+    return _two_parts((np.random.default_rng([seed, 1]).random(count) < fraction)[code])
+
+
+def _two_parts(test):
     if test.all() or not test.any():
-        raise DataError(f"of {n} points, all went into one part: expected more points, or "
+        raise DataError(f"of {len(test)} points, all went into one part: expected more points, or "
                         "another seed")
     return np.flatnonzero(~test), np.flatnonzero(test)
 
 
-def split_parts(n: int, parts: int) -> list[np.ndarray]:
-    """A list of `parts` runs of rows, in order, whose sizes differ by one at most."""
+def split_parts(n: int, parts: int, groups: np.ndarray | None = None) -> list[np.ndarray]:
+    """A list of `parts` runs of rows, in order, whose sizes differ by one at most, or runs of
+    groups, in the order of their first rows."""
+    if groups is not None:
+        part = (_middles(groups) * parts).astype(np.int64)
+        if len(np.unique(part)) < parts:
+            raise DataError(f"{len(np.unique(groups))} groups cannot be divided into {parts} "
+                            "parts of about equal size")
+        return [np.flatnonzero(part == number) for number in range(parts)]
     if parts > n:
         raise DataError(f"{n} points cannot be divided into {parts} parts")
     return np.array_split(np.arange(n), parts)
+
+
+def _middles(groups):
+    """The position (n,), from 0 to 1, of the middle of the group of each row, where groups stand
+    one after the other in the order of their first rows."""
+    _, first, code, size = np.unique(groups, return_index=True, return_inverse=True,
+                                     return_counts=True)
+    order = np.argsort(first)
+    middle = np.empty(len(size))
+    middle[order] = np.cumsum(size[order]) - size[order] / 2
+    return middle[code] / len(groups)
 
 
 def shuffled(n: int, seed: int) -> np.ndarray:

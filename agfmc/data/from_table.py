@@ -25,8 +25,9 @@ from ..tables.reading import columns_called, open_table
 from ..tables.recipe_file import format_recipe
 from ..tables.survey import column_positions, resolve_roles, survey_classes, survey_table
 from ..tables.text import Table
-from ..tables.types import ROW, TableRecipe
+from ..tables.types import plain_word, ROW, TableRecipe
 from .class_names import names_bytes
+from .groups import with_groups, with_groups_of
 from .libagf import cls_bytes, VecWriter
 from .reading import weights_of
 from .types import Dataset, InputFormat
@@ -45,29 +46,32 @@ class TableRows(NamedTuple):
     x : points (n, d), float32
     y, weights : classes (n,), int32, and weights (n,), None unless requested
     text : cells of the further columns, a list of n for each
+    groups : words of the groups, a list of n, None unless requested
     """
 
     x: np.ndarray
     y: np.ndarray | None
     weights: np.ndarray | None
     text: list
+    groups: list | None = None
 
 
 def encoded_rows(table: Table, encoder: TableEncoder, label: int | None = None,
                  weight: int | None = None, text: tuple[int, ...] = (),
-                 unique: tuple[int, ...] = ()) -> Iterator[TableRows]:
+                 unique: tuple[int, ...] = (), group: int | None = None) -> Iterator[TableRows]:
     """`TableRows` of a table, block by block, with the columns at the positions `label`, `weight`,
-    `text`.
+    `text`, `group`.
 
     `unique` are those of the text that together are the id of a row, which no other has. Raises
     `DataError` for cells that the recipe cannot take, with file, line and column.
     """
     seen = RowIds(table, unique) if unique else None
     classes = {name: at for at, name in enumerate(encoder.recipe.classes)}
-    both = set(encoder.requested) & {label, weight}
+    both = set(encoder.requested) & {label, weight, group}
     copied = {at: kind for at, kind in encoder.requested.items() if at in text}  # in two kinds
     requested = encoder.requested | dict.fromkeys(text, "text") | {
-        at: kind for at, kind in ((label, "words"), (weight, "number")) if at is not None}
+        at: kind for at, kind in ((label, "words"), (weight, "number"), (group, "words"))
+        if at is not None}
     if both:
         raise UsageError(f"column '{one_line(table.names[min(both)])}' is a feature of the model")
     for block in table.blocks(requested):
@@ -81,7 +85,17 @@ def encoded_rows(table: Table, encoder: TableEncoder, label: int | None = None,
             if bad.any():
                 raise block.error(int(np.argmax(bad)), f"column '{one_line(table.names[weight])}' "
                                   "of the weights: expected a number of 0 or more")
-        yield TableRows(x, y, weights, [block[at] for at in text])
+        yield TableRows(x, y, weights, [block[at] for at in text],
+                        None if group is None else _groups(table, block, group))
+
+
+def _groups(table, block, at):
+    cells = block[at]
+    if (cells.codes < 0).any():
+        raise block.error(int(np.argmin(cells.codes)), f"column '{one_line(table.names[at])}' has "
+                          "no group: expected a word in every row")
+    words = list(map(plain_word, cells.words))
+    return [words[code] for code in cells.codes.tolist()]
 
 
 def table_points(path: str, form: InputFormat, recipe: TableRecipe) -> Iterator[np.ndarray]:
@@ -98,7 +112,8 @@ def read_table(path: str, form: InputFormat, recipe: TableRecipe | None = None, 
     """The `Dataset` of a training table, or of one with the columns of a recipe of training.
 
     The weights are those of the file of `form.weights`, or of the column of `form.roles`, or of the
-    one that the recipe names if it exists, as they stand there, zeros too.
+    one that the recipe names if it exists, as they stand there, zeros too. The same is true of
+    groups.
 
     Parameters
     ----------
@@ -115,14 +130,15 @@ def read_table(path: str, form: InputFormat, recipe: TableRecipe | None = None, 
             roles, rows = resolve_roles(table, _with_weights(table, form, recipe)), None
         encoder = TableEncoder(table, recipe)
         weight = roles.weight if form.weights.file is None else None
-        parts = encoded_rows(table, encoder, roles.label, weight)
+        parts = encoded_rows(table, encoder, roles.label, weight,
+                             group=roles.group if form.groups is None else None)
         width = len(recipe.features)
         if rows is not None and lazy and 4 * rows * width > _LAZY:
-            x, y, w, recipe = _in_a_file(parts, recipe, path)
+            x, y, w, groups, recipe = _in_a_file(parts, recipe, path)
         else:
             refuse_beyond(4 * (rows or 0) * width, f"the points, {rows} of {width} features",
                           table.file)
-            x, y, w = _in_memory(parts, width)
+            x, y, w, groups = _in_memory(parts, width)
             recipe = filled_recipe(recipe, x)
             fill_missing(x, recipe)
             for name in () if given else columns_that_tell(recipe, x, y):
@@ -134,48 +150,55 @@ def read_table(path: str, form: InputFormat, recipe: TableRecipe | None = None, 
         if given:
             encoder.warn_of_cells()
     weights = weights_of(path, form, len(y), stdin) if w is None else Weights(w)
-    return Dataset(x, y, recipe.classes, recipe, weights)
+    data = Dataset(x, y, recipe.classes, recipe, weights)
+    return with_groups_of(data, path, form, stdin) if groups is None else with_groups(data, groups)
 
 
-def _label_of(roles, recipe, ids=(), weight=None):
+def _label_of(roles, recipe, ids=(), weight=None, group=None):
     """The roles of a table of which the recipe names the columns of features."""
-    return replace(roles, label=roles.label or recipe.label, ids=ids, weight=weight, ignored=(),
-                   categorical=())
+    return replace(roles, label=roles.label or recipe.label, ids=ids, weight=weight, group=group,
+                   ignored=(), categorical=())
 
 
 def _with_weights(table, form, recipe):
-    """The roles of a table of which the recipe names the columns: its label and its weights."""
-    weight = form.roles.weight
-    if weight is None and form.weights.file is None and recipe.weight is not None:
-        if columns_called(table, [recipe.weight]):
-            weight = recipe.weight
-        else:
-            warnings.warn(f"{table.file}: there is no column '{one_line(recipe.weight)}', which "
-                          "held weights in training: all rows count alike", AgfmcWarning,
-                          stacklevel=3)
-    return _label_of(form.roles, recipe, weight=weight)
+    """The roles of a table of which the recipe names the columns: label, weights and groups."""
+    columns = {}
+    for role, given, what, result in (
+            ("weight", form.weights.file, "weights", "all rows count alike"),
+            ("group", form.groups, "groups", "rows are split one by one")):
+        columns[role], of_recipe = getattr(form.roles, role), getattr(recipe, role)
+        if columns[role] is None and given is None and of_recipe is not None:
+            if columns_called(table, [of_recipe]):
+                columns[role] = of_recipe
+            else:
+                warnings.warn(f"{table.file}: there is no column '{one_line(of_recipe)}', which "
+                              f"held {what} in training: {result}", AgfmcWarning, stacklevel=3)
+    return _label_of(form.roles, recipe, **columns)
 
 
 def _in_memory(parts, width):
     parts = list(parts)
     y = np.concatenate([np.zeros(0, np.int32), *(part.y for part in parts)])
-    weights, at = _joined(parts), 0
+    (weights, groups), at = _joined(parts), 0
     x = np.empty((len(y), width), np.float32)
     parts.reverse()
     while parts:  # memory of a block goes as that of all points comes
         block = parts.pop().x
         x[at:at + len(block)] = block
         at += len(block)
-    return x, y, weights
+    return x, y, weights, groups
 
 
 def _joined(parts):
-    return np.concatenate([part.weights for part in parts]) \
-        if parts and parts[0].weights is not None else None
+    """Weights (n,) and groups (n,) of all parts, or None."""
+    has_weights, has_groups = (bool(parts) and getattr(parts[0], name) is not None
+                               for name in ("weights", "groups"))
+    return (np.concatenate([part.weights for part in parts]) if has_weights else None,
+            [word for part in parts for word in part.groups] if has_groups else None)
 
 
 def _in_a_file(parts, recipe, path):
-    """(LazyPoints, y, weights or None, recipe) of rows that are written to a temporary file."""
+    """(LazyPoints, y, weights, groups, recipe) of rows that are written to a temporary file."""
     rows = []
     with temporary_file() as file:
         for part in parts:
@@ -190,7 +213,7 @@ def _in_a_file(parts, recipe, path):
 
         recipe = _with_fills(file, shape, recipe, write)
         table = StoredTable(file.fileno(), os.fsdecode(path), "<f4", 0, shape)
-        return LazyPoints(table), y, _joined(rows), recipe
+        return LazyPoints(table), y, *_joined(rows), recipe
 
 
 def _spool(file, x):

@@ -12,6 +12,7 @@ from ..files.number_text import foreign_line, foreign_start
 from ..files.opening import open_input
 from ..tables.recipe_file import recipe_beside, recipe_if_there
 from .class_names import named_by_value, read_names
+from .groups import with_groups_of
 from .libagf import open_vec, read_cls, read_con, read_vec, refuse_negative, VecReader
 from .libsvm import iter_svm, read_svm, read_svm_labels, store_svm
 from .lvq import iter_lvq, read_lvq
@@ -50,6 +51,7 @@ def read_training(base, form: InputFormat = InputFormat(), *, names=None,
     else:
         data = read_svm(base, form, names, stdin=stdin, sparse=keep == "sparse")
     data = replace(data, weights=weights_of(base, form, len(data.x), stdin))
+    data = with_groups_of(data, base, form, stdin)
     if data.y is None or form.ordinates:
         return data
     y, names = _numbered(data.y, data.names, base, negative)

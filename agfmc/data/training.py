@@ -16,6 +16,7 @@ from ..core.points import is_sparse
 from ..core.weights import NO_WEIGHTS, total_weights
 from ..tables.types import TableRecipe
 from .from_table import read_table, table_labels
+from .groups import check_data_groups, groups_beside
 from .libagf import read_std
 from .normalisation import blocks, named_features, uneven_features
 from .reading import read_labels, read_training
@@ -40,7 +41,9 @@ def read_points(base, form: InputFormat, recipe: TableRecipe | None = None) -> D
                         "that was trained from a table", file=base)
     data = read_training(base, form) if form.kind != "table" else read_table(base, form, recipe)
     warn_of_weights(base, form)
-    return with_final_weights(data, base, form.weights.classes)
+    data = with_final_weights(data, base, form.weights.classes)
+    check_data_groups(data, base)
+    return data
 
 
 def training_labels(base, form: InputFormat) -> tuple[dict[int, int], dict[int, str]]:
@@ -79,10 +82,10 @@ def load_training(base, form: InputFormat, *, fit: Callable | None = None,
 
     Parameters
     ----------
-    fit : function of (x, y, weights), optional
-        Makes the Normalisation of points x (n, d), their labels and their `Weights` or None, as
-        `metric.fitted_normalisation`, and the caller writes it. Without it, `norm_file` is read and
-        applied.
+    fit : function of (x, y, weights, groups), optional
+        Makes the Normalisation of points x (n, d), their labels and their `Weights` and groups or
+        None, as `metric.fitted_normalisation`, and the caller writes it. Without it, `norm_file`
+        is read and applied.
     keep : str
         As for `read_training`. With "sparse", LIBSVM text that is large and mostly zero may stay
         `SparsePoints`; a normalisation, which moves the zeros, needs the whole table.
@@ -105,13 +108,14 @@ def load_training(base, form: InputFormat, *, fit: Callable | None = None,
         if len(large) < len(left.counts):
             left = chosen_rows(left, np.flatnonzero(np.isin(left.y, large)))
     data = with_class_weights(left, base, form.weights.classes)
+    check_data_groups(data, base)
     if sparse and 8 * data.x.shape[0] * data.x.shape[1] < max(_TABLE,
                                                               _TIMES * 12 * data.x.counts.sum()):
         data = replace(data, x=np.asarray(data.x))
     raw, normalisation = data.x, None
     with with_source_in_errors(base, data.recipe):
         if fit is not None:
-            normalisation = fit(data.x, data.y, data.weights)
+            normalisation = fit(data.x, data.y, data.weights, data.groups)
         elif norm_file is not None:
             normalisation = read_std(norm_file)
         if normalisation is not None:
@@ -140,12 +144,16 @@ def _faint(x):
 
 
 def warn_of_weights(base: str, form: InputFormat) -> None:
-    """Warn where the weights beside points are taken without an option."""
-    unasked = form.kind == "binary" and form.weights.file is None
-    beside = weights_beside(os.fsdecode(base)) if unasked else None
-    if beside is not None:
+    """Warn where the weights or groups beside points are taken without an option."""
+    if form.kind != "binary":
+        return
+    base = os.fsdecode(base)
+    if form.weights.file is None and (beside := weights_beside(base)):
         warnings.warn(f"the samples of {base} have the weights in {beside} (--weights none: they "
                       "all count alike)", AgfmcWarning, stacklevel=3)
+    if form.groups is None and (beside := groups_beside(base)):
+        warnings.warn(f"the samples of {base} have the groups in {beside} (--groups none: they "
+                      "are split one by one)", AgfmcWarning, stacklevel=3)
 
 
 def large_classes(counts: dict, least: int, source, names: dict) -> list[int]:

@@ -12,6 +12,8 @@ from ..tables.types import ColumnRoles, TableFormat, TableRecipe
 if TYPE_CHECKING:
     import numpy as np
 
+NO_GROUPS = "none"  # the word in place of a file of groups: there are none
+
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
@@ -29,6 +31,10 @@ class Dataset:
         How the points were made from a table.
     weights : Weights, default=None
         Weights of the points; None: all are 1.
+    groups : ndarray of shape (n,), int32, default=None
+        Numbers of the groups of the points, which no split divides; None: there are none.
+    group_names : tuple of str, default=None
+        Names of the groups: entry i is the name of group i.
     rows : ndarray of shape (n,), default=None
         Row numbers of the points in their file, from 0; None: all rows, in order.
     """
@@ -39,6 +45,8 @@ class Dataset:
     recipe: TableRecipe | None = None
     weights: Weights | None = None
     rows: np.ndarray | None = None
+    groups: np.ndarray | None = None
+    group_names: tuple[str, ...] | None = None
 
     @property
     def counts(self) -> dict[int, int]:
@@ -65,6 +73,8 @@ class InputFormat:
     header : LVQ text begins with its number of features
     ordinates : numbers stand in place of the labels
     layout, roles : layout and columns of a table
+    groups : file of the groups of the points, `NO_GROUPS`, or None for `base.grp` where that
+        exists, and for the column of a table
     """
 
     kind: str = "binary"
@@ -75,6 +85,7 @@ class InputFormat:
     layout: TableFormat = TableFormat()
     roles: ColumnRoles = ColumnRoles()
     weights: WeightSource = WeightSource()
+    groups: str | None = NO_GROUPS
 
     def __post_init__(self):
         if self.kind not in ("binary", "svm", "lvq", "table"):

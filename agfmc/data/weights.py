@@ -269,6 +269,7 @@ def chosen_rows(data: Dataset, rows: np.ndarray) -> Dataset:
     return replace(data, x=data.x.selected(rows) if is_lazy(data.x) else data.x[rows],
                    y=None if data.y is None else data.y[rows],
                    weights=None if data.weights is None else data.weights[rows],
+                   groups=None if data.groups is None else data.groups[rows],
                    rows=rows if data.rows is None else data.rows[rows])
 
 

@@ -101,7 +101,8 @@ class Points(NamedTuple):
 
 
 def fit_learned(a: np.ndarray, r: np.ndarray, y: np.ndarray, seed: int = 1,
-                weights: np.ndarray | None = None) -> LearnedFit:
+                weights: np.ndarray | None = None,
+                groups: np.ndarray | None = None) -> LearnedFit:
     """Fit a decoder to held-out decision values r (c, m) of the code a (m, k).
 
     Parameters
@@ -110,6 +111,8 @@ def fit_learned(a: np.ndarray, r: np.ndarray, y: np.ndarray, seed: int = 1,
     seed : int, seed of the folds
     weights : array (c,), optional
         Weights of the points; None where all count alike.
+    groups : array (c,), optional
+        Groups of the points, which no fold divides.
 
     Raises
     ------
@@ -133,7 +136,7 @@ def fit_learned(a: np.ndarray, r: np.ndarray, y: np.ndarray, seed: int = 1,
     np.divide(l, scale, out=x[:, :-1])
     nothing, votes = np.zeros((2, k, m + 1))
     votes[:, :-1] = a.T
-    fold, points = stratified_folds(y, seed, FOLDS), Points(x, y, weights)
+    fold, points = stratified_folds(y, seed, FOLDS, groups), Points(x, y, weights)
     trials = (*_path(points, nothing, fold), *_path(points, votes, fold))
     loss, ridge, votes, p = min(trials, key=lambda trial: trial[0])
     w = minimise_loss(points, _centre(points, votes), ridge)

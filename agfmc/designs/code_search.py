@@ -30,6 +30,7 @@ from ..control.tree import Tree
 from ..core.errors import DataError, UsageError
 from ..core.memory import refuse_beyond
 from ..core.probabilities import losses
+from ..core.splits import stratified_folds
 from ..decode.constrained import prepare
 from ..executors.threads import run_tasks
 from ..landmarks.learner import NystromOptions
@@ -365,7 +366,7 @@ def best_code(points: LabelledPoints, *, code: CodeSearch | None = None, rows: i
     search = code or CodeSearch()
     requested = rows if search.rows is None else search.rows
     machine = search.machine or machine_options(options, POINTS)
-    x, y, labels, names, weights = points
+    x, y, labels, names, weights, groups = points
     k = len(labels)
     if k < 3:
         raise DataError(f"{k} classes have one row: a search needs three or more")
@@ -384,12 +385,13 @@ def best_code(points: LabelledPoints, *, code: CodeSearch | None = None, rows: i
             progress(round(1000 * share), 1000, words)
 
     costs = SplitCosts(x, classes, machine, seed, workers,
-                       w=None if weights is None else weights.w)
+                       w=None if weights is None else weights.w, groups=groups)
     a = np.array([[(c in right) - (c in left) for c in range(k)] for left, right in candidates])
     pool = RowPool(a, costs.held_out_values(
         candidates, lambda share: report(0.3 * share, f"{count} candidate rows")),
         costs.classes, costs.point_weights)
-    part = np.concatenate([np.arange(np.count_nonzero(pool.y == c)) % PARTS for c in range(k)])
+    part = np.concatenate([np.arange(np.count_nonzero(pool.y == c)) % PARTS for c in range(k)]) \
+        if groups is None else stratified_folds(pool.y, seed, PARTS, costs.groups)
     some = [np.arange(len(part)), *(np.flatnonzero(part != other) for other in range(PARTS))]
     most = min(count, max(len(start), k) + _MORE * k)
     walks = []

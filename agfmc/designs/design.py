@@ -24,13 +24,14 @@ _SOURCES = {"data": "training data", "confusions": "a contingency table",
 
 class LabelledPoints(NamedTuple):
     """Points that a design is made for: x (n, d), y (n,), the labels in y, ascending, their names
-    {label: name}, or None, and the weights of the points, or None."""
+    {label: name}, or None, and the weights and groups (n,) of the points, or None."""
 
     x: np.ndarray
     y: np.ndarray
     labels: Sequence[int]
     names: Mapping[int, str] | None = None
     weights: Weights | None = None
+    groups: np.ndarray | None = None
 
     def positions(self) -> np.ndarray:
         """The classes (n,) of the points as positions in `labels`.
@@ -63,7 +64,7 @@ class Design:
     notes: Sequence[str] = ()
 
 
-def design(scheme, labels, *, names=None, x=None, y=None, weights=None, **options):
+def design(scheme, labels, *, names=None, x=None, y=None, weights=None, groups=None, **options):
     """Make the training control tree of a scheme.
 
     Parameters
@@ -80,6 +81,8 @@ def design(scheme, labels, *, names=None, x=None, y=None, weights=None, **option
         Labels of the training points.
     weights : Weights, default=None
         Weights of the training points.
+    groups : array of shape (n,), default=None
+        Groups of the training points, which are left out as a whole.
     **options
         Options of the scheme; None stands for the default, and options of other schemes are
         ignored.
@@ -94,7 +97,8 @@ def design(scheme, labels, *, names=None, x=None, y=None, weights=None, **option
     UsageError
         If the scheme does not exist for this number of classes, or needs other input.
     """
-    source = labels if y is None else LabelledPoints(x, y, list(labels), names, weights)
+    source = labels if y is None else LabelledPoints(
+        x, y, list(labels), names, weights, groups)
     return make_design(scheme, source, names, **options).tree
 
 
@@ -163,7 +167,7 @@ def _distances(source, options):
     metric = options.pop("metric", None)
     if not isinstance(source, LabelledPoints):
         return confusion_distances(source.errors, source.samples, source.alternatives)
-    x, y, labels, _, weights = source
+    x, y, labels, _, weights, _ = source
     refuse_beyond(_TABLES * len(labels)**2, f"the distances of {len(labels)} classes", None)
     return class_distances(x, y, labels, metric, w=None if weights is None else weights.w)
 
@@ -202,11 +206,12 @@ def sides_text(left: Sequence[int], right: Sequence[int], names: Mapping[int, st
     return " / ".join(map(separator.join, words))
 
 
-def designed(scheme, x, y, names, settings, weights=None):
+def designed(scheme, x, y, names, settings, weights=None, groups=None):
     """(tree, settings): the training control tree of a scheme for points x (n, d), y (n,).
 
     A scheme that is made from data sees them after the normalisation, as in print_control; the
-    settings have it then. `names` and `weights` are as for `design`, whose errors are raised.
+    settings have it then. `names`, `weights` and `groups` are as for `design`, whose errors are
+    raised.
     """
     import numpy as np
 
@@ -214,10 +219,10 @@ def designed(scheme, x, y, names, settings, weights=None):
     if "data" in find_scheme(scheme).made_of:
         x = np.asarray(x)
     if settings.fits_normalisation and "data" in find_scheme(scheme).made_of:
-        settings = replace(settings, normalisation=settings.fit_normalisation(x, y, weights),
-                           scale=False, nsv=None, metric=None)
+        settings = replace(settings, normalisation=settings.fit_normalisation(
+            x, y, weights, groups), scale=False, nsv=None, metric=None)
         x = settings.normalisation.apply(x)
-    return design(scheme, labels, names=names, x=x, y=y, weights=weights,
+    return design(scheme, labels, names=names, x=x, y=y, weights=weights, groups=groups,
                   **searching(settings, len(labels))), settings
 
 

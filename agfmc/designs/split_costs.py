@@ -19,9 +19,10 @@ import numpy as np
 from ..core.errors import DataError
 from ..core.memory import refuse_beyond
 from ..core.models import Kernel
+from ..core.splits import split_stratified, stratified_folds
 from ..executors.threads import run_tasks
 from ..landmarks.features import draw_landmarks, Landmarks
-from ..landmarks.learner import leave_one_out, NystromOptions, Ridge, RidgeSearch
+from ..landmarks.learner import NystromOptions, Ridge, RidgeSearch
 from .best_tree import Nodes
 
 LANDMARKS = 400  # by default, where there are as many points
@@ -85,28 +86,32 @@ class SplitCosts:
     options : str or None, options of the classifiers, None for those that suit the points
     seed : int, of the drawing of landmarks and of points to be left out
     w : array (n,), optional, weights, None for 1
+    groups : array (n,), optional, groups of the points, which are left out as a whole
 
     Attributes
     ----------
+    loss : loss that is the cost of a split, the log loss unless another is set
     counts, shares : numbers and shares (k,) of the points of each class, or of their weights
     rows : points (l,) left out, class after class, of `classes` (l,), in the groups 0 to GROUPS - 1
         of `point_groups` (l,), with `point_weights` (l,), whose sum is that of all points
     """
 
     def __init__(self, x: np.ndarray, y: np.ndarray, options: NystromOptions | None = None,
-                 seed: int = 1, workers: int = 1, loss: Loss = Loss(),
-                 w: np.ndarray | None = None):
+                 seed: int = 1, workers: int = 1,
+                 w: np.ndarray | None = None, groups: np.ndarray | None = None):
         w = np.ones(len(y)) if w is None else w
         self.counts = np.bincount(y, weights=w)
-        self.workers, self.loss = workers, loss
+        self.workers, self.loss = workers, Loss()
         self.shares = self.counts / self.counts.sum()
         options = NystromOptions(left_out=LEFT_OUT) if options is None else options
         k = len(self.counts)
-        self.rows = _left_out(y, k, options.left_out, seed)
+        self.rows = _left_out(y, k, options.left_out, seed, groups)
         self.classes, self._weights = y[self.rows], w[self.rows]
         ends = np.cumsum([0, *np.bincount(self.classes, minlength=k)])
         self._spans = [slice(*some) for some in zip(ends, ends[1:])]
-        self.point_groups = (np.arange(len(self.rows)) - ends[self.classes]) % GROUPS
+        self.groups = None if groups is None else groups[self.rows]
+        self.point_groups = (np.arange(len(self.rows)) - ends[self.classes]) % GROUPS \
+            if groups is None else stratified_folds(self.classes, seed, GROUPS, self.groups)
         self.point_weights = np.concatenate([
             self._weights[span] * (count / self._weights[span].sum())
             for span, count in zip(self._spans, self.counts)])
@@ -178,12 +183,15 @@ class SplitCosts:
     def _class_values(self, classes, ridge, solved=None):
         """L (s, n): leave-one-out values of the classes of a set, each against all others."""
         ridged, v, b = solved or self._solved(classes, ridge)
-        values = []
-        for t, c in zip(np.eye(len(classes)), classes):
-            values.append(leave_one_out(t[:, None], v.T @ self._phi[c] + b[:, None],
-                                        ridged.leverages(self._phi[c],
-                                                         self._weights[self._spans[c]])))
-        return np.concatenate(values, axis=1)
+        if self.groups is not None:
+            columns, w = self._columns(classes)
+            phi = np.concatenate([self._phi[c] for c in classes], axis=1)
+            t = np.equal.outer(np.asarray(classes), self.classes[columns]).astype(np.float64)
+            return ridged.leave_out(t, v.T @ phi + b[:, None], phi, w, self.groups[columns])
+        return np.concatenate([
+            ridged.leave_out(t[:, None], v.T @ self._phi[c] + b[:, None], self._phi[c],
+                             self._weights[self._spans[c]])
+            for t, c in zip(np.eye(len(classes)), classes)], axis=1)
 
     def _solved(self, classes, ridge):
         """(`Ridge`, v (p, s), b (s,)): the classifiers of each class of a set against all."""
@@ -378,12 +386,19 @@ def _entropy(f, target, slope, shift, w):
         np.where(z >= 0, 1.0, small) / (1.0 + small)
 
 
-def _left_out(y, k, most, seed):
-    """Rows (l,) of the points that are left out: all, or `most`, the same share of each class."""
+def _left_out(y, k, most, seed, groups):
+    """Rows (l,) of the points that are left out: all, or `most`, the same share of each class.
+
+    Of groups all points are left out, or none.
+    """
     rows = [np.flatnonzero(y == c) for c in range(k)]
     most = len(y) if most is None else most
     if len(y) <= most:
         return np.concatenate(rows)
+    if groups is not None:
+        some = split_stratified(y, most / len(y), seed, groups)[1]
+        return some[np.argsort(y[some], kind="stable")] if len(np.unique(y[some])) == k else \
+            np.concatenate(rows)
     generator = np.random.Generator(np.random.PCG64(seed))
     share = most / len(y)
     return np.concatenate([np.sort(generator.permutation(some)[:max(2, round(share * len(some)))])

@@ -164,7 +164,9 @@ class TreeCosts:
         if search.splits < fewest:
             raise UsageError(f"a search for a tree of {k} classes needs --splits {fewest} or more, "
                              f"found {search.splits}")
-        self.splits = SplitCosts(points.x, classes, search.machine, seed, workers, search.loss, w)
+        self.splits = SplitCosts(points.x, classes, search.machine, seed, workers, w,
+                                 points.groups)
+        self.splits.loss = search.loss
 
     def _costs(self, requests):
         if self._store is None:
@@ -216,7 +218,7 @@ class TreeCosts:
         groups that are drawn, and then the next best for all.
         """
         generator = np.random.Generator(np.random.PCG64(self.seed))
-        weights = list(np.eye(GROUPS))
+        weights = list(np.eye(GROUPS)[np.unique(self.splits.point_groups)])
         weights += [generator.permutation(np.arange(GROUPS) < size).astype(float)
                     for size in (2, 3) for _ in range(5 * count)]
         trees: dict = {}

@@ -16,7 +16,7 @@ from ..data.types import Dataset
 from ..executors.remote import together_of, workers_of
 from ..files.result_store import CLASSIFIER, Record, result_key, shuffled_for
 from ..learners.protocol import Fitted, for_weights
-from ..training.fit import check_fit, fit, fit_one, HeldOutRequest, TrainingData
+from ..training.fit import check_fit, fit, fit_one, TrainingData
 from .caches import from_record, to_record
 from .experiment import Experiment, part_of, run_on_workers
 
@@ -208,7 +208,7 @@ def _fitted(jobs, split, experiment, follow, work):
 
 def _fit(jobs, split, experiment, progress=None):
     return fit(jobs, split.x, split.y, experiment.settings, progress,
-               HeldOutRequest.of(len(split.y), split.calibration_rows(experiment)), split.weights)
+               split.held_out_request(experiment), split.weights)
 
 
 def _fit_group(split, experiment, group, progress=None):
@@ -226,7 +226,7 @@ def _fit_group(split, experiment, group, progress=None):
 
 def _fitted_on_workers(alone, groups, split, experiment):
     settings = experiment.settings
-    check_fit(alone, split.y, settings)
+    check_fit(alone, split.y, settings, split.groups)
     share = settings.kernel_memory // together_of(settings.workers)
     tasks = [*(([job], share) for job in alone),
              # a group has as much as here, or it might be refused
@@ -247,7 +247,7 @@ def _fit_task(split, experiment, task):
     settings = replace(experiment.settings, kernel_memory=megabytes)
     if jobs[0].together is None:
         return [fit_one(TrainingData.of(split.x, split.y, settings,
-                                        split.calibration_rows(experiment), split.weights),
+                                        split.held_out_request(experiment), split.weights),
                         jobs[0])]
     results = {fitted.job.name: fitted for fitted in _fit_group(
         split, replace(experiment, settings=settings), jobs)}

@@ -14,12 +14,13 @@ from ..control.parse import parse
 from ..control.tree import changed, Tree
 from ..control.write import format_tree
 from ..core.errors import AgfmcError
-from ..core.weights import LARGEST, Weights
+from ..core.weights import LARGEST
 from ..data.normalisation import LearnedMetric, Normalisation
+from ..data.types import Dataset
 from ..designs.best_tree import Nodes
 from ..designs.split_costs import GROUPS
 from ..files.codec import decode, encode
-from ..files.result_store import key_of, Record, result_key
+from ..files.result_store import key_of, Record, result_key, weight_parts
 from ..training.fit import TrainingSettings
 from ..training.metric import with_rows
 from .candidates import Candidate
@@ -58,12 +59,13 @@ class _StoredCosts:
 
 
 class CostStore:
-    """Costs of splits of the classes of points x (n, d), y (n,) with weights, in a result cache."""
+    """Costs of splits of the classes of a `Dataset`, in a result cache."""
 
-    def __init__(self, cache, x: np.ndarray, y: np.ndarray, weights: Weights | None = None):
+    def __init__(self, cache, data: Dataset):
         self.cache = cache
-        self._data = result_key("split costs 3", x, y,
-                            *(() if weights is None else (weights.w,)))
+        self._data = result_key("split costs 3", data.x, data.y,
+                                *(() if data.weights is None else (data.weights.w,)),
+                                *weight_parts(None, data.groups))
 
     def costs(self, origin: Sequence, requests: Sequence[Nodes], make: Callable) -> Iterator:
         """Yield the costs (m, g) of each of some `Nodes`, those that are not in the cache from
@@ -103,17 +105,19 @@ class _StoredDesign:
     text: str
 
 
-def design_of(candidate: Candidate, x: np.ndarray, y: np.ndarray, names: dict,
-              settings: TrainingSettings, cache=None, weights: Weights | None = None) -> Design:
-    """The `Design` of a candidate for a training part x (n, d), y (n,); names: {label: name}.
+def design_of(candidate: Candidate, data: Dataset, names: dict, settings: TrainingSettings,
+              cache=None) -> Design:
+    """The `Design` of a candidate for the points of a training part; names: {label: name}.
 
     A search has the options, seed and threads of `settings`. What `cache` has is not made again,
     and comes with the seconds that it took.
     """
+    x, y, weights, groups = data.x, data.y, data.weights, data.groups
     if not candidate.made_of_data:
         return Design(candidate.tree_for(x, y, names), candidate.design_s)
     key = result_key("design 3", x, y, candidate.scheme, sorted(candidate.design.items()),
-                 settings.options, settings.seed, *(() if weights is None else (weights.w,)))
+                     settings.options, settings.seed, *(() if weights is None else (weights.w,)),
+                     *weight_parts(None, groups))
 
     def loaded(stored):
         tree = parse(stored.text)
@@ -126,7 +130,7 @@ def design_of(candidate: Candidate, x: np.ndarray, y: np.ndarray, names: dict,
     design = None if cache is None else from_record(_StoredDesign, cache.get(key), loaded)
     if design is None:
         start = time.process_time()
-        tree = candidate.tree_for(x, y, {}, settings, weights)
+        tree = candidate.tree_for(x, y, {}, settings, weights, groups)
         design = Design(tree, time.process_time() - start)
         if cache is not None:
             cache.put(key, to_record(_StoredDesign(design.seconds, format_tree(tree))))
@@ -140,13 +144,14 @@ class _StoredMetric:
     learned: LearnedMetric
 
 
-def metric_key(settings: TrainingSettings, x: np.ndarray, y: np.ndarray,
-               weights: Weights | None = None) -> str:
-    """The key of the normalisation that settings with a metric learn from x (n, d), y (n,)."""
-    return result_key("metric 3", x, y, repr((
+def metric_key(settings: TrainingSettings, data: Dataset) -> str:
+    """The key of the normalisation that settings with a metric learn from a `Dataset`."""
+    weights = data.weights
+    return result_key("metric 3", data.x, data.y, repr((
         settings.scale or settings.nsv is None, settings.nsv, settings.metric.rounds,
         settings.metric.canonical(), settings.seed)),
-        *(() if weights is None else (weights.w, settings.weighted_norm)))
+        *(() if weights is None else (weights.w, settings.weighted_norm)),
+        *weight_parts(None, data.groups))
 
 
 def metric_record(normalisation: Normalisation) -> Record:
@@ -154,9 +159,11 @@ def metric_record(normalisation: Normalisation) -> Record:
     return to_record(_StoredMetric(normalisation, normalisation.dropped, normalisation.metric))
 
 
-def metric_from_record(record: Record | None, x: np.ndarray, y: np.ndarray) -> Normalisation | None:
-    """The `Normalisation` in a record that was learned from x (n, d), y (n,), or None where it
-    cannot be one."""
+def metric_from_record(record: Record | None, data: Dataset) -> Normalisation | None:
+    """The `Normalisation` in a record that was learned from a `Dataset`, or None where it cannot be
+    one."""
+    x, y = data.x, data.y
+
     def loaded(stored):
         map, learned, d = stored.map, stored.learned, x.shape[1]
         if (learned.points, learned.classes) != (len(y), len(np.unique(y))) or \
@@ -164,7 +171,8 @@ def metric_from_record(record: Record | None, x: np.ndarray, y: np.ndarray) -> N
                 not map.matrix.shape[1] or (learned.weights < 0).any() or \
                 max(stored.dropped, default=0) >= d:
             return None
-        normalisation = with_rows(replace(map, dropped=stored.dropped, metric=learned), x, y)
+        normalisation = with_rows(replace(map, dropped=stored.dropped, metric=learned), x, y,
+                                  data.groups)
         return None if normalisation.metric.rows is None else normalisation
 
     return from_record(_StoredMetric, record, loaded)

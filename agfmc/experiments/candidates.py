@@ -60,14 +60,14 @@ class Candidate:
 
     def tree_for(self, x: np.ndarray, y: np.ndarray, names: dict,
                  settings: TrainingSettings = TrainingSettings(),
-                 weights: Weights | None = None) -> Tree:
+                 weights: Weights | None = None, groups: np.ndarray | None = None) -> Tree:
         """The training control tree for a training part x (n, d), y (n,) with names {label:
         name}."""
         if self.tree is not None:
             return named_as(self.tree, names)
         labels = [int(label) for label in np.unique(y)]
-        return design(self.scheme, labels, names=names, x=x, y=y, weights=weights, **{
-            **searching(settings, len(labels)), **self.design})
+        return design(self.scheme, labels, names=names, x=x, y=y, weights=weights, groups=groups,
+                      **{**searching(settings, len(labels)), **self.design})
 
 
 def decoders_for(tree: Tree, names: tuple | None = None,

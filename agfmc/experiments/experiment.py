@@ -18,14 +18,15 @@ import numpy as np
 
 from ..core.costs import CostMatrix
 from ..core.errors import AgfmcWarning, and_more, DataError, UsageError
-from ..core.splits import calibration_rows, split_stratified, stratified_parts, stratified_sample
+from ..core.splits import (calibration_rows, check_groups, split_stratified, stratified_parts,
+                           stratified_sample)
 from ..core.weights import Weights
 from ..data.normalisation import Normalisation
 from ..data.types import Dataset
 from ..data.weights import chosen_rows
 from ..executors.remote import run_remote
 from ..files.result_store import key_of, weight_parts
-from ..training.fit import TrainingSettings
+from ..training.fit import HeldOutRequest, TrainingSettings
 from ..training.held_out import CALIBRATION_POINTS
 from .caches import Design, design_of, metric_from_record, metric_key, metric_record
 
@@ -101,19 +102,19 @@ class Part(NamedTuple):
     rows: int | None = None
 
 
-def splits(y: np.ndarray, plan: SplitPlan) -> Iterator[Split]:
-    """Yield the `plan.count` `Split`s of labels y (n,)."""
-    yield from islice(_all_splits(y, plan), *(
+def splits(y: np.ndarray, plan: SplitPlan, groups: np.ndarray | None = None) -> Iterator[Split]:
+    """Yield the `plan.count` `Split`s of labels y (n,), which do not divide `groups` (n,)."""
+    yield from islice(_all_splits(y, plan, groups), *(
         (None,) if plan.only is None else (plan.only.start, plan.only.stop)))
 
 
-def _all_splits(y, plan):
+def _all_splits(y, plan, groups):
     for trial in range(plan.trials):
         name = f"trial {trial + 1}"
         if plan.parts is None:
-            yield Split(name, *split_stratified(y, plan.fraction, plan.seed + trial))
+            yield Split(name, *split_stratified(y, plan.fraction, plan.seed + trial, groups))
             continue
-        part = stratified_parts(y, plan.parts, plan.seed + trial)
+        part = stratified_parts(y, plan.parts, plan.seed + trial, groups)
         for number in range(plan.parts):
             yield Split(f"{name}, part {number + 1}", np.flatnonzero(part != number),
                         np.flatnonzero(part == number))
@@ -128,6 +129,7 @@ class PreparedSplit:
     left_out : the test part are points of the training part, each answered as if it were not
     part : what `Experiment.prepared` makes it from
     weights, test_weights : weights of the points, or None
+    groups, test_groups : groups of the points, or None
     """
 
     name: str
@@ -143,6 +145,8 @@ class PreparedSplit:
     normalisation: Normalisation | None = None
     weights: Weights | None = None
     test_weights: np.ndarray | None = None
+    groups: np.ndarray | None = None
+    test_groups: np.ndarray | None = None
 
     @cached_property
     def test_digest(self) -> str:
@@ -156,28 +160,38 @@ class PreparedSplit:
         return calibration_rows(self.y, np.unique(self.y).tolist(), count,
                                 experiment.settings.seed) if count else None
 
+    def held_out_request(self, experiment: Experiment) -> HeldOutRequest:
+        """The request for the decision values of the calibration points."""
+        return HeldOutRequest.of(len(self.y), self.calibration_rows(experiment),
+                                 groups=self.groups)
+
     def design_of(self, candidate, experiment: Experiment) -> Design:
         """The `Design` of a `Candidate` for the training part."""
-        return design_of(candidate, self.x, self.y, self.names, experiment.settings,
-                         experiment.cache, self.weights)
+        return design_of(candidate, self.data, self.names, experiment.settings, experiment.cache)
+
+    @cached_property
+    def data(self) -> Dataset:
+        """The training part."""
+        return Dataset(self.x, self.y, weights=self.weights, groups=self.groups)
 
     @property
     def counts(self) -> dict:
         """{label: samples} of the training part."""
-        return Dataset(self.x, self.y).counts
+        return self.data.counts
 
 
 def prepare_split(split: Split, data: Dataset, settings: TrainingSettings) -> PreparedSplit:
     """The `PreparedSplit` of a `Split` of a `Dataset`, with two samples of each class to train
     on."""
-    _check_training_part(split, data.y)
+    _check_training_part(split, data)
     train, test = (chosen_rows(data, rows) for rows in split[1:])
     normalisation = _normalisation(settings, train)
     x, test_x = (_normalised(normalisation, part.x) for part in (train, test))
     return PreparedSplit(
         split.name, x, train.y, test_x, test.y, split.test, data.name_of,
-        key_of("points", x, train.y, *weight_parts(train.weights)), normalisation=normalisation,
-        weights=train.weights, test_weights=test.weights and test.weights.w)
+        key_of("points", x, train.y, *weight_parts(train.weights, train.groups)),
+        normalisation=normalisation, weights=train.weights,
+        test_weights=test.weights and test.weights.w, groups=train.groups, test_groups=test.groups)
 
 
 def _normalisation(settings, part):
@@ -186,7 +200,7 @@ def _normalisation(settings, part):
     with warnings.catch_warnings():
         # not one for each split
         warnings.simplefilter("ignore", AgfmcWarning)
-        normalisation = settings.fit_normalisation(part.x, part.y, part.weights)
+        normalisation = settings.fit_normalisation(part.x, part.y, part.weights, part.groups)
     _warn_of_dropped(normalisation)
     return normalisation
 
@@ -201,7 +215,8 @@ def _normalised(normalisation, x):
     return np.asarray(x, dtype=np.float64) if normalisation is None else normalisation.apply(x)
 
 
-def _check_training_part(split, y):
+def _check_training_part(split, data):
+    y = data.y
     labels, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
     there = np.bincount(codes[split.train], minlength=len(labels))
     few = np.flatnonzero(there < _FEWEST)
@@ -212,6 +227,9 @@ def _check_training_part(split, y):
                         f"{there[few[0]]} in the training part of {split.name}: expected at least "
                         f"2; --min-class {least} leaves out the classes with fewer than {least} "
                         "samples")
+    if data.groups is not None:
+        check_groups(y[split.train], data.groups[split.train],
+                     f" in the training part of {split.name}", data.name_of, data.group_names)
 
 
 @dataclass(frozen=True, eq=False)
@@ -281,32 +299,35 @@ class Experiment:
     def prepared(self, part: Part, report: Callable[[str], None] | None = None) -> PreparedSplit:
         """The `PreparedSplit` of a `Part`; report(words): called before a metric is learned for
         it."""
-        y, seed = self.data.y, self.plan.seed
+        y, seed, groups = self.data.y, self.plan.seed, self.data.groups
         if self.plan.left_out:
-            rows = stratified_sample(y, part.rows or len(y), seed)
+            rows = stratified_sample(y, part.rows or len(y), seed, groups=groups)
             split = prepare_split(Split("all points", rows, rows[self._left_out_rows(y[rows])]),
                                   self.data, self.settings)
             return replace(split, left_out=True, part=part)
-        split = next(islice(splits(y, self.plan), part.number, None))
+        split = next(islice(splits(y, self.plan, groups), part.number, None))
         if self.plan.share < 1:
             split = split._replace(train=split.train[stratified_sample(
-                y[split.train], round(self.plan.share * len(split.train)), seed, _FEWEST)])
+                y[split.train], round(self.plan.share * len(split.train)), seed, _FEWEST,
+                None if groups is None else groups[split.train])])
         settings = self._with_metric(split.train, (self.plan, part.number), split.name, report)
         if part.rows is not None:
-            split = Split(split.name, *(rows[stratified_sample(y[rows], part.rows, seed)]
-                                        for rows in split[1:]))
+            split = Split(split.name, *(rows[stratified_sample(
+                y[rows], part.rows, seed, groups=None if groups is None else groups[rows])]
+                for rows in split[1:]))
         return replace(prepare_split(split, self.data, settings), part=part)
 
     def check_splits(self, inside: SplitPlan | None = None) -> None:
         """Raise `DataError` where a class has fewer than two samples in a training part.
 
         `inside` is a plan for each training part, whose inner training parts are checked too."""
-        y = self.data.y
-        for split in splits(y, self.plan):
-            _check_training_part(split, y)
-            for inner in () if inside is None else splits(y[split.train], inside):
+        y, groups = self.data.y, self.data.groups
+        for split in splits(y, self.plan, groups):
+            _check_training_part(split, self.data)
+            for inner in () if inside is None else splits(
+                    y[split.train], inside, None if groups is None else groups[split.train]):
                 _check_training_part(Split(f"{inner.name} of the training part of {split.name}",
-                                           split.train[inner.train], split.test), y)
+                                           split.train[inner.train], split.test), self.data)
 
     @property
     def left_out(self) -> Experiment:
@@ -335,8 +356,7 @@ class Experiment:
                 candidate.made_of_data or settings.metric.components or settings.nsv is not None \
                 else replace(settings, scale=True, metric=None)
         x = _normalised(_normalisation(settings, data), data.x)
-        return design_of(candidate, x, data.y, data.name_of, self.settings, self.cache,
-                         data.weights), x
+        return design_of(candidate, replace(data, x=x), data.name_of, self.settings, self.cache), x
 
     def _with_metric(self, rows, key, name, report):
         """The settings with the metric, if one is to be learned, of a whole training part, by an
@@ -345,9 +365,8 @@ class Experiment:
             return self.settings
         if key not in self.learned:
             part = self.data if rows is None else chosen_rows(self.data, rows)
-            points = part.x, part.y
-            stored = self.cache and metric_key(self.settings, *points, part.weights)
-            learned = stored and metric_from_record(self.cache.get(stored), *points)
+            stored = self.cache and metric_key(self.settings, part)
+            learned = stored and metric_from_record(self.cache.get(stored), part)
             if learned is not None:
                 _warn_of_dropped(learned)
             else:

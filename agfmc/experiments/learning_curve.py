@@ -38,18 +38,20 @@ def learning_curve(experiment: Experiment, candidate: Candidate, whole: CrossVal
         parts.append(cross_validate(smaller, candidate, progress=part_of(
             progress, number, len(SHARES), f"{share:g} of each training part"))[0])
     parts.append(whole)
-    curve: dict = {}
+    groups, curve = experiment.data.groups, {}
+    if groups is not None:
+        groups = groups[np.unique(whole.results.rows)]
     for name in ("log_loss", "accuracy"):
         points = [_by_row(name, part.results) for part in parts]
         if points[0] is None:
             continue
         curve[name] = [{"samples": round(part.samples), "score": mean(*values),
-                        "error": standard_error(*values)} for part, values in zip(parts, points)]
+                        "error": standard_error(*values, groups)} for part, values in zip(parts, points)]
         if "last" not in curve:
             (before, _), (after, weights) = points[-2:]
             gain = ALL_SCORES[name].sign * (after - before)
             curve["last"] = {"score": name, "gain": mean(gain, weights),
-                             "error": standard_error(gain, weights)}
+                             "error": standard_error(gain, weights, groups)}
     return {**curve, "words": _words(curve)}
 
 

@@ -88,7 +88,8 @@ class NestedTuning:
         """The candidate with the best options in an `Experiment` in a split; adds to `records`."""
         settings = inner.settings
         key = result_key("search seconds", key_of(
-            "raw", inner.data.x, inner.data.y, *weight_parts(inner.data.weights)), repr((
+            "raw", inner.data.x, inner.data.y,
+            *weight_parts(inner.data.weights, inner.data.groups)), repr((
              candidate, settings.options, settings.scale, settings.nsv, settings.metric,
              settings.normalised, settings.seed, self.by, self.search, self.space)))
         start = time.process_time()

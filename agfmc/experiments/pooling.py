@@ -100,6 +100,11 @@ def weights_of(outcomes: Sequence) -> np.ndarray | None:
     return None if outcomes[0].weights is None else joined(outcomes, "weights")
 
 
+def groups_of(outcomes: Sequence) -> np.ndarray | None:
+    """The groups (n,) of all points of outcomes, None where they have none."""
+    return None if outcomes[0].groups is None else joined(outcomes, "groups")
+
+
 def zero_probability(outcomes: Sequence) -> int | None:
     """The number of held-out points whose true class has p = 0; None without probabilities."""
     p = joined(outcomes, "forecasts")[0]
@@ -207,7 +212,7 @@ class Resampled:
 
 class Estimate(NamedTuple):
     """A score to expect on new data, its standard error, from how many points and options; with
-    weights, the number of equal points that tell as much."""
+    weights, the number of equal points that tell as much, with groups, theirs."""
 
     score: float
     error: float
@@ -228,7 +233,7 @@ def corrected(by: str, outcomes: Sequence[Sequence], seed: int, *,
     `outcomes` has for each option its `Outcome`s on the same splits, which have the score; of
     options that tie the first is chosen. `rows` (n,) says which point of the data each held-out
     point is, where some were held out more than once. Where points have weights, each counts by its
-    own in the scores, and is drawn as often as any other.
+    own in the scores, and is drawn as often as any other. Groups of points are drawn as a whole.
 
     Points are drawn alike, whatever their class, so that each is left out as often. Each counts as
     it is answered, on average, by the options that were chosen without it; with one option that is
@@ -238,6 +243,9 @@ def corrected(by: str, outcomes: Sequence[Sequence], seed: int, *,
     answers = Resampled(by, outcomes)
     weights, number, n = weights_of(outcomes[0]), len(outcomes), len(joined(outcomes[0], "truth"))
     rows = np.arange(n) if rows is None else np.unique(rows, return_inverse=True)[1]
+    points, first = int(rows.max()) + 1, np.unique(rows, return_index=True)[1]
+    if (groups := groups_of(outcomes[0])) is not None:
+        rows = np.unique(groups, return_inverse=True)[1]
     chosen, share = np.zeros(number), np.ones((number, n))
     if number > 1:
         share[:] = 0
@@ -256,9 +264,9 @@ def corrected(by: str, outcomes: Sequence[Sequence], seed: int, *,
         often = chosen > 0
         mean = np.average(alone[often], weights=chosen[often])
         variance += float(np.average((alone[often] - mean)**2, weights=chosen[often]))
-    return Estimate(float(mixed((total > 0)[None])[0]), math.sqrt(variance),
-                    int(rows.max()) + 1, number, None if weights is None else effective_number(
-                        weights[np.unique(rows, return_index=True)[1]], n))
+    effective = None if weights is None else effective_number(weights[first], n)
+    return Estimate(float(mixed((total > 0)[None])[0]), math.sqrt(variance), points, number,
+                    effective if groups is None else int(rows.max()) + 1)
 
 
 def _resamples(rows, seed, number):

@@ -28,8 +28,8 @@ from ..training.run import TimeUp
 from .candidates import Candidate, decoders_for, read_candidate
 from .comparison import Choice, compare
 from .experiment import Experiment, Part
-from .pooling import (corrected, Difference, difference_of, joined as joined_outcomes, losses,
-                      pooled, weights_of)
+from .pooling import (corrected, Difference, difference_of, groups_of, joined as joined_outcomes,
+                      losses, pooled, weights_of)
 from .racing import COMPARED, first_parts, gap_of, HOPELESS, race, Tuner
 from .search import Axis, SearchSpace
 from .trial import run_trial
@@ -311,7 +311,7 @@ class _Stage:
         self._screens = screens
         self._portfolio, self._refine, self._end = portfolio, refine, end
         experiment, plan = portfolio.experiment, portfolio.experiment.plan
-        rows = stratified_sample(experiment.data.y, size, plan.seed)
+        rows = stratified_sample(experiment.data.y, size, plan.seed, groups=experiment.data.groups)
         settings = replace(experiment.settings, member_weights="held-out")
         self._experiment = replace(experiment, learned={}, settings=settings, data=experiment.data
                                    if len(rows) == len(experiment.data.y)
@@ -508,7 +508,8 @@ def _difference(by, outcomes, others, plan):
     if lost is None or added is None or ALL_SCORES[by].pools == "square":
         return difference_of(by, outcomes, others, plan)
     gained, w = lost - added, weights_of(outcomes)
-    return Difference(float(mean(gained, w)), float(standard_error(gained, w)),
+    return Difference(float(mean(gained, w)),
+                      float(standard_error(gained, w, groups_of(outcomes))),
                       f"of {len(gained)} held-out points")
 
 

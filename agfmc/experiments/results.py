@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from ..core.errors import one_line
+from ..core.probabilities import losses, standard_error
+from ..score.evaluation import Results
 from .experiment import Experiment
 from .search import Point
 
@@ -11,7 +15,8 @@ _FACTORS = 8  # class weights in a line
 
 def data_words(experiment: Experiment) -> dict[str, str]:
     """{"features": words on a metric that is learned in each training part, "weights": words on the
-    weights of the points, which scores count}, without a key for what there is not."""
+    weights of the points, which scores count, "groups": words on their groups}, without a key for
+    what there is not."""
     settings, weights, words = experiment.settings, experiment.data.weights, {}
     metric = settings.metric
     if metric is not None:
@@ -31,7 +36,19 @@ def data_words(experiment: Experiment) -> dict[str, str]:
             factors += ["..."] * (len(weights.factors) > _FACTORS)
             of.append(f"classes ({', '.join(factors)})")
         words["weights"] = f"of {' and '.join(of)}; scores count the points by them"
+    if experiment.data.groups is not None:
+        words["groups"] = f"{len(np.unique(experiment.data.groups))}, which no split divides; " \
+                          "standard errors are those of means over groups"
     return words
+
+
+def group_errors(results: Results, groups: np.ndarray) -> dict[str, float]:
+    """{score: standard error of the mean over groups (n,) of answers}, of log loss and accuracy."""
+    points = {"accuracy": (results.result == results.truth).astype(float)}
+    if results.p is not None:
+        points["log_loss"] = losses(results.p, np.searchsorted(results.labels, results.truth))
+    return {name: standard_error(values, results.weights, groups)
+            for name, values in points.items()}
 
 
 def search_result(state, given: Point) -> dict:

@@ -17,7 +17,6 @@ from ..control.write import format_tree
 from ..core.costs import CostMatrix
 from ..core.errors import AgfmcError
 from ..core.probabilities import probability, REJECTED
-from ..data.types import Dataset
 from ..executors.threads import run_tasks
 from ..files.result_store import Record, result_key, shuffled_for
 from ..kernels.machine import KernelCounter
@@ -54,6 +53,7 @@ class Outcome:
     resumed : the outcome is of an earlier run
     design_s : seconds of the layout, before the training
     paid : cost (n,) of each answer, or None
+    weights, groups : those (n,) of the points, or None
     queried, kernel_values : as in `COST_PER_POINT`, the second None where some classifier is no
         kernel machine
     """
@@ -75,6 +75,7 @@ class Outcome:
     design_s: float = field(default=0.0, metadata=_DERIVED)
     paid: np.ndarray | None = field(default=None, metadata=_DERIVED)
     weights: np.ndarray | None = field(default=None, metadata=_DERIVED)
+    groups: np.ndarray | None = field(default=None, metadata=_DERIVED)
     queried: float = 0.0
     kernel_values: float | None = None
 
@@ -195,7 +196,8 @@ def run_trial(split: PreparedSplit, candidates: list, experiment: Experiment, *,
                 cache.put(candidate.outcome_key(outcome.decoder, split, experiment, smaller),
                           to_record(outcome))
             outcomes[candidate.number, outcome.decoder] = outcome
-    return [replace(outcomes[candidate.number, decoder], design_s=candidate.design_s)
+    return [replace(outcomes[candidate.number, decoder], design_s=candidate.design_s,
+                    groups=split.test_groups)
             for candidate in laid_out for decoder in candidate.decoders]
 
 
@@ -267,8 +269,7 @@ def _configuration(candidate, split, trained, experiment):
     seconds = sum({id(part): part.seconds for part in trained}.values())
     models = [binary_model(job, part, split.x, shared) for job, part in zip(jobs, trained)]
     start = time.thread_time()
-    data = Dataset(split.x, split.y, weights=split.weights)
-    nodes = fit_nodes(tree, jobs, data)
+    nodes = fit_nodes(tree, jobs, split.data)
     seconds += time.thread_time() - start
     configuration = assemble(tree, models, nodes)
     maps, map_s, held_out = [], {}, None
@@ -277,7 +278,7 @@ def _configuration(candidate, split, trained, experiment):
                 if decoder.calibrated}
     if split.left_out or rows is not None and set(decoders) != {None}:
         held_out = gather_held_out(tree, jobs, [part.values for part in trained],
-                                   (data, nodes), rows, experiment.settings)
+                                   (split.data, nodes), rows, experiment.settings)
     if experiment.settings.member_weights and tree.is_ensemble and held_out is not None:
         weighed = with_learned_weights(configuration, held_out)
         if weighed[0].tree.is_ensemble:  # else one has all of the weight, and equal ones are tried

@@ -455,7 +455,10 @@ class BinaryProblems:
             outcomes[i] = result
             if not isinstance(result, AgfmcError):
                 cache.put(outcome_keys[i], to_record(result))
-        return outcomes
+        if split.test_groups is None:
+            return outcomes
+        return [outcome if isinstance(outcome, AgfmcError) else replace(
+            outcome, groups=split.test_groups[rows]) for outcome, (rows, _) in zip(outcomes, parts)]
 
 
 def _held_out(job, rows_of):

@@ -62,10 +62,11 @@ def _code():
                                  sorted(Path(__file__).parents[1].rglob("*.py"))))
 
 
-def weight_parts(weights: Weights | None) -> tuple:
-    """The parts of a key for the weights of points; none for None, so that keys of points
-    without weights are those of before."""
-    return () if weights is None else ("weights", weights.w, sorted(weights.factors.items()))
+def weight_parts(weights: Weights | None, groups=None) -> tuple:
+    """The parts of a key for the weights and groups of points; none for None, so that keys of
+    points without them are those of before."""
+    parts = () if weights is None else ("weights", weights.w, sorted(weights.factors.items()))
+    return parts if groups is None else (*parts, "groups", groups)
 
 
 def is_number(value) -> bool:

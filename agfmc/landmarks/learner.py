@@ -12,7 +12,9 @@ s_+, n_+ and s_-, n_- over those of either side, d = s_+ - s_-, tbar = (n_+ - n_
 
 and with the leverage h_i = w_i (1 / N + (phi_i - mu)^T (G - N mu mu^T + lambda I)^-1 (phi_i - mu))
 the decision value of point i by the classifier that is trained without it is exactly
-t_i - (t_i - f_i) / (1 - h_i) (Allen 1974, "PRESS"; the landmarks are held fixed).
+t_i - (t_i - f_i) / (1 - h_i) (Allen 1974, "PRESS"; the landmarks are held fixed).  Those of a group
+G of points that is left out as a whole are t_G - (I - H_GG)^-1 (t_G - f_G), where H has the entries
+w_j (1 / N + (phi_i - mu)^T (G - N mu mu^T + lambda I)^-1 (phi_j - mu)).
 
 Rifkin and Klautau, "In defense of one-vs-all classification" (2004); Rudi, Carratino and Rosasco,
 "FALKON" (2017).  All that depends on the data are the sums: any number of classifiers is trained
@@ -30,6 +32,7 @@ import numpy as np
 from ..core.errors import DataError
 from ..core.kernels import TUNED_KERNELS
 from ..core.points import LowerTriangle
+from ..core.splits import rows_by_class
 from ..learners.options import BORDERS, KernelLearner, LIBSVM
 
 LANDMARKS = 2000  # by default, where there are as many points
@@ -140,6 +143,34 @@ class Ridge:
         """h (n,) of points with features phi (p, n) and weights w (n,)."""
         turned = self._factor.solve(phi - self.mean[:, None])
         return w * (1.0 / self.weight + np.einsum("ij,ij->j", turned, turned))
+
+    def _leave_groups_out(self, t, f, phi, w, groups):
+        turned = np.vstack([self._factor.solve(phi - self.mean[:, None]),
+                            np.full(phi.shape[1], self.weight**-0.5)])
+        values = np.empty(f.shape)
+        for rows in rows_by_class(groups).values():
+            u, weighted, rest = turned[:, rows], turned[:, rows] * w[rows], (t - f)[:, rows].T
+            if w[rows].sum() >= (1 - 1e-12) * self.weight:
+                rest = np.broadcast_to(t, f.shape)[:, rows].T  # nothing is left to train on
+            elif len(rows) <= len(u):
+                rest = np.linalg.solve(np.eye(len(rows)) - u.T @ weighted, rest)
+            else:
+                rest = rest + u.T @ np.linalg.solve(np.eye(len(u)) - weighted @ u.T,
+                                                    weighted @ rest)
+            values[:, rows] = np.broadcast_to(t, f.shape)[:, rows] - rest.T
+        return values
+
+    def leave_out(self, t: np.ndarray, f: np.ndarray, phi: np.ndarray, w: np.ndarray,
+                  groups: np.ndarray | None = None) -> np.ndarray:
+        """Decision values (m, n) of points by classifiers that are trained without each of them,
+        or without its group (module docstring).
+
+        `t` and `f` (m, n) are targets and decision values, phi (p, n) features, w (n,) weights;
+        `groups` (n,) have all of their points among these.
+        """
+        if groups is not None:
+            return self._leave_groups_out(t, f, phi, w, groups)
+        return leave_one_out(t, f, self.leverages(phi, w))
 
 
 def leave_one_out(t: np.ndarray, f: np.ndarray, h: np.ndarray) -> np.ndarray:

@@ -296,11 +296,33 @@ class Group:
         self.dropped = len(drawn) - len(self.rows)
         self.problem = Problem(landmarks, x, y, w, raw)
         self.ranges = row_ranges(job, len(y))
+        self.groups = None if requested is None else requested.groups
         self.left_out = {} if requested is None else self._left_out(
             y, None if requested.sides else self.options.left_out, requested.chosen)
 
+    def blocks_of(self, labels):
+        """The blocks of points of some classes that are left out, tuples of (label, number).
+
+        All points of a group are in one block, as they are left out together.
+        """
+        blocks = [[(label, number) for number in range(len(self.left_out[label]))]
+                  for label in labels]
+        if self.groups is None:
+            return [(one,) for of_class in blocks for one in of_class]
+        return [block for block in zip(*blocks) if len(self.rows_of(block))]
+
+    def rows_of(self, block):
+        """The rows of a block of points that are left out."""
+        return np.concatenate([self.left_out[label][number] for label, number in block])
+
     def _left_out(self, y, count, chosen):
-        """{label: blocks of rows} of the points that are left out."""
+        """{label: blocks of rows} of the points that are left out, which are all in groups."""
+        if self.groups is not None:
+            number = (np.cumsum(np.bincount(self.groups)) // _BLOCK)[self.groups]  # of the block
+            rows = np.argsort(number, kind="stable")
+            of_class = {label: rows[y[rows] == label] for label in self.labels}
+            return {label: np.split(part, np.searchsorted(
+                number[part], np.arange(1, number.max() + 1))) for label, part in of_class.items()}
         if count is None:
             take = np.isin(y, self.labels)
         else:

@@ -21,7 +21,7 @@ from ..core.weights import Weights
 from ..learners.platt import fit_sigmoid
 from ..learners.protocol import Fitted
 from .features import MEGABYTE
-from .learner import leave_one_out, Ridge, RidgeSearch
+from .learner import Ridge, RidgeSearch
 from .sums import factors_of, Group, SEARCHED, Sums, Work
 from .sums_file import GroupSums
 
@@ -43,11 +43,10 @@ class _LeftOut:
             len(part) for parts in group.left_out.values() for part in parts) <= SEARCHED
 
     def __call__(self, block, step=1):
-        """phi (p, n) of every step-th point of a block, (label, number)."""
+        """phi (p, n) of every step-th point of a block, of `Group.blocks_of`."""
         phi = self._stored.get((block, step))
         if phi is None:
-            label, number = block
-            phi = self._group.problem.features(self._group.left_out[label][number][::step])
+            phi = self._group.problem.features(self._group.rows_of(block)[::step])
             if (self._all or step > 1) and phi.nbytes <= self._room:
                 self._room -= phi.nbytes
                 self._stored[block, step] = phi
@@ -67,20 +66,17 @@ class _Set:
     """
 
     def __init__(self, group, one, grams, sums):
-        self.blocks = [(label, number) for label, _ in one
-                       for number in range(len(group.left_out[label]))]
-        self.count = sum(len(group.left_out[label][number]) for label, number in self.blocks)
+        self.blocks = group.blocks_of([label for label, _ in one])
+        self.count = sum(len(group.rows_of(block)) for block in self.blocks)
         self.number = {sides: index for index, sides in enumerate(group.sets[one])}
         factors = np.array([factor for _, factor in one])
-        self._column = {label: column for column, (label, _) in enumerate(one)}
-        self._factor = dict(one)
-        self._w = group.problem.w
-        self._rows = group.left_out
+        self._labels = np.array([label for label, _ in one])
+        self._factor, self._group = factors, group
         s = np.stack([sums.total[label] for label, _ in one]) * factors[:, None]
         n = np.array([sums.weight[label] for label, _ in one]) * factors
         self._targets = np.full((len(self.number), len(one)), -1.0)  # of classifiers and classes
         for row, (_, right) in zip(self._targets, self.number):
-            row[[self._column[label] for label in right]] = 1.0
+            row[np.searchsorted(self._labels, right)] = 1.0
         self._grams, self._total, self._weight = grams, s.sum(axis=0), float(n.sum())
         self._difference = (self._targets @ s).T
         self._balance = self._targets @ n / self._weight
@@ -90,20 +86,25 @@ class _Set:
         return _Solution(made, *made.solve(self._difference, self._balance))
 
     def values(self, solution, block, phi, step=1):
-        """Decision values (m, n) of every step-th point of a block when each is left out."""
-        t = self._targets[:, self._column[block[0]], None]
+        """Decision values (m, n) of every step-th point of a block when each is left out, or all
+        of its group."""
+        t, w = self._of_points(block, step)
         f = solution.v.T @ phi + solution.b[:, None]
-        return leave_one_out(t, f, solution.ridge.leverages(phi, self._weights(block, step)))
+        groups = self._group.groups
+        return solution.ridge.leave_out(t, f, phi, w, None if groups is None else
+                                        groups[self._group.rows_of(block)])
 
     def squared_error(self, solution, block, phi, step):
         """(sum of squared errors, sum of weights) of every step-th point that is left out."""
-        left = self.values(solution, block, phi, step) - self._targets[:, [self._column[block[0]]]]
-        w = self._weights(block, step)
+        t, w = self._of_points(block, step)
+        left = self.values(solution, block, phi, step) - t
         return float(np.sum(left**2 @ w)), float(len(left) * w.sum())
 
-    def _weights(self, block, step):
-        label, number = block
-        return self._factor[label] * self._w[self._rows[label][number][::step]]
+    def _of_points(self, block, step):
+        """Targets (m, n) and weights (n,) of every step-th point of a block."""
+        problem, rows = self._group.problem, self._group.rows_of(block)[::step]
+        column = np.searchsorted(self._labels, problem.y[rows])
+        return self._targets[:, column], self._factor[column] * problem.w[rows]
 
 
 class _Solution(NamedTuple):
@@ -220,9 +221,11 @@ class _Trainer:
             solution = the_set.solve(ridge)
         except DataError:
             return float("inf")
-        step = max(1, -(-the_set.count // SEARCHED))
+        step, blocks = max(1, -(-the_set.count // SEARCHED)), the_set.blocks
+        if self._group.groups is not None:  # which are left out as a whole
+            step, blocks = 1, blocks[::step]
         parts = list(spread(lambda block: the_set.squared_error(
-            solution, block, self._features(block, step), step), the_set.blocks))
+            solution, block, self._features(block, step), step), blocks))
         return sum(error for error, _ in parts) / sum(weight for _, weight in parts)
 
     def _solve(self, gram_of, jobs, one, spread):
@@ -241,8 +244,7 @@ class _Trainer:
                      True) for job in jobs[one]]
         values = np.concatenate(list(spread(lambda block: the_set.values(
             solution, block, self._features(block)), the_set.blocks)), axis=1)
-        rows = np.concatenate([self._group.left_out[label][number]
-                               for label, number in the_set.blocks])
+        rows = np.concatenate(list(map(self._group.rows_of, the_set.blocks)))
         order = np.argsort(rows)
         beta = self._group.problem.landmarks.coefficients(solution.v)
         finish = functools.partial(self._finished, ridge, rows[order])
@@ -267,7 +269,8 @@ class _Trainer:
             __version__, options.canonical(), features=x.shape[1],
             probabilities=f"leave-one-out {len(rows)}", seed=job.seed).with_samples(
                 counts, job.sides, self._normalised, () if group.weights is None else
-                group.weights.of_totals(group.totals, job.sides))
+                group.weights.of_totals(group.totals, job.sides),
+                None if group.groups is None else group.groups[rows])
         model = BinaryModel(job.name, job.options.svm_type, job.options.kernel_for(x.shape[1]),
                             landmarks.z, np.ascontiguousarray(beta[:, number]),
                             -float(solution.b[number]), (1, 0), (len(group.rows), 0), (a, b),

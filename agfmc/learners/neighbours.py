@@ -102,6 +102,8 @@ class NeighbourOptions(NodeLearner):
 
         Where the weights of the others are less than k, all of them are its neighbours.
         """
+        if problem.groups is not None:
+            return super().held_out_probabilities(job, problem, model, rows)
         part = problem.samples
         excluded = np.full(len(rows), -1)
         at = np.searchsorted(rows, part.rows)

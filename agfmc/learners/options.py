@@ -28,7 +28,7 @@ class _Learner:
     words: ClassVar[dict] = {}
     strange: ClassVar[dict | None] = None
     stores_vectors = keeps_sparse = is_program = uses_shared_landmarks = streams = False
-    uses_seed = allows_nan = False
+    uses_seed = allows_nan = stops_early = False
     no_loo = recognised_by = ""
 
     @classmethod
@@ -157,15 +157,17 @@ class NodeLearner(_Learner):
         import numpy as np
 
         from .platt import folds_of
-        from ..core.splits import job_seed
+        from ..core.splits import job_seed, stratified_folds
 
         part = problem.samples
         p = self.classifier(model).probabilities(problem.x[rows])
-        counts = np.bincount(part.side, minlength=len(job.sides))
-        at = np.flatnonzero(np.isin(part.rows, rows) & (counts[part.side] > 1))
-        fold = folds_of(part.side, at, job_seed(job.seed, job.labels, ()))
+        counts, seed = np.bincount(part.side, minlength=len(job.sides)), job_seed(
+            job.seed, job.labels, ())
+        chosen = np.isin(part.rows, rows) & (counts[part.side] > 1)
+        fold = folds_of(part.side, np.flatnonzero(chosen), seed) if problem.groups is None else \
+            stratified_folds(part.side, seed, groups=problem.groups)
         for number in range(int(fold.max(initial=-1)) + 1):
-            train, out = fold != number, np.flatnonzero(fold == number)
+            train, out = fold != number, np.flatnonzero((fold == number) & chosen)
             fitted = self.fit(job, replace(problem, samples=replace(
                 part, rows=part.rows[train], side=part.side[train])))
             p[np.searchsorted(rows, part.rows[out])] = \

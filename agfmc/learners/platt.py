@@ -6,8 +6,9 @@ numerically safe Newton iteration of Lin, Lin and Weng (2007).
 
 from __future__ import annotations
 
-
 import numpy as np
+
+from ..core.splits import stratified_folds
 
 FOLDS = 5
 
@@ -17,14 +18,18 @@ def fold_count(left, right, count=FOLDS):
     return min(count, left, right)
 
 
-def folds(side, seed, count=FOLDS):
+def folds(side, seed, count=FOLDS, groups=None):
     """The fold of each sample: (l,) int, stratified over the two sides.
 
     side (l,) of 0 and 1, both present at least twice.  Each side is shuffled
     and dealt out in turn, the second side in the opposite direction; with
-    fewer than `count` samples on a side, there are only as many folds.
+    fewer than `count` samples on a side, there are only as many folds.  The same is true of
+    `groups` (l,) of samples, whose samples have the same fold; None for none.
     """
     side = np.asarray(side)
+    if groups is not None:
+        return stratified_folds(side, seed, fold_count(*(
+            len(np.unique(groups[side == value])) for value in (0, 1)), count), groups)
     count = fold_count(*(int(np.count_nonzero(side == value)) for value in (0, 1)), count)
     generator = np.random.Generator(np.random.PCG64(seed))
     fold = np.empty(len(side), dtype=np.int64)

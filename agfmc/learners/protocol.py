@@ -332,6 +332,7 @@ class NodeProblem:
     text : "svm" or "lvq", the text that a program gets
     weights : weights (l,) of its samples, or None
     sums : their sums, for `Provenance.with_samples`
+    groups : groups (l,) of its samples, or None
     """
 
     x: np.ndarray
@@ -341,6 +342,7 @@ class NodeProblem:
     text: str = "svm"
     weights: np.ndarray | None = None
     sums: tuple = ()
+    groups: np.ndarray | None = None
 
     @classmethod
     def of(cls, data, job, normalised=(), **more) -> NodeProblem:
@@ -349,7 +351,8 @@ class NodeProblem:
         if data.weights is not None:
             of_part = data.weights[part.rows]
             weights, sums = of_part.w, of_part.of_sides(data.y[part.rows], job.sides)
-        return cls(data.x, part, normalised, weights=weights, sums=sums, **more)
+        return cls(data.x, part, normalised, weights=weights, sums=sums,
+                   groups=None if data.groups is None else data.groups[part.rows], **more)
 
 
 def read_node(node, branches: int, name: str):

@@ -61,7 +61,7 @@ class TreesOptions(PlaneLearner):
     seed: int = 1
 
     name = svm_type = "trees"
-    gives_probabilities = allows_nan = uses_seed = True
+    gives_probabilities = allows_nan = uses_seed = stops_early = True
     keeps_sparse = False
     letters: ClassVar[dict] = {
         "-n": ("rounds", 1, 100_000, True, False),
@@ -84,7 +84,7 @@ class TreesOptions(PlaneLearner):
         """LightGBM and its version."""
         return f"lightgbm {_lightgbm().__version__}"
 
-    def solve(self, packed, rows, side, w=None) -> Solution:
+    def solve(self, packed, rows, side, w=None, groups=None) -> Solution:
         """Train one booster on the points in those rows.
 
         Parameters
@@ -97,6 +97,8 @@ class TreesOptions(PlaneLearner):
             0 for left and 1 for right.
         w : array (l,), optional
             Weights of the samples.
+        groups : array (l,), optional
+            Groups of the samples, each of which stops the training early as a whole.
 
         Returns
         -------
@@ -113,13 +115,14 @@ class TreesOptions(PlaneLearner):
             w = np.ones(len(y)) if w is None else np.array(w)
             w[y == number] *= factor
         try:
-            forest = _forest(self._boost(x, y, w).dump_model())
+            forest = _forest(self._boost(x, y, w, groups).dump_model())
         except (ValueError, _lightgbm().basic.LightGBMError) as error:
             raise DataError(f"LightGBM refuses the problem: {one_line(str(error))}") from None
         return Solution(None, np.empty(0), 0.0, (1, 0), (0, 0), np.empty((0, x.shape[1])), forest)
 
-    def _boost(self, x, y, w):
-        """The booster of points x (l, d) with sides y (l,) and weights w (l,), or None for 1."""
+    def _boost(self, x, y, w, groups=None):
+        """The booster of points x (l, d) with sides y (l,), weights w (l,), None for 1, and groups.
+        """
         lightgbm, rounds = _lightgbm(), self.rounds
         settings = {
             "objective": "binary", "num_leaves": self.leaves, "learning_rate": self.rate,
@@ -127,7 +130,7 @@ class TreesOptions(PlaneLearner):
             "seed": self.seed, "num_threads": 1, "deterministic": True, "force_col_wise": True,
             "verbosity": -1}
         if self.patience and min(y.sum(), len(y) - y.sum()) >= _FEWEST:
-            out = folds(y, self.seed) == 0
+            out = folds(y, self.seed, groups=groups) == 0
             train = lightgbm.Dataset(x[~out], y[~out], weight=None if w is None else w[~out])
             valid = train.create_valid(x[out], y[out], None if w is None else w[out])
             booster = lightgbm.train(settings, train, rounds, [valid], callbacks=[

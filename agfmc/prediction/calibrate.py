@@ -92,6 +92,7 @@ def fit_calibration(configuration: Configuration, held_out: HeldOut,
     only = None if requested is None else {one.calibration_key(tree) for one in requested}
     for key, (rows, p, answer, left) in held_out_answers(configuration, points, only).items():
         y, w = column[rows], _some(points.weights, rows)
+        groups = _some(points.groups, rows)
         true = np.where(answer == y, 0, 1) if key.startswith("recursive") else y
         if key not in keeping:
             maps[key] = DecoderCalibration(fit_temperature(p, true, w))
@@ -101,7 +102,8 @@ def fit_calibration(configuration: Configuration, held_out: HeldOut,
             mapped = apply_map(fitted, p)
         else:
             known = next((one for one in tried if np.allclose(p, one[0], 0, 1e-9)), None)
-            fitted, mapped = known[1:] if known else fit_in_training(p, true, weights=w)
+            fitted, mapped = known[1:] if known else fit_in_training(
+                p, true, weights=w, groups=groups)
             tried.append((p, fitted, mapped))
         part = _without_part_in_metric(points, rows)
         maps[key] = DecoderCalibration(fitted, mapped_points(
@@ -122,19 +124,20 @@ def fit_calibration(configuration: Configuration, held_out: HeldOut,
 
 
 def fit_learned_decoder(tree: Tree, r: np.ndarray, y: np.ndarray, seed: int = 1,
-                        weights: np.ndarray | None = None) -> LearnedFit:
+                        weights: np.ndarray | None = None,
+                        groups: np.ndarray | None = None) -> LearnedFit:
     """Fit a `LearnedDecoder` to held-out decision values r (c, m) of the rows of a tree.
 
     `y` (c,) are columns of the true classes, labels ascending; `seed` is that of the folds;
-    `weights` (c,) are those of the points. p (c, k) of the result is by fits without the points.
-    Raises `ModelError` for too many classes and classifiers, and for a multi-class node,
-    `DataError` for a class without points.
+    `weights` and `groups` (c,) are those of the points. p (c, k) of the result is by fits without
+    the points. Raises `ModelError` for too many classes and classifiers, and for a multi-class
+    node, `DataError` for a class without points.
     """
     if tree.directs:
         raise ModelError("a multi-class node has no decision values that a decoder could be "
                          "fitted to")
     code = coding_matrix(to_code(tree) if tree.hierarchical else tree)
-    return fit_learned(code[:, np.argsort(tree.labels)], r, y, seed, weights)
+    return fit_learned(code[:, np.argsort(tree.labels)], r, y, seed, weights, groups)
 
 
 def check_weights(way: str | None, tree: Tree, points: int) -> None:
@@ -249,7 +252,8 @@ def _learned(configuration, held_out):
     r = np.concatenate([values(range(values.count), rows[chosen[start + rows]])[1]
                         for start, rows in values.blocks(len(classes))])
     true, w = np.searchsorted(classes, held_out.y[chosen]), _some(held_out.weights, chosen)
-    fitted = fit_learned_decoder(configuration.tree, r, true, weights=w)
+    fitted = fit_learned_decoder(configuration.tree, r, true, weights=w,
+                                 groups=_some(held_out.groups, chosen))
     temperature = fit_temperature(fitted.p, true, w)
     part = _without_part_in_metric(held_out, chosen)
     p = fitted.p[part]
@@ -286,7 +290,8 @@ def _thinned(held_out, most):
     return HeldOut(held_out.rows[chosen], held_out.y[chosen], held_out.x[np.flatnonzero(chosen)],
                    number[held_out.point[values]].astype(np.int32), held_out.classifier[values],
                    held_out.value[values], {node: p[chosen] for node, p in held_out.nodes.items()},
-                   _some(held_out.apart, chosen), _some(held_out.weights, chosen))
+                   *(_some(values, chosen) for values in (
+                       held_out.apart, held_out.weights, held_out.groups)))
 
 
 def held_out_answers(configuration: Configuration, held_out: HeldOut,
@@ -458,10 +463,11 @@ def answers_of_data(configuration: Configuration, decoding: Decoding, data: Data
     answers = classifier.classify(_widened(data.x, classifier, kind), workers)
     weights = None if data.weights is None else data.weights.w
     if fits:
-        fitted = fit_learned_decoder(tree, answers.columns, y, weights=weights)
-        return DecodedData(fitted.p, y, fitted.p.argmax(axis=1), source, fitted.decoder, weights)
+        fitted = fit_learned_decoder(tree, answers.columns, y, weights=weights, groups=data.groups)
+        return DecodedData(fitted.p, y, fitted.p.argmax(axis=1), source, fitted.decoder, weights,
+                           groups=data.groups)
     p, answer, left = _answered(answers, y, classifier)
-    return DecodedData(p, y, answer, source, weights=weights, left=left)
+    return DecodedData(p, y, answer, source, weights=weights, left=left, groups=data.groups)
 
 
 def _true_columns(tree, data, source):

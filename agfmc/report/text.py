@@ -88,7 +88,7 @@ def _matrix_text(matrix):
 
 def data_lines(result: dict) -> str:
     """The `data_words` in a result as lines of the head of its table; "" without them."""
-    return "".join(f"{name}: {result[name]}\n" for name in ("features", "weights")
+    return "".join(f"{name}: {result[name]}\n" for name in ("features", "weights", "groups")
                    if name in result)
 
 

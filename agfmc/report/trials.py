@@ -165,8 +165,8 @@ def comparison_notes(result: Mapping) -> list[str]:
 
 
 def _data_words(result):
-    return [text(f"{name.capitalize()}: {result[name]}.") for name in ("features", "weights")
-            if name in result]
+    return [text(f"{name.capitalize()}: {result[name]}.")
+            for name in ("features", "weights", "groups") if name in result]
 
 
 def _called(row):

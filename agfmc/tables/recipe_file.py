@@ -33,7 +33,8 @@ def check_table_recipe(recipe, fail):
     names = [one.name for one in recipe.columns]
     if any(len(set(some)) < len(some) for some in (names, recipe.features, recipe.classes)):
         raise fail("a name stands twice in the recipe")
-    names += [recipe.label, *recipe.ids, *([] if recipe.weight is None else [recipe.weight])]
+    names += [recipe.label, *recipe.ids,
+              *(name for name in (recipe.weight, recipe.group) if name is not None)]
     if len(set(names)) < len(names):
         raise fail("a column of the recipe has two parts")
 

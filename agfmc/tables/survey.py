@@ -42,6 +42,7 @@ class Roles(NamedTuple):
     features: tuple[int, ...]
     categorical: frozenset[int]
     orders: dict[int, tuple[str, ...]]
+    group: int | None
 
 
 class Survey(NamedTuple):
@@ -63,10 +64,10 @@ def resolve_roles(table: Table, roles: ColumnRoles, labelled: bool = True) -> Ro
         label = (_label_position(table),)
     else:
         label = column_positions(table, (roles.label,), "--label")
-    weight = () if roles.weight is None else (roles.weight,)
+    weight, group = (() if name is None else (name,) for name in (roles.weight, roles.group))
     parts = {"the label": label, **{option: column_positions(table, names, option)
                                     for option, names in (
-        ("--id", roles.ids), ("--weight", weight), ("--ignore", roles.ignored),
+        ("--id", roles.ids), ("--weight", weight), ("--group", group), ("--ignore", roles.ignored),
         ("--categorical", roles.categorical), ("--ordered", [name for name, _ in roles.orders]))}}
     taken: dict[int, str] = {}
     for option, positions in parts.items():
@@ -77,9 +78,10 @@ def resolve_roles(table: Table, roles: ColumnRoles, labelled: bool = True) -> Ro
             taken[position] = option
     features = tuple(at for at in range(len(table.names))
                      if taken.get(at, "--ordered") in ("--ordered", "--categorical"))
-    return Roles(label[0] if label else None, parts["--id"], next(iter(parts["--weight"]), None),
-                 features, frozenset(parts["--categorical"]),
-                 dict(zip(parts["--ordered"], (words for _, words in roles.orders))))
+    weight, group = (next(iter(parts[option]), None) for option in ("--weight", "--group"))
+    return Roles(label[0] if label else None, parts["--id"], weight, features,
+                 frozenset(parts["--categorical"]),
+                 dict(zip(parts["--ordered"], (words for _, words in roles.orders))), group)
 
 
 def column_positions(table: Table, names, option: str) -> tuple[int, ...]:
@@ -269,7 +271,8 @@ def survey_table(table: Table, roles: ColumnRoles) -> Survey:
                          tuple(table.names[at] for at in where.ids),
                          None if where.weight is None else table.names[where.weight],
                          roles.missing, one_line(os.path.basename(table.file)),
-                         tuple(sorted(table.blanks)))
+                         tuple(sorted(table.blanks)),
+                         None if where.group is None else table.names[where.group])
     if size_of_names(recipe.columns) > MOST_LETTERS:
         raise DataError("the names of the features, of column and word, are too long: expected "
                         "shorter names of columns", file=table.file)

@@ -62,7 +62,7 @@ class ColumnRoles:
     ----------
     label : column of the classes, None for one named class, label or target
     ids : columns of the ids of rows
-    weight : column of the weights of rows, or None
+    weight, group : columns of the weights and groups of rows, or None
     ignored : columns that are not read
     categorical : columns whose numbers are words
     classes : names of the classes in their order, None for sorted ones
@@ -81,6 +81,7 @@ class ColumnRoles:
     missing: str | None = None
     min_words: int | None = None
     ordered: tuple[str, ...] = ()
+    group: str | None = None
 
     def __post_init__(self):
         if self.missing not in (None, *MISSING_POLICIES) and not (
@@ -149,7 +150,7 @@ class TableRecipe:
     columns : `ColumnRecipe`s in the order of the features
     label : name of the column of the classes
     classes : names of the classes, entry i of class i
-    ids, weight : names of those columns, () and None without
+    ids, weight, group : names of those columns, () and None without
     missing : policy, as of `ColumnRoles`
     source : name of the training table
     blanks : cells that were missing values in training
@@ -163,6 +164,7 @@ class TableRecipe:
     missing: Word = "error"
     source: Word = ""
     blanks: tuple[Word, ...] = BLANKS
+    group: Word | None = field(default=None, metadata={"optional": True})
 
     @property
     def keeps_missing(self) -> bool:

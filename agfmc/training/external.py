@@ -106,6 +106,9 @@ def train_external(plan, progress=None, control_out=None, started=None):
     """
     rows_of = rows_by_class(plan.data.y)
     check_jobs(plan.binary, {label: len(rows) for label, rows in rows_of.items()})
+    if plan.data.groups is not None:
+        raise UsageError("a program that trains has folds of its own, which would divide the "
+                         "groups: leave the groups out (--groups none), or train without it")
     for job in plan.binary:
         check_weights(job, plan.trainer.command, plan.data.weights is not None)
     row_text = row_texts(plan.data.x)

@@ -92,7 +92,8 @@ class TrainingSettings:
         return () if self.normalisation is None else self.normalisation.provenance
 
     def fit_normalisation(self, x: np.ndarray, y: np.ndarray | None,
-                          weights: Weights | None = None) -> Normalisation:
+                          weights: Weights | None = None,
+                          groups: np.ndarray | None = None) -> Normalisation:
         """The Normalisation of points x (n, d) with labels y (n,), as `fitted_normalisation`.
 
         Raises `UsageError` where there is one for them already.
@@ -102,7 +103,7 @@ class TrainingSettings:
                              "(scale, nsv, metric)")
         return fitted_normalisation(x, y, weights, scale=self.scale, nsv=self.nsv,
                                     metric=self.metric, weighted=self.weighted_norm,
-                                    seed=self.seed, workers=self.workers)
+                                    seed=self.seed, workers=self.workers, groups=groups)
 
 
 @dataclass(eq=False)
@@ -119,6 +120,7 @@ class _Training:
     values : decision values (l,) of samples that were not trained on
     seconds : seconds of a core so far
     equal : digests (n,) of all points, for leaving out, or None where all differ
+    groups : groups (l,) of the samples, or None
     """
 
     job: Job
@@ -135,6 +137,7 @@ class _Training:
     seconds: float = 0.0
     w: np.ndarray | None = None
     equal: np.ndarray | None = None
+    groups: np.ndarray | None = None
     lock: object = field(default_factory=threading.Lock)
 
     def parts(self):
@@ -145,7 +148,7 @@ class _Training:
         if self.chosen_only and len(self.chosen) < len(self.side):
             self.fold = platt.folds_of(self.side, self.chosen, seed)
         else:
-            self.fold = platt.folds(self.side, seed)
+            self.fold = platt.folds(self.side, seed, groups=self.groups)
         self.values = np.full(len(self.fold), np.nan)
         count = int(self.fold.max(initial=-1)) + 1
         self.left += count
@@ -189,10 +192,10 @@ def fit(jobs: list[Job], x, y: np.ndarray, settings: TrainingSettings = Training
     """
     if weights is not None:
         jobs = for_weights(jobs)
-    check_fit(jobs, y, settings)
+    requested = HeldOutRequest() if requested is None else requested
+    check_fit(jobs, y, settings, requested.groups)
     if isinstance(x, np.ndarray):
         check_missing(jobs, x)
-    requested = HeldOutRequest() if requested is None else requested
     shared = [job for job in jobs if job.options.uses_shared_landmarks]
     jobs = [job for job in jobs if not job.options.uses_shared_landmarks]
     if jobs or len({job.together for job in shared}) > 1:
@@ -208,9 +211,13 @@ def fit(jobs: list[Job], x, y: np.ndarray, settings: TrainingSettings = Training
     yield from train_shared(shared, x, y, settings, progress, requested, weights)
 
 
-def check_fit(jobs: list[Job], y: np.ndarray, settings: TrainingSettings) -> None:
-    """Raise the errors of `fit` about jobs, labels y (n,) and learners; warn of few samples."""
+def check_fit(jobs: list[Job], y: np.ndarray, settings: TrainingSettings,
+              groups: np.ndarray | None = None) -> None:
+    """Raise the errors of `fit` about jobs, labels y (n,), groups and learners; warn of few
+    samples."""
     check_learners(jobs, settings.loo)
+    if groups is not None:
+        splits.check_groups(y, groups)
     few = check_jobs(jobs, label_counts(y))
     if few:
         warnings.warn(f"{few[0]}{and_more(few)}: its probabilities rest on very few samples "
@@ -227,21 +234,30 @@ class HeldOutRequest:
     sides : the side that each sample is sent to is requested
     chosen : mask (n,), among all points, of the calibration points whose decision values are
         requested, or None
+    groups : groups (n,) of all points, each of which is held out as a whole, or None
     """
 
     sides: bool = False
     chosen: np.ndarray | None = None
+    groups: np.ndarray | None = None
 
     @classmethod
-    def of(cls, n: int, calibration_rows: np.ndarray | None = None,
-           sides: bool = False) -> HeldOutRequest:
+    def of(cls, n: int, calibration_rows: np.ndarray | None = None, sides: bool = False,
+           groups: np.ndarray | None = None) -> HeldOutRequest:
         """The request for n points, with calibration points in rows (c,), or None."""
         return cls(sides, None if calibration_rows is None else
-                   np.isin(np.arange(n), calibration_rows))
+                   np.isin(np.arange(n), calibration_rows), groups)
+
+    def of_rows(self, rows) -> HeldOutRequest:
+        """The request for some rows of the points."""
+        return replace(self, **{name: values[rows] for name in ("chosen", "groups")
+                                if (values := getattr(self, name)) is not None})
 
     def with_folds(self, job, loo):
         """Return whether the job begins with folds."""
-        return self.sides or self.chosen is not None if job.options.gives_probabilities else not loo
+        if job.options.gives_probabilities:
+            return self.sides or self.chosen is not None
+        return not loo or self.groups is not None
 
     def work(self, job, part, loo, weights=None):
         """The `_Training` of a job with its `Samples`; weights: of all points, or None."""
@@ -251,14 +267,19 @@ class HeldOutRequest:
             chosen = chosen[np.argsort(part.rows[chosen])]
         return _Training(job, part.rows, part.side, self.with_folds(job, loo), chosen,
                          self._chosen_only(job),
-                         w=None if weights is None else weights.w[part.rows])
+                         w=None if weights is None else weights.w[part.rows],
+                         groups=None if self.groups is None else self.groups[part.rows])
 
     def _chosen_only(self, job):
-        """Return whether folds would not be needed but for the calibration points."""
-        return job.options.gives_probabilities and not self.sides
+        """Return whether folds, of single samples, would not be needed but for the calibration
+        points."""
+        return job.options.gives_probabilities and not self.sides and self.groups is None
 
     def fold_count(self, job, rows_of):
         """The number of folds that a job begins with."""
+        if self.groups is not None:
+            return platt.fold_count(*(len(np.unique(np.concatenate(
+                [self.groups[rows_of[label]] for label in side]))) for side in job.sides))
         sizes = [sum(len(rows_of[label]) for label in side) for side in job.sides]
         chosen = sizes if not self._chosen_only(job) else [
             sum(np.count_nonzero(self.chosen[rows_of[label]]) for label in side)
@@ -342,7 +363,7 @@ def _one_fit(x, nodes, work, part):
     options = work.job.options
     kernel = options.kernel_for(x.shape[1])
     if part == _FULL_FIT:
-        solution = options.solve(nodes, work.rows, work.side, work.w)
+        solution = _solved(work, nodes, slice(None))
         values = None if work.fold is not None or options.gives_probabilities else loo_values(
             lambda a, b: a.products(b) if is_sparse(a) else PreparedKernel(kernel, b).values(a).T,
             x, Problem(work.rows, work.side, work.w, work.equal), solution, options,
@@ -350,13 +371,20 @@ def _one_fit(x, nodes, work, part):
         return _flat(solution, x, work.rows), values
     train = work.fold != part
     rows = work.rows[train]
-    w = None if work.w is None else work.w[train]
-    solution = options.solve(nodes, rows, work.side[train], w)
+    solution = _solved(work, nodes, train)
     if solution.function is not None:
         return solution.function(x[work.rows[~train]])
     solution = _flat(solution, x, rows)
     return decision_values(kernel, solution.points(x, rows), solution.coef, solution.rho,
                            x[work.rows[~train]])
+
+
+def _solved(work, nodes, train):
+    """The `Solution` of the samples `train`; learners that stop early split them by groups."""
+    options = work.job.options
+    w = None if work.w is None else work.w[train]
+    more = {"groups": work.groups[train]} if options.stops_early and work.groups is not None else {}
+    return options.solve(nodes, work.rows[train], work.side[train], w, **more)
 
 
 def _flat(solution, x, rows):
@@ -391,7 +419,7 @@ def _finished(data, work, seconds):
         probabilities=source, seed=job.seed).with_samples(
             (np.count_nonzero(work.side == 0), np.count_nonzero(work.side)), job.sides,
             data.settings.normalised, () if work.w is None else
-            data.weights[work.rows].of_sides(data.y[work.rows], job.sides))
+            data.weights[work.rows].of_sides(data.y[work.rows], job.sides), work.groups)
     model = BinaryModel(job.name, options.svm_type, options.kernel_for(x.shape[1]),
                         np.asarray(solution.points(x, work.rows), dtype=np.float64),
                         solution.coef, solution.rho,
@@ -420,21 +448,19 @@ class TrainingData:
     weights: Weights | None = None
 
     @classmethod
-    def of(cls, x, y, settings: TrainingSettings, calibration_rows: np.ndarray | None = None,
+    def of(cls, x, y, settings: TrainingSettings, requested: HeldOutRequest,
            weights: Weights | None = None) -> TrainingData:
         """The data of all points."""
-        return cls(x, y, np.arange(len(y)), settings, HeldOutRequest.of(len(y), calibration_rows),
-                   weights)
+        return cls(x, y, np.arange(len(y)), settings, requested, weights)
 
     def part(self, job):
         """The data with the samples of a job alone."""
         rows = np.flatnonzero(np.isin(self.y, job.labels))
         if len(rows) == len(self.y):
             return self
-        chosen = self.requested.chosen
-        requested = replace(self.requested, chosen=None if chosen is None else chosen[rows])
         return replace(
-            self, x=self.x[rows], y=self.y[rows], rows=self.rows[rows], requested=requested,
+            self, x=self.x[rows], y=self.y[rows], rows=self.rows[rows],
+            requested=self.requested.of_rows(rows),
             weights=None if self.weights is None else self.weights[rows])
 
 

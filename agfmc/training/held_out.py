@@ -41,7 +41,8 @@ def gather_held_out(tree, jobs, values, data, rows: np.ndarray, settings) -> Hel
                    np.concatenate(classifiers or empty)[order],
                    np.concatenate(values or empty).astype(np.float64)[order], nodes,
                    None if separate is None else separate[rows],
-                   None if weights is None else weights.w[rows])
+                   None if weights is None else weights.w[rows],
+                   None if data[0].groups is None else data[0].groups[rows])
 
 
 def _nodes(tree, jobs, data, rows, settings):

@@ -18,8 +18,7 @@ from .fit import fit, TrainingSettings, HeldOutRequest
 from .held_out import gather_held_out
 
 
-def train_configuration(tree, x, y, settings=TrainingSettings(), *, name="m", progress=None,
-                        weights=None):
+def train_configuration(tree, x, y=None, settings=TrainingSettings(), *, name="m", progress=None):
     """Train a control tree on points x (n, d) with labels y (n,); -> (`Configuration`, `HeldOut`).
 
     The configuration is the one that multi_borders and mbh2mbm make of the same points.
@@ -29,10 +28,11 @@ def train_configuration(tree, x, y, settings=TrainingSettings(), *, name="m", pr
     Parameters
     ----------
     tree : Tree, training control tree over the labels in y, whole numbers from 0
-    x : array or SparsePoints (n, d), float32 or float64, and not changed
+    x : array or SparsePoints (n, d), float32 or float64, and not changed; or a Dataset with labels,
+        and weights and groups if there are such
     y : array (n,)
     name : str, the names of the binary models begin with it
-    progress, weights : as for `fit`
+    progress : as for `fit`
 
     Raises
     ------
@@ -47,23 +47,26 @@ def train_configuration(tree, x, y, settings=TrainingSettings(), *, name="m", pr
     else:
         jobs = plan_jobs(rename(tree, learners.texts(tree), quoted=True), name, "", settings.seed,
                          learners.parse)
-    x, y = checked_points(x, y, any(job.options.allows_nan for job in jobs))
+    data = x if isinstance(x, Dataset) else Dataset(x, y)
+    weights, groups = data.weights, data.groups
+    x, y = checked_points(data.x, data.y, any(job.options.allows_nan for job in jobs))
     labels, counts = np.unique(y, return_counts=True)
     check_classes(tree, dict(zip(labels.tolist(), counts.tolist())), "the data")
     if is_sparse(x) and (settings.fits_normalisation
                          or not all(job.options.keeps_sparse for job in jobs)):
         x = np.asarray(x)
     if settings.fits_normalisation:
-        settings = replace(settings, normalisation=settings.fit_normalisation(x, y, weights))
+        settings = replace(settings, normalisation=settings.fit_normalisation(
+            x, y, weights, groups))
     if settings.normalisation is not None:
         x = settings.normalisation.apply(x)
-    data = Dataset(x, y, weights=weights)
+    data = replace(data, x=x, y=y)
     binary = [job for job in jobs if job.is_binary]
     rows = calibration_rows(y, tree.labels, settings.calibration, settings.seed) \
         if settings.calibration else None
     results = {}
-    for fitted in fit(distinct(binary), x, y, settings, progress, HeldOutRequest.of(len(y), rows),
-                      weights):
+    for fitted in fit(distinct(binary), x, y, settings, progress,
+                      HeldOutRequest.of(len(y), rows, groups=groups), weights):
         if isinstance(fitted.model, AgfmcError):
             raise fitted.model
         results[fitted.job.name] = fitted

@@ -29,7 +29,7 @@ from ..core.kernels import kernel_word
 from ..core.models import Kernel
 from ..core.points import has_missing
 from ..core.probabilities import mean, standard_error
-from ..core.splits import stratified_parts, stratified_sample
+from ..core.splits import split_stratified, stratified_parts, stratified_sample
 from ..core.weights import Weights
 from ..data.libagf import read_std
 from ..data.metric_file import metric_path
@@ -40,7 +40,7 @@ from ..executors.remote import threads_here
 from ..executors.threads import run_tasks
 from ..landmarks.features import Landmarks
 from ..landmarks.gradients import gradient_products, metric_of, WITH_GRADIENT
-from ..landmarks.learner import leave_one_out, NystromOptions, Ridge, RidgeSearch
+from ..landmarks.learner import NystromOptions, Ridge, RidgeSearch
 from ..learners.options import scan
 from ..learners.platt import fit_sigmoid
 
@@ -179,40 +179,42 @@ def fitted_normalisation(x: np.ndarray, y: np.ndarray | None, weights: Weights |
         standard deviation too
     scale, nsv : bool, int, as for `fit_normalisation`, but a metric is learned from features
         divided by their standard deviations unless nsv says else
-    **learning : `seed` and `workers`, as of `learn_metric`
+    **learning : `groups` (n,) of the points, or None, and `seed` and `workers`, as of
+        `learn_metric`
     """
     if metric is not None and has_missing(x):
         raise DataError("points hold NaN: a metric is learned from points without missing values")
     base = fit_normalisation(x, scale=scale or nsv is None, nsv=nsv,
                              w=weights.w if weighted and weights is not None else None)
-    return base if metric is None else learn_metric(x, y, base, metric, weights=weights,
-                                                    **learning)
+    data = Dataset(x, y, weights=weights, groups=learning.pop("groups", None))
+    return base if metric is None else learn_metric(data, base, metric, **learning)
 
 
-def learn_metric(x: np.ndarray, y: np.ndarray, base: Normalisation,
-                 options: MetricOptions = MetricOptions(), *, seed: int = 1,
-                 workers: int | Executor = 1, weights: Weights | None = None) -> Normalisation:
+def learn_metric(data: Dataset, base: Normalisation, options: MetricOptions = MetricOptions(), *,
+                 seed: int = 1, workers: int | Executor = 1) -> Normalisation:
     """The Normalisation that is `base` followed by the map that is learned from x (n, d), y (n,).
 
     The total variance of what it gives is the number of its features, as it is after a division by
     standard deviations: the same values of gamma suit. Results do not depend on the workers.
-    `weights` are those of the points, or None; the variance of points is that without weights.
+    The variance of points is that without weights.
 
     Raises `DataError` for points of one class, more features or landmarks than the memory allows,
     and a lambda that is too small for rounding.
     """
+    x, y, weights, groups = data.x, data.y, data.weights, data.groups
     labels = np.unique(y)
     if len(labels) < 2:
         raise DataError("a metric is learned from two classes or more, found one")
     d = base.matrix.shape[1]
     if options.components is not None and options.components > d:
         raise DataError(f"{options.components:g} components are too many: there are {d} features")
-    rows = learned_rows(y, x.shape[1], seed)
+    rows = learned_rows(y, x.shape[1], seed, groups)
     _check_memory(options, len(rows), d, len(labels))
     raw = np.asarray(x[rows])
     learner = _Learner(options, seed, threads_here(workers))
     points = _Points(base.apply(raw), np.searchsorted(labels, y[rows]), len(labels),
-                     np.ones(len(rows)) if weights is None else weights.w[rows])
+                     np.ones(len(rows)) if weights is None else weights.w[rows],
+                     None if groups is None else groups[rows])
     rounds, losses, linear = options.rounds, (), _unit(d, options.diagonal)
     if rounds != 0:
         learner = learner.with_chosen_parameters(points)
@@ -236,13 +238,17 @@ def learn_metric(x: np.ndarray, y: np.ndarray, base: Normalisation,
         feature_names(len(base.mean))))
 
 
-def learned_rows(y: np.ndarray, features: int, seed: int) -> np.ndarray:
+def learned_rows(y: np.ndarray, features: int, seed: int,
+                 groups: np.ndarray | None = None) -> np.ndarray:
     """The rows, ascending, that have a part in the learning from points with labels y (n,).
 
     Of each class the rest, a quarter at least where it has more than a few points, is left for
-    the calibration of probabilities and sets of a model after the map.
+    the calibration of probabilities and sets of a model after the map: whole groups, if there are
+    `groups` (n,).
     """
     most = min(_POINTS, max(_TRIED, _VALUES // features), -(-len(y) * _SHARE // 4))
+    if groups is not None:
+        return split_stratified(y, 1 - most / len(y), seed, groups)[0]
     return stratified_sample(y, most, seed, _EACH_CLASS)
 
 
@@ -257,7 +263,8 @@ def without_part(normalisation: Normalisation | None, y: np.ndarray) -> np.ndarr
     return ~np.isin(np.arange(len(y)), metric.rows)
 
 
-def with_rows(normalisation: Normalisation, x: np.ndarray, y: np.ndarray) -> Normalisation:
+def with_rows(normalisation: Normalisation, x: np.ndarray, y: np.ndarray,
+              groups: np.ndarray | None = None) -> Normalisation:
     """A Normalisation from a file, with the rows that its metric was learned from.
 
     It stays as it is where these are not the points x (n, d) and labels y (n,).
@@ -267,7 +274,7 @@ def with_rows(normalisation: Normalisation, x: np.ndarray, y: np.ndarray) -> Nor
     if not seed or metric.data != data_digest(x, y):
         return normalisation
     return replace(normalisation, metric=replace(
-        metric, rows=learned_rows(y, x.shape[1], int(seed[1]))))
+        metric, rows=learned_rows(y, x.shape[1], int(seed[1]), groups)))
 
 
 def _check_memory(options, n, d, k):
@@ -288,15 +295,18 @@ def _check_memory(options, n, d, k):
 
 
 class _Points(NamedTuple):
-    """Points x (n, d), their classes y (n,) from 0, the number of classes k, and their weights."""
+    """Points x (n, d), their classes y (n,) from 0, the number of classes k, their weights, and
+    their groups or None."""
 
     x: np.ndarray
     y: np.ndarray
     k: int
     w: np.ndarray
+    groups: np.ndarray | None = None
 
     def rows(self, rows):
-        return self._replace(x=self.x[rows], y=self.y[rows], w=self.w[rows])
+        return self._replace(x=self.x[rows], y=self.y[rows], w=self.w[rows],
+                             groups=None if self.groups is None else self.groups[rows])
 
     def sample(self, count, seed):
         """About so many points, of each class its share, and one at least."""
@@ -420,15 +430,18 @@ class _Learner:
             if self.options.machine.ridge is not None:
                 raise DataError(f"--metric-options: {error.message}") from None
             return None, None, float("inf")
-        step = -(-len(points.y) // _JUDGED)
+        step, groups = -(-len(points.y) // _JUDGED), points.groups
+        if groups is not None:  # all of a group are left out together
+            step = 1
 
         def squares(part):
             some, t = phi[:, part][:, ::step], targets[:, part][:, ::step]
             w = points.w[part][::step]
-            error = (leave_one_out(t, v.T @ some + b[:, None], made.leverages(some, w)) - t)**2
+            error = (made.leave_out(t, v.T @ some + b[:, None], some, w, groups) - t)**2
             return np.sum(error @ w), len(t) * w.sum()
 
-        sums, sizes = zip(*self.each(squares, _parts(len(points.y))))
+        sums, sizes = zip(*self.each(squares, _parts(len(points.y)) if groups is None else
+                                     [slice(None)]))
         return v, b, float(sum(sums) / sum(sizes))
 
     def choose_rounds(self, points: _Points) -> tuple:
@@ -442,7 +455,7 @@ class _Learner:
         some = points.sample(_TRIED, self.seed)
         if len(some.x) < FEWEST:
             return fewest, ()
-        part = stratified_parts(some.y, _PARTS, self.seed)
+        part = stratified_parts(some.y, _PARTS, self.seed, some.groups)
         alone = replace(self._for_trials(), threads=1)
         judge = _PairJudge.of(some, part == 0, self.seed, self.options.machine.kernel)
         losses = np.empty((MOST_ROUNDS + 1, len(part)))
@@ -517,6 +530,8 @@ class _PairJudge(NamedTuple):
                          for part in (train, test))
         of_class = [phi[:, train.y == label] for label in range(train.k)]
         weights = [train.w[train.y == label] for label in range(train.k)]
+        groups = None if train.groups is None else [
+            train.groups[train.y == label] for label in range(train.k)]
         grams = [(part * w) @ part.T for part, w in zip(of_class, weights)]
         total, count = np.zeros(len(test.y)), np.zeros(len(test.y))
         for pair in self.pairs:
@@ -528,7 +543,8 @@ class _PairJudge(NamedTuple):
             w = np.concatenate([weights[label] for label in pair])
             ridge, v, b = _solve([grams[label] for label in pair], both, t[None], w,
                                  self.ridge * train.unit)
-            left = leave_one_out(t, v[:, 0] @ both + b, ridge.leverages(both, w))
+            left = ridge.leave_out(t[None], (v[:, 0] @ both + b)[None], both, w, groups and
+                                   np.concatenate([groups[label] for label in pair]))[0]
             slope, offset, _ = fit_sigmoid(left, t > 0, w=w)
             for label, sign in zip(pair, (-1.0, 1.0)):
                 rows = test.y == label

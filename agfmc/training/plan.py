@@ -173,7 +173,7 @@ class _Origins:
     def __init__(self, plan):
         # before the normalisation where such are written: a feature that it drops counts too
         self._x, self._y = plan.data.x if plan.raw is None else plan.raw, plan.data.y
-        self._weights = plan.data.weights
+        self._weights, self._point_groups = plan.data.weights, plan.data.groups
         self._groups = {}
         self._counts_errors = plan.counts_errors
         normalisation, chosen = plan.settings.normalisation, plan.calibration_rows
@@ -236,6 +236,8 @@ class _Origins:
         digest.update(self._y[rows].astype("<i4").tobytes())
         if self._weights is not None:
             digest.update(self._weights.digest(rows, labels))
+        if self._point_groups is not None:
+            digest.update(b"groups" + self._point_groups[rows].astype("<i4").tobytes())
         return digest.digest()
 
 
@@ -340,7 +342,7 @@ def _with_rows_of_metric(source, normalisation, raw, data):
     learned = None if normalisation is None else normalisation.metric
     if learned is None or not learned.rounds or learned.rows is not None:
         return normalisation
-    normalisation = with_rows(normalisation, raw, data.y)
+    normalisation = with_rows(normalisation, raw, data.y, data.groups)
     if normalisation.metric.rows is None:
         warnings.warn(f"{source.norm_file}: its metric was learned from other points than these, "
                       f"from {learned.points} of {learned.classes} classes; -n --learn-metric "
@@ -399,10 +401,10 @@ def _check_outputs(files, source, trainer, norm_out):
     may not be written, or that has the name of an output, `UsageError` for an output that would
     take the place of an input or of another output.
     """
-    ends = (".vec", ".cls", ".names", ".wgt") if source.form.kind == "binary" else ("",)
+    ends = (".vec", ".cls", ".names", ".wgt", ".grp") if source.form.kind == "binary" else ("",)
     inputs = [("control", source.control), *(("train", f"{source.path}{end}") for end in ends),
               ("--norm-file", None if norm_out is not None else source.norm_file),
-              ("--weights", source.form.weights.file),
+              ("--weights", source.form.weights.file), ("--groups", source.form.groups),
               ("--class-weight", source.form.weights.class_file)]
     check_distinct([*((what, path, False) for what, path in inputs if isinstance(path, str)),
                     *((what, path, True) for path, what in files)])

@@ -200,7 +200,7 @@ def _train_binary(plan, progress, earlier, deadline, held_out, workers):
                            workers=plan.settings.workers if workers is None else workers)
         data = plan.data
         results = fit(jobs, data.x, data.y, settings, tell, HeldOutRequest.of(
-            len(data.y), plan.calibration_rows, held_out is not None), data.weights)
+            len(data.y), plan.calibration_rows, held_out is not None, data.groups), data.weights)
         try:
             for fitted in until(results, deadline):
                 job, model, rows = fitted[:3]

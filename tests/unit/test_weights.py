@@ -11,6 +11,7 @@ from agfmc.core.provenance import Provenance, shared
 from agfmc.designs.design import design
 from agfmc.training.fit import TrainingSettings
 from agfmc.training.in_memory import train_configuration
+from agfmc.data.types import Dataset
 from agfmc.core.weights import class_factors, total_weights, Weights
 
 Y = np.array([0, 0, 0, 0, 1, 1, 2, 2, 2], dtype=np.int32)
@@ -106,8 +107,8 @@ def test_priors_of_training_undo_class_weights(scheme):
     factors = class_factors("balanced", total_weights(y, w))
     weights = Weights(w * np.array([factors[label] for label in range(3)])[y], factors)
     tree = design(scheme, [0, 1, 2], x=x, y=y)
-    made, _ = train_configuration(tree, x, y, TrainingSettings("learner=logistic", calibration=0),
-                                  weights=weights)
+    made, _ = train_configuration(tree, Dataset(x, y, weights=weights), settings=TrainingSettings(
+        "learner=logistic", calibration=0))
     seen = np.array([w[y == label].sum() for label in range(3)])
     np.testing.assert_allclose(list(class_sums(made, seen=True).values()), seen, rtol=1e-9)
     np.testing.assert_allclose(list(class_sums(made).values()), [w.sum() / 3] * 3, rtol=1e-9)

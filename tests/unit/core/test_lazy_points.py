@@ -27,7 +27,7 @@ ROWS = st.one_of(
               st.sampled_from([1, 2, -1, -7])))
 
 
-def normalisation_of(x, y, weights=None, nsv=None):
+def normalisation_of(x, y, weights=None, groups=None, nsv=None):
     return fit_normalisation(x, nsv=nsv)
 
 

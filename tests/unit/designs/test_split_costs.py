@@ -11,6 +11,12 @@ from agfmc.landmarks.learner import NystromOptions
 from agfmc.designs.split_costs import GROUPS, log_losses, Loss, SplitCosts
 
 
+def costs_by(loss, x, y, w=None):
+    costs = SplitCosts(x, y, MACHINE, w=w)
+    costs.loss = loss
+    return costs
+
+
 def points(n=60, k=4, seed=3):
     generator = np.random.default_rng(seed)
     y = np.repeat(np.arange(k), n // k)
@@ -98,12 +104,12 @@ def test_errors_and_costs_of_errors():
     f, positive, rows = left_out(SplitCosts(x, y, MACHINE), x, y, left, right)
     wrong = sigmoid_losses(f, positive)[1]
     request = Nodes((0, 1, 2, 3), np.array([[False, True, True, False]]))
-    [found] = SplitCosts(x, y, MACHINE, loss=Loss("error"))([request])
+    [found] = costs_by(Loss("error"), x, y)([request])
     assert found.sum() == wrong.sum() > 0
     table = np.arange(16.0).reshape(4, 4)
     mean = {c: np.mean([table[c, other] for other in y if (other in left) != (c in left)])
             for c in range(4)}
-    [found] = SplitCosts(x, y, MACHINE, loss=Loss("cost", table))([request])
+    [found] = costs_by(Loss("cost", table), x, y)([request])
     assert found.sum() == pytest.approx(sum(mean[c] for c in y[rows][wrong]))
 
 
@@ -168,7 +174,7 @@ def test_a_weighted_cost_is_that_of_leaving_each_point_out_with_all_its_weight(l
     request = Nodes(classes, np.array([[c in right for c in classes]]))
     [found] = costs([request])
     assert found.sum() == pytest.approx(w[rows] @ losses, rel=1e-6)
-    [errors] = SplitCosts(x, y, MACHINE, loss=Loss("error"), w=w)([request])
+    [errors] = costs_by(Loss("error"), x, y, w=w)([request])
     assert errors.sum() == pytest.approx(w[rows] @ wrong)
     totals = np.bincount(y, weights=w)
     assert costs.point_weights == pytest.approx(w) and costs.shares == pytest.approx(
@@ -176,7 +182,7 @@ def test_a_weighted_cost_is_that_of_leaving_each_point_out_with_all_its_weight(l
     table = np.arange(16.0).reshape(4, 4)
     mean = {c: sum(table[c, o] * totals[o] for o in other) / sum(totals[o] for o in other)
             for own, other in ((left, right), (right, left)) for c in own}
-    [found] = SplitCosts(x, y, MACHINE, loss=Loss("cost", table), w=w)([request])
+    [found] = costs_by(Loss("cost", table), x, y, w=w)([request])
     assert found.sum() == pytest.approx(sum(w[row] * mean[y[row]] for row in rows[wrong]))
 
 

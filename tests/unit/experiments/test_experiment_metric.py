@@ -37,10 +37,10 @@ def learned(monkeypatch):
     """The number of points of each metric that is learned."""
     sizes, fit = [], TrainingSettings.fit_normalisation
 
-    def counting(settings, x, y, weights=None):
+    def counting(settings, x, y, *more):
         if settings.metric is not None:
             sizes.append(len(y))
-        return fit(settings, x, y, weights)
+        return fit(settings, x, y, *more)
 
     monkeypatch.setattr(TrainingSettings, "fit_normalisation", counting)
     return sizes
@@ -114,11 +114,12 @@ def test_later_runs_learn_nothing_again(data, learned, tmp_path):
 
 def test_the_record_of_a_metric(data):
     x = np.column_stack([np.ones(120), data.x])
+    data = replace(data, x=x)
     with pytest.warns(AgfmcWarning):
         made = fitted_normalisation(x, data.y, metric=MetricOptions(None, machine="-m 20"))
     stored = metric_record(made)
     head, arrays = json.loads(json.dumps(stored.head)), stored.arrays
-    read = metric_from_record(Record(head, arrays), x, data.y)
+    read = metric_from_record(Record(head, arrays), data)
     assert read.digest() == made.digest() and read.dropped == made.dropped == (0,)
     for name, value in vars(made.metric).items():
         np.testing.assert_array_equal(getattr(read.metric, name), value)
@@ -135,11 +136,12 @@ def test_the_record_of_a_metric(data):
                          ("losses", ([[1]], [[1, "x"]], 3, [[1, float("nan")]]))):
         wrong += [Record({**head, "learned": {**head["learned"], name: value}}, arrays)
                   for value in values]
-    assert [metric_from_record(one, x, data.y) for one in wrong] == [None] * len(wrong)
-    assert metric_from_record(Record(head, arrays), x[::-1], data.y) is None
-    settings, weights = TrainingSettings(scale=True, metric=METRIC), Weights(np.arange(1.0, 121))
-    assert len({metric_key(settings, x, data.y), metric_key(settings, x, data.y, weights),
-                metric_key(replace(settings, weighted_norm=True), x, data.y, weights)}) == 3
+    assert [metric_from_record(one, data) for one in wrong] == [None] * len(wrong)
+    assert metric_from_record(Record(head, arrays), replace(data, x=x[::-1])) is None
+    settings = TrainingSettings(scale=True, metric=METRIC)
+    weighted = replace(data, weights=Weights(np.arange(1.0, 121)))
+    assert len({metric_key(settings, data), metric_key(settings, weighted),
+                metric_key(replace(settings, weighted_norm=True), weighted)}) == 3
 
 
 def test_a_run_leaves_a_metric_however_little_time_there_is(data, learned, tmp_path):

@@ -71,12 +71,12 @@ def test_designs_of_other_options_are_made_anew(clusters):
         get, put = staticmethod(kept.get), staticmethod(kept.__setitem__)
 
     for options in ("-g 0.1", "-g 2", "-g 0.1"):
-        design_of(read_candidate("best-tree"), clusters.x, clusters.y, {},
-                  TrainingSettings(options), Cache())
+        design_of(read_candidate("best-tree"), clusters, {}, TrainingSettings(options), Cache())
     assert len(kept) == 2
     for factor in (1.0, 2.0, 1.0):
-        design_of(read_candidate("empirical", metric="mean-deviation"), clusters.x, clusters.y, {},
-                  TrainingSettings(), Cache(), Weights(np.full(len(clusters.y), factor)))
+        design_of(read_candidate("empirical", metric="mean-deviation"), replace(
+            clusters, weights=Weights(np.full(len(clusters.y), factor))), {}, TrainingSettings(),
+                  Cache())
     assert len(kept) == 4
 
 
@@ -87,8 +87,7 @@ def test_kept_designs_are_checked(clusters, monkeypatch):
         get, put = staticmethod(kept.get), staticmethod(kept.__setitem__)
 
     def made(names=names):
-        return design_of(read_candidate("best-tree"), clusters.x, clusters.y, names, settings,
-                         Cache())
+        return design_of(read_candidate("best-tree"), clusters, names, settings, Cache())
 
     first = made()
     assert first.seconds > 0 and first.tree.names == names
@@ -143,7 +142,7 @@ def test_held_out_points_do_not_change_a_design(clusters, name, options):
     assert before == after
     # where it sees all points it is another
     x[split.test] = clusters.x[split.test] + 9.0 * (y[split.test, None] % 2)
-    whole = [design_of(candidate, data.x, data.y, {}, experiment.settings).tree
+    whole = [design_of(candidate, data, {}, experiment.settings).tree
              for data in (clusters, Dataset(x, y))]
     assert whole[0] != whole[1]
 

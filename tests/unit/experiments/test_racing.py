@@ -194,7 +194,7 @@ def test_best_so_far_when_time_is_over(monkeypatch):
 
 def test_near_leaves_out_what_is_worse_and_what_is_the_same():
     class Fake:
-        weights = None
+        weights = groups = None
 
         def __init__(self, loss):
             self.loss = loss
@@ -216,7 +216,7 @@ def test_near_leaves_out_what_is_worse_and_what_is_the_same():
 
 def test_a_kernel_of_libsvm_is_chosen_unless_another_one_is_clearly_better(monkeypatch):
     class Fake:
-        weights = None
+        weights = groups = None
 
         def __init__(self, loss):
             self.loss = loss

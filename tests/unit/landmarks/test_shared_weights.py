@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from pickle import dumps
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,7 +15,7 @@ from agfmc.learners.platt import fit_sigmoid
 from agfmc.learners.protocol import plan_jobs
 from agfmc.core.models import Kernel
 from agfmc.landmarks import sums
-from agfmc.training.fit import TrainingSettings
+from agfmc.training.fit import HeldOutRequest, TrainingSettings
 from agfmc.landmarks.sums_file import SumsStore
 from agfmc.landmarks.training import train_shared, sum_range
 from agfmc.landmarks.sums import Group, Problem, range_sums
@@ -54,7 +53,7 @@ def jobs_of(options):
 def trained(points, options, **settings):
     """The `Fitted` of all rows; points: x, y and weights or None."""
     x, y, w = points
-    wanted = SimpleNamespace(sides=False, chosen=np.ones(len(y), dtype=bool))
+    wanted = HeldOutRequest(chosen=np.ones(len(y), dtype=bool))
     return list(train_shared(jobs_of(options), x, y, TrainingSettings(**{"workers": 1, **settings}),
                            None, wanted, None if w is None else Weights(w)))
 

@@ -47,9 +47,9 @@ def roles_of(names, labelled=True, **roles):
 
 def test_roles_by_names_and_numbers():
     assert roles_of("abcdef", label="c", ids=("1", "b"), weight="6", categorical=("4",)) == (
-        2, (0, 1), 5, (3, 4), {3}, {})
-    assert roles_of(("id", "Class", "x")) == (1, (), None, (0, 2), set(), {})
-    assert roles_of(("id", "x"), labelled=False) == (None, (), None, (0, 1), set(), {})
+        2, (0, 1), 5, (3, 4), {3}, {}, None)
+    assert roles_of(("id", "Class", "x")) == (1, (), None, (0, 2), set(), {}, None)
+    assert roles_of(("id", "x"), labelled=False) == (None, (), None, (0, 1), set(), {}, None)
     # a name comes before a number
     assert roles_of(("2", "1", "target"), ignored=("1",)).features == (0,)
     assert column_positions(Table("t", ("a", "b"), frozenset()), ("b", "1"), "--id") == (1, 0)

@@ -14,6 +14,7 @@ from agfmc.core.lazy_points import LazyPoints, StoredTable
 from agfmc.data.libagf import read_std, write_std
 from agfmc.landmarks.gradients import gradient_products
 from agfmc.landmarks.learner import NystromOptions
+from agfmc.data.types import Dataset
 from agfmc.data.normalisation import fit_normalisation, Normalisation
 from agfmc.core.splits import stratified_sample
 from agfmc.core.weights import Weights
@@ -182,7 +183,8 @@ def test_the_metric_follows_singular_vectors():
     x, y = points(d=5)
     base = fit_normalisation(x, nsv=3)
     z = base.apply(x)
-    alone = learn_metric(z, y, Normalisation(np.eye(3, dtype=np.float32), np.zeros(3, np.float32)),
+    alone = learn_metric(Dataset(z, y),
+                         Normalisation(np.eye(3, dtype=np.float32), np.zeros(3, np.float32)),
                          options())
     made = fitted(x, y, nsv=3)
     assert made.matrix.shape == (5, 3) and len(made.metric.weights) == 5
@@ -246,7 +248,7 @@ def test_points_that_stay_apart(tmp_path):
     other = x.copy()
     other[np.setdiff1d(np.arange(400), rows)[:50]] *= -1  # not in the map but by the deviations
     base = fit_normalisation(x)
-    one, two = (learn_metric(z, y, base, options()) for z in (x, other))
+    one, two = (learn_metric(Dataset(z, y), base, options()) for z in (x, other))
     assert one.matrix.tobytes() == two.matrix.tobytes() and one.metric.data != two.metric.data
     apart = metric.without_part(made, y)
     assert apart.sum() == 400 - len(rows) and not apart[rows].any()
@@ -308,7 +310,7 @@ def test_a_sample_stands_for_large_data(monkeypatch):
     whole = fitted(x, y)
     monkeypatch.setattr(metric, "_POINTS", 120)
     made, rows = fitted(x, y), stratified_sample(y, 120, 1)
-    alone = learn_metric(x[rows], y[rows], fit_normalisation(x), options())
+    alone = learn_metric(Dataset(x[rows], y[rows]), fit_normalisation(x), options())
     assert made.matrix.tobytes() == alone.matrix.tobytes() != whole.matrix.tobytes()
     assert np.allclose(made.metric.weights, alone.metric.weights)
     assert made.metric.points == 300 and made.metric.data == whole.metric.data

@@ -1,0 +1,84 @@
+"""Groups of rows that are alike, as those of a patient or a day, in files and in memory.
+
+Text, the word of the group of a point in each line.  Binary data with the base name `base` have
+them in `base.grp`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from ..core.errors import DataError, UsageError
+from ..core.splits import check_groups
+from ..files.opening import read_bytes
+from ..tables.survey import ordered_words
+from .types import Dataset, InputFormat, NO_GROUPS
+
+ENDING = ".grp"
+TEXT_ENDING = ".groups"  # added to the name of a text of points, for the groups beside it
+
+
+def groups_beside(base: str) -> str | None:
+    """The file of the groups of binary data with this base name, or None where there is none."""
+    path = base + ENDING
+    return path if base != "-" and os.path.exists(path) else None
+
+
+def with_groups_of(data: Dataset, base: str, form: InputFormat, stdin=None) -> Dataset:
+    """A Dataset with the groups in the file of `form.groups`, or beside binary points."""
+    path = form.groups
+    if path is None:
+        path = groups_beside(base) if form.kind == "binary" else None
+    if path in (None, NO_GROUPS):
+        return data
+    if path == base == "-":
+        raise UsageError("points and groups cannot both come from standard input")
+    text = read_bytes(path, stdin, expected="the group of a point in each line").decode(
+        "utf-8", errors="surrogateescape").removeprefix("\ufeff")
+    words = [line.strip() for line in text.removesuffix("\n").split("\n")]
+    if "" in words:
+        raise DataError("expected the group of a point in each line, found an empty one",
+                        file=path, line=words.index("") + 1)
+    if len(words) != len(data.x):
+        raise DataError(f"holds {len(words)} groups for {len(data.x)} points", file=path)
+    return with_groups(data, words)
+
+
+def with_groups(data: Dataset, groups: Sequence) -> Dataset:
+    """A Dataset whose points have these groups (n,), words or numbers.
+
+    They are numbered in their order, whatever the order of the points. Raises `DataError` for
+    another number of groups than points, and for missing ones.
+    """
+    words = np.asarray(groups).tolist()
+    if np.shape(groups) != (len(data.x),):
+        raise DataError(f"groups: expected {len(data.x)} words or whole numbers, one for each point"
+                        f", found an array of shape {np.shape(groups)}")
+    for row, word in enumerate(words):
+        if not isinstance(word, (str, int)) and not (isinstance(word, float) and word.is_integer()):
+            raise DataError(f"groups: expected words or whole numbers, found {word!r} in row {row} "
+                            "(from 0)")
+    words = [word if isinstance(word, str) else str(int(word)) for word in words]
+    names = tuple(ordered_words(set(words)))
+    number = {name: code for code, name in enumerate(names)}
+    return replace(data, group_names=names, groups=np.fromiter(
+        map(number.__getitem__, words), np.int32, len(words)))
+
+
+def check_data_groups(data: Dataset, source: str | None = None) -> None:
+    """Raise `DataError` where a class of a Dataset with groups lies in one group only."""
+    if data.groups is not None:
+        try:
+            check_groups(data.y, data.groups, names=data.name_of, group_names=data.group_names)
+        except DataError as error:
+            raise DataError(error.message, file=source) from None
+
+
+def groups_bytes(data: Dataset, rows=slice(None)) -> bytes:
+    """The groups of some rows of a Dataset as text, a line for each."""
+    return "".join(f"{data.group_names[group]}\n" for group in data.groups[rows].tolist()).encode(
+        "utf-8", "surrogateescape")

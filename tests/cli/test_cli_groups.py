@@ -1,0 +1,153 @@
+"""--group and --groups: no command divides a group, and all know the same groups."""
+
+import inspect
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from agfmc.core import splits
+from agfmc.data.libagf import write_cls, write_vec
+from agfmc.learners import platt
+
+CLASSES, GROUPS, EACH = 3, 15, 6
+_FOLDS = ("deal_groups", "stratified_folds", "stratified_parts")
+_PAIRS = ("split_stratified", "split_random", "split_fraction", "split_parts")
+
+
+def some(*values):
+    """A case of the long tests."""
+    return pytest.param(*values, marks=pytest.mark.long)
+
+
+@pytest.fixture(autouse=True)
+def data(folder):
+    """Rows of 15 groups, t.csv, b.vec, b.cls and b.grp, g.txt: a group has a class, and a place."""
+    rng = np.random.default_rng(5)
+    of_group = np.arange(GROUPS) % CLASSES
+    group = np.repeat(np.arange(GROUPS), EACH)
+    x = (3 * rng.normal(size=(GROUPS, 2)))[group] + 0.1 * rng.normal(size=(len(group), 2))
+    order = rng.permutation(len(group))
+    x, y, group = x[order].astype(np.float32), of_group[group][order], group[order]
+    write_vec("b.vec", x)
+    write_cls("b.cls", y)
+    words = [f"day {number}" for number in group]
+    for name in ("b.grp", "g.txt"):
+        Path(name).write_text("".join(f"{word}\n" for word in words))
+    Path("t.csv").write_text("a,b,day,class\n" + "".join(
+        f"{a!r},{b!r},{word},k{label}\n" for (a, b), word, label in zip(x.tolist(), words, y)))
+    return x, y, group
+
+
+@pytest.fixture
+def recorded(monkeypatch):
+    """All splits that are made: (name of the function, groups, part of each row)."""
+    made = []
+
+    def wrapped(name, function):
+        def split(*args, **more):
+            result = function(*args, **more)
+            groups = inspect.signature(function).bind(*args, **more).arguments.get("groups")
+            part = result
+            if name in _PAIRS:
+                part = np.full(sum(map(len, result)), -1)
+                for number, rows in enumerate(result):
+                    part[rows] = number
+            made.append((name, groups, part))
+            return result
+        return split
+
+    for module, names in ((splits, (*_FOLDS, *_PAIRS)), (platt, ("folds", "folds_of"))):
+        for name in names:
+            original = getattr(module, name)
+            for other in [one for key, one in sys.modules.items() if key.startswith("agfmc.")]:
+                if getattr(other, name, None) is original:
+                    monkeypatch.setattr(other, name, wrapped(name, original))
+    return made
+
+
+def check(made):
+    assert made
+    for name, groups, part in made:
+        assert isinstance(groups, np.ndarray) and len(groups) == len(part), name
+        assert all(len(set(part[groups == group])) == 1 for group in set(groups)), name
+    made.clear()
+
+
+def loss_of(done):
+    """The log loss that training promises after the calibration."""
+    return float(re.search(r"log loss .* -> ([0-9.]+) on these", done.err)[1])
+
+
+@pytest.mark.parametrize("options", ["-c 10", some("learner=nystrom -m 30"),
+                                     some("learner=logistic"), some("learner=trees -n 20 -m 3")])
+def test_training_divides_no_group(run, recorded, options):
+    if "trees" in options:
+        pytest.importorskip("lightgbm")
+    table = ["multi_borders", "-n", "--group", "day", "-+", options, "one-vs-one", "t.csv"]
+    done = run(*table, "m", "m.mbc")
+    check(recorded)
+    assert "groups 10;" in Path("m-00").read_text()
+    # what is held out is of no group that was seen: there is nothing to learn
+    assert loss_of(done) > 0.75
+    run("multi_borders", "-n", "--groups", "g.txt", "-+", options, "one-vs-one", "b", "n", "n.mbc")
+    check(recorded)
+    assert Path("m-00").read_text() == Path("n-00").read_text()
+
+
+@pytest.mark.long
+def test_groups_beside_data_are_taken_unless_they_are_not_wanted(run):
+    words = ["multi_borders", "-n", "-+", "-c 10 -g 1", "one-vs-one", "b"]
+    done = run(*words, "m", "m.mbc")
+    assert "have the groups in b.grp (--groups none: they are split one by one)" in done.err
+    rows = run(*words, "n", "n.mbc", "--groups", "none")
+    assert loss_of(rows) < 0.3 < 0.75 < loss_of(done)
+    assert "groups" not in Path("n-00").read_text()
+
+
+@pytest.mark.long
+def test_nodes_and_designs_divide_no_group(run, recorded):
+    Path("k.mbt").write_text('"" {"" K {0 1} 2}')
+    for control, more in (("k.mbt", []), ("best-tree", []), ("best-code", []),
+                          ("one-vs-rest", ["--learn-metric", "1"])):
+        run("multi_borders", "-n", *more, "-+", "learner=nystrom -m 30", control, "b", "m", "m.mbc")
+        check(recorded)
+
+
+def test_what_is_wrong_with_groups_is_said(run):
+    words = ["multi_borders", "one-vs-one", "b", "m", "m.mbc"]
+    lines = Path("g.txt").read_text().splitlines()
+    for text, message in (("\n".join(lines[1:]), "holds 89 groups for 90 points"),
+                          ("\n".join(["", *lines[1:]]), "g.txt:1: expected the group of a point")):
+        Path("g.txt").write_text(text)
+        run(*words, "--groups", "g.txt", status=1).refused(message)
+    run(*words, "--groups", "none", "--group", "day", status=2).refused("exclude each other")
+    table = Path("t.csv").read_text().splitlines()
+    table = [table[0]] + [re.sub(",day [0-9]+,k1", ",one day,k1", line) for line in table[1:]]
+    Path("o.csv").write_text("\n".join(table))
+    words[2] = "o.csv"
+    run(*words, "--group", "day", status=1).refused(
+        "o.csv: class 1 'k1' lies in one group only, 'one day'")
+    Path("o.csv").write_text("\n".join(table).replace("one day", "", 1))
+    run(*words, "--group", "day", status=1).refused("column 'day' has no group")
+    run("multi_borders", "-n", "one-vs-one", "t.csv", "m", "m.mbc", "--group", "dat",
+        status=1).refused("--group: there is no column 'dat'")
+
+
+@pytest.mark.parametrize("command, operands", [
+    (["nfold", "-d", "3"], ["one-vs-rest", "t.csv"]),
+    some(["nfold", "--tune"], ["k.mbt", "t.csv"]),
+    some(["compare_control", "-d", "3"], ["t.csv", "one-vs-one", "best-tree"]),
+    some(["compare_control", "-f", ".3", "--trials", "2"], ["t.csv", "one-vs-one", "one-vs-rest"]),
+    some(["tune_m"], ["k.mbt", "t.csv"]), some(["tune_m", "--loo"], ["k.mbt", "t.csv"]),
+    some(["tune_m", "--per-partition"], ["k.mbt", "t.csv"])])
+def test_experiments_divide_no_group(run, recorded, command, operands):
+    Path("k.mbt").write_text('"" 0 / 1; "" 0 1 / 2; {0 1 2}')
+    done = run(*command, "-n", "--no-state", "--group", "day", "-+", "learner=nystrom -m 20",
+               *operands)
+    check(recorded)
+    assert "15, which no split divides" in done.out + done.err
+    if command[0] == "nfold":
+        assert "standard errors over groups: accuracy 0." in done.out

@@ -1,0 +1,106 @@
+"""Splits that do not divide groups: balance, order of the rows, errors, leaving groups out."""
+
+import numpy as np
+import pytest
+
+from agfmc.core.errors import DataError
+from agfmc.core.splits import (check_groups, split_fraction, split_parts, split_random,
+                               split_stratified, stratified_folds, stratified_parts)
+from agfmc.landmarks.learner import Ridge
+from agfmc.learners import platt
+
+
+def rows(seed, n=400):
+    """Classes (n,) and groups (n,) of unequal sizes, whose classes differ."""
+    rng = np.random.default_rng(seed)
+    groups = rng.choice(30, n, p=rng.dirichlet(np.full(30, 2.0)))
+    shares = rng.dirichlet(np.full(4, 3.0), size=30)
+    return np.array([rng.choice(4, p=shares[group]) for group in groups]), groups
+
+
+def unevenness(y, fold):
+    table = np.zeros((fold.max() + 1, y.max() + 1))
+    np.add.at(table, (fold, y), 1)
+    return (table / table.sum(axis=0)).std(axis=0).mean()
+
+
+def divided(groups, part):
+    return any(len(set(part[groups == group])) > 1 for group in np.unique(groups))
+
+
+def test_folds_of_groups_are_as_even_as_those_of_scikit_learn():
+    selection = pytest.importorskip("sklearn.model_selection")
+    found, reference = [], []
+    for seed in range(10):
+        y, groups = rows(seed)
+        fold, other = stratified_folds(y, seed, 5, groups), np.empty(len(y), int)
+        assert not divided(groups, fold) and set(fold) == set(range(5))
+        for number, (_, test) in enumerate(selection.StratifiedGroupKFold(
+                5, shuffle=True, random_state=seed).split(y, y, groups)):
+            other[test] = number
+        found.append(unevenness(y, fold))
+        reference.append(unevenness(y, other))
+    assert np.mean(found) < 1.05 * np.mean(reference)
+
+
+def test_the_order_of_rows_changes_no_split_and_the_seed_does():
+    y, groups = rows(3)
+    order = np.random.default_rng(1).permutation(len(y))
+    for split in (lambda y, groups, seed: stratified_folds(y, seed, 4, groups),
+                  lambda y, groups, seed: platt.folds(y > 1, seed, groups=groups),
+                  lambda y, groups, seed: np.isin(np.arange(len(y)), split_stratified(
+                      y, 0.3, seed, groups)[1]),
+                  lambda y, groups, seed: np.isin(np.arange(len(y)), split_random(
+                      len(y), 0.3, seed, groups)[1])):
+        part = split(y, groups, 1)
+        assert not divided(groups, part)
+        assert (split(y[order], groups[order], 1) == part[order]).all()
+        assert (split(y, groups, 2) != part).any()
+
+
+def test_parts_in_the_order_of_the_rows_are_made_of_groups():
+    groups = np.repeat([7, 7, 2, 5, 5, 1], 10)
+    train, test = split_fraction(60, 0.3, groups)
+    assert set(groups[train]) == {7, 2, 5} and set(groups[test]) == {1}
+    assert [set(groups[part]) for part in split_parts(60, 3, groups)] == [{7}, {2}, {5, 1}]
+    with pytest.raises(DataError, match="4 groups cannot be divided into 5 parts"):
+        split_parts(60, 5, groups)
+    with pytest.raises(DataError, match="4 groups cannot be divided into 5 parts"):
+        stratified_parts(np.arange(60) % 2, 5, 1, groups)
+
+
+def test_every_class_of_two_groups_stays_in_training():
+    # the one group with both classes has to be alone
+    side, groups = np.array([0, 0, 1, 1, 0, 1]), np.array([4, 4, 2, 2, 3, 3])
+    fold = platt.folds(side, 1, groups=groups)
+    assert all(set(side[fold != number]) == {0, 1} for number in set(fold))
+
+
+def test_a_class_in_one_group_is_named():
+    y, groups = np.array([0, 0, 3, 3, 5, 5]), np.array([1, 2, 2, 2, 0, 0])
+    with pytest.raises(DataError, match=r"class 3 'cat' \(and 1 more\) lies in one group only, "
+                       "'Bob': it cannot be held out"):
+        check_groups(y, groups, names={3: "cat"}, group_names=["Ann", "Al", "Bob"])
+    check_groups(y[:2], groups[:2])
+
+
+@pytest.mark.parametrize("size", [3, 40])
+def test_leaving_a_group_out_is_training_without_it(size):
+    rng = np.random.default_rng(size)
+    n, p, ridge = 120, 12, 0.3  # groups smaller and larger than the number of features
+    phi, w = rng.normal(size=(p, n)), rng.uniform(0.5, 2, n)
+    t, groups = np.sign(rng.normal(size=(2, n))), np.arange(n) // size
+
+    def solved(some):
+        phi_, w_, t_ = phi[:, some], w[some], t[:, some]
+        made = Ridge([((phi_ * w_) @ phi_.T, 1.0)], phi_ @ w_, w_.sum(), ridge)
+        return made, *made.solve(phi_ @ (t_ * w_).T, t_ @ w_ / w_.sum())
+
+    made, v, b = solved(np.ones(n, bool))
+    found = made.leave_out(t, v.T @ phi + b[:, None], phi, w, groups)
+    for group in set(groups):
+        _, v, b = solved(groups != group)
+        expected = v.T @ phi[:, groups == group] + b[:, None]
+        np.testing.assert_allclose(found[:, groups == group], expected, rtol=0, atol=1e-8)
+    single = made.leave_out(t, t * 0.1, phi, w, np.arange(n))
+    np.testing.assert_allclose(single, made.leave_out(t, t * 0.1, phi, w), atol=1e-10)
