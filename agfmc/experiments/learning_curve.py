@@ -46,7 +46,8 @@ def learning_curve(experiment: Experiment, candidate: Candidate, whole: CrossVal
         if points[0] is None:
             continue
         curve[name] = [{"samples": round(part.samples), "score": mean(*values),
-                        "error": standard_error(*values, groups)} for part, values in zip(parts, points)]
+                        "error": standard_error(*values, groups)}
+                       for part, values in zip(parts, points)]
         if "last" not in curve:
             (before, _), (after, weights) = points[-2:]
             gain = ALL_SCORES[name].sign * (after - before)
