@@ -48,9 +48,9 @@ __all__ = ["AgfmcError", "AgfmcWarning", "Answers", "Axis", "Classifier", "Comma
 def __getattr__(name):
     for module, names in _HOMES.items():
         if name in names:
-            from importlib import import_module
+            from .core.rows import by_name
 
-            value = globals()[name] = getattr(import_module(f".{module}", __name__), name)
+            value = globals()[name] = by_name(f"{module}:{name}")
             return value
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 

@@ -143,7 +143,7 @@ def _directions(drawing, zero, larger):
             drawing.text(zero + 10, 14, word, "muted")
 
 
-_COSTS = (*((key, COST_PER_POINT[key].title) for key in ("kernel_values", "queried")),
+_COSTS = (*((key, COST_PER_POINT[key][1]) for key in ("kernel_values", "queried")),
           ("classifiers", "binary classifiers"))  # older results have these alone
 
 

@@ -255,7 +255,7 @@ def comparison_tables(result: Mapping) -> list[DataTable]:
                      row.get("classifiers"))),
         made("Other scores, seconds of a core, and what a point asks for on average", True, (
             *map(_score_column, others), *(Column(COLUMNS[name][0], "number") for name in times),
-            *(Column(cost.head, "number", digits=1) for cost in COST_PER_POINT.values())),
+            *(Column(head, "number", digits=1) for head, _ in COST_PER_POINT.values())),
             lambda row: (*(_spread(row.get(name)) for name in others), *(
                 (row.get(name) or {}).get("pooled") for name in (*times, *COST_PER_POINT))))]
 

@@ -34,7 +34,6 @@ class Score(NamedTuple):
         mean; with "table" only where no point is rejected
     low, high : limits of the value
     share : the value is shown in percent
-    line : title on the page of text, where it differs
     rare : few readers need it
     resampled : the interval is that of a bootstrap, and may be the same in all resamples
     """
@@ -52,7 +51,6 @@ class Score(NamedTuple):
     low: float = 0.0
     high: float = 1.0
     share: bool = False
-    line: str = ""
     rare: bool = False
     resampled: bool = False
 
@@ -92,13 +90,12 @@ PAGE = {score.name: score for score in (  # in their order on a page
     Score("expected_calibration_error", "expected calibration error", "Mean distance of the "
           "probability of the answer from the share that is right.", larger_is_better=False),
     Score("classwise_calibration_error", "calibration error, mean of classes", "The same of the "
-          "probabilities of each class.", line="  mean of the classes", rare=True,
-          larger_is_better=False),
+          "probabilities of each class.", rare=True, larger_is_better=False),
     Score("uncertainty_coefficient", "uncertainty coefficient", "Share of the information about "
           "the class that the answers tell.", "table", "score.contingency:explained_share",
           "uncertainty", "unc.coef", "table", resampled=True),
     *(Score(f"uncertainty_coefficient_{word}", f"uncertainty coefficient, {word}",
-            line=f"  {word}", rare=True, low=-1.0 if word == "adjusted" else 0.0)
+            rare=True, low=-1.0 if word == "adjusted" else 0.0)
       for word in ("adjusted", "reverse", "symmetric")),
     Score("brier_all", "RMS error, all classes", "Root of the mean squared error of all "
           "probabilities.", "probabilities", "score.probabilities:brier_all", "brier-rms",
@@ -155,19 +152,10 @@ COLUMNS = {"design_s": ("design s", "design, seconds"),
            "classify_s": ("test s", "classification, seconds"),
            **{name: (score.head, score.title) for name, score in ALL_SCORES.items()}}
 
+# The same for the cost of an answer on any machine, a mean over the points.
 
-class PerPoint(NamedTuple):
-    """The words for the cost of an answer on any machine, a mean over the points: on an axis, and
-    at the head of a column."""
-
-    title: str
-    head: str
-
-
-COST_PER_POINT = {
-    "queried": PerPoint("binary classifiers asked per point", "classifiers asked"),
-    "kernel_values": PerPoint("kernel values computed per point", "kernel values"),
-}
+COST_PER_POINT = {"queried": ("classifiers asked", "binary classifiers asked per point"),
+                  "kernel_values": ("kernel values", "kernel values computed per point")}
 
 
 def columns_of(scores) -> list[str]:
@@ -175,8 +163,7 @@ def columns_of(scores) -> list[str]:
     return [name for name in COLUMNS if name != COST.name or name in scores]
 
 
-def page_title(name, scores, line=False):
-    """The title of a row of `PAGE` above these scores, with `line` on the page of text."""
-    row = PAGE[name]
-    title = (line and row.line or row.title).format(scores.get("top"))
+def page_title(name, scores):
+    """The title of a row of `PAGE` above these scores."""
+    title = PAGE[name].title.format(scores.get("top"))
     return title + " of the answered" * (name == "accuracy" and scores["rejected"] > 0)

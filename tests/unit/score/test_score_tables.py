@@ -160,4 +160,4 @@ def test_every_score_of_a_page_says_what_it_is():
 
     for name, row in PAGE.items():
         assert row.meaning or name.startswith("uncertainty_coefficient_")
-        assert row.low < row.high and len(row.line or row.title) < 36
+        assert row.low < row.high and len(row.title) < 36
