@@ -8,12 +8,11 @@ from dataclasses import replace
 
 from ..core.errors import UsageError
 from ..files.kinds import is_table, TEXT_ENDINGS
-from .data_options import add_weights
+from .data_options import (add_input_kind, add_normalisation, add_weights, fits_normalisation,
+                           input_format, learned_metric, NORMALISATION, report_metric)
 from .messages import report, write_bytes
 from .option_types import fraction, output_base, refuse_given, whole_number
-from .options import (add_input_kind, add_normalisation, add_seed, add_workers, check_files,
-                      data_files, fits_normalisation, input_format, learned_metric, NORMALISATION,
-                      Parser, refuse_ending, report_metric)
+from .options import add_seed, add_workers, check_files, data_files, Parser, refuse_ending
 
 
 def get_parser():

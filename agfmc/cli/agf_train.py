@@ -12,14 +12,14 @@ from ..files.atomic import check_output, private_folder
 from ..files.opening import is_stream
 from ..score.rows import BY_COST, BY_OPTION, COST, SCORES
 from . import mbh2mbm, multi_borders, nfold, tune_m
-from .data_options import TABLES, weight_files
+from .data_options import add_train, add_training_kind, input_format, TABLES, weight_files
 from .experiments import (add_state, experiment_request, plan_of, read_experiment, report_reused,
                           result_cache)
 from .hints import classify_command, operand
 from .messages import (messages_from, Progress, report, time_words, WARNING, write_stderr,
                        write_stdout)
 from .option_types import list_of, option_words, output_file, time_span, whole_number
-from .options import add_seed, add_train, add_training_kind, input_format, Parser
+from .options import add_seed, Parser
 from .pages import add_report, names_in, page_name, page_of, plain, training_inputs, training_part
 
 _LOO = "--platt=loo"  # as the search does: folds would take several times as long

@@ -10,11 +10,11 @@ from ..control.tree import TREE_DECODERS
 from ..core.errors import AgfmcWarning, UsageError
 from ..decode.methods import DEFAULT
 from ..files.atomic import check_output, replacing
-from .data_options import add_weights
+from .data_options import add_input_kind, add_weights, check_normalised, input_format
 from .messages import json_text
 from .option_types import output_base, whole_number
-from .options import (add_input_kind, add_model_files, add_seed, add_workers, check_files,
-                      check_normalised, input_format, model_source, Parser, refuse_name)
+from .options import (add_model_files, add_seed, add_workers, check_files, model_source, Parser,
+                      refuse_name)
 
 MAPS = ("auto", *MAP_KINDS)
 

@@ -13,13 +13,13 @@ from ..control.tree import TREE_DECODERS
 from ..core.errors import AgfmcWarning, and_more, DataError, ModelError, UsageError
 from ..decode.methods import DEFAULT, METHODS
 from ..files.kinds import ANSWER_FORMATS, ANSWERS_IN_HELP, is_answer_table, is_table
+from .data_options import add_input_kind, check_normalised, input_format
 from .hints import refuse_scheme
 from .messages import report, write_bytes
 from .option_types import (list_of, names, output_base, probability, PROPORTIONS, proportions,
                            whole_number)
-from .options import (add_executor, add_input_kind, add_model_files, add_seed, add_workers,
-                      check_files, check_normalised, input_format, model_source, Parser,
-                      refuse_ending, workers)
+from .options import (add_executor, add_model_files, add_seed, add_workers, check_files,
+                      model_source, Parser, refuse_ending, workers)
 
 _MODES = ("recursive", "path", "full", *(name for name, what in TREE_DECODERS.items()
                                          if what == "ensembles"))

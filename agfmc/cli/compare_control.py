@@ -7,12 +7,13 @@ from ..core.errors import JobsFailed
 from ..core.version import RESULTS
 from ..designs.schemes import COMPARED
 from ..score.rows import BY_COST
+from .data_options import add_train
 from .designs import add_scheme_options
 from .experiments import (add_answers, add_experiment, add_nested, experiment_request,
                           nested_tuning, plan_of, read_experiment, report_reused, result_cache)
 from .messages import json_text, Progress, write_message
 from .option_types import whole_number
-from .options import add_plot, add_train, check_plot, Parser
+from .options import add_plot, check_plot, Parser
 from .pages import add_report, page_name, page_of, plain, training_inputs, write_page
 
 

@@ -1,18 +1,25 @@
-"""Options of tables, and of the weights of samples and classes."""
+"""Options of data, what they are read as, and how they are normalised."""
 
 import argparse
 import contextlib
 import os
+import warnings
+from typing import NamedTuple
 
-from ..core.errors import DataError, UsageError
+from ..core.errors import AgfmcWarning, DataError, UsageError
 from ..core.weights import BALANCED, NO_WEIGHTS, WeightSource
-from .option_types import (blanks, CLASS_WEIGHTS, class_weights, finite_number, names,
+from ..files.atomic import check_output
+from ..files.kinds import is_table
+from .messages import counted, report
+from .option_types import (blanks, CLASS_WEIGHTS, class_weights, finite_number, names, or_auto,
                            refuse_given, whole_number)
 
 TABLES = ("--table", "--delimiter", "--decimal", "--no-quotes", "--blanks", "--label", "--id",
           "--weight", "--group", "--ignore", "--categorical", "--min-words", "--ordered",
           "--classes")
 WEIGHTS = ("--weight", "--weights", "--class-weight")
+NORMALISATION = ("-n", "-S", "-a", "--learn-metric", "--diagonal", "--components",
+                 "--metric-options")  # options of `add_normalisation`
 
 
 def add_table(parser, what="train", roles=True):
@@ -145,3 +152,255 @@ def weight_files(args):
     return [file for file in (getattr(args, name, None)
                               for name in ("weights", "class_weight", "groups"))
             if isinstance(file, str) and file not in (NO_WEIGHTS, BALANCED)]
+
+
+def add_train(parser):
+    """The operand train."""
+    parser.add("train", "training data: a table (.csv, .tsv, .parquet, .feather), the base name of "
+               ".vec and .cls files, LIBSVM text, or LVQ text with -A")
+    parser.file_names = {"train": "data"}
+
+
+def add_control(parser):
+    """The operands control, a file or a scheme, and train."""
+    parser.add("control", "training control file (- is standard input), or the name of a scheme of "
+               "print_control")
+    add_train(parser)
+    parser.file_names["control"] = "control"
+
+
+def add_input_kind(parser, what="train", roles=True, excludes=("-A", "--table")):
+    """-M and -A: LIBSVM or LVQ text in place of libAGF's binary files; and those of tables.
+
+    With `roles` the columns of a table can be chosen, all or, "label", that of the classes: a model
+    knows the others. -M excludes the options `excludes`.
+    """
+    group = parser.group("input")
+    group.add("-M, --svm", f"{what} is LIBSVM text, `label index:value ...`, or - for standard "
+              "input (default for a file that begins so)", excludes=excludes)
+    group.add("-E, --missing VALUE",
+              "with -M: the value of omitted features (default 0)"
+              + (". With a table: treatment of missing values: error, "
+                 "replacement by mean, median or value:X, indicator: the median, and a feature "
+                 "that is 1 if a value is missing (default where fewer than half of the values of "
+                 "each column are), or keep: numbers stay missing, for learner=trees"
+                 if roles is True else ""))
+    group.add("-A, --lvq", f"{what} is LVQ text: a line with the number of features, then a line "
+              "of features and label for each sample", excludes="--table")
+    group.add("-H, --no-header", "with -A: the first line has no number of features. With a "
+              "table: the first line has no column names; columns are then named by numbers from "
+              "1")
+    add_table(parser, what, roles)
+    return group
+
+
+def add_training_kind(parser, what="train", groups=False):
+    """The options of training data: those of `add_input_kind`, the weights and groups, and
+    --min-class."""
+    group = add_input_kind(parser, what)
+    add_weights(group)
+    if groups:
+        add_groups(group)
+    group.add("--min-class N", "leave out classes with fewer than N samples, from the data and "
+              "from a control file that names them; they are never an answer", whole_number(1))
+    return group
+
+
+def input_format(args, source, lvq=None, labels=True, ordinates=False):
+    """The `InputFormat` of the options of `add_input_kind`; `UsageError` where they disagree.
+
+    `source` is the operand that names the data; `lvq` decides between LVQ and LIBSVM text where -A
+    alone does not.
+    """
+    from ..data.types import InputFormat
+
+    lvq = args.lvq if lvq is None else lvq
+    if args.table or not (args.svm or lvq) and source is not None and is_table(source):
+        if args.missing is not None and not hasattr(args, "categorical"):
+            raise UsageError("-E with a table is for training: the model knows how missing values "
+                             "are filled")
+        return table_format(args, labels, ordinates, source)
+    refuse_given(args, TABLES, "is for tables: a file that ends in .csv, .tsv, .parquet or "
+                 ".feather, or --table" + (f"; found {source!r}" if source is not None else ""))
+    weights, missing = weight_source(args, source), None
+    if args.missing is not None:
+        if not args.svm:
+            raise UsageError("-E needs -M, or a table")
+        try:
+            missing = finite_number(args.missing)
+        except argparse.ArgumentTypeError as error:
+            raise UsageError(f"argument -E/--missing: {error}") from None
+    if args.no_header and not lvq:
+        raise UsageError("-H needs -A, or a table")
+    return InputFormat("svm" if args.svm else "lvq" if lvq else "binary", missing,
+                       not args.no_header, labels, ordinates, weights=weights,
+                       groups=groups_source(args))
+
+
+def add_normalisation(parser, unnormalised=None, trains=True):
+    """-n, -a and -S: normalise the features. `unnormalised` is the help of -u, None without it.
+    With `trains` -n is the default for tables, and --no-normalise turns it off."""
+    group = parser.group("normalisation")
+    group.add("-n, --normalise",
+              "subtract the mean of each feature and divide by its standard "
+              "deviation; constant features are left out"
+              + " (default for tables, unless -a gives a normalisation)" * trains,
+              default=None if trains else False)
+    if trains:
+        group.add("--no-normalise", "do not normalise features, also of tables, and do not warn "
+                  "of unequal standard deviations", dest="normalise", action="store_false",
+                  default=None, excludes="-n")
+    group.add("-a, --norm-file FILE", "file of the normalisation (.std): read, or, with -n or "
+              "-S, written")
+    group.add("-S, --svd N", "project the features on the first N singular vectors",
+              whole_number(1))
+    group.add("--weighted-norm", "with -n or -S: weighted means and deviations (default: all "
+              "samples count equally)")
+    group.add("--learn-metric [ROUNDS]", "with -n or -S: learn a linear map of the features from "
+              "the classes, in ROUNDS rounds, or auto (default): 0 to 3, as many as reduce the "
+              "error on holdout data. It is a part of the normalisation",
+              or_auto(whole_number(0, 20)), const="auto")
+    group.add("--diagonal", "with --learn-metric: only a weight for each feature, without "
+              "mixtures; for thousands of features", needs="--learn-metric")
+    group.add("--components D", "with --learn-metric: project on the D most important "
+              "directions, or, below 1, on as many as have this share of the metric", finite_number,
+              needs="--learn-metric")
+    group.add("--metric-options OPTIONS", 'with --learn-metric: its machine, "-m LANDMARKS -g '
+              'GAMMA -l LAMBDA" (default "-m 1000 -g auto -l auto"), and -t KERNEL (default rbf)',
+              needs="--learn-metric")
+    if unnormalised is not None:
+        group.add("-u, --unnormalised", unnormalised)
+    return group
+
+
+def checks_scales(args, form):
+    """Return True if a warning of unequal scales is due: no option is about the normalisation."""
+    return form.kind != "table" and (args.normalise, args.norm_file, args.svd) == (None,) * 3
+
+
+def learned_metric(args, scale):
+    """The `MetricOptions` of the options of `add_normalisation`, or None; `UsageError` for wrong
+    ones. `scale` says that features are normalised as by -n."""
+    if args.weighted_norm and not scale and args.svd is None:
+        raise UsageError("--weighted-norm is for a normalisation that is fitted: -n, or -S")
+    if args.learn_metric is None:
+        return None
+    if not scale and args.svd is None:
+        raise UsageError("--learn-metric needs normalised features: -n, or -S")
+    from ..training.metric import machine_options, MetricOptions
+
+    rounds = None if args.learn_metric == "auto" else args.learn_metric
+    return MetricOptions(rounds, args.diagonal, args.components,
+                         machine_options(args.metric_options or ""))
+
+
+def check_normalised(configuration, form, model, norm_file):
+    """`UsageError` where a table would go to a model without the normalisation of its points; of
+    other points a warning, without -a."""
+    if not configuration.lacks_normalisation:
+        return
+    if form.kind == "table":
+        raise UsageError(f"{model} was trained on normalised points, and tables are not: -a FILE "
+                         "gives the normalisation that multi_borders wrote")
+    if norm_file is None:
+        warnings.warn(f"{model}: trained on normalised points, and no normalisation is given (-a): "
+                      "the points are assumed to be normalised", AgfmcWarning, stacklevel=3)
+
+
+def fits_normalisation(args):
+    """Return True if the options ask for a normalisation of the data."""
+    return getattr(args, "normalise", False) or getattr(args, "svd", None) is not None
+
+
+def training_settings(args, form, **more):
+    """The `TrainingSettings` of --options, --seed and those of `add_normalisation`.
+
+    They are those that the command has, for data of an `InputFormat`; `more` are further ones.
+    """
+    from ..training.fit import TrainingSettings
+
+    scale = args.normalise
+    if scale is None:
+        scale = form.kind == "table" and (args.norm_file is None or args.svd is not None)
+    return TrainingSettings(
+        getattr(args, "options", None), 1 if args.seed is None else args.seed, scale, args.svd,
+        metric=learned_metric(args, scale), weighted_norm=args.weighted_norm, **more)
+
+
+class PointsRequest(NamedTuple):
+    """Training data, and the `TrainingSettings` by which they are normalised.
+
+    `norm_file` is as for `load_training`, or to be written; `scales` is as there.
+    """
+
+    source: str
+    form: object
+    settings: object
+    norm_file: str | None
+    min_class: int | None
+    scales: bool = False
+
+    def load(self):
+        """The `Dataset`, its points as they are, or as -n, -S and -a make them, and the
+        normalisation that was fitted, or None."""
+        from ..data.training import load_training
+
+        fit = self.settings.fit_normalisation if self.settings.fits_normalisation else None
+        data, normalisation, _ = load_training(
+            self.source, self.form, fit=fit, norm_file=self.norm_file, min_class=self.min_class,
+            scales=self.scales)
+        return data, None if fit is None else normalisation
+
+
+def points_request(args, source, form):
+    """The `PointsRequest` of the options."""
+    return PointsRequest(source, form, training_settings(args, form), args.norm_file,
+                         args.min_class, checks_scales(args, form))
+
+
+def load_normalised(points):
+    """The `Dataset` of a `PointsRequest`. A normalisation is written to the file of -a."""
+    from ..data.metric_file import check_metric_output
+    from ..data.libagf import write_std
+
+    path, settings = points.norm_file, points.settings
+    written = path is not None and settings.fits_normalisation
+    if written:  # before the learning
+        if settings.metric is not None:
+            check_metric_output(path)
+        check_output(path)
+    data, normalisation = points.load()
+    if written:
+        write_std(path, normalisation)
+        if settings.metric is not None:
+            report_metric(settings.metric, settings.nsv, normalisation, path)
+    return data
+
+
+def report_metric(metric, nsv, normalisation, path):
+    """A line about the metric that was learned with a normalisation, by `MetricOptions`.
+
+    `nsv` are the singular vectors of -S, or None; `path` is that of the `.std` file.
+    """
+    from ..data.metric_file import metric_path
+    from ..training.metric import FEWEST, MOST_ROUNDS
+
+    learned, beside = normalisation.metric, metric_path(path)
+    rounds, losses = learned.rounds, [loss for loss, _ in learned.losses]
+    text = f"metric: {counted(rounds, 'round')}"
+    if losses and rounds:
+        most = ", the most that auto tries" if rounds == MOST_ROUNDS else ""
+        text += f"{most}, with which the log loss of pairs of classes falls from " \
+                f"{losses[0]:.4g} to {losses[rounds]:.4g} for held-out points"
+    elif losses:
+        text += ", as with more the log loss of pairs of classes for held-out points, " \
+                f"{losses[0]:.4g}, does not fall by a standard error"
+    elif metric.rounds is None:
+        text += ", as there are too few points to choose rounds"
+    elif rounds and learned.points < FEWEST:
+        text += f", learned from {learned.points} points, which are too few to trust it"
+    if metric.components is not None:
+        matrix = normalisation.matrix
+        before = nsv or len(matrix) - len(normalisation.dropped)
+        text += f"; {matrix.shape[1]} of {before} directions"
+    report(text + (f"; weights of features in {beside}" if beside and rounds else ""))

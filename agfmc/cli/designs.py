@@ -6,10 +6,11 @@ from typing import NamedTuple
 
 from ..core.errors import UsageError
 from ..designs.schemes import COMPARED_SPLITS, find_scheme
+from .data_options import NORMALISATION
 from .experiments import report_reused, state, StateRequest
 from .messages import Progress
 from .option_types import given, not_negative, or_auto, refuse_given, whole_number
-from .options import is_trained, NORMALISATION
+from .options import is_trained
 
 LOSSES = ("log-loss", "error")  # and cost:FILE
 _KINDS = ("uniform", "class-balanced", "data-balanced")

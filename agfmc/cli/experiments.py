@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 from ..core.errors import ControlError, DataError, UsageError
 from ..score.rows import ALL_SCORES, BY_COST, BY_OPTION, COST
+from .data_options import (add_normalisation, add_training_kind, checks_scales, input_format,
+                           training_settings)
 from .messages import counted, library_words, report
 from .option_types import fraction, output_file, time_span, whole_number
-from .options import (add_executor, add_kernel_memory, add_normalisation, add_seed,
-                      add_training_kind, add_workers, checks_scales, input_format,
-                      training_settings, workers)
+from .options import add_executor, add_kernel_memory, add_seed, add_workers, workers
 
 CONTINUES = "the same command continues from there"
 SEARCHES = ("fast", "full")  # of tune_m; the first is the default

@@ -4,12 +4,11 @@ import os
 import warnings
 
 from ..core.errors import AgfmcError, AgfmcWarning, UsageError
-from .data_options import add_weights
+from .data_options import add_input_kind, add_weights, input_format
 from .hints import classify_command, refuse_scheme
 from .messages import report
 from .option_types import output_base, output_file
-from .options import (add_input_kind, add_model_files, check_files, input_format, model_source,
-                      Parser, refuse_name)
+from .options import add_model_files, check_files, model_source, Parser, refuse_name
 
 
 def get_parser():

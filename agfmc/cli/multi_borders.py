@@ -15,15 +15,15 @@ from ..core.errors import AgfmcError, JobsFailed, UsageError
 from ..files.atomic import replacing_with
 from ..files.kinds import is_table
 from ..files.opening import is_stream
-from .data_options import TABLES, weight_files
+from .data_options import (add_normalisation, add_train, add_training_kind, checks_scales,
+                           input_format, PointsRequest, report_metric, TABLES, training_settings,
+                           weight_files)
 from .file_names import names_scheme
 from .hints import operand
 from .messages import counted, library_words, Progress, report, write_message, write_stdout
 from .option_types import option_words, output_base, output_file
-from .options import (add_executor, add_kernel_memory, add_normalisation, add_seed, add_time_limit,
-                      add_train, add_training_kind, add_workers, check_files, checks_scales,
-                      deadline_of, input_format, Parser, PointsRequest, refuse_name, report_metric,
-                      training_settings, workers)
+from .options import (add_executor, add_kernel_memory, add_seed, add_time_limit, add_workers,
+                      check_files, deadline_of, Parser, refuse_name, workers)
 
 
 def get_parser():

@@ -8,12 +8,13 @@ from typing import NamedTuple
 from ..core.errors import one_line, UsageError
 from ..core.version import RESULTS
 from ..files.atomic import check_output
+from .data_options import add_control
 from .experiments import (add_answers, add_experiment, add_nested, experiment_request,
                           nested_tuning, plan_of, read_experiment, read_one_candidate,
                           report_reused, result_cache)
 from .messages import json_text, Progress
 from .option_types import output_base
-from .options import add_bins, add_control, add_plot, check_files, check_plot, Parser, refuse_ending
+from .options import add_bins, add_plot, check_files, check_plot, Parser, refuse_ending
 from .pages import add_report, page_name, page_of, training_inputs, write_page
 from ..score.rows import ALL_SCORES
 

@@ -2,11 +2,12 @@
 
 from ..control.build import check_classes, for_output, named_as
 from ..control.write import tree_lines
+from .data_options import (add_normalisation, add_training_kind, input_format, load_normalised,
+                           points_request)
 from .hints import refuse_scheme
 from .messages import report, write_stdout
 from .option_types import finite_number, list_of, probability
-from .options import (add_normalisation, add_seed, add_training_kind, input_format, load_normalised,
-                      Parser, points_request)
+from .options import add_seed, Parser
 
 
 def get_parser():

@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 from ..core.errors import UsageError
 from ..files.atomic import check_output, replacing_with
-from .data_options import weight_files
+from .data_options import input_format, weight_files
 from .messages import json_text
 from .option_types import output_file, refuse_given
-from .options import data_files, input_format
+from .options import data_files
 
 _CARD = "a model card in Markdown, which is shown on the page: what the model is for, for whom, " \
         "on what data it was trained and tested, and its limits"

@@ -10,7 +10,8 @@ from ..core.errors import AgfmcWarning, DataError, JobsFailed, UsageError
 from ..designs.schemes import COMPARED, DEFAULT, find_scheme, SCHEMES
 from ..files.kinds import is_table
 from ..score.rows import BY_OPTION
-from .data_options import WEIGHTS
+from .data_options import (add_normalisation, add_training_kind, input_format, load_normalised,
+                           NORMALISATION, points_request, WEIGHTS)
 from .designs import (add_drawing, add_scheme_options, add_searching, draw_design, joined_controls,
                       Operands, refuse_unheeded, scheme_settings, search_choices, searched_design,
                       SEARCHING, searches_with, with_average, with_losses)
@@ -19,9 +20,7 @@ from .experiments import (add_answers, add_sample, add_splits, add_state, add_tr
 from .hints import refuse_scheme
 from .messages import CRITICAL, Progress, report, write_stdout, write_stderr
 from .option_types import given, refuse_given
-from .options import (add_normalisation, add_plot, add_seed, add_time_limit, add_training_kind,
-                      check_plot, deadline_of, input_format, load_normalised, NORMALISATION, Parser,
-                      points_request)
+from .options import add_plot, add_seed, add_time_limit, check_plot, deadline_of, Parser
 
 _LETTERS = ("-G", "-Y", "-n", "-S", "-a")  # libAGF's
 _IS_FOR = {  # what the scheme of an option has

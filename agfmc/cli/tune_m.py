@@ -11,12 +11,13 @@ from ..core.kernels import KERNEL_NAMES, SEARCHED_KERNELS, TUNED_KERNELS
 from ..core.version import RESULTS
 from ..files.atomic import check_output, replacing_with
 from ..score.rows import BY_COST, COST
+from .data_options import add_control
 from .experiments import (add_answers, add_experiment, add_sample, CONTINUES, experiment_request,
                           plan_of, read_experiment, read_one_candidate, report_reused, result_cache,
                           SEARCHES)
 from .messages import json_text, Progress, report, write_stdout, write_stderr
 from .option_types import finite_number, list_of, output_file, whole_number
-from .options import add_control, add_plot, add_time_limit, check_plot, deadline_of, Parser
+from .options import add_plot, add_time_limit, check_plot, deadline_of, Parser
 from .pages import add_report, page_name, page_of, plain, training_inputs, write_page
 
 _LARGEST = 60  # exponent of 2

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from agfmc.cli.data_options import report_metric
 from agfmc.cli.messages import logged, MessageHandler
-from agfmc.cli.options import report_metric
 from agfmc.data.convert import write_together
 from agfmc.training.metric import learned_rows
 from agfmc.core.errors import DataError
