@@ -26,6 +26,7 @@ from ..core.kernels import KERNEL_NAMES, kernel_word, KERNELS
 from ..core.points import SparsePoints
 from ..data.libagf import read_std
 from ..data.normalisation import named_features
+from ..data.groups import with_groups
 from ..data.types import Dataset
 from ..data.weights import with_final_weights
 from ..decode.costs import expected_costs
@@ -250,7 +251,7 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         del parameters["self"]
         vars(self).update(parameters)
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X, y, sample_weight=None, groups=None):
         """Train the binary classifiers on X (n_samples, n_features) with classes y (n_samples,).
 
         sample_weight (n_samples,): numbers of 0 or more, or None where all samples count alike: a
@@ -258,21 +259,24 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         `fit` does, with `class_weight` as factors.  Where samples are held out, in folds or one by
         one, each is with all of its weight.
 
+        groups (n_samples,): words or whole numbers, as of patients or days, or None.  Samples of
+        one group are alike, and held out together.
+
         Raises ValueError for data, options or a control that do not go together.
         """
-        return self._fit(X, y, sample_weight)
+        return self._fit(X, y, sample_weight, groups)
 
-    def _fit(self, X, y, sample_weight, learned=(None, None)):
+    def _fit(self, X, y, sample_weight, groups, learned=(None, None)):
         """`fit`; learned: a seed and the normalisation with a metric that was learned by it."""
         with errors_as_value_error():
-            data, tree, labelled, settings = self._prepare(X, y, sample_weight)
+            data, tree, labelled, settings = self._prepare(X, y, sample_weight, groups)
             if settings.seed == learned[0]:  # else another metric would be learned
                 settings = with_learned(settings, learned[1])
             with named_features(getattr(self, "feature_names_in_", ())):
                 if tree is None:
                     _refuse_search(self.control, self.estimator)
                     tree, settings = designed(self.control, data.x, data.y, labelled.names,
-                                              settings, data.weights)
+                                              settings, data.weights, data.groups)
                 decoding = self._decoder_for(tree)
                 self._deciding(decoding, labelled)  # refused before the training
                 check_weights(self.member_weights, tree, settings.calibration)
@@ -288,7 +292,7 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
             return self._store(configuration, labelled)
 
     def tune(self, X, y, by="log_loss", *, search="fast", time_limit=None, space=None,
-             progress=None, sample_weight=None):
+             progress=None, sample_weight=None, groups=None):
         """Fit a copy of the estimator with the parameters that a search by cross-validation finds.
 
         The search is that of the command tune_m: it proposes its own grid, and refines it.  Its
@@ -314,6 +318,8 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
             progress(done, total, words) is called again and again during the search.
         sample_weight : array-like of shape (n_samples,), default=None
             As for `fit`.  With `class_weight` it counts in the scores too.
+        groups : array-like of shape (n_samples,), default=None
+            As for `fit`.  No split of the search divides them.
 
         Returns
         -------
@@ -343,7 +349,7 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
                              "parameters of an estimator, use GridSearchCV with estimator__NAME")
         tuned = clone(self)
         with errors_as_value_error():
-            data, tree, _, settings = tuned._prepare(X, y, sample_weight)
+            data, tree, _, settings = tuned._prepare(X, y, sample_weight, groups)
             result, best, learned = search_options(
                 tree or self.control, data, replace(settings, loo=True),
                 None if self.decoder is None else (self.decoder,), by=by, search=search,
@@ -354,9 +360,9 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         tuned.set_params(**parameters)
         result["params"] = {name: value for name, value in parameters.items()
                             if value != getattr(self, name)}
-        return tuned._fit(X, y, sample_weight, (settings.seed, learned)), result
+        return tuned._fit(X, y, sample_weight, groups, (settings.seed, learned)), result
 
-    def _prepare(self, X, y, sample_weight):
+    def _prepare(self, X, y, sample_weight, groups):
         """The data that `fit` and `tune` work with, all checked: (`Dataset` with float points,
         control tree, None for a scheme, `Labelled`, `TrainingSettings`)."""
         X, y = self._checked(X, y)
@@ -371,8 +377,9 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         if tree is not None:
             tree, labelled = named(tree, labelled)
         self._reject_label(classes)
-        data = with_final_weights(Dataset(X, labelled.labels[codes].astype(np.int32),
-                                          weights=weights_of(sample_weight, y)),
+        data = Dataset(X, labelled.labels[codes].astype(np.int32),
+                       weights=weights_of(sample_weight, y))
+        data = with_final_weights(with_groups(data, groups),
                                   classes=factors_of(self.class_weight, labelled))
         options = options_of(self, X)
         learners = None if self.estimator is None else MemberLearners(self._estimators, seed)
@@ -518,7 +525,7 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
                            by_class)
         return prediction_sets(self._answers(X).columns, limits, score)[:, self._labelled.columns]
 
-    def calibrate(self, X, y, map=None, sample_weight=None):
+    def calibrate(self, X, y, map=None, sample_weight=None, groups=None):
         """Calibrate a fitted model with points that it was not fitted to.
 
         They take the place of the calibration points of `fit`.  With the map that `fit` made,
@@ -539,6 +546,8 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
             Weights of the points in the fit of a map, as for `fit`, with the factors of
             `class_weight` that `fit` had.  Sets and `max_error` count points, for which their
             guarantees are.
+        groups : array-like of shape (n_samples,), default=None
+            Groups of the points, which no fold divides, as for `fit`.
 
         Returns
         -------
@@ -559,7 +568,8 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
             raise ValueError(f"the decoder {self.decoder_!r} gives no probabilities to calibrate")
         present = set(labels.tolist())
         with errors_as_value_error():
-            data = with_final_weights(Dataset(X, labels, weights=weights_of(sample_weight, y)),
+            data = Dataset(X, labels, weights=weights_of(sample_weight, y))
+            data = with_final_weights(with_groups(data, groups),
                                       classes={label: factor for label, factor
                                                in self._factors.items() if label in present})
             decoded = answers_of_data(self.configuration_, decoder, data, "binary",

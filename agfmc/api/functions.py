@@ -14,6 +14,7 @@ from ..core.points import as_numbers, SparsePoints
 from ..data.class_names import check_names
 from ..data.from_table import read_table as read_training_table, table_points
 from ..data.normalisation import named_features
+from ..data.groups import with_groups
 from ..data.types import Dataset, InputFormat
 from ..data.weights import given_weights
 from ..designs.design import designed
@@ -89,7 +90,8 @@ def read_table(path: str, recipe: TableRecipe | None = None, labelled: bool | No
     known = roles.keys() - {"label", "weight"}
     if recipe is not None and known:
         raise UsageError(f"{', '.join(sorted(known))}: the recipe tells what the columns are for")
-    form = InputFormat("table", layout=TableFormat(**layout), roles=ColumnRoles(**roles))
+    form = InputFormat("table", layout=TableFormat(**layout), roles=ColumnRoles(**roles),
+                       groups=None)
     path = os.fspath(path)
     if recipe is not None:
         if labelled is None:
@@ -131,6 +133,7 @@ def train(control: str | Tree, x: np.ndarray | Dataset, y: np.ndarray | None = N
         "diagonal": weights of the features alone.
     **training
         Further settings: sample_weight, an array of shape (n,) that counts samples like copies;
+        groups, an array of shape (n,) of words or whole numbers, which no fold divides;
         class_weight, a mapping from classes to factors or "balanced"; and fields of
         `agfmc.training.fit.TrainingSettings`, such as calibration=0 for uncalibrated
         probabilities, or member_weights="held-out" to learn the weights of the members of an
@@ -173,16 +176,18 @@ def train(control: str | Tree, x: np.ndarray | Dataset, y: np.ndarray | None = N
     with named_features(data.recipe.features if data.recipe else ()):
         if not isinstance(control, Tree):
             control, settings = designed(control, data.x, data.y, data.names and data.name_of,
-                                         settings, data.weights)
+                                         settings, data.weights, data.groups)
         return _trained(control, data, settings)
 
 
 def _data(x, y, training, missing):
-    """The checked `Dataset` of x and y, or the one that x is, with the weights of its points.
+    """The checked `Dataset` of x and y, or the one that x is, with the weights and groups of its
+    points.
 
-    training: further arguments, of which sample_weight and class_weight are taken away;  missing:
-    values may be NaN.
+    training: further arguments, of which sample_weight, class_weight and groups are taken away;
+    missing: values may be NaN.
     """
+    groups = training.pop("groups", None)
     weights = [training.pop(name, None) for name in ("sample_weight", "class_weight")]
     if not isinstance(x, Dataset):
         names, classes = None, y if isinstance(y, (list, tuple)) else np.ravel(y)
@@ -198,7 +203,9 @@ def _data(x, y, training, missing):
     elif y is not None or x.y is None:
         raise UsageError("expected classes, y, and points, or both in one Dataset")
     points, labels = checked_points(x.x, x.y, missing)
-    return given_weights(replace(x, x=points, y=labels), *weights)
+    if groups is not None and x.groups is not None:
+        raise UsageError("the data have groups: the argument groups would be others")
+    return given_weights(with_groups(replace(x, x=points, y=labels), groups), *weights)
 
 
 def _may_miss(control, options):

@@ -62,7 +62,7 @@ def get_parser():
     add_report(parser, "data, comparison, model, and a final five-fold cross-validation, "
                "which takes about five times as long as the training and is omitted if it would "
                "exceed the time limit")
-    add_training_kind(parser)
+    add_training_kind(parser, groups=True)
     return parser.finish()
 
 
@@ -77,7 +77,7 @@ def execute(args):
         raise UsageError("the data are read several times: expected the name of a file, found "
                          f"'{args.train}'")
     if "-" in weight_files(args):
-        raise UsageError("the weights are read several times: expected the name of a file")
+        raise UsageError("weights and groups are read several times: expected the name of a file")
     for option, words, known in (("--learners", args.learners, LEARNERS),
                                  ("--kernels", args.kernels, KERNELS)):
         for word in words or ():
@@ -124,7 +124,7 @@ class _Run:
         self.steps = f"{os.path.splitext(self.model)[0]}.steps"
         self.comments, self.script, self.comparison = [], [], None
         self.data = option_words(args, "-M", "-A", *TABLES, "--missing", "--no-header", "--weights",
-                                 "--class-weight", "--min-class")
+                                 "--class-weight", "--groups", "--min-class")
         self.common = ["-n", f"-j{args.jobs}", f"--seed={args.seed}", *self.data]
         self.trying = option_words(args, "--costs", "--state", "--no-state")
 

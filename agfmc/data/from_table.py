@@ -150,8 +150,8 @@ def read_table(path: str, form: InputFormat, recipe: TableRecipe | None = None, 
         if given:
             encoder.warn_of_cells()
     weights = weights_of(path, form, len(y), stdin) if w is None else Weights(w)
-    data = Dataset(x, y, recipe.classes, recipe, weights)
-    return with_groups_of(data, path, form, stdin) if groups is None else with_groups(data, groups)
+    data = with_groups(Dataset(x, y, recipe.classes, recipe, weights), groups)
+    return with_groups_of(data, path, form, stdin) if groups is None else data
 
 
 def _label_of(roles, recipe, ids=(), weight=None, group=None):

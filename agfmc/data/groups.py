@@ -48,12 +48,14 @@ def with_groups_of(data: Dataset, base: str, form: InputFormat, stdin=None) -> D
     return with_groups(data, words)
 
 
-def with_groups(data: Dataset, groups: Sequence) -> Dataset:
-    """A Dataset whose points have these groups (n,), words or numbers.
+def with_groups(data: Dataset, groups: Sequence | None) -> Dataset:
+    """A Dataset whose points have these groups (n,), words or numbers; as it is for None.
 
     They are numbered in their order, whatever the order of the points. Raises `DataError` for
     another number of groups than points, and for missing ones.
     """
+    if groups is None:
+        return data
     words = np.asarray(groups).tolist()
     if np.shape(groups) != (len(data.x),):
         raise DataError(f"groups: expected {len(data.x)} words or whole numbers, one for each point"

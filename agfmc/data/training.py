@@ -41,9 +41,7 @@ def read_points(base, form: InputFormat, recipe: TableRecipe | None = None) -> D
                         "that was trained from a table", file=base)
     data = read_training(base, form) if form.kind != "table" else read_table(base, form, recipe)
     warn_of_weights(base, form)
-    data = with_final_weights(data, base, form.weights.classes)
-    check_data_groups(data, base)
-    return data
+    return with_final_weights(data, base, form.weights.classes)
 
 
 def training_labels(base, form: InputFormat) -> tuple[dict[int, int], dict[int, str]]:

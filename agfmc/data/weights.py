@@ -27,6 +27,7 @@ from ..core.weights import (check_range, class_factors, LARGEST, of_points, SMAL
 from ..files.number_text import number_of, numbers, parsed_blocks
 from ..files.opening import open_input, read_bytes, SMALL_TEXT
 from .class_names import number_classes, show
+from .groups import check_data_groups
 from .libagf import check_count, con_bytes, FLOAT, read_cls, read_column, refuse_negative
 from .types import Dataset
 
@@ -196,9 +197,11 @@ def with_final_weights(data: Dataset, source: str | None = None,
 
     Raises
     ------
-    DataError : as `without_zeros` and `with_class_weights` do
+    DataError : as `without_zeros`, `with_class_weights` and `check_data_groups` do
     """
-    return with_class_weights(without_zeros(data, source), source, classes)
+    data = with_class_weights(without_zeros(data, source), source, classes)
+    check_data_groups(data, source)
+    return data
 
 
 def without_zeros(data: Dataset, source: str | None = None,

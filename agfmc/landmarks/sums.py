@@ -312,8 +312,8 @@ class Group:
         return [block for block in zip(*blocks) if len(self.rows_of(block))]
 
     def rows_of(self, block):
-        """The rows of a block of points that are left out."""
-        return np.concatenate([self.left_out[label][number] for label, number in block])
+        """The rows, ascending, of a block of points that are left out."""
+        return np.sort(np.concatenate([self.left_out[label][number] for label, number in block]))
 
     def _left_out(self, y, count, chosen):
         """{label: blocks of rows} of the points that are left out, which are all in groups."""

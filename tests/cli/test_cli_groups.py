@@ -151,3 +151,13 @@ def test_experiments_divide_no_group(run, recorded, command, operands):
     assert "15, which no split divides" in done.out + done.err
     if command[0] == "nfold":
         assert "standard errors over groups: accuracy 0." in done.out
+
+
+@pytest.mark.long
+def test_one_command_for_all_divides_no_group(run, recorded):
+    done = run("agf_train", "--no-state", "--group", "day", "--time-limit", "6", "--learners",
+               "nystrom", "t.csv", "m.mbm")
+    check(recorded)
+    assert "estimate for new data" in done.out and "--group=day" in done.out
+    scores = [float(one) for one in re.findall(r"log loss ([0-9.]+)", done.out)]
+    assert scores and min(scores) > 0.75
