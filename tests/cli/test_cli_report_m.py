@@ -264,7 +264,7 @@ def test_newcomer_trains_and_opens_the_page(here, run):
     values = np.random.default_rng(2).normal(np.arange(40) % 2, 0.5)
     Path("small.csv").write_text("id,a,class\n" + "".join(
         f"s{i},{value:.3f},{'xy'[i % 2]}\n" for i, value in enumerate(values)))
-    done = run("agf_train", "--quiet", "--time-limit", "6", "--learners", "svm", "--id", "id",
+    done = run("agf_train", "--quiet", "--time-limit", "6", "--kernels", "rbf", "--id", "id",
                "--report", "train.html", "--multiqc", "train_mqc.json", "small.csv", "all.mbm")
     text = page("train.html")
     for part in ("Data", "Configuration", "Comparison", "Provenance", "Commands that repeat it"):

@@ -59,6 +59,7 @@ def test_every_construction_is_used():
     assert orthogonal._construction(52) == ("paley2", 25)
 
 
+@pytest.mark.few(20)
 @pytest.mark.parametrize("m", ORDERS)
 def test_hadamard_matrices(m):
     h = as_matrix(orthogonal.hadamard(m))
@@ -77,6 +78,7 @@ def test_next_order():
     assert [(k, orthogonal.hadamard_order(k)) for k, _ in pairs] == pairs
 
 
+@pytest.mark.few(16)
 @pytest.mark.parametrize("k", [*range(4, 42), *range(42, 129, 7), 200, 668])
 def test_orthogonal_codes(check_code, k):
     m = orthogonal.hadamard_order(k)

@@ -193,6 +193,7 @@ def check_optimum(kind, text, seed):
     return x, side, f * np.where(found.labels[0] == 1, 1, -1)
 
 
+@pytest.mark.few()
 @pytest.mark.parametrize("text", TEXTS)
 @pytest.mark.parametrize("kind", DATA)
 def test_conditions_of_the_optimum(kind, text):
