@@ -3,7 +3,7 @@
 import sys
 
 from ..core.errors import UsageError
-from ..files.kinds import is_answer_table
+from ..files.kinds import is_answer_table, TEXT_ENDINGS
 from .messages import write_bytes
 from .option_types import output_file
 from .options import Parser
@@ -52,8 +52,7 @@ def execute(args):
 def _print_table(args):
     from ..data.as_text import print_table
 
-    if is_answer_table(args.out) and not args.out.lower().removesuffix(".gz").endswith(
-            (".csv", ".tsv")):
+    if is_answer_table(args.out) and not args.out.lower().endswith(TEXT_ENDINGS):
         raise UsageError("tables are written as text: expected .csv or .tsv, with .gz or without, "
                          f"or -, found '{args.out}'")
     base = args.base.removesuffix(".vec") if args.no_labels else args.base

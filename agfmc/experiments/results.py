@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..core.errors import one_line
+from ..core.kernels import KERNELS
 from ..core.probabilities import losses, standard_error
 from ..score.evaluation import Results
 from .experiment import Experiment
@@ -64,10 +65,10 @@ def search_result(state, given: Point) -> dict:
     points = []
     for text, tried in state.tried.items():
         point = points_of.get(text, given)
-        polynomial = point.kernel == "polynomial"
+        used = () if point.kernel is None else KERNELS[point.kernel].parameters
         words = {"options": text, "kernel": point.kernel,
-                 "degree": point.degree if polynomial else None,
-                 "coef0": point.coef0 if polynomial else None, "log2g": None, "log2c": None,
+                 "degree": point.degree if "degree" in used else None,
+                 "coef0": point.coef0 if "coef0" in used else None, "log2g": None, "log2c": None,
                  point.first.column: point.log2g, point.parameter.column: point.log2c}
         if state.summary(text) is None:
             words |= {"score": None, "sd": None, "values": [], "error": str(tried)}

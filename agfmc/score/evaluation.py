@@ -23,11 +23,13 @@ from .probabilities import (calibration, class_weights, expected_calibration_err
                             squared_errors)
 from .ranking import area_by_class, places, separation, top_shares
 from .risk_coverage import risk_coverage
-from .rows import ALL_SCORES, COST, FURTHER
+from .rows import ALL_SCORES, COST, FURTHER, PAGE
 from .sets import hierarchical_scores, Paths, set_scores
 
 MOST_PLACES = 2 * 10**9  # resamples by points by classes of which areas are computed
-_SHARES = ("accuracy", "within_one_class", "top_accuracy")  # whose intervals are Wilson's
+# Scores whose intervals are Wilson's.
+
+_SHARES = [name for name, row in PAGE.items() if row.share and not row.resampled]
 _ROUNDING = 1e-5  # of probabilities in text
 # Resamples for the interval of the mean cost, unless all scores have theirs, and points that are
 # drawn for it in all.

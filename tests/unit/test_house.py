@@ -96,6 +96,39 @@ def test_only_one_file_knows_a_library(library, file):
     assert knowing == [file]
 
 
+def rows_of_tables():
+    """{table: the names of its rows}."""
+    from agfmc.calibration.maps import KINDS
+    from agfmc.control.learners import LEARNERS
+    from agfmc.core.kernels import KERNELS
+    from agfmc.decode.methods import METHODS
+    from agfmc.designs.schemes import SCHEMES
+    from agfmc.files.kinds import ANSWER_FORMATS
+
+    return {"decoders": {row.name for row in METHODS}, "formats": {*(
+        row.ending for row in ANSWER_FORMATS)}, "kernels": {*KERNELS}, "learners": {*LEARNERS},
+            "maps": {*KINDS}, "schemes": {row.name for row in SCHEMES}}
+
+
+def test_rows_of_tables_are_not_listed_again():
+    """A new row needs no second list: those here choose some rows by what only these can."""
+    found, tables = set(), rows_of_tables().items()
+    for path in FILES:
+        for node in ast.walk(tree_of(path)):
+            items = getattr(node, "keys" if isinstance(node, ast.Dict) else "elts", ())
+            words = {getattr(item, "value", None) for item in items}
+            if len(words) > 1:
+                found |= {(table, name_of(path)) for table, names in tables if words <= names}
+    assert found == {
+        ("kernels", "core/kernels.py"), ("learners", "control/learners.py"),
+        ("maps", "calibration/maps.py"), ("maps", "calibration/types.py"),
+        ("schemes", "designs/schemes.py"),  # the tables
+        ("learners", "core/models.py"),  # what the file of a node may hold
+        ("kernels", "landmarks/gradients.py"), ("schemes", "designs/drawn.py"),
+        ("learners", "experiments/portfolio.py"), ("decoders", "prediction/decoding.py"),
+        ("decoders", "report/text.py")}
+
+
 def calls(path):
     """(line, dotted name) of every name and attribute that a file uses."""
     for node in ast.walk(tree_of(path)):
