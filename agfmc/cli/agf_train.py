@@ -96,7 +96,8 @@ def execute(args):
             seconds = _train(run, control, chosen.tree)
         try:
             if page.requested:
-                _write_page(run, page, _answers(run, control, seconds))
+                answers = _answers(run, control, seconds)
+                _write_page(run, page, answers, _importance(run, chosen.tree, answers, seconds))
         except AgfmcError:  # the model is there, and its script tells how it was made
             _show(run)
             raise
@@ -115,14 +116,15 @@ class _Run:
     """A run, and the lines for standard output, a shell script that repeats it.
 
     folder: of the files between the steps, and steps: the one in the script;  comments: comments,
-    script: the commands of the steps that are behind;  comparison: as JSON has it, or None.
+    script: the commands of the steps that are behind;  comparison: as JSON has it, or None;
+    curve: log losses, as on the page.
     """
 
     def __init__(self, args, folder, start):
         self.args, self.folder, self.start = args, folder, start
         self.model, self.train = operand(args.model), operand(args.train)
         self.steps = f"{os.path.splitext(self.model)[0]}.steps"
-        self.comments, self.script, self.comparison = [], [], None
+        self.comments, self.script, self.comparison, self.curve = [], [], None, []
         self.data = option_words(args, "-M", "-A", *TABLES, "--missing", "--no-header", "--weights",
                                  "--class-weight", "--groups", "--min-class")
         self.common = ["-n", f"-j{args.jobs}", f"--seed={args.seed}", *self.data]
@@ -181,6 +183,8 @@ def _searched(run):
                 args.jobs or available_cores(),
                 True if args.ensemble else False if args.single else None, progress, report)
             chosen = portfolio.run(contenders)
+            run.curve = [{"samples": samples, "score": score, "error": error}
+                         for samples, (score, error) in portfolio.curve.items()]
         report_reused(experiment)
         if chosen.choice is not None:
             result = {**chosen.choice.result, "contenders": portfolio.tried}
@@ -279,7 +283,36 @@ def _answers(run, control, seconds):
     return replace(part, warnings=(_CHOSEN,)), (request, experiment, rows)
 
 
-def _write_page(run, page, answers):
+def _importance(run, tree, answers, seconds):
+    """What matters to a model of the training part of the first split of the answers, measured on
+    its holdout points; None where there are no answers, or no time."""
+    part, source = answers
+    if part is None:
+        return None
+    from ..data.weights import chosen_rows
+    from ..experiments.experiment import splits
+    from ..prediction.calibrate import calibrated
+    from ..prediction.importance import data_columns, EFFECTS, importance, POINTS, VALUES
+    from ..training.in_memory import train_configuration
+
+    experiment, data = source[1], source[1].data
+    train, test = (chosen_rows(data, rows) for rows in next(
+        splits(data.y, experiment.plan, data.groups))[1:])
+    passes = 10 * len(data_columns(data.recipe, data.x.shape[1])) + EFFECTS * VALUES
+    needed = seconds + passes * part.splits["classify_s"]["mean"] * min(1, POINTS / len(test.y))
+    if needed > max(run.left, 1.0):
+        report("the page does not show which columns matter: that would take about "
+               f"{time_words(needed)}, more than the time limit leaves")
+        return None
+    settings = replace(experiment.settings, member_weights="held-out" if tree.is_ensemble else None)
+    configuration = calibrated(*train_configuration(tree, train, settings=settings),
+                               weights=settings.member_weights)
+    result = importance(replace(configuration, recipe=data.recipe), test, effects=EFFECTS,
+                        seed=run.args.seed)
+    return {**result, "trained": ", which a model like this one, of all other points, did not see"}
+
+
+def _write_page(run, page, answers, importance):
     from ..models.files import load
     from ..models.description import describe
     from ..report.content import ModelPart, ReportContent, Step
@@ -297,5 +330,7 @@ def _write_page(run, page, answers):
              *(Step(line.rstrip("\n")) for line in run.script)]
     model = ModelPart(configuration.tree, os.path.basename(run.args.model), info)
     content = ReportContent(title, names, data, model, part, run.comparison, None, page.card,
-                            page.provenance(file_digests([run.args.model]), info), steps)
+                            page.provenance(file_digests([run.args.model]), info), steps,
+                            importance, {"log_loss": run.curve, "words": "The best contender of "
+                                         "each stage, on a sample of the data."})
     page.write(content)

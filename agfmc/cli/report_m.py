@@ -154,7 +154,7 @@ def _model(source, options, holdout):
     from ..data.types import InputFormat
     from ..models.description import describe
     from ..models.files import load_configuration, read_tree
-    from ..prediction.importance import what_matters
+    from ..prediction.importance import EFFECTS, importance as column_importance
     from ..report.content import ModelPart
 
     tree, name = read_tree(source.path), os.path.basename(source.path)
@@ -167,8 +167,8 @@ def _model(source, options, holdout):
     if holdout is not None:
         form = InputFormat("table" if is_table(holdout) else
                            "svm" if os.path.isfile(holdout) else "binary")
-        importance = what_matters(configuration,
-                                  read_points(holdout, form, configuration.recipe))
+        importance = column_importance(
+            configuration, read_points(holdout, form, configuration.recipe), effects=EFFECTS)
     return ModelPart(configuration.tree, name, describe(configuration)), importance
 
 

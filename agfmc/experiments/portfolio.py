@@ -184,7 +184,8 @@ class Portfolio:
     cores: for the last training;  ensemble: True for an average, False for a single contender,
     None for what the scores say;  report: called with a line on what is left out;  best:
     {contender: its best options so far};  seconds: {contender: core seconds of a training, for
-    each row}.
+    each row};  curve: {training samples: mean log loss of the best contender of their stage, and
+    its standard error}.
     """
 
     experiment: Experiment
@@ -199,6 +200,7 @@ class Portfolio:
     best: dict = field(default_factory=dict)
     tried: list = field(default_factory=list)
     seconds: dict = field(default_factory=dict)
+    curve: dict = field(default_factory=dict)
 
     def run(self, contenders: Sequence[Contender]) -> Chosen:
         """Try, tune and judge contenders in stages; -> what is to be trained.
@@ -236,6 +238,12 @@ class Portfolio:
     def _record(self, stage, entries, survivors):
         """Add to `tried` what became of the contenders of a stage; entries: those with all scores,
         the best first."""
+        scored = entries[0].scored if entries else []
+        lost = losses("log_loss", scored) if scored else None
+        if lost is not None:
+            w = weights_of(scored)
+            self.curve[round(stage.training_rows)] = mean(lost, w), standard_error(
+                lost, w, groups_of(scored))
         for one in stage.all:
             scored = one.scored
             points = max(sum(len(outcome.truth) for outcome in scored), 1)

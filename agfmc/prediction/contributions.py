@@ -84,9 +84,7 @@ def explain(configuration: Configuration, x: np.ndarray, answer: np.ndarray | No
     Returns
     -------
     Explanation
-        `columns`, names; `answer` and `other`, labels (n,); `contributions` (n, columns), all
-        features of a column of a table together; `margin` and `reference` (n,); `exact`, True for
-        Shapley values, which sum to margin - reference.
+        Contributions, of all features of a column of a table together, and their margins.
 
     Raises
     ------
@@ -94,16 +92,6 @@ def explain(configuration: Configuration, x: np.ndarray, answer: np.ndarray | No
         If classes are not told apart by binary classifiers, or no reference is known.
     DataError
         If points have the wrong number of features, or give no decision value.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import agfmc
-    >>> x = np.random.default_rng(0).normal(size=(90, 3))
-    >>> model = agfmc.train("one-vs-one", x, (x[:, 1] > 0).astype(int), normalise=True)
-    >>> result = agfmc.explain(model, [[0.1, -2.0, 0.1]])
-    >>> result.answer.tolist(), result.columns[result.contributions[0].argmax()]
-    ([0], 'feature 1')
     """
     explainer, x = Explainer(configuration, reference=reference), as_numbers(x, "x", 2)
     starts = range(0, max(len(x), 1), explainer.rows)

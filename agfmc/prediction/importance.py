@@ -16,7 +16,7 @@ from .classifier import Classifier
 
 POINTS = 2000  # whose values are permuted, about
 VALUES = 15  # of a column whose effect is computed
-EFFECTS = 4  # columns whose effects a page has
+EFFECTS = 3  # columns whose effects a page has
 
 
 class DataColumn(NamedTuple):
@@ -28,20 +28,6 @@ class DataColumn(NamedTuple):
     words: tuple[str, ...] | None = None
 
 
-class ColumnEffect(NamedTuple):
-    """The mean probabilities (v, k) of the classes where all points have one of v values in a
-    column, and the 10th and 90th percentiles (v, k) over the points.
-
-    `values` are numbers, or the words of a column of words.
-    """
-
-    name: str
-    values: tuple[float | str, ...]
-    p: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
-
-
 def data_columns(recipe: TableRecipe | None, features: int) -> list[DataColumn]:
     """The columns of a table, or, without its recipe, the features as they are numbered from 0."""
     if recipe is None:
@@ -50,8 +36,8 @@ def data_columns(recipe: TableRecipe | None, features: int) -> list[DataColumn]:
             for one, first in zip(recipe.columns, recipe.starts)]
 
 
-def importance(configuration: Configuration, data: Dataset, *, repeats: int = 10, seed: int = 1,
-               workers: int = 1) -> dict:
+def importance(configuration: Configuration, data: Dataset, *, repeats: int = 10, effects: int = 0,
+               seed: int = 1, workers: int = 1) -> dict:
     """
     Compute the permutation importance of each column on holdout data.
 
@@ -67,6 +53,8 @@ def importance(configuration: Configuration, data: Dataset, *, repeats: int = 10
         Points with labels that had no part in training; a stratified sample of more than 2000.
     repeats : int, default=10
         Number of permutations of each column.
+    effects : int, default=0
+        Number of the most important columns whose effects are computed too.
     seed : int, default=1
         Seed of the sample and of the permutations.
     workers : int, default=1
@@ -76,7 +64,8 @@ def importance(configuration: Configuration, data: Dataset, *, repeats: int = 10
     -------
     dict
         `points`, their number; `log_loss` without permutations; `columns`, dictionaries with
-        `name`, `increase` of the log loss and its standard `error`, most important first.
+        `name`, `increase` of the log loss and its standard `error`, most important first; `effects`
+        on the probabilities of the classes `labels`, dictionaries as `column_effect` returns them.
 
     Raises
     ------
@@ -88,25 +77,24 @@ def importance(configuration: Configuration, data: Dataset, *, repeats: int = 10
     if repeats < 1:
         raise UsageError(f"expected 1 permutation of each column or more, found {repeats}")
     classifier = probability_classifier(configuration)
-    x, y, weights = holdout_points(classifier, data, seed)
+    x, y, *drawn = holdout_points(classifier, data, seed)
     columns = data_columns(configuration.recipe, x.shape[1])
-    base, changes = permutation_changes(classifier, x, y, columns, repeats, seed, workers)
-    return importance_table(columns, base, changes, weights)
-
-
-def what_matters(configuration: Configuration, data: Dataset, *, seed: int = 1,
-                 workers: int = 1) -> dict:
-    """The result of `importance`, with `effects`, those of the `EFFECTS` most important columns as
-    plain values, and the `labels` of the classes."""
-    result = importance(configuration, data, seed=seed, workers=workers)
-    classifier = probability_classifier(configuration)
-    x, _, _ = holdout_points(classifier, data, seed)
-    columns = {column.name: column for column in data_columns(configuration.recipe, x.shape[1])}
-    effects = [column_effect(classifier, x, columns[row["name"]], workers)
-               for row in result["columns"][:EFFECTS]]
-    return {**result, "labels": classifier.classes.tolist(), "effects": [
-        {name: value.tolist() if isinstance(value, np.ndarray) else value
-         for name, value in effect._asdict().items()} for effect in effects]}
+    base = losses(classifier.probabilities(x, workers), y)
+    rng = np.random.default_rng(seed)
+    orders = [rng.permutation(len(x)) for _ in range(repeats)]
+    changes = np.zeros((len(columns), len(x)))  # of the log loss of each point
+    for column, change in zip(columns, changes):
+        changed, features = x.copy(), list(column.features)
+        for order in orders:
+            changed[:, features] = x[order][:, features]
+            change += (losses(classifier.probabilities(changed, workers), y) - base) / repeats
+    increases = [mean(change, drawn[0]) for change in changes]
+    ranking = sorted(range(len(columns)), key=lambda at: -increases[at])
+    return {"points": len(base), "log_loss": mean(base, drawn[0]), "columns": [
+        {"name": columns[at].name, "increase": increases[at],
+         "error": standard_error(changes[at], *drawn)} for at in ranking],
+        "labels": classifier.classes.tolist(), "effects": [
+            column_effect(classifier, x, columns[at], workers) for at in ranking[:effects]]}
 
 
 def probability_classifier(configuration: Configuration) -> Classifier:
@@ -117,7 +105,7 @@ def probability_classifier(configuration: Configuration) -> Classifier:
 
 
 def holdout_points(classifier: Classifier, data: Dataset, seed: int) -> tuple:
-    """x (n, d), true columns y (n,) and weights (n,), or None, of about `POINTS` points."""
+    """x (n, d), true columns y (n,), weights and groups (n,), or None, of about `POINTS` points."""
     if data.y is None:
         raise DataError("importance is measured on points with their classes, and these have none")
     rows = stratified_sample(data.y, POINTS, seed)
@@ -125,46 +113,24 @@ def holdout_points(classifier: Classifier, data: Dataset, seed: int) -> tuple:
     if strange := sorted(set(labels.tolist()) - set(classifier.classes.tolist())):
         raise DataError(f"the model does not have class {strange[0]} of the data")
     return (np.asarray(data.x)[rows], np.searchsorted(classifier.classes, labels),
-            None if data.weights is None else data.weights.w[rows])
-
-
-def permutation_changes(classifier: Classifier, x: np.ndarray, y: np.ndarray, columns: list,
-                        repeats: int, seed: int, workers: int = 1) -> tuple[np.ndarray, np.ndarray]:
-    """Log losses (n,) of points x (n, d) with true columns y (n,), and how they change (c, n) when
-    each of c columns is permuted, mean of the repeats."""
-    base = losses(classifier.probabilities(x, workers), y)
-    rng = np.random.default_rng(seed)
-    orders = [rng.permutation(len(x)) for _ in range(repeats)]
-    changes = np.zeros((len(columns), len(x)))
-    for column, change in zip(columns, changes):
-        changed, features = x.copy(), list(column.features)
-        for order in orders:
-            changed[:, features] = x[order][:, features]
-            change += losses(classifier.probabilities(changed, workers), y) - base
-    return base, changes / repeats
-
-
-def importance_table(columns: list, base: np.ndarray, changes: np.ndarray,
-                     weights: np.ndarray | None = None) -> dict:
-    """The dictionary that `importance` returns, of the arrays of `permutation_changes`."""
-    rows = [{"name": column.name, "increase": mean(change, weights),
-             "error": standard_error(change, weights)}
-            for column, change in zip(columns, changes)]
-    return {"points": len(base), "log_loss": mean(base, weights),
-            "columns": sorted(rows, key=lambda row: -row["increase"])}
+            None if data.weights is None else data.weights.w[rows],
+            None if data.groups is None else data.groups[rows])
 
 
 def column_effect(classifier: Classifier, x: np.ndarray, column: DataColumn,
-                  workers: int = 1) -> ColumnEffect:
+                  workers: int = 1) -> dict:
     """The effect of a column on the probabilities of all classes: partial dependence (Friedman,
-    "Greedy function approximation", Annals of Statistics 2001), with its spread over x (n, d)."""
+    "Greedy function approximation", Annals of Statistics 2001), with its spread over x (n, d).
+
+    Lists: `values`, v numbers or words of the column `name`; `p` (v, k), mean probabilities where
+    all points had one of them; `low` and `high` (v, k), their 10th and 90th percentiles."""
     if column.words is None:
         first = x[:, column.features[0]]
         values = np.unique(np.quantile(first[np.isfinite(first)], np.linspace(0.02, 0.98, VALUES)))
         settings = [(column.features[:1], value) for value in values.tolist()]
-        names = tuple(values.tolist())
+        names = values.tolist()
     else:
-        names = column.words[:VALUES]
+        names = list(column.words[:VALUES])
         settings = [(column.features, np.eye(len(column.features))[number])
                     for number in range(len(names))]
     parts = []
@@ -174,4 +140,5 @@ def column_effect(classifier: Classifier, x: np.ndarray, column: DataColumn,
         parts.append(classifier.probabilities(changed, workers))
     p = np.array(parts)
     low, high = np.quantile(p, (0.1, 0.9), axis=1)
-    return ColumnEffect(column.name, names, p.mean(axis=1), low, high)
+    return {"name": column.name, "values": names, "p": p.mean(axis=1).tolist(),
+            "low": low.tolist(), "high": high.tolist()}

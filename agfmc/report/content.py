@@ -176,8 +176,8 @@ class ReportContent:
     search : as tune_m --json writes it
     provenance : (name, value) pairs
     steps : commands that repeat it
-    importance : result of `prediction.importance.what_matters`
-    curve : as `experiments.learning_curve.learning_curve` returns it, words may be missing
+    importance : result of `prediction.importance.importance`
+    curve : as `experiments.learning_curve.learning_curve` returns it, with some of its keys
     """
 
     title: str

@@ -73,10 +73,9 @@ def _importance(content, classes):
 
 
 def _curve(content):
-    curve = content.curve or {}
-    return Section("curve", "Learning curve", (
-        *([text(curve["words"])] if "words" in curve else []),
-        *pictures(*chart_importance.learning_curves(curve))))
+    shown = pictures(*chart_importance.learning_curves(content.curve))
+    words = [text(content.curve["words"])] if shown else []
+    return Section("curve", "Learning curve", (*words, *shown))
 
 
 # -- data ------------------------------------------------------------------------------------------

@@ -11,6 +11,8 @@ import pytest
 
 from agfmc.cli.hints import classify_command
 from agfmc.experiments import portfolio
+from agfmc.prediction import importance
+from agfmc.training import in_memory
 
 
 @pytest.fixture
@@ -118,9 +120,29 @@ def test_learners_are_named(run, table):
 def test_kernels_are_restricted(run, table):
     run("agf_train", *WORDS, "m.mbm", "--kernels", "rbf,linear", status=2).refused(
         "--kernels: expected some of rbf, laplacian, found 'linear'")
-    done = run("agf_train", *WORDS, "m.mbm", "--learners", "nystrom", "--kernels", "laplacian")
+
+
+def test_a_page_of_one_kernel_measures_what_matters_on_rows_that_trained_nothing(
+        run, table, monkeypatch):
+    seen = {}
+    for module, name in ((in_memory, "train_configuration"), (importance, "importance")):
+        def follow(*args, function=getattr(module, name), name=name, **options):
+            seen[name] = np.asarray(args[1].x)
+            return function(*args, **options)
+        monkeypatch.setattr(module, name, follow)
+    monkeypatch.setattr(portfolio, "_SAMPLES", (30, 60))
+    monkeypatch.setattr(portfolio, "_FINER", ())
+    done = run("agf_train", *WORDS, "m.mbm", "--learners", "nystrom", "--kernels", "laplacian",
+               "--report", "p.html")
     assert "-t laplacian" in done.out and "rbf" not in done.err
-    assert "one-vs-rest nystrom laplacian" in done.err
+    trained, measured = ({*map(bytes, seen[name])} for name in ("train_configuration",
+                                                                "importance"))
+    assert (len(trained), len(measured)) == (40, 10) and not trained & measured
+    page = Path("p.html").read_text()
+    assert all(f"Effect of {name}" in page for name in ("width", "height", "colour"))
+    curve = page[page.index('id="curve"'):page.index('id="data"')]
+    scores = re.findall(r"one-vs-rest nystrom laplacian +\d+ +(\.?\d\S*)", done.err)
+    assert len(scores) == 2 and all(score in curve for score in scores), (scores, curve)
 
 
 def test_costs_decide_and_stand_in_the_last_line(run, table):

@@ -59,12 +59,13 @@ def test_importance_does_not_depend_on_workers_and_needs_classes(model, data):
 def test_effect_of_a_column(model, data):
     classifier = probability_classifier(model)
     effect = column_effect(classifier, data.x[:50], data_columns(None, 5)[0])
-    assert effect.p.sum(axis=1) == pytest.approx(1)
-    assert effect.p[0, 0] > .9 > .1 > effect.p[-1, 0]  # class 0 is where column 0 is negative
+    p = np.array(effect["p"])
+    assert p.sum(axis=1) == pytest.approx(1)
+    assert p[0, 0] > .9 > .1 > p[-1, 0]  # class 0 is where column 0 is negative
     moved = data.x[:50].copy()
-    moved[:, 0] = effect.values[3]
-    assert effect.p[3] == pytest.approx(classifier.probabilities(moved).mean(axis=0))
-    assert (effect.low <= effect.high).all()
+    moved[:, 0] = effect["values"][3]
+    assert p[3] == pytest.approx(classifier.probabilities(moved).mean(axis=0))
+    assert (np.array(effect["low"]) <= effect["high"]).all()
 
 
 def by_subsets(explainer, x, answer, other):
@@ -113,12 +114,9 @@ def test_other_classifiers_have_what_the_margin_loses(data):
 
 
 def test_pictures_name_the_column_that_matters(model, data):
-    result = agfmc.importance(model, holdout(data), repeats=1)
-    effect = column_effect(probability_classifier(model), data.x[:20], data_columns(None, 5)[0])
-    plain = {**effect._asdict(), "p": effect.p.tolist(), "low": effect.low.tolist(),
-             "high": effect.high.tolist()}
+    result = agfmc.importance(model, holdout(data), repeats=1, effects=1)
     assert "feature 0 matters most" in chart_importance.importance(result).summary
-    picture, = chart_importance.effects({"effects": [plain], "labels": [0, 1, 2]}, {0: "oak"})
+    picture, = chart_importance.effects(result, {0: "oak"})
     assert "Effect of feature 0" in picture.svg and "oak" in picture.svg
     curve = [{"samples": n, "score": 1 / n, "error": .1 / n} for n in (10, 20)]
     picture, = chart_importance.learning_curves({"log_loss": curve})
