@@ -66,6 +66,11 @@ class Place:
         """What a command prints that succeeds in this process."""
         return self.call(command, *args, stdin=stdin, status=0).raw
 
+    def each(self, lines):
+        """Do printed commands in this process, the last first."""
+        for line in reversed(lines.decode().splitlines()):
+            self.ok(*shlex.split(line))
+
     def process(self, command, *args, stdin=b""):
         """What a process prints that succeeds."""
         done = self.run(command, *args, stdin=stdin)

@@ -161,7 +161,7 @@ def test_commands_give_the_files_of_a_run(place, train, model, control, order):
 def test_options_of_partitions_stand_in_the_commands(place):
     (place / "own").write_text('"-c 1 -g 0.5" {"-c 2 -t 0" {2 5} 9}\n')
     place.ok("multi_borders", "own", "trn", "o", "octl")
-    place.shell(place.ok("multi_borders", "-0", "own", "trn", "p", "pctl").decode())
+    place.each(place.ok("multi_borders", "-0", "own", "trn", "p", "pctl"))
     assert (place / "o").read_bytes() == (place / "p").read_bytes()
     assert (place / "o.00").read_bytes() == (place / "p.00").read_bytes()
 

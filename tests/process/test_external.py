@@ -236,8 +236,7 @@ def test_commands_of_a_dry_run(place):
     place.ok("multi_borders", *more, "plan", "trn.svm", "a", "ctl1")
     lines = place.ok("multi_borders", "-0", *more, "plan", "trn.svm", "b", "ctl2")
     assert lines.count(b"\n") == 3 and not list((place / "mod els").glob("b*"))
-    (place / "lines").write_bytes(lines)
-    place.shell("tac lines | sh -e")
+    place.each(lines)
     for i in range(3):
         assert (place / "mod els" / f"a-0{i}").read_bytes() == \
             (place / "mod els" / f"b-0{i}").read_bytes()

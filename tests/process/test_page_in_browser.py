@@ -128,6 +128,13 @@ def written(tmp_path_factory):
     return paths
 
 
+@pytest.fixture(scope="module")
+def plain(browser, written):
+    """The plain page, open on a wide screen."""
+    with Opened(browser, written["plain"]) as opened:
+        yield opened
+
+
 @pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["hostile", "unguarded"])
 def test_hostile_names_run_nothing(browser, written, name):
@@ -151,10 +158,10 @@ def test_hostile_names_run_nothing(browser, written, name):
         assert not page.query_selector("img[src^='http'], img[src='x'], iframe, object, embed")
 
 
-def test_nothing_is_said_or_asked_for(browser, written):
-    for settings in ({}, {"color_scheme": "dark"}, {"width": 360}):
-        with Opened(browser, written["plain"], **settings) as opened:
-            assert not opened.said and not opened.foreign
+def test_nothing_is_said_or_asked_for(browser, written, plain):
+    assert not plain.said and not plain.foreign
+    with Opened(browser, written["plain"], 360, color_scheme="dark") as opened:
+        assert not opened.said and not opened.foreign
 
 
 @pytest.mark.long
@@ -189,19 +196,18 @@ def test_tables_are_sorted_by_their_headings(browser, written):
         assert tried >= 2
 
 
-def test_a_class_is_highlighted_everywhere(browser, written):
-    with Opened(browser, written["plain"]) as opened:
-        assert opened.tell("document.querySelectorAll('.lit').length") == 0
-        one = opened.page.query_selector("table tbody [data-classes='3']:visible")
-        one.scroll_into_view_if_needed()
-        one.hover()
-        lit = opened.tell("""[...document.querySelectorAll('.lit')].map(one =>
-            one.closest('svg') ? 'svg' : 'table')""")
-        assert {"svg", "table"} <= set(lit)
-        assert opened.tell("""[...document.querySelectorAll('.lit[data-classes]')].every(one =>
-            one.dataset.classes.split(' ').includes('3'))""")
-        opened.page.mouse.move(0, 0)
-        assert opened.tell("document.querySelectorAll('.lit').length") == 0
+def test_a_class_is_highlighted_everywhere(plain):
+    assert plain.tell("document.querySelectorAll('.lit').length") == 0
+    one = plain.page.query_selector("table tbody [data-classes='3']:visible")
+    one.scroll_into_view_if_needed()
+    one.hover()
+    lit = plain.tell("""[...document.querySelectorAll('.lit')].map(one =>
+        one.closest('svg') ? 'svg' : 'table')""")
+    assert {"svg", "table"} <= set(lit)
+    assert plain.tell("""[...document.querySelectorAll('.lit[data-classes]')].every(one =>
+        one.dataset.classes.split(' ').includes('3'))""")
+    plain.page.mouse.move(0, 0)
+    assert plain.tell("document.querySelectorAll('.lit').length") == 0
 
 
 @pytest.mark.few(1)
@@ -240,16 +246,15 @@ def test_a_table_shows_at_its_edge_that_it_scrolls(browser, written):
         assert right < left - 20 and moved < end - 20
 
 
-def test_headings_are_in_order_and_pictures_have_words(browser, written):
-    with Opened(browser, written["plain"]) as opened:
-        levels = opened.tell("[...document.querySelectorAll('h1,h2,h3,h4,h5,h6')]"
-                             ".map(one => +one.tagName[1])")
-        assert levels[0] == 1 and levels.count(1) == 1
-        assert all(b - a <= 1 for a, b in zip(levels, levels[1:]))
-        pictures = opened.tell("""[...document.querySelectorAll('svg')].map(one =>
-            one.getAttribute('aria-label') || (one.querySelector('desc, title') || {}).textContent
-            || one.getAttribute('aria-hidden') || '')""")
-        assert len(pictures) >= 4 and all(pictures)
+def test_headings_are_in_order_and_pictures_have_words(plain):
+    levels = plain.tell("[...document.querySelectorAll('h1,h2,h3,h4,h5,h6')]"
+                         ".map(one => +one.tagName[1])")
+    assert levels[0] == 1 and levels.count(1) == 1
+    assert all(b - a <= 1 for a, b in zip(levels, levels[1:]))
+    pictures = plain.tell("""[...document.querySelectorAll('svg')].map(one =>
+        one.getAttribute('aria-label') || (one.querySelector('desc, title') || {}).textContent
+        || one.getAttribute('aria-hidden') || '')""")
+    assert len(pictures) >= 4 and all(pictures)
 
 
 @pytest.mark.few(1)
