@@ -165,6 +165,18 @@ def stratified_sample(y: np.ndarray, rows: int, seed: int, least: int = 5,
     return np.flatnonzero(drawn)
 
 
+def nested_sample(y: np.ndarray, share: float, seed: int, least: int,
+                  groups: np.ndarray | None = None) -> np.ndarray:
+    """A stratified sample of this share of the rows of y (n,), within those of larger shares.
+
+    Groups are drawn whole, as so many of eight parts, or of as many as there are groups.
+    """
+    if groups is None:
+        return stratified_sample(y, round(share * len(y)), seed, least)
+    parts = min(8, len(np.unique(groups)))
+    return np.flatnonzero(deal_groups(y, groups, [1] * parts, seed) < round(share * parts))
+
+
 def stratified_rows(y: np.ndarray, rows: int, least: int, seed: int) -> np.ndarray:
     """Exactly `rows` rows of y (n,), ascending, drawn at random from `seed`; all of no more.
 

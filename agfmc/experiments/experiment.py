@@ -18,8 +18,8 @@ import numpy as np
 
 from ..core.costs import CostMatrix
 from ..core.errors import AgfmcWarning, and_more, DataError, UsageError
-from ..core.splits import (calibration_rows, check_groups, split_stratified, stratified_parts,
-                           stratified_sample)
+from ..core.splits import (calibration_rows, check_groups, nested_sample, split_stratified,
+                           stratified_parts, stratified_sample)
 from ..core.weights import Weights
 from ..data.normalisation import Normalisation
 from ..data.types import Dataset
@@ -307,8 +307,8 @@ class Experiment:
             return replace(split, left_out=True, part=part)
         split = next(islice(splits(y, self.plan, groups), part.number, None))
         if self.plan.share < 1:
-            split = split._replace(train=split.train[stratified_sample(
-                y[split.train], round(self.plan.share * len(split.train)), seed, _FEWEST,
+            split = split._replace(train=split.train[nested_sample(
+                y[split.train], self.plan.share, seed, _FEWEST,
                 None if groups is None else groups[split.train])])
         settings = self._with_metric(split.train, (self.plan, part.number), split.name, report)
         if part.rows is not None:

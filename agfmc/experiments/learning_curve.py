@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 
-import numpy as np
-
-from ..core.probabilities import losses, mean, standard_error
+from ..core.errors import AgfmcWarning, DataError
+from ..core.probabilities import mean, standard_error
 from ..score.rows import ALL_SCORES
 from .candidates import Candidate
 from .comparison import cross_validate, CrossValidation
 from .experiment import Experiment, part_of
+from .results import point_scores
 
 SHARES = 1 / 8, 1 / 4, 1 / 2, 3 / 4  # of each training part, before all of it
 _CERTAIN = 2  # standard errors of the last step
@@ -20,8 +21,9 @@ def learning_curve(experiment: Experiment, candidate: Candidate, whole: CrossVal
                    progress=None) -> dict:
     """Cross-validate `candidate` with samples of each training part; -> plain values.
 
-    Larger samples contain the smaller ones, and all are judged by the same points. `whole` is the
-    result with whole training parts.
+    Larger samples contain the smaller ones, and all are judged by the same points. Those that
+    cannot be trained on are left out, with a warning. `whole` is the result with whole training
+    parts.
 
     Returns
     -------
@@ -31,50 +33,40 @@ def learning_curve(experiment: Experiment, candidate: Candidate, whole: CrossVal
         "gain", "error"}: how much better the first of them became in the last step, with the
         standard error of that difference; `words` about it.
     """
-    parts = []
+    parts, curve, omitted = [], {}, None
     for number, share in enumerate(SHARES):
         smaller = replace(experiment, plan=experiment.plan._replace(share=share),
                           calibrated=experiment.calibrated[:1])
-        parts.append(cross_validate(smaller, candidate, progress=part_of(
-            progress, number, len(SHARES), f"{share:g} of each training part"))[0])
+        try:
+            parts.append(cross_validate(smaller, candidate, progress=part_of(
+                progress, number, len(SHARES), f"{share:g} of each training part"))[0])
+        except DataError as error:
+            omitted = error
+            warnings.warn(f"{share:g} of each training part is left out: {error.message}",
+                          AgfmcWarning, stacklevel=2)
+    if omitted and not parts:
+        raise omitted
     parts.append(whole)
-    groups, curve = experiment.data.groups, {}
-    if groups is not None:
-        groups = groups[np.unique(whole.results.rows)]
-    for name in ("log_loss", "accuracy"):
-        points = [_by_row(name, part.results) for part in parts]
-        if points[0] is None:
-            continue
-        curve[name] = [{"samples": round(part.samples), "score": mean(*values),
-                        "error": standard_error(*values, groups)}
+    points, weights = [point_scores(part.results) for part in parts], whole.results.weights
+    groups = rows = whole.results.rows  # some rows may be held out several times
+    if experiment.data.groups is not None:
+        groups = experiment.data.groups[rows]
+    for name in [name for name in ("log_loss", "accuracy") if name in points[0]]:
+        curve[name] = [{"samples": round(part.samples), "score": mean(values[name], weights),
+                        "error": standard_error(values[name], weights, groups)}
                        for part, values in zip(parts, points)]
         if "last" not in curve:
-            (before, _), (after, weights) = points[-2:]
-            gain = ALL_SCORES[name].sign * (after - before)
+            gain = ALL_SCORES[name].sign * (points[-1][name] - points[-2][name])
             curve["last"] = {"score": name, "gain": mean(gain, weights),
                              "error": standard_error(gain, weights, groups)}
     return {**curve, "words": _words(curve)}
 
 
-def _by_row(name, results):
-    """Losses, or whether answers are right, of each row of the data, and their weights; None where
-    there are no probabilities."""
-    if name == "accuracy":
-        values = (results.truth == results.result).astype(float)
-    elif results.p is None:
-        return None
-    else:
-        values = losses(results.p, np.searchsorted(results.labels, results.truth))
-    weights = np.ones(len(values)) if results.weights is None else results.weights
-    row = np.unique(results.rows, return_inverse=True)[1]  # some may be held out several times
-    total = np.bincount(row, weights)
-    return np.bincount(row, weights * values) / total, total
-
-
 def _words(curve):
     name, gain, error = curve["last"].values()
     before, after = (point["samples"] for point in curve[name][-2:])
-    verdict = "more samples would probably help" if gain > _CERTAIN * error else \
-        "no clear gain, so that more samples would probably help little"
+    verdict = "would probably help" if gain > _CERTAIN * error else "may help" if gain > error \
+        else "would probably help little"
     return f"From {before} to {after} training samples the {ALL_SCORES[name].title} becomes " \
-           f"{'better' if gain > 0 else 'worse'} by {abs(gain):.4f} \u00b1 {error:.4f}: {verdict}."
+           f"{'better' if gain > 0 else 'worse'} by {abs(gain):.4f} \u00b1 {error:.4f}: " \
+           f"more samples {verdict}."

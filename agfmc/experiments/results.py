@@ -43,13 +43,18 @@ def data_words(experiment: Experiment) -> dict[str, str]:
     return words
 
 
-def group_errors(results: Results, groups: np.ndarray) -> dict[str, float]:
-    """{score: standard error of the mean over groups (n,) of answers}, of log loss and accuracy."""
+def point_scores(results: Results) -> dict[str, np.ndarray]:
+    """{score: its values (n,) for the points}, of accuracy and, with probabilities, log loss."""
     points = {"accuracy": (results.result == results.truth).astype(float)}
     if results.p is not None:
         points["log_loss"] = losses(results.p, np.searchsorted(results.labels, results.truth))
+    return points
+
+
+def group_errors(results: Results, groups: np.ndarray) -> dict[str, float]:
+    """{score: standard error of the mean over groups (n,) of answers}, of log loss and accuracy."""
     return {name: standard_error(values, results.weights, groups)
-            for name, values in points.items()}
+            for name, values in point_scores(results).items()}
 
 
 def search_result(state, given: Point) -> dict:

@@ -2,16 +2,18 @@
 
 import json
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import agfmc
+from agfmc.core.errors import DataError
 from agfmc.core.probabilities import losses
 from agfmc.data.libagf import write_cls, write_vec
 from agfmc.data.types import Dataset
+from agfmc.experiments import learning_curve as module
 from agfmc.experiments.experiment import Experiment, Part, SplitPlan
-from agfmc.experiments.learning_curve import _by_row, _words
 from agfmc.report.chart_importance import learning_curves
 from agfmc.score.evaluation import Results
 
@@ -40,26 +42,46 @@ def test_smaller_training_parts_are_inside_larger_ones(data):
     assert np.bincount(few.y).tolist() == [2, 2]
 
 
-def test_rows_that_are_held_out_twice_count_once():
-    p = np.array([[.9, .1], [.4, .6], [.7, .3]])
-    results = Results(np.array([0, 1, 0]), np.array([0, 1, 0]), np.arange(2), p=p,
-                      rows=np.array([5, 2, 5]))
-    values, weights = _by_row("log_loss", results)
-    of_point = losses(p, np.array([0, 1, 0]))
-    assert values == pytest.approx([of_point[1], (of_point[0] + of_point[2]) / 2])
-    assert weights.tolist() == [1, 2]
-    weighted = replace(results, weights=np.array([1., 4, 3]))
-    assert _by_row("log_loss", weighted)[0][1] == pytest.approx(
-        (of_point[0] + 3 * of_point[2]) / 4)
-    assert _by_row("accuracy", results)[0].tolist() == [1, 1]
-    assert _by_row("log_loss", replace(results, p=None)) is None
+def test_groups_are_drawn_whole(data):
+    inside, groups = [], np.arange(80) // 4
+    data = replace(data, groups=groups)
+    for share in (1.0, .75, .5, .25):
+        part = Experiment(data, PLAN._replace(share=share)).prepared(Part(1))
+        rows = [np.flatnonzero((data.x == point).all(axis=1))[0] for point in part.x]
+        assert (np.bincount(groups[rows])[np.unique(groups[rows])] == 4).all()
+        inside.append({*rows})
+        assert abs(len(rows) - 60 * share) <= 8
+    assert inside[0] > inside[1] > inside[2] > inside[3]
+
+
+def test_last_step_by_hand_where_a_row_is_held_out_twice(monkeypatch, data):
+    truth, rows = np.array([0, 1, 0]), np.array([5, 2, 5])
+    before, after = (Results(truth, truth, np.arange(2), p=np.array(p), rows=rows) for p in (
+        [[.9, .1], [.5, .5], [.6, .4]], [[.8, .2], [.2, .8], [.9, .1]]))
+
+    def cross_validated(experiment, *_, **more):
+        if experiment.plan.share < .75:
+            raise DataError("too few")
+        return [SimpleNamespace(results=before, samples=30)]
+
+    monkeypatch.setattr(module, "cross_validate", cross_validated)
+    with pytest.warns(agfmc.AgfmcWarning, match="of each training part is left out: too few"):
+        curve = module.learning_curve(Experiment(data, PLAN), None, SimpleNamespace(
+            results=after, samples=40))
+    first, other, again = losses(before.p, truth) - losses(after.p, truth)
+    gain = (first + other + again) / 3
+    squares = (first + again - 2 * gain)**2 + (other - gain)**2
+    assert curve["last"] == {"score": "log_loss", "gain": pytest.approx(gain),
+                             "error": pytest.approx((2 * squares)**.5 / 3)}
+    assert [point["samples"] for point in curve["log_loss"]] == [30, 40]
+    assert curve["accuracy"][1] == {"samples": 40, "score": 1, "error": 0}
 
 
 def test_words_follow_the_last_step():
     curve = {"accuracy": [{"samples": 30}, {"samples": 40}]}
-    for gain, verdict in ((.21, "would probably help."), (.19, "help little."),
-                          (-.5, "help little.")):
-        words = _words({**curve, "last": {"score": "accuracy", "gain": gain, "error": .1}})
+    for gain, verdict in ((.21, "would probably help."), (.19, "samples may help."),
+                          (.09, "help little."), (-.5, "help little.")):
+        words = module._words({**curve, "last": {"score": "accuracy", "gain": gain, "error": .1}})
         assert words.startswith("From 30 to 40 training samples the accuracy becomes ")
         assert f"by {abs(gain):.4f} \u00b1 0.1000" in words and words.endswith(verdict)
 
