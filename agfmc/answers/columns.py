@@ -151,7 +151,8 @@ class _JsonLines:
             return np.array([np.nan if cell is None else cell for cell in cells], np.float64)
         if kind == "set":
             return [tuple(cell) for cell in cells]
-        texts = [None if cell is None else _text(cell) for cell in cells]
+        texts = [cell if cell is None or isinstance(cell, str) else json.dumps(cell)
+                 for cell in cells]
         if kind == "text":
             return texts
         words = sorted({*texts} - {None})
@@ -167,10 +168,6 @@ def _fits(value, kind):
     if type(value) in (int, float):
         return math.isfinite(value)  # 1e999 is not
     return kind != "number" and isinstance(value, (str, bool))
-
-
-def _text(cell):
-    return cell if isinstance(cell, str) else json.dumps(cell)
 
 
 def answer_ids(path: str, form: TableFormat, predicted: str, rows: Iterable[int],

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -15,10 +15,6 @@ from .quantity import Quantity
 from .text_table import AGAINST, EXPECTED_COST, MARGIN, MOST_PROBABLE, Part, REASONS
 from .types import Answers, Summary
 
-if TYPE_CHECKING:
-    from .arrow import AnswerArrow
-    from .text_table import AnswerText
-
 
 @dataclass(frozen=True)
 class AnswerTable:
@@ -26,11 +22,12 @@ class AnswerTable:
 
     Attributes
     ----------
+    text : the writer of a format, as `AnswerText`
     id_columns : names of the columns of the input that come first
     labels : labels (k,) of the classes, ascending
     """
 
-    text: AnswerText | AnswerArrow
+    text: Any
     id_columns: tuple[str, ...]
     labels: np.ndarray
     quantity: Quantity | None = None

@@ -32,7 +32,7 @@ def spread(summary: dict | None) -> str:
     if summary is None or math.isnan(summary["pooled"]):
         return "-"
     parts = [summary["pooled"]] if summary["sd"] is None else [summary["pooled"], summary["sd"]]
-    return "±".join(map(_short_number, parts))
+    return "±".join(f"{value:.4f}".removeprefix("0") for value in parts)
 
 
 def partition_text(search: dict, width: int | None = None) -> str:
@@ -46,10 +46,6 @@ def member_text(member: dict) -> str:
     return f"{member['configuration']} of {member['binary_models']}, weight " \
            f"{member['weight']:.3g}, for each point {member['kernel_values']} kernel values" + (
                f" and {member['trees']} boosted trees" if member["trees"] else "")
-
-
-def _short_number(value):
-    return f"{value:.4f}".removeprefix("0")
 
 
 def numeral(word, whole=False):

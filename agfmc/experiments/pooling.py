@@ -31,15 +31,9 @@ FORECASTS = 3  # of each point, the first fields of `HeldOutPoints`
 
 
 class HeldOutPoints(NamedTuple):
-    """What scores that are means are made of: arrays (n,), float64, and the number of classes.
-
-    Attributes
-    ----------
-    p_true, p_answer : probabilities of the true class and of the answer, NaN where there are none
-    squared_error : sum over the classes j of (p_j - [j is the true class])^2
-    right : 1 where the answer is right, else 0
-    paid : cost of the answer, None without costs
-    """
+    """What scores that are means are made of, arrays (n,), float64: p of the true class, sum_j
+    (p_j - [j is the true class])^2, p of the answer, NaN where there are none; 1 where the answer
+    is right, else 0; its cost, None without costs; and the number of classes."""
 
     p_true: np.ndarray
     squared_error: np.ndarray

@@ -161,14 +161,13 @@ class Entry:
 class Chosen(NamedTuple):
     """The choice of a portfolio: the control tree, and the reasons for it.
 
-    tree: for training on all rows;  entry: an `Entry`, or None where nothing could be judged in
-    time;  choice: the `comparison.Choice`, or None;  estimate: for new data, as
-    `report.text.estimate_line` takes it, or None;  reason: the words for why there is none;
-    seconds: expected for the training on all rows, or None.
+    tree: for training on all rows;  choice: the `comparison.Choice`, or None where nothing could be
+    judged in time;  estimate: for new data, as `report.text.estimate_line` takes it, or None;
+    reason: the words for why there is none;  seconds: expected for the training on all rows, or
+    None.
     """
 
     tree: object
-    entry: Entry | None
     choice: Choice | None
     estimate: dict | None
     reason: str
@@ -277,7 +276,7 @@ class Portfolio:
 
     def _untried(self, contender):
         candidate, = _candidates(self.experiment, [contender])
-        return Chosen(with_options(candidate.tree, contender.options), None, None, None,
+        return Chosen(with_options(candidate.tree, contender.options), None, None,
                       "nothing was judged before the time limit", None)
 
     def _choose(self, stage, entries):
@@ -305,7 +304,7 @@ class Portfolio:
         row, best = (next(row for row in result["rows"]
                           if row["configuration"] == one.candidate.name) for one in (chosen, top))
         choice = Choice(chosen.candidate.tree, row, best, margin, result, stage.done)
-        return Chosen(chosen.candidate.tree, chosen, choice,
+        return Chosen(chosen.candidate.tree, choice,
                       estimate, "", self.expected(chosen, stage))
 
 

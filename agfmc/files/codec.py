@@ -54,8 +54,8 @@ def strict_json(raw: bytes):
     Refused too: a key that stands twice, NaN and infinity, and whole numbers of more than 20
     digits, as those of hundreds of thousands take minutes.
     """
-    return json.loads(raw.decode("utf-8"), object_pairs_hook=_object, parse_int=_whole,
-                      parse_constant=_refused)
+    return json.loads(raw.decode("utf-8"), object_pairs_hook=_object, parse_constant=_refused,
+                      parse_int=lambda text: int(text) if len(text) <= 20 else _refused(text))
 
 
 def _object(pairs):
@@ -63,10 +63,6 @@ def _object(pairs):
     if len(value) < len(pairs):
         raise ValueError("a key stands twice")
     return value
-
-
-def _whole(text):
-    return int(text) if len(text) <= 20 else _refused(text)
 
 
 def _refused(text):

@@ -67,7 +67,8 @@ class Nodes:
         if rows is not None:
             x = x[rows]
         more = 1 if bias is None else 2  # nodes that close a row
-        counts = _counts(x)
+        counts = x.counts if is_sparse(x) else np.concatenate([
+            (x[block] != 0).sum(axis=1) for block in _blocks(x)])
         starts = np.zeros(len(counts) + 1, dtype=np.int64)
         np.cumsum(counts + more, out=starts[1:])
         self._nodes = np.empty(int(starts[-1]), dtype=_NODE)
@@ -98,12 +99,6 @@ def _blocks(x):
     width = 1 + int(x.counts.mean()) if is_sparse(x) else x.shape[1]
     step = max(1, 2**20 // width)
     return [slice(start, start + step) for start in range(0, x.shape[0], step)]
-
-
-def _counts(x):
-    if is_sparse(x):
-        return x.counts
-    return np.concatenate([(x[block] != 0).sum(axis=1) for block in _blocks(x)])
 
 
 def _entries(x, block):

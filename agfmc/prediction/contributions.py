@@ -138,10 +138,13 @@ class Explainer:
         # of many columns fewer points in a block
         self.rows = max(1, min(self.classifier.rows, _CELLS // max(1, len(self.columns))))
         self._sides = configuration.tree.sides()
-        self._members = [range(*span) for span in _member_rows(configuration.tree)]
-        self._shares = configuration.tree.weights
+        tree = configuration.tree
+        ends = np.cumsum([0, *(len(node.rows) for node in tree.nodes)]).tolist()
+        self._members = [range(ends[part.start], ends[part.stop]) for part in tree.parts]  # rows
+        self._shares = tree.weights
         self._features = self._normalised_features()
-        self.exact = self._features is not None and self._is_product()
+        self.exact = self._features is not None and self._model.forest is None and all(
+            KERNELS[kernel.kind].distance in _SEPARABLE for kernel in self._model.kernels)
 
     def __call__(self, x: np.ndarray, answer: np.ndarray | None = None) -> Explanation:
         """The `Explanation` of the answers, labels (n,), for points x (n, d). For None and for -1
@@ -199,10 +202,6 @@ class Explainer:
             origin += np.argmax(part.matrix != 0, axis=0).tolist()
         return [np.flatnonzero(np.isin(origin, column.features)) for column in self.columns]
 
-    def _is_product(self):
-        return self._model.forest is None and all(
-            KERNELS[kernel.kind].distance in _SEPARABLE for kernel in self._model.kernels)
-
     def _shapley(self, x, weights, used):
         model, result = self._model, np.zeros((len(x), len(self.columns)))
         x = self.classifier.values.prepared(x)
@@ -239,9 +238,3 @@ class Explainer:
                 product = coef * mixed.prod(axis=2)
                 part += weight * (product[:, :, None] * change / mixed).sum(axis=1)
         return result
-
-
-def _member_rows(tree):
-    """(start, stop) of the rows of each member of an ensemble, or of all rows."""
-    ends = np.cumsum([0, *(len(node.rows) for node in tree.nodes)]).tolist()
-    return [(ends[part.start], ends[part.stop]) for part in tree.parts]

@@ -17,11 +17,6 @@ from ..kernels.machine import BLOCK, Machine
 _WIDE = 4096  # features
 
 
-def _logistic(values, out):
-    """1 - 2 / (1 + exp(v)) = tanh(v / 2)."""
-    return np.tanh(0.5 * values, out=out)
-
-
 def _erf(values, out):
     from scipy.special import erf
 
@@ -35,8 +30,10 @@ def _arctangent(values, out):
     return out
 
 
-# r = g(a f + b): libAGF's codes; a and b are fitted for the first.
-SIGMOIDS = {0: np.tanh, 1: _erf, 2: _logistic, 3: _arctangent}
+# r = g(a f + b): libAGF's codes; a and b are fitted for the first. The third is the logistic
+# function, 1 - 2 / (1 + exp(v)) = tanh(v / 2).
+SIGMOIDS = {0: np.tanh, 1: _erf, 2: lambda values, out: np.tanh(0.5 * values, out=out),
+            3: _arctangent}
 
 
 class MachineValues:

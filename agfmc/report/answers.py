@@ -96,7 +96,8 @@ def _sureness(answers, name):
     if bounds:
         return f"95 %: {interval(bounds, show)}"
     if _unsure(answers.scores, name):
-        return _no_interval(answers.scores)
+        return f"no interval: no error in {plural(answers.scores['points'], 'point')}" \
+            if answers.scores["accuracy"] == 1 else "no interval: the same in all resamples"
     summary = (answers.splits or {}).get(name)
     if summary and summary.get("sd") is not None:
         return f"\u00b1 {show(summary['sd'])} over the splits"
@@ -117,11 +118,6 @@ def _unsure(scores, name):
     """Return True if a score has no interval, as it is the best or the worst in all resamples."""
     return bool(scores["intervals"]) and name not in scores["intervals"] and \
         scores.get(name) in (0.0, 1.0) and PAGE[name].resampled
-
-
-def _no_interval(scores):
-    return f"no interval: no error in {plural(scores['points'], 'point')}" \
-        if scores["accuracy"] == 1 else "no interval: the same in all resamples"
 
 
 # -- scores ----------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from ..files.atomic import check_output
 from . import words
 from .classes import classes_of
 from .colours import DARK, LIGHT
-from .content import Column, DataTable, ReportContent
+from .content import DataTable, ReportContent
 
 _LONG_WORD = 16  # letters
 _MOST_CHOSEN = 400  # classes in the list of those to highlight
@@ -63,15 +63,13 @@ def _environment(option):
         # of a row of confusions in percent, where the heading says so
         cell_share=lambda share: f"{100 * share:.1f}" if share else "\u00b7", verbatim=Markup,
         slug=lambda classes: " ".join(map(str, classes)),  # as the page's script reads them
-        sort_key=words.sort_key, css=_css, has_long_words=_has_long_words)
+        sort_key=words.sort_key,
+        css=lambda column: "n" if column.kind in ("number", "share") else column.kind,
+        has_long_words=_has_long_words)
     # a function: a filter of a constant would be computed once, when the template is read
     numbers = itertools.count(1)
     environment.globals.update(anchor=lambda: f"table-{next(numbers)}")
     return environment
-
-
-def _css(column: Column) -> str:
-    return "n" if column.kind in ("number", "share") else column.kind
 
 
 def _has_long_words(table: DataTable) -> bool:

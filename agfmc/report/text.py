@@ -211,7 +211,8 @@ def _page(report):
             ("before", ""), ("after", ""), ("difference", "+")))]
         for name, title in COMPARED_SCORES.items())],
         [["error at most", "probability from", "points answered"], *(
-            [f"{row['max_error']:g}", "-", _why(row)] if row["threshold"] is None else
+            [f"{row['max_error']:g}", "-", row["why"].partition(": ")[2].partition(" (")[0]]
+            if row["threshold"] is None else
             [f"{row['max_error']:g}", f"{row['threshold']:g}", f"{100 * row['answered']:.1f} %"]
             for row in report["thresholds"])],
         [["coverage", "mean size of sets", "with aps", "by class"], *(
@@ -224,9 +225,6 @@ def _page(report):
 def _signed_interval(score, sign):
     return f"{score['value']:{sign}.4f} ({score['low']:{sign}.4f} {score['high']:{sign}.4f})"
 
-
-def _why(row):
-    return row["why"].partition(": ")[2].partition(" (")[0]
 
 _COVERAGES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0)
 

@@ -44,8 +44,8 @@ class Tables:
         self._seconds = {}  # of a core for a common table, as much as falls to a job
         self._packed = {}  # by the key of a learner
         sizes = [self._points(job) for job in jobs]
-        self._apart = _values(x) >> 16 > PACKED and \
-            self._workers * max(sizes, default=0) < len(x)
+        values = x.counts.sum() if is_sparse(x) else x.shape[0] * x.shape[1]  # 2^16 are a megabyte
+        self._apart = values >> 16 > PACKED and self._workers * max(sizes, default=0) < len(x)
         for job in [] if self._apart else jobs:
             if job.options.packing not in self._packed:
                 self._packed[job.options.packing] = job.options.pack(x)
@@ -126,8 +126,3 @@ class Tables:
         for block in table.blocks:
             table.fill(block)
         return table
-
-
-def _values(x):
-    """The largest number of values to pack; a megabyte is 2^16 of them."""
-    return x.counts.sum() if is_sparse(x) else x.shape[0] * x.shape[1]

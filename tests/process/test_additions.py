@@ -1,4 +1,4 @@
-"""A learner and a score that are added as CONTRIBUTING says, in a copy of the package."""
+"""A learner, a score and a kernel that are added as CONTRIBUTING says, in a copy of the package."""
 
 import json
 import os
@@ -48,11 +48,21 @@ import numpy as np
 def mean_p(p, y, weights=None):
     return float(np.average(p[np.arange(len(p)), y], weights=weights))
 '''
+KERNEL = '''    "quadratic": KernelKind(
+        7, None, ("gamma",), of_products="kernels.values:quadratic"),
+}
+KERNEL_NAMES'''
+QUADRATIC = '''def quadratic(values, kernel):
+    """values^2, in place."""
+    values *= values
+
+
+def sigmoid('''
 
 
 @pytest.fixture(scope="module")
 def house(tmp_path_factory):
-    """A folder with the package, in which there are a learner and a score more."""
+    """A folder with the package, in which there are a learner, a score and a kernel more."""
     folder = tmp_path_factory.mktemp("house")
     shutil.copytree(ROOT / "agfmc", folder / "agfmc")
 
@@ -66,6 +76,8 @@ def house(tmp_path_factory):
     insert("control/learners.py", '    "K": Learner(', ROW)
     (folder / "agfmc" / "score" / "toy.py").write_text(MEAN)
     insert("score/rows.py", ")}\nHIERARCHICAL", SCORE)
+    insert("core/kernels.py", "}\nKERNEL_NAMES", KERNEL)
+    insert("kernels/values.py", "def sigmoid(", QUADRATIC)
     x, y = make_points(240, 4)
     write_svm(folder / "trn", x + np.random.default_rng(1).normal(size=x.shape), y)
     return folder
@@ -117,3 +129,16 @@ def test_a_score_for_which_larger_is_better(house):
         value == max(values) for value in values]
     assert rows["rows"][1]["difference"]["mean_p"]["pooled"] == pytest.approx(
         values[1] - values[0])
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("learner", ["svm", "nystrom -m 40"])
+def test_a_kernel_of_products(house, learner):
+    """It is searched, trained and described: by LIBSVM from a table, and on landmarks."""
+    started(house, *TUNE, "--kernels", "quadratic", "--csv", "t.csv", "-+",
+            f"learner={learner}", "one-vs-rest", "trn")
+    assert "-t quadratic -g " in (house / "t.csv").read_text()
+    started(house, "multi_borders", "-M", "-+", f"learner={learner} -t quadratic -g 0.2",
+            "one-vs-rest", "trn", "m", "m.mbc")
+    assert "quadratic gamma 0.2" in started(house, "mbm_info", "m.mbc").stdout
+    assert started(house, "classify_m", "-M", "m.mbc", "trn", "o").stdout
