@@ -183,8 +183,7 @@ def _searched(run):
                 args.jobs or available_cores(),
                 True if args.ensemble else False if args.single else None, progress, report)
             chosen = portfolio.run(contenders)
-            run.curve = [{"samples": samples, "score": score, "error": error}
-                         for samples, (score, error) in portfolio.curve.items()]
+            run.curve = list(portfolio.curve.values())
         report_reused(experiment)
         if chosen.choice is not None:
             result = {**chosen.choice.result, "contenders": portfolio.tried}

@@ -31,12 +31,12 @@ class Dataset:
         How the points were made from a table.
     weights : Weights, default=None
         Weights of the points; None: all are 1.
+    rows : ndarray of shape (n,), default=None
+        Row numbers of the points in their file, from 0; None: all rows, in order.
     groups : ndarray of shape (n,), int32, default=None
         Numbers of the groups of the points, which no split divides; None: there are none.
     group_names : tuple of str, default=None
         Names of the groups: entry i is the name of group i.
-    rows : ndarray of shape (n,), default=None
-        Row numbers of the points in their file, from 0; None: all rows, in order.
     """
 
     x: np.ndarray  # or `SparsePoints`, or `LazyPoints`

@@ -14,7 +14,6 @@ from .experiment import Experiment, part_of
 from .results import point_scores
 
 SHARES = 1 / 8, 1 / 4, 1 / 2, 3 / 4  # of each training part, before all of it
-_CERTAIN = 2  # standard errors of the last step
 
 
 def learning_curve(experiment: Experiment, candidate: Candidate, whole: CrossValidation,
@@ -65,7 +64,7 @@ def learning_curve(experiment: Experiment, candidate: Candidate, whole: CrossVal
 def _words(curve):
     name, gain, error = curve["last"].values()
     before, after = (point["samples"] for point in curve[name][-2:])
-    verdict = "would probably help" if gain > _CERTAIN * error else "may help" if gain > error \
+    verdict = "would probably help" if gain > 2 * error else "may help" if gain > error \
         else "would probably help little"
     return f"From {before} to {after} training samples the {ALL_SCORES[name].title} becomes " \
            f"{'better' if gain > 0 else 'worse'} by {abs(gain):.4f} \u00b1 {error:.4f}: " \

@@ -183,8 +183,8 @@ class Portfolio:
     cores: for the last training;  ensemble: True for an average, False for a single contender,
     None for what the scores say;  report: called with a line on what is left out;  best:
     {contender: its best options so far};  seconds: {contender: core seconds of a training, for
-    each row};  curve: {training samples: mean log loss of the best contender of their stage, and
-    its standard error}.
+    each row};  curve: {training samples: log loss of the best contender of their last stage, as a
+    `learning_curve` has it}.
     """
 
     experiment: Experiment
@@ -241,8 +241,9 @@ class Portfolio:
         lost = losses("log_loss", scored) if scored else None
         if lost is not None:
             w = weights_of(scored)
-            self.curve[round(stage.training_rows)] = mean(lost, w), standard_error(
-                lost, w, groups_of(scored))
+            samples = round(stage.training_rows)
+            self.curve[samples] = {"samples": samples, "score": mean(lost, w),
+                                   "error": standard_error(lost, w, groups_of(scored))}
         for one in stage.all:
             scored = one.scored
             points = max(sum(len(outcome.truth) for outcome in scored), 1)

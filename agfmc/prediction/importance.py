@@ -10,6 +10,7 @@ from ..core.errors import DataError, UsageError
 from ..core.probabilities import losses, mean, standard_error
 from ..core.splits import stratified_sample
 from ..data.types import Dataset
+from ..data.weights import chosen_rows
 from ..models.configuration import Configuration
 from ..tables.types import TableRecipe
 from .classifier import Classifier
@@ -76,8 +77,14 @@ def importance(configuration: Configuration, data: Dataset, *, repeats: int = 10
     """
     if repeats < 1:
         raise UsageError(f"expected 1 permutation of each column or more, found {repeats}")
+    if data.y is None:
+        raise DataError("importance is measured on points with their classes, and these have none")
     classifier = probability_classifier(configuration)
-    x, y, *drawn = holdout_points(classifier, data, seed)
+    if strange := sorted({*data.y.tolist()} - {*classifier.classes.tolist()}):
+        raise DataError(f"the model does not have class {strange[0]} of the data")
+    data = chosen_rows(data, stratified_sample(data.y, POINTS, seed))
+    x, y = np.asarray(data.x), np.searchsorted(classifier.classes, data.y)
+    drawn = data.weights and data.weights.w, data.groups
     columns = data_columns(configuration.recipe, x.shape[1])
     base = losses(classifier.probabilities(x, workers), y)
     rng = np.random.default_rng(seed)
@@ -102,19 +109,6 @@ def probability_classifier(configuration: Configuration) -> Classifier:
     tree = configuration.tree
     return Classifier(configuration,
                       "full" if tree.hierarchical and not tree.is_ensemble else None)
-
-
-def holdout_points(classifier: Classifier, data: Dataset, seed: int) -> tuple:
-    """x (n, d), true columns y (n,), weights and groups (n,), or None, of about `POINTS` points."""
-    if data.y is None:
-        raise DataError("importance is measured on points with their classes, and these have none")
-    rows = stratified_sample(data.y, POINTS, seed)
-    labels = data.y[rows]
-    if strange := sorted(set(labels.tolist()) - set(classifier.classes.tolist())):
-        raise DataError(f"the model does not have class {strange[0]} of the data")
-    return (np.asarray(data.x)[rows], np.searchsorted(classifier.classes, labels),
-            None if data.weights is None else data.weights.w[rows],
-            None if data.groups is None else data.groups[rows])
 
 
 def column_effect(classifier: Classifier, x: np.ndarray, column: DataColumn,
