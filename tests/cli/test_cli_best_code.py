@@ -60,29 +60,17 @@ def test_start_and_pool(control, run):
     assert done.status == 0 and {row.text for row in parse(done.out).rows} == {""}
 
 
-def test_a_start_with_other_names(control):
-    Path("names").write_text("\n".join("abcdefghij"))
-    Path("start").write_text('# class 2: rosé\n"" 0 / 1;\n"" 2 / 3;\n"" 0 1 / 2 3;\n{2 3 5 9}\n')
-    done = control("-M", *FAST, "--names", "names", "--from", "start", "data.svm")
-    assert done.status == 1
-    done.refused("start: class 2 has two names, 'rosé' and 'c'")
-
-
 @pytest.mark.parametrize("words,status,text", [
-    (("-M", "two.svm"), 1, "2 classes have one row: a search needs three or more"),
     (("-M", "data.svm", 2), 2, "2 rows: expected 3 or more"),
     (("-M", "data.svm", 4, "--rows", 4), 2, "nrow and --rows are the same"),
     (("-M", "data.svm", "--rows", "some"), 2,
      "argument --rows: expected auto, or a value: expected a whole number"),
-    (("-M", "data.svm", "--pool", 3), 2, "3 candidate rows are too few"),
     (("-M", "data.svm", "--splits", 300), 2, "--splits is for -Q best-tree"),
     (("-M", "data.svm", "--by", "error"), 2, "--by is for -Q best-tree"),
     (("-M", "data.svm", "--from", "absent"), 1, "absent"),
-    (("-M", "data.svm", "--from", "other"), 1, "lacks class 9, unlike the data"),
     (("4",), 2, "searches in data: expected training data, found the number 4"),
 ])
 def test_what_cannot_be(control, words, status, text):
-    Path("other").write_text('"" 0 / 1;\n"" 2 / 0 1;\n{2 3 5}\n')
     done = control(*FAST, *words)
     assert done.status == status
     done.refused(text)

@@ -30,7 +30,6 @@ def data(folder):
     save("five", np.arange(100) % 5, NAMES)
     save("spaced", np.arange(100) % 5, SPACED)
     save("plain", np.arange(60) % 4)
-    save("two", np.arange(20) % 2)
     save("one", np.zeros(9, dtype=int))
     save("lonely", [*np.arange(60) % 4, 4])
     return folder
@@ -51,7 +50,6 @@ def notes(done):
 
 
 @pytest.mark.parametrize("words, status, told", [
-    (("two",), 1, "two: 2 classes have one tree"),
     (("one",), 1, "one: holds one class"),
     (("lonely",), 1, "lonely: class 4 has one point: a leave-one-out value needs two or more"),
     (("--min-class", "50", "five"), 1, "no classes of 5 would be left by --min-class 50"),

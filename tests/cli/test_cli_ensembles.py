@@ -159,17 +159,9 @@ def test_what_training_refuses(here, run, words, message):
 @pytest.mark.parametrize("words, message", [
     (["--tree", "path", "m.mbc"], "--tree path descends one tree, and m.mbc is an ensemble: leave "
                                   "it out, or choose average or geometric"),
-    (["--tree", "recursive", "m.mbc"], "descends one tree"),
-    (["-Q", "vote", "m.mbc"], "votes (vote) cannot be averaged over an ensemble"),
     (["-Q", "max-win", "m.mbc"], "not for one in an ensemble")])
 def test_what_classification_refuses(trained, run, words, message):
     run("classify_m", *words, "trn.vec", "out", status=2).refused(message)
-
-
-def test_averages_are_for_ensembles(here, run):
-    run("multi_borders", "tree", "trn", "m", "m.mbc")
-    run("classify_m", "--tree", "average", "m.mbc", "trn.vec", "out", status=2).refused(
-        "the decoder average is for ensembles")
 
 
 @pytest.mark.long

@@ -129,23 +129,13 @@ def test_scores_in_the_tree(here, run):
 @pytest.mark.parametrize("words, message", [
     ("--stop 2 nested.mbm", "from 0 to 1"), ("--stop 0 nested.mbm", "above 0"),
     ("--stop .9 pairs.mbm", "--stop is for decision trees"),
-    ("--stop .9 --top 2 nested.mbm", "cannot be combined with --top"),
-    ("--stop .9 --tree full nested.mbm", "cannot be combined with --tree full"),
-    ("--stop auto nested.mbm", "--stop auto needs --coverage"),
     ("--stop auto --coverage .9 pairs.mbm", "--stop is for decision trees"),
     ("--stop .9 --coverage .9 nested.mbm", "cannot be combined with --coverage"),
-    ("--stop .9 --reject .5 nested.mbm", "cannot be combined with --reject"),
     ("--stop .9 --priors 1,1,1,1,1,1,1,1 nested.mbm", "cannot be combined with --priors"),
-    ("--stop .9 -0 nested.mbm", "cannot be combined with -0"),
     ("--stop .9 -Q -1 nested.mbm", "cannot be combined with -Q binary"),
-    ("--stop .9 -Q ddag pairs.mbm", "cannot be combined with -Q ddag"),
     ("--stop .9 --quantity nested.mbm", "--quantity and --stop exclude each other"),
     ("--stop .9 -O cat nested.mbc", "-O and --stop exclude each other"),
     ("--top 0 nested.mbm", "1 or more"), ("--top 2 -0 nested.mbm", "not -0"),
-    ("--top 2 -Q poll pairs.mbm", "--finalists"), ("--top 2 -Q ddag pairs.mbm", "not ddag"),
-    ("--top 2 -Q 1 nested.mbm", "may be negative"),
-    ("--top 2 --coverage .9 pairs.mbm", "--top and --coverage exclude each other"),
-    ("--top 2 --priors 1,1,1,1,1,1,1,1 nested.mbm", "--tree full"),
     ("--top 2 --quantity pairs.mbm", "--quantity and --top exclude each other"),
     ("--top 2 -O cat nested.mbc", "-O and --top exclude each other")])
 def test_what_does_not_go_together(here, run, words, message):

@@ -138,10 +138,6 @@ def test_words_on_standard_error(folder, run, pairs):
 
 
 @pytest.mark.parametrize("options, told", [
-    ("-m 1", "option -m: 1 is out of range: expected 2 to"),
-    ("-l 0", "option -l: 0 is out of range: expected more than 0"),
-    ("-t 3", "positive definite"),
-    ("-c 10", "-l LAMBDA"),
     ("-s 1", "no such option"), ("-w2 1", "weights are for the sides"),
     ("-m 401", "-m 401 is more than the number of different points of these classes, 400"),
     ("-t 1 -d 100 -g 1e9 -m 20", "kernel values of the landmarks are too large")])
@@ -160,9 +156,7 @@ def test_wrong_options_are_one_line_before_any_work(folder, run, options, told):
 
 @pytest.mark.parametrize("words, told", [
     (("learner=nystrom", "-m", "50"), 'in quotes: -+ "learner=nystrom -m 50"'),
-    (("nystrom -m 50",), "expected learner=nystrom, found 'nystrom'"),
-    (("learner=nystroem",), "expected one of svm linear logistic nystrom"),
-    (("-m 50 learner=nystrom",), "is for the first word")])
+    (("nystrom -m 50",), "expected learner=nystrom, found 'nystrom'")])
 def test_words_in_the_wrong_place(run, words, told):
     run("multi_borders", "-+", *words, "rest", "trn", "m", "c", status=2).refused(told)
 

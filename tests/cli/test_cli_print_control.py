@@ -386,7 +386,6 @@ def test_a_tree_from_a_contingency_table(control):
 
 @pytest.mark.parametrize("words, status, text", [
     (["-Q", "contingency", "5"], 2, "expected a contingency table, found the number 5"),
-    (["-Q", "ordered", "5"], 2, "expected training data or a contingency table"),
     (["-Q", "ordered", "nothing"], 1, "nothing.vec: cannot read"),
     (["-Q", "contingency", "line"], 1, "line: cannot read"),
     (["-Q", "contingency", "bad"], 1, "bad: `labels` lists class 1 twice"),
