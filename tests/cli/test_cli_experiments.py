@@ -465,7 +465,7 @@ def test_a_state_that_is_a_folder_of_other_files(ask, data):
     (("train", "one-vs-one"), 2, ": is the order of the operands right?"),
     (("-+", "-t 3", "one-vs-one", "train"), 2, "the sigmoid kernel (-t 3) cannot be searched"),
     (("--kernels", "rbf,cubic", "one-vs-one", "train"), 2,
-     "expected rbf, laplacian, exponential, linear, polynomial"),
+     "expected linear, polynomial, rbf, laplacian, exponential"),
     (("-Q", "recursive", "tree", "train"), 2, "the decoder gives no log loss: choose"),
     (("-Q", "inverse,vote", "one-vs-one", "train"), 2, "no decoder"),
     (("--per-partition", "--plot", "x.png", "one-vs-one", "train"), 2,
