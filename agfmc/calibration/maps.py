@@ -258,12 +258,13 @@ class MapTrial(NamedTuple):
 
 def fit_in_training(p: np.ndarray, y: np.ndarray, seed: int = 1,
                     weights: np.ndarray | None = None, groups: np.ndarray | None = None
-                    ) -> tuple[ProbabilityMap, np.ndarray]:
-    """The map of p (n, c) and true columns y (n,) that training fits in passing, and p' (n, c).
+                    ) -> tuple[ProbabilityMap, Callable]:
+    """The map of p (n, c) and true columns y (n,) that training fits in passing, and a function.
 
     A temperature, or a matrix where there are few classes and four points for each number, and its
-    cross-validated log loss is lower by more than a standard error: p' is then cross-validated too.
-    Folds do not divide `groups` (n,).
+    cross-validated log loss is lower by more than a standard error. The function maps p, or other
+    probabilities of the same points; by matrices that are fitted without them. Folds do not divide
+    `groups` (n,).
     """
     c = p.shape[1]
     if 2 < c <= MOST_CLASSES and _has_points_for("matrix", p, weights):
@@ -275,11 +276,15 @@ def fit_in_training(p: np.ndarray, y: np.ndarray, seed: int = 1,
         chosen = choose_map(trials, w)
         if chosen.kind == "matrix":
             fitted = refit(chosen, few, true, w)
-            out = apply_map(fitted, p)
-            out[rows] = held_out_map(chosen, few, true, fold, w)
-            return fitted, out
+
+            def cross_validated(q):
+                out = apply_map(fitted, q)
+                out[rows] = held_out_map(chosen, few, true, fold, w, q[rows])
+                return out
+
+            return fitted, cross_validated
     fitted = fit_temperature(p, y, weights)
-    return fitted, apply_map(fitted, p)
+    return fitted, partial(apply_map, fitted)
 
 
 def _has_points_for(kind, p, weights):
@@ -319,13 +324,14 @@ def _best_ridge(kind, p, y, fold, ridges, weights):
 
 
 def held_out_map(trial: MapTrial, p: np.ndarray, y: np.ndarray, fold: np.ndarray,
-                 weights: np.ndarray | None = None) -> np.ndarray:
-    """p' (n, c), each point by the map that was fitted without its fold (n,)."""
+                 weights: np.ndarray | None = None, q: np.ndarray | None = None) -> np.ndarray:
+    """q' (n, c) of q, None for p, by the maps fitted to p (n, c) without the fold of each point."""
+    q = p if q is None else q
     out = np.empty(p.shape)
     for number in range(fold.max() + 1):
         test = fold == number
         others = None if weights is None else weights[~test]
-        out[test] = apply_map(refit(trial, p[~test], y[~test], others), p[test])
+        out[test] = apply_map(refit(trial, p[~test], y[~test], others), q[test])
     return out
 
 

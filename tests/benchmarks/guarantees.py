@@ -8,8 +8,10 @@ Coverage of m test points from n calibration points is beta-binomial for scores 
 guarantee holds where about 95 % of the splits lie within its central 95 %, and the
 mean is 1 - alpha or more.
 
-    python tests/benchmarks/guarantees.py [--splits 1000] [--section coverage|nodes|errors|classes]
+    python tests/benchmarks/guarantees.py [--splits 1000] [--section NAME] [--sizes 200 400]
                                           [PATH/segment.svm ...]
+
+Sections: coverage, nodes, errors, training (slow: it trains for each split), classes.
 """
 
 import argparse
@@ -33,6 +35,7 @@ from agfmc.core.errors import DataError  # noqa: E402
 
 ALPHAS = (.01, .05, .1, .2)
 ERRORS = (.02, .05, .1)
+SIZES = 200, 400, 800, 3000
 CONFIDENCE = .95
 
 
@@ -245,7 +248,7 @@ def errors(splits):
           f"{100 * (1 - CONFIDENCE):g} %); share of points answered; splits without a threshold\n")
     p_all, _ = made(50_000, 10, np.random.default_rng(77), doubt=.4)
     print(f"{'points':8s}{'max-error':11s}{'larger':>8s}{'answered':>10s}{'none':>8s}")
-    for n in (300, 1000, 3000):
+    for n in SIZES:
         for bound in ERRORS:
             larger, answered, none = 0, [], 0
             for split in range(splits):
@@ -272,6 +275,77 @@ def answered_of(found, p, threshold):
     q = np.sqrt(p)  # `made` squared the true probabilities
     error = 1 - q.max(axis=1) / q.sum(axis=1)  # a temperature keeps the order
     return told.mean(), np.mean(error[told]) if told.any() else 0.0
+
+
+def training(splits, sizes, paths):
+    print(f"--max-error with confidence {CONFIDENCE} from the points of the training itself; "
+          "before: sigmoids\nfitted to all points, after: without the point; real data: the error "
+          "among the other points\n")
+    print(f"{'':16s}{'points':8s}{'max-error':11s}{'':8s}{'larger':>8s}{'answered':>10s}"
+          f"{'none':>8s}{'error':>8s}")
+    for path in ("made", ROOT / "sample_data" / "digits.svm", *map(Path, paths)):
+        data = None if path == "made" else points_of(path)
+        for n in sizes:
+            cells = {}
+            for split in range(splits):
+                if path == "made":
+                    x, y, _ = mixture(n, [6, n, split])
+                    test, truth = mixture(2000, [7, n, split])[::2]
+                else:
+                    rows = np.random.default_rng([6, n, split]).permutation(len(data[1]))
+                    x, y = data[0][rows[:n]], data[1][rows[:n]]
+                    test, truth = data[0][rows[n:]], np.eye(y.max() + 1)[data[1][rows[n:]]]
+                for key, value in bounded(x, y, test, truth).items():
+                    cells.setdefault(key, []).append(value)
+            for (bound, when), values in sorted(cells.items(), key=lambda cell: (
+                    cell[0][0], cell[0][1] != "before")):
+                told, wrong = np.array(values).T
+                share = f"{100 * np.sum(told * wrong) / max(told.sum(), 1e-9):7.2f}%"
+                print(f"{getattr(path, 'stem', path):16s}{n:<8d}{bound:<11g}{when:8s}"
+                      f"{100 * np.mean(wrong > bound):7.1f}%{100 * np.mean(told):9.1f}%"
+                      f"{100 * np.mean(told == 0):7.1f}%{share}", flush=True)
+
+
+def mixture(n, seed):
+    """x (n, 8) of ten classes that overlap, y (n,), and probabilities of the classes (n, 10)."""
+    generator = np.random.default_rng(seed)
+    centres = 1.4 * np.random.default_rng(5).normal(size=(10, 8))
+    y = generator.integers(0, 10, n)
+    x = centres[y] + generator.normal(size=(n, 8))
+    p = np.exp(-((x[:, None] - centres)**2).sum(axis=2) / 2)
+    return x, y, p / p.sum(axis=1)[:, None]
+
+
+def bounded(x, y, test, truth):
+    """{(bound, before or after): (share answered, error among them)} of one-vs-one machines."""
+    import agfmc
+    from agfmc.calibration.maps import fit_in_training
+    from agfmc.prediction.calibrate import held_out_answers
+    from agfmc.training.fit import TrainingSettings
+    from agfmc.training.in_memory import train_configuration
+
+    tree = agfmc.design("one-vs-one", range(truth.shape[1]))
+    configuration, held_out = train_configuration(tree, x, y, TrainingSettings(
+        "-c 4 -g 0.05", scale=True))
+    key = "inverse"
+    p, without = (held_out_answers(configuration, held_out, {key}, left_out)[key][1]
+                  for left_out in (False, True))
+    found, mapped = fit_in_training(p, y)
+    q = apply_map(found, agfmc.Classifier(configuration, agfmc.Decoding(
+        key, calibrated=False)).classify(test).columns)
+    error = 1 - truth[np.arange(len(q)), q.argmax(axis=1)]
+    results = {}
+    for when, of_points in (("before", mapped(p)), ("after", mapped(without))):
+        for bound in ERRORS:
+            threshold = 2
+            try:
+                threshold = error_threshold(of_points.max(axis=1), of_points.argmax(axis=1) == y,
+                                            bound, CONFIDENCE).threshold
+            except DataError:
+                pass
+            told = q.max(axis=1) >= threshold
+            results[bound, when] = told.mean(), error[told].mean() if told.any() else 0.0
+    return results
 
 
 def classes():
@@ -318,13 +392,17 @@ def classes():
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--splits", type=int, default=1000)
-    parser.add_argument("--section", choices=("coverage", "nodes", "errors", "classes"))
-    parser.add_argument("data", nargs="*", help="LIBSVM text, for trees")
+    parser.add_argument("--section", choices=("coverage", "nodes", "errors", "training",
+                                               "classes"))
+    parser.add_argument("--sizes", type=int, nargs="*", default=SIZES, help="of training")
+    parser.add_argument("data", nargs="*", help="LIBSVM text, for nodes and training")
     args = parser.parse_args()
     warnings.simplefilter("ignore")  # few points for .99 by class: the table shows it
     for name, function in (("coverage", lambda: coverage(args.splits)),
                            ("nodes", lambda: nodes(args.splits, args.data)),
-                           ("errors", lambda: errors(args.splits)), ("classes", classes)):
+                           ("errors", lambda: errors(args.splits)),
+                           ("training", lambda: training(args.splits, args.sizes, args.data)),
+                           ("classes", classes)):
         if args.section in (None, name):
             function()
 

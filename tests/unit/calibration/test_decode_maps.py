@@ -149,7 +149,7 @@ def test_training_fits_its_map_by_weights():
         w[part] = 1.0
         fitted, mapped = fit_in_training(p, true, weights=w)
         assert fitted.kind == kind
-        assert losses(mapped[part], y).mean() < losses(p[part], y).mean() + .01
+        assert losses(mapped(p)[part], y).mean() < losses(p[part], y).mean() + .01
 
 
 def test_the_weighted_standard_error():
@@ -211,13 +211,15 @@ def test_training_takes_a_matrix_where_it_is_worth_it():
     q, y = drawn(2000, 4, 3)
     fitted, mapped = fit_in_training(q, y)
     assert fitted.kind == "temperature"
-    np.testing.assert_array_equal(mapped, apply_map(fitted, q))
+    np.testing.assert_array_equal(mapped(q), apply_map(fitted, q))
     turned = q[:, [0, 2, 1, 3]] * .9 + .1 * q  # two classes are taken for each other
     turned /= turned.sum(axis=1)[:, None]
     fitted, mapped = fit_in_training(turned, y)
     assert fitted.kind == "matrix"
     own = apply_map(fitted, turned)
-    assert losses(own, y).mean() < losses(mapped, y).mean() < losses(turned, y).mean()
+    assert losses(own, y).mean() < losses(mapped(turned), y).mean() < losses(turned, y).mean()
+    np.testing.assert_array_equal(np.delete(mapped(turned), 7, 0), np.delete(mapped(np.where(
+        np.arange(2000)[:, None] == 7, q, turned)), 7, 0))  # q of a point moves no other
     assert fit_in_training(turned[:79], y[:79])[0].kind == "temperature"  # 20 numbers
     zeros = np.where(q < .05, 0, q)
     zeros[:, 0] += 1 - zeros.sum(axis=1)

@@ -17,6 +17,9 @@ from agfmc.prediction.decision_values import MachineValues
 from agfmc.prediction.decoding import Decoding
 from agfmc.learners.programs import Execution
 from agfmc.core.probabilities import confidence, log_loss
+from agfmc.core.weights import Weights
+from agfmc.learners.platt import fit_sigmoid
+from agfmc.data.types import Dataset
 from agfmc.designs.design import design
 from agfmc.training.fit import TrainingSettings
 from agfmc.training.in_memory import train_configuration
@@ -80,9 +83,39 @@ def test_values_of_calibration_points_by_definition():
     np.testing.assert_array_equal(points, np.arange(len(Y)))
     np.testing.assert_allclose(found, p, atol=1e-12)
     np.testing.assert_array_equal(answer, found.argmax(axis=1))
-    wanted = fit_temperature(found, np.searchsorted(LABELS, Y))
-    got = fit_calibration(configuration, held_out).decoders["least-squares"].map
-    assert (got.weights, got.floor) == (wanted.weights, wanted.floor)
+    y = np.searchsorted(LABELS, Y)
+    wanted = fit_temperature(found, y)
+    got = fit_calibration(configuration, held_out).decoders["least-squares"]
+    assert (got.map.weights, got.map.floor) == (wanted.weights, wanted.floor)
+
+
+@pytest.mark.parametrize("w, groups", [
+    (None, None), (np.tile([1.0, 2.0, 0.5, 1.5], 20), None), (None, np.arange(80) // 2)])
+def test_points_are_stored_as_sigmoids_without_them_answer(w, groups):
+    x, y = points(1, 80)
+    configuration, held_out = train_configuration(design("one-vs-one", LABELS), Dataset(
+        x, y, weights=None if w is None else Weights(w), groups=groups), settings=TrainingSettings(
+            "-c 4 -g 0.2"))
+    groups = np.arange(80) if groups is None else groups
+    f = MachineValues(configuration)(range(6), held_out.x)[0].copy()
+    f[held_out.point, held_out.classifier] = held_out.value
+    column, machines = np.searchsorted(LABELS, y), configuration.machines
+    r = np.tanh(machines.a * f + machines.b)
+    code, own = np.zeros((6, 4)), r.copy()
+    for j, sides in enumerate(configuration.tree.sides()):
+        code[j, np.searchsorted(LABELS, sides[0])], code[j, np.searchsorted(LABELS, sides[1])] = \
+            -1, 1
+        seen = code[j, column] != 0
+        for point in np.flatnonzero(seen):
+            others = seen & (groups != groups[point])
+            a, b, _ = fit_sigmoid(f[others, j], code[j, column[others]] > 0,
+                                  w=None if w is None else w[others])
+            r[point, j] = np.tanh(-(a * f[point, j] + b) / 2)
+    found = fit_calibration(configuration, held_out, [Decoding()]).decoders["least-squares"]
+    p, in_sample = (apply_map(found.map, CodeDecoder(code, "least-squares")(one).p)[
+        np.arange(80), column] for one in (r, own))
+    assert np.abs(found.points.p_true - p).max() < .02 < np.abs(in_sample - p).max() / 3
+    assert found.points.p_true.mean() < in_sample.mean() - .01
 
 
 def copied(held_out, w):
