@@ -8,8 +8,9 @@ from dataclasses import replace
 
 from ..core.errors import UsageError
 from ..files.kinds import is_table, TEXT_ENDINGS
-from .data_options import (add_input_kind, add_normalisation, add_weights, fits_normalisation,
-                           input_format, learned_metric, NORMALISATION, report_metric)
+from .data_options import (add_groups, add_input_kind, add_normalisation, add_weights,
+                           fits_normalisation, input_format, learned_metric, NORMALISATION,
+                           report_metric)
 from .messages import report, write_bytes
 from .option_types import fraction, output_base, refuse_given, whole_number
 from .options import add_seed, add_workers, check_files, data_files, Parser, refuse_ending
@@ -33,6 +34,7 @@ def get_parser():
                default=[], metavar="test | feature | partition")
     group = add_input_kind(parser, "input", excludes="--table")  # libAGF's users say -A -M
     add_weights(group, classes=False)
+    add_groups(group)
     group.add("-0, --from-stdin", "read standard input: omit the operand input")
     group.add("-1, --to-stdout", "write standard output: omit the operand output")
     group.add("-C, --no-labels", "there are no labels, neither input.cls nor a last column of LVQ "
@@ -160,7 +162,7 @@ def _operands(args, kind):
 def _check_files(args, recipe, source, output, test):
     from ..data.preprocess import part_names
     from ..data.metric_file import metric_path
-    from ..data.weights import ENDING, TEXT_ENDING
+    from ..data import groups, weights
 
     kind = recipe.output_form.kind
     ends = (".vec", ".dat" if recipe.form.ordinates else ".cls", ".names", ".recipe")
@@ -168,9 +170,9 @@ def _check_files(args, recipe, source, output, test):
     for base in (output, test) if kind == "binary" else ():
         refuse_ending(base or "-", ends[:2])
     bases = [output] if recipe.parts is None else part_names(output, recipe.parts)
-    weights = ENDING if kind == "binary" else TEXT_ENDING
+    more = [one.ENDING if kind == "binary" else one.TEXT_ENDING for one in (weights, groups)]
     written = {what: [path for base in names if base is not None for path in (
-        *data_files(base, kind, ends), *[base + weights] * (base != "-"))]
+        *data_files(base, kind, ends), *(base + end for end in more if base != "-"))]
         for what, names in (("output", bases), ("test", [test]))}
     if recipe.fit is not None and recipe.norm_out is None:
         norm_out = f"{output}.std"
@@ -182,7 +184,7 @@ def _check_files(args, recipe, source, output, test):
                                                          data_files(output, kind)))
     if same and all(step is None for step in (recipe.fraction, recipe.parts, recipe.partition,
                                               recipe.rows)):
-        read = {"input": [], "--weights": []}
+        read = {"input": [], "--weights": [], "--groups": []}
     check_files(args.files, written, read)
 
 

@@ -62,7 +62,7 @@ def get_parser():
     add_report(parser, "data, comparison, model, and a final five-fold cross-validation, "
                "which takes about five times as long as the training and is omitted if it would "
                "exceed the time limit")
-    add_training_kind(parser, groups=True)
+    add_training_kind(parser)
     return parser.finish()
 
 

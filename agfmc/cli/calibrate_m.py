@@ -10,7 +10,8 @@ from ..control.tree import TREE_DECODERS
 from ..core.errors import AgfmcWarning, UsageError
 from ..decode.methods import DEFAULT
 from ..files.atomic import check_output, replacing
-from .data_options import add_input_kind, add_weights, check_normalised, input_format
+from .data_options import (add_groups, add_input_kind, add_weights, check_normalised,
+                           input_format)
 from .messages import json_text
 from .option_types import output_base, whole_number
 from .options import (add_model_files, add_seed, add_workers, check_files, model_source, Parser,
@@ -29,11 +30,13 @@ def get_parser():
                metavar="{control | model}")
     group = add_input_kind(parser, "--data", "label")
     add_weights(group)
+    add_groups(group)
     group.add("--data DATA", "calibration set with labels, separate from the training data: base "
               "name of .vec and .cls files, a table, LIBSVM text, or LVQ with -A",
               excludes="--from")
     group.add("--from BASE", "in place of --data: the answers of a cross-validation, the files "
-              "BASE.truth, .cls and .txt (or .raw.txt), with weights .wgt, that nfold writes",
+              "BASE.truth, .cls and .txt (or .raw.txt), with weights .wgt and groups .grp, that "
+              "nfold writes",
               dest="base")
     group = parser.group("model")
     add_model_files(group, "applied to the points, and stored in OUT")
@@ -55,7 +58,8 @@ def get_parser():
               "name that ends in .cal or .cal.gz, for the calibration only. Without it, nothing "
               "is written", output_base)
     group.add("--json", "print one JSON object")
-    parser.need("--data", "-M", "-A", "--table", "--weight", "--weights", "--class-weight")
+    parser.need("--data", "-M", "-A", "--table", "--weight", "--weights", "--class-weight",
+                "--group", "--groups")
     parser.file_names = {"model": "model", "data": "data", "base": "answers"}
     return parser.finish()
 

@@ -107,11 +107,13 @@ def add_weights(group, classes=True):
               "in which the classes have these weights", class_weights)
 
 
-def add_groups(group):
-    """--group and --groups, of the commands that split data."""
+def add_groups(group, files=True):
+    """--group, and with `files` --groups, of the commands that split data."""
     group.add("--group COLUMN", "the column of a table with the groups of the rows, as patients or "
               "days: rows of one group are alike, and no split divides them",
-              excludes="--groups")
+              excludes="--groups" if files else ())
+    if not files:
+        return
     group.add("--groups FILE", "groups of the samples: text with one word per line; or none "
               "(default: the file base.grp beside binary data, or the column --group of a table)")
 
@@ -194,13 +196,12 @@ def add_input_kind(parser, what="train", roles=True, excludes=("-A", "--table"))
     return group
 
 
-def add_training_kind(parser, what="train", groups=False):
+def add_training_kind(parser, what="train"):
     """The options of training data: those of `add_input_kind`, the weights and groups, and
     --min-class."""
     group = add_input_kind(parser, what)
     add_weights(group)
-    if groups:
-        add_groups(group)
+    add_groups(group)
     group.add("--min-class N", "leave out classes with fewer than N samples, from the data and "
               "from a control file that names them; they are never an answer", whole_number(1))
     return group

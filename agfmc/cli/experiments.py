@@ -35,7 +35,7 @@ def add_experiment(parser, trials, by=False, platt="cv", loo=None, seed=1):
               "decoders that give all probabilities answer with the least expected cost, and the "
               "mean cost is one more score")
     add_state(parser)
-    add_training_kind(parser, groups=True)
+    add_training_kind(parser)
     add_normalisation(parser)
 
 

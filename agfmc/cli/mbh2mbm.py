@@ -4,7 +4,7 @@ import os
 import warnings
 
 from ..core.errors import AgfmcError, AgfmcWarning, UsageError
-from .data_options import add_input_kind, add_weights, input_format
+from .data_options import add_groups, add_input_kind, add_weights, input_format
 from .hints import classify_command, refuse_scheme
 from .messages import report
 from .option_types import output_base, output_file
@@ -33,6 +33,7 @@ def get_parser():
               excludes={**unheld, "-Z": "out has one format"})
     group = add_input_kind(parser, "--data", "label")
     add_weights(group)
+    add_groups(group)
     group = parser.group("joining finished models")
     group.add("--join", "the operands are finished models of the same classes, which become the "
               "members of one ensemble: learners, kernels and normalisations may differ; one that "
@@ -44,7 +45,8 @@ def get_parser():
     group.add("--member-weights WAY", "held-out gives each member the weight in their average with "
               "which the log loss of the points of --data is least, and leaves out members of "
               "weights below .02 (default: equal weights)", choices=("held-out",), needs="--data")
-    parser.need("--data", "-M", "-A", "--table", "--weight", "--weights", "--class-weight")
+    parser.need("--data", "-M", "-A", "--table", "--weight", "--weights", "--class-weight",
+                "--group", "--groups")
     parser.file_names = {"control": "trained", "data": "data"}
     return parser.finish()
 

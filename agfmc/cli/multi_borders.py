@@ -93,7 +93,7 @@ def get_parser():
               needs="--command")
     group.add("--allow-commands", "pass on all options of control, also those that could name a "
               "file to the trainer", needs="--command")
-    group = add_training_kind(parser, groups=True)
+    group = add_training_kind(parser)
     group.add("--dense", "with -M: store the points as a full table in memory, even if they could "
               "stay sparse", needs="-M")
     add_normalisation(parser, unnormalised="write support vectors before normalisation, "

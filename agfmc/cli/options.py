@@ -32,7 +32,7 @@ _GENERAL = ("--quiet", "--log", "--debug")  # options that say nothing of the wo
 # files that a base name of data stands for, and one of answers besides.
 _BASES = frozenset("DATA BASE POINTS ANSWERS TRUTH".split())
 FILES = _BASES | {"FILE", "TABLE", "OUT", "CONTROL"}
-_OF_DATA = ("", ".vec", ".cls", ".dat", ".con", ".names", ".wgt", ".recipe", ".ids")
+_OF_DATA = ("", ".vec", ".cls", ".dat", ".con", ".names", ".wgt", ".grp", ".recipe", ".ids")
 _OF_ANSWERS = (*_OF_DATA, ".truth", ".txt", ".raw.txt", ".raw.con")
 _NEGATIVE = re.compile(r"-(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?\Z")
 
@@ -325,7 +325,7 @@ def _columns():
     return 80
 
 
-def data_files(base, kind="binary", ends=(".vec", ".cls", ".dat", ".names", ".wgt")):
+def data_files(base, kind="binary", ends=(".vec", ".cls", ".dat", ".names", ".wgt", ".grp")):
     """The files of the data with this base name, or `[base]` for text, `-` and None."""
     return [base] if kind != "binary" or base in (None, "-") else [base + end for end in ends]
 

@@ -347,7 +347,8 @@ def _labelled_points(request):
 
     data = load_normalised(request.points)
     _require_two(data.counts, request.source)
-    return LabelledPoints(data.x, data.y, sorted(data.counts), data.name_of, data.weights)
+    return LabelledPoints(data.x, data.y, sorted(data.counts), data.name_of, data.weights,
+                          data.groups)
 
 
 def _require_two(labels, source):

@@ -2,7 +2,7 @@
 
 import os
 
-from .data_options import add_table, table_format
+from .data_options import add_groups, add_table, table_format
 from .messages import counted, report
 from .option_types import output_base
 from .options import check_files, data_files, Parser, refuse_ending
@@ -31,7 +31,7 @@ def get_parser():
               excludes="--label")
     group.add("-H, --no-header", "the first line has no column names; columns are then named by "
               "numbers from 1")
-    add_table(parser, "table")
+    add_groups(add_table(parser, "table"), files=False)
     parser.file_names = {"source": "table"}
     return parser.finish()
 

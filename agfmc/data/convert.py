@@ -19,6 +19,7 @@ from ..files.opening import open_input
 from ..tables.recipe_file import format_recipe, recipe_beside
 from .class_names import names_bytes
 from .from_table import warn_of_old_files
+from .groups import ENDING as GROUPS, groups_bytes, TEXT_ENDING as GROUPS_TEXT
 from .libagf import cls_bytes, con_bytes, read_vec, write_table
 from .libsvm import check_points, svm_lines
 from .lvq import lvq_lines
@@ -126,7 +127,7 @@ def relabelled(data: Dataset) -> tuple:
     old, y = np.unique(data.y, return_inverse=True)
     if names is not None:
         names = tuple(names[label] for label in old.tolist())
-    return Dataset(data.x, y.astype(np.int32), names, weights=data.weights), old
+    return replace(data, y=y.astype(np.int32), names=names, recipe=None, rows=None), old
 
 
 def refuse_pipe(names: list, form: InputFormat, labels: bool) -> None:
@@ -140,10 +141,11 @@ def write_together(outputs: dict, extra: dict | None = None, form: InputFormat =
                    stdout=None, before: Callable | None = None) -> None:
     """Datasets {base or file: Dataset} and {path: bytes or table}, all or none.
 
-    Ordinates, a y of floats, go to base.dat, labels to base.cls, weights to base.wgt, those of a
-    text to a text FILE.weights. `-` is `stdout`, a binary stream, which is written before the files
-    appear. An earlier base.recipe and base.wgt, which training would take, are removed. `form` is
-    the `InputFormat` that reads the files; `before` is as for `replacing_all`.
+    Ordinates, a y of floats, go to base.dat, labels to base.cls, weights to base.wgt, groups to
+    base.grp, those of a text to texts FILE.weights and FILE.groups. `-` is `stdout`, a binary
+    stream, which is written before the files appear. An earlier base.recipe, base.wgt and base.grp,
+    which training would take, are removed. `form` is the `InputFormat` that reads the files;
+    `before` is as for `replacing_all`.
     """
     refuse_pipe([name for name, data in outputs.items() if data.y is not None], form, True)
     files = {}
@@ -152,7 +154,8 @@ def write_together(outputs: dict, extra: dict | None = None, form: InputFormat =
     for path in files.keys() & (extra or {}).keys():
         raise DataError("two outputs would go to this file", file=path)
     files.update(extra or {})
-    old = [path for base in outputs for path in (recipe_beside(base), base + WEIGHTS)
+    old = [path for base in outputs
+           for path in (recipe_beside(base), base + WEIGHTS, base + GROUPS)
            if form.kind == "binary" and path not in files and os.path.exists(path)]
 
     def finish():
@@ -204,8 +207,10 @@ def _binary(base, data):
         files[path] = format_recipe(data.recipe, path).encode()
     if data.weights is not None:
         files[base + WEIGHTS] = weights_bytes(data.weights.w, base + WEIGHTS)
-    for path, what in ((recipe_beside(base), "is removed, as it is not of these points"),
-                       (base + WEIGHTS, "is removed, as it is not of these points"),
+    if data.groups is not None:
+        files[base + GROUPS] = groups_bytes(data)
+    for path, what in (*((path, "is removed, as it is not of these points") for path in (
+                           recipe_beside(base), base + WEIGHTS, base + GROUPS)),
                        (f"{base}.cls", "now belongs to these points")):
         if path not in files and os.path.exists(path):
             warnings.warn(f"{path} existed before, and {what}", AgfmcWarning, stacklevel=4)
@@ -214,21 +219,24 @@ def _binary(base, data):
 
 
 def _refuse_weights(data):
-    if data.weights is not None:
-        raise UsageError("points go to standard output, and their weights would have no file: "
-                         "--weights none leaves them out")
+    for name in ("weights", "groups"):
+        if getattr(data, name) is not None:
+            raise UsageError(f"points go to standard output, and their {name} would have no file: "
+                             f"--{name} none leaves them out")
 
 
 def _text(path, data, form):
     check_points(data.x, data.y, data.names, "standard output" if path == "-" else path)
     files = {path: svm_lines(data.x, data.y, data.names, form.missing is not None)
              if form.kind == "svm" else lvq_lines(data.x, data.y, form.header, data.names)}
+    if path == "-":
+        _refuse_weights(data)
+        return files
     if data.weights is not None:
-        if path == "-":
-            _refuse_weights(data)
         files[path + TEXT_ENDING] = format_weights(data.weights.w)
-    elif path != "-":
-        warn_of_old_files(path, (TEXT_ENDING,))
+    if data.groups is not None:
+        files[path + GROUPS_TEXT] = groups_bytes(data)
+    warn_of_old_files(path, [end for end in (TEXT_ENDING, GROUPS_TEXT) if path + end not in files])
     return files
 
 

@@ -24,7 +24,7 @@ from ..tables.points import (class_numbers, columns_that_tell, fill_missing, fil
 from ..tables.reading import columns_called, open_table
 from ..tables.recipe_file import format_recipe
 from ..tables.survey import column_positions, resolve_roles, survey_classes, survey_table
-from ..tables.text import Table
+from ..tables.text import Block, Table
 from ..tables.types import plain_word, ROW, TableRecipe
 from .class_names import names_bytes
 from .groups import with_groups, with_groups_of
@@ -33,7 +33,8 @@ from .reading import weights_of
 from .types import Dataset, InputFormat
 from .weights import single_precision, weights_bytes
 
-CONVERTED = (".vec", ".cls", ".names", ".recipe", ".ids", ".wgt")  # what tables are converted to
+# what tables are converted to
+CONVERTED = (".vec", ".cls", ".names", ".recipe", ".ids", ".wgt", ".grp")
 _LAZY = 1 << 24  # bytes of points above which they stay in a file
 _PIECE = 1 << 20  # values at a time
 
@@ -86,10 +87,11 @@ def encoded_rows(table: Table, encoder: TableEncoder, label: int | None = None,
                 raise block.error(int(np.argmax(bad)), f"column '{one_line(table.names[weight])}' "
                                   "of the weights: expected a number of 0 or more")
         yield TableRows(x, y, weights, [block[at] for at in text],
-                        None if group is None else _groups(table, block, group))
+                        None if group is None else group_words(table, block, group))
 
 
-def _groups(table, block, at):
+def group_words(table: Table, block: Block, at: int) -> list[str]:
+    """The words of the groups of a block of rows; `DataError` for a row without one."""
     cells = block[at]
     if (cells.codes < 0).any():
         raise block.error(int(np.argmin(cells.codes)), f"column '{one_line(table.names[at])}' has "
@@ -243,8 +245,8 @@ def convert_table(path: str, form: InputFormat, base: str, recipe: TableRecipe |
 
     `recipe` is that of training for points to be classified or scored, or None: then it is made of
     this table. base.ids (text) is written where there are columns of ids, base.wgt where there is
-    one of weights. Without labels (`form.labels`), which needs a recipe, only base.vec and base.ids
-    are. Memory does not grow with the rows.
+    one of weights, base.grp where there is one of groups. Without labels (`form.labels`), which
+    needs a recipe, only base.vec and base.ids are. Memory does not grow with the rows.
     """
     given = recipe is not None
     layout = form.layout.for_model(recipe) if given else form.layout
@@ -256,13 +258,15 @@ def convert_table(path: str, form: InputFormat, base: str, recipe: TableRecipe |
             recipe, roles = survey.recipe, survey.roles
         encoder = TableEncoder(table, recipe)
         ends = [end for end, written in zip(CONVERTED, (
-            True, *[form.labels] * 3, roles.ids, roles.weight is not None)) if written]
-        warn_of_old_files(base, [end for end in CONVERTED[:-1] if end not in ends])
-        before, old = None, f"{base}.wgt"
-        if ".wgt" not in ends and os.path.exists(old):  # training would take them
-            warnings.warn(f"{old} existed before, and is removed, as it is not of these points",
+            True, *[form.labels] * 3, roles.ids, roles.weight is not None,
+            roles.group is not None)) if written]
+        warn_of_old_files(base, [end for end in CONVERTED[:-2] if end not in ends])
+        old = [base + end for end in CONVERTED[-2:] if end not in ends
+               and os.path.exists(base + end)]  # training would take them
+        for path in old:
+            warnings.warn(f"{path} existed before, and is removed, as it is not of these points",
                           AgfmcWarning, stacklevel=2)
-            before = functools.partial(remove, old)
+        before = functools.partial(list, map(remove, old)) if old else None
         files = dict(zip(ends, stack.enter_context(replacing_all(
             [base + end for end in ends], binary=True, before=before))))
         held, rows = stack.enter_context(temporary_file()), 0
@@ -270,7 +274,7 @@ def convert_table(path: str, form: InputFormat, base: str, recipe: TableRecipe |
             files[".ids"].write(csv_line([table.names[at] for at in roles.ids]))
         counts = np.zeros(len(recipe.classes), dtype=np.int64)
         for part in encoded_rows(table, encoder, roles.label, roles.weight, roles.ids,
-                                 unique=roles.ids):
+                                 unique=roles.ids, group=roles.group):
             _spool(held, part.x)
             if part.y is not None:
                 files[".cls"].write(cls_bytes(part.y))
@@ -279,6 +283,8 @@ def convert_table(path: str, form: InputFormat, base: str, recipe: TableRecipe |
                 files[".ids"].write(csv_lines(part.text))
             if part.weights is not None:
                 files[".wgt"].write(weights_bytes(part.weights, f"{base}.wgt", rows))
+            if part.groups is not None:
+                files[".grp"].write("".join(f"{word}\n" for word in part.groups).encode())
             rows += len(part.x)
         vec = VecWriter(files[".vec"], len(recipe.features), recipe.keeps_missing)
         recipe = _with_fills(held, (rows, len(recipe.features)), recipe,
@@ -289,7 +295,7 @@ def convert_table(path: str, form: InputFormat, base: str, recipe: TableRecipe |
         if given:
             encoder.warn_of_cells()
             encoder.warn_of_others({recipe.label, *(table.names[at] for at in (
-                roles.label, roles.weight, *roles.ids) if at is not None)})
+                roles.label, roles.weight, roles.group, *roles.ids) if at is not None)})
     return recipe, rows, counts if form.labels else None
 
 
@@ -304,7 +310,8 @@ def _roles_beside(table, form, recipe):
         warnings.warn(f"{table.file}: there is no column '{one_line(absent[0])}', which held ids "
                       "in training: no ids are written", AgfmcWarning, stacklevel=3)
     ids = given.ids or (() if absent else recipe.ids)
-    return resolve_roles(table, _label_of(given, recipe, ids, given.weight), form.labels)
+    return resolve_roles(table, _label_of(given, recipe, ids, given.weight, given.group),
+                         form.labels)
 
 
 def warn_of_old_files(base: str, ends) -> None:
@@ -347,7 +354,7 @@ class RowsToClassify:
                 yield x, cells or [range(first, first + len(x))]
                 first += len(x)
         recipe = self._encoder.recipe
-        self._encoder.warn_of_others({recipe.label, recipe.weight, *recipe.ids,
+        self._encoder.warn_of_others({recipe.label, recipe.weight, recipe.group, *recipe.ids,
                                       *(self._table.names[at] for at in self._copied)})
         self._encoder.warn_of_cells()
 

@@ -13,6 +13,7 @@ from ..core.errors import AgfmcWarning, and_more, DataError, UsageError
 from ..files.atomic import check_output
 from .convert import refuse_pipe, relabelled, write_together
 from .from_table import read_table
+from .groups import check_data_groups, TEXT_ENDING as GROUPS_TEXT
 from .libagf import read_std, std_files
 from .metric_file import check_metric_output, metric_path
 from .normalisation import covariance, Normalisation
@@ -35,8 +36,8 @@ class Recipe:
     sort : order by class or ordinate
     fraction : share of the rows for testing, the last, of every class where `stratified`, or each
         with that probability where `independent`
-    fit : function of (x, y, weights) that makes the `Normalisation` of the training part alone, of
-        its points with a weight above 0, or None
+    fit : function of (x, y, weights, groups) that makes the `Normalisation` of the training part
+        alone, of its points with a weight above 0, or None
     learned : with a metric that is learned from the classes
     norm_in, norm_out : normalisation files to apply and to write
     form : `InputFormat` of the input, and of the output but for a table, which becomes binary data
@@ -111,7 +112,8 @@ def preprocess(recipe: Recipe, source: str, output: str, test: str | None = None
 
 
 def _check_outputs(bases, form, norm_out):
-    ends = (".vec", ".cls", ".wgt") if form.kind == "binary" else ("", TEXT_ENDING)
+    ends = (".vec", ".cls", ".wgt", ".grp") if form.kind == "binary" else (
+        "", TEXT_ENDING, GROUPS_TEXT)
     for path in [*(f"{base}{end}" for base in bases for end in ends if base != "-"),
                  norm_out, metric_path(norm_out)]:
         if path not in (None, "-"):
@@ -141,7 +143,7 @@ def _normalisation(recipe, data, source):
             data = chosen_rows(data, np.flatnonzero(data.weights.w))
             if not len(data.x):
                 raise DataError("all points of the training part have weight 0")
-        return recipe.fit(data.x, data.y, data.weights)
+        return recipe.fit(data.x, data.y, data.weights, groups=data.groups)
 
 
 def _prepared(recipe, source):
@@ -213,8 +215,7 @@ def _partitioned(data, sides, source):
                 raise DataError(f"class {label} of the partition has no samples", file=source)
             y[rows] = code
     rows = np.flatnonzero(y >= 0)
-    return Dataset(data.x[rows], y[rows],
-                   weights=None if data.weights is None else data.weights[rows])
+    return replace(chosen_rows(replace(data, y=y), rows), names=None, recipe=None, rows=None)
 
 
 def _divided(recipe, data, output, test):
@@ -222,22 +223,25 @@ def _divided(recipe, data, output, test):
         return {output: data}
     bases = [output, test] if recipe.parts is None else part_names(output, recipe.parts)
     return {base: chosen_rows(data, rows)
-            for base, rows in zip(bases, divided_rows(recipe, len(data.x), data.y))}
+            for base, rows in zip(bases, divided_rows(recipe, data))}
 
 
-def divided_rows(recipe: Recipe, n: int, y: np.ndarray | None) -> list[np.ndarray]:
-    """The rows, of n with the classes y (n,) or None, of each part of the recipe."""
+def divided_rows(recipe: Recipe, data: Dataset) -> list[np.ndarray]:
+    """The rows of the data, which may lack classes, of each part of the recipe."""
+    n, y, groups = len(data.x), data.y, data.groups
+    if y is not None and not recipe.form.ordinates:
+        check_data_groups(data)
     if recipe.parts is not None:
-        return splits.split_parts(n, recipe.parts)
+        return splits.split_parts(n, recipe.parts, groups)
     if recipe.fraction is None:
         return [np.arange(n)]
     if recipe.stratified:
-        train, held = splits.split_stratified(y, recipe.fraction, recipe.seed)
+        train, held = splits.split_stratified(y, recipe.fraction, recipe.seed, groups)
     elif recipe.independent:
-        train, held = splits.split_random(n, recipe.fraction, recipe.seed)
+        train, held = splits.split_random(n, recipe.fraction, recipe.seed, groups)
     else:
-        train, held = splits.split_fraction(n, recipe.fraction)
-    if y is not None and not recipe.stratified:
+        train, held = splits.split_fraction(n, recipe.fraction, groups)
+    if y is not None and (groups is not None or not recipe.stratified):
         _warn_of_classes_in_one_part(y[train], y[held])
     return [train, held]
 

@@ -16,7 +16,11 @@ from ..tables.points import class_numbers
 from ..tables.reading import open_table
 from ..tables.survey import resolve_roles, survey_classes
 from ..tables.text import number_of
+from .from_table import group_words
+from .groups import with_groups, with_groups_of
 from .preprocess import divided_rows, drawn_rows, part_names, Recipe
+from .types import Dataset
+from .weights import chosen_rows
 
 _LINES = 10_000  # that are written at a time
 
@@ -36,12 +40,12 @@ def divide_table(recipe: Recipe, source: str, output: str, test: str | None,
         if header and all(number_of(name) is not None for name in table.names):
             raise DataError("the names of the columns are numbers, which nobody could tell from "
                             "a row of CSV: --no-header writes no names", file=table.file)
-        n, y = _rows_of(table, recipe)
+        data = _rows_of(table, recipe, source)
+        n, y = len(data.x), data.y
         rows = np.arange(n) if recipe.rows is None else drawn_rows(recipe, n, y, source)
         if recipe.shuffle:
             rows = rows[splits.shuffled(len(rows), recipe.seed)]
-        parts = [rows[part] for part in divided_rows(recipe, len(rows),
-                                                     None if y is None else y[rows])]
+        parts = [rows[part] for part in divided_rows(recipe, chosen_rows(data, rows))]
         part_of = np.full(n, -1, np.int32)
         for i, part in enumerate(parts):
             part_of[part] = i
@@ -70,18 +74,26 @@ def table_names(recipe: Recipe, output: str, test: str | None) -> list[str]:
     return [name + end for name in part_names(stem, recipe.parts)]
 
 
-def _rows_of(table, recipe):
-    """(the number of rows, their classes (n,), or None where no step needs them)."""
+def _rows_of(table, recipe, source):
+    """A `Dataset` of the rows without features, with their groups, and their classes where a step
+    needs them."""
     roles = recipe.form.roles
     requested = recipe.stratified or recipe.rows is not None or roles.label is not None
-    if not (recipe.form.labels and requested):
-        return sum(block.rows for block in table.blocks({0: "text"})), None
-    names, _ = survey_classes(table, roles)
+    needs_y = recipe.form.labels and requested
+    names, _ = survey_classes(table, roles) if needs_y else ((), None)
     classes = {name: i for i, name in enumerate(names)}
-    label = resolve_roles(table, roles).label
-    y = np.concatenate([class_numbers(table, block, label, classes)
-                        for block in table.blocks({label: "words"})])
-    return len(y), y
+    where = resolve_roles(table, roles, needs_y)
+    count, y, groups = 0, [], []
+    for block in table.blocks({at: "words" for at in (where.label, where.group)
+                               if at is not None} or {0: "text"}):
+        count += block.rows
+        if needs_y:
+            y.append(class_numbers(table, block, where.label, classes))
+        if where.group is not None:
+            groups += group_words(table, block, where.group)
+    data = Dataset(np.empty((count, 0), np.float32), np.concatenate(y) if needs_y else None)
+    return with_groups(data, groups) if where.group is not None else \
+        with_groups_of(data, source, recipe.form)
 
 
 def _cells(table, part_of):

@@ -26,8 +26,9 @@ from ..core.points import is_sparse
 from ..core.probabilities import log_loss, probability
 from ..core.splits import FOLDS
 from ..core.text import listed
+from ..data.groups import with_groups_of
 from ..data.libagf import read_cls, read_con
-from ..data.types import Dataset
+from ..data.types import Dataset, InputFormat
 from ..data.weights import read_weights, weights_beside
 from ..decode.ensemble import fit_weights
 from ..decode.learned import fit_learned, LearnedFit
@@ -539,7 +540,7 @@ def answers_of_files(configuration: Configuration, key: str, base: str) -> Decod
     base.raw.txt has the probabilities before any map, and their classes; base.txt and base.cls
     take its place where it is not there.  Where a tree is descended, the confidence ratings,
     base.raw.con or base.con, are what there is.  Weights of the points are in base.wgt, if it is
-    there; those of weight 0 are left out.
+    there, and groups in base.grp; points of weight 0 are left out.
     """
     if key == "learned" and not _learned_decoder(configuration):
         raise UsageError("the model has no learned decoder, and the answers of a cross-validation "
@@ -579,6 +580,8 @@ def answers_of_files(configuration: Configuration, key: str, base: str) -> Decod
 
 
 def _with_weights(decoded):
+    decoded = replace(decoded, groups=with_groups_of(Dataset(decoded.p, decoded.y), decoded.source,
+                                                     InputFormat(groups=None)).groups)
     path = weights_beside(decoded.source)
     if path is None:
         return decoded
@@ -587,7 +590,7 @@ def _with_weights(decoded):
                   stacklevel=4)
     part = w > 0
     return replace(decoded, p=decoded.p[part], y=decoded.y[part], answer=decoded.answer[part],
-                   weights=w[part])
+                   weights=w[part], groups=_some(decoded.groups, part))
 
 
 def _columns(labels, classes, source):

@@ -161,3 +161,70 @@ def test_one_command_for_all_divides_no_group(run, recorded):
     assert "estimate for new data" in done.out and "--group=day" in done.out
     scores = [float(one) for one in re.findall(r"log loss ([0-9.]+)", done.out)]
     assert scores and min(scores) > 0.75
+
+
+def groups_of(base):
+    return Path(f"{base}.grp").read_text().split("\n")[:-1]
+
+
+@pytest.mark.parametrize("split", [["--stratified"], ["-R"], ["-z"], []])
+def test_parts_of_data_have_whole_groups(run, recorded, split, data):
+    for source, output in ((["b"], ["u", "v"]), (["--group", "day", "t.csv"], ["u", "v"]),
+                           (["--group", "day", "t.csv"], ["u.csv", "v.csv"])):
+        run("agf_preprocess", *split, "-f", ".3", *source[:-1], source[-1], *output)
+        check(recorded)
+        parts = [groups_of(name) for name in output] if output[0] == "u" else [
+            [line.split(",")[2] for line in Path(name).read_text().splitlines()[1:]]
+            for name in output]
+        assert set(parts[0]).isdisjoint(parts[1]) and len(parts[0] + parts[1]) == 90
+        assert 5 < len(parts[1]) < 60
+        for old in Path().glob("[uv].*"):
+            old.unlink()
+
+
+def test_groups_go_with_their_rows(run, recorded, data):
+    x, _, group = data
+    run("table2agf", "--group", "day", "t.csv", "u")
+    assert groups_of("u") == [f"day {number}" for number in group]
+    assert '"group": "day"' in Path("u.recipe").read_text()
+    run("agf_preprocess", "-d", "3", "-z", "u", "v")
+    check(recorded)
+    parts = [set(groups_of(f"v-0{number}")) for number in range(3)]
+    assert sum(map(len, parts)) == len(set.union(*parts)) == GROUPS
+    done = run("table2agf", "t.csv", "u")  # groups that are of no use do not stay
+    assert "u.grp existed before, and is removed" in done.err and not Path("u.grp").exists()
+    run("agf_preprocess", "b", "w", "2", "/", "0")
+    assert len(groups_of("w")) == 60
+    Path("t.svm").write_text("".join(f"{label} 1:1\n" for label in data[1]))
+    run("agf_preprocess", "-M", "--groups", "g.txt", "-f", ".3", "t.svm", "u.svm", "v.svm")
+    check(recorded)
+    lines = [Path(f"{name}.svm.groups").read_text().split("\n")[:-1] for name in "uv"]
+    assert set(lines[0]).isdisjoint(lines[1]) and len(lines[0] + lines[1]) == 90
+
+
+def test_holdout_points_have_groups(run, recorded):
+    run("agf_preprocess", "--stratified", "-f", ".5", "--group", "day", "t.csv", "u.csv", "v.csv")
+    for name, options in (("a", "-g 1"), ("c", "-g 2")):
+        run("multi_borders", "-+", f"learner=nystrom -m 20 {options}", "--group", "day",
+            "one-vs-rest", "u.csv", name, f"{name}.mbc")
+        run("mbh2mbm", f"{name}.mbc", f"{name}.mbm")
+    check(recorded)
+    run("calibrate_m", "--data", "v.csv", "a.mbm", "-o", "b.mbm")  # the model knows the column
+    check(recorded)
+    run("mbh2mbm", "--join", "a.mbm", "c.mbm", "-o", "d.mbm", "--data", "v.csv",
+        "--member-weights", "held-out")
+    check(recorded)
+    run("nfold", "-n", "-d", "3", "--no-state", "--group", "day", "-+", "learner=nystrom -m 20",
+        "one-vs-rest", "t.csv", "held")
+    assert groups_of("held") == groups_of("b")
+    recorded.clear()
+    run("calibrate_m", "--from", "held", "a.mbm")
+    check(recorded)
+
+
+@pytest.mark.parametrize("words", [
+    ["-Q", "best-tree"], some(["-Q", "best-code"]), some(["-Q", "ensemble", "--of", "best-tree"]),
+    some(["--best", "-d", "3", "--no-state", "--options", "learner=nystrom -m 20"])])
+def test_designs_divide_no_group(run, recorded, words):
+    run("print_control", *words, "-n", "--group", "day", "t.csv")
+    check(recorded)
