@@ -77,7 +77,8 @@ def execute(args):
         raise UsageError("the data are read several times: expected the name of a file, found "
                          f"'{args.train}'")
     if "-" in weight_files(args):
-        raise UsageError("weights and groups are read several times: expected the name of a file")
+        what = "groups" if args.groups == "-" else "weights"
+        raise UsageError(f"the {what} are read several times: expected the name of a file")
     for option, words, known in (("--learners", args.learners, LEARNERS),
                                  ("--kernels", args.kernels, KERNELS)):
         for word in words or ():

@@ -7,10 +7,10 @@ import warnings
 from ..answers.libagf_text import format_points
 from ..core.errors import AgfmcWarning, DataError
 from ..data.class_names import names_bytes
-from ..data.groups import groups_bytes
+from ..data.groups import group_words, groups_bytes
 from ..data.libagf import cls_bytes, con_bytes
 from ..data.types import Dataset
-from ..data.weights import weights_bytes
+from ..data.weights import chosen_rows, weights_bytes
 from ..experiments.comparison import CrossValidation
 from ..files.atomic import replacing_with
 
@@ -41,7 +41,7 @@ def write_held_out(base: str, held_out: CrossValidation,
     if results.weights is not None:
         contents[".wgt"] = weights_bytes(results.weights, f"{base}.wgt")
     if data is not None and data.groups is not None:
-        contents[".grp"] = groups_bytes(data, results.rows)
+        contents[".grp"] = groups_bytes(group_words(chosen_rows(data, results.rows)), f"{base}.grp")
     if data is not None and data.names is not None:
         try:
             contents[".names"] = names_bytes(data.names, f"{base}.names")

@@ -19,7 +19,7 @@ from ..files.opening import open_input
 from ..tables.recipe_file import format_recipe, recipe_beside
 from .class_names import names_bytes
 from .from_table import warn_of_old_files
-from .groups import ENDING as GROUPS, groups_bytes, TEXT_ENDING as GROUPS_TEXT
+from .groups import ENDING as GROUPS, group_words, groups_bytes, TEXT_ENDING as GROUPS_TEXT
 from .libagf import cls_bytes, con_bytes, read_vec, write_table
 from .libsvm import check_points, svm_lines
 from .lvq import lvq_lines
@@ -208,7 +208,7 @@ def _binary(base, data):
     if data.weights is not None:
         files[base + WEIGHTS] = weights_bytes(data.weights.w, base + WEIGHTS)
     if data.groups is not None:
-        files[base + GROUPS] = groups_bytes(data)
+        files[base + GROUPS] = groups_bytes(group_words(data), base + GROUPS)
     for path, what in (*((path, "is removed, as it is not of these points") for path in (
                            recipe_beside(base), base + WEIGHTS, base + GROUPS)),
                        (f"{base}.cls", "now belongs to these points")):
@@ -235,7 +235,7 @@ def _text(path, data, form):
     if data.weights is not None:
         files[path + TEXT_ENDING] = format_weights(data.weights.w)
     if data.groups is not None:
-        files[path + GROUPS_TEXT] = groups_bytes(data)
+        files[path + GROUPS_TEXT] = groups_bytes(group_words(data), path + GROUPS_TEXT)
     warn_of_old_files(path, [end for end in (TEXT_ENDING, GROUPS_TEXT) if path + end not in files])
     return files
 

@@ -27,7 +27,7 @@ from ..tables.survey import column_positions, resolve_roles, survey_classes, sur
 from ..tables.text import Block, Table
 from ..tables.types import plain_word, ROW, TableRecipe
 from .class_names import names_bytes
-from .groups import with_groups, with_groups_of
+from .groups import groups_bytes, with_groups, with_groups_of
 from .libagf import cls_bytes, VecWriter
 from .reading import weights_of
 from .types import Dataset, InputFormat
@@ -87,10 +87,10 @@ def encoded_rows(table: Table, encoder: TableEncoder, label: int | None = None,
                 raise block.error(int(np.argmax(bad)), f"column '{one_line(table.names[weight])}' "
                                   "of the weights: expected a number of 0 or more")
         yield TableRows(x, y, weights, [block[at] for at in text],
-                        None if group is None else group_words(table, block, group))
+                        None if group is None else row_groups(table, block, group))
 
 
-def group_words(table: Table, block: Block, at: int) -> list[str]:
+def row_groups(table: Table, block: Block, at: int) -> list[str]:
     """The words of the groups of a block of rows; `DataError` for a row without one."""
     cells = block[at]
     if (cells.codes < 0).any():
@@ -284,7 +284,7 @@ def convert_table(path: str, form: InputFormat, base: str, recipe: TableRecipe |
             if part.weights is not None:
                 files[".wgt"].write(weights_bytes(part.weights, f"{base}.wgt", rows))
             if part.groups is not None:
-                files[".grp"].write("".join(f"{word}\n" for word in part.groups).encode())
+                files[".grp"].write(groups_bytes(part.groups, f"{base}.grp"))
             rows += len(part.x)
         vec = VecWriter(files[".vec"], len(recipe.features), recipe.keeps_missing)
         recipe = _with_fills(held, (rows, len(recipe.features)), recipe,

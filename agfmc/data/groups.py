@@ -37,15 +37,23 @@ def with_groups_of(data: Dataset, base: str, form: InputFormat, stdin=None) -> D
         return data
     if path == base == "-":
         raise UsageError("points and groups cannot both come from standard input")
+    return with_groups(data, read_groups(path, len(data.x), stdin))
+
+
+def read_groups(path: str, n: int | None = None, stdin=None) -> list[str]:
+    """The words of the groups of n points, None for any number, in a file, or `-`.
+
+    Raises `DataError`, with the line, for an empty one.
+    """
     text = read_bytes(path, stdin, expected="the group of a point in each line").decode(
         "utf-8", errors="surrogateescape").removeprefix("\ufeff")
     words = [line.strip() for line in text.removesuffix("\n").split("\n")]
     if "" in words:
         raise DataError("expected the group of a point in each line, found an empty one",
                         file=path, line=words.index("") + 1)
-    if len(words) != len(data.x):
-        raise DataError(f"holds {len(words)} groups for {len(data.x)} points", file=path)
-    return with_groups(data, words)
+    if n not in (None, len(words)):
+        raise DataError(f"holds {len(words)} groups for {n} points", file=path)
+    return words
 
 
 def with_groups(data: Dataset, groups: Sequence | None) -> Dataset:
@@ -80,7 +88,15 @@ def check_data_groups(data: Dataset, source: str | None = None) -> None:
             raise DataError(error.message, file=source) from None
 
 
-def groups_bytes(data: Dataset, rows=slice(None)) -> bytes:
-    """The groups of some rows of a Dataset as text, a line for each."""
-    return "".join(f"{data.group_names[group]}\n" for group in data.groups[rows].tolist()).encode(
-        "utf-8", "surrogateescape")
+def group_words(data: Dataset) -> list[str]:
+    """The names of the groups of the points of a Dataset."""
+    return [data.group_names[group] for group in data.groups.tolist()]
+
+
+def groups_bytes(words: Sequence[str], path: str | None = None) -> bytes:
+    """The contents of a file of groups; `DataError` for a name that could not be read back."""
+    for word in set(words):
+        if not word or word != word.strip() or "\n" in word or word.startswith("\ufeff"):
+            raise DataError(f"{word!r} cannot be the name of a group: it would not be one line",
+                            file=path)
+    return "".join(f"{word}\n" for word in words).encode("utf-8", "surrogateescape")

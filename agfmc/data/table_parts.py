@@ -16,7 +16,7 @@ from ..tables.points import class_numbers
 from ..tables.reading import open_table
 from ..tables.survey import resolve_roles, survey_classes
 from ..tables.text import number_of
-from .from_table import group_words
+from .from_table import row_groups
 from .groups import with_groups, with_groups_of
 from .preprocess import divided_rows, drawn_rows, part_names, Recipe
 from .types import Dataset
@@ -90,7 +90,7 @@ def _rows_of(table, recipe, source):
         if needs_y:
             y.append(class_numbers(table, block, where.label, classes))
         if where.group is not None:
-            groups += group_words(table, block, where.group)
+            groups += row_groups(table, block, where.group)
     data = Dataset(np.empty((count, 0), np.float32), np.concatenate(y) if needs_y else None)
     return with_groups(data, groups) if where.group is not None else \
         with_groups_of(data, source, recipe.form)

@@ -30,7 +30,8 @@ from agfmc.models.description import describe_recipe, format_recipe_lines
 from agfmc.answers import columns as answer_columns, libagf_text, libagf_text as set_text
 from agfmc.calibration import file as calibration_file
 from agfmc.data import (class_names, confusions, cost_file, libagf as vectors, libsvm, lvq,
-                        metric_file, reading, svm_predict, weights as weights_file)
+                        groups as groups_file, metric_file, reading, svm_predict,
+                        weights as weights_file)
 from agfmc.models import control_files, libagf, libsvm as libsvm_model
 from agfmc.landmarks import sums_file
 from agfmc.learners import logistic as logistic_model
@@ -701,6 +702,8 @@ def readers():
          []),
         ("wgt", binary_weights, [np.abs(np.frombuffer(CON, "<f4")).tobytes()], False, weighty,
          ["data.weights.read_weights"]),
+        ("groups", groups_file.read_groups, [b"Ann\nday 2\r\nAnn\n"], True, anything,
+         ["data.groups.read_groups"]),
         ("weights", weights_file.read_weights, [b"1\n2.5 # two\n\n0\n1e-3\n"], True, weighty,
          ["data.weights.read_weights"]),
         ("class weights", weights_file.read_class_weights, [b"# c\n0 2.5\na b\t1e-3\n"], True,

@@ -22,6 +22,7 @@ from agfmc.models.mbm import read_store, write_store
 from agfmc.data.metric_file import read_metric
 from agfmc.tables.recipe_file import format_recipe, read_recipe
 from agfmc.data.libagf import cls_bytes, con_bytes, read_cls, read_con, read_std, write_std
+from agfmc.data.groups import groups_bytes, read_groups
 from agfmc.data.weights import read_weights, weights_bytes
 from agfmc.core.models import BinaryModel, MergedModel, Kernel
 from agfmc.calibration.types import (Calibration, CalibrationPoints, DecoderCalibration,
@@ -142,6 +143,8 @@ WRITERS = {
                      [changed(TREE, names={0: "two\n} lines"})]),
     "names_bytes": (as_bytes(names_bytes), read_names, [("red", "blue")],
                     [("red", "red"), (" red",), ("two\nlines",)]),
+    "groups_bytes": (as_bytes(groups_bytes), read_groups, [["Al", "a day"]],
+                     [["two\nlines"], ["", "b"], [" b"]]),
     "weights_bytes": (as_bytes(weights_bytes), read_weights, [np.array([1.5])],
                       [np.array([NAN]), np.array([1e-60])]),
     "cls_bytes": (as_bytes(cls_bytes), read_cls, [np.array([3])], [np.array([2**31])]),
