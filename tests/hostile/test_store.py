@@ -99,14 +99,12 @@ def flips(name, tmp_path, step):
     ends = Counter(forge.use(raw, str(tmp_path / "out"), rng=random.Random(at))
                    for at, raw in enumerate(cut_and_flipped(RAW[name], step)))
     assert len(ends) == 2
-    return ends.total()
 
 
 @pytest.mark.long
-def test_every_fifth_byte_cut_and_flipped_with_a_new_checksum(tmp_path, capsys):
-    count = sum(flips(name, tmp_path, 5) for name in MODELS)
-    with capsys.disabled():
-        print(f"\n{count} model files with a byte changed or cut, sealed anew")
+def test_every_fifth_byte_cut_and_flipped_with_a_new_checksum(tmp_path):
+    for name in MODELS:
+        flips(name, tmp_path, 5)
 
 
 def text_of(name="code"):
@@ -317,11 +315,9 @@ def test_points_of_no_features(tmp_path):
 
 
 @pytest.mark.long
-def test_fuzz_for_minutes(capsys):
+def test_fuzz_for_minutes():
     for seed in range(2):
-        told = fuzz_store.at_random(60, 100 + seed).told()
-        with capsys.disabled():
-            print(f"\n{told}")
+        fuzz_store.at_random(60, 100 + seed)
 
 
 # What is shown on a terminal.

@@ -110,11 +110,8 @@ def harm(place, seed, kills, chain=CHAIN):
 
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(5))
-def test_a_chain_that_is_killed_often(place, seed, record_property):
-    ended = harm(place, seed, 20)
-    record_property("kills", ended)
-    print(f"seed {seed}: {ended} kills landed before the end")
-    assert ended >= 60
+def test_a_chain_that_is_killed_often(place, seed):
+    assert harm(place, seed, 20) >= 60
 
 
 def together(place, *commands, **more):
