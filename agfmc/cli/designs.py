@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from ..core.errors import UsageError
-from ..designs.schemes import COMPARED_SPLITS, find_scheme
+from ..designs.schemes import COMPARED_SPLITS, find_scheme, LINKAGES, METRICS
 from .data_options import NORMALISATION
 from .experiments import report_reused, state, StateRequest
 from .messages import Progress
@@ -27,11 +27,10 @@ def add_scheme_options(group, draws=None):
     group.add("-G, --strict", "random codes without 0: every classifier separates all classes")
     group.add("--metric", "with -Q 3 (default hausdorff) and -Q adjacent-ordered (default "
               "mean-deviation): the distance of two classes, Hausdorff's or that of the means "
-              "over the root of the product of the deviations",
-              choices=("hausdorff", "mean-deviation"))
+              "over the root of the product of the deviations", choices=METRICS)
     group.add("--linkage", "with -Q 3 (default single) and -Q contingency (default average): the "
               "distance of two groups, the smallest, the largest or the mean of the distances "
-              "between their classes", choices=("single", "complete", "average"))
+              "between their classes", choices=LINKAGES)
     group.add("--draws N", "with -Q 7 and -Q 16: the best of N random codes, which has the "
               "largest distances between columns, then rows; with -Q random-tree and data, the "
               "tree with the least leave-one-out loss of N (default 1)", whole_number(1, 10**7),

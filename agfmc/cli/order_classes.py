@@ -2,6 +2,7 @@
 
 from ..control.build import check_classes, for_output, named_as
 from ..control.write import tree_lines
+from ..designs.schemes import METRICS
 from .data_options import (add_normalisation, add_training_kind, input_format, load_normalised,
                            points_request)
 from .hints import refuse_scheme
@@ -33,8 +34,7 @@ def get_parser():
     group.add("--path", "the shortest path through the classes of train", needs="train",
               excludes=("--errors", "--priors", "--error-rate"))
     group.add("--metric", "distance of two classes: that of the means over the root of the "
-              "product of the deviations (default), or the Hausdorff distance",
-              choices=("mean-deviation", "hausdorff"))
+              "product of the deviations (default), or the Hausdorff distance", choices=METRICS)
     add_training_kind(parser)
     add_normalisation(parser)
     parser.need("--path", "--metric", "-n", "-S", "-a", "--learn-metric")

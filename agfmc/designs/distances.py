@@ -10,8 +10,8 @@ import numpy as np
 from ..control.build import from_pairs
 from ..control.tree import Tree
 from ..core.errors import DataError, UsageError
+from .schemes import LINKAGES, METRICS
 
-METRICS = ("hausdorff", "mean-deviation")
 CHUNK = 1 << 20  # numbers in a block of work
 
 
@@ -171,8 +171,6 @@ def confusion_distances(errors: np.ndarray, samples: np.ndarray,
     distances = -np.log(0.5 * (share + share.T))
     np.fill_diagonal(distances, 0.0)
     return distances
-
-LINKAGES = ("single", "complete", "average")
 
 
 def joined_tree(distances: np.ndarray, linkage: str = "single") -> tuple[Tree, list[float]]:

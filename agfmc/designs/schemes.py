@@ -51,6 +51,8 @@ class Scheme(namedtuple("Scheme", "number name aliases summary maker made_of opt
         return by_name(self.maker)(source, **options)
 
 
+METRICS = ("hausdorff", "mean-deviation")  # distances of classes
+LINKAGES = ("single", "complete", "average")  # distances of groups of them
 _SEARCH = {"search": None, "options": "", "workers": 1, "progress": None, "store": None}
 
 SCHEMES = (

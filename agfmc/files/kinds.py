@@ -13,10 +13,8 @@ class AnswerFormat(NamedTuple):
     ending : ending of the names of files
     help : one sentence for help and manual
     delimiter : character between cells, None where there is none
-    writer : "room.module:class" of this package, made of the names of the classes, the `Part`s of
-        an answer, and the row; as `answers.text_table.AnswerText`
-    reader : "room.module:function", called with a path and a `TableFormat`; as
-        `answers.columns.answers_in_table`
+    writer : "room.module:class" of this package, as that of `AnswerText`, which takes the row too
+    reader : "room.module:function", as that of `answers_in_table`
     is_table : data in this format are read too
     is_text : it may be compressed with gzip
     """

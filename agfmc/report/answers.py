@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from ..score.rows import BEFORE, COST, HIERARCHICAL, PAGE, page_title
+from ..score.rows import BEFORE, COST, HIERARCHICAL, PAGE
 from . import charts, structure
 from .blocks import (beside, Block, Cell, facts, heading, Matrix, matrix, MatrixRow, note, pictures,
                      Section, table, text, Tile, without_empty)
@@ -167,8 +167,10 @@ def _overall_tables(answers):
     for name, row in PAGE.items():
         value, summary = scores.get(name), (answers.splits or {}).get(name) or {}
         if value is not None and (name != "coverage" or scores["rejected"]):
+            title = row.title.format(scores.get("top")) + " of the answered" * (
+                name == "accuracy" and scores["rejected"] > 0)
             rows[row.rare].append(TableRow(
-                (page_title(name, scores), value, _bounds(scores, name),
+                (title, value, _bounds(scores, name),
                  summary.get("sd"), base.get(name), row.meaning),
                 strong=name in ("accuracy", "log_loss")))
     zero = scores["zero_probability"]

@@ -161,9 +161,3 @@ COST_PER_POINT = {"queried": ("classifiers asked", "binary classifiers asked per
 def columns_of(scores) -> list[str]:
     """The `COLUMNS` beside these scores: all, or all but the cost."""
     return [name for name in COLUMNS if name != COST.name or name in scores]
-
-
-def page_title(name, scores):
-    """The title of a row of `PAGE` above these scores."""
-    title = PAGE[name].title.format(scores.get("top"))
-    return title + " of the answered" * (name == "accuracy" and scores["rejected"] > 0)
