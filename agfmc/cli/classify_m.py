@@ -189,6 +189,7 @@ def execute(args):
     """Take the options apart, load the model, stream points in and answers out, report."""
     from ..executors.threads import available_cores
     from ..prediction.classifier import Classifier, Execution
+    from ..prediction.contributions import Explainer
     from ..models.files import load_configuration
     from ..prediction.decoding import Decoding, Guarantees, PairQueries
     from ..models.description import has_class_weights
@@ -250,11 +251,7 @@ def execute(args):
     if form.fill != 0 and classifier.features is None:
         raise UsageError("-E needs a model that records its number of features; the files of "
                          f"{args.model} do not: missing features can only be 0")
-    explainer = None
-    if request.reasons is not None:
-        from ..prediction.contributions import Explainer
-
-        explainer = Explainer(configuration, classifier)
+    explainer = Explainer(configuration, classifier) if args.explain else None
     with pool as executor:
         done = _classified(request, configuration.recipe, classifier, quantity, executor, explainer)
     if done.stops.warning():
@@ -262,7 +259,7 @@ def execute(args):
     _report(classifier, done)
     if explainer is not None and not explainer.exact:
         report("contributions are what the margin loses when a column has its mean (occlusion), "
-               "which do not sum to it: exact ones need kernels that are products over the columns")
+               "which do not sum to it: exact ones need Gaussian, Laplacian or linear kernels")
     if args.margins:
         from ..kernels.machine import squared_norms
         norms = squared_norms(classifier.values.model)

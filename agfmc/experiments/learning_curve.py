@@ -32,7 +32,7 @@ def learning_curve(experiment: Experiment, candidate: Candidate, whole: CrossVal
         "gain", "error"}: how much better the first of them became in the last step, with the
         standard error of that difference; `words` about it.
     """
-    parts, curve, omitted = [], {}, None
+    parts, curve = [], {}
     for number, share in enumerate(SHARES):
         smaller = replace(experiment, plan=experiment.plan._replace(share=share),
                           calibrated=experiment.calibrated[:1])
@@ -40,11 +40,10 @@ def learning_curve(experiment: Experiment, candidate: Candidate, whole: CrossVal
             parts.append(cross_validate(smaller, candidate, progress=part_of(
                 progress, number, len(SHARES), f"{share:g} of each training part"))[0])
         except DataError as error:
-            omitted = error
+            if share == SHARES[-1]:
+                raise
             warnings.warn(f"{share:g} of each training part is left out: {error.message}",
                           AgfmcWarning, stacklevel=2)
-    if omitted and not parts:
-        raise omitted
     parts.append(whole)
     points, weights = [point_scores(part.results) for part in parts], whole.results.weights
     groups = rows = whole.results.rows  # some rows may be held out several times

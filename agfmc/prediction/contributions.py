@@ -10,25 +10,29 @@ the reference z
     phi_j = int_0^1 sum_i c_i (k_ij - b_ij) prod_{l != j} (b_il + t (k_il - b_il)) dt
 
 (Owen, "Multilinear extensions of games", Management Science 1972); the integrand is a polynomial of
-degree d - 1 in t, for which Gauss's rule of ceil(d/2) nodes is exact.  They sum to the difference
-of the two margins.  Elsewhere the contribution of a column is what the margin loses when it has
-the value of the reference (occlusion), which has no such sum.
+degree d - 1 in t, for which Gauss's rule of ceil(d/2) nodes is exact.  For linear kernels they are
+the parts of the sum.  They sum to the difference of the two margins.  Elsewhere the contribution of
+a column is what the margin loses when it has the value of the reference (occlusion), which has no
+such sum.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
-from ..core.errors import UsageError
+from ..core.errors import DataError, UsageError
 from ..core.kernels import KERNELS
 from ..core.models import MergedModel
 from ..core.points import as_numbers
+from ..core.probabilities import REJECTED
 from ..executors.threads import run_tasks
 from ..kernels.machine import Machine
 from ..models.configuration import Configuration
 from .classifier import Classifier
+from .decision_values import MachineValues
 from .importance import data_columns, probability_classifier
 
 _CELLS = 1 << 21  # numbers in a block
@@ -63,9 +67,8 @@ def explain(configuration: Configuration, x: np.ndarray, answer: np.ndarray | No
 
     A contribution is positive where the column speaks for the answer and against the next class,
     the most probable other one. Contributions are parts of the margin of decision values between
-    both, beyond that of a reference point: exact Shapley values where all kernels are products over
-    the features, as the Gaussian and the Laplacian; elsewhere what the margin loses when the column
-    has the value of the reference.
+    both, beyond that of a reference point: exact Shapley values for Gaussian, Laplacian and linear
+    kernels; elsewhere what the margin loses when the column has the value of the reference.
 
     Parameters
     ----------
@@ -94,11 +97,13 @@ def explain(configuration: Configuration, x: np.ndarray, answer: np.ndarray | No
         If points have the wrong number of features, or give no decision value.
     """
     explainer, x = Explainer(configuration, reference=reference), as_numbers(x, "x", 2)
-    starts = range(0, max(len(x), 1), explainer.rows)
-    parts = [part for _, part in run_tasks(lambda start: explainer(
-        x[start:start + explainer.rows],
-        None if answer is None else np.asarray(answer)[start:start + explainer.rows]),
-        starts, workers)]
+    answer = np.full(len(x), REJECTED) if answer is None else as_numbers(answer, "answer")
+    if len(answer) != len(x) or not np.isin(answer, [REJECTED, *configuration.tree.labels]).all():
+        raise UsageError("answer: expected a label of the configuration, or -1, for each point")
+    step = explainer.rows
+    parts = [part for _, part in run_tasks(
+        lambda start: explainer(x[start:start + step], answer[start:start + step]),
+        range(0, max(len(x), 1), step), workers)]
     return Explanation(explainer.names, *(np.concatenate([part[at] for part in parts])
                                           for at in range(1, 6)), explainer.exact)
 
@@ -123,6 +128,8 @@ class Explainer:
         self.classifier = classifier if classifier is not None and \
             classifier.gives_all_probabilities else probability_classifier(configuration)
         self._normalisation, self._model = configuration.normalisation, model
+        self._prepared = MachineValues(replace(configuration, machines=replace(
+            model, any_width=False))).prepared  # of the width of the support vectors
         if reference is None:
             if self._normalisation is not None:
                 reference = self._normalisation.parts[0].mean
@@ -137,22 +144,25 @@ class Explainer:
         self.names = tuple(column.name for column in self.columns)
         # of many columns fewer points in a block
         self.rows = max(1, min(self.classifier.rows, _CELLS // max(1, len(self.columns))))
-        self._sides = configuration.tree.sides()
         tree = configuration.tree
         ends = np.cumsum([0, *(len(node.rows) for node in tree.nodes)]).tolist()
         self._members = [range(ends[part.start], ends[part.stop]) for part in tree.parts]  # rows
-        self._shares = tree.weights
+        self._sides, self._shares = tree.sides(), tree.weights
         self._features = self._normalised_features()
         self.exact = self._features is not None and self._model.forest is None and all(
-            KERNELS[kernel.kind].distance in _SEPARABLE for kernel in self._model.kernels)
+            kernel.kind == "linear" or KERNELS[kernel.kind].distance in _SEPARABLE
+            for kernel in self._model.kernels)
 
-    def __call__(self, x: np.ndarray, answer: np.ndarray | None = None) -> Explanation:
-        """The `Explanation` of the answers, labels (n,), for points x (n, d). For None and for -1
-        it is that of the most probable class."""
+    def __call__(self, x: np.ndarray, answer: np.ndarray) -> Explanation:
+        """The `Explanation` of the answers, labels (n,), for points x (n, d), where -1 is the most
+        probable class."""
         labels, p = self.classifier.classes, self.classifier.probabilities(x)
-        first = p.argmax(axis=1)
-        if answer is not None:
-            first = np.where(answer < 0, first, np.searchsorted(labels, answer))
+        missing = len(self.reference) - x.shape[1]  # at the end of LIBSVM text
+        if missing < 0:
+            raise DataError(f"the points have {-missing} features more than the support vectors, "
+                            "which cannot be explained")
+        x = np.pad(x, ((0, 0), (0, missing)))
+        first = np.where(answer < 0, p.argmax(axis=1), np.searchsorted(labels, answer))
         p[np.arange(len(p)), first] = -np.inf
         pairs = labels[np.column_stack([first, p.argmax(axis=1)])]
         contributions = np.zeros((len(x), len(self.columns)))
@@ -167,11 +177,9 @@ class Explainer:
                 contributions[rows] = self._shapley(x[rows], weights, used)
                 continue
             for number, column in enumerate(self.columns):
-                without = x[rows].astype(float)
-                features = list(column.features)
-                without[:, features] = self.reference[features]
-                contributions[rows, number] = \
-                    margin[rows] - self._margin(without, weights, used)
+                inside = np.isin(np.arange(x.shape[1]), column.features)
+                without = self._margin(np.where(inside, self.reference, x[rows]), weights, used)
+                contributions[rows, number] = margin[rows] - without
         return Explanation(self.names, *pairs.T, contributions, margin, base, self.exact)
 
     def _weights(self, answer, other):
@@ -187,7 +195,7 @@ class Explainer:
         return weights
 
     def _margin(self, x, weights, used):
-        f = Machine(self._model, used).decision_values(self.classifier.values.prepared(x))
+        f = Machine(self._model, used).decision_values(self._prepared(x))
         return (f * weights[used]).sum(axis=1)  # by BLAS its bits would depend on the neighbours
 
     def _normalised_features(self):
@@ -195,17 +203,16 @@ class Explainer:
         features."""
         if self._normalisation is None:
             return [np.array(column.features) for column in self.columns]
-        origin = []  # feature of the data that each normalised one is made of
-        for part in self._normalisation.parts:
-            if (np.count_nonzero(part.matrix, axis=0) != 1).any():
-                return None
-            origin += np.argmax(part.matrix != 0, axis=0).tolist()
-        return [np.flatnonzero(np.isin(origin, column.features)) for column in self.columns]
+        used = np.hstack([part.matrix != 0 for part in self._normalisation.parts])
+        if (used.sum(axis=0) != 1).any():
+            return None
+        return [np.flatnonzero(np.isin(used.argmax(axis=0), column.features))
+                for column in self.columns]
 
     def _shapley(self, x, weights, used):
         model, result = self._model, np.zeros((len(x), len(self.columns)))
-        x = self.classifier.values.prepared(x)
-        z = self.classifier.values.prepared(self.reference[None])
+        x = self._prepared(x)
+        z = self._prepared(self.reference[None])
         for number in set(model.kernel_of[used].tolist()):
             coef = np.zeros(len(model.sv))
             for row in used[model.kernel_of[used] == number]:
@@ -218,6 +225,9 @@ class Explainer:
     def _of_kernel(self, kernel, sv, coef, x, z):
         low, high = kernel.columns or (0, sv.shape[1])
         features = [one[(one >= low) & (one < high)] for one in self._features]
+        if kernel.kind == "linear":  # a sum over the features
+            changes = (x - z) * (coef @ sv)
+            return np.stack([changes[:, one].sum(axis=1) for one in features], axis=1)
         distance = _SEPARABLE[KERNELS[kernel.kind].distance]
 
         def factors(points):
@@ -226,13 +236,12 @@ class Explainer:
                 axis=2))
 
         nodes, node_weights = np.polynomial.legendre.leggauss(-(-len(features) // 2))
-        result = np.empty((len(x), len(features)))
+        result = np.zeros((len(x), len(features)))
         absent = factors(z)
         step = max(1, _CELLS // max(1, absent.size))
         for start in range(0, len(x), step):
             change = factors(x[start:start + step]) - absent
             part = result[start:start + step]
-            part[...] = 0
             for t, weight in zip((nodes + 1) / 2, node_weights / 2):
                 mixed = np.maximum(absent + t * change, 1e-300)
                 product = coef * mixed.prod(axis=2)

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ import pytest
 import agfmc
 from agfmc.core.errors import DataError, UsageError
 from agfmc.data.types import Dataset
+from agfmc.learners.programs import Execution
 from agfmc.prediction.contributions import Explainer
 from agfmc.prediction.importance import column_effect, data_columns, probability_classifier
 from agfmc.report import chart_importance
@@ -85,11 +87,11 @@ def by_subsets(explainer, x, answer, other):
 
 @pytest.mark.parametrize("control, options", [
     ("one-vs-one", "-c 10"), ("one-vs-rest", "-t laplacian"), ("tree", "-c 1"),
-    ("one-vs-rest", "learner=nystrom -m 20"), ("ensemble", "-c 2")])
+    ("one-vs-rest", "learner=nystrom -m 20"), ("ensemble", "-c 2"), ("one-vs-one", "-t 0")])
 def test_shapley_values_are_those_of_all_subsets(data, control, options):
     model = agfmc.train(control, data.x[:120], data.y[:120], options=options, normalise=True)
     explainer = Explainer(model)
-    result = explainer(data.x[200:210])
+    result = agfmc.explain(model, data.x[200:210])
     assert result.exact
     assert result.contributions.sum(axis=1) == pytest.approx(result.margin - result.reference,
                                                              abs=1e-9)
@@ -100,10 +102,10 @@ def test_shapley_values_are_those_of_all_subsets(data, control, options):
 
 
 def test_other_classifiers_have_what_the_margin_loses(data):
-    model = agfmc.train("one-vs-one", data.x[:120], data.y[:120], options="-t 0", normalise=True)
+    model = agfmc.train("one-vs-one", data.x[:120], data.y[:120], options="-t 1", normalise=True)
     explainer = Explainer(model)
     x = data.x[200:203]
-    result = explainer(x)
+    result = agfmc.explain(model, x)
     assert not result.exact
     without = x.copy()
     without[:, 0] = explainer.reference[0]
@@ -111,6 +113,32 @@ def test_other_classifiers_have_what_the_margin_loses(data):
     used = np.flatnonzero(weights)
     assert result.contributions[0, 0] == pytest.approx(
         result.margin[0] - explainer._margin(without[:1], weights, used)[0])
+
+
+def test_other_answers_than_the_most_probable_class(model, data):
+    x = data.x[200:206]
+    usual = agfmc.explain(model, x)
+    turned = agfmc.explain(model, x, usual.other, workers=2)
+    assert (turned.other == usual.answer).all()
+    assert turned.contributions == pytest.approx(-usual.contributions)
+    assert (agfmc.explain(model, x, [-1] * 6).answer == usual.answer).all()
+    for wrong in ([0] * 5, [0] * 5 + [3]):
+        with pytest.raises(UsageError, match="a label of the configuration"):
+            agfmc.explain(model, x, wrong)
+    assert agfmc.explain(model, x[:0]).contributions.shape == (0, 5)
+
+
+def test_points_may_leave_out_their_last_features(data):
+    machines = agfmc.train("one-vs-one", data.x[:60], data.y[:60])
+    machines = replace(machines, machines=replace(machines.machines, any_width=True))
+    classifier = agfmc.Classifier(machines, execution=Execution("svm"))
+    x = data.x[200:203].copy()
+    x[:, 4] = 0
+    whole, short = (Explainer(machines, classifier)(points, np.full(3, -1))
+                    for points in (x, x[:, :4]))
+    assert (whole.contributions == short.contributions).all()
+    with pytest.raises(DataError, match="1 features more than the support vectors"):
+        Explainer(machines, classifier)(np.hstack([x, x[:, :1]]), np.full(3, -1))
 
 
 def test_pictures_name_the_column_that_matters(model, data):
