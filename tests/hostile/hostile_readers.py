@@ -710,6 +710,7 @@ def readers():
          class_weights, ["data.weights.read_class_weights"]),
         ("con", functools.partial(vectors.read_con, n=4), [CON], False, columns,
          ["data.libagf.read_con"]),
+        ("dat", vectors.read_con, [CON], False, columns, []),
         ("std", vectors.read_std, [STD], False, normalisation, ["data.libagf.read_std"]),
         ("kind of std", vectors.holds_map, [STD], False, anything, ["data.libagf.holds_map"]),
         ("metric", metric_file.read_metric,
@@ -821,7 +822,9 @@ def readers():
         ("table", by_both_engines, [TABLE, b"a;b\n3,5;x\n?;y\n", b"a\n1\n"], True, tabled,
          ["tables.reading.open_table", "tables.text.read_records"]),
         ("table in gzip", from_pipe(rows_of), [GZ], True, tabled, []),
-        ("answers", answers, [ANSWERS], True, answered, ["answers.columns.open_answers"]),
+        ("answers", answers, [ANSWERS], True, answered,
+         [f"answers.columns.{name}" for name in (
+             "open_answers", "answers_in_lines", "answers_in_table")]),
         ("answers in gzip", answers, [gzip.compress(ANSWERS)], False, answered, []),
         ("table in Parquet", rows_of, [PARQUET], False, tabled, []),
         ("table in Feather", from_pipe(rows_of), [FEATHER], False, tabled, []),
