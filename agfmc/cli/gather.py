@@ -82,6 +82,8 @@ def data_of_model(info: Mapping) -> DataPart:
     facts = []
     if "weights" in info:
         facts.append(("sum of the weights", f"{sum(info['weights']):g}"))
+    if "groups" in info:
+        facts.append(("groups", str(info["groups"])))
     return DataPart(recipe["source"] if recipe else "", None if samples is None else sum(samples),
                     info["features"], tuple(one["label"] for one in info["classes"]),
                     None if samples is None else tuple(map(float, samples)), recipe, tuple(facts))

@@ -82,6 +82,7 @@ class Provenance:
                      "The sums of the weights of the samples of each side.")
     _seen = _value("seen", lambda text: tuple(map(float, text.split())),
                    "The sums without class weights.")
+    groups = _value("groups", int, "The number of groups of the samples, which no fold divided.")
     classes = _value("classes", str,
                      "The labels of each side in training, as `classes_text` writes them.")
     normalisation = _value("normalised", str,

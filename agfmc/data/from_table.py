@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import shlex
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, ExitStack
@@ -12,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..core.errors import AgfmcWarning, DataError, one_line, UsageError
+from ..core.errors import AgfmcWarning, and_more, DataError, one_line, UsageError
 from ..core.lazy_points import LazyPoints, StoredTable
 from ..core.memory import refuse_beyond
 from ..core.weights import Weights
@@ -20,7 +21,7 @@ from ..files.atomic import remove, replacing_all, temporary_file, writing
 from ..files.csv import csv_line, csv_lines
 from ..tables.ids import RowIds
 from ..tables.points import (class_numbers, columns_that_tell, fill_missing, filled_recipe,
-                             TableEncoder)
+                             group_columns, TableEncoder)
 from ..tables.reading import columns_called, open_table
 from ..tables.recipe_file import format_recipe
 from ..tables.survey import column_positions, resolve_roles, survey_classes, survey_table
@@ -37,6 +38,7 @@ from .weights import single_precision, weights_bytes
 CONVERTED = (".vec", ".cls", ".names", ".recipe", ".ids", ".wgt", ".grp")
 _LAZY = 1 << 24  # bytes of points above which they stay in a file
 _PIECE = 1 << 20  # values at a time
+_MOST_IDS = 1 << 20  # that are compared
 
 
 class TableRows(NamedTuple):
@@ -147,6 +149,8 @@ def read_table(path: str, form: InputFormat, recipe: TableRecipe | None = None, 
                 warnings.warn(f"{table.file}: column '{one_line(name)}' tells the class of every "
                               "row alone: leave it out (--ignore) if new data will not have it",
                               AgfmcWarning, stacklevel=2)
+            if not given and form.groups is None and roles.group is None:
+                _warn_of_groups(table, roles, group_columns(recipe, x, y))
         if rows not in (None, len(y)):
             raise DataError("changed while it was read", file=table.file)
         if given:
@@ -154,6 +158,24 @@ def read_table(path: str, form: InputFormat, recipe: TableRecipe | None = None, 
     weights = weights_of(path, form, len(y), stdin) if w is None else Weights(w)
     data = with_groups(Dataset(x, y, recipe.classes, recipe, weights), groups)
     return with_groups_of(data, path, form, stdin) if groups is None else data
+
+
+def _warn_of_groups(table, roles, names):
+    """Warn of columns that look like groups: of these names, and of ids that repeat."""
+    ids, rows = set(), 0
+    for block in table.blocks(dict.fromkeys(roles.ids, "text")) if roles.ids else ():
+        ids.update(zip(*(block[at] for at in roles.ids)))
+        rows += block.rows
+        if len(ids) > _MOST_IDS:
+            break
+    if 0 < 2 * len(ids) <= rows:
+        names = [*names, table.names[roles.ids[0]]]
+    if names:
+        name = one_line(names[0])
+        warnings.warn(f"{table.file}: column '{name}'{and_more(names)} looks like groups of rows "
+                      "that are alike, as of patients or days, which make scores too good: with "
+                      f"--group {shlex.quote(name)} no split divides them", AgfmcWarning,
+                      stacklevel=3)
 
 
 def _label_of(roles, recipe, ids=(), weight=None, group=None):

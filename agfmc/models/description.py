@@ -35,7 +35,7 @@ def describe(configuration: Configuration) -> dict:
         "classes": [{"label": label, **({"name": tree.names[label]}
                                         if label in tree.names else {})}
                     for label in tree.classes],
-        **_sizes(configuration),
+        **_sizes(configuration), **_groups(configuration),
         "configuration": tree.kind,
         "control": format_tree(changed(tree, headings={})) if tree.hierarchical else None,
         "decoder": tree.decoder,
@@ -171,7 +171,7 @@ def _recipe_lines(info):
             ("label", f"{info['label']}: {len(info['classes'])} classes, "
                       + _listed(info["classes"])),
             ("identifiers", _listed(info["ids"]) if info["ids"] else None),
-            ("weights", info["weight"])]
+            ("weights", info["weight"]), ("column of groups", info.get("group"))]
 
 
 def _column_lines(info):
@@ -243,6 +243,12 @@ def _sizes(configuration):
                                    {"weights": sums[0], "seen": sums[1]})}
 
 
+def _groups(configuration):
+    """{"groups": the largest number of groups that a model was trained on}, {} without groups."""
+    numbers = [one.groups for one in configuration.provenances if one.groups is not None]
+    return {"groups": max(numbers)} if numbers else {}
+
+
 def format_description(info: dict) -> str:
     """The dictionary of `describe` as text for people."""
     binaries, recipe = info["binary_models"], info["recipe"]
@@ -260,6 +266,7 @@ def format_description(info: dict) -> str:
                     + " ".join(map(str, info["samples"]))),
         ("weights", weights and _sums_text(weights)),
         ("  as they were", None if seen == weights else _sums_text(seen)),
+        ("groups", info.get("groups") and f"{info['groups']}, which no fold divided"),
         ("features", str(info["features"]) + (
             f", normalised by the model to {info['features_of_support_vectors']}"
             if info["normalised"] else "")),

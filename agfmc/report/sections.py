@@ -103,7 +103,8 @@ def _recipe_facts(data):
     pairs = (("table", None if recipe["source"] == os.path.basename(data.source)
               else recipe["source"]),
              ("label", recipe["label"]), ("missing values", recipe["missing"]),
-             ("identifiers", ", ".join(recipe["ids"])), ("weights", recipe["weight"]))
+             ("identifiers", ", ".join(recipe["ids"])), ("weights", recipe["weight"]),
+             ("column of groups", recipe.get("group")))
     return [(name, value) for name, value in pairs if value]
 
 

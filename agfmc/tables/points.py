@@ -10,7 +10,7 @@ import numpy as np
 from ..core.errors import and_more, DataError, one_line
 from ..core.memory import refuse_beyond
 from .reading import columns_called
-from .survey import listed_names
+from .survey import IDENTIFIER, listed_names
 from .text import Block, Table, Words
 from .types import LARGEST, plain_word, TableRecipe
 
@@ -19,6 +19,10 @@ _VALUES = 1 << 20  # at a time
 _MOST_WORDS = 1000  # of a column that may tell the class
 _BY_CHANCE = 20  # rows that repeat a word together with its class
 _REPEATED = 0.9  # of the rows have words that others have too
+_GROUPS = range(5, 201)  # words of a column that may tell groups
+_NEAREST = 0.9  # of the rows have the nearest one in their group
+_CHANCE = 0.3  # of two rows of a class to be in one group
+_COMPARED = 2000  # rows, of more some
 _GATHERED = 1 << 23  # values of columns that are held at once for their medians
 
 
@@ -224,6 +228,37 @@ def columns_that_tell(recipe: TableRecipe, x, y) -> list[str]:
                     and (rows - 1)[several].sum() >= _BY_CHANCE:
                 names.append(one.name)
     return names
+
+
+def group_columns(recipe: TableRecipe, x, y) -> list[str]:
+    """Names of columns of words that look like groups of points x (n, d), y (n,) that are alike.
+
+    Their names are those of identifiers, or, by the features of other columns, the nearest point of
+    the same class nearly always has the same word, which few points of the class have.
+    """
+    candidates = [(one, np.arange(first, first + len(one.features)))
+                  for one, first in zip(recipe.columns, recipe.starts)
+                  if len(one.categories or ()) in _GROUPS]
+    others = np.setdiff1d(np.arange(x.shape[1]), [at for _, part in candidates for at in part])
+    rows = np.unique(np.linspace(0, len(y) - 1, _COMPARED).astype(np.intp))
+    z, y = np.nan_to_num(x[rows][:, others].astype(np.float64)), y[rows]
+    found = [one.name for one in recipe.columns if one.categories and IDENTIFIER.search(one.name)]
+    if not candidates or not len(others):
+        return found
+    z = (z - z.mean(axis=0)) / np.maximum(z.std(axis=0), np.finfo(np.float32).tiny)
+    square = np.einsum("ij,ij->i", z, z)
+    distance = square - 2 * z @ z.T
+    distance[(y[:, None] != y) | np.eye(len(y), dtype=bool)] = np.inf
+    nearest = distance.argmin(axis=1)
+    same_class = np.isfinite(distance.min(axis=1))
+    for one, part in candidates:
+        word = x[rows][:, part].argmax(axis=1)
+        same = (word[:, None] == word) & np.isfinite(distance)
+        chance = same.sum() / max(np.isfinite(distance).sum(), 1)
+        if same_class.any() and chance < _CHANCE and \
+                same[np.arange(len(y)), nearest][same_class].mean() > _NEAREST:
+            found.append(one.name)
+    return list(dict.fromkeys(found))
 
 
 def _blocks(x) -> Iterator[np.ndarray]:

@@ -27,7 +27,7 @@ _RARE = 5  # rows that a word needs there
 _OTHER = "other"  # the category of rare words
 _FEW_ROWS = 20  # in which all values may well be different
 _SHOWN = 20  # names in a message
-_IDENTIFIER = re.compile("(?:^|[ ._-])[iI][dD]$|[a-z]I[dD]$")
+IDENTIFIER = re.compile("(?:^|[ ._-])[iI][dD]$|[a-z]I[dD]$")
 _DISTINCT = 1 << 20  # whole numbers that are compared with each other
 _FEW_WORDS = 0.1  # of the cells of a column of numbers: a mistake, where they are fewer
 _STEPS = 1024  # of single precision, at least, between the least and the greatest number
@@ -425,7 +425,7 @@ def _with_rare_words(column, least):
 
 
 def _note_odd_numbers(notes, name, column):
-    if column.whole_and_different or column.whole and _IDENTIFIER.search(column.name):
+    if column.whole_and_different or column.whole and IDENTIFIER.search(column.name):
         what = "has another whole number in every row" if column.whole_and_different else \
             "has whole numbers, and is named as identifiers are"
         notes.append(f"column {name} {what}: if it is an identifier, and not a measurement, "

@@ -228,3 +228,15 @@ def test_holdout_points_have_groups(run, recorded):
 def test_designs_divide_no_group(run, recorded, words):
     run("print_control", *words, "-n", "--group", "day", "t.csv")
     check(recorded)
+
+
+def test_a_column_that_looks_like_groups_is_named(run):
+    lines = Path("t.csv").read_text().splitlines()
+    Path("t.csv").write_text("\n".join([lines[0].replace("day", "day,sex"), *(
+        line.replace(",k", f",{'mf'[number % 2]},k") for number, line in enumerate(lines[1:]))]))
+    words = ["multi_borders", "--no-calibration", "one-vs-one", "t.csv", "m", "m.mbc"]
+    line = "t.csv: column 'day' looks like groups of rows that are alike, as of patients or days"
+    assert f"{line}, which make scores too good: with --group day no split" in run(*words).err
+    assert "looks like" not in run(*words, "--group", "day").err
+    assert "looks like" not in run(*words, "--groups", "none").err
+    assert line in run(*words, "--id", "day").err  # an id that repeats

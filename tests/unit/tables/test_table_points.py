@@ -3,6 +3,7 @@
 import io
 import json
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from agfmc.tables.reading import open_table
 from agfmc.tables import points
 from agfmc.tables.survey import survey_table
 from agfmc.tables.points import (class_numbers, columns_that_tell, fill_missing, filled_recipe,
-                                 TableEncoder)
+                                 group_columns, TableEncoder)
 from agfmc.tables.types import ColumnRecipe, ColumnRoles, LARGEST, TableFormat, TableRecipe
 
 TRAINING = "size,colour,class\n1,red,a\n,blue,b\n4,,a\n7,red,b\n1,red,a\n"
@@ -287,3 +288,22 @@ def test_columns_that_tell_the_class(words, tells):
     x = np.array([[0.5, *(word == one for one in recipe.columns[1].categories)] for word in words])
     y = np.arange(len(words)) % 3
     assert columns_that_tell(recipe, x, y) == ["grade"] * tells
+
+
+def test_columns_that_look_like_groups():
+    rng = np.random.default_rng(2)
+    word, y = np.repeat(np.arange(8), 20), np.tile([0, 1], 80)
+    centres = rng.normal(size=(8, 3))
+    recipe = TableRecipe((ColumnRecipe("a"), ColumnRecipe("b"), ColumnRecipe("c"), ColumnRecipe(
+        "who", tuple("abcdefgh")), ColumnRecipe("few", ("u", "v"))), "class", ("no", "yes"))
+
+    def found(spread, recipe=recipe, word=word):
+        x = centres[word] + spread * np.random.default_rng(1).normal(size=(160, 3))
+        return group_columns(recipe, np.column_stack([x, np.eye(8)[word], np.eye(2)[y]]), y)
+
+    assert found(0.05) == ["who"]
+    assert found(1.0) == []  # as the towns that people live in
+    assert found(0.05, word=word // 4) == []  # of so few it may be by chance
+    named = replace(recipe, columns=tuple(replace(one, name="Patient ID") if one.name == "who" else
+                                          one for one in recipe.columns))
+    assert found(1.0, named) == ["Patient ID"]
