@@ -1,10 +1,11 @@
 """Calibration maps: p' = (1 - e) softmax(W z + b) + e / c, z = log max(p, least).
 
-A temperature has W = I / T, b = 0, a vector map a diagonal W, a matrix map any W; e is the
-floor.  C. Guo and others, "On calibration of modern neural networks", ICML 2017 (temperature,
-vector, matrix); M. Kull and others, "Beyond temperature scaling: obtaining well-calibrated
-multi-class probabilities with Dirichlet calibration", NeurIPS 2019 (ridge on what is off the
-diagonal and on b).
+A temperature has W = I / T, b = 0, a vector map a diagonal W, a structured map a diagonal and a
+matrix of low rank, a matrix map any W; e is the floor.  C. Guo and others, "On calibration of
+modern neural networks", ICML 2017 (temperature, vector, matrix); M. Kull and others, "Beyond
+temperature scaling: obtaining well-calibrated multi-class probabilities with Dirichlet
+calibration", NeurIPS 2019 (ridge on what is off the diagonal and on b); E. Berta and others,
+"Structured matrix scaling for multi-class calibration", 2025 (separate penalties).
 
 All maps are fitted by the log loss.  So that few points, or points that are all answered rightly,
 do not make certain answers, the sum of losses has two terms more: -log(e) / 2, half an error that
@@ -35,6 +36,7 @@ PRIOR_ERRORS = 0.5
 PRIOR_TEMPERATURE = 1.0  # one over the variance of log T
 MOST_FLOOR = 0.999
 RIDGES = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)  # strengths tried, of the mean log loss
+RANK, WEAKER = 2, 0.1  # of a structured map, and its ridge on the diagonal and on b
 GRID = 13  # temperatures at which the search begins
 STEPS = 200  # of L-BFGS at most
 MOST_CLASSES, MOST_POINTS = 16, 2000  # of a matrix that is tried in training
@@ -151,11 +153,12 @@ def _root(function, a, b):
 
 
 def _fit_linear(kind, p, y, ridge, weights):
-    """A vector or matrix map by L-BFGS from the temperature map.
+    """A vector, structured or matrix map by L-BFGS from the temperature map.
 
     The least mean log loss + ridge (sum (W_ij - u [i = j])^2 + sum b_j^2), with W diagonal for a
     vector, where u is free: towards a temperature.  Variables: deviations from u on the diagonal,
-    b, u, log(e / (1 - e)).
+    b, u, log(e / (1 - e)).  A structured W has a matrix L R' of low rank too, with the penalty
+    ridge |L R'|^2; that of the others is weaker.
     """
     from scipy.optimize import Bounds, minimize
 
@@ -163,10 +166,17 @@ def _fit_linear(kind, p, y, ridge, weights):
     start, z = fit_temperature(p, y, weights), np.log(p)
     rows, c = np.arange(len(z)), z.shape[1]
     n = len(z) if weights is None else weights.sum()
-    shape = KINDS[kind].shape(c)
-    diagonal = len(shape) == 1
+    diagonal, rank, share = kind != "matrix", 0, 1.0
+    shape = (c,) if diagonal else (c, c)
     size = int(np.prod(shape))
     x = np.zeros(size + c + 2)
+    if kind == "structured":  # from the directions in which the loss falls most
+        rank, share, error = min(RANK, c), WEAKER, apply_map(start, p)
+        error[rows, y] -= 1
+        error *= 1 if weights is None else weights[:, None]
+        left, _, right = np.linalg.svd(error.T @ z)
+        x = np.concatenate([x[2:], -0.1 * left[:, :rank].ravel(), 0.1 * right[:rank].T.ravel(),
+                            x[:2]])
     x[-2:] = start.weights, np.log(start.floor / (1 - start.floor))
 
     def loss(x):
@@ -174,12 +184,17 @@ def _fit_linear(kind, p, y, ridge, weights):
         e = 1 / (1 + np.exp(-x[-1]))
         s = x[-2] * z + b
         s += z * deviation if diagonal else z @ deviation.T
+        left, right = x[size + c:-2].reshape(2, c, rank)
+        inner = z @ right
+        if rank:
+            s += inner @ left.T
         softmax(s)
         true = s[rows, y]
         q = (1 - e) * true + e / c
         log_u = np.log(x[-2])
         value = (PRIOR_TEMPERATURE * log_u**2 / 2 - total(np.log(q), weights)
-                 - PRIOR_ERRORS * np.log(e)) / n + ridge * (x[:-2] @ x[:-2])
+                 - PRIOR_ERRORS * np.log(e)) / n + ridge * (
+            share * (x[:size + c] @ x[:size + c]) + np.sum((left.T @ left) * (right.T @ right)))
         ratio = (1 - e) * true / q
         s *= ratio[:, None]  # d loss / d logits
         s[rows, y] -= ratio
@@ -188,7 +203,10 @@ def _fit_linear(kind, p, y, ridge, weights):
         slope[:size] = ((s * z).sum(axis=0) if diagonal else s.T @ z).ravel()
         slope[size:size + c] = s.sum(axis=0)
         slope[-2] = np.einsum("ij,ij->", s, z) + PRIOR_TEMPERATURE * log_u / x[-2] / n
-        slope[:-2] += 2 * ridge * x[:-2]
+        slope[:size + c] += 2 * ridge * share * x[:size + c]
+        slope[size + c:-2] = np.stack([
+            s.T @ inner + 2 * ridge * left @ (right.T @ right),
+            z.T @ (s @ left) + 2 * ridge * right @ (left.T @ left)]).ravel()
         slope[-1] = -e * (1 - e) * total((1 / c - true) / q, weights) / n \
             - PRIOR_ERRORS * (1 - e) / n
         return value, slope
@@ -199,8 +217,11 @@ def _fit_linear(kind, p, y, ridge, weights):
     end = minimize(loss, x, jac=True, method="L-BFGS-B", options={"maxiter": STEPS},
                    bounds=Bounds(least, most)).x
     scale = end[-2] if diagonal else end[-2] * np.eye(c)
-    return ProbabilityMap(kind, scale + end[:size].reshape(shape), end[size:size + c].copy(),
-                          float(1 / (1 + np.exp(-end[-1]))))
+    w = scale + end[:size].reshape(shape)
+    if rank:
+        left, right = end[size + c:-2].reshape(2, c, rank)
+        w = np.diag(w) + left @ right.T
+    return ProbabilityMap(kind, w, end[size:size + c].copy(), float(1 / (1 + np.exp(-end[-1]))))
 
 
 class Kind(NamedTuple):
@@ -217,6 +238,7 @@ class Kind(NamedTuple):
     keeps_order : whether the most probable class stays the same
     has_intercept : whether b is fitted, else it is 0
     fault : function of W that says what is wrong with it, None where nothing is
+    automatic : whether "auto" compares it
     """
 
     fit: Callable
@@ -228,6 +250,7 @@ class Kind(NamedTuple):
     keeps_order: bool = True
     has_intercept: bool = True
     fault: Callable = lambda weights: None
+    automatic: bool = True
 
     def numbers(self, c: int) -> int:
         """Parameters of W and b."""
@@ -243,6 +266,8 @@ KINDS = {
         fault=lambda weights: None if weights > 0 else "a temperature is not above 0"),
     "vector": Kind(partial(_fit_linear, "vector"), shape=lambda c: (c,), least=SMALLEST_LINEAR,
                    ridges=RIDGES, keeps_order=False),
+    "structured": Kind(partial(_fit_linear, "structured"), lambda weights: Uniform(weights.T),
+                       lambda c: (c, c), SMALLEST_LINEAR, RIDGES[1:], 0, False, automatic=False),
     "matrix": Kind(partial(_fit_linear, "matrix"), lambda weights: Uniform(weights.T),
                    lambda c: (c, c), SMALLEST_LINEAR, RIDGES, 4, False),
 }
@@ -311,8 +336,8 @@ def compare_maps(p: np.ndarray, y: np.ndarray, kind: str = "auto", seed: int = 1
     four points for each number, which did harm on other points even where cross-validation was for
     them.
     """
-    kinds = [name for name in KINDS if _has_points_for(name, p, weights)] \
-        if kind == "auto" else [kind]
+    kinds = [name for name, row in KINDS.items()
+             if row.automatic and _has_points_for(name, p, weights)] if kind == "auto" else [kind]
     fold = stratified_folds(y, seed, folds, groups)
     return [_best_ridge(name, p, y, fold, KINDS[name].ridges, weights) for name in kinds]
 

@@ -12,7 +12,7 @@ from ..core.models import LearnedDecoder
 if TYPE_CHECKING:
     import numpy as np
 
-MapKind = Literal["none", "temperature", "vector", "matrix"]
+MapKind = Literal["none", "temperature", "vector", "structured", "matrix"]
 MAP_KINDS: tuple[str, ...] = get_args(MapKind)  # from the simple to the complex
 _DECODER = "[a-z0-9:+-]{1,60}( [a-z0-9:+-]{1,60})?"  # the key of a decoder, with that of a way
 
@@ -25,7 +25,7 @@ class ProbabilityMap:
     ----------
     kind : one of `MAP_KINDS`; "none" leaves p as it is
     weights : 1 / T as an array of shape () of a temperature, the diagonal (c,) of W of a vector
-        map, W (c, c) of a matrix map
+        map, W (c, c) of a structured or matrix map
     intercept : b (c,), zeros for a temperature
     floor : 0 <= floor < 1
     """

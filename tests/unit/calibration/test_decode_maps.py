@@ -112,7 +112,7 @@ def fit_best(p, y, kind="auto"):
     return refit(choose_map(compare_maps(p, y, kind)), p, y)
 
 
-@pytest.mark.parametrize("fit", [fit_many("vector"), fit_many("matrix")])
+@pytest.mark.parametrize("fit", [fit_many("vector"), fit_many("structured"), fit_many("matrix")])
 def test_weights_are_copies_for_many_numbers(fit):
     p, y = drawn(300, 3, 6, 1.5)
     w = np.random.default_rng(1).integers(1, 6, 300)
@@ -204,6 +204,24 @@ def test_the_penalised_loss_is_least(kind):
     temperature = fit_temperature(limited, y)
     stiff = fit_many(kind, 1e6)(p, y)
     np.testing.assert_allclose(apply_map(stiff, p), apply_map(temperature, limited), atol=1e-4)
+
+
+@pytest.mark.parametrize("seed", [3, 4])
+def test_a_structured_map_is_a_diagonal_and_a_low_rank(seed):
+    q, y = drawn(1600, 6, seed)
+    q = q[:, [0, 2, 1, 3, 4, 5]] * .9 + .1 * q  # two classes are taken for each other
+    p, new, y, truth = q[:400], q[400:], y[:400], y[400:]
+    loss = {kind: losses(apply_map(fit_best(p, y, kind), new), truth).mean()
+            for kind in ("temperature", "vector", "structured")}
+    assert loss["structured"] < min(loss["vector"], loss["temperature"]) - .05
+    for ridge, rank in ((1e-3, 2), (1e6, 0)):
+        fitted = fit_many("structured", ridge)(p, y)
+        off = fitted.weights - np.diag(np.diag(fitted.weights))
+        assert np.linalg.matrix_rank(off[:3, 3:], 1e-3) == rank
+    limited = np.maximum(p, 1e-4)
+    np.testing.assert_allclose(
+        apply_map(fitted, p), apply_map(fit_temperature(limited, y), limited), atol=1e-4)
+    assert "structured" not in [one.kind for one in compare_maps(p, y, folds=2)]
 
 
 @pytest.mark.long
