@@ -1,14 +1,15 @@
 """Boosted trees as binary learners, beside multi-class boosters with equal work.
 
-    python tests/benchmarks/trees.py [--rows N] [--splits N] FILE.svm ...
+    python tests/benchmarks/trees.py [--rows N] [--splits N] [--smallest-leaf N] FILE.svm ...
 
 For each split (70 % of the points for training, N at most): log loss and accuracy on the other
 points, 4000 at most, of ten random trees of binary boosters, one-vs-rest and one-vs-one by
 `learner=trees`, and of LightGBM's multi-class booster (random thresholds, early stopping and
 a temperature on a fifth, then all training points): one, the average of ten seeds, and the best of
 eight settings by that fifth; of CatBoost in the same way where it is installed; and the seconds of
-a processor that each took.  The last lines are means over the splits, and differences from the ten
-random trees with the standard errors of paired differences.
+a processor that each took.  All boosters of LightGBM but the searched one have the same smallest leaf.  The last
+lines are means over the splits, and differences from the ten random trees with the standard errors
+of paired differences.
 """
 
 import argparse
@@ -50,13 +51,14 @@ def tempered(p_valid, y_valid, p):
     return 0.999 * powered(p, np.exp(best.x)) + 0.001 / p.shape[1]
 
 
-def boosters(x, y, new, k):
+def boosters(x, y, new, k, smallest_leaf):
     """Yield name, p (n, k) of LightGBM's multi-class boosters."""
     out = np.random.default_rng(0).random(len(y)) < 0.2
 
     def boost(seed=0, **settings):
         settings = {"objective": "multiclass", "num_class": k, "verbosity": -1, "num_threads": 1,
-                    "extra_trees": True, "seed": seed, **settings}
+                    "extra_trees": True, "seed": seed, "min_data_in_leaf": smallest_leaf,
+                    **settings}
         data = lightgbm.Dataset(x[~out], y[~out])
         first = lightgbm.train(settings, data, 400, [data.create_valid(x[out], y[out])],
                                callbacks=[lightgbm.early_stopping(20, verbose=False)])
@@ -75,7 +77,7 @@ def boosters(x, y, new, k):
     yield "searched booster", tempered(held, y[out], p)
 
 
-def catboost(x, y, new, k):
+def catboost(x, y, new, k, _):
     """Yield name, p (n, k) of CatBoost, if it is installed."""
     if importlib.util.find_spec("catboost") is None:
         return
@@ -90,13 +92,13 @@ def catboost(x, y, new, k):
     yield "CatBoost", tempered(first.predict_proba(x[out]), y[out], model.predict_proba(new))
 
 
-def designs(x, y, new, k):
+def designs(x, y, new, k, smallest_leaf):
     """Yield name, p (n, k) of the configurations of binary boosters."""
     for name, control in CONTROLS.items():
         if control == "one-vs-one" and k > MOST_PAIRED:
             continue
         tree = agfmc.design(control, range(k))
-        model = agfmc.train(tree, x, y, options="learner=trees")
+        model = agfmc.train(tree, x, y, options=f"learner=trees -m {smallest_leaf}")
         yield name, agfmc.Classifier(model).probabilities(new)
 
 
@@ -105,6 +107,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, default=4000)
     parser.add_argument("--splits", type=int, default=10)
+    parser.add_argument("--smallest-leaf", type=int, default=20)
     parser.add_argument("files", nargs="+", metavar="FILE.svm")
     args = parser.parse_args()
     for file in args.files:
@@ -117,7 +120,8 @@ def main():
             train, test = order[:min(cut, args.rows)], order[cut:][:4000]
             for make in (designs, boosters, catboost):
                 start = time.process_time()
-                for name, p in make(x[train], y[train], x[test], k):
+                for name, p in make(x[train], y[train], x[test], k,
+                                    args.smallest_leaf):
                     one, seconds = losses(p, y[test]), time.process_time() - start
                     right = p.argmax(axis=1) == y[test]
                     scores.setdefault(name, []).append((one.mean(), right.mean(), seconds))
