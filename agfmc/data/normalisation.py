@@ -24,6 +24,7 @@ _SMALL = 256 * 256, 32 * 32
 _SHOWN = 20  # features in a message
 _NAMES: ContextVar[tuple[str, ...]] = ContextVar("names of the features", default=())
 _BLOCK = 1 << 20  # values at a time
+_LEAST_BINARY = 0.5  # deviation of a feature of zeros and ones
 _TOO_LITTLE = "which is too little to be normalised: multiply the data by a power of ten"
 
 
@@ -208,8 +209,10 @@ def fit_normalisation(x: np.ndarray, scale: bool = True, nsv: int | None = None,
     vectors, each with its largest component positive; they are the eigenvectors of the d x d matrix
     of products, so that memory does not grow with n. Constant features are left out, with an
     AgfmcWarning that names them, or counts them from 0, and so are those that vary by so little
-    that single precision cannot hold 1/std. Everything is computed in float64 and rounded to
-    float32, as a `.std` file stores it.
+    that single precision cannot hold 1/std. A feature of zeros and ones is divided by .5 at least,
+    its deviation where both are equally frequent: by less, a rare word would be further from all
+    others than any number. Everything is computed in float64 and rounded to float32, as a `.std`
+    file stores it.
 
     Raises UsageError where the arguments make no sense, DataError where the points
     do not allow it.
@@ -224,8 +227,9 @@ def fit_normalisation(x: np.ndarray, scale: bool = True, nsv: int | None = None,
     if nsv is not None and has_missing(x):
         raise DataError("points hold NaN, which singular vectors cannot be found for")
     mean, std = moments(x, w)
-    spread = _spread(x)
+    spread, is_binary = _spread(x)
     with np.errstate(divide="ignore", over="ignore"):
+        std = np.where(is_binary, np.maximum(std, _LEAST_BINARY), std)
         factor = 1 / std if scale else np.ones_like(std)
         rounded = factor.astype(np.float32)
         varies = (spread > 0) & np.isfinite(rounded)
@@ -299,13 +303,16 @@ def _weighted_blocks(x, w):
 
 
 def _spread(x):
-    """The largest value less the smallest one (d,) of x (n, d)."""
+    """The largest value less the smallest one (d,) of x (n, d), and whether all values are 0 and 1
+    (d,)."""
     low, high = np.full(x.shape[1], np.inf), np.full(x.shape[1], -np.inf)
+    is_binary = np.ones(x.shape[1], bool)
     for block in blocks(x):
         np.fmin(low, np.fmin.reduce(block), out=low)  # NaN has no part in it
         np.fmax(high, np.fmax.reduce(block), out=high)
+        is_binary &= ((block == 0) | (block == 1) | np.isnan(block)).all(axis=0)
     with np.errstate(over="ignore"):
-        return np.maximum(high - low, 0)
+        return np.maximum(high - low, 0), is_binary
 
 
 def moments(x: np.ndarray, w: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:

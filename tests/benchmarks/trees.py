@@ -7,9 +7,9 @@ points, 4000 at most, of ten random trees of binary boosters, one-vs-rest and on
 `learner=trees`, and of LightGBM's multi-class booster (random thresholds, early stopping and
 a temperature on a fifth, then all training points): one, the average of ten seeds, and the best of
 eight settings by that fifth; of CatBoost in the same way where it is installed; and the seconds of
-a processor that each took.  All boosters of LightGBM but the searched one have the same smallest leaf.  The last
-lines are means over the splits, and differences from the ten random trees with the standard errors
-of paired differences.
+a processor that each took.  All boosters of LightGBM but the searched one have the same smallest
+leaf.  The last lines are means over the splits, and differences from the ten random trees with the
+standard errors of paired differences.
 """
 
 import argparse

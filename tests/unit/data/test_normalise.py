@@ -25,6 +25,14 @@ def test_by_hand():
     assert std.dropped == ()
 
 
+def test_features_of_zeros_and_ones_are_divided_by_half_at_least():
+    rare = np.repeat([1.0, 0], [1, 24])
+    x = np.c_[rare, 2 * rare, np.r_[rare[:-1], np.nan], np.arange(25) % 2]
+    factors = np.diag(fit_normalisation(x).matrix)
+    assert np.allclose(factors, [2, 1 / np.std(x[:, 1], ddof=1), 2, 1 / np.std(x[:, 3], ddof=1)])
+    assert factors[3] < 2 < factors[1]
+
+
 @given(st.integers(2, 40), st.integers(1, 6), st.integers(0, 99))
 def test_the_points_end_with_mean_0_and_deviation_1(n, d, seed):
     x = points(n, d, seed)

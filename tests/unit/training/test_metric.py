@@ -233,7 +233,7 @@ def test_auto_makes_no_rounds_for_noise():
 def test_a_mark_of_few_points_is_not_lost(monkeypatch):
     random = np.random.default_rng(3)
     marked = random.random(400) < 0.03
-    x = np.column_stack([random.normal(size=(400, 3)), marked])
+    x = np.column_stack([random.normal(size=(400, 3)), 2 * marked])
     y = np.where(marked, 2, x[:, 0] > 0)
     weight = fitted(x, y, options(2, 100)).metric.weights[3]
     monkeypatch.setattr(metric, "_FLOOR", 0.0)
