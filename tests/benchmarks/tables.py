@@ -204,7 +204,7 @@ def main():
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--keep", metavar="DIR", help="make the tables there, or find them there")
     parser.add_argument("-j", "--jobs", type=int, default=1)
-    parser.add_argument("part", nargs="*", choices=[*parts, []], default=list(parts))
+    parser.add_argument("part", nargs="*", help=f"of {list(parts)}; by default all")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(args.keep or temporary)
