@@ -120,6 +120,7 @@ class Explainer:
 
     def __init__(self, configuration: Configuration, classifier: Classifier | None = None,
                  reference: np.ndarray | None = None):
+        self._arguments = configuration, classifier, reference
         model = configuration.machines
         if not isinstance(model, MergedModel) or configuration.node_classifiers:
             raise UsageError("contributions of columns are computed from the decision values of "
@@ -140,6 +141,7 @@ class Explainer:
                                  "and a model without a normalisation or support vectors has none: "
                                  "train it with -n, or give a reference point")
         self.reference = as_numbers(reference, "reference", 1).astype(float)
+        self._z = self._prepared(self.reference[None])
         self.columns = data_columns(configuration.recipe, len(self.reference))
         self.names = tuple(column.name for column in self.columns)
         # of many columns fewer points in a block
@@ -153,6 +155,10 @@ class Explainer:
             kernel.kind == "linear" or KERNELS[kernel.kind].distance in _SEPARABLE
             for kernel in self._model.kernels)
 
+    def __reduce__(self):
+        return Explainer, self._arguments
+
+    @np.errstate(over="ignore", invalid="ignore")
     def __call__(self, x: np.ndarray, answer: np.ndarray) -> Explanation:
         """The `Explanation` of the answers, labels (n,), for points x (n, d), where -1 is the most
         probable class."""
@@ -212,21 +218,20 @@ class Explainer:
     def _shapley(self, x, weights, used):
         model, result = self._model, np.zeros((len(x), len(self.columns)))
         x = self._prepared(x)
-        z = self._prepared(self.reference[None])
         for number in set(model.kernel_of[used].tolist()):
             coef = np.zeros(len(model.sv))
             for row in used[model.kernel_of[used] == number]:
                 span = slice(model.indptr[row], model.indptr[row + 1])
                 np.add.at(coef, model.index[span], weights[row] * model.coef[span])
             rows = np.flatnonzero(coef)
-            result += self._of_kernel(model.kernels[number], model.sv[rows], coef[rows], x, z)
+            result += self._of_kernel(model.kernels[number], model.sv[rows], coef[rows], x)
         return result
 
-    def _of_kernel(self, kernel, sv, coef, x, z):
+    def _of_kernel(self, kernel, sv, coef, x):
         low, high = kernel.columns or (0, sv.shape[1])
         features = [one[(one >= low) & (one < high)] for one in self._features]
         if kernel.kind == "linear":  # a sum over the features
-            changes = (x - z) * (coef @ sv)
+            changes = (x - self._z) * (coef @ sv)
             return np.stack([changes[:, one].sum(axis=1) for one in features], axis=1)
         distance = _SEPARABLE[KERNELS[kernel.kind].distance]
 
@@ -237,7 +242,7 @@ class Explainer:
 
         nodes, node_weights = np.polynomial.legendre.leggauss(-(-len(features) // 2))
         result = np.zeros((len(x), len(features)))
-        absent = factors(z)
+        absent = factors(self._z)
         step = max(1, _CELLS // max(1, absent.size))
         for start in range(0, len(x), step):
             change = factors(x[start:start + step]) - absent

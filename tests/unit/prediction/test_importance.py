@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -126,6 +127,16 @@ def test_other_answers_than_the_most_probable_class(model, data):
         with pytest.raises(UsageError, match="a label of the configuration"):
             agfmc.explain(model, x, wrong)
     assert agfmc.explain(model, x[:0]).contributions.shape == (0, 5)
+    with pytest.raises(DataError, match="4 features"):
+        agfmc.explain(model, x, reference=[0] * 4)
+    assert np.isfinite(agfmc.explain(model, x * 1e200).contributions).all()  # without a warning
+
+
+def test_explainers_go_to_other_processes(model, data):
+    explainer = Explainer(model, agfmc.Classifier(model, "vote"))
+    x, answer = data.x[:4], np.full(4, -1)
+    other = pickle.loads(pickle.dumps(explainer))
+    assert all(np.array_equal(*pair) for pair in zip(explainer(x, answer), other(x, answer)))
 
 
 def test_points_may_leave_out_their_last_features(data):
