@@ -121,6 +121,7 @@ def test_a_file_gives_the_same_bits(tmp_path, nsv):
 
 @pytest.mark.parametrize("nsv, features", [(None, 13), (7, 13), (50, 60)])
 @pytest.mark.parametrize("products", [False, True])
+@pytest.mark.few(4)
 def test_a_point_has_the_same_bits_in_any_block(nsv, features, products):
     x = points(3000, features)
     std = fit_normalisation(x, nsv=nsv)
