@@ -475,13 +475,16 @@ class _Stage:
         return self._ranked(entries)[0]
 
     def _near(self, entries):
-        """The entries, the best first, but for those clearly behind it."""
+        """The entries, the best first, but for those clearly behind it: by several standard errors
+        of the difference, and by one that the best would have if its probabilities were right."""
         ranked, by = self._ranked(entries), self._portfolio.by
         if losses(by, ranked[0].scored) is None:
             return ranked[:2 * _SURVIVORS]
+        best = ranked[0].scored
+        least = _error_by_forecasts(best) if by == "log_loss" else 0.0
         for one in ranked[2:]:
-            gap = gap_of(by, one.scored, ranked[0].scored)
-            one.behind = gap if gap > _BEHIND else 0.0
+            gap, lost = gap_of(by, one.scored, best), pooled(by, one.scored) - pooled(by, best)
+            one.behind = gap if gap > _BEHIND and abs(lost) > least else 0.0
         return [one for one in ranked if not one.behind]
 
     def averages(self, entries):

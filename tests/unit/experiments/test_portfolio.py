@@ -165,3 +165,19 @@ def test_a_contender_that_was_far_behind_is_not_said_to_lack_time():
     tried._record(SimpleNamespace(all=[best, far, late], rows_used=9), [best], ["best"])
     assert [row["outcome"] for row in tried.tried] == [
         "goes on", "4.2 standard errors behind the best", "no score within the time limit"]
+
+
+@pytest.mark.parametrize("lost, behind", [(0.04, False), (0.08, True)])
+def test_a_contender_is_behind_by_more_than_the_luck_of_a_few_points(lost, behind):
+    """On 60 points without an error, of which the best expects .3, all lose alike."""
+    def entry(loss):
+        p = np.exp(-np.linspace(0.9, 1.1, 60) * loss)
+        scored = Outcome(truth=np.ones(60), classes=np.ones(60), scores={"log_loss": loss},
+                         forecasts=np.array([p, p, p], np.float32))
+        return module.Entry(None, None, scored=[scored])
+
+    stage = object.__new__(module._Stage)
+    stage._portfolio = Portfolio(None, "log_loss", 0.0, 1.0)
+    entries = [entry(0.005), entry(0.005), entry(0.005 + lost)]
+    assert len(stage._near(entries)) == 3 - behind
+    assert (entries[2].behind > 3) == behind
