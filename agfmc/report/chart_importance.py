@@ -82,7 +82,7 @@ def _effect(effect, labels, names):
 
 def learning_curves(curve: Mapping | None) -> list[Picture]:
     """The picture of each score in a curve, as `experiments.learning_curve` returns it."""
-    return [_learning_curve(name, curve[name]) for name in ALL_SCORES
+    return [_learning_curve(name, curve) for name in ALL_SCORES
             if curve is not None and len(curve.get(name, ())) > 1]
 
 
@@ -98,16 +98,15 @@ def curve_table(curve: Mapping) -> DataTable:
                      rows, folded=True)
 
 
-def _learning_curve(name, rows):
-    title = ALL_SCORES[name].title
+def _learning_curve(name, curve):
+    title, rows = ALL_SCORES[name].title, curve[name]
     sizes = [row["samples"] for row in rows]
     ends = [row["score"] + side * row["error"] for row in rows for side in (-1, 1)]
     drawing = Drawing(WIDTH, 236)
     panel = Panel(drawing, Box(_LEFT, 26, WIDTH - _LEFT - 14, 160),
                   Logarithmic(0.9 * sizes[0], 1.1 * sizes[-1]), Linear.around(ends))
     panel.axis_up(title)
-    panel.axis_across("training samples", sizes if len(sizes) < 6 else None,
-                      [count(size) for size in sizes] if len(sizes) < 6 else None)
+    panel.axis_across("training samples", sizes, [count(size) for size in sizes])
     drawing.line(panel.places((row["samples"], row["score"]) for row in rows), "left curve")
     for row in rows:
         x = panel.x(row["samples"])
@@ -117,5 +116,5 @@ def _learning_curve(name, rows):
                     f"{number(row['score'])}", cx=x, cy=panel.y(row["score"]), r=4)
     return Picture(drawing, f"Learning curve, {title}", f"{title} {number(rows[0]['score'])} with "
                    f"{count(sizes[0])} samples, {number(rows[-1]['score'])} with "
-                   f"{count(sizes[-1])}", "Bars are standard errors. A curve that still improves "
-                   "at its end says that more samples would help.", curve_table({name: rows}))
+                   f"{count(sizes[-1])}", f"{curve['words']} Bars are standard errors.",
+                   curve_table({name: rows}))

@@ -31,7 +31,9 @@ def page_sections(content: ReportContent) -> list[Section]:
     classes = classes_of(content)
     card = (markup(card_html(content.card)),) if content.card.strip() else ()
     sections = [Section("card", "Model card", card), *answer_sections(content),
-                *trial_sections(content), _importance(content, classes), _curve(content),
+                *trial_sections(content), _importance(content, classes), Section(
+                    "curve", "Learning curve",
+                    tuple(pictures(*chart_importance.learning_curves(content.curve)))),
                 _data(content, classes), _configuration(content, classes), *_origin(content)]
     return [section for section in sections if section.blocks]
 
@@ -70,12 +72,6 @@ def _importance(content, classes):
     result = content.importance
     return Section("importance", "What matters", () if result is None else tuple(pictures(
         chart_importance.importance(result), *chart_importance.effects(result, classes.names))))
-
-
-def _curve(content):
-    shown = pictures(*chart_importance.learning_curves(content.curve))
-    words = [text(content.curve["words"])] if shown else []
-    return Section("curve", "Learning curve", (*words, *shown))
 
 
 # -- data ------------------------------------------------------------------------------------------

@@ -158,6 +158,6 @@ def test_pictures_name_the_column_that_matters(model, data):
     picture, = chart_importance.effects(result, {0: "oak"})
     assert "Effect of feature 0" in picture.svg and "oak" in picture.svg
     curve = [{"samples": n, "score": 1 / n, "error": .1 / n} for n in (10, 20)]
-    picture, = chart_importance.learning_curves({"log_loss": curve})
+    picture, = chart_importance.learning_curves({"log_loss": curve, "words": "No gain."})
     assert "0.1000 with 10 samples" in picture.summary
     assert chart_importance.learning_curves({"log_loss": curve[:1]}) == []
