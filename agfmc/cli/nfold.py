@@ -200,12 +200,11 @@ def _print(output, request, experiment, candidate, results, tuned, curve):
             "calibrated": result.calibrated,
             **({} if tuned is None else {"tuned": tuned})}
     if output.json:
-        content = {**scores, "over_splits": result.columns}
+        content = {**scores, "over_splits": result.columns,
+                   **({} if curve is None else {"curve": curve})}
         for other in uncalibrated:
             content["uncalibrated"] = {**evaluate(other.results, output.bins),
                                        "over_splits": other.columns}
-        if curve is not None:
-            content["curve"] = curve
         text = json_text({"version": RESULTS, **head, **content})
     else:
         text = f"{one_line(candidate.name)}{', tuned' * (tuned is not None)}, {result.decoder}: " \

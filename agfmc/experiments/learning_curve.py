@@ -46,9 +46,8 @@ def learning_curve(experiment: Experiment, candidate: Candidate, whole: CrossVal
                           AgfmcWarning, stacklevel=2)
     parts.append(whole)
     points, weights = [point_scores(part.results) for part in parts], whole.results.weights
-    groups = rows = whole.results.rows  # some rows may be held out several times
-    if experiment.data.groups is not None:
-        groups = experiment.data.groups[rows]
+    rows, groups = whole.results.rows, experiment.data.groups
+    groups = rows if groups is None else groups[rows]  # a row may be held out several times
     for name in [name for name in ("log_loss", "accuracy") if name in points[0]]:
         curve[name] = [{"samples": round(part.samples), "score": mean(values[name], weights),
                         "error": standard_error(values[name], weights, groups)}

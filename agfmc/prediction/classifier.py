@@ -531,8 +531,8 @@ def classify(classifier, chunks, workers=1, then=None, explain=None):
         answer = classifier
         if commands:
             answer = stack.enter_context(killing_commands())(classifier)
-        work = answer, then, explain
-        for _, answers in run_tasks(lambda x: _answered(work, (0, x)), chunks, workers):
+        for _, answers in run_tasks(lambda item: _answered((answer, then, explain), item),
+                                    enumerate(chunks), workers):
             yield answers
 
 

@@ -121,7 +121,7 @@ class Explainer:
     def __init__(self, configuration: Configuration, classifier: Classifier | None = None,
                  reference: np.ndarray | None = None):
         self._arguments = configuration, classifier, reference
-        model = configuration.machines
+        model, tree = configuration.machines, configuration.tree
         if not isinstance(model, MergedModel) or configuration.node_classifiers:
             raise UsageError("contributions of columns are computed from the decision values of "
                              "binary classifiers: expected support vector machines, least squares "
@@ -146,7 +146,6 @@ class Explainer:
         self.names = tuple(column.name for column in self.columns)
         # of many columns fewer points in a block
         self.rows = max(1, min(self.classifier.rows, _CELLS // max(1, len(self.columns))))
-        tree = configuration.tree
         ends = np.cumsum([0, *(len(node.rows) for node in tree.nodes)]).tolist()
         self._members = [range(ends[part.start], ends[part.stop]) for part in tree.parts]  # rows
         self._sides, self._shares = tree.sides(), tree.weights
