@@ -70,7 +70,7 @@ def table_format(args, labels=True, ordinates=False, source=None):
                             f"table is named with --weight {weights.file}", file=weights.file)
     return InputFormat("table", layout=table_layout(args, not args.no_header), roles=_roles(args),
                        labels=labels, ordinates=ordinates, weights=weights,
-                       groups=groups_source(args))
+                       groups=getattr(args, "groups", NO_WEIGHTS))
 
 
 def table_layout(args, header=True):
@@ -142,11 +142,6 @@ def weight_source(args, source=None):
                             f"'{classes}'")
         return WeightSource(file, read_class_weights(classes), classes)
     return WeightSource(file, classes)
-
-
-def groups_source(args):
-    """The `InputFormat.groups` of the options of `add_groups`, where a command has them."""
-    return getattr(args, "groups", NO_WEIGHTS)
 
 
 def weight_files(args):
@@ -235,7 +230,7 @@ def input_format(args, source, lvq=None, labels=True, ordinates=False):
         raise UsageError("-H needs -A, or a table")
     return InputFormat("svm" if args.svm else "lvq" if lvq else "binary", missing,
                        not args.no_header, labels, ordinates, weights=weights,
-                       groups=groups_source(args))
+                       groups=getattr(args, "groups", NO_WEIGHTS))
 
 
 def add_normalisation(parser, unnormalised=None, trains=True):

@@ -168,16 +168,8 @@ def _write_page(page, request, experiment, candidate, results, bins, curve):
                model=ModelPart(experiment.design_of(candidate)[0].tree), curve=curve)
 
 
-def _group_errors(experiment, result):
-    """The standard errors of means over groups in a head of results, where there are groups."""
-    from ..experiments.results import group_errors
-
-    results, groups = result.results, experiment.data.groups
-    return {} if groups is None else {
-        "standard_errors": group_errors(results, groups[results.rows])}
-
-
 def _print(output, request, experiment, candidate, results, tuned, curve):
+    from ..experiments.results import group_errors
     from ..report.chart_importance import curve_table, learning_curves
     from ..report.text import (blocks_text, data_lines, format_scores, score_lines, table_text,
                                zero_line)
@@ -196,7 +188,7 @@ def _print(output, request, experiment, candidate, results, tuned, curve):
                     names, request.source, learning_curves(curve))
     head = {"configuration": candidate.name, "decoder": result.decoder,
             "classifiers": result.classifiers, "plan": plan.description,
-            **request.head(experiment), **_group_errors(experiment, result),
+            **request.head(experiment), **group_errors(result.results, experiment.data.groups),
             "calibrated": result.calibrated,
             **({} if tuned is None else {"tuned": tuned})}
     if output.json:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .errors import and_more, DataError, one_line
+from .errors import DataError
 
 FOLDS = 5
 
@@ -66,23 +66,14 @@ def deal_groups(y: np.ndarray, groups: np.ndarray, shares: Sequence[float],
     return part[code]
 
 
-def check_groups(y: np.ndarray, groups: np.ndarray, where: str = "",
-                 names: dict | None = None, group_names: Sequence[str] | None = None) -> None:
-    """Raise `DataError` for a class of y (n,) that lies in one group only.
-
-    `where` says which part of the data these are, `names` is {label: name} of the classes, and
-    `group_names` has the names of the groups.
-    """
-    pairs = np.unique(np.column_stack([np.unique(values, return_inverse=True)[1]
-                                       for values in (y, groups)]), axis=0)
-    alone = np.flatnonzero(np.bincount(pairs[:, 0]) == 1)
-    if len(alone):
-        label = np.unique(y)[alone[0]]
-        name, group = (names or {}).get(int(label)), groups[y == label][0]
-        group = str(group) if group_names is None else group_names[group]
-        raise DataError(f"class {label}" + f" '{one_line(name or '')}'" * bool(name)
-                        + f"{and_more(alone)} lies in one group only{where}, '{one_line(group)}': "
-                        "it cannot be held out and trained on; expected two groups or more")
+def class_in_one_group(y: np.ndarray, groups: np.ndarray) -> tuple[int, int] | None:
+    """A class of y (n,) that lies in one group only, and this group; None where there is none."""
+    label, code = np.unique(y, return_inverse=True)
+    order = np.argsort(code, kind="stable")
+    starts = np.searchsorted(code[order], np.arange(len(label)))
+    alone = np.flatnonzero(np.minimum.reduceat(groups[order], starts)
+                           == np.maximum.reduceat(groups[order], starts))
+    return (int(label[alone[0]]), int(groups[order][starts[alone[0]]])) if len(alone) else None
 
 
 def stratified_parts(y: np.ndarray, parts: int, seed: int,
@@ -113,15 +104,12 @@ def rows_by_class(y) -> dict[int, np.ndarray]:
     return {int(label): rows for label, rows in zip(labels, np.split(order, starts))}
 
 
-def split_fraction(n: int, fraction: float,
-                   groups: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+def split_fraction(n: int, fraction: float) -> tuple[np.ndarray, np.ndarray]:
     """(training rows, test rows) of n rows: the last `fraction` of them is the test part.
 
-    The size of the test part is rounded to the nearest whole number, halves up. Groups are in the
-    order of their first rows. Raises DataError where a part would be empty.
+    The size of the test part is rounded to the nearest whole number, halves up.
+    Raises DataError where a part would be empty.
     """
-    if groups is not None:
-        return _two_parts(_middles(groups) >= 1 - fraction)
     test = int(fraction * n + 0.5)
     if test == 0 or test >= n:
         raise DataError(f"the fraction {fraction:g} of {n} points leaves a part without points")
@@ -220,17 +208,13 @@ def _drawn(code, size, take, seed):
     return drawn
 
 
-def split_random(n: int, fraction: float, seed: int,
-                 groups: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """(training rows, test rows): each of n rows, or each group, is for testing with probability
-    `fraction`.
+def split_random(n: int, fraction: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """(training rows, test rows): each of n rows is for testing with probability `fraction`.
 
     The sizes are not definite; the choice depends on `seed`, and not on that of `shuffled`.
     Raises DataError where a part would be empty.
     """
-    count, code = (n, slice(None)) if groups is None else (
-        len(np.unique(groups)), np.unique(groups, return_inverse=True)[1])
-    return _two_parts((np.random.default_rng([seed, 1]).random(count) < fraction)[code])
+    return _two_parts(np.random.default_rng([seed, 1]).random(n) < fraction)
 
 
 def _two_parts(test):
@@ -240,29 +224,11 @@ def _two_parts(test):
     return np.flatnonzero(~test), np.flatnonzero(test)
 
 
-def split_parts(n: int, parts: int, groups: np.ndarray | None = None) -> list[np.ndarray]:
-    """A list of `parts` runs of rows, in order, whose sizes differ by one at most, or runs of
-    groups, in the order of their first rows."""
-    if groups is not None:
-        part = (_middles(groups) * parts).astype(np.int64)
-        if len(np.unique(part)) < parts:
-            raise DataError(f"{len(np.unique(groups))} groups cannot be divided into {parts} "
-                            "parts of about equal size")
-        return [np.flatnonzero(part == number) for number in range(parts)]
+def split_parts(n: int, parts: int) -> list[np.ndarray]:
+    """A list of `parts` runs of rows, in order, whose sizes differ by one at most."""
     if parts > n:
         raise DataError(f"{n} points cannot be divided into {parts} parts")
     return np.array_split(np.arange(n), parts)
-
-
-def _middles(groups):
-    """The position (n,), from 0 to 1, of the middle of the group of each row, where groups stand
-    one after the other in the order of their first rows."""
-    _, first, code, size = np.unique(groups, return_index=True, return_inverse=True,
-                                     return_counts=True)
-    order = np.argsort(first)
-    middle = np.empty(len(size))
-    middle[order] = np.cumsum(size[order]) - size[order] / 2
-    return middle[code] / len(groups)
 
 
 def shuffled(n: int, seed: int) -> np.ndarray:

@@ -12,8 +12,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..core.errors import DataError, UsageError
-from ..core.splits import check_groups
+from ..core.errors import DataError, one_line, UsageError
+from ..core.splits import class_in_one_group
 from ..files.opening import read_bytes
 from ..tables.survey import ordered_words
 from .types import Dataset, InputFormat, NO_GROUPS
@@ -79,13 +79,15 @@ def with_groups(data: Dataset, groups: Sequence | None) -> Dataset:
         map(number.__getitem__, words), np.int32, len(words)))
 
 
-def check_data_groups(data: Dataset, source: str | None = None) -> None:
+def check_groups(data: Dataset, source: str | None = None, where: str = "") -> None:
     """Raise `DataError` where a class of a Dataset with groups lies in one group only."""
-    if data.groups is not None:
-        try:
-            check_groups(data.y, data.groups, names=data.name_of, group_names=data.group_names)
-        except DataError as error:
-            raise DataError(error.message, file=source) from None
+    if data.groups is None or (alone := class_in_one_group(data.y, data.groups)) is None:
+        return
+    label, group = alone
+    name = f" '{one_line(data.name_of[label])}'" if label in data.name_of else ""
+    group = str(group) if data.group_names is None else one_line(data.group_names[group])
+    raise DataError(f"class {label}{name} lies in one group only{where}, '{group}': it cannot be "
+                    "held out and trained on; expected two groups or more", file=source)
 
 
 def group_words(data: Dataset) -> list[str]:

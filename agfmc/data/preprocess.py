@@ -13,7 +13,7 @@ from ..core.errors import AgfmcWarning, and_more, DataError, UsageError
 from ..files.atomic import check_output
 from .convert import refuse_pipe, relabelled, write_together
 from .from_table import read_table
-from .groups import check_data_groups, TEXT_ENDING as GROUPS_TEXT
+from .groups import check_groups, TEXT_ENDING as GROUPS_TEXT
 from .libagf import read_std, std_files
 from .metric_file import check_metric_output, metric_path
 from .normalisation import covariance, Normalisation
@@ -229,19 +229,27 @@ def _divided(recipe, data, output, test):
 def divided_rows(recipe: Recipe, data: Dataset) -> list[np.ndarray]:
     """The rows of the data, which may lack classes, of each part of the recipe."""
     n, y, groups = len(data.x), data.y, data.groups
-    if y is not None and not recipe.form.ordinates:
-        check_data_groups(data)
+    if groups is not None:  # whose order says nothing
+        has_classes = y is not None and not recipe.form.ordinates
+        labels = y if has_classes else np.zeros(n, np.int32)
+        if has_classes:
+            check_groups(data)
+        if recipe.parts is not None:
+            part = splits.stratified_parts(labels, recipe.parts, recipe.seed, groups)
+            return [np.flatnonzero(part == number) for number in range(recipe.parts)]
     if recipe.parts is not None:
-        return splits.split_parts(n, recipe.parts, groups)
+        return splits.split_parts(n, recipe.parts)
     if recipe.fraction is None:
         return [np.arange(n)]
-    if recipe.stratified:
-        train, held = splits.split_stratified(y, recipe.fraction, recipe.seed, groups)
+    if groups is not None:
+        train, held = splits.split_stratified(labels, recipe.fraction, recipe.seed, groups)
+    elif recipe.stratified:
+        train, held = splits.split_stratified(y, recipe.fraction, recipe.seed)
     elif recipe.independent:
-        train, held = splits.split_random(n, recipe.fraction, recipe.seed, groups)
+        train, held = splits.split_random(n, recipe.fraction, recipe.seed)
     else:
-        train, held = splits.split_fraction(n, recipe.fraction, groups)
-    if y is not None and (groups is not None or not recipe.stratified):
+        train, held = splits.split_fraction(n, recipe.fraction)
+    if y is not None and not recipe.stratified:
         _warn_of_classes_in_one_part(y[train], y[held])
     return [train, held]
 

@@ -16,7 +16,7 @@ from ..core.points import is_sparse
 from ..core.weights import NO_WEIGHTS, total_weights
 from ..tables.types import TableRecipe
 from .from_table import read_table, table_labels
-from .groups import check_data_groups, groups_beside
+from .groups import check_groups, groups_beside
 from .libagf import read_std
 from .normalisation import blocks, named_features, uneven_features
 from .reading import read_labels, read_training
@@ -106,7 +106,7 @@ def load_training(base, form: InputFormat, *, fit: Callable | None = None,
         if len(large) < len(left.counts):
             left = chosen_rows(left, np.flatnonzero(np.isin(left.y, large)))
     data = with_class_weights(left, base, form.weights.classes)
-    check_data_groups(data, base)
+    check_groups(data, base)
     if sparse and 8 * data.x.shape[0] * data.x.shape[1] < max(_TABLE,
                                                               _TIMES * 12 * data.x.counts.sum()):
         data = replace(data, x=np.asarray(data.x))

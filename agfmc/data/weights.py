@@ -27,7 +27,7 @@ from ..core.weights import (check_range, class_factors, LARGEST, of_points, SMAL
 from ..files.number_text import number_of, numbers, parsed_blocks
 from ..files.opening import open_input, read_bytes, SMALL_TEXT
 from .class_names import number_classes, show
-from .groups import check_data_groups
+from .groups import check_groups
 from .libagf import check_count, con_bytes, FLOAT, read_cls, read_column, refuse_negative
 from .types import Dataset
 
@@ -197,10 +197,10 @@ def with_final_weights(data: Dataset, source: str | None = None,
 
     Raises
     ------
-    DataError : as `without_zeros`, `with_class_weights` and `check_data_groups` do
+    DataError : as `without_zeros`, `with_class_weights` and `check_groups` do
     """
     data = with_class_weights(without_zeros(data, source), source, classes)
-    check_data_groups(data, source)
+    check_groups(data, source)
     return data
 
 

@@ -246,9 +246,9 @@ def _fit_task(split, experiment, task):
     jobs, megabytes = task
     settings = replace(experiment.settings, kernel_memory=megabytes)
     if jobs[0].together is None:
-        return [fit_one(TrainingData.of(split.x, split.y, settings,
-                                        split.held_out_request(experiment), split.weights),
-                        jobs[0])]
+        data = TrainingData(split.x, split.y, np.arange(len(split.y)), settings,
+                            split.held_out_request(experiment), split.weights)
+        return [fit_one(data, jobs[0])]
     results = {fitted.job.name: fitted for fitted in _fit_group(
         split, replace(experiment, settings=settings), jobs)}
     return [fitted if fitted.rows is None or isinstance(fitted.model, AgfmcError) else

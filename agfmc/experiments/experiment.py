@@ -18,9 +18,10 @@ import numpy as np
 
 from ..core.costs import CostMatrix
 from ..core.errors import AgfmcWarning, and_more, DataError, UsageError
-from ..core.splits import (calibration_rows, check_groups, nested_sample, split_stratified,
-                           stratified_parts, stratified_sample)
+from ..core.splits import (calibration_rows, nested_sample, split_stratified, stratified_parts,
+                           stratified_sample)
 from ..core.weights import Weights
+from ..data.groups import check_groups
 from ..data.normalisation import Normalisation
 from ..data.types import Dataset
 from ..data.weights import chosen_rows
@@ -228,8 +229,8 @@ def _check_training_part(split, data):
                         f"2; --min-class {least} leaves out the classes with fewer than {least} "
                         "samples")
     if data.groups is not None:
-        check_groups(y[split.train], data.groups[split.train],
-                     f" in the training part of {split.name}", data.name_of, data.group_names)
+        check_groups(replace(data, y=y[split.train], groups=data.groups[split.train]),
+                     where=f" in the training part of {split.name}")
 
 
 @dataclass(frozen=True, eq=False)

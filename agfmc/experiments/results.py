@@ -51,10 +51,12 @@ def point_scores(results: Results) -> dict[str, np.ndarray]:
     return points
 
 
-def group_errors(results: Results, groups: np.ndarray) -> dict[str, float]:
-    """{score: standard error of the mean over groups (n,) of answers}, of log loss and accuracy."""
-    return {name: standard_error(values, results.weights, groups)
-            for name, values in point_scores(results).items()}
+def group_errors(results: Results, groups: np.ndarray | None) -> dict:
+    """{"standard_errors": {score: that of the mean over the groups (n,) of all points}} of the
+    `point_scores` of held-out answers; {} without groups."""
+    return {} if groups is None else {"standard_errors": {
+        name: standard_error(values, results.weights, groups[results.rows])
+        for name, values in point_scores(results).items()}}
 
 
 def search_result(state, given: Point) -> dict:

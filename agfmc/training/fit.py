@@ -23,7 +23,9 @@ from ..core.provenance import Provenance
 from ..core.splits import rows_by_class
 from ..core.version import __version__
 from ..core.weights import Weights
+from ..data.groups import check_groups
 from ..data.normalisation import Normalisation
+from ..data.types import Dataset
 from ..executors.remote import run_remote, together_of
 from ..executors.threads import available_cores, run_tasks
 from ..kernels.machine import decision_values
@@ -216,8 +218,7 @@ def check_fit(jobs: list[Job], y: np.ndarray, settings: TrainingSettings,
     """Raise the errors of `fit` about jobs, labels y (n,), groups and learners; warn of few
     samples."""
     check_learners(jobs, settings.loo)
-    if groups is not None:
-        splits.check_groups(y, groups)
+    check_groups(Dataset(None, y, groups=groups))
     few = check_jobs(jobs, label_counts(y))
     if few:
         warnings.warn(f"{few[0]}{and_more(few)}: its probabilities rest on very few samples "
@@ -446,12 +447,6 @@ class TrainingData:
     settings: TrainingSettings
     requested: HeldOutRequest
     weights: Weights | None = None
-
-    @classmethod
-    def of(cls, x, y, settings: TrainingSettings, requested: HeldOutRequest,
-           weights: Weights | None = None) -> TrainingData:
-        """The data of all points."""
-        return cls(x, y, np.arange(len(y)), settings, requested, weights)
 
     def part(self, job):
         """The data with the samples of a job alone."""

@@ -167,7 +167,7 @@ def groups_of(base):
     return Path(f"{base}.grp").read_text().split("\n")[:-1]
 
 
-@pytest.mark.parametrize("split", [["--stratified"], ["-R"], ["-z"], []])
+@pytest.mark.parametrize("split", [["--stratified"], ["-z"]])
 def test_parts_of_data_have_whole_groups(run, recorded, split, data):
     for source, output in ((["b"], ["u", "v"]), (["--group", "day", "t.csv"], ["u", "v"]),
                            (["--group", "day", "t.csv"], ["u.csv", "v.csv"])):
@@ -202,6 +202,7 @@ def test_groups_go_with_their_rows(run, recorded, data):
     assert set(lines[0]).isdisjoint(lines[1]) and len(lines[0] + lines[1]) == 90
 
 
+@pytest.mark.long
 def test_holdout_points_have_groups(run, recorded):
     run("agf_preprocess", "--stratified", "-f", ".5", "--group", "day", "t.csv", "u.csv", "v.csv")
     for name, options in (("a", "-g 1"), ("c", "-g 2")):

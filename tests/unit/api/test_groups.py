@@ -67,7 +67,7 @@ def test_wrong_groups_are_refused():
     for groups, message in ((NAMES[1:], "expected 72 words"), (X[:, 0], "expected words or whole")):
         with pytest.raises(DataError, match=message):
             agfmc.train("one-vs-rest", X, Y, groups=groups)
-    with pytest.raises(DataError, match=r"class 0 \(and 2 more\) lies in one group only, '0'"):
+    with pytest.raises(DataError, match="class 0 lies in one group only, '0'"):
         agfmc.train("one-vs-rest", X, Y, groups=Y)
     with pytest.raises(UsageError, match="the data have groups"):
         agfmc.train("one-vs-rest", Dataset(X, Y, groups=GROUPS, group_names=tuple("abcdefghi")),

@@ -1,11 +1,14 @@
 """Splits that do not divide groups: balance, order of the rows, errors, leaving groups out."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from agfmc.core.errors import DataError
-from agfmc.core.splits import (check_groups, split_fraction, split_parts, split_random,
-                               split_stratified, stratified_folds, stratified_parts)
+from agfmc.core.splits import split_stratified, stratified_folds, stratified_parts
+from agfmc.data.groups import check_groups
+from agfmc.data.types import Dataset
 from agfmc.landmarks.learner import Ridge
 from agfmc.learners import platt
 
@@ -49,24 +52,21 @@ def test_the_order_of_rows_changes_no_split_and_the_seed_does():
     for split in (lambda y, groups, seed: stratified_folds(y, seed, 4, groups),
                   lambda y, groups, seed: platt.folds(y > 1, seed, groups=groups),
                   lambda y, groups, seed: np.isin(np.arange(len(y)), split_stratified(
-                      y, 0.3, seed, groups)[1]),
-                  lambda y, groups, seed: np.isin(np.arange(len(y)), split_random(
-                      len(y), 0.3, seed, groups)[1])):
+                      y, 0.3, seed, groups)[1])):
         part = split(y, groups, 1)
         assert not divided(groups, part)
         assert (split(y[order], groups[order], 1) == part[order]).all()
         assert (split(y, groups, 2) != part).any()
 
 
-def test_parts_in_the_order_of_the_rows_are_made_of_groups():
+def test_there_are_no_more_parts_than_groups():
     groups = np.repeat([7, 7, 2, 5, 5, 1], 10)
-    train, test = split_fraction(60, 0.3, groups)
-    assert set(groups[train]) == {7, 2, 5} and set(groups[test]) == {1}
-    assert [set(groups[part]) for part in split_parts(60, 3, groups)] == [{7}, {2}, {5, 1}]
-    with pytest.raises(DataError, match="4 groups cannot be divided into 5 parts"):
-        split_parts(60, 5, groups)
     with pytest.raises(DataError, match="4 groups cannot be divided into 5 parts"):
         stratified_parts(np.arange(60) % 2, 5, 1, groups)
+    with pytest.raises(DataError, match="all went into one part"):
+        split_stratified(np.arange(60) % 2, 0.5, 1, np.zeros(60))
+    # a class is never left out of the test part while it has two groups
+    assert len(split_stratified(np.arange(60) % 2, 0.01, 1, groups)[1]) == 10
 
 
 def test_every_class_of_two_groups_stays_in_training():
@@ -78,10 +78,12 @@ def test_every_class_of_two_groups_stays_in_training():
 
 def test_a_class_in_one_group_is_named():
     y, groups = np.array([0, 0, 3, 3, 5, 5]), np.array([1, 2, 2, 2, 0, 0])
-    with pytest.raises(DataError, match=r"class 3 'cat' \(and 1 more\) lies in one group only, "
-                       "'Bob': it cannot be held out"):
-        check_groups(y, groups, names={3: "cat"}, group_names=["Ann", "Al", "Bob"])
-    check_groups(y[:2], groups[:2])
+    data = Dataset(None, y, ("", "", "", "cat"), groups=groups, group_names=("Ann", "Al", "Bob"))
+    with pytest.raises(DataError, match="class 3 'cat' lies in one group only, 'Bob': it cannot be "
+                       "held out"):
+        check_groups(data)
+    check_groups(replace(data, y=y[:2], groups=groups[:2]))
+    check_groups(Dataset(None, y))
 
 
 @pytest.mark.parametrize("size", [3, 40])
