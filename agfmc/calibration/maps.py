@@ -36,7 +36,7 @@ PRIOR_ERRORS = 0.5
 PRIOR_TEMPERATURE = 1.0  # one over the variance of log T
 MOST_FLOOR = 0.999
 RIDGES = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)  # strengths tried, of the mean log loss
-RANK, WEAKER = 2, 0.1  # of a structured map, and its ridge on the diagonal and on b
+WEAKER = 0.1  # part of the ridge of a structured map on its diagonal and on b
 GRID = 13  # temperatures at which the search begins
 STEPS = 200  # of L-BFGS at most
 MOST_CLASSES, MOST_POINTS = 16, 2000  # of a matrix that is tried in training
@@ -166,12 +166,12 @@ def _fit_linear(kind, p, y, ridge, weights):
     start, z = fit_temperature(p, y, weights), np.log(p)
     rows, c = np.arange(len(z)), z.shape[1]
     n = len(z) if weights is None else weights.sum()
-    diagonal, rank, share = kind != "matrix", 0, 1.0
-    shape = (c,) if diagonal else (c, c)
-    size = int(np.prod(shape))
+    rank = min(KINDS[kind].rank, c)
+    share, shape = (WEAKER, (c,)) if rank else (1.0, KINDS[kind].shape(c))
+    diagonal, size = len(shape) == 1, int(np.prod(shape))
     x = np.zeros(size + c + 2)
-    if kind == "structured":  # from the directions in which the loss falls most
-        rank, share, error = min(RANK, c), WEAKER, apply_map(start, p)
+    if rank:  # from the directions in which the loss falls most
+        error = apply_map(start, p)
         error[rows, y] -= 1
         error *= 1 if weights is None else weights[:, None]
         left, _, right = np.linalg.svd(error.T @ z)
@@ -238,7 +238,7 @@ class Kind(NamedTuple):
     keeps_order : whether the most probable class stays the same
     has_intercept : whether b is fitted, else it is 0
     fault : function of W that says what is wrong with it, None where nothing is
-    automatic : whether "auto" compares it
+    rank : rank of what is added to a diagonal W, 0 where W has the shape of what is fitted
     """
 
     fit: Callable
@@ -250,12 +250,13 @@ class Kind(NamedTuple):
     keeps_order: bool = True
     has_intercept: bool = True
     fault: Callable = lambda weights: None
-    automatic: bool = True
+    rank: int = 0
 
     def numbers(self, c: int) -> int:
         """Parameters of W and b."""
         shape = self.shape(c)
-        return 0 if shape is None else math.prod(shape) + c * self.has_intercept
+        full = 0 if shape is None else math.prod(shape) + c * self.has_intercept
+        return min(full, (2 + 2 * self.rank) * c) if self.rank else full
 
 
 KINDS = {
@@ -267,7 +268,7 @@ KINDS = {
     "vector": Kind(partial(_fit_linear, "vector"), shape=lambda c: (c,), least=SMALLEST_LINEAR,
                    ridges=RIDGES, keeps_order=False),
     "structured": Kind(partial(_fit_linear, "structured"), lambda weights: Uniform(weights.T),
-                       lambda c: (c, c), SMALLEST_LINEAR, RIDGES[1:], 0, False, automatic=False),
+                       lambda c: (c, c), SMALLEST_LINEAR, RIDGES[1:], 4, False, rank=2),
     "matrix": Kind(partial(_fit_linear, "matrix"), lambda weights: Uniform(weights.T),
                    lambda c: (c, c), SMALLEST_LINEAR, RIDGES, 4, False),
 }
@@ -336,8 +337,8 @@ def compare_maps(p: np.ndarray, y: np.ndarray, kind: str = "auto", seed: int = 1
     four points for each number, which did harm on other points even where cross-validation was for
     them.
     """
-    kinds = [name for name, row in KINDS.items()
-             if row.automatic and _has_points_for(name, p, weights)] if kind == "auto" else [kind]
+    kinds = [name for name in KINDS if _has_points_for(name, p, weights)] \
+        if kind == "auto" else [kind]
     fold = stratified_folds(y, seed, folds, groups)
     return [_best_ridge(name, p, y, fold, KINDS[name].ridges, weights) for name in kinds]
 
