@@ -47,19 +47,21 @@ def deal_groups(y: np.ndarray, groups: np.ndarray, shares: Sequence[float],
     np.add.at(table, (code, label), 1)
     share = np.asarray(shares[:len(table)], dtype=np.float64)
     share /= share.sum()
-    order = shuffled(len(table), seed)
+    order, scaled, rows = shuffled(len(table), seed), table / size**2, table.sum(axis=1)
     several = np.count_nonzero(table, axis=0) > 1
-    for key in (np.ceil(np.log2(table.sum(axis=1))), np.count_nonzero(table, axis=1)):
+    for key in (np.ceil(np.log2(rows)), np.count_nonzero(table, axis=1)):
         part, filled = np.empty(len(table), dtype=np.int64), np.zeros((len(share), len(size)))
-        remaining = np.count_nonzero(table, axis=0)
-        for group in order[np.argsort(-key[order], kind="stable")]:
+        remaining, total = np.count_nonzero(table, axis=0), np.zeros(len(share))
+        for group in order[np.argsort(-key[order], kind="stable")].tolist():
             row = table[group]
             # what it adds to the sum of squares of (filled - share size) / size over shares
-            cost = (2 * filled + row) @ (row / size**2) / share
+            cost = ((2 * filled + row) @ scaled[group] / share).round(12)
             last = (row > 0) & several & (remaining == 1)
-            alone = (filled.sum(axis=0) == filled)[:, last].any(axis=1)
-            part[group] = np.lexsort((filled.sum(axis=1) / share, np.round(cost, 12), alone))[0]
-            filled[part[group]] += row
+            if last.any():
+                cost[(filled.sum(axis=0) == filled)[:, last].any(axis=1)] = np.inf
+            chosen = part[group] = np.lexsort((total, cost))[0]
+            filled[chosen] += row
+            total[chosen] += rows[group] / share[chosen]
             remaining -= row > 0
         if (np.count_nonzero(filled, axis=0) > 1)[several].all():
             break
