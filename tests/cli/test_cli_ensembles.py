@@ -216,5 +216,6 @@ def test_pictures(here, run):
     for name in ("joint", "many"):
         run("print_control", "--plot", f"{name}.svg", name)
     text = Path("many.svg").read_text()
-    assert "ensemble of 9 configurations, the first 6" in text and "6: weight 0.111" in text
-    assert "7: weight" not in text and "ensemble of 3 conf" in Path("joint.svg").read_text()
+    assert "ensemble of 9 configurations, the first 6" in text
+    assert "Member 6 of 9, weight 0.111" in text and "Member 7" not in text
+    assert "ensemble of 3 conf" in Path("joint.svg").read_text()

@@ -491,8 +491,9 @@ def test_every_learner_that_has_something_to_search_is_tuned(ask, name, data):
     row = LEARNERS[name]
     base = ("-+", f"learner={name}") if row.sides == 2 else ()
     Path("plan").write_text(f'"" {name} {{2 5 9}}')
-    grids = [f"--{one.column}={max(one.low, 0):g}:{max(one.low, 0) + one.step:g}:{one.step:g}"
-             for one in row.searched]
+    lows = [min(max(one.low, 0), one.most - one.step) for one in row.searched]
+    grids = [f"--{one.column}={low:g}:{low + one.step:g}:{one.step:g}"
+             for one, low in zip(row.searched, lows)]
     status, text, err = ask("tune_m", "-d", "2", "--refine", "0", *grids, *base,
                              "plan" if row.sides is None else "one-vs-one", "train")
     if "is not installed" in err:

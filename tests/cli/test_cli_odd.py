@@ -23,8 +23,8 @@ NAMES = [
     "`touch pwned`", "${HOME}", "$HOME", "~", "~root", "*", "?[a-z]", "%s%n%d", "{0}{x!r}", "{}",
     "#", "# class 0: x", "back\\slash", "\\", "\\n", "tab\there", "line\nbreak", "\n",
     "carriage\rreturn", "esc\x1b[2J\x1b]0;x\x07", "-", "-Q", "--help", "--", "-n", "-1", "-1e-1",
-    "+", "5", "007", "1e3", "0x10", "a:b", "plan:vote", "one-vs-one", "C:\\x", "a.mbm", "a.vec",
-    "a.cls", ".hidden", "...", "a=b", "--a=b", "@file", "=", ",", "a,b", "!", "!!", "^x", "(a)",
+    "+", "5", "007", "1e3", "0x10", "a:b", "plan:vote", "one-vs-one", "C:\\x", "a.mbm",
+    ".hidden", "...", "a=b", "--a=b", "@file", "=", ",", "a,b", "!", "!!", "^x", "(a)",
     "[a]", "<b>", "&amp;", "--><x>", "ü€漢字", "e\u0301", "\u202egnp", "a\u2028b", "\ufeffbom",
     "a\x85b", "a\xa0b", "\udcff\udcfe", "ok\udc80", "K", "G", "L", "/ 1;", "0 / 1; {0 1}", "}", "{",
     "con", "nul", "None", "nan", "x" * 245, "ü" * 122]
@@ -276,10 +276,11 @@ def test_tables_keep_their_rows_and_columns(data, call):
     y.tofile("trn.cls")
     words = ("-d", "2", "--no-state", "trn", name, "one-vs-one")
     plain = call("compare_control", *words).decode()
-    assert "a|b\\n\"c\",\\x1b[2J\\rd" in plain and "\x1b" not in plain and "\r" not in plain
-    marked = call("compare_control", "--markdown", *words).decode().split("\n")
-    assert all(line.startswith("| ") and line.endswith(" |") for line in marked[:-1])
-    assert len({line.replace("\\|", "").count("|") for line in marked[:-1]}) == 1
+    assert 'a|b "c",\ufffd[2J\ufffdd (inverse)' in plain and "\x1b" not in plain
+    marked = call("compare_control", "--markdown", *words).decode().rstrip("\n")
+    for lines in (table.split("\n") for table in marked.split("\n\n")):
+        assert all(line.startswith("| ") and line.endswith(" |") for line in lines)
+        assert len({line.replace("\\|", "").count("|") for line in lines}) == 1
     rows = list(csv.reader(io.StringIO(call("compare_control", "--csv", *words).decode(),
                                        newline="")))
     assert rows[1][0] == name and len({len(row) for row in rows}) == 1

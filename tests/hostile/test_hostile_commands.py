@@ -228,7 +228,7 @@ TAKES = {  # operands that make sense, for most of the lines
     "agf_train": [("trn", "trn.csv"), ("out.mbm",)],
     "agf2ascii": [("trn", "odd"), ("out.txt",)],
     "agf_preprocess": [("trn",), ("out", "new")],
-    "calibrate_m": [("all.mbm", "ctl", "tree", "kctl", "m-00")],
+    "calibrate_m": [("all.mbm", "ctl", "tree", "kctl", "m-00"), ("--data",), ("trn",)],
     "classify_m": [("all.mbm", "ctl", "tree", "kctl", "m-00"), ("trn.vec", "trn.svm", "-"),
                    ("out",)], "cls_comp_stats": [("trn.cls",), ("answer",)],
     "compare_control": [("trn",), ("one-vs-one", "plan", "tree")],
