@@ -309,7 +309,7 @@ def _importance(run, tree, answers, seconds):
                                weights=settings.member_weights)
     result = importance(replace(configuration, recipe=data.recipe), test, effects=EFFECTS,
                         seed=run.args.seed)
-    return {**result, "trained": ", which a model like this one, of all others, did not see"}
+    return {**result, "trained": "; the model that is measured was trained on all others"}
 
 
 def _write_page(run, page, answers, importance):
