@@ -56,13 +56,13 @@ def open_answers(path: str, form: TableFormat = TableFormat()) -> AbstractContex
 
 @contextmanager
 def answers_in_table(path: str, form: TableFormat) -> Iterator:
-    """As `open_answers`, of a table as others."""
+    """As `open_answers`, for a table."""
     with open_table(path, form) as table:
         yield _AnswersOfTable(table)
 
 
 def answers_in_lines(path: str, form: TableFormat) -> AbstractContextManager:
-    """As `open_answers`, of a JSON object in each line."""
+    """As `open_answers`, for a JSON object in each line."""
     return nullcontext(_JsonLines(path))
 
 

@@ -314,7 +314,7 @@ def _settings(options="", normalise=False, seed=1, metric=None, **training):
 
 def scores(truth: np.ndarray, classes: np.ndarray, probabilities: np.ndarray | None = None,
            labels: np.ndarray | None = None, *, sample_weight: np.ndarray | None = None,
-           costs: np.ndarray | CostMatrix | None = None, **asked) -> dict:
+           costs: np.ndarray | CostMatrix | None = None, **options) -> dict:
     """Score answers against the true classes, as eval_uc does.
 
     Parameters
@@ -333,7 +333,7 @@ def scores(truth: np.ndarray, classes: np.ndarray, probabilities: np.ndarray | N
     costs : array of shape (k, k) or (k, k + 1), or CostMatrix, default=None
         Cost of answering class j (column) where class i (row) is true; a last column is the cost
         of no answer.
-    **asked
+    **options
         Fields of `ScoreRequest`: top, ordered, by_class, resamples, seed.
 
     Returns
@@ -346,7 +346,7 @@ def scores(truth: np.ndarray, classes: np.ndarray, probabilities: np.ndarray | N
     UsageError
         If arrays do not fit together.
     """
-    request = ScoreRequest(**asked)
+    request = ScoreRequest(**options)
     if _are_words(truth):
         truth, classes, labels = _numbered(truth, classes, labels)
     truth, classes = as_numbers(truth, "truth", 1), as_numbers(classes, "classes", 1)

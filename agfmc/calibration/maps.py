@@ -285,12 +285,12 @@ class MapTrial(NamedTuple):
 def fit_in_training(p: np.ndarray, y: np.ndarray, seed: int = 1,
                     weights: np.ndarray | None = None, groups: np.ndarray | None = None
                     ) -> tuple[ProbabilityMap, Callable]:
-    """The map of p (n, c) and true columns y (n,) that training fits in passing, and a function.
+    """The map that training fits to p (n, c) with true columns y (n,), and a function to apply it.
 
-    A temperature, or a matrix where there are few classes and four points for each number, and its
-    cross-validated log loss is lower by more than a standard error. The function maps p, or other
-    probabilities of the same points; by matrices that are fitted without them. Folds do not divide
-    `groups` (n,).
+    It is a temperature, or a matrix where there are few classes, four points for each number, and
+    a cross-validated log loss that is lower by more than a standard error. The function maps p, or
+    other probabilities of the same points; a matrix maps each point by a fit without it.
+    Folds do not divide `groups` (n,).
     """
     c = p.shape[1]
     if 2 < c <= MOST_CLASSES and _has_points_for("matrix", p, weights):
@@ -351,7 +351,7 @@ def _best_ridge(kind, p, y, fold, ridges, weights):
 
 def held_out_map(trial: MapTrial, p: np.ndarray, y: np.ndarray, fold: np.ndarray,
                  weights: np.ndarray | None = None, q: np.ndarray | None = None) -> np.ndarray:
-    """q' (n, c) of q, None for p, by the maps fitted to p (n, c) without the fold of each point."""
+    """q' (n, c) of q, None for p, each point by the map that is fitted to p without its fold."""
     q = p if q is None else q
     out = np.empty(p.shape)
     for number in range(fold.max() + 1):

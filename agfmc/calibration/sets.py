@@ -147,11 +147,11 @@ def prediction_sets(p: np.ndarray, limits: np.ndarray, score: str) -> np.ndarray
 
 
 def node_sets(left: np.ndarray, limits: np.ndarray) -> np.ndarray:
-    """The sets (n, k) bool of the classes below the last node on the way down a tree that suffices.
+    """The sets (n, k) bool of the classes below the last necessary node on the way down a tree.
 
-    Scores left (n, k) are the probabilities of the first nodes on the way that the classes are not
-    below, and 0 of the answer; limits (k,) are of `quantiles`.  A set holds all classes whose score
-    is within their limit, and those below the same node.
+    The score left (n, k) of a class is the probability of the first node on the way that does not
+    contain it, 0 for the answer; limits (k,) are those of `quantiles`.  The node is the smallest
+    one with all classes whose score is within their limit.
     """
     return left <= np.where(left <= limits + TOLERANCE, left, 0.0).max(axis=1, keepdims=True)
 

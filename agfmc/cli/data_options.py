@@ -109,13 +109,14 @@ def add_weights(group, classes=True):
 
 def add_groups(group, files=True):
     """--group, and with `files` --groups, of the commands that split data."""
-    group.add("--group COLUMN", "the column of a table with the groups of the rows, as patients or "
-              "days: rows of one group are alike, and no split divides them",
+    group.add("--group COLUMN", "the column of a table with the group of each row, such as a "
+              "patient or a day: rows of one group are alike, and no split divides a group",
               excludes="--groups" if files else ())
     if not files:
         return
-    group.add("--groups FILE", "groups of the samples: text with one word per line; or none "
-              "(default: the file base.grp beside binary data, or the column --group of a table)")
+    group.add("--groups FILE", "groups of the samples: text with the name of a group in each line; "
+              "or none (default: the file base.grp beside binary data, or the column --group of a "
+              "table)")
 
 
 def weight_source(args, source=None):

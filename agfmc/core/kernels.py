@@ -15,7 +15,7 @@ class KernelKind(NamedTuple):
         is exp(-gamma distance)
     of_products : "room.module:function" of this package that makes kernel values, in place, of
         products (s, n) of points, times gamma if it is a parameter, and the `Kernel`
-    is_definite : it is a kernel for all its parameters, so that it is searched and has landmarks
+    is_definite : whether it is positive definite for all parameters, as searches and landmarks need
     """
 
     number: int

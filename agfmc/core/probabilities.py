@@ -60,11 +60,11 @@ def mean(values: np.ndarray, w: np.ndarray | None = None) -> float:
 
 def standard_error(values: np.ndarray, w: np.ndarray | None = None,
                    groups: np.ndarray | None = None) -> float:
-    """The standard error of the `mean`: sqrt(sum w^2 (v - mean)^2 n / (n - 1)) / sum w; NaN for
-    fewer than two values.
+    """The standard error of the `mean` of values v (n,) with weights w (n,), None for 1.
 
-    Where there are `groups` (n,), not the values but the groups vary by chance: w (v - mean) are
-    summed over each group before they are squared, and n is the number of groups.
+    It is sqrt(sum w^2 (v - mean)^2 n / (n - 1)) / sum w, and NaN for fewer than two values. With
+    `groups` (n,) the groups are independent, not the values: w (v - mean) is summed over each group
+    before it is squared, and n is the number of groups.
     """
     if groups is not None:
         sums = [np.bincount(np.unique(groups, return_inverse=True)[1], weights=some) for some in (

@@ -1,4 +1,4 @@
-"""What rows of tables name, imported when it is used."""
+"""Functions and classes that rows of tables name, imported when they are used."""
 
 from importlib import import_module
 from typing import Any

@@ -1,7 +1,7 @@
 """Splits of rows: training and test part, equal parts, folds, random order.
 
-Rows of one group, as of a patient or a day, are alike: no split has them in two parts. `groups`
-(n,) are whole numbers that tell the groups of the rows apart, None where each row is its own.
+Rows of one group, such as a patient or a day, are alike, and no split has them in two parts.
+`groups` (n,) are the whole numbers of the groups of the rows, None where rows have no groups.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ def deal_groups(y: np.ndarray, groups: np.ndarray, shares: Sequence[float],
                 seed: int) -> np.ndarray:
     """The part (n,), from 0, of the group of each row; part i has about shares[i] of each class.
 
-    Groups are taken from large to small, in the order of the seed where the next power of two is
-    the same; each joins the part that lacks its classes most. Where all rows of a class, which has
-    several groups, would be in one part, groups with many classes go first. There are no more parts
-    than groups.
+    Groups are dealt from large to small, those with the same next power of two in an order drawn
+    from `seed`; each joins the part that most lacks its classes. If that leaves all rows of a
+    class with several groups in one part, groups with many classes are dealt first instead. There
+    are no more parts than groups.
     """
     _, code = np.unique(groups, return_inverse=True)
     _, label, size = np.unique(y, return_inverse=True, return_counts=True)
@@ -140,8 +140,8 @@ def stratified_sample(y: np.ndarray, rows: int, seed: int, least: int = 5,
                       groups: np.ndarray | None = None) -> np.ndarray:
     """About `rows` rows of y (n,), ascending, drawn at random from `seed`; all of no more.
 
-    Of every class the same share, rounded up, but no fewer than `least` where it has so many. Of
-    groups, two rows of different ones are drawn at least, if a class has them.
+    Of every class the same share, rounded up, but no fewer than `least` where it has so many. With
+    groups, the sample has rows of two groups of every class that has two.
     """
     if rows >= len(y):
         return np.arange(len(y))
@@ -157,9 +157,10 @@ def stratified_sample(y: np.ndarray, rows: int, seed: int, least: int = 5,
 
 def nested_sample(y: np.ndarray, share: float, seed: int, least: int,
                   groups: np.ndarray | None = None) -> np.ndarray:
-    """A stratified sample of this share of the rows of y (n,), within those of larger shares.
+    """A stratified sample of this share of the rows of y (n,), part of those of larger shares.
 
-    Groups are drawn whole, as so many of eight parts, or of as many as there are groups.
+    Groups are drawn whole: they are dealt into eight parts, or as many as there are groups, and
+    the first parts are the sample.
     """
     if groups is None:
         return stratified_sample(y, round(share * len(y)), seed, least)

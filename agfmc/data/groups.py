@@ -1,7 +1,7 @@
-"""Groups of rows that are alike, as those of a patient or a day, in files and in memory.
+"""Groups of rows that are alike, such as those of a patient or a day, in files and in memory.
 
-Text, the word of the group of a point in each line.  Binary data with the base name `base` have
-them in `base.grp`.
+A file of groups is text with the name of the group of one point in each line.  Binary data with the
+base name `base` have theirs in `base.grp`.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ def with_groups_of(data: Dataset, base: str, form: InputFormat, stdin=None) -> D
 
 
 def read_groups(path: str, n: int | None = None, stdin=None) -> list[str]:
-    """The words of the groups of n points, None for any number, in a file, or `-`.
+    """The names of the groups of n points, None for any number, in a file, or `-`.
 
-    Raises `DataError`, with the line, for an empty one.
+    Raises `DataError` for another number of lines than n, and, with its line, for an empty one.
     """
     text = read_bytes(path, stdin, expected="the group of a point in each line").decode(
         "utf-8", errors="surrogateescape").removeprefix("\ufeff")
@@ -57,9 +57,9 @@ def read_groups(path: str, n: int | None = None, stdin=None) -> list[str]:
 
 
 def with_groups(data: Dataset, groups: Sequence | None) -> Dataset:
-    """A Dataset whose points have these groups (n,), words or numbers; as it is for None.
+    """A Dataset whose points have these groups (n,), words or whole numbers; unchanged for None.
 
-    They are numbered in their order, whatever the order of the points. Raises `DataError` for
+    The names are numbered in their order, whatever the order of the points. Raises `DataError` for
     another number of groups than points, and for missing ones.
     """
     if groups is None:

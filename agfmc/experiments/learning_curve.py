@@ -18,19 +18,26 @@ SHARES = 1 / 8, 1 / 4, 1 / 2, 3 / 4  # of each training part, before all of it
 
 def learning_curve(experiment: Experiment, candidate: Candidate, whole: CrossValidation,
                    progress=None) -> dict:
-    """Cross-validate `candidate` with samples of each training part; -> plain values.
+    """Cross-validate a candidate with samples of each training part.
 
-    Larger samples contain the smaller ones, and all are judged by the same points. Those that
-    cannot be trained on are left out, with a warning. `whole` is the result with whole training
-    parts.
+    Larger samples contain the smaller ones, and the held-out points are the same for all. Samples
+    that are too small to be trained on are left out with a warning.
+
+    Parameters
+    ----------
+    experiment : Experiment
+    candidate : Candidate
+    whole : CrossValidation
+        The result with whole training parts.
+    progress : function of (done, total, words), optional
 
     Returns
     -------
     dict
         `log_loss`, if there are probabilities, and `accuracy`: lists of {"samples", "score",
-        "error"}, of means over the held-out points and their standard errors; `last`, {"score",
-        "gain", "error"}: how much better the first of them became in the last step, with the
-        standard error of that difference; `words` about it.
+        "error"}, means over the held-out points with their standard errors; `last`, {"score",
+        "gain", "error"}: the improvement of the first of these scores in the last step, with its
+        standard error; `words`: a sentence about it.
     """
     parts, curve = [], {}
     for number, share in enumerate(SHARES):

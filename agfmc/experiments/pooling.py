@@ -31,9 +31,17 @@ FORECASTS = 3  # of each point, the first fields of `HeldOutPoints`
 
 
 class HeldOutPoints(NamedTuple):
-    """What scores that are means are made of, arrays (n,), float64: p of the true class, sum_j
-    (p_j - [j is the true class])^2, p of the answer, NaN where there are none; 1 where the answer
-    is right, else 0; its cost, None without costs; and the number of classes."""
+    """Held-out points as scores that are means take them.
+
+    Attributes
+    ----------
+    p_true, squared_error, p_answer : float64 (n,), NaN without probabilities
+        The probability of the true class; sum_j (p_j - [j is the true class])^2; the probability
+        of the answer.
+    right : float64 (n,), 1 where the answer is right, else 0
+    paid : float64 (n,), the costs of the answers, or None
+    k : int, the number of classes
+    """
 
     p_true: np.ndarray
     squared_error: np.ndarray
@@ -205,8 +213,11 @@ class Resampled:
 
 
 class Estimate(NamedTuple):
-    """A score to expect on new data, its standard error, from how many points and options; with
-    weights, the number of equal points that tell as much, with groups, theirs."""
+    """A score to expect on new data, its standard error, and the numbers of points and options.
+
+    `effective` is the number of equal points with as much information for points with weights,
+    the number of groups for points with groups.
+    """
 
     score: float
     error: float

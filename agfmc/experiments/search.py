@@ -369,8 +369,8 @@ class Search:
     refine : int, how often the step is halved, at most
     start : optional, points in place of the grids, whose steps were taken already where it is to
         halve them
-    is_flat : function of (best point and its neighbours), smaller steps would show nothing
-    is_behind : function of (best point of a kernel), it goes on without that kernel
+    is_flat : function of the best point and its neighbours, whether smaller steps are useless
+    is_behind : function of the best point of a kernel, whether the search drops that kernel
     """
 
     def __init__(self, grids, refine=2, sign=1, start=None, is_flat=lambda points: False,

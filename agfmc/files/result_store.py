@@ -63,8 +63,7 @@ def _code():
 
 
 def weight_parts(weights: Weights | None, groups=None) -> tuple:
-    """The parts of a key for the weights and groups of points; none for None, so that keys of
-    points without them are those of before."""
+    """The parts of a key for the weights and groups of points, () without either."""
     parts = () if weights is None else ("weights", weights.w, sorted(weights.factors.items()))
     return parts if groups is None else (*parts, "groups", groups)
 

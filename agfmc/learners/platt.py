@@ -23,8 +23,9 @@ def folds(side, seed, count=FOLDS, groups=None):
 
     side (l,) of 0 and 1, both present at least twice.  Each side is shuffled
     and dealt out in turn, the second side in the opposite direction; with
-    fewer than `count` samples on a side, there are only as many folds.  The same is true of
-    `groups` (l,) of samples, whose samples have the same fold; None for none.
+    fewer than `count` samples on a side, there are only as many folds.  With
+    `groups` (l,) the samples of a group have the same fold, and there are no
+    more folds than groups on a side.
     """
     side = np.asarray(side)
     if groups is not None:

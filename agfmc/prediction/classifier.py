@@ -231,7 +231,7 @@ class Classifier:
 
 def _made_again(*arguments):
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", AgfmcWarning)  # it was said where it was made first
+        warnings.simplefilter("ignore", AgfmcWarning)  # the first one gave the warnings
         return Classifier(*arguments)
 
 

@@ -1,4 +1,4 @@
-"""The last steps to an answer: calibration map, priors, sets or p values, costs, thresholds."""
+"""The last steps to an answer: calibration map, sets or p values, priors, costs, thresholds."""
 
 from __future__ import annotations
 

@@ -233,8 +233,9 @@ def columns_that_tell(recipe: TableRecipe, x, y) -> list[str]:
 def group_columns(recipe: TableRecipe, x, y) -> list[str]:
     """Names of columns of words that look like groups of points x (n, d), y (n,) that are alike.
 
-    Their names are those of identifiers, or, by the features of other columns, the nearest point of
-    the same class nearly always has the same word, which few points of the class have.
+    A column looks so if it is named as an identifier, or if the nearest point of the same class, by
+    the features of other columns, nearly always has the same word, which few points of the class
+    have.
     """
     candidates = [(one, np.arange(first, first + len(one.features)))
                   for one, first in zip(recipe.columns, recipe.starts)
@@ -242,9 +243,9 @@ def group_columns(recipe: TableRecipe, x, y) -> list[str]:
     others = np.setdiff1d(np.arange(x.shape[1]), [at for _, part in candidates for at in part])
     rows = np.unique(np.linspace(0, len(y) - 1, _COMPARED).astype(np.intp))
     z, y = np.nan_to_num(x[rows][:, others].astype(np.float64)), y[rows]
-    found = [one.name for one in recipe.columns if one.categories and IDENTIFIER.search(one.name)]
+    names = [one.name for one in recipe.columns if one.categories and IDENTIFIER.search(one.name)]
     if not candidates or not len(others):
-        return found
+        return names
     z = (z - z.mean(axis=0)) / np.maximum(z.std(axis=0), np.finfo(np.float32).tiny)
     square = np.einsum("ij,ij->i", z, z)
     distance = square - 2 * z @ z.T
@@ -257,8 +258,8 @@ def group_columns(recipe: TableRecipe, x, y) -> list[str]:
         chance = same.sum() / max(np.isfinite(distance).sum(), 1)
         if same_class.any() and chance < _CHANCE and \
                 same[np.arange(len(y)), nearest][same_class].mean() > _NEAREST:
-            found.append(one.name)
-    return list(dict.fromkeys(found))
+            names.append(one.name)
+    return list(dict.fromkeys(names))
 
 
 def _blocks(x) -> Iterator[np.ndarray]:
