@@ -69,8 +69,8 @@ def learning_curve(experiment: Experiment, candidate: Candidate, whole: CrossVal
 def _words(curve):
     name, gain, error = curve["last"].values()
     before, after = (point["samples"] for point in curve[name][-2:])
-    verdict = "would probably help" if gain > 2 * error else "may help" if gain > error \
-        else "would probably help little"
+    verdict = "more samples would probably help" if gain > 2 * error else \
+        "more samples may help" if gain > error else "no clear gain from more samples"
     return f"From {before} to {after} training samples the {ALL_SCORES[name].title} becomes " \
            f"{'better' if gain > 0 else 'worse'} by {abs(gain):.4f} \u00b1 {error:.4f}: " \
-           f"more samples {verdict}."
+           f"{verdict}."

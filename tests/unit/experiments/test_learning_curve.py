@@ -80,7 +80,8 @@ def test_last_step_by_hand_where_a_row_is_held_out_twice(monkeypatch, data):
 def test_words_follow_the_last_step():
     curve = {"accuracy": [{"samples": 30}, {"samples": 40}]}
     for gain, verdict in ((.21, "would probably help."), (.19, "samples may help."),
-                          (.09, "help little."), (-.5, "help little.")):
+                          (.09, ": no clear gain from more samples."),
+                          (-.5, ": no clear gain from more samples.")):
         words = module._words({**curve, "last": {"score": "accuracy", "gain": gain, "error": .1}})
         assert words.startswith("From 30 to 40 training samples the accuracy becomes ")
         assert f"by {abs(gain):.4f} \u00b1 0.1000" in words and words.endswith(verdict)
