@@ -125,5 +125,5 @@ def draw_losses(path: str, scored: Any, shares: Mapping[int, float], what: str) 
     note = f"{picture.note} At the nodes their losses, the larger the deeper in colour, with " \
            "standard errors; lines are as wide as the share of the points."
     save(path, f"{what} {scored.loss:.4f} \u00b1 {scored.error:.4f} per point; "
-               f"{scored.queries:.2f} of {len(tree.nodes)} classifiers asked per point, mean",
+               f"{scored.queries:.2f} of {len(tree.nodes)} classifiers evaluated per point, mean",
          [replace(picture, note=note)])

@@ -253,7 +253,7 @@ def comparison_tables(result: Mapping) -> list[DataTable]:
                  Column("classifiers", "number", "binary ones")), lambda row: (
                      *(_spread(row.get(name)) for name in few), *_difference(row, result),
                      row.get("classifiers"))),
-        made("Other scores, seconds of a core, and what a point asks for on average", True, (
+        made("Other scores, seconds of a core, and the work of a point on average", True, (
             *map(_score_column, others), *(Column(COLUMNS[name][0], "number") for name in times),
             *(Column(head, "number", digits=1) for head, _ in COST_PER_POINT.values())),
             lambda row: (*(_spread(row.get(name)) for name in others), *(

@@ -154,7 +154,7 @@ COLUMNS = {"design_s": ("design s", "design, seconds"),
 
 # The same for the cost of an answer on any machine, a mean over the points.
 
-COST_PER_POINT = {"queried": ("classifiers asked", "binary classifiers asked per point"),
+COST_PER_POINT = {"queried": ("classifiers evaluated", "binary classifiers evaluated per point"),
                   "kernel_values": ("kernel values", "kernel values computed per point")}
 
 

@@ -275,7 +275,7 @@ def test_scores_over_costs(read, result):
         (1, "better, full", 0.3, 7.0, 3), (2, "base, full", 0.5, 6.0, 3),
         (3, "same, full", 0.5, 8.0, 3), (4, "worse, full", 0.9, 3.0, 3)]
     assert [row.strong for row in found.picture.table.rows] == [True, True, False, True]
-    assert "binary classifiers asked per point" in found.texts and not found.clashes()
+    assert "binary classifiers evaluated per point" in found.texts and not found.clashes()
     at = {dot.find("title").text[0]: float(dot.get("cx")) for dot in found.all("circle")}
     assert at["4"] < at["2"] < at["1"] < at["3"]
 
@@ -297,7 +297,7 @@ def test_costs_fall_back_to_the_number_of_classifiers(read, result):
     assert "kernel values computed per point" in read(comparison_cost(result)).texts
     for one in result["rows"][:-1]:  # of two costs, that which differs
         one["kernel_values"], one["queried"] = {"mean": 90.0}, {"mean": one["log_loss"]["mean"]}
-    assert "binary classifiers asked per point" in read(comparison_cost(result)).texts
+    assert "binary classifiers evaluated per point" in read(comparison_cost(result)).texts
     assert comparison_cost({**result, "rows": result["rows"][-1:]}) is None
 
 

@@ -123,7 +123,7 @@ def test_losses_and_shares(saved, pairs, k, names):
     scored = SimpleNamespace(tree=tree, nodes=nodes, loss=0.2, error=0.01, queries=2.5)
     shares = {i: 1 / k for i in range(k)}
     figure = saved(chart_control, lambda: chart_control.draw_losses("", scored, shares, "log loss"))
-    assert f"log loss 0.2000 \u00b1 0.0100 per point; 2.50 of {k - 1} classifiers asked per " \
+    assert f"log loss 0.2000 \u00b1 0.0100 per point; 2.50 of {k - 1} classifiers evaluated per " \
         "point, mean" in figure.texts
     assert ("0.0100 \u00b10.0010" in figure.texts) == (k < 60)
     assert f"{(names or {}).get(2, '2')}, {100 / k:.1f} %" in figure.texts
