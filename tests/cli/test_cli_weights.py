@@ -251,7 +251,7 @@ MISTAKES = [
      "control and --class-weight cannot both be standard input"),
     (["multi_borders", "t", "m", "c", "--weights", "-"], None, 2, "--weights and control cannot"),
     (["agf_train", "t", "m.mbm", "--weights", "-"], None, 2,
-     "weights and groups are read several times"),
+     "the weights are read several times"),
     (["calibrate_m", "--from", "x", "--weights", "w.txt", "m.c"], None, 2, "--weights needs --d"),
     (["print_control", "-Q", "one-vs-one", "4", "--class-weight", "balanced"], None, 2,
      "--class-weight is for the samples of training data"),
