@@ -37,6 +37,7 @@ ALPHAS = (.01, .05, .1, .2)
 ERRORS = (.02, .05, .1)
 SIZES = 200, 400, 800, 3000
 CONFIDENCE = .95
+CENTRES = 1.4 * np.random.default_rng(5).normal(size=(10, 8))
 
 
 def made(n, k, generator, weights=None, doubt=1.5, over=2.0):
@@ -284,18 +285,18 @@ def training(splits, sizes, paths):
     print(f"{'':16s}{'points':8s}{'max-error':11s}{'':8s}{'larger':>8s}{'answered':>10s}"
           f"{'none':>8s}{'error':>8s}")
     for path in ("made", ROOT / "sample_data" / "digits.svm", *map(Path, paths)):
-        data = None if path == "made" else points_of(path)
+        data, fit = (None, discriminants) if path == "made" else (points_of(path), trained)
         for n in sizes:
             cells = {}
             for split in range(splits):
                 if path == "made":
                     x, y, _ = mixture(n, [6, n, split])
-                    test, truth = mixture(2000, [7, n, split])[::2]
+                    test, truth = mixture(1000, [7, n, split])[::2]
                 else:
                     rows = np.random.default_rng([6, n, split]).permutation(len(data[1]))
                     x, y = data[0][rows[:n]], data[1][rows[:n]]
                     test, truth = data[0][rows[n:]], np.eye(y.max() + 1)[data[1][rows[n:]]]
-                for key, value in bounded(x, y, test, truth).items():
+                for key, value in bounded(fit, x, y, test, truth).items():
                     cells.setdefault(key, []).append(value)
             for (bound, when), values in sorted(cells.items(), key=lambda cell: (
                     cell[0][0], cell[0][1] != "before")):
@@ -309,25 +310,58 @@ def training(splits, sizes, paths):
 def mixture(n, seed):
     """x (n, 8) of ten classes that overlap, y (n,), and probabilities of the classes (n, 10)."""
     generator = np.random.default_rng(seed)
-    centres = 1.4 * np.random.default_rng(5).normal(size=(10, 8))
     y = generator.integers(0, 10, n)
-    x = centres[y] + generator.normal(size=(n, 8))
-    p = np.exp(-((x[:, None] - centres)**2).sum(axis=2) / 2)
+    x = CENTRES[y] + generator.normal(size=(n, 8))
+    p = np.exp(-((x[:, None] - CENTRES)**2).sum(axis=2) / 2)
     return x, y, p / p.sum(axis=1)[:, None]
 
 
-def bounded(x, y, test, truth):
-    """{(bound, before or after): (share answered, error among them)} of one-vs-one machines."""
+def trained(x, y):
+    """A `Configuration` of one-vs-one machines, and its `HeldOut`."""
     import agfmc
-    from agfmc.calibration.maps import fit_in_training
-    from agfmc.prediction.calibrate import held_out_answers
     from agfmc.training.fit import TrainingSettings
     from agfmc.training.in_memory import train_configuration
 
-    tree = agfmc.design("one-vs-one", range(truth.shape[1]))
-    configuration, held_out = train_configuration(tree, x, y, TrainingSettings(
-        "-c 4 -g 0.05", scale=True))
-    key = "inverse"
+    return train_configuration(agfmc.design("one-vs-one", range(y.max() + 1)), x, y,
+                               TrainingSettings("-c 4 -g 0.05", scale=True))
+
+
+def discriminants(x, y):
+    """The same of planes halfway between the centres of `mixture`; their sigmoids alone are fitted.
+
+    As the planes are known, this is fast, and all values are held out.
+    """
+    import agfmc
+    from agfmc.core.models import BinaryModel, HeldOut, Kernel
+    from agfmc.learners.platt import fit_sigmoid
+    from agfmc.models.configuration import Configuration
+    from agfmc.models.merge import collate
+
+    tree = agfmc.design("one-vs-one", range(10))
+    models, values = [], []
+    for number, ((left,), (right,)) in enumerate(tree.sides()):
+        w = CENTRES[right] - CENTRES[left]
+        shift = w @ (CENTRES[right] + CENTRES[left]) / 2
+        point = np.flatnonzero((y == left) | (y == right))
+        f = x[point] @ w - shift
+        a, b, _ = fit_sigmoid(f, y[point] == right)
+        models.append(BinaryModel(f"m{number}", "c_svc", Kernel("linear"), w[None], np.ones(1),
+                                  shift, (1, 0), (1, 0), (a, b), features=8))
+        values.append((point, np.full(len(point), number), f))
+    point, classifier, value = map(np.concatenate, zip(*values))
+    order = np.argsort(point, kind="stable")
+    return Configuration(tree, collate(models, tree.sides(), tree.classes)), HeldOut(
+        np.arange(len(y)), y.astype(np.int32), x, point[order].astype(np.int32),
+        classifier[order].astype(np.int32), value[order])
+
+
+def bounded(fit, x, y, test, truth):
+    """{(bound, before or after): (share answered, error among them)}; fit: as `trained`."""
+    import agfmc
+    from agfmc.calibration.maps import fit_in_training
+    from agfmc.prediction.calibrate import held_out_answers
+
+    (configuration, held_out), key = fit(x, y), "inverse"
     p, without = (held_out_answers(configuration, held_out, {key}, left_out)[key][1]
                   for left_out in (False, True))
     found, mapped = fit_in_training(p, y)
