@@ -291,7 +291,7 @@ def training(splits, sizes, paths):
             for split in range(splits):
                 if path == "made":
                     x, y, _ = mixture(n, [6, n, split])
-                    test, truth = mixture(1000, [7, n, split])[::2]
+                    test, truth = mixture(1000 if n < 800 else 6000, [7, n, split])[::2]
                 else:
                     rows = np.random.default_rng([6, n, split]).permutation(len(data[1]))
                     x, y = data[0][rows[:n]], data[1][rows[:n]]
