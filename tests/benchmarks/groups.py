@@ -73,7 +73,7 @@ def main(table, seconds="60"):
                     "log_loss", float("nan")), trained("one-vs-one", options, words))
             Path("tuned.mbt").write_text(run(
                 "tune_m", "-n", "--no-state", *words, "--json", "search.json", "-+",
-                LEARNERS["nystrom"], "one-vs-one", "train.csv"))
+                "learner=nystrom -m 200", "one-vs-rest", "train.csv"))
             estimate = json.loads(Path("search.json").read_text())["estimate"]
             show("tune_m nystrom", way, estimate["score"], estimate["error"],
                  trained("tuned.mbt", "", words))
