@@ -255,9 +255,10 @@ def test_auto_takes_what_is_needed():
     mixed = np.exp(np.log(q) @ np.array([[1, 1, 0], [0, 1, 1], [1, 0, -1]]))
     mixed /= mixed.sum(axis=1)[:, None]
     assert fit_best(mixed, y).kind == "matrix"
-    for points, matrix in ((10, []), (47, []), (48, ["matrix"])):  # 4 for each of 12 numbers
+    for points, more in ((10, []), (47, []), (
+            48, ["structured", "matrix"])):  # 4 for each of 12 numbers
         assert [trial.kind for trial in compare_maps(q[:points], y[:points])] \
-            == ["none", "temperature", "vector", *matrix]
+            == ["none", "temperature", "vector", *more]
     assert [trial.kind for trial in compare_maps(q[:10], y[:10], "matrix")] == ["matrix"]
 
 

@@ -196,7 +196,7 @@ def test_maps_that_change_answers_are_scored_by_their_own():
     rolled = DecodedData(np.roll(answered.p, 1, axis=1), answered.y,
                       (answered.answer + 1) % 4, "rolled")
     found = recalibrate(rolled, "least-squares", LABELS)
-    assert found.report["map"] == "matrix"
+    assert found.report["map"] == "structured"
     scores = found.report["scores"]["accuracy"]
     assert scores["before"]["value"] < .3 and scores["after"]["value"] > .5
     assert found.calibration.points.right.mean() == scores["after"]["value"]
