@@ -442,10 +442,12 @@ def _left_out(configuration, held_out):
     """
     machines, f, row, point = (configuration.machines, held_out.value, held_out.classifier,
                                held_out.point)
-    right = np.empty(len(f), dtype=bool)
-    for number, (_, labels) in enumerate(configuration.tree.sides()):
-        some = row == number
-        right[some] = np.isin(held_out.y[point[some]], labels)
+    classes = configuration.tree.classes
+    column = {label: number for number, label in enumerate(classes)}
+    on_right = [number * len(classes) + column[label]  # of all classifiers and classes
+                for number, (_, side) in enumerate(configuration.tree.sides()) for label in side]
+    right = np.isin(row * np.int64(len(classes)) + np.searchsorted(classes, held_out.y)[point],
+                    on_right)
     w = np.ones(len(f)) if held_out.weights is None else held_out.weights[point]
     groups = np.arange(len(held_out.y)) if held_out.groups is None else \
         np.unique(held_out.groups, return_inverse=True)[1]
