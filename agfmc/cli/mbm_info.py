@@ -24,7 +24,8 @@ def get_parser():
     add_model_files(group)
     group.add("--feature-names FILE", "names of the features of a normalisation, one per line")
     group = parser.group("output")
-    group.add("--control", "print only the control file", excludes="--json")
+    group.add("--control", "print only the control file, to be trained again: it has the training "
+              "options that the models record in place of their names", excludes="--json")
     group.add("--json", "print one JSON object")
     group.add("--plot FILE", "a picture of the coding matrix, or of the tree with the share of "
               "the training points at each node, or of the weights of a learned metric (.png, "
@@ -59,7 +60,8 @@ def execute(args):
 
 
 def _model(args):
-    from ..models.description import describe, format_description, node_shares
+    from ..models.description import (describe, format_description, node_shares,
+                                      training_tree)
     from ..models.files import load_configuration
 
     configuration = load_configuration(model_source(args, args.model))
@@ -67,7 +69,7 @@ def _model(args):
         from ..report.chart_control import draw_control
         draw_control(args.plot, configuration.tree, shares=node_shares(configuration))
     if args.control:
-        return None, format_tree(configuration.tree)
+        return None, format_tree(training_tree(configuration))
     info = describe(configuration)
     return info, format_description(info)
 

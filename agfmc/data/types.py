@@ -48,6 +48,10 @@ class Dataset:
     groups: np.ndarray | None = None
     group_names: tuple[str, ...] | None = None
 
+    def __repr__(self):
+        classes = "no labels" if self.y is None else f"{len(self.counts)} classes"
+        return f"Dataset: {self.x.shape[0]} points, {self.x.shape[1]} features, {classes}"
+
     @property
     def counts(self) -> dict[int, int]:
         """{label: samples}, the labels ascending."""

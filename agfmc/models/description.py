@@ -9,6 +9,7 @@ from dataclasses import asdict
 import numpy as np
 
 from ..calibration.priors import class_counts
+from ..control.build import rename, rename_directs, with_heading
 from ..control.tree import changed, Tree
 from ..control.write import format_tree
 from ..core.errors import ModelError, one_line
@@ -85,6 +86,20 @@ def describe_members(tree: Tree, model: MergedModel) -> list[dict]:
     return [{"configuration": member.kind, "weight": weight,
              "binary_models": len(member.rows), "kernel_values": int(values), "trees": int(count)}
             for member, weight, values, count in zip(tree.members, tree.weights, kernels, trees)]
+
+
+def training_tree(configuration: Configuration) -> Tree:
+    """Its control tree with the training options in place of the names of its models.
+
+    The tree as it is where a model does not record its options.
+    """
+    tree = configuration.tree
+    options = [made.options for made in configuration.machines.provenances]
+    if None in options:
+        return tree
+    texts = [text.replace("-g 1/d", "-g 0") or " " for text in options]  # 0: the default, too
+    tree = rename(tree, texts, quoted=True)
+    return with_heading(rename_directs(tree, dict.fromkeys(tree.directs)), "normalisation", None)
 
 
 def node_shares(configuration: Configuration) -> dict[int, float]:

@@ -28,6 +28,7 @@ from ..core.kernels import KERNELS
 from ..core.models import MergedModel
 from ..core.points import as_numbers
 from ..core.probabilities import REJECTED
+from ..data.types import Dataset
 from ..executors.threads import run_tasks
 from ..kernels.machine import Machine
 from ..models.configuration import Configuration
@@ -60,8 +61,9 @@ class Explanation(NamedTuple):
     exact: bool
 
 
-def explain(configuration: Configuration, x: np.ndarray, answer: np.ndarray | None = None, *,
-            reference: np.ndarray | None = None, workers: int = 1) -> Explanation:
+def explain(configuration: Configuration, x: np.ndarray | Dataset,
+            answer: np.ndarray | None = None, *, reference: np.ndarray | None = None,
+            workers: int = 1) -> Explanation:
     """
     Compute what each column contributes to the answers for points.
 
@@ -74,7 +76,7 @@ def explain(configuration: Configuration, x: np.ndarray, answer: np.ndarray | No
     ----------
     configuration : Configuration
         The trained configuration, of binary classifiers.
-    x : array of shape (n, d)
+    x : array of shape (n, d), or Dataset
         The points.
     answer : array of shape (n,), default=None
         Labels of the answers to explain; None, or -1 for a point: the most probable class.
@@ -96,7 +98,8 @@ def explain(configuration: Configuration, x: np.ndarray, answer: np.ndarray | No
     DataError
         If points have the wrong number of features, or give no decision value.
     """
-    explainer, x = Explainer(configuration, reference=reference), as_numbers(x, "x", 2)
+    explainer = Explainer(configuration, reference=reference)
+    x = as_numbers(x.x if isinstance(x, Dataset) else x, "x", 2)
     answer = np.full(len(x), REJECTED) if answer is None else as_numbers(answer, "answer")
     if len(answer) != len(x) or not np.isin(answer, [REJECTED, *configuration.tree.labels]).all():
         raise UsageError("answer: expected a label of the configuration, or -1, for each point")

@@ -54,6 +54,17 @@ def test_options_of_the_head_are_as_those_of_the_command_line(run, trained):
         "plan:1:3: unknown training option '-z'")
 
 
+def test_the_control_of_a_model_trains_it_again(run, trained):
+    trained('# decoder: full\n"" {2 "learner=logistic" {5 9}}', "-n")
+    merged = Path("m.mbm").read_bytes()
+    for model in ("m.mbc", "m.mbm"):
+        control = run("mbm_info", "--control", model).out
+        assert control.startswith('# decoder: full\n"-s 0 -t 2 -g 0 -c 1.0 ') and \
+            '"learner=logistic -c 1.0 ' in control
+        assert "2 of 2" in trained(control, "-n").err  # kept from the earlier run
+        assert Path("m.mbm").read_bytes() == merged
+
+
 @pytest.mark.few(1)
 @pytest.mark.parametrize("text, decoder, same", [
     (REST, "inverse", ["-Q", "inverse"]), (REST, "learned", ["-Q", "learned"]),

@@ -38,6 +38,7 @@ def test_all_kinds_hold_the_same(base, kind):
     assert np.array_equal(data.x, X) and np.array_equal(data.y, Y) and data.names is None
     assert data.x.dtype == (np.float32 if kind == "binary" else np.float64)
     assert data.y.dtype == np.int32
+    assert str(data) == "Dataset: 4 points, 3 features, 3 classes"
     assert read_labels(file_of(base, kind), InputFormat(kind)) == ({0: 1, 2: 1, 4: 2}, {})
 
 

@@ -122,6 +122,7 @@ def test_other_answers_than_the_most_probable_class(model, data):
     turned = agfmc.explain(model, x, usual.other, workers=2)
     assert (turned.other == usual.answer).all()
     assert turned.contributions == pytest.approx(-usual.contributions)
+    assert (agfmc.explain(model, Dataset(x, None)).contributions == usual.contributions).all()
     assert (agfmc.explain(model, x, [-1] * 6).answer == usual.answer).all()
     for wrong in ([0] * 5, [0] * 5 + [3]):
         with pytest.raises(UsageError, match="a label of the configuration"):
