@@ -218,7 +218,7 @@ def check_fit(jobs: list[Job], y: np.ndarray, settings: TrainingSettings,
     """Raise the errors of `fit` about jobs, labels y (n,), groups and learners; warn of few
     samples."""
     check_learners(jobs, settings.loo)
-    check_groups(Dataset(None, y, groups=groups))
+    check_groups(Dataset(np.empty((len(y), 0)), y, groups=groups))
     few = check_jobs(jobs, label_counts(y))
     if few:
         warnings.warn(f"{few[0]}{and_more(few)}: its probabilities rest on very few samples "
