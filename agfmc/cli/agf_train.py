@@ -24,7 +24,7 @@ from .pages import add_report, names_in, page_name, page_of, plain, training_inp
 
 _LOO = "--platt=loo"  # as the search does: folds would take several times as long
 _PARTS, _OTHER_SPLITS = 5, 1000  # of the answers for the page; added to the seed of their splits
-_CHOSEN = "the options were chosen on these points, so that these scores are slightly too good"
+_CHOSEN = "the configuration was chosen on these points, so that these scores are slightly too good"
 
 
 def get_parser():
@@ -118,7 +118,7 @@ class _Run:
 
     folder: of the files between the steps, and steps: the one in the script;  comments: comments,
     script: the commands of the steps that are behind;  comparison: as JSON has it, or None;
-    curve: log losses, as on the page.
+    curve: log losses, as on the page;  notes: sentences on what the time limit left out.
     """
 
     def __init__(self, args, folder, start):
@@ -126,6 +126,7 @@ class _Run:
         self.model, self.train = operand(args.model), operand(args.train)
         self.steps = f"{os.path.splitext(self.model)[0]}.steps"
         self.comments, self.script, self.comparison, self.curve = [], [], None, []
+        self.notes = []
         self.data = option_words(args, "-M", "-A", *TABLES, "--missing", "--no-header", "--weights",
                                  "--class-weight", "--groups", "--min-class")
         self.common = ["-n", f"-j{args.jobs}", f"--seed={args.seed}", *self.data]
@@ -134,6 +135,11 @@ class _Run:
     def comment(self, text):
         """Add comments."""
         self.comments += [f"# {one_line(line)}\n" for line in text.splitlines()]
+
+    def note(self, text):
+        """Report what the time limit left out; the page has it too."""
+        self.notes.append(text)
+        report(text)
 
     @property
     def left(self):
@@ -208,19 +214,21 @@ def _write_control(run, chosen):
     run.script.append(f"cat > {shlex.quote(os.path.join(run.steps, 'chosen.mbt'))} <<'END'\n"
                       f"{control_text(chosen.tree, path)}END\n")
     if choice is None:
-        run.comment(f"no estimate for new data, because {chosen.reason}\nconfiguration: the first "
-                    "contender with default options, as there was no time to compare it")
-        return path
-    row, result = choice.row, choice.result
-    run.comment(f"{estimate_line(chosen.estimate, result['by'])}"
-                f"configuration: {row['configuration']}\n  in the comparison: {_scores(row)} "
-                f"({result['points']} points, {result['plan']}; chosen among "
-                f"{len(result['rows'])})")
-    if choice.margin is not None:
+        run.comment(f"no estimate for new data, because {chosen.reason}")
+    else:
+        row, result = choice.row, choice.result
+        run.comment(f"{estimate_line(chosen.estimate, result['by'])}"
+                    f"configuration: {row['configuration']}\n  in the comparison: {_scores(row)} "
+                    f"({result['points']} points, {result['plan']}; chosen among "
+                    f"{len(result['rows'])})")
+    for text in chosen.cut:
+        run.comment(text)
+        run.note(text)
+    if choice is not None and choice.margin is not None:
         run.comment(f"{choice.top['configuration']} is better than the single best by "
                     f"{choice.margin.gain:.4f}, {'' if row is choice.top else 'not '}more than one "
                     f"standard error, {choice.margin.error:.4f}")
-    if chosen.seconds > max(run.left, 1.0):
+    if chosen.seconds is not None and chosen.seconds > max(run.left, 1.0):
         report("the time limit cannot be kept: training on all points takes about "
                f"{time_words(chosen.seconds)}")
     return path
@@ -332,5 +340,5 @@ def _write_page(run, page, answers, importance):
     content = ReportContent(title, names, data, model, part, run.comparison, None, page.card,
                             page.provenance(file_digests([run.args.model]), info), steps,
                             importance, {"log_loss": run.curve, "words": "The best contender of "
-                                         "each stage, on a sample of the data."})
+                                         "each stage, on a sample of the data."}, run.notes)
     page.write(content)

@@ -164,7 +164,7 @@ class Chosen(NamedTuple):
     tree: for training on all rows;  choice: the `comparison.Choice`, or None where nothing could be
     judged in time;  estimate: for new data, as `report.text.estimate_line` takes it, or None;
     reason: the words for why there is none;  seconds: expected for the training on all rows, or
-    None.
+    None;  cut: sentences on options that the time limit has left as they were.
     """
 
     tree: object
@@ -172,6 +172,7 @@ class Chosen(NamedTuple):
     estimate: dict | None
     reason: str
     seconds: float | None
+    cut: tuple = ()
 
 
 @dataclass(eq=False)
@@ -184,7 +185,8 @@ class Portfolio:
     None for what the scores say;  report: called with a line on what is left out;  best:
     {contender: its best options so far};  seconds: {contender: core seconds of a training, for
     each row};  curve: {training samples: log loss of the best contender of their last stage, as a
-    `learning_curve` has it}.
+    `learning_curve` has it};  cut: {contender: what its options are, as the time limit ended the
+    search for them}.
     """
 
     experiment: Experiment
@@ -200,6 +202,7 @@ class Portfolio:
     tried: list = field(default_factory=list)
     seconds: dict = field(default_factory=dict)
     curve: dict = field(default_factory=dict)
+    cut: dict = field(default_factory=dict)
 
     def run(self, contenders: Sequence[Contender]) -> Chosen:
         """Try, tune and judge contenders in stages; -> what is to be trained.
@@ -255,8 +258,8 @@ class Portfolio:
                 "classify_us": 1e6 * sum(outcome.classify_s for outcome in scored) / points
                 if scored else None,
                 "kernel_values": float(np.mean(values)) if values and None not in values else None,
-                "outcome": "goes on" if one.contender in survivors else
-                "others are better" if one in entries else
+                "outcome": ("kept" if one.contender in survivors else "dropped")
+                + ", search unfinished" * (one.contender in self.cut) if one in entries else
                 f"{one.behind:.1f} standard errors behind the best" if one.behind else
                 "no score within the time limit"})
 
@@ -278,7 +281,9 @@ class Portfolio:
     def _untried(self, contender):
         candidate, = _candidates(self.experiment, [contender])
         return Chosen(with_options(candidate.tree, contender.options), None, None,
-                      "nothing was judged before the time limit", None)
+                      "nothing was judged before the time limit", None,
+                      ("the time limit ended the search: the configuration is the first contender "
+                       "with default options, as there was no time to compare it",))
 
     def _choose(self, stage, entries):
         """The `Chosen` of the entries of the last stage, the best first."""
@@ -305,8 +310,11 @@ class Portfolio:
         row, best = (next(row for row in result["rows"]
                           if row["configuration"] == one.candidate.name) for one in (chosen, top))
         choice = Choice(chosen.candidate.tree, row, best, margin, result, stage.done)
+        cut = tuple(f"the time limit ended the search: the options of {one.candidate.name} are "
+                    f"{self.cut[one.contender]}; give more time (--time-limit)"
+                    for one in chosen.members or [chosen] if one.contender in self.cut)
         return Chosen(chosen.candidate.tree, choice,
-                      estimate, "", self.expected(chosen, stage))
+                      estimate, "", self.expected(chosen, stage), cut)
 
 
 class _Stage:
@@ -354,7 +362,7 @@ class _Stage:
         """The estimate for new data of one of the judged entries."""
         by, seed = self._portfolio.by, self._experiment.plan.seed
         tried = [outcomes[:self.done] for one in judged for outcomes in one.options
-                 if self._all] + [one.scored for one in judged]
+                 if self._all and len(outcomes) >= self.done] + [one.scored for one in judged]
         estimate = corrected(by, tried, seed, rows=self.rows).words
         best = max(tried, key=lambda one: ALL_SCORES[by].sign * pooled(by, one))
         # as much worse as the best of all that were tried is on points that did not choose it
@@ -379,8 +387,9 @@ class _Stage:
                 self.all.append(Entry(contender, candidate))
                 continue
             until = start + share * (self._end - start)
+            searches = {one[::2] for one in contenders[number:] if one.kernel}
             tree, options = self._tuned(contender, candidate, now + max(
-                until - now, 0.0) / (len(contenders) - number))
+                until - now, 0.0) / max(len(searches), 1))
             entries.append(Entry(contender, replace(candidate, tree=tree), options=options,
                                  spent=time.monotonic() - now))
         self.all += entries
@@ -417,13 +426,18 @@ class _Stage:
                                    log2c=None if contender.learner == "nystrom" else Axis(1, 7, 3))
         grids = space.for_options(whole.searched).grids(task.scale, task.scales)
         state, = race(tuner, whole, grids, self._refine, self._search)
+        if tuner.complete:
+            self._portfolio.cut.pop(contender, None)
+        elif kin not in best:
+            self._portfolio.cut[contender] = "defaults" if state.best is None else \
+                f"the best of {len(state.tried)} that were tried"
         if state.best is None or kin in best and any(
                 part.rows is not None for part in state.outcomes.get(state.best, ())):
             return tree, []  # with the options so far, which more points have chosen
         best[contender] = state.best
         near = [state.outcomes[text] for text in state.near(self._portfolio.by, HOPELESS, COMPARED)]
         return with_options(candidate.tree, state.best), [
-            list(parts.values()) for parts in near if set(parts) == set(self._search)]
+            list(parts.values()) for parts in near if set(parts) <= set(self._search)]
 
     def _judged(self, entries):
         """The entries with their scores, the best first; those far behind have fewer."""

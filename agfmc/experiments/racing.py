@@ -184,6 +184,7 @@ class Tuner:
     complete : False after the time limit was reached
     done, total : work done, and all work, about, of which `reused` was of an earlier run
     best : the best so far, in words
+    begun : {`Part`: `Outcome` or error} for each of the options that were tried last
     held_out : {`Part`: rows of its test points}
     """
 
@@ -196,6 +197,7 @@ class Tuner:
     reused: float = 0.0
     total: float = 1.0
     best: str = ""
+    begun: list = field(default_factory=list)
     held_out: dict = field(default_factory=dict)
     _split: tuple[Part, PreparedSplit] | None = None
 
@@ -213,7 +215,7 @@ class Tuner:
 
         Raises `TimeUp` at the time limit.
         """
-        results: list[dict] = [{} for _ in items]
+        self.begun = results = [{} for _ in items]
         for part in parts:
             if self.experiment.settings.metric is None or self.experiment.learned:
                 self._check_time()  # else the run leaves one metric at least to the next run
@@ -429,7 +431,13 @@ def _score(tuner, task, states, batch, level, later):
     missing = sum(max(state.search.expected - len(state.search.scores), 0) for state in states)
     tuner.total = tuner.done + later + max(missing, len(fresh)) * tuner.work(parts)
     if fresh:
-        for (number, text), results in zip(fresh, tuner.trials(task, fresh, parts)):
+        try:
+            tuner.trials(task, fresh, parts)
+        except TimeUp:
+            if len(states) == 1 and states[0].best is None:
+                _record_begun(tuner, states[0], dict(zip(texts, batch)), fresh, depth)
+            raise
+        for (number, text), results in zip(fresh, tuner.begun):
             states[number].record(text, results, depth, tuner.summary(results))
     for (number, point), text in zip(batch, texts):
         if point is not None:
@@ -439,6 +447,17 @@ def _score(tuner, task, states, batch, level, later):
             state.search.record(point, None if scored is None else scored["pooled"])
     if len(states) == 1 and (best := states[0].best) is not None:
         tuner.best = f"{best}: " + f"{states[0].tried[best]['pooled']:.4f}".removeprefix("0")
+
+
+def _record_begun(tuner, state, items, fresh, level):
+    """Compare the first options of a search with those given on the parts that both have."""
+    begun = {text: results for (_, text), results in zip(fresh, tuner.begun) if results}
+    given = state.outcomes.get(state.given)
+    if begun and given:
+        begun[state.given] = {part: given[part] for part in next(iter(begun.values()))}
+        for text, results in begun.items():
+            state.record(text, results, level, tuner.summary(results))
+        state.texts |= {point: text for text, (_, point) in items.items() if point is not None}
 
 
 @contextmanager

@@ -178,6 +178,7 @@ class ReportContent:
     steps : commands that repeat it
     importance : result of `prediction.importance.importance`
     curve : as `experiments.learning_curve.learning_curve` returns it, with some of its keys
+    notes : sentences, without their full stops, on what the page or the model lacks
     """
 
     title: str
@@ -192,3 +193,4 @@ class ReportContent:
     steps: Sequence[Step] = ()
     importance: Mapping | None = None
     curve: Mapping | None = None
+    notes: Sequence[str] = ()

@@ -264,15 +264,16 @@ def contender_table(result: Mapping) -> DataTable:
     """The contenders of a portfolio in each stage, what they took and what became of them."""
     columns = (Column("contender", "name"), Column("rows", "number"),
                Column(ALL_SCORES[result["by"]].title, "number"),
-               Column("search", "number", "seconds", digits=1),
-               Column("training", "number", "core seconds", digits=2),
-               Column("a point", "number", "microseconds", digits=0),
+               Column("search (s)", "number", digits=1),
+               Column("training (s)", "number", digits=2),
+               Column("a point (\u00b5s)", "number", digits=0),
                Column("kernel values", "number", digits=0), Column("outcome"))
     names = "configuration", "rows", "score", "seconds", "train_s", "classify_us", \
         "kernel_values", "outcome"
     return without_empty(DataTable(
         "The contenders of each stage: the rows of its sample, the score of the parts that judged, "
-        "seconds on the clock for search and trials, for one training, and for a point.", columns,
+        "seconds on the clock for search and trials, core seconds for one training, microseconds "
+        "for a point. What is kept went on to the next stage or the final choice.", columns,
         tuple(TableRow(tuple(row[name] for name in names)) for row in result["contenders"])))
 
 

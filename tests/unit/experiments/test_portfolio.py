@@ -15,9 +15,11 @@ from agfmc.experiments.experiment import Experiment, splits, SplitPlan
 from agfmc.experiments.portfolio import Contender, contenders_for, count_rows, LARGE, Portfolio
 from agfmc.experiments.search import Axis, SearchSpace
 from agfmc.experiments.trial import Outcome
+from agfmc.experiments.tuning import WholeConfiguration
 from agfmc.files.result_store import ResultCache
 from agfmc.learners.trees import TreesOptions
 from agfmc.training.fit import TrainingSettings
+from agfmc.training.run import TimeUp
 
 PAIR = [Contender("svm", "one-vs-one", "-t rbf"), Contender("svm", "one-vs-one", "-t laplacian")]
 
@@ -95,6 +97,25 @@ def test_without_time_the_first_contender_is_taken_without_an_estimate(data):
     assert {row.text for row in chosen.tree.rows} == {"-t rbf"}
 
 
+@pytest.mark.parametrize("calls, words, options", [
+    (1, "defaults", 1), (7, "the best of 7 that were tried", 2)])
+def test_options_that_the_time_limit_has_left_are_named(data, monkeypatch, calls, words, options):
+    """The options given are scored on five parts, then six others on one."""
+    left, score = [calls], WholeConfiguration.score
+
+    def timed(*args):
+        left[0] -= 1
+        if not left[0]:
+            raise TimeUp
+        return score(*args)
+
+    monkeypatch.setattr(WholeConfiguration, "score", timed)
+    chosen = run(data, PAIR[:1], ResultCache(None))
+    assert len(chosen.tree.rows[0].text.split("-")) - 1 >= options
+    assert chosen.cut == (f"the time limit ended the search: the options of one-vs-one rbf are "
+                          f"{words}; give more time (--time-limit)",)
+
+
 def test_an_interrupted_search_goes_on_from_stored_results(data, tmp_path):
     store = ResultCache(str(tmp_path / "results"), keep=True)
     first = run(data, PAIR[:1], store)
@@ -162,9 +183,11 @@ def test_a_contender_that_was_far_behind_is_not_said_to_lack_time():
 
     tried = Portfolio(None, "log_loss", 0.0, 1.0)
     best, far, late = entry("best"), entry("far", 4.2), entry("late")
+    tried.cut["best"] = "defaults"
     tried._record(SimpleNamespace(all=[best, far, late], rows_used=9), [best], ["best"])
     assert [row["outcome"] for row in tried.tried] == [
-        "goes on", "4.2 standard errors behind the best", "no score within the time limit"]
+        "kept, search unfinished", "4.2 standard errors behind the best",
+        "no score within the time limit"]
 
 
 @pytest.mark.parametrize("lost, behind", [(0.04, False), (0.08, True)])

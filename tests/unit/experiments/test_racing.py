@@ -192,6 +192,23 @@ def test_best_so_far_when_time_is_over(monkeypatch):
     assert tree is None and result["tried"] == 0 and result["best"] is None
 
 
+def test_options_that_have_one_part_when_time_is_over_are_compared_on_it(monkeypatch):
+    score, left = tuning.WholeConfiguration.score, [7]
+
+    def timed(*args):
+        left[0] -= 1
+        if not left[0]:
+            raise racing.TimeUp
+        return score(*args)
+
+    monkeypatch.setattr(tuning.WholeConfiguration, "score", timed)
+    result, tree = tune(begin(blobs(60)), SMALL, by="log_loss")
+    best = result["points"][result["best"]]
+    assert tree is not None and not result["complete"] and len(result["points"]) > 2
+    assert all(point["parts"] == [1] for point in result["points"])
+    assert best["score"] == min(point["score"] for point in result["points"])
+
+
 def test_near_leaves_out_what_is_worse_and_what_is_the_same():
     class Fake:
         weights = groups = None
