@@ -37,7 +37,8 @@ _PARTS = {
     "leave-one-out": re.compile(r"leave-one-out ([0-9]{1,12})"),
 }
 _SIZES = ("samples", "weights", "seen")  # of each side, or of each class
-_OF_ONE = (*_SIZES, "classes")  # what one model of a configuration does not share with others
+# what one model of a configuration does not share with others
+_OF_ONE = (*_SIZES, "classes", "groups")
 _RANGE = re.compile(r"(-?[0-9]{1,10})(?:-([0-9]{1,10}))?")
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from agfmc.core.errors import DataError
+from agfmc.core.provenance import Provenance
 from agfmc.core.splits import split_stratified, stratified_folds, stratified_parts
 from agfmc.data.groups import check_groups
 from agfmc.data.types import Dataset
@@ -106,3 +107,11 @@ def test_leaving_a_group_out_is_training_without_it(size):
         np.testing.assert_allclose(found[:, groups == group], expected, rtol=0, atol=1e-8)
     single = made.leave_out(t, t * 0.1, phi, w, np.arange(n))
     np.testing.assert_allclose(single, made.leave_out(t, t * 0.1, phi, w), atol=1e-10)
+
+
+def test_a_model_records_its_groups_and_what_models_share_does_not():
+    sides = (0,), (1,)
+    one, other = (Provenance(("agfmc",)).with_samples((4, 4), sides, groups=np.arange(n) // 2)
+                  for n in (6, 8))
+    assert (one.groups, other.groups) == (3, 4)
+    assert one.without_identity() == other.without_identity()
