@@ -30,6 +30,10 @@ for number, handler in ((signal.SIGINT, signal.default_int_handler),
     if signal.getsignal(number) == signal.SIG_IGN:
         signal.signal(number, handler)
 
+# Compiled modules are kept in __pycache__, even where PYTHONDONTWRITEBYTECODE is set, as in many
+# containers: compiling them in each process anew takes longer than most tests.
+sys.dont_write_bytecode = False
+
 # As in a process of a command: with more threads numpy's last digits differ.  numpy comes later.
 os.environ.update(dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"))

@@ -4,6 +4,7 @@ import re
 import shlex
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -11,14 +12,18 @@ import pytest
 
 from agfmc.cli.hints import classify_command
 from agfmc.experiments import portfolio
+from agfmc.experiments.search import Axis, SearchSpace
 from agfmc.prediction import importance
 from agfmc.training import in_memory
 
 
 @pytest.fixture
 def table(folder, monkeypatch):
-    """A table with words, blanks and an id; and a cache folder of its own."""
+    """A table with words, blanks and an id; a cache folder of its own; and few options that are
+    searched."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+    monkeypatch.setattr(portfolio, "SearchSpace", partial(SearchSpace, log2g=Axis(-3.0, -1.0, 2.0)))
+    monkeypatch.setattr(portfolio, "_FINER", ())
     rng = np.random.default_rng(1)
     y = np.arange(50) % 2
     x = rng.normal(size=(50, 2)) + 1.5 * y[:, None]
@@ -90,7 +95,6 @@ def test_an_average_of_learners_is_one_control_file_and_the_commands_repeat_it(
     monkeypatch.setattr(portfolio, "CONTENDERS", (
         portfolio.Contender("svm", "one-vs-one", "-t laplacian"),
         portfolio.Contender("trees", "one-vs-one", "learner=trees -n 5")))
-    monkeypatch.setattr(portfolio, "_FINER", ())
     out = run("agf_train", *WORDS, "m.mbm", "--ensemble", "--class-weight", "balanced").out
     assert out.startswith("# estimate for new data: log loss ")
     assert "# configuration: average of " in out and "--class-weight=balanced" in out
@@ -131,7 +135,6 @@ def test_a_page_of_one_kernel_measures_what_matters_on_rows_that_trained_nothing
             return function(*args, **options)
         monkeypatch.setattr(module, name, follow)
     monkeypatch.setattr(portfolio, "_SAMPLES", (30, 60))
-    monkeypatch.setattr(portfolio, "_FINER", ())
     done = run("agf_train", *WORDS, "m.mbm", "--learners", "nystrom", "--kernels", "laplacian",
                "--report", "p.html")
     assert "-t laplacian" in done.out and "rbf" not in done.err
@@ -169,16 +172,19 @@ class _Killed(BaseException):
     """The end of a process, as far as a test can have one."""
 
 
-def test_a_run_that_is_killed_in_any_stage_goes_on_to_the_same_model(run, table, monkeypatch):
+@pytest.mark.parametrize("samples", [(60,), pytest.param((40, 60), marks=pytest.mark.long)])
+def test_a_run_that_is_killed_at_any_step_goes_on_to_the_same_model(run, table, samples,
+                                                                    monkeypatch):
     from agfmc.cli import multi_borders
     from agfmc.experiments.racing import Tuner
 
-    monkeypatch.setattr(portfolio, "_SAMPLES", (40, 60))
-    monkeypatch.setattr(portfolio, "_FINER", (2,))
+    monkeypatch.setattr(portfolio, "_SAMPLES", samples)
+    monkeypatch.setattr(portfolio, "SearchSpace", partial(
+        SearchSpace, log2c=Axis(1.0, 4.0, 3.0), log2g=Axis(-3.0, -3.0, 2.0)))
     words = (*WORDS, "m.mbm", "--learners", "svm", "--kernels", "laplacian", "--time-limit", "9999")
     first = run("agf_train", *words, "--no-state").out
     model = Path("m.mbm").read_bytes()
-    for where, name, count in ((Tuner, "trials", 5), (portfolio, "run_trial", 3),
+    for where, name, count in ((Tuner, "trials", 2), (portfolio, "run_trial", 2),
                                (multi_borders, "execute", 1)):
         calls, whole = [], getattr(where, name)
 

@@ -27,15 +27,15 @@ PAIR = [Contender("svm", "one-vs-one", "-t rbf"), Contender("svm", "one-vs-one",
 @pytest.fixture(scope="module")
 def data():
     rng = np.random.default_rng(2)
-    y = np.repeat(np.arange(3), 30).astype(np.int32)
-    return Dataset(rng.normal(size=(90, 2)) + 2 * np.eye(3, 2)[y], y)
+    y = np.repeat(np.arange(3), 20).astype(np.int32)
+    return Dataset(rng.normal(size=(60, 2)) + 2 * np.eye(3, 2)[y], y)
 
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
     """Few options, and no finer steps."""
     monkeypatch.setattr(module, "SearchSpace", partial(
-        SearchSpace, log2c=Axis(0.0, 4.0, 2.0), log2g=Axis(-3.0, -1.0, 2.0)))
+        SearchSpace, log2c=Axis(0.0, 3.0, 3.0), log2g=Axis(-3.0, -1.0, 2.0)))
     monkeypatch.setattr(module, "_FINER", ())
 
 
@@ -76,7 +76,7 @@ def test_options_are_searched_and_an_average_needs_to_be_clearly_better(data, ca
     assert average.tree.is_ensemble and len(average.tree.roots) == 2
     margin = free.choice.margin
     assert free.tree.is_ensemble == (margin is not None and margin.gain > margin.error)
-    assert single.estimate["points"] == 90 and "corrected for the choice" in \
+    assert single.estimate["points"] == 60 and "corrected for the choice" in \
         single.estimate["how"] and single.estimate["score"] > \
         single.choice.row["log_loss"]["pooled"]
     assert len(average.choice.result["rows"]) == 3
@@ -84,9 +84,9 @@ def test_options_are_searched_and_an_average_needs_to_be_clearly_better(data, ca
 
 def test_points_that_judge_take_no_part_in_the_search_where_there_are_enough(data, cache,
                                                                             monkeypatch):
-    monkeypatch.setattr("agfmc.experiments.racing._HELD_OUT", 15)
+    monkeypatch.setattr("agfmc.experiments.racing._HELD_OUT", 10)
     chosen = run(data, PAIR[:1], cache)
-    assert chosen.estimate["points"] == 72
+    assert chosen.estimate["points"] == 48
     assert chosen.estimate["how"].startswith("parts 2 to 5 of 5 held out, which took no part")
     assert chosen.seconds > 0
 
@@ -146,7 +146,7 @@ def test_small_classes_are_refused_or_left_out():
 
 def test_a_later_stage_starts_from_the_best_options_and_is_used_without_new_ones(
         data, cache, monkeypatch):
-    monkeypatch.setattr(module, "_SAMPLES", (50, 500))
+    monkeypatch.setattr(module, "_SAMPLES", (40, 500))
     grids = []
     race = module.race
 
@@ -156,7 +156,7 @@ def test_a_later_stage_starts_from_the_best_options_and_is_used_without_new_ones
 
     monkeypatch.setattr(module, "race", racing)
     chosen = run(data, PAIR[1:], cache)
-    assert grids == [6, 9] and chosen.estimate["points"] == 90
+    assert grids == [4, 9] and chosen.estimate["points"] == 60
 
 
 def test_an_average_that_gains_nothing_is_not_chosen(data, cache, monkeypatch):

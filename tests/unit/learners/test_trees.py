@@ -275,20 +275,22 @@ def test_search_of_rate_and_leaves():
     assert best["log2leaves"] == 2 and best["log2rate"] in (-3, -1) and best["log2g"] is None
 
 
-def test_the_same_bytes_for_any_workers(run, tmp_path):
+@pytest.mark.parametrize("workers", [
+    ("-j", 2), pytest.param(("--executor", "processes:2"), marks=pytest.mark.long)])
+def test_the_same_bytes_for_any_workers(run, tmp_path, workers):
     x, y = points(120)
     data = str(tmp_path / "data.svm")
     with open(data, "w") as file:
         for row, label in zip(x.tolist(), y % 3):
             file.write(f"{label} " + " ".join(f"{i}:{v!r}" for i, v in enumerate(row, 1)) + "\n")
     found = []
-    for name, more in (("one", ()), ("two", ("-j", 2)), ("far", ("--executor", "processes:2"))):
+    for name, more in (("one", ()), ("two", workers)):
         (tmp_path / name).mkdir()
         control = str(tmp_path / name / "m.mbc")
         run("multi_borders", "-M", "-+", SMALL, *more, "one-vs-one", data, "m", control,
             "-y", str(tmp_path / name))
         found.append({path.name: path.read_bytes() for path in (tmp_path / name).iterdir()})
-    assert found[0] == found[1] == found[2] and len(found[0]) > 3
+    assert found[0] == found[1] and len(found[0]) > 3
 
 
 def test_weights_count():
