@@ -10,6 +10,8 @@ from __future__ import annotations
 import errno
 import os
 import re
+import sys
+import warnings
 from collections import namedtuple
 from contextlib import contextmanager
 
@@ -29,6 +31,7 @@ EXIT_STATUSES = (
 # What ends a line, moves the cursor, or turns the order of what is shown: not part of a message.
 _UNSEEN = ("[\0-\x1f\x7f-\x9f\u061c\u200b-\u200f"
            "\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff]")
+_PACKAGE = __name__.partition(".")[0]
 _LONGEST = 2000  # characters of a message
 _LONG_WORD = re.compile(r"(\S{200})\S{40,}(\S{60})")  # such as a name of thousands of letters
 
@@ -71,6 +74,18 @@ class Place(namedtuple("Place", "file line column", defaults=(None, None, None))
 
 class AgfmcWarning(UserWarning):
     """Something the user should know of, although the run goes on."""
+
+
+def warn_user(message: str) -> None:
+    """Give an `AgfmcWarning` at the line that called the package, wherever in it the cause is."""
+    frame = caller = sys._getframe(1)
+    while frame is not None:
+        if frame.f_globals.get("__name__", "").partition(".")[0] == _PACKAGE:
+            caller = frame.f_back or frame
+        frame = frame.f_back
+    known = caller.f_globals.setdefault("__warningregistry__", {})
+    warnings.warn_explicit(message, AgfmcWarning, caller.f_code.co_filename, caller.f_lineno,
+                           registry=known)
 
 
 class AgfmcError(Exception):

@@ -12,6 +12,7 @@ import math
 import struct
 import unicodedata
 import zlib
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 from xml.sax.saxutils import escape, quoteattr
@@ -44,15 +45,13 @@ def _letter_width(letter):
 
 
 def cut_to_width(text: str, width: float) -> str:
-    """`text` on one line, cut with `…` where it is wider than so many pixels."""
+    """`text` on one line, its middle left out where it is wider than so many pixels."""
     text = cut(text, WHOLE)
-    if text_width(text) <= width:
+    if text_width(text) <= width + 1e-6:  # a width may be that of the text, rounded
         return text
-    room, end = width - text_width("…"), 0
-    while end < len(text) and room >= 0:
-        room -= SIZE / 100 * _letter_width(text[end])
-        end += 1
-    return text[:max(end - 1, 1)].rstrip() + "…"
+    fitting = bisect_right(range(2, len(text)), width,
+                           key=lambda longest: text_width(cut(text, longest)))
+    return cut(text, max(fitting, 1) + 1)
 
 
 def png_address(rows: Sequence[bytes], palette: Sequence[tuple[int, int, int, int]]) -> str:
@@ -210,7 +209,7 @@ class Drawing:
         """Text on the base line y that begins at x, or ends or is centred there (look: "end",
         "mid"). It is cut to `width` pixels, its whole being the title."""
         shown = cut_to_width(text, width or math.inf)
-        if shown.endswith("…") and width:
+        if "…" in shown and width:
             title = title or text
         self.shapes.append(Shape("text", look, {"x": x, "y": y, **attributes}, title, shown))
 

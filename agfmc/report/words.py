@@ -23,7 +23,7 @@ def cut(words: str, longest: int = LONGEST) -> str:
     if len(words) <= longest:
         return words
     end = longest // 3
-    return f"{words[:longest - 1 - end].rstrip()}\u2026{words[-end:].lstrip()}"
+    return f"{words[:longest - 1 - end].rstrip()}\u2026{words[len(words) - end:].lstrip()}"
 
 
 def whole_name(words: str, longest: int = LONGEST) -> str:
