@@ -7,13 +7,12 @@ wrote as classes and confidence ratings.
 from __future__ import annotations
 
 import os
-import warnings
 from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
-from ..core.errors import AgfmcWarning, DataError
+from ..core.errors import DataError, warn_user
 from ..core.probabilities import confidence, mean, probability
 from ..core.weights import WeightSource
 from ..data.class_names import ByValue, number_classes
@@ -30,10 +29,6 @@ _MOST_COLUMNS = 10_000  # of a table with one for each label from 0
 _CELLS = 1 << 18  # numbers made to text at once
 
 
-def _warn(message):
-    warnings.warn(message, AgfmcWarning, stacklevel=4)
-
-
 def _guessed_classes(truth, result, path):
     """The largest label of truth (n,) + 1; a warning where `result`, labels or -1, contradicts it.
     """
@@ -42,8 +37,8 @@ def _guessed_classes(truth, result, path):
     if labels[-1] >= k or len(labels) < k:
         but = f"class {labels[-1]} is among the results" if labels[-1] >= k else \
             f"only {len(labels)} of them occur"
-        _warn(f"{k} classes are assumed, one more than the largest label in {path}, but {but}: "
-              "give eval_uc their number with -k")
+        warn_user(f"{k} classes are assumed, one more than the largest label in {path}, but {but}: "
+                  "give eval_uc their number with -k")
     return k
 
 
@@ -58,7 +53,7 @@ def _warn_of_rejected(result, what):
     """A warning where some of result (n,) are -1; what: how they are counted."""
     rejected = int(np.count_nonzero(result < 0))
     if rejected:
-        _warn(f"{rejected} of {len(result)} points were rejected: {what}")
+        warn_user(f"{rejected} of {len(result)} points were rejected: {what}")
 
 
 def brief_comparison(truth_path, base, weights=WeightSource()):
@@ -130,8 +125,8 @@ def _ratings(results, k, bins, base):
     """Lines: mean rating of a bin, and what it should be by the share of correct answers."""
     con, truth, result = results.winner, results.truth, results.result
     if np.any(np.abs(con) > 1 + 1e-5):
-        _warn(f"{base}.con holds ratings beyond 1, perhaps made from votes: the table of "
-              "confidence means little")
+        warn_user(f"{base}.con holds ratings beyond 1, perhaps made from votes: the table of "
+                  "confidence means little")
     answered, k = result >= 0, max(k, 2)
     if k == 2:
         answered &= result < 2  # a third answer is on neither side
@@ -218,8 +213,8 @@ def samples_of_results(truth_path, base):
 
 def _warn_of_votes(p, path):
     if p.min() < -1e-5 or p.max() > 1 + 1e-5:
-        _warn(f"{path} holds probabilities outside 0 to 1, perhaps made from votes: the scores "
-              "mean little")
+        warn_user(f"{path} holds probabilities outside 0 to 1, perhaps made from votes: the scores "
+                  "mean little")
 
 
 def format_validation(samples, lines):
@@ -257,7 +252,7 @@ def convert_svm_output(source, base, stream, names=None):
                 stream.write(text)
             stream.flush()  # before the files appear: a reader that left ends the run here
         if ratings is None and os.path.isfile(f"{base}.con"):
-            _warn(f"{source} has no probabilities: {base}.con, of other results, was removed")
+            warn_user(f"{source} has no probabilities: {base}.con, of other results, was removed")
 
 
 def _numbered(output, source, names):
@@ -282,8 +277,8 @@ def _ratings_of_output(output, source, names):
     if output.labels is None:
         k, winner = len(names or ()) or int(output.classes.max()) + 1, output.p[:, 0]
         if not names:
-            _warn(f"{k} classes are assumed, one more than the largest that was predicted: without "
-                  "a first line `labels ...` nothing gives their number")
+            warn_user(f"{k} classes are assumed, one more than the largest that was predicted: "
+                      "without a first line `labels ...` nothing gives their number")
     else:
         k, winner = len(output.labels), output.p[np.arange(len(output.p)), _columns(output)]
         _refuse_many_columns(max(output.labels), source, "number the classes before training "

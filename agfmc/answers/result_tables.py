@@ -1,15 +1,13 @@
 """Tables of answers with class names, and the true classes beside them or in another table."""
 
 from __future__ import annotations
-
-import warnings
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..control.tree import Tree
-from ..core.errors import AgfmcWarning, and_more, DataError, one_line, UsageError
+from ..core.errors import and_more, DataError, one_line, UsageError, warn_user
 from ..files.opening import is_stream
 from ..score.evaluation import Results, warn_of_no_probabilities
 from ..score.probabilities import probability_of_answers
@@ -151,9 +149,8 @@ def _default_truth(table, names, source, columns):
         alike = [name for name in names if cells[name].words and
                  classes.issuperset(map(plain_word, cells[name].words))]
         for name in alike[:len(alike) == 1]:
-            warnings.warn(f"{table.file}: the true classes are those of column "
-                          f"'{one_line(name)}', the only one with the names of the classes",
-                          AgfmcWarning, stacklevel=4)
+            warn_user(f"{table.file}: the true classes are those of column "
+                      f"'{one_line(name)}', the only one with the names of the classes")
     if len(alike) != 1:
         raise UsageError(f"--truth COLUMN names the column of the true classes in {table.file}, or "
                          "in the table of --data"
@@ -312,10 +309,10 @@ def _names(source, answers, columns, truth):
     if unknown:
         codes = [index for index, word in enumerate(truth.words) if plain_word(word) in unknown]
         count = int(np.isin(truth.codes, codes).sum())
-        warnings.warn(f"{_name(answers)}: the true class '{one_line(unknown[0])}'"
-                      f"{and_more(unknown)} is none of the answers': {count} "
-                      f"row{'s count' if count > 1 else ' counts'} as wrong"
-                      + ", with probability 0" * bool(columns.p), AgfmcWarning, stacklevel=3)
+        warn_user(f"{_name(answers)}: the true class '{one_line(unknown[0])}'"
+                  f"{and_more(unknown)} is none of the answers': {count} "
+                  f"row{'s count' if count > 1 else ' counts'} as wrong"
+                  + ", with probability 0" * bool(columns.p))
     return tuple(names), bool(first)
 
 

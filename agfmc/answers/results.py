@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import warnings
 from dataclasses import replace
 
 import numpy as np
 
 from ..control.tree import Tree
-from ..core.errors import AgfmcWarning, DataError, UsageError
+from ..core.errors import DataError, UsageError, warn_user
 from ..core.probabilities import probability
 from ..core.text import listed
 from ..core.weights import NO_WEIGHTS, WeightSource
@@ -54,9 +53,8 @@ def load_results(truth_path, base, probabilities=None, k=None, labels=None, name
     present = np.unique(np.concatenate([truth, result[result >= 0]]))
     ratings = truth_path.removesuffix(".cls") + ".con"
     if os.path.exists(ratings) and not os.path.exists(f"{base}.con"):
-        warnings.warn(f"{truth_path} has a file {ratings}, as results have, and {base}.cls has "
-                      "none: the true classes come first, then the base name of the results",
-                      AgfmcWarning, stacklevel=3)
+        warn_user(f"{truth_path} has a file {ratings}, as results have, and {base}.cls has "
+                  "none: the true classes come first, then the base name of the results")
     p = winner = None
     if table is not None:
         p = _checked(table, result, probabilities, base)
@@ -110,8 +108,8 @@ def with_weights_of(results: Results, truth_path: str, source: WeightSource,
     if path is None and truth_path != "-":
         path = weights_beside(_base_of(truth_path))
         if path is not None:
-            warnings.warn(f"the points of {truth_path} have the weights in {path} (--weights none: "
-                          "they all count alike)", AgfmcWarning, stacklevel=3)
+            warn_user(f"the points of {truth_path} have the weights in {path} (--weights none: "
+                      "they all count alike)")
     w = None if path in (None, NO_WEIGHTS) else read_weights(path, len(results.truth))
     if w is None and source.classes is None:
         return results
@@ -129,8 +127,8 @@ def without_votes(p, winner, file):
     """
     if (p is not None and np.median(np.abs(p.sum(axis=1) - 1.0)) > 0.2) or \
             (winner is not None and not (winner.min() > -1.0 and winner.max() < 2.0)):
-        warnings.warn(f"the values in {file} are votes, not probabilities: scores of probabilities "
-                      "are left out", AgfmcWarning, stacklevel=3)
+        warn_user(f"the values in {file} are votes, not probabilities: scores of probabilities "
+                  "are left out")
         return None, None
     if winner is not None:
         warn_of_no_probabilities(winner if p is None else p, f"the probabilities in {file}")
@@ -260,5 +258,5 @@ def names_beside(truth_path, labels, path=None):
     try:
         return read_names_of(f"{base}.names", labels)
     except DataError as error:
-        warnings.warn(f"{error}: the names are left out", AgfmcWarning, stacklevel=2)
+        warn_user(f"{error}: the names are left out")
         return {}

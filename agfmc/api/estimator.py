@@ -1,7 +1,6 @@
 """Multi-class classification from binary classifiers, as an estimator of scikit-learn."""
 
 import os
-import warnings
 from contextlib import contextmanager
 from dataclasses import replace
 from numbers import Integral
@@ -21,7 +20,7 @@ from ..control.parse import parse
 from ..control.tree import Tree, TREE_DECODERS
 from ..control.write import format_tree
 from ..core.costs import cost_matrix
-from ..core.errors import AgfmcError, AgfmcWarning
+from ..core.errors import AgfmcError, warn_user
 from ..core.kernels import KERNEL_NAMES, kernel_word, KERNELS
 from ..core.points import SparsePoints
 from ..data.libagf import read_std
@@ -734,7 +733,7 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
             answers = (classifier or self._classifier).classify(X, workers_of(self.n_jobs))
         for stop in answers.stops:
             if stop.warning():
-                warnings.warn(stop.warning(), AgfmcWarning, stacklevel=3)
+                warn_user(stop.warning())
         return answers
 
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..core.errors import AgfmcWarning, DataError
+from ..core.errors import AgfmcWarning, DataError, warn_user
 from ..core.models import LearnedDecoder
 from ..core.probabilities import losses, mean
 from ..core.splits import FOLDS, stratified_folds
@@ -142,13 +142,12 @@ def _absent_classes(y, classes, source):
     counts = np.bincount(y, minlength=len(classes))
     absent = [int(classes[column]) for column in np.flatnonzero(counts == 0)]
     if absent:
-        warnings.warn(f"{source}: no point of class {listed(absent)}: the map does not know how "
-                      "they are answered", AgfmcWarning, stacklevel=3)
+        warn_user(f"{source}: no point of class {listed(absent)}: the map does not know how "
+                  "they are answered")
     needed = max(_FEW, _FEW_OF_CLASS * len(classes))
     if len(y) < needed:
-        warnings.warn(f"{source}: {len(y)} calibration points are few for {len(classes)} classes "
-                      f"({needed} or more are better): mind the intervals", AgfmcWarning,
-                      stacklevel=3)
+        warn_user(f"{source}: {len(y)} calibration points are few for {len(classes)} classes "
+                  f"({needed} or more are better): mind the intervals")
     return absent
 
 

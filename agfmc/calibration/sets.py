@@ -13,13 +13,11 @@ T. Ding and others, "Class-conditional conformal prediction with many classes", 
 """
 
 from __future__ import annotations
-
-import warnings
 from collections.abc import Sequence
 
 import numpy as np
 
-from ..core.errors import AgfmcWarning
+from ..core.errors import warn_user
 from ..core.text import listed
 from .types import CalibrationPoints
 
@@ -114,8 +112,7 @@ def quantiles(points: CalibrationPoints, labels: Sequence[int], alpha: float, sc
     scores = point_scores(points, score)
     if not by_class:
         if len(scores) < least_points(alpha):
-            warnings.warn(_too_few(alpha, len(scores), "every set has all classes"),
-                          AgfmcWarning, stacklevel=2)
+            warn_user(_too_few(alpha, len(scores), "every set has all classes"))
         return np.full(len(labels), quantile(scores, alpha))
     limits = np.full(len(labels), np.inf)
     group = class_groups(points, labels, alpha)
@@ -125,11 +122,9 @@ def quantiles(points: CalibrationPoints, labels: Sequence[int], alpha: float, sc
     absent = np.asarray(labels)[group < 0].tolist()
     if absent:
         names = f"class {absent[0]} is" if len(absent) == 1 else f"classes {listed(absent)} are"
-        warnings.warn(f"{names} without calibration points: in every set", AgfmcWarning,
-                      stacklevel=2)
+        warn_user(f"{names} without calibration points: in every set")
     if np.isinf(limits[group >= 0]).any():
-        warnings.warn(_too_few(alpha, len(scores), "rare classes are in every set"),
-                      AgfmcWarning, stacklevel=2)
+        warn_user(_too_few(alpha, len(scores), "rare classes are in every set"))
     return limits
 
 

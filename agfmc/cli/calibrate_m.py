@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import sys
-import warnings
 
 from ..calibration.types import MAP_KINDS
 from ..control.tree import TREE_DECODERS
-from ..core.errors import AgfmcWarning, UsageError
+from ..core.errors import UsageError, warn_user
 from ..decode.methods import DEFAULT
 from ..files.atomic import check_output, replacing
 from .data_options import (add_groups, add_input_kind, add_weights, check_normalised,
@@ -90,10 +89,9 @@ def execute(args):
     if args.data is not None:
         check_normalised(configuration, form, args.model, args.norm_file)
     if args.data is not None and args.class_weight is None and has_class_weights(configuration):
-        warnings.warn(f"{args.model} was trained with class weights, and the points have none: its "
-                      "probabilities become those of the points, and --priors of classify_m would "
-                      "turn them back once more; give --class-weight as in training", AgfmcWarning,
-                      stacklevel=2)
+        warn_user(f"{args.model} was trained with class weights, and the points have none: its "
+                  "probabilities become those of the points, and --priors of classify_m would "
+                  "turn them back once more; give --class-weight as in training")
     stored = {} if configuration.calibration is None or args.data is None else \
         configuration.calibration.decoders
     configuration, reports = recalibrated(

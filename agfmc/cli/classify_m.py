@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections import deque
 from contextlib import suppress
 from dataclasses import replace
 from typing import NamedTuple
 
 from ..control.tree import TREE_DECODERS
-from ..core.errors import AgfmcWarning, and_more, DataError, ModelError, UsageError
+from ..core.errors import and_more, DataError, ModelError, UsageError, warn_user
 from ..decode.methods import DEFAULT, METHODS
 from ..files.kinds import ANSWER_FORMATS, ANSWERS_IN_HELP, is_answer_table, is_table
 from .data_options import add_input_kind, check_normalised, input_format
@@ -241,9 +240,8 @@ def execute(args):
     # here, as workers have other files
     decoding = replace(decoding, costs=decoding.costs_of(configuration.tree))
     if decoding.costs is not None and decoding.priors is None and has_class_weights(configuration):
-        warnings.warn(f"{args.model} was trained with class weights, and costs come on top: with "
-                      "--priors training they are those of the data as it was", AgfmcWarning,
-                      stacklevel=2)
+        warn_user(f"{args.model} was trained with class weights, and costs come on top: with "
+                  "--priors training they are those of the data as it was")
     classifier = Classifier(configuration, decoding, execution)
     quantity = quantity_of(classifier, args.quantiles or ()) if args.quantity else None
     _check_files(request, classifier, args.model, args.path, args.files,
@@ -255,7 +253,7 @@ def execute(args):
     with pool as executor:
         done = _classified(request, configuration.recipe, classifier, quantity, executor, explainer)
     if done.stops.warning():
-        warnings.warn(done.stops.warning(), AgfmcWarning, stacklevel=2)
+        warn_user(done.stops.warning())
     _report(classifier, done)
     if explainer is not None and not explainer.exact:
         report("contributions are what the margin loses when a column has its mean (occlusion), "
@@ -392,10 +390,10 @@ def _warn_of_other_names(model, tree, path):
     other = differing(tree.names, there)
     if other:
         label = other[0]
-        warnings.warn(f"{path}: class {label} is '{there[label]}', in {model} "
-                      f"'{tree.names[label]}'{and_more(other)}: the labels of these points mean "
-                      "other classes than the answers do (--names of svm2agf and lvq2agf numbers "
-                      "words as in training)", AgfmcWarning, stacklevel=3)
+        warn_user(f"{path}: class {label} is '{there[label]}', in {model} "
+                  f"'{tree.names[label]}'{and_more(other)}: the labels of these points mean "
+                  "other classes than the answers do (--names of svm2agf and lvq2agf numbers "
+                  "words as in training)")
 
 
 def _report(classifier, done):

@@ -3,10 +3,9 @@
 import argparse
 import contextlib
 import os
-import warnings
 from typing import NamedTuple
 
-from ..core.errors import AgfmcWarning, DataError, UsageError
+from ..core.errors import DataError, UsageError, warn_user
 from ..core.weights import BALANCED, NO_WEIGHTS, WeightSource
 from ..files.atomic import check_output
 from ..files.kinds import is_table
@@ -300,8 +299,8 @@ def check_normalised(configuration, form, model, norm_file):
         raise UsageError(f"{model} was trained on normalised points, and tables are not: -a FILE "
                          "gives the normalisation that multi_borders wrote")
     if norm_file is None:
-        warnings.warn(f"{model}: trained on normalised points, and no normalisation is given (-a): "
-                      "the points are assumed to be normalised", AgfmcWarning, stacklevel=3)
+        warn_user(f"{model}: trained on normalised points, and no normalisation is given (-a): "
+                  "the points are assumed to be normalised")
 
 
 def fits_normalisation(args):

@@ -2,9 +2,8 @@
 
 import os
 import sys
-import warnings
 
-from ..core.errors import AgfmcWarning, UsageError
+from ..core.errors import UsageError, warn_user
 from ..files.atomic import replacing_with
 from .messages import report
 from .option_types import finite_number, output_file, whole_number
@@ -63,8 +62,7 @@ def execute(args):
     if beside is not None and binning.names is not None:
         contents[beside] = names_bytes(binning.names, beside)
     elif beside is not None and os.path.exists(beside):
-        warnings.warn(f"{beside} existed before: its names now apply to these classes",
-                      AgfmcWarning, stacklevel=2)
+        warn_user(f"{beside} existed before: its names now apply to these classes")
     with replacing_with(contents, binary=True):
         sys.stdout.writelines(lines)
         sys.stdout.flush()  # before the file appears: a reader that left ends the run here

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
-
 from ..answers.libagf_text import format_points
-from ..core.errors import AgfmcWarning, DataError
+from ..core.errors import DataError, warn_user
 from ..data.class_names import names_bytes
 from ..data.groups import group_words, groups_bytes
 from ..data.libagf import cls_bytes, con_bytes
@@ -46,6 +44,6 @@ def write_held_out(base: str, held_out: CrossValidation,
         try:
             contents[".names"] = names_bytes(data.names, f"{base}.names")
         except DataError as error:
-            warnings.warn(f"{error}: the names are left out", AgfmcWarning, stacklevel=2)
+            warn_user(f"{error}: the names are left out")
     with replacing_with({base + end: content for end, content in contents.items()}, binary=True):
         pass

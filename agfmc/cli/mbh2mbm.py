@@ -1,9 +1,8 @@
 """mbh2mbm: bring a trained configuration into one model file."""
 
 import os
-import warnings
 
-from ..core.errors import AgfmcError, AgfmcWarning, UsageError
+from ..core.errors import AgfmcError, UsageError, warn_user
 from .data_options import add_groups, add_input_kind, add_weights, input_format
 from .hints import classify_command, refuse_scheme
 from .messages import report
@@ -86,8 +85,8 @@ def execute(args):
         alike = "points must be normalised in the same way before they are classified, which "
         then = {None: "classify_m will need it", "ascii": f"{alike}this format cannot record",
                 "svm": f"{alike}svm-predict does not check (classify_m does)"}[form]
-        warnings.warn(f"{args.control}: trained on normalised points, and no normalisation is "
-                      f"given (-a): {then}", AgfmcWarning, stacklevel=2)
+        warn_user(f"{args.control}: trained on normalised points, and no normalisation is "
+                  f"given (-a): {then}")
     after = len(configuration.machines.sv)
     vectors = f"{after} support vectors"
     if before is not None:

@@ -10,10 +10,9 @@ import os
 import sys
 import threading
 import time
-import warnings
 from contextlib import contextmanager
 
-from ..core.errors import AgfmcWarning, DataError, one_line, shortened
+from ..core.errors import DataError, one_line, shortened, warn_user
 from ..core.version import __version__
 from ..files.atomic import temporary_file
 
@@ -356,9 +355,8 @@ def _pass_on(words):
     """One warning for all the times that LIBSVM gave up, and each other line as it is."""
     limit = [word for word in words if "max number of iterations" in word]
     if limit:
-        warnings.warn(f"LIBSVM stopped at its limit of iterations {counted(len(limit), 'time')} "
-                      "(folds included): normalise the data, or try a smaller -c or a larger -e",
-                      AgfmcWarning, stacklevel=2)
+        warn_user(f"LIBSVM stopped at its limit of iterations {counted(len(limit), 'time')} "
+                  "(folds included): normalise the data, or try a smaller -c or a larger -e")
     for word in words:
         if word not in limit:
-            warnings.warn(f"LIBSVM says: {word.strip()}", AgfmcWarning, stacklevel=2)
+            warn_user(f"LIBSVM says: {word.strip()}")

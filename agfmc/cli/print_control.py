@@ -2,11 +2,10 @@
 
 import os
 import sys
-import warnings
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from ..core.errors import AgfmcWarning, DataError, JobsFailed, UsageError
+from ..core.errors import DataError, JobsFailed, UsageError, warn_user
 from ..designs.schemes import COMPARED, DEFAULT, find_scheme, SCHEMES
 from ..files.kinds import is_table
 from ..score.rows import BY_OPTION
@@ -412,8 +411,7 @@ def best(choosing):
         report_reused(experiment)
         for failed in choice.result["rows"]:
             if "error" in failed:
-                warnings.warn(f"{failed['configuration']}: {failed['error']}", AgfmcWarning,
-                              stacklevel=2)
+                warn_user(f"{failed['configuration']}: {failed['error']}")
         result = choice.result
         write_stderr(f"{result['points']} points, {result['classes']} classes; {result['plan']}\n"
                      f"{data_lines(request.head(experiment))}"

@@ -12,11 +12,10 @@ only where a token is stored or an error is raised.
 """
 
 import re
-import warnings
 from bisect import bisect_right
 from typing import NamedTuple
 
-from ..core.errors import AgfmcWarning, ControlError
+from ..core.errors import ControlError, warn_user
 from .learners import NODE_LEARNERS
 from .tree import (clash, Heading, HEADINGS, Leaf, looks_like_options, MAX_CELLS, MAX_LABEL, Node,
                    NodeClassifier, Row, shares, Tree)
@@ -271,9 +270,8 @@ def _headings(src, members):
             if at < head and (fits or word == keyword):
                 way = f"did you mean '# {keyword}:'?" if fits else \
                     heading_fault(keyword, text, members)
-                warnings.warn(str(src.error(
-                    at, f"'{match[0].strip()[:60]}' is taken as a comment: {way}")),
-                    AgfmcWarning, stacklevel=4)
+                warn_user(str(src.error(
+                    at, f"'{match[0].strip()[:60]}' is taken as a comment: {way}")))
             continue
         if at > head:
             raise src.error(at, f"'# {keyword}:' stands before the first classifier, or nowhere")

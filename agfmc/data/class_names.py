@@ -7,12 +7,10 @@ value is whole (`-1`, `1`), else the shortest decimal that is that float64 (`0.5
 `1.0` and `1e0` have one name.
 """
 
-import warnings
-
 import numpy as np
 
 from ..control.tree import clash
-from ..core.errors import AgfmcWarning, DataError
+from ..core.errors import DataError, warn_user
 from ..files.number_text import blank_out, CONTROL, NUMBER, number_of
 from ..files.opening import read_bytes, SMALL_TEXT
 
@@ -135,7 +133,7 @@ def named_by_value(y, file, points=True):
     if points and k > _FEW:
         message += " (of a continuous quantity, float_to_class makes classes)"
     source = "standard input" if file == "-" else file
-    warnings.warn(f"{source}: {message}", AgfmcWarning, stacklevel=4)
+    warn_user(f"{source}: {message}")
     return labels.astype(np.int32).reshape(np.shape(y)), names
 
 

@@ -4,14 +4,13 @@ The files of a data set are all complete before any of them appears.
 """
 
 import os
-import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import islice
 
 import numpy as np
 
-from ..core.errors import AgfmcWarning, DataError, UsageError
+from ..core.errors import DataError, UsageError, warn_user
 from ..core.weights import NO_WEIGHTS, WeightSource
 from ..files.atomic import remove, replacing_all
 from ..files.number_text import blocks, tokenise
@@ -107,8 +106,8 @@ def print_data(base: str, out: str, form: InputFormat, stdout, *, words: bool = 
         data = read_training(base, InputFormat(labels=form.labels, ordinates=form.ordinates,
                                                weights=WeightSource(NO_WEIGHTS)), negative=True)
         if os.path.exists(base + WEIGHTS):
-            warnings.warn(f"the weights in {base}{WEIGHTS} are not in the text: commands that read "
-                          f"it take them by --weights {base}{WEIGHTS}", AgfmcWarning, stacklevel=2)
+            warn_user(f"the weights in {base}{WEIGHTS} are not in the text: commands that read "
+                      f"it take them by --weights {base}{WEIGHTS}")
     if words and data.names is None:
         raise UsageError(f"--words needs the class names in {base}.names")
     if scale:
@@ -121,8 +120,7 @@ def relabelled(data: Dataset) -> tuple:
     """`data` with labels 0..k-1 in ascending order of the old; -> (Dataset, old labels)."""
     names = data.names
     if names is not None and data.y.min() < 0:
-        warnings.warn(f"label {data.y.min()} has no name: the class names are left out",
-                      AgfmcWarning, stacklevel=2)
+        warn_user(f"label {data.y.min()} has no name: the class names are left out")
         names = None
     old, y = np.unique(data.y, return_inverse=True)
     if names is not None:
@@ -193,8 +191,7 @@ def _binary(base, data):
         _refuse_weights(data)
         return {"-": data.x}
     if data.y is not None and data.names is None and os.path.exists(f"{base}.names"):
-        warnings.warn(f"{base}.names existed before: its names now apply to these labels",
-                      AgfmcWarning, stacklevel=4)
+        warn_user(f"{base}.names existed before: its names now apply to these labels")
     files = {f"{base}.vec": data.x}
     if data.y is not None and data.y.dtype.kind == "f":
         files[f"{base}.dat"] = con_bytes(data.y, f"{base}.dat")
@@ -213,7 +210,7 @@ def _binary(base, data):
                            recipe_beside(base), base + WEIGHTS, base + GROUPS)),
                        (f"{base}.cls", "now belongs to these points")):
         if path not in files and os.path.exists(path):
-            warnings.warn(f"{path} existed before, and {what}", AgfmcWarning, stacklevel=4)
+            warn_user(f"{path} existed before, and {what}")
     warn_of_old_files(base, (".ids",))
     return files
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import os
 import shlex
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, ExitStack
 from dataclasses import dataclass, replace
@@ -13,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..core.errors import AgfmcWarning, and_more, DataError, one_line, UsageError
+from ..core.errors import and_more, DataError, one_line, UsageError, warn_user
 from ..core.lazy_points import LazyPoints, StoredTable
 from ..core.memory import refuse_beyond
 from ..core.weights import Weights
@@ -146,9 +145,8 @@ def read_table(path: str, form: InputFormat, recipe: TableRecipe | None = None, 
             recipe = filled_recipe(recipe, x)
             fill_missing(x, recipe)
             for name in () if given else columns_that_tell(recipe, x, y):
-                warnings.warn(f"{table.file}: column '{one_line(name)}' tells the class of every "
-                              "row alone: leave it out (--ignore) if new data will not have it",
-                              AgfmcWarning, stacklevel=2)
+                warn_user(f"{table.file}: column '{one_line(name)}' tells the class of every "
+                          "row alone: leave it out (--ignore) if new data will not have it")
             if not given and form.groups is None and roles.group is None:
                 _warn_of_groups(table, roles, group_columns(recipe, x, y))
         if rows not in (None, len(y)):
@@ -172,10 +170,9 @@ def _warn_of_groups(table, roles, names):
         names = [*names, table.names[roles.ids[0]]]
     if names:
         name = one_line(names[0])
-        warnings.warn(f"{table.file}: column '{name}'{and_more(names)} looks like groups of rows "
-                      "that are alike, as of patients or days, which make scores too good: with "
-                      f"--group {shlex.quote(name)} no split divides them", AgfmcWarning,
-                      stacklevel=3)
+        warn_user(f"{table.file}: column '{name}'{and_more(names)} looks like groups of rows "
+                  "that are alike, as of patients or days, which make scores too good: with "
+                  f"--group {shlex.quote(name)} no split divides them")
 
 
 def _label_of(roles, recipe, ids=(), weight=None, group=None):
@@ -195,8 +192,8 @@ def _with_weights(table, form, recipe):
             if columns_called(table, [of_recipe]):
                 columns[role] = of_recipe
             else:
-                warnings.warn(f"{table.file}: there is no column '{one_line(of_recipe)}', which "
-                              f"held {what} in training: {result}", AgfmcWarning, stacklevel=3)
+                warn_user(f"{table.file}: there is no column '{one_line(of_recipe)}', which "
+                          f"held {what} in training: {result}")
     return _label_of(form.roles, recipe, **columns)
 
 
@@ -286,8 +283,7 @@ def convert_table(path: str, form: InputFormat, base: str, recipe: TableRecipe |
         old = [base + end for end in CONVERTED[-2:] if end not in ends
                and os.path.exists(base + end)]  # training would take them
         for path in old:
-            warnings.warn(f"{path} existed before, and is removed, as it is not of these points",
-                          AgfmcWarning, stacklevel=2)
+            warn_user(f"{path} existed before, and is removed, as it is not of these points")
         before = functools.partial(list, map(remove, old)) if old else None
         files = dict(zip(ends, stack.enter_context(replacing_all(
             [base + end for end in ends], binary=True, before=before))))
@@ -329,8 +325,8 @@ def _roles_beside(table, form, recipe):
                         "names another one", file=table.file)
     absent = [name for name in recipe.ids if name not in columns_called(table, [name])]
     if absent and not given.ids:
-        warnings.warn(f"{table.file}: there is no column '{one_line(absent[0])}', which held ids "
-                      "in training: no ids are written", AgfmcWarning, stacklevel=3)
+        warn_user(f"{table.file}: there is no column '{one_line(absent[0])}', which held ids "
+                  "in training: no ids are written")
     ids = given.ids or (() if absent else recipe.ids)
     return resolve_roles(table, _label_of(given, recipe, ids, given.weight, given.group),
                          form.labels)
@@ -340,8 +336,7 @@ def warn_of_old_files(base: str, ends) -> None:
     """Warn of each file base + end that stays beside new points, as it is of others."""
     for end in ends:
         if os.path.exists(base + end):
-            warnings.warn(f"{base}{end} existed before, and is not of these points: remove it",
-                          AgfmcWarning, stacklevel=3)
+            warn_user(f"{base}{end} existed before, and is not of these points: remove it")
 
 
 def table_labels(path: str, form: InputFormat) -> tuple[dict[int, int], dict[int, str]]:

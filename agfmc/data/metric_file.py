@@ -5,13 +5,12 @@ digest is another one has nothing to do with it.
 """
 
 import os
-import warnings
 from dataclasses import dataclass, replace
 from typing import Annotated
 
 import numpy as np
 
-from ..core.errors import AgfmcWarning, DataError, ModelError
+from ..core.errors import DataError, ModelError, warn_user
 from ..files.atomic import remove
 from ..files.codec import Sidecar
 from ..files.opening import is_stream, read_bytes, SMALL_TEXT
@@ -82,8 +81,8 @@ def with_metric(normalisation, path):
             raise DataError(f"{os.fsdecode(path)} is not the map that {beside} describes: one of "
                             "them was changed or replaced")
     except (DataError, ModelError) as error:
-        warnings.warn(f"{error}; the normalisation is used, but what it was learned from is not "
-                      "known", AgfmcWarning, stacklevel=3)
+        warn_user(f"{error}; the normalisation is used, but what it was learned from is not "
+                  "known")
         return normalisation
     return replace(normalisation, metric=learned)
 

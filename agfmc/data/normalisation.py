@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -13,7 +12,7 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from ..core.errors import AgfmcWarning, DataError, one_line, UsageError
+from ..core.errors import DataError, one_line, UsageError, warn_user
 from ..core.lazy_points import is_lazy
 from ..core.points import has_missing, padded_blocks
 from ..core.provenance import MetricOrigin
@@ -250,8 +249,7 @@ def fit_normalisation(x: np.ndarray, scale: bool = True, nsv: int | None = None,
              f": by {spread[dropped].max(initial=0):.2g} at most, {_TOO_LITTLE}")):
         if len(features):
             how = f"{one} and was" if len(features) == 1 else f"{more} and were"
-            warnings.warn(f"{_named(features, len(varies))} {how} left out{why}", AgfmcWarning,
-                          stacklevel=2)
+            warn_user(f"{_named(features, len(varies))} {how} left out{why}")
     columns = np.diag(factor[used])
     if nsv is not None:
         columns = factor[used, None] * _directions((x, w), mean, used, factor[used], nsv)

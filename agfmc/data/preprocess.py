@@ -1,15 +1,13 @@
 """Data made ready for training: classes, features, parts and normalisation, in one pass."""
 
 from __future__ import annotations
-
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ..core import splits
-from ..core.errors import AgfmcWarning, and_more, DataError, UsageError
+from ..core.errors import and_more, DataError, UsageError, warn_user
 from ..files.atomic import check_output
 from .convert import refuse_pipe, relabelled, write_together
 from .from_table import read_table
@@ -92,21 +90,19 @@ def preprocess(recipe: Recipe, source: str, output: str, test: str | None = None
     normalisation = _normalisation(recipe, outputs.get(output, data), source)
     extra, before = ({}, None) if recipe.fit is None else std_files(norm_out, normalisation)
     if recipe.parts is not None and recipe.learned and normalisation.metric.rounds:
-        warnings.warn("the metric was learned from the classes of all parts together: a part is no "
-                      "test of what is trained on the others; divide without --learn-metric, and "
-                      "learn from the parts that train, as multi_borders and nfold -d do",
-                      AgfmcWarning, stacklevel=2)
+        warn_user("the metric was learned from the classes of all parts together: a part is no "
+                  "test of what is trained on the others; divide without --learn-metric, and "
+                  "learn from the parts that train, as multi_borders and nfold -d do")
     if normalisation is not None:
         with with_source_in_errors(source):
             outputs = {base: replace(part, x=normalisation.apply(part.x), recipe=None)
                        for base, part in outputs.items()}
     if recipe.form.kind == "table" and any(part.recipe is None for part in outputs.values()):
-        warnings.warn("the recipe of the table is not written, as the points are others than it "
-                      "makes: what is trained on them takes no tables (multi_borders "
-                      "normalises tables, too)", AgfmcWarning, stacklevel=2)
+        warn_user("the recipe of the table is not written, as the points are others than it "
+                  "makes: what is trained on them takes no tables (multi_borders "
+                  "normalises tables, too)")
     if recipe.form.kind == "table" and recipe.form.roles.ids:
-        warnings.warn("the ids of the rows are not written: table2agf writes them (base.ids)",
-                      AgfmcWarning, stacklevel=2)
+        warn_user("the ids of the rows are not written: table2agf writes them (base.ids)")
     write_together(outputs, extra, recipe.output_form, stdout, before)
     return {base: len(part.x) for base, part in outputs.items()}, normalisation
 
@@ -182,8 +178,7 @@ def _prepared(recipe, source):
 def drawn_rows(recipe: Recipe, n: int, y: np.ndarray | None, source: str) -> np.ndarray:
     """The `recipe.rows` of n rows that are drawn, ascending: of each class of y (n,) its share."""
     if recipe.rows > n:
-        warnings.warn(f"{source} has {n} rows, fewer than {recipe.rows}: all are kept",
-                      AgfmcWarning, stacklevel=4)
+        warn_user(f"{source} has {n} rows, fewer than {recipe.rows}: all are kept")
     classes = recipe.form.labels and not recipe.form.ordinates
     with with_source_in_errors(source):
         return splits.stratified_rows(y if classes else np.zeros(n, np.int32), recipe.rows,
@@ -261,5 +256,5 @@ def _warn_of_classes_in_one_part(train, held):
         if len(only):
             alone_in.append(f"class {only[0]}{and_more(only)} is in the {name} part alone")
     if alone_in:
-        warnings.warn(f"{', '.join(alone_in)}: --stratified takes the fraction of every class, -z "
-                      "shuffles first", AgfmcWarning, stacklevel=4)
+        warn_user(f"{', '.join(alone_in)}: --stratified takes the fraction of every class, -z "
+                  "shuffles first")

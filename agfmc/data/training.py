@@ -1,7 +1,6 @@
 """Training data from files to normalised points."""
 
 import os
-import warnings
 from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import replace
@@ -10,7 +9,7 @@ import numpy as np
 
 from ..control.build import restricted
 from ..control.tree import Tree
-from ..core.errors import AgfmcWarning, DataError, one_line
+from ..core.errors import DataError, one_line, warn_user
 from ..core.lazy_points import is_lazy
 from ..core.points import is_sparse
 from ..core.weights import NO_WEIGHTS, total_weights
@@ -120,16 +119,14 @@ def load_training(base, form: InputFormat, *, fit: Callable | None = None,
             data = replace(data, x=raw.normalised(normalisation) if is_lazy(raw) else
                            normalisation.apply(raw))
         elif _faint(data.x):
-            warnings.warn(f"{base}: no value is larger than {_FAINT:.2g}: with the usual options "
-                          "the kernel hardly varies; multiply the data by a power of ten",
-                          AgfmcWarning, stacklevel=2)
+            warn_user(f"{base}: no value is larger than {_FAINT:.2g}: with the usual options "
+                      "the kernel hardly varies; multiply the data by a power of ten")
         if scales and not is_sparse(raw) and not os.path.exists(f"{base}.std") and \
                 (uneven := uneven_features(raw)):
             large, small, ratio = uneven
-            warnings.warn(f"{base}: the standard deviation of feature {large} (from 0) is "
-                          f"{ratio:.2g} times that of feature {small}, which kernels then hardly "
-                          "see: -n normalises (--no-normalise: no warning)",
-                          AgfmcWarning, stacklevel=2)
+            warn_user(f"{base}: the standard deviation of feature {large} (from 0) is "
+                      f"{ratio:.2g} times that of feature {small}, which kernels then hardly "
+                      "see: -n normalises (--no-normalise: no warning)")
     return data, normalisation, raw
 
 
@@ -147,11 +144,11 @@ def warn_of_weights(base: str, form: InputFormat) -> None:
         return
     base = os.fsdecode(base)
     if form.weights.file is None and (beside := weights_beside(base)):
-        warnings.warn(f"the samples of {base} have the weights in {beside} (--weights none: they "
-                      "all count alike)", AgfmcWarning, stacklevel=3)
+        warn_user(f"the samples of {base} have the weights in {beside} (--weights none: they "
+                  "all count alike)")
     if form.groups is None and (beside := groups_beside(base)):
-        warnings.warn(f"the samples of {base} have the groups in {beside} (--groups none: they "
-                      "are split one by one)", AgfmcWarning, stacklevel=3)
+        warn_user(f"the samples of {base} have the groups in {beside} (--groups none: they "
+                  "are split one by one)")
 
 
 def large_classes(counts: dict, least: int, source, names: dict) -> list[int]:
@@ -170,9 +167,9 @@ def large_classes(counts: dict, least: int, source, names: dict) -> list[int]:
         shown = _some([str(label) + (f" '{one_line(names[label])}'" if names.get(label) else "")
                        + f" ({counts[label]})" for label in small])
         have, are = ("has", "is") if len(small) == 1 else ("have", "are")
-        warnings.warn(f"{len(small)} of {len(counts)} classes {have} fewer than {least} samples "
-                      f"and {are} left out: {shown}; {sum(counts[label] for label in small)} of "
-                      f"{sum(counts.values())} samples", AgfmcWarning, stacklevel=3)
+        warn_user(f"{len(small)} of {len(counts)} classes {have} fewer than {least} samples "
+                  f"and {are} left out: {shown}; {sum(counts[label] for label in small)} of "
+                  f"{sum(counts.values())} samples")
     return large
 
 
@@ -186,8 +183,8 @@ def for_classes(tree: Tree, labels) -> Tree:
         gone = sorted(set(tree.labels) - set(labels))
         size, left = (len(t.rows) + len(t.directs) for t in (tree, smaller))
         where = "" if tree.source is None else f"{tree.source}: "
-        warnings.warn(f"{where}{left} of {size} classifiers remain{'s' * (left == 1)} without "
-                      f"class{'es' * (len(gone) > 1)} {_some(gone)}", AgfmcWarning, stacklevel=3)
+        warn_user(f"{where}{left} of {size} classifiers remain{'s' * (left == 1)} without "
+                  f"class{'es' * (len(gone) > 1)} {_some(gone)}")
     return smaller
 
 

@@ -11,13 +11,12 @@ from __future__ import annotations
 
 import functools
 import os
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from ..core.errors import AgfmcWarning, and_more, DataError, Place, UsageError
+from ..core.errors import and_more, DataError, Place, UsageError, warn_user
 from ..core.lazy_points import is_lazy
 from ..core.memory import within_memory
 from ..core.points import as_numbers, label_counts
@@ -226,8 +225,7 @@ def without_zeros(data: Dataset, source: str | None = None,
                         "them out of the data (--min-class 1)", file=source)
     zeros = len(some) - int(np.count_nonzero(some))
     where = "" if source is None else f"{'standard input' if source == '-' else source}: "
-    warnings.warn(f"{where}{zeros} of {len(some)} samples have weight 0 and are left out",
-                  AgfmcWarning, stacklevel=3)
+    warn_user(f"{where}{zeros} of {len(some)} samples have weight 0 and are left out")
     return chosen_rows(data, np.flatnonzero(some))
 
 
@@ -261,10 +259,9 @@ def _warn_of_scale(w, source):
     mean = float(w.mean())
     if not _SMALL <= mean <= _LARGE:
         of = "the samples" if source is None else "standard input" if source == "-" else source
-        warnings.warn(f"the {len(w)} weights of {of} sum to {len(w) * mean:.3g}: a weight of 1 is "
-                      f"one sample, and training takes these for {'few' if mean < 1 else 'many'}: "
-                      f"divide them by their mean, {mean:.3g}, unless they are meant so",
-                      AgfmcWarning, stacklevel=4)
+        warn_user(f"the {len(w)} weights of {of} sum to {len(w) * mean:.3g}: a weight of 1 is "
+                  f"one sample, and training takes these for {'few' if mean < 1 else 'many'}: "
+                  f"divide them by their mean, {mean:.3g}, unless they are meant so")
 
 
 def chosen_rows(data: Dataset, rows: np.ndarray) -> Dataset:
@@ -320,8 +317,7 @@ def proportions(given, labels: Sequence[int], option: str = "--priors",
         raise UsageError(f"{option}: expected numbers that are not negative, nor all 0, and none "
                          f"below {SMALLEST:g} of a finite sum, but for 0")
     if abs(total - 1) > 1e-6:
-        warnings.warn(f"{option}: the numbers sum to {total:g}: they are divided by that",
-                      AgfmcWarning, stacklevel=3)
+        warn_user(f"{option}: the numbers sum to {total:g}: they are divided by that")
     return numbers / total
 
 
@@ -337,6 +333,5 @@ def _frequencies(path, labels):
                         + listed(labels), file=path)
     absent = sorted(set(labels) - set(counts))
     if absent:
-        warnings.warn(f"{path} holds no sample of class {listed(absent)}: the proportion is 0",
-                      AgfmcWarning, stacklevel=4)
+        warn_user(f"{path} holds no sample of class {listed(absent)}: the proportion is 0")
     return np.array([counts.get(label, 0) for label in labels]) / len(y)

@@ -17,7 +17,6 @@ Shapes: k classes, b orders, c moves.  An order is a sequence of the classes 0..
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from functools import lru_cache, partial
 from typing import NamedTuple
@@ -26,7 +25,7 @@ import numpy as np
 
 from ..control.build import from_rows
 from ..control.tree import changed, Leaf, Tree
-from ..core.errors import AgfmcWarning, ControlError, DataError, UsageError
+from ..core.errors import ControlError, DataError, UsageError, warn_user
 from .distances import class_distances
 from .standard import adjacent
 
@@ -467,8 +466,7 @@ def _priors(labels, priors, counts, pair_errors):
             raise UsageError("expected priors that are not negative, nor all 0, and a sum that is "
                              "finite")
         if abs(sum(priors) - 1) > 1e-6:
-            warnings.warn(f"the priors sum to {sum(priors):g}: they are divided by that",
-                          AgfmcWarning, stacklevel=3)
+            warn_user(f"the priors sum to {sum(priors):g}: they are divided by that")
         weights = priors
     elif counts is not None:
         weights = [counts[label] for label in labels]

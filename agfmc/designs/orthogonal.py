@@ -9,14 +9,12 @@ An element of the field of q = p^e elements is a tuple of e digits 0..p-1, the c
 a polynomial in the root of a primitive polynomial, lowest first; its number is the integer
 with these digits in base p.
 """
-
-import warnings
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import count, product
 
 from ..control import matrix
-from ..core.errors import AgfmcWarning
+from ..core.errors import warn_user
 from .standard import one_vs_rest
 
 # Finite fields, as far as coding matrices need them
@@ -236,8 +234,8 @@ def instead_of_orthogonal(k: int) -> Sequence:
     """One-vs-rest, with an `AgfmcWarning`, for k < 4; UsageError for k < 2."""
     rows = one_vs_rest(k)
     what = "the only partition there is" if k == 2 else "one-vs-rest"
-    warnings.warn(f"no orthogonal code exists for {k} classes (the columns of +1 and -1 "
-                  f"cannot all be orthogonal): taking {what} instead", AgfmcWarning, stacklevel=4)
+    warn_user(f"no orthogonal code exists for {k} classes (the columns of +1 and -1 "
+              f"cannot all be orthogonal): taking {what} instead")
     return rows
 
 

@@ -7,14 +7,13 @@ that the classifiers err on different points.
 """
 
 import random
-import warnings
 from collections.abc import Sequence
 from itertools import combinations, starmap
 
 from ..control import matrix
 from ..control.matrix import (apart_or_opposite, code_rank, columns, doubled_distance, joins_all,
                               mask, signed)
-from ..core.errors import AgfmcWarning, UsageError
+from ..core.errors import UsageError, warn_user
 from .orthogonal import hadamard_order, instead_of_orthogonal
 from .standard import one_vs_one, one_vs_rest
 
@@ -65,8 +64,8 @@ def random_code(k: int, rows: int | None = None, strict: bool = False, seed: int
     if draws > 1 and rows < available:  # else all there are, whatever is drawn
         code = _improved(code, k, rows, strict, available, seed, draws)
     if rows < k - 1:
-        warnings.warn(f"{rows} rows do not determine the probabilities of {k} classes: "
-                      f"at least {k - 1} are needed", AgfmcWarning, stacklevel=3)
+        warn_user(f"{rows} rows do not determine the probabilities of {k} classes: "
+                  f"at least {k - 1} are needed")
     return code
 
 

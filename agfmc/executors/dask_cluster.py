@@ -11,7 +11,7 @@ from collections import Counter
 from concurrent.futures import CancelledError, Executor
 from contextlib import contextmanager
 
-from ..core.errors import AgfmcWarning, CommandFailed, DataError, UsageError
+from ..core.errors import CommandFailed, DataError, UsageError, warn_user
 
 _TIMEOUT_S = 10  # for a scheduler to answer, and for a first worker to be there
 
@@ -61,9 +61,8 @@ class DaskPool(Executor):
             raise CommandFailed(f"the workers at {where} cannot be used: {_first_line(error)}") \
                 from error
         if not all(is_single.values()):
-            warnings.warn("workers may use several threads for one sum: start them with "
-                          "OMP_NUM_THREADS=1, else the last digits may differ from those here",
-                          AgfmcWarning, stacklevel=2)
+            warn_user("workers may use several threads for one sum: start them with "
+                      "OMP_NUM_THREADS=1, else the last digits may differ from those here")
         machines = Counter()
         for worker, count in client.nthreads().items():
             machines[worker.rpartition(":")[0]] += count

@@ -24,7 +24,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, CancelledError, Executor
 
-from ..core.errors import AgfmcError, AgfmcWarning, CommandFailed, UsageError
+from ..core.errors import AgfmcError, AgfmcWarning, CommandFailed, UsageError, warn_user
 from ..core.provenance import libsvm_version
 from ..core.version import __version__
 from .threads import ALONE, available_cores, outcomes
@@ -144,7 +144,7 @@ def run_remote(executor: Executor, function: Callable, shared: object, items: It
             return None
         if losses == warned:  # of all that were lost at once, one
             warned += 1
-            _warn(f"{name(item)}: {reason}; retrying")
+            warn_user(f"{name(item)}: {reason}; retrying")
         return losses + 1
 
     try:
@@ -155,14 +155,10 @@ def run_remote(executor: Executor, function: Callable, shared: object, items: It
                 continue
             result, texts = future.result()
             for text in texts:
-                _warn(text)
+                warn_user(text)
             yield item, result
     except (BrokenExecutor, CancelledError) as error:
         raise CommandFailed(f"the workers have ended: {error or 'they were stopped'}") from error
-
-
-def _warn(text):
-    warnings.warn(text, AgfmcWarning, stacklevel=3)
 
 
 def _process():

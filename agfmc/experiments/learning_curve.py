@@ -1,11 +1,9 @@
 """Learning curves: whether more samples would help."""
 
 from __future__ import annotations
-
-import warnings
 from dataclasses import replace
 
-from ..core.errors import AgfmcWarning, DataError
+from ..core.errors import DataError, warn_user
 from ..core.probabilities import mean, standard_error
 from ..score.rows import ALL_SCORES
 from .candidates import Candidate
@@ -49,8 +47,7 @@ def learning_curve(experiment: Experiment, candidate: Candidate, whole: CrossVal
         except DataError as error:
             if share == SHARES[-1]:
                 raise
-            warnings.warn(f"{share:g} of each training part is left out: {error.message}",
-                          AgfmcWarning, stacklevel=2)
+            warn_user(f"{share:g} of each training part is left out: {error.message}")
     parts.append(whole)
     points, weights = [point_scores(part.results) for part in parts], whole.results.weights
     rows, groups = whole.results.rows, experiment.data.groups

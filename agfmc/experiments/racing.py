@@ -20,7 +20,7 @@ from itertools import groupby
 
 import numpy as np
 
-from ..core.errors import AgfmcError, AgfmcWarning, DataError, UsageError
+from ..core.errors import AgfmcError, AgfmcWarning, DataError, UsageError, warn_user
 from ..core.kernels import kernel_word, KERNELS
 from ..core.probabilities import mean, standard_error
 from ..score.rows import ALL_SCORES
@@ -282,7 +282,7 @@ class Tuner:
             error = "time limit reached"
         if error is None:
             return scores_of(outcomes)
-        warnings.warn(f"the result is written, and not scored: {error}", AgfmcWarning, stacklevel=4)
+        warn_user(f"the result is written, and not scored: {error}")
         return None
 
 

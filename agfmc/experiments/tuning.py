@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import time
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
@@ -17,7 +16,7 @@ import numpy as np
 from ..control.build import check_classes
 from ..control.learners import PARAMETERS
 from ..control.tree import Tree
-from ..core.errors import AgfmcError, AgfmcWarning, JobsFailed, UsageError
+from ..core.errors import AgfmcError, JobsFailed, UsageError, warn_user
 from ..core.kernels import KERNELS, SEARCHED_KERNELS, TUNED_KERNELS
 from ..core.splits import rows_by_class
 from ..core.text import partition_text
@@ -133,9 +132,8 @@ def tune(task: TuningTask, space: SearchSpace, *, by: str, search: str = "fast",
     by_default, fast = space.kernels is None, search == "fast"
     space = space.for_options(searched)
     if by_default and space.kernels == SEARCHED_KERNELS and (megabytes := _lacking(task)):
-        warnings.warn(f"the laplacian kernel is left out of the search: its kernel values need "
-                      f"--kernel-memory {megabytes}, or learner=nystrom", AgfmcWarning,
-                      stacklevel=2)
+        warn_user(f"the laplacian kernel is left out of the search: its kernel values need "
+                  f"--kernel-memory {megabytes}, or learner=nystrom")
         space = space._replace(kernels=SEARCHED_KERNELS[:1])
     if per_partition and fast:
         if task.experiment.plan.count < 2:
@@ -356,8 +354,8 @@ def _warn_of_borders(searches):
         where = "" if "left" not in there[0] else " for " + ", ".join(
             partition_text(search, 28) for search in there[:4]) + (
             f" and {len(there) - 4} more" if len(there) > 4 else "")
-        warnings.warn(f"the best {name}{where} is the {_SIDES[side]} that was tried: a wider "
-                      f"{_OPTIONS[name]} may find a better one", AgfmcWarning, stacklevel=3)
+        warn_user(f"the best {name}{where} is the {_SIDES[side]} that was tried: a wider "
+                  f"{_OPTIONS[name]} may find a better one")
 
 
 # -- trials of options on one split ----------------------------------------------------------------

@@ -16,7 +16,6 @@ import secrets
 import shutil
 import stat
 import time
-import warnings
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -24,7 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..core.errors import AgfmcWarning, DataError, system_reason, UsageError
+from ..core.errors import DataError, system_reason, UsageError, warn_user
 from ..core.version import __version__
 from ..core.weights import Weights
 from .npz import NpzReader, write_npz
@@ -174,8 +173,7 @@ class ResultCache:
         self._make_folder()
         others = {name for name in names if name.startswith(_DATA)}
         if self._data and others and _DATA + self._data not in others:
-            warnings.warn(f"all results in {self.path} are of other data: none can be reused",
-                          AgfmcWarning, stacklevel=4)
+            warn_user(f"all results in {self.path} are of other data: none can be reused")
         # what killed processes did not finish
         with suppress(OSError), os.scandir(os.path.join(self.path, "tmp")) as entries:
             for entry in entries:
@@ -204,7 +202,7 @@ class ResultCache:
 
     def _give_up(self, message):
         self._usable = False
-        warnings.warn(f"{self.path}: {message}: {_LOST}", AgfmcWarning, stacklevel=4)
+        warn_user(f"{self.path}: {message}: {_LOST}")
 
     def _file_of(self, key):
         return os.path.join(self.path, key[-2:], key)
@@ -239,8 +237,8 @@ class ResultCache:
             return
         room = _ALL // 2 if key.startswith(CLASSIFIER) else _ALL
         if not self.several and self._size + size > room:
-            warnings.warn(f"{self.path}: is full: no more is stored, and an interrupted run "
-                          "repeats it (--state FOLDER has no limit)", AgfmcWarning, stacklevel=2)
+            warn_user(f"{self.path}: is full: no more is stored, and an interrupted run "
+                      "repeats it (--state FOLDER has no limit)")
             return
         try:
             self._make_folder()  # nothing was put yet, or a run of other data has removed it
@@ -295,7 +293,7 @@ class ResultCache:
     def __exit__(self, kind, error, trace):
         if count := len(self._damaged):
             results = "1 damaged result was" if count == 1 else f"{count} damaged results were"
-            warnings.warn(f"{self.path}: {results} computed again", AgfmcWarning, stacklevel=2)
+            warn_user(f"{self.path}: {results} computed again")
         if self._usable and not self.several:
             if kind is None and self._size > _SMALL:
                 self._shrink()

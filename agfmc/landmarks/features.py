@@ -7,11 +7,10 @@ z_1..z_p and K_zz = L L^T, the features phi(x) = L^-1 K(z, x) have phi(x).phi(x'
 from __future__ import annotations
 
 import copy
-import warnings
 
 import numpy as np
 
-from ..core.errors import AgfmcWarning, DataError
+from ..core.errors import DataError, warn_user
 from ..core.models import Kernel
 from ..core.points import LowerTriangle, unique_rows
 from ..core.splits import job_seed
@@ -115,8 +114,7 @@ def draw_landmarks(x, y: np.ndarray, labels, options: NystromOptions, seed: int)
         message = f"-m {requested} is more than the number of different points of these classes"
         if not options.clipped:
             raise DataError(f"{message}, {len(taken)}")
-        warnings.warn(f"{message} in a training part: all of them are its landmarks there",
-                      AgfmcWarning, stacklevel=2)
+        warn_user(f"{message} in a training part: all of them are its landmarks there")
     return taken
 
 

@@ -20,14 +20,13 @@ import os
 import re
 import threading
 import time
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
 import numpy as np
 
-from ..core.errors import AgfmcWarning, DataError
+from ..core.errors import DataError, warn_user
 from ..files.atomic import remove, replacing
 from ..files.npz import NpzReader, write_npz
 
@@ -122,8 +121,7 @@ class GroupSums:
                     (0, self._stops[labels], labels) for labels in self._sums],
                     self._sums.values(), self._p)
             except DataError as error:
-                warnings.warn(f"{error}: sums of finished ranges are not kept", AgfmcWarning,
-                              stacklevel=2)
+                warn_user(f"{error}: sums of finished ranges are not kept")
                 self._path = None
             self._saved, self._changed = self._clock(), False
             self._cost = self._saved - start
@@ -169,7 +167,7 @@ def _made_again_if_damaged():
     try:
         yield
     except DataError as error:
-        warnings.warn(f"{error}; its sums are made again", AgfmcWarning, stacklevel=3)
+        warn_user(f"{error}; its sums are made again")
 
 
 def _key(job):

@@ -6,14 +6,13 @@ The learner is `nystrom`: `landmarks.learner` has the formulas, `sums` the sums.
 from __future__ import annotations
 
 import functools
-import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
-from ..core.errors import AgfmcError, AgfmcWarning, DataError
+from ..core.errors import AgfmcError, DataError, warn_user
 from ..core.models import BinaryModel
 from ..core.provenance import Provenance
 from ..core.version import __version__
@@ -168,9 +167,9 @@ class _Trainer:
         self._normalised = settings.normalised
         self._ridge = group.options.ridge
         if group.dropped and group.options.landmarks is not None:  # so many are requested
-            warnings.warn(f"{' '.join(group.jobs[0].text.split())}: {group.dropped} of "
-                          f"{group.options.landmarks} landmarks are left out, as they depend on "
-                          "the others within rounding", AgfmcWarning, stacklevel=4)
+            warn_user(f"{' '.join(group.jobs[0].text.split())}: {group.dropped} of "
+                      f"{group.options.landmarks} landmarks are left out, as they depend on "
+                      "the others within rounding")
 
     def fit(self):
         group = self._group
@@ -186,8 +185,8 @@ class _Trainer:
                     functools.partial(self._solve, gram_of, jobs), sets):
                 for fitted, converged in results:
                     if not converged:
-                        warnings.warn(f"'{fitted.job.name}': the fit of its probabilities did not "
-                                      "converge", AgfmcWarning, stacklevel=2)
+                        warn_user(f"'{fitted.job.name}': the fit of its probabilities did not "
+                                  "converge")
                     self._work.check()
                     yield fitted
 

@@ -28,7 +28,6 @@ and its seal.  Every number reads back bit for bit.
 
 import math
 import re
-import warnings
 from dataclasses import dataclass
 from functools import partial
 from itertools import takewhile
@@ -39,7 +38,7 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.sparse import hstack, issparse
 from scipy.special import log_softmax, softmax
 
-from ..core.errors import AgfmcWarning, DataError, ModelError
+from ..core.errors import DataError, ModelError, warn_user
 from ..core.models import NodeModel
 from ..core.points import is_sparse, padded_blocks
 from ..core.provenance import Provenance
@@ -249,10 +248,10 @@ def minimise(x, y, c, ridge, w=None, share=None):
         weights, value, gradient, shares, size = (
             trial, trial_value, trial_gradient, trial_shares, trial_size)
     if size > max(_ENOUGH * w.sum(), 1000.0 * goal):
-        warnings.warn(
+        warn_user(
             f"logistic regression stopped before the minimum: the gradient is {size:.3g} "
             f"for {x.shape[0]} points; normalise the data, or try more regularisation (a smaller "
-            "-c, a larger ridge)", AgfmcWarning, stacklevel=2)
+            "-c, a larger ridge)")
     return weights
 
 

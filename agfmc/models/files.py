@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -16,8 +15,7 @@ from ..calibration.file import calibration_of, read_calibration
 from ..calibration.priors import class_counts
 from ..control.parse import MAX_TEXT
 from ..control.tree import Row, Tree
-from ..core.errors import (AgfmcError, AgfmcWarning, and_more, DataError, ModelError, Place,
-                           UsageError)
+from ..core.errors import AgfmcError, and_more, DataError, ModelError, Place, UsageError, warn_user
 from ..core.memory import refuse_beyond, within_memory
 from ..core.kernels import KERNELS
 from ..core.models import BinaryModel, FunctionModel
@@ -176,9 +174,9 @@ def _warn_of_no_calibration(tree, source):
     name = model_file(tree.rows[0].text, source.models_in) if tree.rows else ""
     with regular_files():
         if name and held_out_values(read_bytes(name), name) is not None:
-            warnings.warn(f"{source.path}: not calibrated, there is no "
-                          f"{calibration_of(source.path)}: the command that trained its models, "
-                          "run again without -0, only adds it", AgfmcWarning, stacklevel=3)
+            warn_user(f"{source.path}: not calibrated, there is no "
+                      f"{calibration_of(source.path)}: the command that trained its models, "
+                      "run again without -0, only adds it")
 
 
 def _with_recipe(configuration, control):
@@ -331,8 +329,8 @@ def _collated(tree, models, classifiers):
 
 def _warn_of_votes(names):
     if names:
-        warnings.warn(f"{names[0]}{and_more(names)} holds no probabilities (probA, probB): only "
-                      "votes can be used (svm-train -b 1 fits them)", AgfmcWarning, stacklevel=3)
+        warn_user(f"{names[0]}{and_more(names)} holds no probabilities (probA, probB): only "
+                  "votes can be used (svm-train -b 1 fits them)")
 
 
 def _read_model(row, source, models_in, tables):
@@ -402,7 +400,7 @@ def check_one_run(tree, models, classifiers):
     `classifiers` {node number: classifier}. Models of unknown origin, as LIBSVM's own, fit any.
     """
     def warn(message):
-        warnings.warn(f"{tree.source}: {message}", AgfmcWarning, stacklevel=4)
+        warn_user(f"{tree.source}: {message}")
 
     names = {}
     for model in [*models, *classifiers.values()]:

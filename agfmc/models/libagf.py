@@ -19,7 +19,6 @@ classifiers without probabilities.
 """
 
 import re
-import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -28,7 +27,7 @@ from ..control.build import rename
 from ..control.parse import closing_quote, parse
 from ..control.tree import changed, model_names
 from ..control.write import format_tree
-from ..core.errors import AgfmcWarning, ControlError, ModelError
+from ..core.errors import ControlError, ModelError, warn_user
 from ..core.kernels import KERNELS
 from ..core.models import MergedModel, Kernel
 from ..core.provenance import Provenance
@@ -228,8 +227,8 @@ def format_ascii_model(configuration):
     if foreign:
         names = model_names(tree, "m")
         new = names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
-        warnings.warn(f"libAGF may not read the model name '{foreign[0][:40]}': in its ASCII model "
-                      f"the classifiers are called {new}", AgfmcWarning, stacklevel=4)
+        warn_user(f"libAGF may not read the model name '{foreign[0][:40]}': in its ASCII model "
+                  f"the classifiers are called {new}")
         tree = rename(tree, names)
     return _lines(model, tree)
 

@@ -20,7 +20,7 @@ from ..calibration.separate_points import (CalibrationResult, DecodedData, mappe
 from ..calibration.types import Calibration, DecoderCalibration
 from ..control.build import to_code, with_heading
 from ..control.tree import changed, Tree, TREE_DECODERS
-from ..core.errors import AgfmcError, AgfmcWarning, DataError, ModelError, UsageError
+from ..core.errors import AgfmcError, AgfmcWarning, DataError, ModelError, UsageError, warn_user
 from ..core.models import HeldOut, LearnedDecoder
 from ..core.points import is_sparse
 from ..core.probabilities import log_loss, probability
@@ -588,8 +588,7 @@ def _with_weights(decoded):
     if path is None:
         return decoded
     w = read_weights(path, len(decoded.y))
-    warnings.warn(f"the points of {decoded.source} have the weights in {path}", AgfmcWarning,
-                  stacklevel=4)
+    warn_user(f"the points of {decoded.source} have the weights in {path}")
     part = w > 0
     return replace(decoded, p=decoded.p[part], y=decoded.y[part], answer=decoded.answer[part],
                    weights=w[part], groups=_some(decoded.groups, part))

@@ -12,7 +12,7 @@ import numpy as np
 from ..answers.types import Answers
 from ..control.matrix import columns_are_orthogonal, rows_to_matrix
 from ..control.tree import Leaf, TREE_DECODERS
-from ..core.errors import AgfmcError, AgfmcWarning, DataError, ModelError, UsageError
+from ..core.errors import AgfmcError, AgfmcWarning, DataError, ModelError, UsageError, warn_user
 from ..core.models import LearnedDecoder
 from ..core.points import as_numbers, is_sparse
 from ..core.probabilities import confidence, REJECTED
@@ -352,9 +352,9 @@ class _Prediction:
                        for number in coded}
         if method.name == "orthogonal" and not all(
                 columns_are_orthogonal(self._code(number)) for number in coded):
-            warnings.warn("the decoder orthogonal is for strict codes whose columns are "
-                          "orthogonal: its probabilities are wrong for this one (0, "
-                          "least-squares, suits any)", AgfmcWarning, stacklevel=3)
+            warn_user("the decoder orthogonal is for strict codes whose columns are "
+                      "orthogonal: its probabilities are wrong for this one (0, "
+                      "least-squares, suits any)")
 
     def _code(self, number):
         """The coding matrix (m, c) of a node."""

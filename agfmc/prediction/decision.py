@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +12,7 @@ from ..calibration.priors import Adjustment
 from ..calibration.sets import node_sets, p_values, prediction_sets, quantiles
 from ..calibration.thresholds import error_threshold
 from ..calibration.types import DecoderCalibration
-from ..core.errors import AgfmcWarning, DataError, ModelError, UsageError
+from ..core.errors import DataError, ModelError, UsageError, warn_user
 from ..data.weights import proportions
 from ..decode.costs import cheapest
 from ..learners.programs import Execution
@@ -209,7 +208,7 @@ def _proved_threshold(points, limits):
         return error_threshold(points.p_largest, points.right, limits.max_error,
                                limits.confidence or 0.95).threshold
     except DataError as error:
-        warnings.warn(f"every point is rejected: {error.message}", AgfmcWarning, stacklevel=2)
+        warn_user(f"every point is rejected: {error.message}")
         return math.inf
 
 

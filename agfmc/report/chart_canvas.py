@@ -18,7 +18,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import contextmanager
 
-from ..core.errors import AgfmcWarning, DataError, UsageError
+from ..core.errors import DataError, UsageError, warn_user
 from ..files.atomic import check_output, replacing
 from .classes import with_distinct_names
 from .colours import FALLBACKS, LIGHT, MATPLOTLIB
@@ -143,8 +143,8 @@ def _pass_on(path, caught):
     """Pass warnings on, with one for all signs that no font has."""
     missing = [warning for warning in caught if str(warning.message).startswith("Glyph ")]
     if missing:
-        warnings.warn(f"{path}: no font here has all characters of the names; missing ones are "
-                      "drawn as boxes", AgfmcWarning, stacklevel=3)
+        warn_user(f"{path}: no font here has all characters of the names; missing ones are "
+                  "drawn as boxes")
     for warning in caught:
         if warning not in missing:
             warnings.warn_explicit(warning.message, warning.category, warning.filename,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -11,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.costs import CostMatrix
-from ..core.errors import AgfmcWarning, DataError
+from ..core.errors import DataError, warn_user
 from ..core.points import as_numbers
 from ..core.probabilities import losses, mean, standard_error
 from ..core.weights import check_range, class_factors, of_points, total_weights
@@ -129,8 +128,7 @@ def with_weights(results: Results, weights: np.ndarray | None,
     if not some.any():
         raise DataError(f"all {n} points have weight 0")
     if not some.all():
-        warnings.warn(f"{n - int(some.sum())} of {n} points have weight 0 and are left out",
-                      AgfmcWarning, stacklevel=3)
+        warn_user(f"{n - int(some.sum())} of {n} points have weight 0 and are left out")
         results, w = _chosen(results, some), w[some]
     if classes is not None:
         totals = total_weights(results.truth, w)
@@ -165,10 +163,9 @@ def warn_of_other_numbers(scores):
     """Warn where classes are separated well but hardly any is right; scores: of `evaluate`."""
     accuracy, explained = scores["accuracy"], scores["uncertainty_coefficient"]
     if scores["points"] >= 10 * len(scores["labels"]) and explained > 0.5 and accuracy < 0.2:
-        warnings.warn(f"the results separate the classes (uncertainty coefficient "
-                      f"{explained:.2f}), but hardly any is right (accuracy {accuracy:.2f}): "
-                      "their classes seem to be numbered differently from the truth", AgfmcWarning,
-                      stacklevel=2)
+        warn_user(f"the results separate the classes (uncertainty coefficient "
+                  f"{explained:.2f}), but hardly any is right (accuracy {accuracy:.2f}): "
+                  "their classes seem to be numbered differently from the truth")
 
 
 def warn_of_no_probabilities(p, what):
@@ -179,8 +176,8 @@ def warn_of_no_probabilities(p, what):
         raise DataError(f"{what} of point {row} (from 0) are not finite numbers")
     low, high = float(p.min(initial=0.0)), float(p.max(initial=1.0))
     if low < -_ROUNDING or high > 1 + _ROUNDING:
-        warnings.warn(f"{what} go from {low:.6g} to {high:.6g}: scores take them as they are, but "
-                      "probabilities are between 0 and 1", AgfmcWarning, stacklevel=3)
+        warn_user(f"{what} go from {low:.6g} to {high:.6g}: scores take them as they are, but "
+                  "probabilities are between 0 and 1")
 
 
 def compared_scores(results: Results) -> dict[str, float | None]:

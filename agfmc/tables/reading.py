@@ -10,7 +10,6 @@ from __future__ import annotations
 import functools
 import itertools
 import os
-import warnings
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, ExitStack
@@ -18,7 +17,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..core.errors import AgfmcWarning, and_more, DataError, one_line, UsageError
+from ..core.errors import and_more, DataError, one_line, UsageError, warn_user
 from ..files.atomic import temporary_file, writing
 from ..files.number_text import SPREADSHEET
 from ..files.opening import Chained, GZIP, open_input, read_all, Unzipped
@@ -142,8 +141,8 @@ def columns_called(table: Table, names: Iterable[str]) -> dict[str, int]:
         columns.update((name, positions[one]) for one in alike)
     taken = [name for name, at in columns.items() if table.names[at] != name]
     if taken:
-        warnings.warn(f"{table.file}: column '{one_line(table.names[columns[taken[0]]])}' is taken "
-                      f"for '{one_line(taken[0])}'{and_more(taken)}", AgfmcWarning, stacklevel=3)
+        warn_user(f"{table.file}: column '{one_line(table.names[columns[taken[0]]])}' is taken "
+                  f"for '{one_line(taken[0])}'{and_more(taken)}")
     return columns
 
 

@@ -13,7 +13,6 @@ import io
 import itertools
 import math
 import re
-import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -21,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..core.errors import AgfmcWarning, DataError
+from ..core.errors import DataError, warn_user
 from ..files import number_text
 from .types import ROW
 
@@ -120,7 +119,7 @@ class Table:
     def warn(self, message: str) -> None:
         """A warning about the table."""
         source = "standard input" if self.file == "-" else self.file
-        warnings.warn(f"{source}: {message}", AgfmcWarning, stacklevel=3)
+        warn_user(f"{source}: {message}")
 
     def of_text(self, block: Block, kinds: Mapping[int, str]) -> Block:
         """A block whose columns of these positions, which are text, are of other kinds.

@@ -13,13 +13,12 @@ import re
 import shlex
 import stat
 import threading
-import warnings
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
-from ..core.errors import AgfmcError, AgfmcWarning, CommandFailed, JobsFailed, one_line, UsageError
+from ..core.errors import AgfmcError, CommandFailed, JobsFailed, one_line, UsageError, warn_user
 from ..core.splits import rows_by_class
 from ..data.libsvm import row_texts
 from ..executors.threads import available_cores, run_tasks
@@ -213,9 +212,9 @@ def _check(made, name, trainer, features):
             raise fail(f"a wrong model: {error.message}") from error
         if model.platt is None:
             text = trainer.command.text
-            warnings.warn(f"the models of the command '{text}' hold no probabilities, so that only "
-                          "votes can be used: svm-train fits them with -b 1, as in "
-                          f'-- "{text} -b 1"', AgfmcWarning, stacklevel=2)
+            warn_user(f"the models of the command '{text}' hold no probabilities, so that only "
+                      "votes can be used: svm-train fits them with -b 1, as in "
+                      f'-- "{text} -b 1"')
         if model.sv.shape[1] > features:
             raise fail(f"a wrong model: it is of {model.sv.shape[1]} features, and the points have "
                        f"{features}")

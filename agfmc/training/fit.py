@@ -8,7 +8,6 @@ from __future__ import annotations
 import functools
 import threading
 import time
-import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
@@ -16,7 +15,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ..core import splits
-from ..core.errors import AgfmcError, AgfmcWarning, and_more, UsageError
+from ..core.errors import AgfmcError, and_more, UsageError, warn_user
 from ..core.models import BinaryModel
 from ..core.points import is_sparse, label_counts, row_digests
 from ..core.provenance import Provenance
@@ -221,9 +220,8 @@ def check_fit(jobs: list[Job], y: np.ndarray, settings: TrainingSettings,
     check_groups(Dataset(np.empty((len(y), 0)), y, groups=groups))
     few = check_jobs(jobs, label_counts(y))
     if few:
-        warnings.warn(f"{few[0]}{and_more(few)}: its probabilities rest on very few samples "
-                      "(--min-class 5 leaves out classes with fewer than 5 samples)",
-                      AgfmcWarning, stacklevel=3)
+        warn_user(f"{few[0]}{and_more(few)}: its probabilities rest on very few samples "
+                  "(--min-class 5 leaves out classes with fewer than 5 samples)")
 
 
 @dataclass(frozen=True, eq=False)
@@ -308,16 +306,14 @@ def _fit_by_threads(jobs, data, progress):
         if outcome is not None:
             fitted, converged = outcome
             if not converged:
-                warnings.warn(f"'{work.job.name}': the fit of its probabilities did not converge",
-                              AgfmcWarning, stacklevel=2)
+                warn_user(f"'{work.job.name}': the fit of its probabilities did not converge")
             yield fitted
         if progress is not None:  # after what is finished: it may end the work
             progress(done, total)
     if again:
         names = sorted(f"'{work.job.name}'" for work in again)
-        warnings.warn(f"{names[0]}{and_more(names)}: leaving out single samples by the formula is "
-                      "inexact or takes too much memory here: folds are used (--platt cv)",
-                      AgfmcWarning, stacklevel=2)
+        warn_user(f"{names[0]}{and_more(names)}: leaving out single samples by the formula is "
+                  "inexact or takes too much memory here: folds are used (--platt cv)")
 
 
 def _items(jobs, rows_of, tables, data):

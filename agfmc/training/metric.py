@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..core.errors import AgfmcWarning, DataError, UsageError
+from ..core.errors import AgfmcWarning, DataError, UsageError, warn_user
 from ..core.memory import memory_limit
 from ..core.kernels import kernel_word
 from ..core.models import Kernel
@@ -283,9 +283,8 @@ def _check_memory(options, n, d, k):
         raise DataError(f"a metric of {d} features needs {needed / 2**30:.1f} GiB: choose weights "
                         "of features (--diagonal), or fewer features by singular vectors (-S)")
     if not options.diagonal and d > _MANY:
-        warnings.warn(f"a metric of {d} features takes its time: weights of features (--diagonal), "
-                      "or fewer features by singular vectors (-S), are quicker", AgfmcWarning,
-                      stacklevel=4)
+        warn_user(f"a metric of {d} features takes its time: weights of features (--diagonal), "
+                  "or fewer features by singular vectors (-S), are quicker")
     p = min(n, max(options.machine.landmarks or LANDMARKS, k))
     needed = 8 * (_LANDMARK_TABLES * p**2 + n * (p + 3 * k + 4 * d))
     if needed > memory_limit():
@@ -632,8 +631,8 @@ def warn_of_metric(file: str, learned: LearnedMetric | None, data: Dataset) -> N
     these = learned.data == data_digest(data.x, data.y)
     which = "these points, held-out ones among them: the scores are" if these else \
         f"{learned.points} points: where held-out ones are among them, the scores are"
-    warnings.warn(f"{file}: its metric was learned from {which} too good; -n --learn-metric in "
-                  "its place learns one from each training part", AgfmcWarning, stacklevel=2)
+    warn_user(f"{file}: its metric was learned from {which} too good; -n --learn-metric in "
+              "its place learns one from each training part")
 
 
 def warn_of_mapped(source: str, data: Dataset) -> None:
@@ -653,6 +652,6 @@ def warn_of_mapped(source: str, data: Dataset) -> None:
     mean, std = moments(data.x)  # of points that the map has not centred, or those it is made from
     if mean @ mean > 1e-4 * (std @ std) or learned.data == data_digest(data.x, data.y):
         return
-    warnings.warn(f"{source}: these points went through a metric that was learned from their "
-                  f"classes ({metric_path(path)}): the scores are too good; give the data as they "
-                  "were, with -n --learn-metric", AgfmcWarning, stacklevel=2)
+    warn_user(f"{source}: these points went through a metric that was learned from their "
+              f"classes ({metric_path(path)}): the scores are too good; give the data as they "
+              "were, with -n --learn-metric")

@@ -6,7 +6,6 @@ import errno
 import functools
 import os
 import shlex
-import warnings
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 
@@ -17,7 +16,7 @@ from ..control.build import check_classes, named_as, with_heading
 from ..control.parse import heading_fault
 from ..control.tree import NO_NORMALISATION, Tree
 from ..control.write import libagf_begins, require_readable
-from ..core.errors import AgfmcWarning, DataError, UsageError
+from ..core.errors import DataError, UsageError, warn_user
 from ..core.lazy_points import is_lazy
 from ..core.points import is_sparse, label_counts, row_digests
 from ..core.splits import calibration_rows, rows_by_class
@@ -298,9 +297,8 @@ def plan(source: Source, output: Output, settings: TrainingSettings = TrainingSe
         require_readable(trained)
         foreign = [job.name for job in jobs if not libagf_begins(job.name)]
         if foreign:
-            warnings.warn(f"libAGF cannot read a control file with the model name '{foreign[0]}': "
-                          "if it is to, choose a base name that begins with a letter or a /",
-                          AgfmcWarning, stacklevel=2)
+            warn_user(f"libAGF cannot read a control file with the model name '{foreign[0]}': "
+                      "if it is to, choose a base name that begins with a letter or a /")
         normalisation = _with_rows_of_metric(source, normalisation, raw, data)
         trained = with_heading(trained, "normalisation", _norm_name(
             norm_file, output.control, f"{base}.std", source))
@@ -323,8 +321,8 @@ def _norm_name(norm_file, control, usual, source):
     Where there is none, but a file by its usual name, that is of an earlier run, or of the data.
     """
     if norm_file is None and os.path.exists(usual) and usual != f"{source.path}.std":
-        warnings.warn(f"{usual} exists already, but does not belong to these models: they are "
-                      "trained on the data as they are", AgfmcWarning, stacklevel=3)
+        warn_user(f"{usual} exists already, but does not belong to these models: they are "
+                  "trained on the data as they are")
         return NO_NORMALISATION
     if norm_file is None or is_stream(norm_file) or heading_fault("normalisation", norm_file):
         return None  # it is not read again, or a control file cannot name it
@@ -344,9 +342,9 @@ def _with_rows_of_metric(source, normalisation, raw, data):
         return normalisation
     normalisation = with_rows(normalisation, raw, data.y, data.groups)
     if normalisation.metric.rows is None:
-        warnings.warn(f"{source.norm_file}: its metric was learned from other points than these, "
-                      f"from {learned.points} of {learned.classes} classes; -n --learn-metric "
-                      "learns one from these", AgfmcWarning, stacklevel=3)
+        warn_user(f"{source.norm_file}: its metric was learned from other points than these, "
+                  f"from {learned.points} of {learned.classes} classes; -n --learn-metric "
+                  "learns one from these")
     return normalisation
 
 
