@@ -23,6 +23,8 @@ from .options import add_seed, Parser
 from .pages import add_report, names_in, page_name, page_of, plain, training_inputs, training_part
 
 _LOO = "--platt=loo"  # as the search does: folds would take several times as long
+_RESERVED = 0.2  # of the time limit, for the page
+_OVERRUN = 10.0, 0.1  # by which the page may exceed the limit: seconds, or a share of it
 _PARTS, _OTHER_SPLITS = 5, 1000  # of the answers for the page; added to the seed of their splits
 _CHOSEN = "the configuration was chosen on these points, so that these scores are slightly too good"
 
@@ -60,9 +62,9 @@ def get_parser():
     add_seed(group)
     add_state(parser)
     add_report(parser, "data, comparison, model, and a final five-fold cross-validation, "
-               "which takes about five times as long as the training and is omitted if it would "
-               "exceed the time limit")
-    add_training_kind(parser)
+               "which takes about five times as long as the training. The search leaves a fifth "
+               "of the time limit for it; it is omitted if it would clearly exceed the limit")
+    add_training_kind(parser, stream="")
     return parser.finish()
 
 
@@ -127,6 +129,8 @@ class _Run:
         self.steps = f"{os.path.splitext(self.model)[0]}.steps"
         self.comments, self.script, self.comparison, self.curve = [], [], None, []
         self.notes = []
+        has_page = args.report is not None or args.multiqc is not None
+        self.search_limit = (1 - _RESERVED * has_page) * args.time_limit
         self.data = option_words(args, "-M", "-A", *TABLES, "--missing", "--no-header", "--weights",
                                  "--class-weight", "--groups", "--min-class")
         self.common = ["-n", f"-j{args.jobs}", f"--seed={args.seed}", *self.data]
@@ -141,6 +145,16 @@ class _Run:
         self.notes.append(text)
         report(text)
 
+    def omits(self, seconds, part, commands):
+        """True, with a note, if a part of the page takes so long that the limit is clearly
+        exceeded; commands: what adds it."""
+        overrun = max(_OVERRUN[0], _OVERRUN[1] * self.args.time_limit)
+        is_late = time.monotonic() + seconds > self.start + self.args.time_limit + overrun
+        if is_late:
+            self.note(f"{part}: that would take about {time_words(max(seconds, 1))}, more than the "
+                      f"time limit leaves; the commands for it: {commands}")
+        return is_late
+
     @property
     def left(self):
         """Seconds until the time limit."""
@@ -154,12 +168,16 @@ class _Run:
         """The arguments of the command of a module; more: words for this run alone."""
         return command.get_parser().parse_args([*words[1:], *more])
 
+    def line(self, words):
+        """A command as it stands in the script."""
+        at = self.folder
+        return shlex.join(
+            self.steps + word.removeprefix(at) if word == at or word.startswith(at + os.sep)
+            else word for word in words)
+
     def add(self, words):
         """Add a command."""
-        at = self.folder
-        self.script.append(shlex.join(
-            self.steps + word.removeprefix(at) if word == at or word.startswith(at + os.sep)
-            else word for word in words) + "\n")
+        self.script.append(f"{self.line(words)}\n")
 
 
 @contextmanager
@@ -186,7 +204,7 @@ def _searched(run):
     with result_cache(request, experiment) as experiment:
         with Progress("searching", deadline=run.start + args.time_limit) as progress:
             portfolio = Portfolio(
-                experiment, BY_COST[args.by], run.start, args.time_limit,
+                experiment, BY_COST[args.by], run.start, run.search_limit,
                 args.jobs or available_cores(),
                 True if args.ensemble else False if args.single else None, progress, report)
             chosen = portfolio.run(contenders)
@@ -270,22 +288,22 @@ def _answers(run, control, seconds):
     from .gather import TrainingRows
 
     args = run.args
-    needed = _PARTS * seconds
-    if needed > max(run.left, 1.0):
-        report(f"the page has no held-out answers: they would take about {time_words(needed)}, "
-               "more than the time limit leaves")
-        return None, None
     splits = f"--seed={args.seed + _OTHER_SPLITS}"
     words = ["nfold", f"-d{_PARTS}", *run.trying, *(splits if word.startswith("--seed=") else word
                                        for word in run.common),
              _LOO, control, run.train]
+    held = run.path("held")
+    if run.omits(_PARTS * seconds, "the page has no held-out answers, and does not show which "
+                 "columns matter", f"{run.line([*words, held])}; "
+                 f"{run.line(['report_m', '--answers', held, '-o', 'FILE.html', run.model])}"):
+        return None, None
     validation = nfold.validation_request(run.parsed(nfold, words), True)
     with nfold.cross_validated(validation) as (
             request, experiment, candidate, results, _):
         rows = TrainingRows(args.train, request.form, experiment.data)
         part = nfold.answers_of(experiment, replace(candidate, name="the chosen configuration"),
                                  results, rows)
-    run.add([*words, run.path("held")])
+    run.add([*words, held])
     run.comment(f"held-out answers on the page: decoder {results[0].decoder}\n  on the page: "
             f"{_scores(results[0].columns)} ({experiment.plan.description}; {_CHOSEN})\n")
     return replace(part, warnings=(_CHOSEN,)), (request, experiment, rows)
@@ -308,9 +326,8 @@ def _importance(run, tree, answers, seconds):
         splits(data.y, experiment.plan, data.groups))[1:])
     passes = 10 * len(data_columns(data.recipe, data.x.shape[1])) + EFFECTS * VALUES
     needed = seconds + passes * part.splits["classify_s"]["mean"] * min(1, POINTS / len(test.y))
-    if needed > max(run.left, 1.0):
-        report("the page does not show which columns matter: that would take about "
-               f"{time_words(needed)}, more than the time limit leaves")
+    if run.omits(needed, "the page does not show which columns matter", "report_m --importance "
+                 f"HOLDOUT -o FILE.html {run.model}"):
         return None
     settings = replace(experiment.settings, member_weights="held-out" if tree.is_ensemble else None)
     configuration = calibrated(*train_configuration(tree, train, settings=settings),

@@ -19,12 +19,13 @@ TABLES = ("--table", "--delimiter", "--decimal", "--no-quotes", "--blanks", "--l
 WEIGHTS = ("--weight", "--weights", "--class-weight")
 NORMALISATION = ("-n", "-S", "-a", "--learn-metric", "--diagonal", "--components",
                  "--metric-options")  # options of `add_normalisation`
+_STREAM = ", or - for standard input"
 
 
-def add_table(parser, what="train", roles=True):
-    """The options of tables; roles: as for `add_input_kind`."""
+def add_table(parser, what="train", roles=True, stream=_STREAM):
+    """The options of tables; roles, stream: as for `add_input_kind`."""
     group = parser.group("tables (.csv, .tsv, .parquet, .feather)")
-    group.add("--table", f"{what} is a table, whatever its name, or - for standard input")
+    group.add("--table", f"{what} is a table, whatever its name{stream}")
     group.add("--delimiter C", "the character between cells, or tab (default: the best of comma, "
               "semicolon, tab and | for the first lines)")
     group.add("--decimal C", "the decimal point of numbers, . or , (default: a comma where the "
@@ -166,15 +167,15 @@ def add_control(parser):
     parser.file_names["control"] = "control"
 
 
-def add_input_kind(parser, what="train", roles=True, excludes=("-A", "--table")):
+def add_input_kind(parser, what="train", roles=True, excludes=("-A", "--table"), stream=_STREAM):
     """-M and -A: LIBSVM or LVQ text in place of libAGF's binary files; and those of tables.
 
     With `roles` the columns of a table can be chosen, all or, "label", that of the classes: a model
-    knows the others. -M excludes the options `excludes`.
+    knows the others. -M excludes the options `excludes`. `stream` says that - is standard input.
     """
     group = parser.group("input")
-    group.add("-M, --svm", f"{what} is LIBSVM text, `label index:value ...`, or - for standard "
-              "input (default for a file that begins so)", excludes=excludes)
+    group.add("-M, --svm", f"{what} is LIBSVM text, `label index:value ...`{stream} (default for "
+              "a file that begins so)", excludes=excludes)
     group.add("-E, --missing VALUE",
               "with -M: the value of omitted features (default 0)"
               + (". With a table: treatment of missing values: error, "
@@ -187,14 +188,14 @@ def add_input_kind(parser, what="train", roles=True, excludes=("-A", "--table"))
     group.add("-H, --no-header", "with -A: the first line has no number of features. With a "
               "table: the first line has no column names; columns are then named by numbers from "
               "1")
-    add_table(parser, what, roles)
+    add_table(parser, what, roles, stream)
     return group
 
 
-def add_training_kind(parser, what="train"):
+def add_training_kind(parser, what="train", stream=_STREAM):
     """The options of training data: those of `add_input_kind`, the weights and groups, and
     --min-class."""
-    group = add_input_kind(parser, what)
+    group = add_input_kind(parser, what, stream=stream)
     add_weights(group)
     add_groups(group)
     group.add("--min-class N", "leave out classes with fewer than N samples, from the data and "

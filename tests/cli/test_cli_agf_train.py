@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from agfmc.cli import agf_train
 from agfmc.cli.hints import classify_command
 from agfmc.experiments import portfolio
 from agfmc.experiments.search import Axis, SearchSpace
@@ -146,6 +147,28 @@ def test_a_page_of_one_kernel_measures_what_matters_on_rows_that_trained_nothing
     curve = page[page.index('id="curve"'):page.index('id="data"')]
     scores = re.findall(r"one-vs-rest nystrom laplacian +\d+ +(\.?\d\S*)", done.err)
     assert len(scores) == 2 and all(score in curve for score in scores), (scores, curve)
+
+
+def test_a_page_may_exceed_the_limit_by_seconds_and_says_what_adds_the_rest(
+        run, table, monkeypatch):
+    words = (*WORDS, "m.mbm", "--time-limit", "0", "--report", "p.html")
+    run("agf_train", *words)
+    page = Path("p.html").read_text()
+    assert "Effect of width" in page and "The time limit ended the search" in page
+    monkeypatch.setattr(agf_train, "_OVERRUN", (0.0, 0.0))
+    done = run("agf_train", *words)
+    assert "nfold" not in done.out and "the page has no held-out answers" in done.err
+    assert "; report_m --answers m.steps/held -o FILE.html m.mbm." in Path("p.html").read_text()
+    lines = done.err.split("commands for it: ")[1].splitlines()[0].split("; ")
+    Path("m.steps").mkdir()
+    Path("m.steps/chosen.mbt").write_text(done.out.split("<<'END'\n")[1].split("END\n")[0])
+    for line in lines:
+        run(*shlex.split(line))
+    assert Path("FILE.html").exists()
+
+
+def test_no_help_says_that_standard_input_is_accepted():
+    assert "standard input" not in agf_train.get_parser().format_help()
 
 
 def test_costs_decide_and_stand_in_the_last_line(run, table):
