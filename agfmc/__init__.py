@@ -14,7 +14,7 @@ member_weights="held-out" for the members of an ensemble,
 `agfmc.joined([agfmc.design("tree", labels), ...])`.  `agfmc.load` reads what `save` or the commands
 wrote; `agfmc.estimators` has the same for scikit-learn.
 
-The names are imported when they are used: importing the package alone loads none of its rooms.
+The names are imported when they are used: importing the package alone loads no other module.
 """
 
 from .core.errors import (AgfmcError, AgfmcWarning, CommandFailed, ControlError, DataError,

@@ -69,4 +69,5 @@ def _words(curve):
     verdict = "more samples would probably help" if gain > 2 * error else \
         "more samples may help" if gain > error else "no clear gain from more samples"
     return f"From {before} to {after} training samples the {ALL_SCORES[name].title} becomes " \
-           f"{'better' if gain > 0 else 'worse'} by {abs(gain):.4f} \u00b1 {error:.4f}: {verdict}."
+           f"{'better' if gain > 0 else 'worse'} by {abs(gain):.4f} " \
+           f"(standard error {error:.4f}): {verdict}."

@@ -181,10 +181,10 @@ def _overall_tables(answers):
     return [without_empty(DataTable(caption, (
         Column("score"), Column("value", "number"), Column("95 % interval", "number"),
         Column("\u00b1 over splits", "number", "standard deviation"),
-        Column("shares alone", "number"), Column("what it is", "prose")), tuple(entries),
-        sortable=False, folded=folded)) for caption, entries, folded in (
-        (f"Scores of all points{', weighted' * ('priors' in scores)}; \u201cshares alone\u201d: "
-         f"of answers that know the shares of the classes and nothing of a point.{more}",
+        Column("class frequencies alone", "number"), Column("what it is", "prose")),
+        tuple(entries), sortable=False, folded=folded)) for caption, entries, folded in (
+        (f"Scores of all points{', weighted' * ('priors' in scores)}; \u201cclass frequencies "
+         f"alone\u201d: those of predictions that ignore the features.{more}",
          rows[0], False), ("Further scores", rows[1], True)) if entries]
 
 
@@ -336,9 +336,9 @@ def _hardest(answers: AnswersPart, classes: Classes) -> Sequence[Block]:
                               *[classes.name(point.answer)] * (not same),
                               *(cell for pair in likely for cell in pair)),
                              classes.at(point.truth, point.answer)))
-    return [text("The points whose true class was thought least probable: look at them first, for "
-                 "wrong labels, rare cases, and what the features do not tell."),
-            table(DataTable(f"{plural(len(rows), 'point')} with the least probability of the true "
+    return [text("The points whose true class had the lowest probability: check them first for "
+                 "wrong labels, rare cases, and what the features do not show."),
+            table(DataTable(f"{plural(len(rows), 'point')} with the lowest probability of the true "
                             "class.", tuple(columns), tuple(rows)))]
 
 

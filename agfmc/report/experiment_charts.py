@@ -172,9 +172,9 @@ def comparison_cost(result: Mapping) -> Picture | None:
     drawing = _scatter(points, front, score, title)
     best = points[0]
     summary = f"Best {score.title} {short(best[1])} of {best[2]}, with {short(best[0])} {title}"
-    note = "Joined and filled: no other is better without asking more. The numbers are those of " \
-           "the list."
-    table = DataTable(f"Configurations by {score.title}, with what they ask of a point", (
+    note = "The line joins the filled points, which no configuration of the same or lower cost " \
+           "beats. The numbers are those of the table."
+    table = DataTable(f"Configurations by {score.title}, with their cost per point", (
         Column("", "number", digits=0), Column("configuration"), Column(score.title, "number"),
         *(Column(words, "number", digits=1) for words, _ in known)), tuple(
             TableRow((position + 1, points[position][2], points[position][1], *(

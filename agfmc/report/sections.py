@@ -254,5 +254,5 @@ def _origin(content):
     return [Section("provenance", "Provenance", (facts(content.provenance),)
                     if content.provenance else ()),
             Section("commands", "Commands that repeat it", (
-                text("In the folder of the files, with the version that is told above."),
+                text("Run them in the folder of the files, with the version named above."),
                 code("\n".join(lines))) if lines else ())]

@@ -89,8 +89,9 @@ PAGE = {score.name: score for score in (  # in their order on a page
           "Brier", "mean", lambda points: points.squared_error, **_LOSS),
     Score("expected_calibration_error", "expected calibration error", "Mean distance of the "
           "probability of the answer from the share that is right.", larger_is_better=False),
-    Score("classwise_calibration_error", "calibration error, mean of classes", "The same of the "
-          "probabilities of each class.", rare=True, larger_is_better=False),
+    Score("classwise_calibration_error", "calibration error, mean of classes", "Expected "
+          "calibration error of each class, averaged over the classes.", rare=True,
+          larger_is_better=False),
     Score("uncertainty_coefficient", "uncertainty coefficient", "Share of the information about "
           "the class that the answers tell.", "table", "score.contingency:explained_share",
           "uncertainty", "unc.coef", "table", resampled=True),
@@ -118,7 +119,7 @@ PAGE = {score.name: score for score in (  # in their order on a page
     Score("macro_auc", "AUC, class against rest", "Probability that a point of a class gets more "
           "of it than one of another, mean of the classes.", "area", "score.ranking:macro_area",
           resampled=True, share=True),
-    Score("hand_till_auc", "AUC, Hand and Till", "The same of pairs of classes.", "area",
+    Score("hand_till_auc", "AUC, Hand and Till", "Mean over pairs of classes.", "area",
           "score.ranking:hand_till", resampled=True),
     Score("mean_class_error", "mean class error", "Mean distance of the answer from the truth in "
           "the order of the classes.", resampled=True, **_LOSS),

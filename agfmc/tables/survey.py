@@ -265,8 +265,8 @@ def survey_table(table: Table, roles: ColumnRoles) -> Survey:
             f"{_missing_cells(gaps)}, the first here: --missing median, mean, indicator or "
             "value:X fills them, --ignore leaves columns out"))
     if gaps and is_default:
-        notes.append(f"{_missing_cells(gaps)}: a feature of each column marks them (--missing "
-                     "names other ways, or error)")
+        notes.append(f"{_missing_cells(gaps)}: an indicator feature for each column marks "
+                     "them (--missing chooses another treatment, or error)")
     recipe = TableRecipe(tuple(used.values()), label.name, classes,
                          tuple(table.names[at] for at in where.ids),
                          None if where.weight is None else table.names[where.weight],
@@ -382,8 +382,8 @@ def _recipe_of_words(table, column, roles, filled, missing, notes):
         return None
     if different > max(_FEW_ROWS, 0.9 * column.rows) and (
             column.endless or not column.categorical):
-        notes.append(("has another word in (nearly) every row"
-                      + " (--categorical would keep it)" * (not column.endless), name, ""))
+        notes.append(("has a different value in nearly every row"
+                      + " (--categorical keeps it)" * (not column.endless), name, ""))
         return None
     words, other = _with_rare_words(column, roles.min_words)
     if other is not None and len(words) == 1 and not shows_missing:

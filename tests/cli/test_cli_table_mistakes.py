@@ -215,7 +215,7 @@ ROLES = [
      "constant: 'a', 'b'", SPECIES),
     ("all left is identifiers",
      "name,species\n" + "".join(f"n{i},{'ab'[i % 2]}\n" for i in range(40)),
-     "t.csv: no column is left to be a feature: column 'name' has another word in", SPECIES),
+     "t.csv: no column is left to be a feature: column 'name' has a different value in", SPECIES),
     ("too many words",
      "a,b,species\n" + "".join(f"w{i % 1100},{i % 3},{'ab'[i % 2]}\n" for i in range(2500)),
      "t.csv: column 'a' has 1100 different words, of which each would be a",

@@ -84,7 +84,7 @@ def test_words_follow_the_last_step():
                           (-.5, ": no clear gain from more samples.")):
         words = module._words({**curve, "last": {"score": "accuracy", "gain": gain, "error": .1}})
         assert words.startswith("From 30 to 40 training samples the accuracy becomes ")
-        assert f"by {abs(gain):.4f} \u00b1 0.1000" in words and words.endswith(verdict)
+        assert f"by {abs(gain):.4f} (standard error 0.1000)" in words and words.endswith(verdict)
 
 
 def test_curve_of_a_command(run, folder, data):

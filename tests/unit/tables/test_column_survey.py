@@ -106,7 +106,7 @@ def test_words_beside_numbers(block):
     cells = [row * 7 % 97 for row in range(MANY)]
     cells[9:14] = [f"much{row}" for row in range(5)]
     assert column(cells, block=block) == (None, [
-        "column 'x' has another word in (nearly) every row (--categorical would keep it), and is "
+        "column 'x' has a different value in nearly every row (--categorical keeps it), and is "
         "left out"])
     # a few words among many different numbers are a mistake
     cells[10:14] = range(100, 104)
@@ -121,9 +121,9 @@ def test_words_beside_numbers(block):
     (["red"] * MANY, "is constant, 'red'"), (["NA", "?", ""] * 8, "is empty"),
     (range(7, 7 + MANY), "numbers the rows"),
     ([f"s{row}" for row in range(MANY)],
-     "has another word in (nearly) every row (--categorical would keep it)"),
+     "has a different value in nearly every row (--categorical keeps it)"),
     ([f"s{min(row, 22)}" for row in range(MANY)],
-     "has another word in (nearly) every row (--categorical would keep it)")])
+     "has a different value in nearly every row (--categorical keeps it)")])
 def test_columns_that_are_left_out(cells, words):
     for block in (1, 1 << 20):
         assert column(cells, block=block, missing="median") == (
@@ -160,7 +160,7 @@ def test_many_words(monkeypatch):
         "leaves the column out")
     cells = [f"s{row}" for row in range(MANY)]
     assert column(cells, categorical=("x",)) == (
-        None, ["column 'x' has another word in (nearly) every row, and is left out"])
+        None, ["column 'x' has a different value in nearly every row, and is left out"])
 
 
 def test_rare_words_share_a_feature():
@@ -272,8 +272,8 @@ def test_missing_values_that_nobody_expects():
     found, told = survey(text, ignored=("y",))  # less than half of the values of each column
     assert found.recipe.missing == "indicator" and found.recipe.features == (
         "x", "x is missing", "z")
-    assert "1 missing value in column 'x' (1): a feature of each column marks them (--missing " \
-           "names other ways, or error)" in told
+    assert "1 missing value in column 'x' (1): an indicator feature for each column marks them " \
+           "(--missing chooses another treatment, or error)" in told
     assert "2 missing values in column 'y' (2), the first" in refused(
         DataError, survey, "x,y,class\n1,,a\n2,3,b\n3,,a\n4,5,b\n")
     assert refused(UsageError, column, HOLES, missing="value:1e39") == (
