@@ -404,10 +404,12 @@ class _Stage:
     def _tuned(self, contender, candidate, deadline):
         """The control tree with the best options that a race finds until the deadline, and the
         outcomes of all that are near."""
-        best, kernel = self._portfolio.best, contender.kernel
+        best, cut, kernel = self._portfolio.best, self._portfolio.cut, contender.kernel
         # the best options with another scheme are nearly the best with this one
         kin = next((one for one in best if one[::2] == contender[::2]), contender)
         options = best.get(contender, best.get(kin, contender.options))
+        if kin in cut and contender not in best:
+            cut[contender] = cut[kin]
         tree = with_options(candidate.tree, options)
         if kernel is None or self._screens and options != contender.options:
             return tree, []
@@ -427,9 +429,9 @@ class _Stage:
         grids = space.for_options(whole.searched).grids(task.scale, task.scales)
         state, = race(tuner, whole, grids, self._refine, self._search)
         if tuner.complete:
-            self._portfolio.cut.pop(contender, None)
+            cut.pop(contender, None)
         elif kin not in best:
-            self._portfolio.cut[contender] = "defaults" if state.best is None else \
+            cut[contender] = "defaults" if state.best is None else \
                 f"the best of {len(state.tried)} that were tried"
         if state.best is None or kin in best and any(
                 part.rows is not None for part in state.outcomes.get(state.best, ())):

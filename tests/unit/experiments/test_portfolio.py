@@ -39,10 +39,14 @@ def small(monkeypatch):
     monkeypatch.setattr(module, "_FINER", ())
 
 
-def run(data, contenders, cache, limit=1e4, **more):
+def begin(data, cache, limit=1e4, **more):
     experiment = Experiment(data, SplitPlan(None, 5, 1, 1), TrainingSettings(scale=True, loo=True),
                             cache, calibrated=(False,))
-    return Portfolio(experiment, "log_loss", time.monotonic(), limit, **more).run(contenders)
+    return Portfolio(experiment, "log_loss", time.monotonic(), limit, **more)
+
+
+def run(data, contenders, *args, **more):
+    return begin(data, *args, **more).run(contenders)
 
 
 @pytest.fixture(scope="module")
@@ -98,22 +102,27 @@ def test_without_time_the_first_contender_is_taken_without_an_estimate(data):
 
 
 @pytest.mark.parametrize("calls, words, options", [
-    (1, "defaults", 1), (7, "the best of 7 that were tried", 2)])
+    (1, "defaults", 1), (7, "the best of 5 that were tried", 2)])
 def test_options_that_the_time_limit_has_left_are_named(data, monkeypatch, calls, words, options):
-    """The options given are scored on five parts, then six others on one."""
+    """The options given are scored on five parts, then four others on one; another scheme has the
+    same options."""
     left, score = [calls], WholeConfiguration.score
 
     def timed(*args):
         left[0] -= 1
-        if not left[0]:
+        if left[0] <= 0:
             raise TimeUp
         return score(*args)
 
     monkeypatch.setattr(WholeConfiguration, "score", timed)
-    chosen = run(data, PAIR[:1], ResultCache(None))
+    portfolio = begin(data, ResultCache(None), ensemble=False)
+    pair = [PAIR[0], Contender("svm", "one-vs-rest", "-t rbf")]
+    chosen = portfolio.run(pair)
+    assert portfolio.cut == dict.fromkeys(pair, words)
     assert len(chosen.tree.rows[0].text.split("-")) - 1 >= options
-    assert chosen.cut == (f"the time limit ended the search: the options of one-vs-one rbf are "
-                          f"{words}; give more time (--time-limit)",)
+    assert chosen.cut == ("the time limit ended the search: the options of "
+                          f"{chosen.choice.row['configuration']} are {words}; give more time "
+                          "(--time-limit)",)
 
 
 def test_an_interrupted_search_goes_on_from_stored_results(data, tmp_path):
