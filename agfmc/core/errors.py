@@ -14,6 +14,7 @@ import sys
 import warnings
 from collections import namedtuple
 from contextlib import contextmanager
+from types import FrameType
 
 EXIT_STATUSES = (
     (0, "Success."),
@@ -78,7 +79,8 @@ class AgfmcWarning(UserWarning):
 
 def warn_user(message: str) -> None:
     """Give an `AgfmcWarning` at the line that called the package, wherever in it the cause is."""
-    frame = caller = sys._getframe(1)
+    caller = sys._getframe(1)
+    frame: FrameType | None = caller
     while frame is not None:
         if frame.f_globals.get("__name__", "").partition(".")[0] == _PACKAGE:
             caller = frame.f_back or frame
