@@ -149,6 +149,7 @@ def test_a_page_of_one_kernel_measures_what_matters_on_rows_that_trained_nothing
     assert len(scores) == 2 and all(score in curve for score in scores), (scores, curve)
 
 
+@pytest.mark.long
 def test_a_page_may_exceed_the_limit_by_seconds_and_says_what_adds_the_rest(
         run, table, monkeypatch):
     words = (*WORDS, "m.mbm", "--time-limit", "0", "--report", "p.html")

@@ -185,6 +185,7 @@ def test_text_for_graphviz_has_the_losses(best):
         assert f'label="{loss} +- {error}\\n{100 * float(share):.1f} % of points"' in done.out
 
 
+@pytest.mark.long
 def test_the_example_of_the_manual(run, root, folder):
     page = (root / "man" / "print_control.1").read_text(encoding="ascii").replace("\\-", "-") \
         .replace("\\(dq", '"')

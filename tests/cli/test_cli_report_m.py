@@ -260,6 +260,7 @@ def test_nothing_is_left_of_a_page_that_fails(here, run):
     assert set(os.listdir()) == before
 
 
+@pytest.mark.long
 def test_newcomer_trains_and_opens_the_page(here, run):
     values = np.random.default_rng(2).normal(np.arange(40) % 2, 0.5)
     Path("small.csv").write_text("id,a,class\n" + "".join(

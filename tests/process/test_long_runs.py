@@ -118,6 +118,7 @@ def test_a_time_limit(here, data):
     assert here.files() == data[1]
 
 
+@pytest.mark.long
 def test_a_fit_in_the_middle_does_not_hold_the_limit(here):
     (here / "slow").write_text('"-t 0 -c 1e-6" 0 / 1; "" 0 / 2; "" 1 / 2; {0 1 2}')
     rng = np.random.default_rng(4)

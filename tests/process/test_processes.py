@@ -95,6 +95,7 @@ def kill_worker(place, wait):
     return kill_worker
 
 
+@pytest.mark.long
 def test_worker_killed(place, kill_worker):
     here, there = place.below("here"), place.below("there")
     words = ("multi_borders", "-+", "-c 100", "../plan", "../trn", "m", "ctl")

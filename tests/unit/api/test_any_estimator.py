@@ -46,7 +46,7 @@ def log_loss(model, x, y):
     make_pipeline(StandardScaler(), LogisticRegression()), SVC(gamma="scale"),
     KNeighborsClassifier(3), ExtraTreesClassifier(10, random_state=0),
 ], ids=["logistic", "svc", "neighbours", "trees"])
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 def test_beside_the_wrappers_of_scikit_learn(estimator, digits):
     x, y, new, truth = digits
     for control, peer in (("ovr", OneVsRestClassifier), ("ovo", OneVsOneClassifier)):

@@ -206,6 +206,7 @@ def test_the_penalised_loss_is_least(kind):
     np.testing.assert_allclose(apply_map(stiff, p), apply_map(temperature, limited), atol=1e-4)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("seed", [3, 4])
 def test_a_structured_map_is_a_diagonal_and_a_low_rank(seed):
     q, y = drawn(1600, 6, seed)

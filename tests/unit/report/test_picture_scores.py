@@ -42,7 +42,7 @@ def scores_of(k, names=None, rejected=False, weights=None):
 @pytest.mark.parametrize("k, names, rejected", [
     (2, None, False), (10, {i: f"a class with a long name {i}" for i in range(10)}, True),
     pytest.param(26, {i: chr(65 + i) for i in range(26)}, False, marks=pytest.mark.long),
-    (300, None, True)])
+    pytest.param(300, None, True, marks=pytest.mark.long)])
 def test_scores(saved, k, names, rejected):
     result = scores_of(k, names, rejected)
     figure = saved(chart_scores, lambda: chart_scores.draw_scores("", result, names, "da$t$a"))
