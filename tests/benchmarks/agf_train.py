@@ -175,7 +175,8 @@ def stopped_boosting(x, y):
 OTHERS = {"LightGBM": default_lightgbm, "SVC": searched_svc, "ExtraTrees": extra_trees,
           "boosting": boosting, "boosting, early stop": stopped_boosting}
 SEARCHED_IN_TIME = {"searched": searched_lightgbm,
-                    **({"FLAML": flaml} if importlib.util.find_spec("flaml") else {})}
+                    **({"FLAML": flaml} if importlib.util.find_spec("flaml")
+                       and hasattr(importlib.import_module("flaml"), "AutoML") else {})}
 
 
 def main():
