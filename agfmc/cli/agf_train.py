@@ -310,8 +310,8 @@ def _answers(run, control, seconds):
 
 
 def _importance(run, tree, answers, seconds):
-    """What matters to a model of the training part of the first split of the answers, measured on
-    its holdout points; None where there are no answers, or no time."""
+    """The importance of the columns to a model of the first training part, measured on the points
+    that were held out there; None where there are no answers, or no time."""
     part, source = answers
     if part is None:
         return None

@@ -73,9 +73,10 @@ def table_text(table: DataTable, digits: int | None = None, star: bool = False) 
     """A table of a page in lines: its caption, the heads of its columns, and its rows, without
     prose. With `star` rows that stand out have one."""
     columns = [(at, column) for at, column in enumerate(table.columns) if column.kind != "prose"]
-    rows = [[(column.text(row.cells[at], digits) or "-" * (column.kind in _NUMBERS))
-             + " *" * (star and row.strong and at == 0) for at, column in columns]
-            for row in table.rows]
+    # typed before they are aligned: three dots are wider than one character
+    rows = [[(column.text(row.cells[at], digits).translate(_TYPED)
+              or "-" * (column.kind in _NUMBERS)) + " *" * (star and row.strong and at == 0)
+             for at, column in columns] for row in table.rows]
     return f"{table.caption}\n" + aligned([[column.title for _, column in columns], *rows], [
         column.kind not in _NUMBERS for _, column in columns])
 

@@ -264,7 +264,7 @@ def contender_table(result: Mapping) -> DataTable:
     """The contenders of a portfolio in each stage, what they took and what became of them."""
     columns = (Column("contender", "name"), Column("rows", "number"),
                Column(ALL_SCORES[result["by"]].title, "number"),
-               Column("search (s)", "number", digits=1),
+               Column("search (s)", "number", digits=2),
                Column("training (s)", "number", digits=2),
                Column("a point (\u00b5s)", "number", digits=0),
                Column("kernel values", "number", digits=0), Column("outcome"))
@@ -273,8 +273,11 @@ def contender_table(result: Mapping) -> DataTable:
     return without_empty(DataTable(
         "The contenders of each stage: the rows of its sample, the score of the parts that judged, "
         "seconds on the clock for search and trials, core seconds for one training, microseconds "
-        "for a point. What is kept went on to the next stage or the final choice.", columns,
-        tuple(TableRow(tuple(row[name] for name in names)) for row in result["contenders"])))
+        "for a point. Of each learner and kernel the best went on, to the next stage or the final "
+        "choice, if it was among the best three: it was kept.", columns,
+        tuple(TableRow((*cells[:3], *(None if seconds is None else round(seconds, 2)
+                                      for seconds in cells[3:5]), *cells[5:]))
+              for cells in ([row[name] for name in names] for row in result["contenders"]))))
 
 
 def _score_column(name):

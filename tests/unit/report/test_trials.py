@@ -1,7 +1,9 @@
 """The sections of a comparison and of a search: their tables, and what a reader must know."""
 
 from agfmc.report.content import DataPart, ReportContent
-from agfmc.report.trials import best_point, best_row, trial_sections, trial_verdict
+from agfmc.report.text import table_text
+from agfmc.report.trials import (best_point, best_row, contender_table, trial_sections,
+                                 trial_verdict)
 
 
 def summary(value, sd=None):
@@ -171,3 +173,13 @@ def test_partitions_with_options_of_their_own():
     found = section(search=result)
     assert tables(found)[-1].rows[0].cells == ("0 / 1 2", 0.1, "-c 1", 0.11)
     assert "Chosen: " not in told(found, "text") and best_point(result)["options"] == "-c 1"
+
+
+def test_columns_of_contenders_are_aligned_and_seconds_have_no_exponent():
+    rows = [{"configuration": name, "rows": 9, "score": 0.5, "seconds": 0.0469, "train_s": 0.003,
+             "classify_us": 3.0, "kernel_values": 2.0, "outcome": "kept"}
+            for name in ("short", "a name \u2026 that is cut")]
+    text = table_text(contender_table({"by": "log_loss", "contenders": rows}))
+    lines = text.splitlines()[1:]
+    assert len({line.index("  9  ") for line in lines[1:]}) == 1 and "..." in lines[2]
+    assert all("  0.05  " in line and "  0.00  " in line for line in lines[1:])
