@@ -180,8 +180,8 @@ def add_input_kind(parser, what="train", roles=True, excludes=("-A", "--table"),
               "with -M: the value of omitted features (default 0)"
               + (". With a table: treatment of missing values: error, "
                  "replacement by mean, median or value:X, indicator: the median, and a feature "
-                 "that is 1 if a value is missing (default where fewer than half of the values of "
-                 "each column are), or keep: numbers stay missing, for learner=trees"
+                 "that is 1 if a value is missing (default), or keep: numbers stay missing, for "
+                 "learner=trees"
                  if roles is True else ""))
     group.add("-A, --lvq", f"{what} is LVQ text: a line with the number of features, then a line "
               "of features and label for each sample", excludes="--table")

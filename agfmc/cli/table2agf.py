@@ -20,8 +20,8 @@ def get_parser():
     group = parser.group("conversion")
     group.add("-E, --missing POLICY", "treatment of missing values: error, replacement by mean, "
               "median or value:X, indicator: the median, and a feature that is 1 if a value is "
-              "missing (default where fewer than half of the values of each column are), or keep: "
-              "numbers stay missing, as NaN in base.vec, for learner=trees")
+              "missing (default), or keep: numbers stay missing, as NaN in base.vec, for "
+              "learner=trees")
     group.add("--recipe FILE", "recipe of the training table: test data get its features, "
               "columns identified by name, and its class numbers",
               excludes=("-E", "--ignore", "--categorical", "--min-words", "--ordered",

@@ -242,10 +242,8 @@ def survey_table(table: Table, roles: ColumnRoles) -> Survey:
     classes, _ = _classes(table, label, roles.classes)
     is_default, notes = roles.missing is None, []
     if is_default:
-        gaps = [column for column in columns.values() if column.words or column.numbers]
-        few = all(2 * column.missing < rows for column in gaps)
-        roles = replace(roles, missing="indicator" if few and any(
-            column.missing for column in gaps) else "error")
+        roles = replace(roles, missing="indicator" if any(
+            column.missing for column in columns.values()) else "error")
     made = {at: _recipe_of(table, column, roles, notes, where.orders.get(at))
             for at, column in columns.items()}
     used = {at: column for at, column in made.items() if column is not None}
@@ -265,8 +263,8 @@ def survey_table(table: Table, roles: ColumnRoles) -> Survey:
             f"{_missing_cells(gaps)}, the first here: --missing median, mean, indicator or "
             "value:X fills them, --ignore leaves columns out"))
     if gaps and is_default:
-        notes.append(f"{_missing_cells(gaps)}: an indicator feature for each column marks "
-                     "them (--missing chooses another treatment, or error)")
+        notes.append(f"{_missing_cells(gaps)} of {rows} rows: an indicator feature for each column "
+                     "marks them (--missing chooses another treatment, or error)")
     recipe = TableRecipe(tuple(used.values()), label.name, classes,
                          tuple(table.names[at] for at in where.ids),
                          None if where.weight is None else table.names[where.weight],

@@ -2,9 +2,11 @@
 """agf_train on held-out rows, beside scikit-learn's SVC after a grid search and boosted trees.
 
 Each file is divided several times, 30 % of each class held out: LIBSVM text (.svm, labels 0 to
-k-1), or a table (.csv) with a column named species, class, label or target; `made` makes a table
-of 2000 rows with numbers, words, blanks and an id.  All have the same rows, and tables the same
-columns: of scikit-learn's, numbers with the median for blanks, words as 0 and 1.
+k-1), or a table (.csv) with a column named species, class, label, target or vowel; `made`, `ship`
+and `dates` are tables made here: numbers, words, blanks and an id; passengers of a ship; times
+of a day and of a year.  All have the same rows, and tables the same columns: of scikit-learn's,
+numbers with the median for blanks, words as 0 and 1.  With --group COLUMN, groups are held out as
+a whole, in the searches too.
 
     agf_train   the command, with --time-limit
     SVC         standardised; C of 1, 16, 256 and gamma of 1/4, 1, 4 / d by the accuracy in three
@@ -19,14 +21,19 @@ columns: of scikit-learn's, numbers with the median for blanks, words as 0 and 1
 
 Log loss and accuracy are means over the divisions, with the standard deviation; the seconds are on
 the clock; the difference of the log loss to that of agf_train has the standard error of its mean.
+Sizes are of the model (of a peer: pickled), and microseconds those of the classification of a row.
 
     python tests/benchmarks/agf_train.py [--splits N] [--time-limit T] [--rows N] [--before FOLDER]
-        [--only METHOD,...] FILE ...
+        [--only METHOD,...] [--group COLUMN] [--state FILE] FILE ...
+
+--state stores each result; results of the same data, rows, split, limit and method are reused.
 """
 
 import argparse
 import importlib.util
+import json
 import os
+import pickle
 import subprocess
 import sys
 import tempfile
@@ -45,7 +52,8 @@ from sklearn.datasets import load_svmlight_file
 from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier
 from sklearn.impute import SimpleImputer
 from sklearn.metrics import accuracy_score, log_loss
-from sklearn.model_selection import cross_val_score, GridSearchCV, train_test_split
+from sklearn.model_selection import (cross_val_score, GridSearchCV, GroupKFold,
+                                     GroupShuffleSplit, train_test_split)
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC
@@ -55,9 +63,9 @@ sys.path.insert(0, str(ROOT))
 
 from agfmc.cli.option_types import time_span  # noqa: E402
 
-JOBS = 2
-LABELS, SEARCHED = ("species", "class", "label", "target"), 5000
-LEFT_OUT = ("id", "comments", "year")
+JOBS, SCORER = 2, "neg_log_loss"
+LABELS, SEARCHED = ("species", "class", "label", "target", "vowel"), 5000
+LEFT_OUT = ("id", "comments", "year", "part")
 
 
 def made(rows=2000, seed=1):
@@ -75,20 +83,66 @@ def made(rows=2000, seed=1):
     return table.assign(species=np.array(["ash", "elm", "fir", "oak", "yew"])[y])
 
 
+def ship(rows=900, seed=1):
+    """Passengers, two classes: numbers of very different scales, words, many blanks."""
+    rng = np.random.default_rng(seed)
+    deck = rng.choice(3, rows, p=[.25, .2, .55])
+    woman = rng.random(rows) < .35
+    age = np.where(rng.random(rows) < .1, rng.uniform(.5, 12, rows), rng.gamma(9, 3.6, rows))
+    fare = np.exp(rng.normal([4.2, 3.1, 2.4], .6, (rows, 3))[np.arange(rows), deck])
+    aboard = rng.poisson(.8, rows)
+    logit = (2.6 * woman - 1.1 * deck - .03 * age + 1.5 * (age < 10)
+             - .3 * np.maximum(aboard - 2, 0)
+             + .003 * fare + .4)
+    cabin = [f"{letter}{number}" for letter, number in zip(
+        rng.choice(list("ABCDE"), rows), rng.integers(1, 120, rows))]
+    table = pandas.DataFrame({
+        "deck": deck + 1, "sex": np.where(woman, "female", "male"),
+        "age": np.where(rng.random(rows) < .2, np.nan, np.round(age, 1)),
+        "fare": np.round(fare, 2), "aboard": aboard,
+        "cabin": np.where(rng.random(rows) < np.array([.2, .85, .97])[deck], None, cabin),
+        "port": rng.choice(["C", "Q", "S", None], rows, p=[.19, .08, .72, .01])})
+    return table.assign(label=np.where(rng.random(rows) < 1 / (1 + np.exp(-logit)), "yes", "no"))
+
+
+def dates(rows=1500, seed=1):
+    """Five kinds of birds by the day of the year, the hour, and what a station measured."""
+    rng = np.random.default_rng(seed)
+    start = pandas.Timestamp("2021-03-01")
+    times = start + pandas.to_timedelta(rng.integers(0, 900 * 24 * 60, rows), unit="min")
+    season = np.sin(2 * np.pi * (times.dayofyear.to_numpy() - 80) / 365.25)
+    hour = times.hour.to_numpy() + times.minute.to_numpy() / 60
+    temperature = 12 + 10 * season + rng.normal(0, 4, rows)
+    late = np.asarray((times - start).days) / 900
+    station = rng.integers(0, 6, rows)
+    score = np.c_[1.5 * season, -1.5 * season, 1.8 * np.cos(2 * np.pi * (hour - 2) / 24),
+                  2 * late - 1 + .1 * (temperature - 12), .8 * (station % 2)]
+    y = (score + rng.gumbel(size=score.shape)).argmax(1)
+    return pandas.DataFrame({
+        "seen": times.strftime("%Y-%m-%d %H:%M"), "ringed": (times - pandas.to_timedelta(
+            rng.integers(1, 400, rows), unit="D")).strftime("%d.%m.%Y"),
+        "temperature": np.round(temperature, 1), "wind": np.round(rng.gamma(2, 2, rows), 1),
+        "station": np.array(list("ABCDEF"))[station],
+        "species": np.array(["finch", "heron", "owl", "rail", "tit"])[y]})
+
+
+MADE = {"made": made, "ship": ship, "dates": dates}
+
+
 def read(name):
     """(table of features, classes) of a file."""
     if name.endswith(".svm"):
         x, y = load_svmlight_file(name)
         x = pandas.DataFrame(x.toarray().astype(np.float32))
         return x.set_axis([f"x{i}" for i in x], axis=1), y.astype(int).astype(str)
-    table = made() if name == "made" else pandas.read_csv(name)
+    table = MADE[name]() if name in MADE else pandas.read_csv(name)
     label = next(one for one in LABELS if one in table)
     return table.drop(columns=[label, *(set(LEFT_OUT) & set(table))]), \
         table[label].to_numpy().astype(str)
 
 
-def ours(train, test, limit, root=ROOT):
-    """Probabilities (n, k) of agf_train, its classes, and its comments."""
+def ours(train, test, limit, group=None, root=ROOT):
+    """Probabilities (n, k) of agf_train, its classes, its comments, bytes of the model, seconds."""
     from agfmc.data.from_table import read_table
     from agfmc.data.types import InputFormat
     from agfmc import Classifier, load
@@ -99,15 +153,18 @@ def ours(train, test, limit, root=ROOT):
         for path, (x, y) in zip(paths, (train, test)):
             x.assign(the_class=y).to_csv(path, index=False)
         done = subprocess.run(
-            [sys.executable, Path(root) / "bin" / "agf_train", "--label=the_class", "-E", "median",
-             "-j2", f"--time-limit={limit}", "--quiet", paths[0], paths[2]], check=True, text=True,
+            [sys.executable, Path(root) / "bin" / "agf_train", "--label=the_class",
+             "-j2", f"--time-limit={limit}", "--quiet", "--no-state",
+             *([f"--group={group}"] if group else []), paths[0], paths[2]], check=True, text=True,
             capture_output=True, env={**os.environ, "PYTHONPATH": str(root)})
         model = load(paths[2])
         form = InputFormat("table", roles=ColumnRoles(label="the_class"))
         data = read_table(paths[1], form, model.recipe)
+        start = time.perf_counter()
         p = Classifier(model).probabilities(np.asarray(data.x))
+        seconds, size = time.perf_counter() - start, os.path.getsize(paths[2])
     comments = done.stdout.partition("mkdir")[0].splitlines()
-    return p, np.array(model.recipe.classes), comments
+    return p, np.array(model.recipe.classes), comments, size, seconds
 
 
 def encoder(scaled):
@@ -119,41 +176,41 @@ def encoder(scaled):
          make_column_selector(dtype_exclude=np.number)))
 
 
-def searched_svc(x, y):
+def searched_svc(x, y, folds):
     few = slice(None)
     if len(y) > SEARCHED:
-        few = train_test_split(np.arange(len(y)), train_size=SEARCHED, stratify=y,
-                               random_state=0)[0]
+        few, folds = train_test_split(np.arange(len(y)), train_size=SEARCHED, stratify=y,
+                                      random_state=0)[0], 3
     d = encoder(True).fit_transform(x).shape[1]
     grid = {"svc__C": [1, 16, 256], "svc__gamma": [1 / 4 / d, 1 / d, 4 / d]}
-    search = GridSearchCV(make_pipeline(encoder(True), SVC()), grid, cv=3, n_jobs=JOBS)
+    search = GridSearchCV(make_pipeline(encoder(True), SVC()), grid, cv=folds, n_jobs=JOBS)
     search.fit(x.iloc[few], y[few])
     return search.best_estimator_.set_params(svc__probability=True).fit(x, y)
 
 
-def default_lightgbm(x, y):
+def default_lightgbm(x, y, folds):
     return make_pipeline(encoder(False), LGBMClassifier(
         n_jobs=JOBS, verbosity=-1, random_state=0)).fit(x, y)
 
 
-def extra_trees(x, y):
+def extra_trees(x, y, folds):
     return make_pipeline(encoder(False), ExtraTreesClassifier(
         500, min_samples_leaf=1, n_jobs=JOBS, random_state=0)).fit(x, y)
 
 
-def searched_lightgbm(x, y, seconds):
+def searched_lightgbm(x, y, folds, seconds):
     rng, end, best = np.random.default_rng(0), time.monotonic() + seconds, (-np.inf, None)
     while best[1] is None or time.monotonic() < end:
         model = make_pipeline(encoder(False), LGBMClassifier(
             n_jobs=JOBS, verbosity=-1, random_state=0, learning_rate=2 ** rng.uniform(-6, -2),
             num_leaves=int(2 ** rng.uniform(2, 6)), n_estimators=int(2 ** rng.uniform(5, 9)),
             min_child_samples=int(2 ** rng.uniform(1, 5)), extra_trees=bool(rng.integers(2))))
-        score = cross_val_score(model, x, y, cv=5, scoring="neg_log_loss").mean()
+        score = cross_val_score(model, x, y, cv=folds, scoring=SCORER).mean()
         best = max(best, (score, model), key=lambda pair: pair[0])
     return best[1].fit(x, y)
 
 
-def flaml(x, y, seconds):
+def flaml(x, y, folds, seconds):
     from flaml import AutoML
 
     model = make_pipeline(encoder(False), AutoML(
@@ -162,12 +219,12 @@ def flaml(x, y, seconds):
     return model.fit(x, y)
 
 
-def boosting(x, y):
+def boosting(x, y, folds):
     return make_pipeline(encoder(False), HistGradientBoostingClassifier(
         random_state=0)).fit(x, y)
 
 
-def stopped_boosting(x, y):
+def stopped_boosting(x, y, folds):
     return make_pipeline(encoder(False), HistGradientBoostingClassifier(
         early_stopping=True, learning_rate=.05, max_iter=300, random_state=0)).fit(x, y)
 
@@ -179,6 +236,33 @@ SEARCHED_IN_TIME = {"searched": searched_lightgbm,
                        and hasattr(importlib.import_module("flaml"), "AutoML") else {})}
 
 
+def divided(y, groups, split):
+    """Rows of training and of the test, and the folds (5, else 3) of the searches in the first."""
+    rows = np.arange(len(y))
+    if groups is None:
+        return *train_test_split(rows, test_size=.3, stratify=y, random_state=split), (5, 3)
+    (train, test), = GroupShuffleSplit(1, test_size=.3, random_state=split).split(rows, y, groups)
+    return train, test, [list(GroupKFold(folds).split(train, groups=groups[train]))
+                         for folds in (5, 3)]
+
+
+def result(method, run, train, test, folds, limit):
+    """Log loss, accuracy, seconds of training, bytes, microseconds of a row; comments."""
+    (x, y), (new, truth), comments = train, test, []
+    start = time.perf_counter()
+    if method in ("agf_train", "before"):
+        p, classes, comments, size, seconds = run(train, test, limit)
+    else:
+        model = run(x, y, folds[method == "SVC"])
+        middle = time.perf_counter()
+        p, classes, size = model.predict_proba(new), model.classes_, len(pickle.dumps(model))
+        seconds = time.perf_counter() - middle
+    whole = time.perf_counter() - start - seconds
+    return [log_loss(truth, p[:, np.argsort(classes)], labels=np.sort(classes)),
+            accuracy_score(truth, classes[p.argmax(1)]), whole, size,
+            1e6 * seconds / len(truth)], comments
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("files", nargs="+")
@@ -187,13 +271,21 @@ def main():
     parser.add_argument("--rows", type=int)
     parser.add_argument("--before")
     parser.add_argument("--only", default="")
+    parser.add_argument("--group")
+    parser.add_argument("--state")
     args = parser.parse_args()
-    roots = {"agf_train": ROOT, **({"before": args.before} if args.before else {})}
     limit = time_span(args.time_limit)
-    others = {**OTHERS, **{name: partial(function, seconds=limit)
-                           for name, function in SEARCHED_IN_TIME.items()}}
-    methods = [name for name in (*roots, *others)
-               if not args.only or name in ("agf_train", *args.only.split(","))]
+    methods = {"agf_train": partial(ours, group=args.group), **OTHERS,
+               **{name: partial(function, seconds=limit)
+                  for name, function in SEARCHED_IN_TIME.items()}}
+    if args.before:
+        methods["before"] = partial(ours, group=args.group, root=args.before)
+    if args.only:
+        methods = {name: run for name, run in methods.items()
+                   if name in ("agf_train", *args.only.split(","))}
+    stored = {}
+    if args.state and os.path.exists(args.state):
+        stored = dict(json.loads(line) for line in open(args.state))
     warnings.simplefilter("ignore")
     for name in args.files:
         x, y = read(name)
@@ -202,31 +294,31 @@ def main():
                                    random_state=0)[0]
             x, y = x.iloc[few].reset_index(drop=True), y[few]
         print(f"{name}: {len(y)} rows, {x.shape[1]} columns, {len(set(y))} classes", flush=True)
-        scores = {}
+        groups, scores = x[args.group].to_numpy() if args.group else None, {}
         for split in range(args.splits):
-            train, test = train_test_split(np.arange(len(y)), test_size=.3, stratify=y,
-                                           random_state=split)
-            for method in methods:
-                start = time.perf_counter()
-                if method in roots:
-                    p, classes, comments = ours((x.iloc[train], y[train]), (x.iloc[test], y[test]),
-                                                args.time_limit, roots[method])
-                    print("\n".join(comments), flush=True)
-                else:
-                    model = others[method](x.iloc[train], y[train])
-                    p, classes = model.predict_proba(x.iloc[test]), model.classes_
-                seconds = time.perf_counter() - start
-                scores.setdefault(method, []).append((
-                    log_loss(y[test], p[:, np.argsort(classes)], labels=np.sort(classes)),
-                    accuracy_score(y[test], classes[p.argmax(1)]), seconds))
+            train, test, folds = divided(y, groups, split)
+            for method, run in methods.items():
+                key = f"{Path(name).stem} {len(y)} {args.group} {split} {limit} {method}"
+                if key not in stored:
+                    table = x if method in ("agf_train", "before") or not args.group else \
+                        x.drop(columns=args.group)
+                    stored[key], comments = result(
+                        method, run, *((table.iloc[rows], y[rows]) for rows in (train, test)),
+                        folds, args.time_limit)
+                    print(*comments, sep="\n")
+                    if args.state:
+                        with open(args.state, "a") as file:
+                            print(json.dumps([key, stored[key]]), file=file)
+                scores.setdefault(method, []).append(stored[key])
                 print(f"    {method:21s} " + "  ".join(
                     f"{value:.4f}" for value in scores[method][-1]), flush=True)
         for method, values in scores.items():
-            (loss, accuracy, seconds), spread = np.mean(values, 0), np.std(values, 0, ddof=1)
+            mean, spread = np.mean(values, 0), np.std(values, 0, ddof=1)
             apart = np.array(values)[:, 0] - np.array(scores["agf_train"])[:, 0]
-            print(f"  {method:21s} log loss {loss:.4f}±{spread[0]:.4f}  accuracy {accuracy:.4f}±"
-                  f"{spread[1]:.4f}  {seconds:7.1f} s  {apart.mean():+.4f} "
-                  f"(standard error {apart.std(ddof=1) / len(apart)**.5:.4f})", flush=True)
+            print(f"  {method:21s} log loss {mean[0]:.4f}±{spread[0]:.4f}  accuracy {mean[1]:.4f}±"
+                  f"{spread[1]:.4f}  {mean[2]:7.1f} s  {mean[3] / 1e3:7.0f} kB  {mean[4]:5.0f} us  "
+                  f"{apart.mean():+.4f} (standard error {apart.std(ddof=1) / len(apart)**.5:.4f})",
+                  flush=True)
 
 
 if __name__ == "__main__":

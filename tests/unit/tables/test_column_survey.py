@@ -263,19 +263,18 @@ def test_constants_that_say_what_is_missing():
 def test_missing_values_that_nobody_expects():
     text = "x,y,z,class\n1,u,5,a\n2,,6,b\n,,7,a\n5,v,8,b\n"
     for block in (1, 1000):
-        assert refused(DataError, survey, text, block) == (
+        assert refused(DataError, survey, text, block, missing="error") == (
             "3: 3 missing values in columns 'x' (1), 'y' (2), the first here: --missing median, "
             "mean, indicator or value:X fills them, --ignore leaves columns out")
     assert refused(DataError, survey, text, ignored=("y",), missing="error").startswith(
         "4: 1 missing value in column 'x' (1), the first here")
     assert survey(text, ignored=("x", "y"))[0].recipe.features == ("z",)
-    found, told = survey(text, ignored=("y",))  # less than half of the values of each column
+    found, told = survey(text)
     assert found.recipe.missing == "indicator" and found.recipe.features == (
-        "x", "x is missing", "z")
-    assert "1 missing value in column 'x' (1): an indicator feature for each column marks them " \
-           "(--missing chooses another treatment, or error)" in told
-    assert "2 missing values in column 'y' (2), the first" in refused(
-        DataError, survey, "x,y,class\n1,,a\n2,3,b\n3,,a\n4,5,b\n")
+        "x", "x is missing", "y=u", "y=v", "y is missing", "z")
+    assert "3 missing values in columns 'x' (1), 'y' (2) of 4 rows: an indicator feature for " \
+           "each column marks them (--missing chooses another treatment, or error)" in told
+    assert survey("x,y,class\n1,2,a\n2,3,b\n")[0].recipe.missing == "error"
     assert refused(UsageError, column, HOLES, missing="value:1e39") == (
         "--missing value:1e39 is more than single precision holds")
 
