@@ -17,8 +17,8 @@ wrote; `agfmc.estimators` has the same for scikit-learn.
 The names are imported when they are used: importing the package alone loads no other module.
 """
 
-from .core.errors import (AgfmcError, AgfmcWarning, CommandFailed, ControlError, DataError,
-                          JobsFailed, ModelError, UsageError)
+from .core.errors import (AgfmcError, AgfmcNotice, AgfmcWarning, CommandFailed, ControlError,
+                          DataError, JobsFailed, ModelError, UsageError)
 from .core.version import __version__
 
 _HOMES = {
@@ -38,11 +38,11 @@ _HOMES = {
     "training.metric": ("MetricOptions",),
 }
 
-__all__ = ["AgfmcError", "AgfmcWarning", "Answers", "Axis", "Classifier", "CommandFailed",
-           "Configuration", "ControlError", "DataError", "Dataset", "Decoding", "JobsFailed",
-           "MetricOptions", "ModelError", "Normalisation", "SearchSpace", "UsageError",
-           "__version__", "classifier_for", "design", "explain", "export", "importance", "joined",
-           "load", "read_table", "save", "scores", "train", "tune"]
+__all__ = ["AgfmcError", "AgfmcNotice", "AgfmcWarning", "Answers", "Axis", "Classifier",
+           "CommandFailed", "Configuration", "ControlError", "DataError", "Dataset", "Decoding",
+           "JobsFailed", "MetricOptions", "ModelError", "Normalisation", "SearchSpace",
+           "UsageError", "__version__", "classifier_for", "design", "explain", "export",
+           "importance", "joined", "load", "read_table", "save", "scores", "train", "tune"]
 
 
 def __getattr__(name):

@@ -2,7 +2,8 @@ from .answers.types import Answers as Answers
 from .api.functions import (read_table as read_table, scores as scores, train as train,
                             tune as tune)
 from .control.build import joined as joined
-from .core.errors import (AgfmcError as AgfmcError, AgfmcWarning as AgfmcWarning,
+from .core.errors import (AgfmcError as AgfmcError, AgfmcNotice as AgfmcNotice,
+                          AgfmcWarning as AgfmcWarning,
                           CommandFailed as CommandFailed, ControlError as ControlError,
                           DataError as DataError, JobsFailed as JobsFailed,
                           ModelError as ModelError, UsageError as UsageError)

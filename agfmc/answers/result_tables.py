@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..control.tree import Tree
-from ..core.errors import and_more, DataError, one_line, UsageError, warn_user
+from ..core.errors import AgfmcNotice, and_more, DataError, one_line, UsageError, warn_user
 from ..files.opening import is_stream
 from ..score.evaluation import Results, warn_of_no_probabilities
 from ..score.probabilities import probability_of_answers
@@ -150,7 +150,8 @@ def _default_truth(table, names, source, columns):
                  classes.issuperset(map(plain_word, cells[name].words))]
         for name in alike[:len(alike) == 1]:
             warn_user(f"{table.file}: the true classes are those of column "
-                      f"'{one_line(name)}', the only one with the names of the classes")
+                      f"'{one_line(name)}', the only one with the names of the classes",
+                      AgfmcNotice)
     if len(alike) != 1:
         raise UsageError(f"--truth COLUMN names the column of the true classes in {table.file}, or "
                          "in the table of --data"

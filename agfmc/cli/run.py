@@ -8,9 +8,9 @@ import sys
 import warnings
 from contextlib import contextmanager
 
-from ..core.errors import AgfmcError, AgfmcWarning, system_reason
+from ..core.errors import AgfmcError, AgfmcNotice, AgfmcWarning, system_reason
 from ..files.atomic import remove_temporaries
-from .messages import (drop_stream, ERROR, logged, MessageHandler, wants_events, WARNING,
+from .messages import (drop_stream, ERROR, INFO, logged, MessageHandler, wants_events, WARNING,
                        write_message)
 from .signals import raised_signals, Terminated
 
@@ -121,7 +121,7 @@ def _prepare(args, log):
         text = str(message)
         if text not in known:
             known.add(text)
-            write_message(text, WARNING)
+            write_message(text, INFO if issubclass(category, AgfmcNotice) else WARNING)
 
     for stream in (sys.stdin, sys.stdout):
         if hasattr(stream, "reconfigure"):

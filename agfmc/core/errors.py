@@ -77,8 +77,12 @@ class AgfmcWarning(UserWarning):
     """Something the user should know of, although the run goes on."""
 
 
-def warn_user(message: str) -> None:
-    """Give an `AgfmcWarning` at the line that called the package, wherever in it the cause is."""
+class AgfmcNotice(AgfmcWarning):
+    """What was done as documented, where nothing is wrong."""
+
+
+def warn_user(message: str, kind: type[AgfmcWarning] = AgfmcWarning) -> None:
+    """Give a warning at the line that called the package, wherever in it the cause is."""
     caller = sys._getframe(1)
     frame: FrameType | None = caller
     while frame is not None:
@@ -86,7 +90,7 @@ def warn_user(message: str) -> None:
             caller = frame.f_back or frame
         frame = frame.f_back
     known = caller.f_globals.setdefault("__warningregistry__", {})
-    warnings.warn_explicit(message, AgfmcWarning, caller.f_code.co_filename, caller.f_lineno,
+    warnings.warn_explicit(message, kind, caller.f_code.co_filename, caller.f_lineno,
                            registry=known)
 
 

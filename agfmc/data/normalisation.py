@@ -12,7 +12,7 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from ..core.errors import DataError, one_line, UsageError, warn_user
+from ..core.errors import AgfmcNotice, DataError, one_line, UsageError, warn_user
 from ..core.lazy_points import is_lazy
 from ..core.points import has_missing, padded_blocks
 from ..core.provenance import MetricOrigin
@@ -207,7 +207,7 @@ def fit_normalisation(x: np.ndarray, scale: bool = True, nsv: int | None = None,
     1. With `nsv` the data, centred (and scaled), are projected on their first `nsv` right singular
     vectors, each with its largest component positive; they are the eigenvectors of the d x d matrix
     of products, so that memory does not grow with n. Constant features are left out, with an
-    AgfmcWarning that names them, or counts them from 0, and so are those that vary by so little
+    AgfmcNotice that names them, or counts them from 0, and so are those that vary by so little
     that single precision cannot hold 1/std. A feature of zeros and ones is divided by .5 at least,
     its deviation where both are equally frequent: by less, a rare word would be further from all
     others than any number. Everything is computed in float64 and rounded to float32, as a `.std`
@@ -249,7 +249,7 @@ def fit_normalisation(x: np.ndarray, scale: bool = True, nsv: int | None = None,
              f": by {spread[dropped].max(initial=0):.2g} at most, {_TOO_LITTLE}")):
         if len(features):
             how = f"{one} and was" if len(features) == 1 else f"{more} and were"
-            warn_user(f"{_named(features, len(varies))} {how} left out{why}")
+            warn_user(f"{_named(features, len(varies))} {how} left out{why}", AgfmcNotice)
     columns = np.diag(factor[used])
     if nsv is not None:
         columns = factor[used, None] * _directions((x, w), mean, used, factor[used], nsv)

@@ -154,8 +154,8 @@ def run_remote(executor: Executor, function: Callable, shared: object, items: It
                 yield item, CommandFailed(f"{name(item)}: {reason}; giving up")
                 continue
             result, texts = future.result()
-            for text in texts:
-                warn_user(text)
+            for text, kind in texts:
+                warn_user(text, kind)
             yield item, result
     except (BrokenExecutor, CancelledError) as error:
         raise CommandFailed(f"the workers have ended: {error or 'they were stopped'}") from error
@@ -173,7 +173,7 @@ def _versions():
 
 
 def _call(shared, function, home, item):
-    """The answer of a worker: (result, or the `AgfmcError` raised; texts of warnings).
+    """The answer of a worker: (result, or the `AgfmcError` raised; texts and kinds of warnings).
 
     `home` is the `_process` of the one that gets the result.
     """
@@ -212,7 +212,7 @@ def _collect_warnings():
     def show(message, category, *place, **more):
         texts = getattr(_collecting, "texts", None)
         if texts is not None and issubclass(category, AgfmcWarning):
-            texts.append(str(message))
+            texts.append((str(message), category))
         else:
             before(message, category, *place, **more)
 

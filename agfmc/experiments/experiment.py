@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.costs import CostMatrix
-from ..core.errors import AgfmcWarning, and_more, DataError, UsageError, warn_user
+from ..core.errors import AgfmcNotice, AgfmcWarning, and_more, DataError, UsageError, warn_user
 from ..core.splits import (calibration_rows, nested_sample, split_stratified, stratified_parts,
                            stratified_sample)
 from ..core.weights import Weights
@@ -208,7 +208,7 @@ def _normalisation(settings, part):
 
 def _warn_of_dropped(normalisation):
     if normalisation.dropped:
-        warn_user("features that are constant in a training part are left out there")
+        warn_user("features that are constant in a training part are left out there", AgfmcNotice)
 
 
 def _normalised(normalisation, x):

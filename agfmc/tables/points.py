@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..core.errors import and_more, DataError, one_line
+from ..core.errors import AgfmcNotice, and_more, DataError, one_line
 from ..core.memory import refuse_beyond
 from .reading import columns_called
 from .survey import IDENTIFIER, listed_names
@@ -152,15 +152,15 @@ class TableEncoder:
             more = f" and {len(shown) - _SHOWN} more" * (len(shown) > _SHOWN)
             self._table.warn(f"{total} missing value{'s are' if total > 1 else ' is'} filled, by "
                              f"--missing {self.recipe.missing} of training: "
-                             f"{', '.join(shown[:_SHOWN])}{more}")
+                             f"{', '.join(shown[:_SHOWN])}{more}", AgfmcNotice)
 
     def warn_of_others(self, known) -> None:
-        """One warning of the columns that the model does not need; known: names of others."""
+        """One notice of the columns that the model does not need; known: names of others."""
         needed = {self._table.names[at] for at in self.positions} | set(known)
         extra = [name for name in self._table.names if name not in needed]
         if extra:
             self._table.warn(f"column '{one_line(extra[0])}'{and_more(extra)} is not needed, and "
-                             "not used")
+                             "not used", AgfmcNotice)
 
 
 def class_numbers(table: Table, block: Block, position: int, classes: dict) -> np.ndarray:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..core.errors import DataError, one_line, UsageError
+from ..core.errors import AgfmcNotice, DataError, one_line, UsageError
 from .dates import DateSurvey
 from .reading import columns_called
 from .text import no_number, number_of, row_error, Table, with_points, Words
@@ -21,7 +21,6 @@ _MOST_WORDS = 1000  # of a column that is not named in --categorical
 _TRACKED = 1 << 16  # different words of a column that are held in memory at most
 _MOST_CLASSES = 10_000
 _MANY_CLASSES = 100  # that are whole numbers, if they have gaps
-_LEFT_OUT = 8  # names in one line
 _MANY_WORDS = 30  # of a column: from which on rare ones share a feature
 _RARE = 5  # rows that a word needs there
 _OTHER = "other"  # the category of rare words
@@ -219,12 +218,32 @@ class _Column:
         return self.whole and self.numbers > _FEW_ROWS and self.values is not None
 
 
+@dataclass
+class _Notes:
+    """What is said of a table: {reason: columns that are left out}, what else was done as
+    documented, and what may be wrong."""
+
+    left_out: dict = field(default_factory=dict)
+    done: list = field(default_factory=list)
+    doubts: list = field(default_factory=list)
+
+    def leave_out(self, column, reason):
+        self.left_out.setdefault(reason, []).append(column.name)
+
+    def left_out_words(self):
+        return ", ".join(f"{listed_names(names)} ({why})" for why, names in self.left_out.items())
+
+    def summary(self):
+        left_out = f"left out: {self.left_out_words()}"
+        return "; ".join([left_out] * bool(self.left_out) + self.done)
+
+
 def survey_table(table: Table, roles: ColumnRoles) -> Survey:
     """The `Survey` of a training table, in one pass, or two where numbers turn into words.
 
-    Warnings say which columns are left out, as they are constant, or different in every row, and
-    what may be a mistake.  Raises `DataError` for missing values where the roles say so, and for
-    rows without a class.
+    One notice says which columns are left out, as they are constant, or different in every row, and
+    how words and missing values are taken; warnings say what may be a mistake.  Raises `DataError`
+    for missing values where the roles say so, and for rows without a class.
     """
     where = resolve_roles(table, roles)
     words = {*where.categorical, *where.orders}
@@ -240,7 +259,7 @@ def survey_table(table: Table, roles: ColumnRoles) -> Survey:
         if column.first_word is not None and not column.categorical:
             _refuse_mistaken(table, column)
     classes, _ = _classes(table, label, roles.classes)
-    is_default, notes = roles.missing is None, []
+    is_default, notes = roles.missing is None, _Notes()
     if is_default:
         roles = replace(roles, missing="indicator" if any(
             column.missing for column in columns.values()) else "error")
@@ -249,11 +268,11 @@ def survey_table(table: Table, roles: ColumnRoles) -> Survey:
     used = {at: column for at, column in made.items() if column is not None}
     if not used:
         raise DataError("no column is left to be a feature"
-                        + f": {'; '.join(_lines_of(notes)[:_SHOWN])}" * bool(notes),
+                        + f": {notes.left_out_words()}" * bool(notes.left_out),
                         file=table.file)
     for column in (columns[at] for at in mixed if at in used):
         word, number = column.first_word
-        notes.append(
+        notes.doubts.append(
             f"column {_quoted(column.name)} has words beside numbers, first {_quoted(word)} in "
             f"{table.counted} {number}, and all are taken as words (--blanks names words that "
             "mean a missing value)")
@@ -263,8 +282,8 @@ def survey_table(table: Table, roles: ColumnRoles) -> Survey:
             f"{_missing_cells(gaps)}, the first here: --missing median, mean, indicator or "
             "value:X fills them, --ignore leaves columns out"))
     if gaps and is_default:
-        notes.append(f"{_missing_cells(gaps)} of {rows} rows: an indicator feature for each column "
-                     "marks them (--missing chooses another treatment, or error)")
+        notes.done.append(f"{_missing_cells(gaps)} of {rows} rows: an indicator feature for each "
+                          "column marks them (--missing)")
     recipe = TableRecipe(tuple(used.values()), label.name, classes,
                          tuple(table.names[at] for at in where.ids),
                          None if where.weight is None else table.names[where.weight],
@@ -278,8 +297,10 @@ def survey_table(table: Table, roles: ColumnRoles) -> Survey:
     if count > 1:
         raise DataError(f"two features would be named {_quoted(twice)}: expected columns and words "
                         "that differ", file=table.file)
-    for note in _lines_of(notes):  # not before an error
-        table.warn(note)
+    if summary := notes.summary():  # not before an error
+        table.warn(summary, AgfmcNotice)
+    for doubt in notes.doubts:
+        table.warn(doubt)
     return Survey(recipe, rows, where)
 
 
@@ -350,21 +371,22 @@ def _recipe_of(table, column, roles, notes, order):
         return ColumnRecipe(column.name, None, None if roles.missing in ("error", "keep") else
                             _number_to_fill(table, column, filled), indicator, order=order)
     if column.words and not column.categorical and (date := column.dates.recipe()):
-        notes.append(f"column {name} has dates, {date.order}: its features are days"
-                     + f", and {', '.join(date.cycles)} as sine and cosine" * bool(date.cycles))
+        notes.done.append(f"column {name} has dates, {date.order}: its features are days"
+                          + f", and {', '.join(date.cycles)} as sine and cosine"
+                          * bool(date.cycles))
         return ColumnRecipe(column.name, None, None if roles.missing in ("error", "keep") else
                             _number_to_fill(table, column, filled), indicator, date)
     if column.words:
         return _recipe_of_words(table, column, roles, filled, (indicator, shows_missing), notes)
     if not column.numbers:
-        notes.append(("is empty", name, ""))
+        notes.leave_out(column, "empty")
     elif column.low == column.high and not shows_missing:
-        notes.append(("is constant", name, f", {column.low:g}"))
+        notes.leave_out(column, "constant")
     elif column.whole and column.ascending and column.numbers > _FEW_ROWS or \
             column.name == ROW and column.whole_and_different:
-        notes.append(("numbers the rows", name, ""))
+        notes.leave_out(column, "numbers of the rows")
     else:
-        _note_odd_numbers(notes, name, column)
+        _note_odd_numbers(notes.doubts, name, column)
         fill = _number_to_fill(table, column, filled)
         return ColumnRecipe(column.name, None, None if roles.missing in ("error", "keep") else fill,
                             indicator)
@@ -376,16 +398,16 @@ def _recipe_of_words(table, column, roles, filled, missing, notes):
     indicator, shows_missing = missing
     name, different = _quoted(column.name), len(column.words)
     if different == 1 and not shows_missing:
-        notes.append(("is constant", name, f", {_quoted(*column.words)}"))
+        notes.leave_out(column, "constant")
         return None
     if different > max(_FEW_ROWS, 0.9 * column.rows) and (
             column.endless or not column.categorical):
-        notes.append(("has a different value in nearly every row"
-                      + " (--categorical keeps it)" * (not column.endless), name, ""))
+        notes.leave_out(column, "a different value in nearly every row"
+                        + "; --categorical keeps it" * (not column.endless))
         return None
     words, other = _with_rare_words(column, roles.min_words)
     if other is not None and len(words) == 1 and not shows_missing:
-        notes.append((f"has no word in {roles.min_words or _RARE} rows or more", name, ""))
+        notes.leave_out(column, f"no word in {roles.min_words or _RARE} rows or more")
         return None
     if column.endless or len(words) > _MOST_WORDS and not column.categorical:
         raise DataError(f"column {name} has {'more than ' * column.endless}{len(words)} different "
@@ -394,12 +416,12 @@ def _recipe_of_words(table, column, roles, filled, missing, notes):
                         file=table.file)
     if other is not None:
         rare = different - len(words) + (_OTHER not in column.words)
-        notes.append(f"column {name} has {different} different words, of which {rare} are in fewer "
-                     f"than {roles.min_words or _RARE} rows and share the feature '{_OTHER}' "
-                     "(--min-words; --ignore leaves the column out)")
+        notes.done.append(f"{rare} of {different} words of column {name}, in fewer than "
+                          f"{roles.min_words or _RARE} rows each, share the feature '{_OTHER}' "
+                          "(--min-words)")
     elif different >= _MANY_WORDS and not column.categorical:
-        notes.append(f"column {name} has {different} different words, of which each is a feature "
-                     "(--ignore leaves the column out)")
+        notes.done.append(f"each of the {different} words of column {name} is a feature (--ignore "
+                          "leaves the column out)")
     counts, words, fill = words, set(words), None
     if filled is not None:
         fill = plain_word(filled)
@@ -422,16 +444,16 @@ def _with_rare_words(column, least):
     return {**frequent, _OTHER: frequent.get(_OTHER, 0) + rare}, _OTHER
 
 
-def _note_odd_numbers(notes, name, column):
+def _note_odd_numbers(doubts, name, column):
     if column.whole_and_different or column.whole and IDENTIFIER.search(column.name):
         what = "has another whole number in every row" if column.whole_and_different else \
             "has whole numbers, and is named as identifiers are"
-        notes.append(f"column {name} {what}: if it is an identifier, and not a measurement, "
-                     "--ignore or --id leaves it out")
+        doubts.append(f"column {name} {what}: if it is an identifier, and not a measurement, "
+                      "--ignore or --id leaves it out")
     if column.merged and (steps := _steps(column.low, column.high)) < _STEPS:
-        notes.append(f"column {name} goes from {column.low:.12g} to {column.high:.12g}, where "
-                     f"single precision has {steps + 1:.0f} numbers, and different cells "
-                     f"become equal: subtract a constant, as {column.low:.12g}, from it")
+        doubts.append(f"column {name} goes from {column.low:.12g} to {column.high:.12g}, where "
+                      f"single precision has {steps + 1:.0f} numbers, and different cells "
+                      f"become equal: subtract a constant, as {column.low:.12g}, from it")
 
 
 def _number_to_fill(table, column, filled):
@@ -457,22 +479,6 @@ def ordered_words(words) -> list[str]:
     values = {word: number_of(word) for word in words}
     return sorted(words) if None in values.values() else \
         sorted(words, key=lambda word: (values[word], word))
-
-
-def _lines_of(notes):
-    """Notes as lines; a note (reason, column, value) is of a column that is left out."""
-    left_out: dict = {}
-    for why, *column in (note for note in notes if not isinstance(note, str)):
-        left_out.setdefault(why, []).append(column)
-    lines = []
-    for why, columns in left_out.items():
-        names = [name for name, _ in columns]
-        more = f" and {len(names) - _LEFT_OUT} more" if len(names) > _LEFT_OUT else ""
-        lines.append(f"column {names[0]} {why}{columns[0][1]}, and is left out"
-                     if len(names) == 1 else
-                     f"{len(names)} columns are left out, as each of them {why}: "
-                     f"{', '.join(names[:_LEFT_OUT])}{more}")
-    return lines + [note for note in notes if isinstance(note, str)]
 
 
 def _refuse_mistaken(table, column):

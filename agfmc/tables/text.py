@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..core.errors import DataError, warn_user
+from ..core.errors import AgfmcWarning, DataError, warn_user
 from ..files import number_text
 from .types import ROW
 
@@ -116,10 +116,10 @@ class Table:
         """
         raise NotImplementedError
 
-    def warn(self, message: str) -> None:
-        """A warning about the table."""
+    def warn(self, message: str, kind: type[AgfmcWarning] = AgfmcWarning) -> None:
+        """A warning, or a notice, about the table."""
         source = "standard input" if self.file == "-" else self.file
-        warn_user(f"{source}: {message}")
+        warn_user(f"{source}: {message}", kind)
 
     def of_text(self, block: Block, kinds: Mapping[int, str]) -> Block:
         """A block whose columns of these positions, which are text, are of other kinds.

@@ -93,6 +93,25 @@ def test_test_data_have_the_features_and_numbers_of_training(run, rows):
     assert Path("f.ids").read_text().split() == ["id", *(row[2] for row in few)]
 
 
+def test_the_reading_of_a_table_is_one_line_and_no_warning(run, rows):
+    """But what may be a mistake is a warning, and a later command says what is new to it."""
+    write("t.csv", [[*row, "same", f"w{i % 31}", str(7 * i % 61)]
+                    for i, row in enumerate(rows)],
+          ("id", "a", "b", "colour", "kind", "same", "word", "number"))
+    first, second, _ = run("table2agf", "t.csv", "b", "--label", "kind").err.splitlines()
+    assert first.startswith("table2agf: t.csv: left out: 'id' (a different value in nearly every "
+                            "row; --categorical keeps it), 'same' (constant), 'word' (no word in")
+    assert first.endswith("; 2 missing values in column 'b' (2) of 60 rows: an indicator feature "
+                          "for each column marks them (--missing)")
+    assert second.startswith("table2agf: warning: t.csv: column 'number' has another whole number")
+    rows[3][3] = "green"
+    write("n.csv", [[*row, str(i)] for i, row in enumerate(rows)],
+          ("id", "a", "b", "colour", "kind", "number"))
+    first, second, _ = run("table2agf", "--recipe", "b.recipe", "n.csv", "n").err.splitlines()
+    assert first.startswith("table2agf: warning: n.csv: column 'colour' has 1 cell with words")
+    assert second == "table2agf: n.csv: column 'id' is not needed, and not used"
+
+
 def test_points_without_classes(run, rows):
     run("table2agf", "t.csv", "b", *WORDS)
     write("n.csv", [row[1:4] for row in rows], ["a", "b", "colour"])

@@ -102,7 +102,7 @@ def test_columns_are_found_by_name(run):
     picked = [[dict(zip([*HEADER, "more"], row))[name] for name in order] for row in table]
     Path("other.csv").write_text(text(picked, order))
     found = run("classify_m", "pairs.mbm", "other.csv", "again.csv")
-    found.line("warning: other.csv: column 'more' is not needed")
+    found.line("classify_m: other.csv: column 'more' is not needed")
     assert Path("again.csv").read_bytes() == Path("out.csv").read_bytes()
 
 

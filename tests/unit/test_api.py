@@ -413,6 +413,6 @@ def test_arguments_of_scores_that_are_none(data):
 def test_warnings_name_the_line_that_called_the_package(tmp_path):
     (tmp_path / "t.csv").write_text("x,word,class\n" + "".join(
         f"{row % 7},w{row},{row % 2}\n" for row in range(30)))
-    with pytest.warns(AgfmcWarning, match="is left out") as caught:
+    with pytest.warns(AgfmcWarning, match="left out:") as caught:
         agfmc.read_table(tmp_path / "t.csv", label="class")
     assert [one.filename for one in caught] == [__file__] * len(caught)

@@ -20,7 +20,7 @@ def survey(text, block=1 << 20, **roles):
             open_table("-", stdin=io.BytesIO(text.encode()), again=True, block=block) as table:
         warnings.simplefilter("always")
         found = survey_table(table, ColumnRoles(**roles))
-    assert all(one.category is AgfmcWarning for one in told)
+    assert all(issubclass(one.category, AgfmcWarning) for one in told)
     return found, [str(one.message).removeprefix("standard input: ") for one in told]
 
 
@@ -106,8 +106,7 @@ def test_words_beside_numbers(block):
     cells = [row * 7 % 97 for row in range(MANY)]
     cells[9:14] = [f"much{row}" for row in range(5)]
     assert column(cells, block=block) == (None, [
-        "column 'x' has a different value in nearly every row (--categorical keeps it), and is "
-        "left out"])
+        "left out: 'x' (a different value in nearly every row; --categorical keeps it)"])
     # a few words among many different numbers are a mistake
     cells[10:14] = range(100, 104)
     text = "x,class\n" + "".join(f"{cell},{row % 2}\n" for row, cell in enumerate(cells))
@@ -117,17 +116,17 @@ def test_words_beside_numbers(block):
 
 
 @pytest.mark.parametrize("cells, words", [
-    (["3"] * MANY, "is constant, 3"), (["3.0", "NA"] * 12, "is constant, 3"),
-    (["red"] * MANY, "is constant, 'red'"), (["NA", "?", ""] * 8, "is empty"),
-    (range(7, 7 + MANY), "numbers the rows"),
+    (["3"] * MANY, "constant"), (["3.0", "NA"] * 12, "constant"),
+    (["red"] * MANY, "constant"), (["NA", "?", ""] * 8, "empty"),
+    (range(7, 7 + MANY), "numbers of the rows"),
     ([f"s{row}" for row in range(MANY)],
-     "has a different value in nearly every row (--categorical keeps it)"),
+     "a different value in nearly every row; --categorical keeps it"),
     ([f"s{min(row, 22)}" for row in range(MANY)],
-     "has a different value in nearly every row (--categorical keeps it)")])
+     "a different value in nearly every row; --categorical keeps it")])
 def test_columns_that_are_left_out(cells, words):
     for block in (1, 1 << 20):
         assert column(cells, block=block, missing="median") == (
-            None, [f"column 'x' {words}, and is left out"])
+            None, [f"left out: 'x' ({words})"])
 
 
 def test_identifiers_that_are_kept():
@@ -160,28 +159,27 @@ def test_many_words(monkeypatch):
         "leaves the column out")
     cells = [f"s{row}" for row in range(MANY)]
     assert column(cells, categorical=("x",)) == (
-        None, ["column 'x' has a different value in nearly every row, and is left out"])
+        None, ["left out: 'x' (a different value in nearly every row)"])
 
 
 def test_rare_words_share_a_feature():
     cells = [f"w{word:02}" for word in range(29) for _ in range(1 + 4 * (word < 3))]
     assert len(column(cells)[0].categories) == 29
-    told = ("column 'x' has 30 different words, of which 27 are in fewer than 5 rows and share the "
-            "feature 'other' (--min-words; --ignore leaves the column out)")
+    told = ("27 of 30 words of column 'x', in fewer than 5 rows each, share the feature 'other' "
+            "(--min-words)")
     for block in (1, 1 << 20):
         assert column([*cells, "x"], block=block) == (
             ColumnRecipe("x", ("other", "w00", "w01", "w02"), other="other"), [told])
     assert column(cells, min_words=5)[0].other == "other"
     assert column([f"w{row % 30}" for row in range(150)])[1] == [
-        "column 'x' has 30 different words, of which each is a feature (--ignore leaves the column "
-        "out)"]
+        "each of the 30 words of column 'x' is a feature (--ignore leaves the column out)"]
     assert column([*cells, "x"], categorical=("x",))[0].other is None
     assert len(column([*cells, "x"], min_words=1)[0].categories) == 30
     # a word that is named other is one of them, and may be the most frequent
     assert column([*cells, "other"] * 2, min_words=9, missing="median")[0] == ColumnRecipe(
         "x", ("other", "w00", "w01", "w02"), "other", other="other")
     assert column([f"w{row % 30}" for row in range(90)]) == (
-        None, ["column 'x' has no word in 5 rows or more, and is left out"])
+        None, ["left out: 'x' (no word in 5 rows or more)"])
 
 
 def test_ordered_words():
@@ -203,7 +201,7 @@ def test_ordered_words():
 
 def test_nothing_is_left():
     assert refused(DataError, survey, "x,class\n1,a\n1,b\n") == (
-        "no column is left to be a feature: column 'x' is constant, 1, and is left out")
+        "no column is left to be a feature: 'x' (constant)")
     assert refused(DataError, survey, "x,class\n") == "the table has no rows behind its header"
 
 
@@ -272,8 +270,8 @@ def test_missing_values_that_nobody_expects():
     found, told = survey(text)
     assert found.recipe.missing == "indicator" and found.recipe.features == (
         "x", "x is missing", "y=u", "y=v", "y is missing", "z")
-    assert "3 missing values in columns 'x' (1), 'y' (2) of 4 rows: an indicator feature for " \
-           "each column marks them (--missing chooses another treatment, or error)" in told
+    assert told == ["3 missing values in columns 'x' (1), 'y' (2) of 4 rows: an indicator feature "
+                    "for each column marks them (--missing)"]
     assert survey("x,y,class\n1,2,a\n2,3,b\n")[0].recipe.missing == "error"
     assert refused(UsageError, column, HOLES, missing="value:1e39") == (
         "--missing value:1e39 is more than single precision holds")
@@ -361,7 +359,7 @@ def test_the_whole_recipe():
     text = "id,w,size,colour,kind,note\n" + "".join(
         f"a{row},1,{row % 5},{'rgb'[row % 3]},{'xy'[row % 2]},n\n" for row in range(9))
     found, told = survey(text, label="kind", ids=("id",), weight="w", missing="value:0")
-    assert told == ["column 'note' is constant, 'n', and is left out"]
+    assert told == ["left out: 'note' (constant)"]
     recipe = found.recipe
     assert (recipe.label, recipe.ids, recipe.weight, recipe.missing, recipe.source) == (
         "kind", ("id",), "w", "value:0", "-")
@@ -385,7 +383,7 @@ def test_a_first_column_without_a_name_is_no_feature():
     cells = [7 * row % 50 for row in range(MANY)]  # all different, in no order
     assert column(cells, "")[0] is None and column(cells, "size")[0] is not None
     made, told = column(cells, "row")
-    assert made is None and told == ["column 'row' numbers the rows, and is left out"]
+    assert made is None and told == ["left out: 'row' (numbers of the rows)"]
 
 
 @pytest.mark.parametrize("name, says", [("ID", True), ("patient_id", True), ("userId", True),
