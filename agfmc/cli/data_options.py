@@ -33,7 +33,7 @@ def add_table(parser, what="train", roles=True, stream=_STREAM):
     group.add("--no-quotes", "treat double quotes as ordinary characters (default: cells may be "
               "quoted)")
     group.add("--blanks WORD,...", "cells that are missing values, besides empty ones (default: "
-              "NA, NaN, nan, null, NULL and ?)", blanks)
+              "NA, N/A, n/a, #N/A, NaN, nan, null, NULL and ?)", blanks)
     if not roles:
         return group
     trains = roles is True

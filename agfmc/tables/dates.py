@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import date
 from typing import Annotated, Literal, TYPE_CHECKING
@@ -48,6 +48,14 @@ def day_number(word: str, order: str) -> float | None:
     return day.toordinal() - _EPOCH + minutes / 1440
 
 
+def odd_words(words: Collection[str]) -> tuple[str, set[str]]:
+    """The most frequent order, and the words that are no dates in it; none where most are no dates.
+    """
+    odd = {order: {word for word in words if day_number(word, order) is None} for order in _ORDERS}
+    order = min(odd, key=lambda order: len(odd[order]))
+    return order, odd[order] if 2 * len(set.intersection(*odd.values())) < len(words) else set()
+
+
 class DateSurvey:
     """The orders in which all words of a column are dates, and what varies in them."""
 
@@ -69,6 +77,11 @@ class DateSurvey:
                 self._weekdays[order].add(math.floor(day) % 7)
                 if len(self._times) < 2:
                     self._times.add(day % 1)
+
+    @property
+    def is_ambiguous(self) -> bool:
+        """True if all words are dates in several orders."""
+        return len(self._days) > 1
 
     def recipe(self) -> DateRecipe | None:
         """The `DateRecipe` of the column, None where it does not hold different dates."""

@@ -116,6 +116,9 @@ def _refuse_foreign(head, file):
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise DataError("is text in UTF-16: `iconv -f UTF-16 -t UTF-8` makes it readable",
                         file=file, line=1)
+    if head.startswith(b"sep="):
+        raise DataError("names the delimiter, for spreadsheets: remove this line", file=file,
+                        line=1)
     if head.startswith(SPREADSHEET):
         raise DataError("is a spreadsheet or an archive: save the table as CSV", file=file)
     if head.startswith(_COMPRESSED):

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.errors import AgfmcNotice, DataError, one_line, UsageError
-from .dates import DateSurvey
+from .dates import DateSurvey, odd_words
 from .reading import columns_called
 from .text import no_number, number_of, row_error, Table, with_points, Words
 from .types import (ColumnRecipe, ColumnRoles, LABEL_NAMES, LARGEST, MOST_LETTERS, plain_word, ROW,
@@ -28,7 +28,14 @@ _FEW_ROWS = 20  # in which all values may well be different
 _SHOWN = 20  # names in a message
 IDENTIFIER = re.compile("(?:^|[ ._-])[iI][dD]$|[a-z]I[dD]$")
 _DISTINCT = 1 << 20  # whole numbers that are compared with each other
-_FEW_WORDS = 0.1  # of the cells of a column of numbers: a mistake, where they are fewer
+_FEW_WORDS = 0.1  # of the cells of a column of numbers: a mistake, where they are fewer,
+_MEASURED = 0.5  # or, where numbers have fractions, fewer than half
+_MARKED = re.compile(  # a number with marks of thousands, a unit, a percent sign, another minus
+    r"\s?[<>~+\u2212-]?\s?(?:\d{1,3}(?:[,.'\s]\d{3})+|\d+)(?:[.,]\d+)?"
+    r"(?:\s?[%\u2030]|\s[^\W\d]\S{0,5})?")
+_WAYS = ("--blanks names words that mean a missing value, --categorical takes all cells as "
+         "words, --ignore leaves the column out")
+_SHORT_YEAR = re.compile(r"\d\d?[-/.]\d\d?[-/.]\d\d(?: .*)?")
 _STEPS = 1024  # of single precision, at least, between the least and the greatest number
 
 
@@ -100,7 +107,8 @@ def column_positions(table: Table, names, option: str) -> tuple[int, ...]:
 
 def _header_hint(names):
     if len(names) == 1:
-        return ": --delimiter names the character between cells"
+        return ": the first line must have the names alone, without a title or comment, and " \
+            "--delimiter names the character between cells"
     return ": --no-header where the first line does not name them" \
         if any(number_of(name) is not None for name in names) and names[0] != "1" else ""
 
@@ -255,11 +263,15 @@ def survey_table(table: Table, roles: ColumnRoles) -> Survey:
     if again:  # the numbers of blocks without a word are words too
         _read(table, again)
         columns.update(again)
-    for column in columns.values():
+    for at, column in columns.items():
         if column.first_word is not None and not column.categorical:
             _refuse_mistaken(table, column)
+            _refuse_odd_dates(table, column, at)
     classes, _ = _classes(table, label, roles.classes)
     is_default, notes = roles.missing is None, _Notes()
+    lower = Counter(map(str.lower, classes))
+    if same := [name for name in classes if lower[name.lower()] > 1]:
+        notes.doubts.append(f"classes {listed_names(same)} differ in case alone")
     if is_default:
         roles = replace(roles, missing="indicator" if any(
             column.missing for column in columns.values()) else "error")
@@ -377,6 +389,10 @@ def _recipe_of(table, column, roles, notes, order):
         return ColumnRecipe(column.name, None, None if roles.missing in ("error", "keep") else
                             _number_to_fill(table, column, filled), indicator, date)
     if column.words:
+        if not column.categorical and (column.dates.is_ambiguous or all(
+                map(_SHORT_YEAR.fullmatch, column.words))):
+            notes.doubts.append(f"column {name} looks like dates whose order is not clear: dates "
+                                "are read in the form 2024-05-31")
         return _recipe_of_words(table, column, roles, filled, (indicator, shows_missing), notes)
     if not column.numbers:
         notes.leave_out(column, "empty")
@@ -482,17 +498,34 @@ def ordered_words(words) -> list[str]:
 
 
 def _refuse_mistaken(table, column):
-    strange = {word: rows for word, rows in column.words.items() if number_of(word) is None}
-    few = sum(strange.values()) < _FEW_WORDS * column.rows
+    values = {word: number_of(word) for word in column.words}
+    strange = {word: column.words[word] for word, value in values.items() if value is None}
+    share = _MEASURED if any(value % 1 for value in values.values() if value) else _FEW_WORDS
+    few = sum(strange.values()) < share * column.rows
     commas = {word: rows for word, rows in strange.items()
               if number_of(word.replace(",", ".", 1)) is not None}
-    if few and len(column.words) - len(strange) > _FEW_ROWS or len(commas) == len(strange) or \
+    marked = sum(rows for word, rows in strange.items() if _MARKED.fullmatch(word))
+    word, number = column.first_word
+    word, = with_points([word], table.decimal)  # as it stands there
+    text = no_number(one_line(column.name), one_line(word))
+    if few and len(values) - len(strange) > _FEW_ROWS or len(commas) == len(strange) or \
             2 * sum(commas.values()) > column.rows:
-        word, number = column.first_word
-        word, = with_points([word], table.decimal)  # as it stands there
-        raise row_error(table, number, f"{no_number(one_line(column.name), one_line(word))}, as in "
-                        "most rows (--blanks names words that mean a missing value, --categorical "
-                        "takes numbers as words, --ignore leaves the column out)")
+        raise row_error(table, number, f"{text}, as in most rows ({_WAYS})")
+    if 2 * marked > column.rows and len(strange) > _FEW_ROWS:
+        raise row_error(table, number, f"{text}: remove units, percent signs and marks of "
+                                       f"thousands ({_WAYS})")
+
+
+def _refuse_odd_dates(table, column, position):
+    order, odd = odd_words(column.words)
+    for block in table.blocks({position: "words"}) if odd else ():
+        cells = block[position]
+        is_odd = np.array([word in odd for word in map(plain_word, cells.words)] + [False])
+        if is_odd[cells.codes].any():
+            row = int(np.argmax(is_odd[cells.codes]))
+            raise block.error(row, f"expected a date, {order}, in column {_quoted(column.name)}, "
+                              f"as in other rows, found {_quoted(cells.words[cells.codes[row]])} "
+                              f"({_WAYS})")
 
 
 def _missing_cells(columns):

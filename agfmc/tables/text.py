@@ -134,14 +134,23 @@ class Table:
 
 
 def column_names(cells, file: str, line: int | None = None) -> tuple[str, ...]:
-    """The names in a header without outer blanks, all different; an empty first one is row."""
+    """The names in a header without outer blanks, all different.
+
+    An empty first one is row, and empty last ones are the numbers of their columns.
+    """
     names = [cell.strip(OUTER) for cell in cells]
     if names and not names[0] and len(names) > 1:
         names[0] = ROW
+    named = max((i + 1 for i, name in enumerate(names) if name), default=len(names))
+    if named < len(names):
+        warn_user(f"{file}: columns from {named + 1} on have no name in the header: their numbers "
+                  "are their names")
+        names[named:] = map(str, range(named + 1, len(names) + 1))
     seen = {}
     for i, name in enumerate(names):
         if not name:
-            raise DataError(f"column {i + 1} has no name in the header", file=file, line=line)
+            raise DataError(f"column {i + 1} has no name in the header: expected one line with the "
+                            "name of each column", file=file, line=line)
         if name in seen:
             raise DataError(f"columns {seen[name] + 1} and {i + 1} have the same name '{name}'",
                             file=file, line=line)
@@ -272,7 +281,7 @@ def _scan(data, layout, ended):
             codecs.utf_8_decode(data, "strict", ended)
         except UnicodeDecodeError as error:
             faults.append((error.start, error.start, "is not text in UTF-8: `iconv -f "
-                           "ISO-8859-1 -t UTF-8` makes it so of text in Latin-1"))
+                           "WINDOWS-1252 -t UTF-8` makes it so of text of Excel, or in Latin-1"))
     fault = min(faults, default=None)
     if fault is not None:
         ends = ends[:np.searchsorted(ends, fault[0])]

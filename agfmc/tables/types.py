@@ -10,7 +10,7 @@ from typing import Annotated
 from ..core.errors import UsageError
 from .dates import DateRecipe
 
-BLANKS = ("", "NA", "NaN", "nan", "null", "NULL", "?")  # the cells that are missing values
+BLANKS = ("", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NULL", "?")  # missing values
 LABEL_NAMES = ("class", "label", "target")  # the columns taken for the label, in any case
 MISSING_POLICIES = ("error", "mean", "median", "indicator", "keep")  # beside value:X
 ROW = "row"  # the column of the rows' numbers, and a first column without a name

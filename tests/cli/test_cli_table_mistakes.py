@@ -41,7 +41,7 @@ def number(at, found):
 
 
 def utf8(at):
-    return f"t.csv:{at}: is not text in UTF-8: `iconv -f ISO-8859-1 -t UTF-8` makes it so"
+    return f"t.csv:{at}: is not text in UTF-8: `iconv -f WINDOWS-1252 -t UTF-8` makes it so"
 
 
 def quote(at):

@@ -367,6 +367,32 @@ def test_the_whole_recipe():
     assert (found.rows, found.roles.label) == (9, 4)
 
 
+@pytest.mark.parametrize("cells, message", [
+    ([f"{row / 10}" if row % 3 else "n.d." for row in range(60)],
+     "2: expected a number in column 'x', found 'n.d.', as in most rows ("),
+    ([f'"{row},{row:03}.5"' for row in range(1, 60)],
+     "2: expected a number in column 'x', found '1,001.5': remove units, percent signs and marks "),
+    ([f"{row / 10} mm" for row in range(60)], "2: expected a number in column 'x', found '0.0 mm'"),
+    ([f"{row}%" for row in range(60)], "2: expected a number in column 'x', found '0%': remove"),
+    (["2024-05-{row}" if row == 9 else f"2024-05-{row:02}" for row in range(1, 32)],
+     "10: expected a date, year first, in column 'x', as in other rows, found '2024-05-{row}' ("),
+    ([f"{row:02}.05.2024" if row % 2 else f"2024-05-{row:02}" for row in range(1, 32)],
+     "3: expected a date, day first, in column 'x', as in other rows, found '2024-05-02' (")])
+def test_cells_that_are_nearly_numbers_or_dates(cells, message):
+    text = "x,y,class\n" + "".join(f"{cell},1.{row},{row % 2}\n" for row, cell in enumerate(cells))
+    for block in (60, 1 << 20):
+        assert refused(DataError, survey, text, block).startswith(message)
+    assert survey(text, categorical=("x",))[0] is not None
+
+
+def test_notes_on_dates_without_order_and_on_classes():
+    for words in (["01/02/2024", "02/03/2024"], ["13.10.23", "24.12.23"]):
+        assert column(words * 9)[1] == ["column 'x' looks like dates whose order is not clear: "
+                                        "dates are read in the form 2024-05-31"]
+    rows = "".join(f"{row % 7},{('oak', 'Oak', 'fir')[row % 3]}\n" for row in range(21))
+    assert survey("x,class\n" + rows)[1] == ["classes 'Oak', 'oak' differ in case alone"]
+
+
 def test_decimal_commas_are_no_words():
     text = "x|y|class\n" + "".join(f"{n % 5},5|{n % 7}|{'ab'[n % 2]}\n" for n in range(MANY))
     assert refused(DataError, survey, text).startswith(

@@ -7,7 +7,7 @@ import os
 import numpy as np
 import pytest
 
-from agfmc.core.errors import DataError, UsageError
+from agfmc.core.errors import AgfmcWarning, DataError, UsageError
 from agfmc.tables import text
 from agfmc.tables.text import number_of, Words
 from agfmc.tables.reading import open_table
@@ -102,6 +102,8 @@ def test_names_and_numbers_of_columns():
     assert read(b"1,x\n2,y\n", form=TableFormat(header=False)) == (
         ("1", "2"), [[1, 2], ["x", "y"]], [1, 2])
     assert read(b"\xef\xbb\xbf,a\n1,2\n")[0] == ("row", "a")
+    with pytest.warns(AgfmcWarning, match="columns from 3 on have no name in the header"):
+        assert read(b"a,b,, \n1,2,,\n", {0: "number"})[0] == ("a", "b", "3", "4")
 
 
 def test_lone_carriage_returns_end_lines():
@@ -122,7 +124,9 @@ def test_quotes_may_be_part_of_cells():
     (b"a,b\n", "the table has no rows behind its header"),
     (b"1,2\n3,4\n", "1: the first line holds numbers: --no-header where there are no names"),
     (b"a,b,a\n1,2,3\n", "1: columns 1 and 3 have the same name 'a'"),
-    (b"a,,b\n1,2,3\n", "1: column 2 has no name in the header"),
+    (b"a,,b\n1,2,3\n", "1: column 2 has no name in the header: expected one line with the name "
+                        "of each column"),
+    (b"sep=;\na;b\n1;2\n", "1: names the delimiter, for spreadsheets: remove this line"),
     (b"a,b\n1,2\n\n1,2,3\n", "4: 3 cells, expected 2 as in the header"),
     (b"a,b\n1\n", "2: 1 cell, expected 2 as in the header"),
     (b"a,b\n1,2,3\n", "2: 3 cells, expected 2 as in the header; write.table of R leaves out the "
@@ -133,10 +137,10 @@ def test_quotes_may_be_part_of_cells():
      "cell, and doubled within it; --no-quotes where quotes are a part of the cells"),
     (b'a,b\n1,2\n3,"4\n5,6\n7,8\n', "3: the quote that opens here is not closed; --no-quotes where "
                                     "quotes are a part of the cells"),
-    (b"a,b\n1,2\n\xe4,2\n", "3: is not text in UTF-8: `iconv -f ISO-8859-1 -t UTF-8` makes it so "
-                            "of text in Latin-1"),
-    (b'a,b\n1,2\n\xe4"x"\n', "3: is not text in UTF-8: `iconv -f ISO-8859-1 -t UTF-8` makes it so "
-                             "of text in Latin-1"),
+    (b"a,b\n1,2\n\xe4,2\n", "3: is not text in UTF-8: `iconv -f WINDOWS-1252 -t UTF-8` makes it so "
+                            "of text of Excel, or in Latin-1"),
+    (b'a,b\n1,2\n\xe4"x"\n', "3: is not text in UTF-8: `iconv -f WINDOWS-1252 -t UTF-8` makes it "
+                             "so of text of Excel, or in Latin-1"),
     (b"a,b\n1,2\n\0,2\n", "3: is not text: there is a NUL in the line"),
     ("a,b\n1,2\n".encode("utf-16"), "1: is text in UTF-16: `iconv -f UTF-16 -t UTF-8` makes it "
                                     "readable"),

@@ -123,9 +123,10 @@ def test_bad_columns(column, kind, message):
 @pytest.mark.parametrize("names, message", [
     (["a", "a"], "columns 1 and 2 have the same name 'a'"),
     (["a", " a"], "columns 1 and 2 have the same name 'a'"),
-    (["a", ""], "column 2 has no name in the header")])
+    (["a", "", "b"], "column 2 has no name in the header: expected one line with the name of each "
+                     "column")])
 def test_bad_names(names, message):
-    table = pa.table([pa.array([1]), pa.array([2])], names=names)
+    table = pa.table([pa.array([1])] * len(names), names=names)
     assert wrong(stream_of(table, "parquet"), {}) == message
 
 
