@@ -18,7 +18,7 @@ copies of the point, which are in one part in a cross-validation.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache, partial
 from typing import NamedTuple
 
@@ -152,8 +152,8 @@ def _root(function, a, b):
     return brentq(function, a, b, xtol=1e-13, rtol=1e-15)
 
 
-def _fit_linear(kind, p, y, ridge, weights):
-    """A vector, structured or matrix map by L-BFGS from the temperature map.
+def _fit_linear(kind, p, y, ridges, weights):
+    """A vector, structured or matrix map for each ridge, by L-BFGS from the temperature map.
 
     The least mean log loss + ridge (sum (W_ij - u [i = j])^2 + sum b_j^2), with W diagonal for a
     vector, where u is free: towards a temperature.  Variables: deviations from u on the diagonal,
@@ -179,7 +179,7 @@ def _fit_linear(kind, p, y, ridge, weights):
                             x[:2]])
     x[-2:] = start.weights, np.log(start.floor / (1 - start.floor))
 
-    def loss(x):
+    def loss(x, ridge):
         deviation, b = x[:size].reshape(shape), x[size:size + c]
         e = 1 / (1 + np.exp(-x[-1]))
         s = x[-2] * z + b
@@ -214,14 +214,18 @@ def _fit_linear(kind, p, y, ridge, weights):
     limit = np.log(MOST_FLOOR / (1 - MOST_FLOOR))
     least, most = np.full(len(x), -np.inf), np.full(len(x), np.inf)
     least[-2:], most[-2:] = (1 / BOUNDS[1], -4 * limit), (1 / BOUNDS[0], limit)
-    end = minimize(loss, x, jac=True, method="L-BFGS-B", options={"maxiter": STEPS},
-                   bounds=Bounds(least, most)).x
-    scale = end[-2] if diagonal else end[-2] * np.eye(c)
-    w = scale + end[:size].reshape(shape)
-    if rank:
-        left, right = end[size + c:-2].reshape(2, c, rank)
-        w = np.diag(w) + left @ right.T
-    return ProbabilityMap(kind, w, end[size:size + c].copy(), float(1 / (1 + np.exp(-end[-1]))))
+    fitted = []
+    for ridge in ridges:
+        end = minimize(loss, x, (ridge,), "L-BFGS-B", jac=True, options={"maxiter": STEPS},
+                       bounds=Bounds(least, most)).x
+        scale = end[-2] if diagonal else end[-2] * np.eye(c)
+        w = scale + end[:size].reshape(shape)
+        if rank:
+            left, right = end[size + c:-2].reshape(2, c, rank)
+            w = np.diag(w) + left @ right.T
+        fitted.append(ProbabilityMap(kind, w, end[size:size + c].copy(),
+                                     float(1 / (1 + np.exp(-end[-1])))))
+    return fitted
 
 
 class Kind(NamedTuple):
@@ -229,7 +233,8 @@ class Kind(NamedTuple):
 
     Attributes
     ----------
-    fit : function of p (n, c), y (n,), ridge, weights (n,) or None that gives the `ProbabilityMap`
+    fit : function of p (n, c), y (n,), ridges, weights (n,) or None that gives a list with a
+        `ProbabilityMap` for each ridge
     product : function of W that gives a function z (n, c) -> W z, row by row
     shape : function of c that gives the shape of W, None where there is no W
     least : the least probability whose logarithm is taken
@@ -260,9 +265,9 @@ class Kind(NamedTuple):
 
 
 KINDS = {
-    "none": Kind(lambda p, y, ridge, weights: ProbabilityMap("none")),
+    "none": Kind(lambda p, y, ridges, weights: [ProbabilityMap("none")]),
     "temperature": Kind(
-        lambda p, y, ridge, weights: fit_temperature(p, y, weights), shape=lambda c: (),
+        lambda p, y, ridges, weights: [fit_temperature(p, y, weights)], shape=lambda c: (),
         has_intercept=False,
         fault=lambda weights: None if weights > 0 else "a temperature is not above 0"),
     "vector": Kind(partial(_fit_linear, "vector"), shape=lambda c: (c,), least=SMALLEST_LINEAR,
@@ -275,11 +280,15 @@ KINDS = {
 
 
 class MapTrial(NamedTuple):
-    """A kind of map tried by cross-validation: its ridge, 0 without one, and losses (n,)."""
+    """A kind of map tried by cross-validation: its ridge, losses (n,), and a map for each fold.
+
+    The ridge is 0 where there is none. The points of the fold had no part in its map.
+    """
 
     kind: str
     ridge: float
     losses: np.ndarray
+    maps: tuple[ProbabilityMap, ...] = ()
 
 
 def fit_in_training(p: np.ndarray, y: np.ndarray, seed: int = 1,
@@ -305,7 +314,7 @@ def fit_in_training(p: np.ndarray, y: np.ndarray, seed: int = 1,
 
             def cross_validated(q):
                 out = apply_map(fitted, q)
-                out[rows] = held_out_map(chosen, few, true, fold, w, q[rows])
+                out[rows] = held_out_map(chosen.maps, q[rows], fold)
                 return out
 
             return fitted, cross_validated
@@ -324,7 +333,7 @@ def _has_points_for(kind, p, weights):
 def refit(trial: MapTrial, p: np.ndarray, y: np.ndarray,
           weights: np.ndarray | None = None) -> ProbabilityMap:
     """The map of a `MapTrial` fitted to p (n, c), true columns y (n,) and weights (n,)."""
-    return KINDS[trial.kind].fit(p, y, trial.ridge, weights)
+    return KINDS[trial.kind].fit(p, y, (trial.ridge,), weights)[0]
 
 
 def compare_maps(p: np.ndarray, y: np.ndarray, kind: str = "auto", seed: int = 1,
@@ -344,20 +353,19 @@ def compare_maps(p: np.ndarray, y: np.ndarray, kind: str = "auto", seed: int = 1
 
 
 def _best_ridge(kind, p, y, fold, ridges, weights):
-    trials = [MapTrial(kind, ridge, p[:0]) for ridge in ridges]
-    return min((trial._replace(losses=losses(held_out_map(trial, p, y, fold, weights), y))
-                for trial in trials), key=lambda trial: mean(trial.losses, weights))
+    others = [fold != number for number in range(fold.max() + 1)]
+    maps = [KINDS[kind].fit(p[rows], y[rows], ridges, None if weights is None else weights[rows])
+            for rows in others]
+    trials = (MapTrial(kind, ridge, losses(held_out_map(by_fold, p, fold), y), by_fold)
+              for ridge, by_fold in zip(ridges, zip(*maps)))
+    return min(trials, key=lambda trial: mean(trial.losses, weights))
 
 
-def held_out_map(trial: MapTrial, p: np.ndarray, y: np.ndarray, fold: np.ndarray,
-                 weights: np.ndarray | None = None, q: np.ndarray | None = None) -> np.ndarray:
-    """q' (n, c) of q, None for p, each point by the map that is fitted to p without its fold."""
-    q = p if q is None else q
+def held_out_map(maps: Sequence[ProbabilityMap], p: np.ndarray, fold: np.ndarray) -> np.ndarray:
+    """p' (n, c) of p, each point by the map of its fold (n,)."""
     out = np.empty(p.shape)
-    for number in range(fold.max() + 1):
-        test = fold == number
-        others = None if weights is None else weights[~test]
-        out[test] = apply_map(refit(trial, p[~test], y[~test], others), q[test])
+    for number, fitted in enumerate(maps):
+        out[fold == number] = apply_map(fitted, p[fold == number])
     return out
 
 

@@ -21,7 +21,7 @@ from ..core.splits import FOLDS, stratified_folds
 from ..core.text import listed
 from ..score.intervals import effective_number, resampled, resampled_summary
 from ..score.probabilities import calibration, expected_calibration_error
-from .maps import apply_map, choose_map, compare_maps, held_out_map, KINDS, MapTrial, refit
+from .maps import apply_map, choose_map, compare_maps, held_out_map, KINDS, refit
 from .sets import answer_points, calibration_points, prediction_sets, quantiles
 from .thresholds import error_threshold
 from .types import CalibrationPoints, DecoderCalibration, ProbabilityMap
@@ -109,11 +109,10 @@ def recalibrate(decoded: DecodedData, key: str, classes: Sequence[int], kind: st
     if len(y) < 2:
         raise DataError("a map needs two points at least, to be fitted without one of them",
                         file=decoded.source)
-    trials = compare_maps(p, true, kind, seed, folds, weights, decoded.groups) \
-        if kind != "none" else [MapTrial("none", 0.0, losses(p, true))]
+    trials = compare_maps(p, true, kind, seed, folds, weights, decoded.groups)
     chosen = choose_map(trials, weights)
     fold = stratified_folds(true, seed, folds, decoded.groups)
-    after = held_out_map(chosen, p, true, fold, weights)
+    after = held_out_map(chosen.maps, p, fold)
     points, answer = mapped_points(after, y, decoded.answer, chosen.kind, key, classes,
                                    decoded.left)
     fitted = refit(chosen, p, true, weights)

@@ -287,9 +287,11 @@ def test_folds_have_their_share_of_each_class():
 def test_held_out_points_are_mapped_by_the_others():
     p, y = drawn(60, 3, 9, 2)
     fold = stratified_folds(y, 1)
-    found = held_out_map(MapTrial("temperature", 0, p[:0]), p, y, fold)
+    trial, = compare_maps(p, y, "temperature")
+    found = held_out_map(trial.maps, p, fold)
     expected = apply_map(fit_temperature(p[fold != 2], y[fold != 2]), p[fold == 2])
     np.testing.assert_array_equal(found[fold == 2], expected)
+    np.testing.assert_array_equal(losses(found, y), trial.losses)
 
 
 def test_the_table_of_kinds():
