@@ -13,6 +13,7 @@ from ..core.probabilities import probability
 from ..core.text import listed
 from ..core.weights import NO_WEIGHTS, WeightSource
 from ..data.class_names import number_classes, read_names, read_names_of
+from ..data.groups import groups_beside, read_groups
 from ..data.libagf import read_cls, read_con
 from ..data.libsvm import read_svm_labels
 from ..data.weights import read_weights, weights_beside
@@ -99,12 +100,16 @@ def _read_truth(path, k, names):
 
 def with_weights_of(results: Results, truth_path: str, source: WeightSource,
                     names=None) -> Results:
-    """`results` with the weights of a source; without a file those beside the true classes.
+    """`results` with the weights of a source, and the groups beside the true classes.
 
-    These, base.wgt beside base.cls (or base.truth), are taken with a warning. `names` is {label:
-    name}. Raises `DataError` as `read_weights` and `with_weights` do.
+    Without a file of weights, those in base.wgt beside base.cls (or base.truth) are taken, with a
+    warning; groups are in base.grp. `names` is {label: name}. Raises `DataError` as `read_weights`,
+    `read_groups` and `with_weights` do.
     """
-    path = source.file
+    path, beside = source.file, groups_beside(_base_of(truth_path))
+    if beside is not None:
+        words = read_groups(beside, len(results.truth))
+        results = replace(results, groups=np.unique(words, return_inverse=True)[1])
     if path is None and truth_path != "-":
         path = weights_beside(_base_of(truth_path))
         if path is not None:

@@ -305,10 +305,11 @@ def fit_in_training(p: np.ndarray, y: np.ndarray, seed: int = 1,
     if 2 < c <= MOST_CLASSES and _has_points_for("matrix", p, weights):
         rows = np.argsort(y, kind="stable")[::-(-len(y) // MOST_POINTS)]
         few, true, w = p[rows], y[rows], None if weights is None else weights[rows]
-        fold = stratified_folds(true, seed, 3, None if groups is None else groups[rows])
+        few_groups = None if groups is None else groups[rows]
+        fold = stratified_folds(true, seed, 3, few_groups)
         trials = [_best_ridge(kind, few, true, fold, ridges, w) for kind, ridges in (
             ("temperature", (0.0,)), ("matrix", (2e-3, 1e-2, 5e-2)))]
-        chosen = choose_map(trials, w)
+        chosen = choose_map(trials, w, few_groups)
         if chosen.kind == "matrix":
             fitted = refit(chosen, few, true, w)
 
@@ -369,7 +370,8 @@ def held_out_map(maps: Sequence[ProbabilityMap], p: np.ndarray, fold: np.ndarray
     return out
 
 
-def choose_map(trials: list[MapTrial], weights: np.ndarray | None = None) -> MapTrial:
+def choose_map(trials: list[MapTrial], weights: np.ndarray | None = None,
+               groups: np.ndarray | None = None) -> MapTrial:
     """The simplest of trials whose mean loss is within one standard error of the least.
 
     The standard error is that of the mean difference of the losses, point by point.
@@ -377,7 +379,7 @@ def choose_map(trials: list[MapTrial], weights: np.ndarray | None = None) -> Map
     best = min(trials, key=lambda trial: mean(trial.losses, weights))
     for trial in trials:
         difference = trial.losses - best.losses
-        if mean(difference, weights) <= standard_error(difference, weights):
+        if mean(difference, weights) <= standard_error(difference, weights, groups):
             return trial
     return best
 

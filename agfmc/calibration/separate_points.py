@@ -110,7 +110,7 @@ def recalibrate(decoded: DecodedData, key: str, classes: Sequence[int], kind: st
         raise DataError("a map needs two points at least, to be fitted without one of them",
                         file=decoded.source)
     trials = compare_maps(p, true, kind, seed, folds, weights, decoded.groups)
-    chosen = choose_map(trials, weights)
+    chosen = choose_map(trials, weights, decoded.groups)
     fold = stratified_folds(true, seed, folds, decoded.groups)
     after = held_out_map(chosen.maps, p, fold)
     points, answer = mapped_points(after, y, decoded.answer, chosen.kind, key, classes,
@@ -126,7 +126,7 @@ def recalibrate(decoded: DecodedData, key: str, classes: Sequence[int], kind: st
         "compared": {**({} if stored is None else
                         {"stored": float(mean(losses(apply_map(stored, p), true), weights))}),
                      **{trial.kind: float(mean(trial.losses, weights)) for trial in trials}},
-        "scores": _scores((p, after), true, columns, resampled(y, seed), weights),
+        "scores": _scores((p, after), true, columns, resampled(y, seed, decoded.groups), weights),
         "thresholds": [_threshold(points, error) for error in ERRORS],
         "sets": [] if descended else [_sizes(points, after, classes, coverage)
                                       for coverage in COVERAGES],

@@ -188,7 +188,7 @@ def _print(output, request, experiment, candidate, results, tuned, curve):
                     names, request.source, learning_curves(curve))
     head = {"configuration": candidate.name, "decoder": result.decoder,
             "classifiers": result.classifiers, "plan": plan.description,
-            **request.head(experiment), **group_errors(result.results, experiment.data.groups),
+            **request.head(experiment), **group_errors(result.results),
             "calibrated": result.calibrated,
             **({} if tuned is None else {"tuned": tuned})}
     if output.json:

@@ -142,7 +142,8 @@ def _inputs(args, answers):
                   args.sets, args.control, *weight_files(args)]
         if answers.result is not None:
             files += [f"{answers.result}.cls", f"{answers.result}.con"]
-            files += [os.path.splitext(answers.truth)[0] + end for end in (".names", ".wgt")]
+            files += [os.path.splitext(answers.truth)[0] + end
+                      for end in (".names", ".wgt", ".grp")]
         files.append(args.names)
     return files
 

@@ -66,16 +66,11 @@ def standard_error(values: np.ndarray, w: np.ndarray | None = None,
     `groups` (n,) the groups are independent, not the values: w (v - mean) is summed over each group
     before it is squared, and n is the number of groups.
     """
-    if groups is not None:
-        sums = [np.bincount(np.unique(groups, return_inverse=True)[1], weights=some) for some in (
-            np.ones(len(values)) if w is None else w,
-            values if w is None else w * values)]
-        # the mean of a group, and its weight
-        return standard_error(sums[1] / sums[0], sums[0])
-    n = len(values)
-    if n < 2:
-        return float("nan")
-    if w is None:
-        return float(values.std(ddof=1) / n**0.5)
+    if w is None and groups is None and len(values) > 1:
+        return float(values.std(ddof=1) / len(values)**0.5)
+    w = np.ones(len(values)) if w is None else w
     deviations = w * (values - mean(values, w))
-    return float((deviations @ deviations * n / (n - 1))**0.5 / w.sum())
+    if groups is not None:
+        deviations = np.bincount(np.unique(groups, return_inverse=True)[1], deviations)
+    n = len(deviations)
+    return float((deviations @ deviations * n / (n - 1))**0.5 / w.sum()) if n > 1 else float("nan")

@@ -36,7 +36,7 @@ from ..executors.threads import run_tasks
 from ..landmarks.learner import NystromOptions
 from .design import LabelledPoints, matrix_of, sides_text
 from .random_codes import candidate_rows
-from .split_costs import mean_and_error, SplitCosts
+from .split_costs import SplitCosts
 from .tree_search import machine_options
 
 POOL = 2000  # rows, by default
@@ -78,11 +78,13 @@ class Code:
 
 
 class RowPool:
-    """Rows a (q, k) of -1, 0 and +1 that a code may have, with their held-out decision values r (n,
-    q) of points of classes y (n,) and weights (n,)."""
+    """Rows a (q, k) of -1, 0 and +1 that a code may have, with their decision values r (n, q) of
+    the points that are left out of `SplitCosts`, of classes y (n,) and weights (n,)."""
 
-    def __init__(self, a: np.ndarray, r: np.ndarray, y: np.ndarray, weights: np.ndarray):
-        self.a, self.r, self.y, self.weights = a.astype(np.float64), r, y, weights
+    def __init__(self, a: np.ndarray, r: np.ndarray, splits: SplitCosts):
+        self.a, self.r, self.splits = a.astype(np.float64), r, splits
+        self.y, self.weights, self.mean = (splits.classes, splits.point_weights,
+                                           splits.mean_and_error)
         size = np.abs(self.a)
         self._even = self.a - size * (self.a.sum(axis=1) / size.sum(axis=1))[:, None]
 
@@ -105,10 +107,6 @@ class RowPool:
             if self.determined(rows) else self._nearly_even(rows)
         of_points = losses((1 - FLOOR) * p + FLOOR / p.shape[1], self.y)
         return Code(rows, p, of_points, self.mean(of_points, points)[0])
-
-    def mean(self, values: np.ndarray, points: np.ndarray | slice = slice(None)) -> tuple:
-        """The weighted mean of the values (n,) of some points, and its standard error."""
-        return mean_and_error(values[points], self.weights[points])
 
     def _nearly_even(self, rows):
         """p (n, k) of rows that do not determine them: nearly the most even ones that fit."""
@@ -388,8 +386,7 @@ def best_code(points: LabelledPoints, *, code: CodeSearch | None = None, rows: i
                        w=None if weights is None else weights.w, groups=groups)
     a = np.array([[(c in right) - (c in left) for c in range(k)] for left, right in candidates])
     pool = RowPool(a, costs.held_out_values(
-        candidates, lambda share: report(0.3 * share, f"{count} candidate rows")),
-        costs.classes, costs.point_weights)
+        candidates, lambda share: report(0.3 * share, f"{count} candidate rows")), costs)
     part = np.concatenate([np.arange(np.count_nonzero(pool.y == c)) % PARTS for c in range(k)]) \
         if groups is None else stratified_folds(pool.y, seed, PARTS, costs.groups)
     some = [np.arange(len(part)), *(np.flatnonzero(part != other) for other in range(PARTS))]

@@ -10,7 +10,6 @@ the split is the loss of these over the points of S, in total.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -19,6 +18,7 @@ import numpy as np
 from ..core.errors import DataError
 from ..core.memory import refuse_beyond
 from ..core.models import Kernel
+from ..core.probabilities import standard_error
 from ..core.splits import split_stratified, stratified_folds
 from ..executors.threads import run_tasks
 from ..landmarks.features import draw_landmarks, Landmarks
@@ -299,12 +299,12 @@ class SplitCosts:
             pass
         return losses
 
-
-def mean_and_error(values: np.ndarray, weights: np.ndarray) -> tuple[float, float]:
-    """The weighted mean of values (l,), and its standard error."""
-    mean = float(values @ weights / weights.sum())
-    error = math.sqrt(float(weights**2 @ (values - mean)**2)) / float(weights.sum())
-    return mean, error
+    def mean_and_error(self, values: np.ndarray,
+                       points: np.ndarray | slice = slice(None)) -> tuple[float, float]:
+        """The weighted mean of the values (l,) of some of the points, and its standard error."""
+        values, weights = values[points], self.point_weights[points]
+        return float(values @ weights / weights.sum()), standard_error(
+            values, weights, None if self.groups is None else self.groups[points])
 
 
 def log_losses(f: np.ndarray, positive: np.ndarray, counts: np.ndarray,

@@ -16,7 +16,7 @@ from ..learners.options import KernelLearner
 from ..learners.protocol import parse_options
 from .best_tree import fewest_splits, nodes_of, oriented, RankedTree, TreeSpace
 from .design import LabelledPoints, sides_text
-from .split_costs import GROUPS, LEFT_OUT, mean_and_error, SplitCosts, TreeSearch
+from .split_costs import GROUPS, LEFT_OUT, SplitCosts, TreeSearch
 
 _BYTES = 210  # for each split that is known
 _WEIGHTS = tuple(2.0**power for power in range(-14, 3))  # of evaluated classifiers, to be tried
@@ -197,14 +197,14 @@ class TreeCosts:
         """A tree with its costs."""
         pairs = oriented(pairs)
         nodes = nodes_of(pairs)
-        losses, weights = self.splits.point_losses(nodes), self.splits.point_weights
+        losses = self.splits.point_losses(nodes)
         costs = []
         for node, row in zip(nodes, losses):
             left, right = (tuple(self.labels[c] for c in side) for side in node)
             share = self.splits.shares[list(node[0] + node[1])].sum()
-            costs.append(NodeCost(left, right, float(share), *mean_and_error(row, weights)))
+            costs.append(NodeCost(left, right, float(share), *self.splits.mean_and_error(row)))
         return ScoredTree(from_pairs(pairs, self.labels, self.names), pairs, tuple(costs),
-                          *mean_and_error(losses.sum(axis=0), weights), self.queries(pairs))
+                          *self.splits.mean_and_error(losses.sum(axis=0)), self.queries(pairs))
 
     def best(self, keep: int = 1, balance: float = 0.0,
              groups: np.ndarray | None = None) -> list[RankedTree]:
@@ -248,7 +248,7 @@ class TreeCosts:
         for group, pairs in enumerate(trees):
             in_group = groups == group
             of_points[in_group] = sum(losses[node][in_group] for node in nodes_of(pairs))
-        return mean_and_error(of_points, self.splits.point_weights)
+        return self.splits.mean_and_error(of_points)
 
 
 def best_tree(points: LabelledPoints, *, search: TreeSearch | None = None, options: str = "",
@@ -293,14 +293,14 @@ def _balance_within_error(costs):
     """The weight of the queries whose best tree has the fewest, and yet has a loss
     within one standard error of the difference to the least."""
     first = costs.best()[0].pairs
-    against, weights = costs.point_losses(first), costs.splits.point_weights
+    against = costs.point_losses(first)
     chosen, fewest, tried = 0.0, costs.queries(first), {first}
     for weight in _WEIGHTS:
         pairs = costs.best(balance=weight)[0].pairs
         if pairs in tried:
             continue
         tried.add(pairs)
-        difference, error = mean_and_error(costs.point_losses(pairs) - against, weights)
+        difference, error = costs.splits.mean_and_error(costs.point_losses(pairs) - against)
         if difference > error:
             break
         if costs.queries(pairs) < fewest:

@@ -193,7 +193,7 @@ def _differences(row, reference, plan, outcomes, known):
     """{score: paired difference to the reference, whose outcomes are `known`} of a row."""
     if reference is None:
         return None
-    differences = {}
+    differences, drawn = {}, (outcomes[0].weights, outcomes[0].groups)
     for score in ALL_SCORES:
         if row.get(score) is None or reference[score] is None:
             continue
@@ -203,11 +203,11 @@ def _differences(row, reference, plan, outcomes, known):
             else (None, None, NOTHING)
         if plan.count == 1 and score == "accuracy":
             right, others = (part.classes == part.truth for [part] in (outcomes, known))
-            p_value = mcnemar(right, others, outcomes[0].weights).p_value
-            interval = paired_shares(right, others, outcomes[0].weights)
+            p_value = mcnemar(right, others, *drawn).p_value
+            interval = paired_shares(right, others, *drawn)
         elif plan.count == 1 and ALL_SCORES[score].pools == "mean":
             points, others = (added(score, part, 1) for part in (outcomes, known))
-            interval = paired_mean(points - others, outcomes[0].weights)
+            interval = paired_mean(points - others, *drawn)
         differences[score] = {
             "pooled": row[score]["pooled"] - reference[score]["pooled"], "mean": test.mean,
             "sd": sd, "p_value": p_value,
@@ -310,7 +310,7 @@ def cross_validate(experiment: Experiment, candidate: Candidate, *, progress=Non
     that suits it is taken. progress(done, total, words) gets words for the split and the scores so
     far. Raises the first error of a split.
     """
-    trials, rows, sizes, plan = [], [], [], experiment.plan
+    trials, rows, sizes, plan, groups = [], [], [], experiment.plan, experiment.data.groups
 
     def words():
         columns = _summaries([outcomes[0] for outcomes in trials], ("log_loss", "accuracy")) \
@@ -338,7 +338,8 @@ def cross_validate(experiment: Experiment, candidate: Candidate, *, progress=Non
         first, results = outcomes[0], [outcome.results for outcome in outcomes]
         whole = replace(first.results, **{
             name: joined([getattr(part, name) for part in results])
-            for name in ("truth", "result", "winner", "p", "weights")}, rows=rows[order])
+            for name in ("truth", "result", "winner", "p", "weights")}, rows=rows[order],
+            groups=None if groups is None else groups[rows[order]])
         validations.append(CrossValidation(
             first.decoder.removesuffix(UNCALIBRATED),
             all(outcome.calibrated for outcome in outcomes), first.classifiers,

@@ -134,7 +134,7 @@ def difference_of(name: str, row: Sequence, other: Sequence, plan) -> Difference
     if math.isfinite(error):
         return Difference(gain, error, f"of {len(row)} splits")
     truth, both = joined(row, "truth"), Resampled(name, [row, other])
-    draws = resampled(np.unique(truth, return_inverse=True)[1], plan.seed)
+    draws = resampled(np.unique(truth, return_inverse=True)[1], plan.seed, groups_of(row))
     values = np.array([np.subtract(*both.scores(counts[None])[0])
                        for counts in islice(draws, _RESAMPLES)])
     values = values[np.isfinite(values)]

@@ -51,11 +51,11 @@ def point_scores(results: Results) -> dict[str, np.ndarray]:
     return points
 
 
-def group_errors(results: Results, groups: np.ndarray | None) -> dict:
-    """{"standard_errors": {score: that of the mean over the groups (n,) of all points}} of the
-    `point_scores` of held-out answers; {} without groups."""
-    return {} if groups is None else {"standard_errors": {
-        name: standard_error(values, results.weights, groups[results.rows])
+def group_errors(results: Results) -> dict:
+    """{"standard_errors": {score: that of its mean over groups}} of the `point_scores` of held-out
+    answers; {} without groups."""
+    return {} if results.groups is None else {"standard_errors": {
+        name: standard_error(values, results.weights, results.groups)
         for name, values in point_scores(results).items()}}
 
 

@@ -187,7 +187,7 @@ def _wilson(row):
     count, error, forecast = row["count"], row["error"], row["forecast"]
     if isinstance(count, float) and error:
         count = forecast * (1 - forecast) / error**2 or count
-    return tuple(wilson(min(max(row["observed"], 0.0), 1.0), count))
+    return tuple(wilson(min(max(row["observed"], 0.0), 1.0), row.get("effective", count)))
 
 
 def _whisker(panel, x, low, high, floor):
@@ -305,7 +305,8 @@ def class_recall(scores: Mapping, names: Mapping[int, str]) -> Picture | None:
             if row["recall"] is not None and row["support"]]
     if len(rows) < 2:
         return None
-    ends = {at: tuple(wilson(min(row["recall"], 1.0), row["support"])) for at, row in rows}
+    ends = {at: tuple(wilson(
+        min(row["recall"], 1.0), row.get("effective", row["support"]))) for at, row in rows}
     chosen = sorted(rows, key=lambda one: (one[1]["recall"], one[0]))
     shown = chosen[:_NAMED]
     title_of = {at: class_name(names, row["label"]) for at, row in rows}

@@ -76,6 +76,7 @@ class Results:
     before : probabilities (n, k) before they were calibrated
     costs : costs of the answers, in the order of the labels
     rows : numbers (n,) of the points, from 0, unless in order
+    groups : numbers (n,) of the groups of the points, which are drawn as a whole for intervals
     """
 
     truth: np.ndarray
@@ -89,6 +90,7 @@ class Results:
     sets: Sets | None = None
     costs: CostMatrix | None = None
     rows: np.ndarray | None = None
+    groups: np.ndarray | None = None
 
     @functools.cached_property
     def y(self) -> np.ndarray:
@@ -143,7 +145,7 @@ def with_weights(results: Results, weights: np.ndarray | None,
 
 def _chosen(results, rows):
     chosen = {name: None if getattr(results, name) is None else getattr(results, name)[rows]
-              for name in ("truth", "result", "winner", "p", "weights", "before")}
+              for name in ("truth", "result", "winner", "p", "weights", "before", "groups")}
     sets = results.sets
     if sets is not None:
         paths = None if sets.paths is None else Paths(*(one[rows] for one in sets.paths))
@@ -252,9 +254,9 @@ def evaluate(results, bins=10, request=ScoreRequest()):
         "uncertainty_coefficient_adjusted": adjusted_share(table, random),
         "zero_probability": None if results.p is None else _zeros(results.p, y),
         "contingency": table.table.tolist(),
-        "calibration": None if results.winner is None else _rows(_calibration(results, bins)),
+        "calibration": None if results.winner is None else _bins(results, bins),
         **_abstaining(results),
-        "by_class": _by_class(table, area, results.costs),
+        "by_class": _by_class(table, area, results),
         **_requested_scores(results, table, bins, request),
     }
     if results.weights is not None:
@@ -265,7 +267,7 @@ def evaluate(results, bins=10, request=ScoreRequest()):
         return _overall(again, bins, points, separation(pairs, y, k, again.weights)
                         if isinstance(pairs, list) else None)
 
-    scores["intervals"] = _of_shares(results, values) | \
+    scores["intervals"] = _of_shares(results, values, points) | \
         _resampled(results, values, request, overall)
     return scores
 
@@ -282,7 +284,8 @@ def _requested_scores(results, table, bins, request):
             scores["no_answer_cost"] = float(counts @ costs.refusal / counts.sum())
     if results.sets is not None:
         size, holds, paths = results.sets
-        scores["sets"] = set_scores(size, holds, results.y, results.labels, results.weights)
+        scores["sets"] = set_scores(size, holds, results.y, results.labels, results.weights,
+                                    results.groups)
         if paths is not None:
             scores["sets"] |= hierarchical_scores(paths, results.weights)
     if request.top is not None:
@@ -297,6 +300,24 @@ def _requested_scores(results, table, bins, request):
 def _calibration(results, bins):
     winner, right, weights = _answered(results)
     return calibration(winner, right, bins, weights=weights)
+
+
+def _bins(results, bins):
+    rows = _rows(_calibration(results, bins))
+    if results.groups is not None:
+        at = np.searchsorted([row["lower"] for row in rows], results.winner, "right") - 1
+        for number, row in enumerate(rows):
+            row["effective"] = _effective(
+                results, (results.result >= 0) & (at.clip(0) == number))
+    return rows
+
+
+def _effective(results, rows, values=None):
+    """The effective number of some rows for the mean of values (n,), or the share that is right."""
+    values = (results.result == results.truth if values is None else values).astype(float)
+    weights, groups, values = (None if array is None else array[rows]
+                               for array in (results.weights, results.groups, values))
+    return effective_number(weights, len(values), groups, values)
 
 
 def _scores_of_points(results, request):
@@ -326,13 +347,12 @@ def _weights(results, rows):
     return None if results.weights is None else results.weights[rows]
 
 
-def _of_shares(results, values):
+def _of_shares(results, values, points):
     intervals = {}
     for name in _SHARES:
         if values.get(name) is not None:
-            counted = (results.result >= 0) | (name == "top_accuracy")
-            interval = wilson(values[name], effective_number(_weights(results, counted),
-                                                             int(counted.sum())))
+            right, counted = points.get(name, (None, results.result >= 0))
+            interval = wilson(values[name], _effective(results, counted, right))
             if interval.low == interval.low:
                 intervals[name] = list(interval)
     return intervals
@@ -353,7 +373,8 @@ def _resampled(results, values, request, overall):
                  and (request.resamples or name == COST.name)}
     number = request.resamples or min(max(_MOST_DRAWN // max(len(results.y), 1), _LEAST_RESAMPLES),
                                       _RESAMPLES)
-    intervals = resampled_summary(requested, scores, resampled(results.y, request.seed), number)
+    intervals = resampled_summary(requested, scores, resampled(
+        results.y, request.seed, results.groups), number)
     # resamples of the same value, as without any error, cannot tell how far off it may be, and an
     # interval of no width would look like certainty
     return {name: list(interval) for name, interval in intervals.items()
@@ -379,13 +400,16 @@ def _abstaining(results):
         for share, error, threshold in rows]}
 
 
-def _by_class(table, area, costs):
+def _by_class(table, area, results):
     scores = by_class(table)._asdict()
     columns = {"support": scores.pop("support"), **scores,
                "auc": np.full(len(table.labels), np.nan) if area is None else
                area_by_class(area, table.table.sum(axis=1))}
-    if costs is not None:
-        columns["cost"] = cost_by_class(table, costs)
+    if results.costs is not None:
+        columns["cost"] = cost_by_class(table, results.costs)
+    if results.groups is not None:
+        columns["effective"] = np.array([_effective(results, results.y == j)
+                                         for j in range(len(table.labels))])
     if table.rejected:
         columns["rejected"] = table.table[:, -1]
     return [{"label": int(label), **{name: _known(values[j].item())
@@ -407,7 +431,7 @@ def _before(results, bins):
         one, other = function(before, y), function(results.p, y)
         scores[name] = mean(one, weights)
         change[name] = {"mean": mean(other - one, weights),
-                        "error": _known(standard_error(other - one, weights))}
+                        "error": _known(standard_error(other - one, weights, results.groups))}
     return {**scores, "expected_calibration_error": expected_calibration_error(rows),
             "zero_probability": _zeros(before, y), "calibration": _rows(rows),
             "difference": change}

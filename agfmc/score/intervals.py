@@ -5,6 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..core.probabilities import standard_error
+
 
 class Interval(NamedTuple):
     """Bounds of a value; NaN where there is nothing to tell them from."""
@@ -48,19 +50,41 @@ def clopper_pearson(hits: float, n: float, confidence: float = CONFIDENCE) -> In
                     float(betaincinv(hits + 1, n - hits, 1 - tail)) if hits < n else 1.0)
 
 
-def effective_number(weights: np.ndarray | None, n: int) -> float:
-    """(sum w)^2 / sum w^2: the points that count as much as n with weights (n,) (Kish, 1965)."""
+def effective_number(weights: np.ndarray | None, n: int, groups: np.ndarray | None = None,
+                     values: np.ndarray | None = None) -> float:
+    """(sum w)^2 / sum w^2: the points that count as much as n with weights (n,) (Kish, 1965).
+
+    With `groups` (n,) of the points this is the number of groups with the sums of their weights,
+    or, where `values` (n,) of the points differ, the number of points over the design effect of
+    their mean: the ratio of its variances over groups and over points, 1 or more (Korn and
+    Graubard, "Confidence intervals for proportions with small expected number of positive counts
+    estimated from survey data", 1998).
+    """
+    ratio = 1.0
+    if groups is not None and n:
+        together = 0.0 if values is None else standard_error(values, weights, groups)
+        if together > 0:
+            ratio = max(together / standard_error(values, weights), 1.0)
+        else:
+            weights = np.bincount(np.unique(groups, return_inverse=True)[1], weights)
     if weights is None:
-        return float(n)
+        return float(n) / ratio**2
     squares = float(np.sum(weights**2))
-    return float(np.sum(weights))**2 / squares if squares else 0.0
+    return (float(np.sum(weights)) / ratio)**2 / squares if squares else 0.0
 
 
-def resampled(y: np.ndarray, seed: int) -> Iterator[np.ndarray]:
+def resampled(y: np.ndarray, seed: int, groups: np.ndarray | None = None) -> Iterator[np.ndarray]:
     """Endless resamples with replacement: how often each point is drawn (n,), float.
 
-    `y` (n,) are true columns; each class keeps its number of points.
+    `y` (n,) are true columns; each class keeps its number of points. With `groups` (n,) of the
+    points whole groups are drawn: each class keeps its number of groups of this class alone.
     """
+    group: slice | np.ndarray = slice(None)
+    if groups is not None:
+        _, first, group = np.unique(groups, return_index=True, return_inverse=True)
+        column = y[first]
+        column[group[y != column[group]]] = y.max() + 1  # of several classes
+        y = column
     generator = np.random.default_rng(seed)
     order = np.argsort(y, kind="stable")
     sizes = np.bincount(y)
@@ -69,7 +93,7 @@ def resampled(y: np.ndarray, seed: int) -> Iterator[np.ndarray]:
     while True:
         drawn = first + (generator.random(len(y)) * size).astype(np.int64)
         counts[order] = np.bincount(drawn, minlength=len(y))
-        yield counts
+        yield counts[group]
 
 
 def resampled_summary(values: Mapping[str, float],

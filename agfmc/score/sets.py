@@ -12,10 +12,11 @@ from .intervals import clopper_pearson, effective_number
 
 
 def set_scores(size: np.ndarray, holds: np.ndarray, y: np.ndarray, labels: np.ndarray,
-               weights: np.ndarray | None = None) -> dict:
+               weights: np.ndarray | None = None, groups: np.ndarray | None = None) -> dict:
     """Scores of the sets of points: of size (n,), with the true class or not, holds (n,) bool.
 
-    `y` (n,) are true columns, of the labels (k,). Keys: points, coverage with its Clopper-Pearson
+    `y` (n,) are true columns, of the labels (k,), `weights` and `groups` (n,) those of the points.
+    Keys: points, coverage with its Clopper-Pearson
     interval (low, high), mean_size, exact (share of the sets that are the true class alone), empty,
     sizes ([size, points], ...), by_class (label, points, coverage, low, high, mean_size).
     """
@@ -24,17 +25,19 @@ def set_scores(size: np.ndarray, holds: np.ndarray, y: np.ndarray, labels: np.nd
     for j, label in enumerate(labels):
         chosen = np.flatnonzero(y == j)
         rows.append({"label": int(label), "points": len(chosen), **_coverage(
-            size[chosen], holds[chosen], None if weights is None else weights[chosen])})
-    return {"points": len(size), **_coverage(size, holds, weights),
+            size[chosen], holds[chosen], *(None if part is None else part[chosen]
+                                           for part in (weights, groups)))})
+    return {"points": len(size), **_coverage(size, holds, weights, groups),
             "exact": mean(holds & (size == 1), weights),
             "empty": int(np.count_nonzero(size == 0)),
             "sizes": [[int(value), int(count)] for value, count in zip(sizes, points)],
             "by_class": rows}
 
 
-def _coverage(size, holds, weights):
-    """Coverage with its interval, for as many points as tell as much as weighted ones."""
-    n = effective_number(weights, len(size))
+def _coverage(size, holds, weights, groups):
+    """Coverage with its interval, for as many points as tell as much as those with weights and
+    groups."""
+    n = effective_number(weights, len(size), groups, holds.astype(float))
     if not n:
         return dict.fromkeys(("coverage", "low", "high", "mean_size"))
     coverage = mean(holds, weights)

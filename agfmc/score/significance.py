@@ -66,14 +66,15 @@ def resampled_t(differences: np.ndarray, ratio: float) -> Difference:
                       Interval(mean - half, mean + half))
 
 
-def mcnemar(first: np.ndarray, second: np.ndarray,
-            weights: np.ndarray | None = None) -> McNemar:
+def mcnemar(first: np.ndarray, second: np.ndarray, weights: np.ndarray | None = None,
+            groups: np.ndarray | None = None) -> McNemar:
     """McNemar's exact test on two vectors (n,) of the points that each has right.
 
-    With `weights` (n,) the points that one alone has right count as their effective number does, in
-    the proportion of the sums of their weights. p is twice the smaller tail of the binomial
-    distribution, 1 at most (Dietterich, "Approximate statistical tests for comparing supervised
-    classification learning algorithms", 1998, with the exact distribution in place of chi squared).
+    With `weights` or `groups` (n,) the points that one alone has right count as their effective
+    number does, in the proportion of the sums of their weights. p is twice the smaller tail of the
+    binomial distribution, 1 at most (Dietterich, "Approximate statistical tests for comparing
+    supervised classification learning algorithms", 1998, with the exact distribution in place of
+    chi squared).
     """
     first, second = np.asarray(first, dtype=bool), np.asarray(second, dtype=bool)
     only_first = int(np.count_nonzero(first & ~second))
@@ -84,16 +85,18 @@ def mcnemar(first: np.ndarray, second: np.ndarray,
     from scipy.special import betainc
 
     w = np.ones(len(first)) if weights is None else weights
-    either = w[first != second]
-    number = effective_number(either, count)
+    differ = first != second
+    either = w[differ]
+    number = effective_number(either, count, None if groups is None else groups[differ],
+                              first[differ].astype(float))
     share = min(float(w[first & ~second].sum() / either.sum()), 1.0)
     fewer = number * min(share, 1 - share)
     tail = float(betainc(number - fewer, fewer + 1, 0.5))  # the binomial one of a whole number
     return McNemar(only_first, only_second, min(1.0, 2 * tail))
 
 
-def paired_shares(first: np.ndarray, second: np.ndarray,
-                  weights: np.ndarray | None = None) -> Interval:
+def paired_shares(first: np.ndarray, second: np.ndarray, weights: np.ndarray | None = None,
+                  groups: np.ndarray | None = None) -> Interval:
     """The 95 % `Interval` of the share of right points of one classifier less that of another.
 
     (b - c)/n +- z sqrt(b + c - (b - c)^2/n)/n, of b and c points that one alone has right and n in
@@ -103,7 +106,7 @@ def paired_shares(first: np.ndarray, second: np.ndarray,
     Parameters
     ----------
     first, second : array (n,) of bool, points that each classifier has right
-    weights : array (n,), optional, weights of the points, which then count as their effective
+    weights, groups : array (n,), optional, those of the points, which then count as their effective
         number
     """
     from scipy.special import ndtri
@@ -112,7 +115,7 @@ def paired_shares(first: np.ndarray, second: np.ndarray,
     if not len(first):
         return NOTHING
     w = np.ones(len(first)) if weights is None else weights
-    scale = effective_number(weights, len(first)) / w.sum()
+    scale = effective_number(weights, len(first), groups, first * 1.0 - second) / w.sum()
     n = scale * w.sum() + 2
     b, c = (scale * w[only].sum() + 0.5 for only in (first & ~second, second & ~first))
     middle = (b - c) / n
@@ -120,16 +123,18 @@ def paired_shares(first: np.ndarray, second: np.ndarray,
     return Interval(float(max(middle - half, -1.0)), float(min(middle + half, 1.0)))
 
 
-def paired_mean(differences: np.ndarray, weights: np.ndarray | None = None) -> Interval:
+def paired_mean(differences: np.ndarray, weights: np.ndarray | None = None,
+                groups: np.ndarray | None = None) -> Interval:
     """The 95 % `Interval` of the mean of paired differences (n,), of points of one test set.
 
-    `weights` (n,) are those of the points, or None. The interval is mean +- t(0.975) standard
-    error, with n - 1 degrees of freedom, or those of the effective number of points.
+    `weights` and `groups` (n,) are those of the points, or None. The interval is mean +- t(0.975)
+    standard error, with n - 1 degrees of freedom, or those of the effective number of points, or of
+    groups.
     """
     from scipy.special import stdtrit
 
-    error = standard_error(differences, weights)
-    freedom = effective_number(weights, len(differences)) - 1
+    error = standard_error(differences, weights, groups)
+    freedom = effective_number(weights, len(differences), groups) - 1
     if not (math.isfinite(error) and freedom > 0):
         return NOTHING
     mean = float(np.average(differences, weights=weights))

@@ -465,10 +465,10 @@ class _Learner:
         losses = losses[:, judged]
         if losses.shape[1] < FEWEST:
             return fewest, ()
-        w = some.w[judged]
+        w, groups = some.w[judged], None if some.groups is None else some.groups[judged]
         means = np.array([mean(one, w) for one in losses])
         best = fewest + np.argmin(means[fewest:])
-        errors = [standard_error(one - losses[best], w) for one in losses]
+        errors = [standard_error(one - losses[best], w, groups) for one in losses]
         rounds = next(number for number in range(fewest, len(means))
                       if means[number] <= means[best] + errors[number])
         return rounds, tuple(zip(means.tolist(), errors))

@@ -3,12 +3,13 @@
     python -W ignore tests/benchmarks/families.py [--rows N] [--splits N] DATA ...
 
 DATA: a file of LIBSVM text, `digits` or `wine` of scikit-learn, or vowel.csv, whose speakers are
-not divided.  For each split (70 % of the points for training, N at most; 4000 others at most for
-the test): log loss and accuracy of three families (one-vs-one support vector machines, and
-one-vs-rest by `learner=nystrom`, with options found by cross-validation; ten random trees by
-`learner=trees`), of the best of them by held-out training points, and of their average with equal
-and with learned weights; seconds of a processor.  The last lines are means over the splits, and
-differences from the best single family with the standard errors of paired differences.
+divided neither here nor by the folds of the training.  For each split (70 % of the points for
+training, N at most; 4000 others at most for the test): log loss and accuracy of three families
+(one-vs-one support vector machines, and one-vs-rest by `learner=nystrom`, with options found by
+cross-validation; ten random trees by `learner=trees`), of the best of them by held-out training
+points, and of their average with equal and with learned weights; seconds of a processor. The last
+lines are means over the splits, and differences from the best single family with the standard
+errors of paired differences.
 """
 
 import argparse
@@ -28,6 +29,8 @@ import agfmc  # noqa: E402
 import any_classifier  # noqa: E402
 from agfmc.api.functions import search_options  # noqa: E402
 from agfmc.control.build import with_heading  # noqa: E402
+from agfmc.data.groups import with_groups  # noqa: E402
+from agfmc.data.weights import chosen_rows  # noqa: E402
 from agfmc.models.join import join  # noqa: E402
 from agfmc.prediction.calibrate import fit_calibration, with_learned_weights  # noqa: E402
 from agfmc.prediction.decoding import decoders_of  # noqa: E402
@@ -39,34 +42,34 @@ FAMILIES = {"machines": ("one-vs-one", ""), "trees": ("ensemble", "learner=trees
 
 
 def data(name):
-    """x (n, d), y (n,) from 0, and the group (n,) of each point, which is not divided."""
+    """A `Dataset` with labels from 0, and, of vowel.csv, the speakers as groups."""
     if not name.endswith(".csv"):
-        x, y = any_classifier.data(name)
-        groups = np.arange(len(y))
+        (x, y), groups = any_classifier.data(name), None
     else:
         with open(name, newline="") as file:
             rows = list(csv.DictReader(file))
         x = np.array([[float(row[f"f{number}"]) for number in range(10)] for row in rows])
-        y, groups = (np.unique([row[column] for row in rows], return_inverse=True)[1]
-                     for column in ("vowel", "speaker"))
-    return x[:, x.std(axis=0) > 0], y.astype(np.int32), groups
+        y = np.unique([row["vowel"] for row in rows], return_inverse=True)[1]
+        groups = [row["speaker"] for row in rows]
+    return with_groups(agfmc.Dataset(x[:, x.std(axis=0) > 0], y.astype(np.int32), None), groups)
 
 
-def parts(groups, split, most):
+def parts(points, split, most):
     """The rows of the training part and of the test."""
     generator = np.random.default_rng(split)
+    groups = np.arange(len(points.y)) if points.groups is None else points.groups
     order, names = generator.permutation(len(groups)), generator.permutation(groups.max() + 1)
     first = np.isin(groups[order], names[:int(0.7 * len(names))])
     return order[first][:most], order[~first][:4000]
 
 
-def trained(name, scheme, options, x, y):
+def trained(name, scheme, options, points):
     """An uncalibrated configuration, and its values of points held out."""
-    tree = agfmc.design(scheme, range(y.max() + 1))
+    tree = agfmc.design(scheme, range(points.y.max() + 1))
     settings = TrainingSettings(options, scale=True)
     if "trees" not in options:
-        _, tree, _ = search_options(tree, agfmc.Dataset(x, y, None), replace(settings, loo=True))
-    return train_configuration(tree, x, y, settings, name=name)
+        _, tree, _ = search_options(tree, points, replace(settings, loo=True))
+    return train_configuration(tree, points, settings=settings, name=name)
 
 
 def joined(configurations, values):
@@ -94,12 +97,12 @@ def calibrated(configuration, values, losses=None):
         configuration, values, decoders_of(configuration.tree)[:1], losses=losses))
 
 
-def contenders(x, y):
+def contenders(points):
     """Yield name, configuration, held-out log loss and seconds, the last two of single ones."""
     singles = {}
     for name, (scheme, options) in FAMILIES.items():
         start, losses = time.process_time(), {}
-        singles[name] = trained(name, scheme, options, x, y)
+        singles[name] = trained(name, scheme, options, points)
         configuration = calibrated(*singles[name], losses)
         (_, _, loss), = losses.values()
         yield name, configuration, loss, time.process_time() - start
@@ -120,15 +123,17 @@ def main():
     parser.add_argument("data", nargs="+")
     args = parser.parse_args()
     for name in args.data:
-        (x, y, groups), scores = data(name), {}
+        points, scores = data(name), {}
         for split in range(args.splits):
-            (train, test), best = parts(groups, split, args.rows), np.inf
-            for one, configuration, held, seconds in contenders(x[train], y[train]):
+            train, test = (chosen_rows(points, rows)
+                           for rows in parts(points, split, args.rows))
+            best = np.inf
+            for one, configuration, held, seconds in contenders(train):
                 tree = configuration.tree  # a single random tree may be left
                 p = agfmc.Classifier(configuration, None if tree.is_ensemble or not
-                                     tree.hierarchical else "full").probabilities(x[test])
-                loss = -np.log(np.maximum(p[np.arange(len(test)), y[test]], 1e-15)).mean()
-                row = loss, (p.argmax(axis=1) == y[test]).mean(), seconds
+                                     tree.hierarchical else "full").probabilities(test.x)
+                loss = -np.log(np.maximum(p[np.arange(len(p)), test.y], 1e-15)).mean()
+                row = loss, (p.argmax(axis=1) == test.y).mean(), seconds
                 if held < best:
                     best, best_row = held, row
                 scores.setdefault(one, []).append(row)

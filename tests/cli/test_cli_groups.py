@@ -1,6 +1,9 @@
-"""--group and --groups: no command divides a group, and all know the same groups."""
+"""--group and --groups: no command divides a group, all know the same groups, and errors count
+groups, not points.
+"""
 
 import inspect
+import json
 import re
 import sys
 from pathlib import Path
@@ -8,13 +11,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from agfmc.core import splits
+from agfmc.core import probabilities, splits
 from agfmc.data.libagf import write_cls, write_vec
 from agfmc.learners import platt
+from agfmc.score import intervals
 
 CLASSES, GROUPS, EACH = 3, 15, 6
 _FOLDS = ("deal_groups", "stratified_folds", "stratified_parts")
 _PAIRS = ("split_stratified", "split_random", "split_fraction", "split_parts")
+_ERRORS = ("standard_error", "effective_number", "resampled")
 
 
 def some(*values):
@@ -43,14 +48,15 @@ def data(folder):
 
 @pytest.fixture
 def recorded(monkeypatch):
-    """All splits that are made: (name of the function, groups, part of each row)."""
+    """All splits that are made: (name of the function, groups, part of each row); and all errors
+    and intervals, whose rows have themselves as parts."""
     made = []
 
     def wrapped(name, function):
         def split(*args, **more):
             result = function(*args, **more)
             groups = inspect.signature(function).bind(*args, **more).arguments.get("groups")
-            part = result
+            part = groups if name in _ERRORS else result
             if name in _PAIRS:
                 part = np.full(sum(map(len, result)), -1)
                 for number, rows in enumerate(result):
@@ -59,11 +65,13 @@ def recorded(monkeypatch):
             return result
         return split
 
-    for module, names in ((splits, (*_FOLDS, *_PAIRS)), (platt, ("folds", "folds_of"))):
+    for module, names in ((splits, (*_FOLDS, *_PAIRS)), (platt, ("folds", "folds_of")),
+                          (probabilities, _ERRORS[:1]), (intervals, _ERRORS[1:])):
         for name in names:
             original = getattr(module, name)
             for other in [one for key, one in sys.modules.items() if key.startswith("agfmc.")]:
-                if getattr(other, name, None) is original:
+                if getattr(other, name, None) is original and \
+                        (module is not probabilities or other is not intervals):
                     monkeypatch.setattr(other, name, wrapped(name, original))
     return made
 
@@ -137,10 +145,12 @@ def test_what_is_wrong_with_groups_is_said(run):
 
 
 @pytest.mark.parametrize("command, operands", [
-    (["nfold", "-d", "3"], ["one-vs-rest", "t.csv"]),
+    (["nfold", "-d", "3"], ["one-vs-rest", "t.csv", "held"]),
+    some(["nfold", "-d", "3", "--report", "p.html"], ["one-vs-rest", "t.csv"]),
     some(["nfold", "--tune"], ["k.mbt", "t.csv"]),
     some(["compare_control", "-d", "3"], ["t.csv", "one-vs-one", "best-tree"]),
     some(["compare_control", "-f", ".3", "--trials", "2"], ["t.csv", "one-vs-one", "one-vs-rest"]),
+    some(["compare_control", "-f", ".5"], ["t.csv", "one-vs-one", "one-vs-rest"]),
     some(["tune_m"], ["k.mbt", "t.csv"]), some(["tune_m", "--loo"], ["k.mbt", "t.csv"]),
     some(["tune_m", "--per-partition"], ["k.mbt", "t.csv"])])
 def test_experiments_divide_no_group(run, recorded, command, operands):
@@ -151,6 +161,13 @@ def test_experiments_divide_no_group(run, recorded, command, operands):
     assert "15, which no split divides" in done.out + done.err
     if command[0] == "nfold":
         assert "standard errors over groups: accuracy 0." in done.out
+    if "held" in operands:
+        words = ["eval_uc", "--json", "held.truth", "held", "held.txt"]
+        low, high = json.loads(run(*words).out)["intervals"]["accuracy"]
+        check(recorded)
+        Path("held.grp").unlink()
+        of_rows = json.loads(run(*words).out)["intervals"]["accuracy"]
+        assert high - low > 1.5 * (of_rows[1] - of_rows[0])
 
 
 @pytest.mark.long

@@ -164,6 +164,12 @@ def test_the_weighted_standard_error():
     assert choose_map(trials).kind == "none"
 
 
+def test_the_standard_error_of_groups():
+    trials = [MapTrial("none", 0, np.repeat([.3, -.05], 20)), MapTrial("vector", .1, np.zeros(40))]
+    assert choose_map(trials).kind == "vector"
+    assert choose_map(trials, groups=np.repeat([4, 2], 20)).kind == "none"
+
+
 @pytest.mark.parametrize("n", [10, 100, 10000])
 def test_no_error_seen_is_not_certainty(n):
     y = np.arange(n) % 2

@@ -35,7 +35,7 @@ def points(n=60, seed=3, k=4):
 def pool_of(found, rows):
     costs = SplitCosts(found.x, np.searchsorted(found.labels, found.y), MACHINE)
     return RowPool(rows_to_matrix(rows, len(found.labels)), costs.held_out_values(rows),
-                   costs.classes, costs.point_weights)
+                   costs)
 
 
 def loss(pool, rows):
@@ -159,8 +159,8 @@ def test_of_few_rows_each_raises_the_rank(pool):
         code = one._with_one_more(code)
         assert np.linalg.matrix_rank(np.vstack([pool.a[list(code.rows)], np.ones(4)])) == size + 1
     assert pool.determined(code.rows)
-    assert not RowPool(np.array([[-1, 1, 0, 0], [-1, 0, 1, 0], [1, -1, -1, 0]]), pool.r, pool.y,
-                       pool.weights).determined(range(3))  # a class is in no row
+    assert not RowPool(np.array([[-1, 1, 0, 0], [-1, 0, 1, 0], [1, -1, -1, 0]]), pool.r,
+                       pool.splits).determined(range(3))  # a class is in no row
 
 
 def test_the_result_is_what_its_rows_give():

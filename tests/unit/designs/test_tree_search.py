@@ -10,7 +10,7 @@ from agfmc.control.write import format_tree
 from agfmc.core.errors import DataError, UsageError
 from agfmc.landmarks.learner import NystromOptions
 from agfmc.designs.design import design, LabelledPoints, search
-from agfmc.designs.split_costs import LEFT_OUT, Loss, mean_and_error, TreeSearch
+from agfmc.designs.split_costs import LEFT_OUT, Loss, TreeSearch
 from agfmc.designs.tree_search import best_tree, in_brackets, machine_options, TreeCosts
 from agfmc.core.weights import Weights
 
@@ -65,7 +65,7 @@ def test_scores_of_a_tree_are_sums_over_its_nodes():
     assert scored.queries == pytest.approx(sum(node.share for node in scored.nodes))
     of_points = search.point_losses(tree)
     assert scored.loss == pytest.approx(of_points.mean())
-    assert scored.error == pytest.approx(of_points.std() / np.sqrt(150))
+    assert scored.error == pytest.approx(of_points.std(ddof=1) / np.sqrt(150))
     assert [(node.left, node.right) for node in scored.nodes][0] == ((2, 3, 5, 7), (8,))
     assert scored.pairs == tree
 
@@ -84,7 +84,7 @@ def test_the_fewest_classifiers_within_a_standard_error():
     assert cheap.best.queries < plain.best.queries
     against, losses = (plain.costs.point_losses(one.best.pairs)
                        for one in (plain, cheap))
-    difference, error = mean_and_error(losses - against, plain.costs.splits.point_weights)
+    difference, error = plain.costs.splits.mean_and_error(losses - against)
     assert difference <= error
     level = found_tree(90, balance=100.0)
     assert level.best.queries == min(
