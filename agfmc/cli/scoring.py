@@ -18,7 +18,7 @@ def add_scores(parser):
               whole_number(1))
     group.add("--ordered", "scores for ordered classes, in the order of their labels: mean class "
               "error, share within one class, ranked probability score")
-    group.add("--by-class", "calibration of the probability of each class")
+    group.add("--by-class", "tables of calibration: of the answers, and of each class")
     group.add("--intervals [N]", "95 %% intervals of all scores, from N bootstrap resamples "
               "(default 1000); shares have intervals without it", whole_number(10, 1_000_000),
               const=1000, default=0)

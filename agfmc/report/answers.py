@@ -16,6 +16,7 @@ from .words import count, cut, interval, number, percent, plural
 _WHOLE_TABLE = 30  # classes whose confusions are a table of all cells
 _FREQUENT, _FEW = 30, 10  # confusions in a list: where it is all there is, and beside the table
 _WIDEST, _TYPED = 400, 40  # classes with a separate row, on a page and in text
+_SCREEN = 12, 30  # classes whose confusions are in text, and letters of their names there
 _SHADES = 8
 _ACROSS = 60  # characters of the names above the columns of a table of confusions
 _NARROW = 10  # classes of such a table that has room for another one beside it
@@ -39,12 +40,16 @@ def answer_sections(content: ReportContent) -> list[Section]:
 
 
 def score_blocks(scores: Mapping) -> list[Block]:
-    """Blocks of scores alone, as a terminal has room for them."""
+    """Blocks of scores alone, as a screen of a terminal has room for them."""
     answers, labels = AnswersPart("", scores), scores["labels"]
     names = {label: name for label, name in zip(labels, scores.get("names") or ()) if name}
     classes = Classes(tuple(labels), with_distinct_names(names))
-    return [*_scores(answers, classes, _TYPED), *_confusions(answers, classes),
-            *_probabilities(answers)]
+    few = len(labels) <= _SCREEN[0]
+    short = sum(len(classes.name(label)) + 1 for label in labels) <= _SCREEN[1]
+    confusions = _matrix(scores, classes if short else Classes(classes.labels, {}))
+    return [*_overall(answers), text(""), *beside(
+        _class_table(scores, classes, _TYPED, not few), [matrix(confusions)] * few),
+        *_sets_words(scores)]
 
 
 def answer_verdict(answers: AnswersPart, classes: Classes) -> list[str]:
@@ -123,7 +128,13 @@ def _unsure(scores, name):
 # -- scores ----------------------------------------------------------------------------------------
 
 
-def _scores(answers, classes, most=_WIDEST):
+def _scores(answers, classes):
+    return [*_overall(answers), heading("Scores of each class"),
+            *_class_table(answers.scores, classes, _WIDEST),
+            *pictures(charts.class_recall(answers.scores, classes.names))]
+
+
+def _overall(answers):
     scores = answers.scores
     blocks = [facts([*[("answers", answers.origin)] * bool(answers.origin),
                      ("points", count(scores["points"])),
@@ -134,8 +145,6 @@ def _scores(answers, classes, most=_WIDEST):
               *map(note, answers.warnings), *map(table, _overall_tables(answers))]
     if scores.get("before"):
         blocks += [heading("Before and after calibration"), table(_before_table(scores))]
-    blocks += [heading("Scores of each class"), *_class_table(scores, classes, most),
-               *pictures(charts.class_recall(scores, classes.names))]
     return blocks
 
 
@@ -205,7 +214,7 @@ def _before_table(scores):
                      tuple(rows), sortable=False)
 
 
-def _class_table(scores, classes, most):
+def _class_table(scores, classes, most, taken_for=True):
     names = list(scores["by_class"])
     chosen = names
     blocks = []
@@ -219,7 +228,7 @@ def _class_table(scores, classes, most):
     keys = [key for key in keys if any(row.get(key[0]) is not None for row in names)]
     named = any(classes.name(row["label"]) != str(row["label"]) for row in chosen)
     taken: dict[int, tuple] = {}  # {label: class that it is most often taken for, how often}
-    for value, i, j in wrong_cells(scores):
+    for value, i, j in wrong_cells(scores) if taken_for else ():
         labels = scores["labels"]
         taken.setdefault(labels[i], (classes.name(labels[j]), _whole(-value)))
     rows = tuple(TableRow((classes.name(row["label"]),
@@ -299,9 +308,12 @@ def _frequent(scores, classes):
 
 def _probabilities(answers):
     scores = answers.scores
-    blocks = pictures(charts.reliability(scores), charts.risk_coverage(scores),
-                      charts.class_sets(scores))
-    sets = scores.get("sets")
+    return [*pictures(charts.reliability(scores), charts.risk_coverage(scores),
+                      charts.class_sets(scores)), *_sets_words(scores)]
+
+
+def _sets_words(scores):
+    blocks, sets = [], scores.get("sets")
     if sets:
         words = [f"{percent(sets['coverage'])} of the sets hold the true class (95 %: "
                  f"{interval((sets['low'], sets['high']), percent)}); mean size "

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Union
 
 from ..control.tree import Tree
@@ -26,17 +25,15 @@ class Column:
     note: str = ""
     digits: int = 4
 
-    def text(self, value: Cell, digits: int | None = None) -> str:
-        """The text of a cell, with `digits` in place of those of the column and of percent."""
+    def text(self, value: Cell) -> str:
+        """The text of a cell."""
         if value is None:
             return ""
         if isinstance(value, str):
             return cut(value, LONGEST * {"name": 2, "code": 4, "prose": 6}.get(self.kind, 1))
         if isinstance(value, tuple):
-            return interval(value, number if digits is None else partial(number, digits=digits))
-        if self.kind == "share" and digits is None:
-            return percent(value)
-        return number(value, self.digits if digits is None else digits)
+            return interval(value)
+        return percent(value) if self.kind == "share" else number(value, self.digits)
 
 
 @dataclass(frozen=True)

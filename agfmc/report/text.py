@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Sequence
+from itertools import zip_longest
 
 from ..calibration.separate_points import COMPARED_SCORES
 from ..control.learners import PARAMETERS
@@ -13,12 +14,13 @@ from ..files.csv import csv_of_numbers
 from ..score.rows import (ALL_SCORES, COLUMNS, columns_of, COST_PER_POINT, HIERARCHICAL)
 from .answers import score_blocks
 from .blocks import Block
-from .charts import class_sets, risk_coverage
+from .charts import class_sets
 from .content import Column, DataTable, TableRow
 from .trials import comparison_notes, comparison_tables, estimate_words
 from .words import clean, count
 
 _NUMBERS = ("number", "share")  # kinds of columns
+_SCREEN = 100  # columns
 # for terminals: what a page has in the place of blanks, dashes, quotes and dots
 _TYPED = str.maketrans({"\u202f": "", "\u00a0": " ", "\u2013": "-", "\u2212": "-", "\u2026": "...",
                         "\u201c": '"', "\u201d": '"'})
@@ -47,10 +49,9 @@ def aligned(rows: Sequence[Sequence[str]], left: int | Sequence[bool] | None = N
     return "".join(lines)
 
 
-def blocks_text(blocks: Iterable[Block], folded: bool = False, digits: int | None = None,
-                star: bool = False) -> str:
+def blocks_text(blocks: Iterable[Block], folded: bool = False, star: bool = False) -> str:
     """Blocks of a page as text, without pictures, if `folded` with the tables that a page folds.
-    `digits` and `star` are as for `table_text`."""
+    `star` is as for `table_text`."""
     lines = []
     for block in blocks:
         kind, value = block.kind, block.value
@@ -61,20 +62,26 @@ def blocks_text(blocks: Iterable[Block], folded: bool = False, digits: int | Non
         elif kind == "facts":
             lines.append(aligned(value))
         elif kind == "table" and (folded or not value.folded):
-            lines.append(table_text(value, digits, star))
+            lines.append(table_text(value, star))
         elif kind == "matrix":
-            lines.append(f"\n{_matrix_text(value)}")
+            lines.append(_matrix_text(value))
         elif kind == "beside":
-            lines += (blocks_text(side, folded, digits, star) for side in value)
+            lines.append(_beside(*(blocks_text(side, folded, star) for side in value)))
     return "".join(lines).translate(_TYPED)
 
 
-def table_text(table: DataTable, digits: int | None = None, star: bool = False) -> str:
+def _beside(left, right):
+    rows = list(zip_longest(left.splitlines(), right.splitlines(), fillvalue=""))
+    text = aligned(rows, 2)
+    return text if max(map(width, text.splitlines())) <= _SCREEN else f"{left}\n{right}"
+
+
+def table_text(table: DataTable, star: bool = False) -> str:
     """A table of a page in lines: its caption, the heads of its columns, and its rows, without
     prose. With `star` rows that stand out have one."""
     columns = [(at, column) for at, column in enumerate(table.columns) if column.kind != "prose"]
     # typed before they are aligned: three dots are wider than one character
-    rows = [[(column.text(row.cells[at], digits).translate(_TYPED)
+    rows = [[(column.text(row.cells[at]).translate(_TYPED)
               or "-" * (column.kind in _NUMBERS)) + " *" * (star and row.strong and at == 0)
              for at, column in columns] for row in table.rows]
     return f"{table.caption}\n" + aligned([[column.title for _, column in columns], *rows], [
@@ -231,16 +238,15 @@ _COVERAGES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0)
 
 
 def format_scores(scores: dict) -> str:
-    """The dictionary of `evaluate` as a page of text."""
-    blocks = score_blocks(scores)
-    drawn = [picture for picture in (risk_coverage(scores), class_sets(scores)) if picture]
-    tables = [_bins_table(scores["calibration"], "Calibration of the winning class."),
-              *(picture.table for picture in drawn), _coverage_table(scores),
+    """The dictionary of `evaluate` as text for a screen: the scores of all points, and of each
+    class; with sets and calibrations of classes their tables."""
+    sets, by_class = class_sets(scores), scores.get("calibration_by_class", ())
+    tables = [sets and sets.table, _coverage_table(scores),
+              by_class and _bins_table(scores["calibration"], "Calibration of the winning class."),
               *(_bins_table(row["bins"], f"Calibration of class {row['label']}, error "
-                            f"{row['expected_calibration_error']:.6f}.")
-                for row in scores.get("calibration_by_class", ()))]
-    return blocks_text(blocks, True, 6) + "".join(
-        f"\n{table_text(table, 6)}" for table in tables if table is not None)
+                            f"{row['expected_calibration_error']:.6f}.") for row in by_class)]
+    return blocks_text(score_blocks(scores)) + "".join(
+        f"\n{table_text(table)}" for table in tables if table)
 
 
 def _bins_table(rows, caption):

@@ -100,7 +100,7 @@ PAGE = {score.name: score for score in (  # in their order on a page
       for word in ("adjusted", "reverse", "symmetric")),
     Score("brier_all", "RMS error, all classes", "Root of the mean squared error of all "
           "probabilities.", "probabilities", "score.probabilities:brier_all", "brier-rms",
-          "RMS all", "square", lambda points: points.squared_error / points.k, rare=True,
+          "RMS all", "square", lambda points: points.squared_error / points.k,
           larger_is_better=False),
     Score("brier_winning", "RMS error, winning class", "Root of the mean squared error of the "
           "probability of the answer.", "winner", "score.probabilities:brier_winning",

@@ -154,7 +154,7 @@ def test_scores_of_costs_by_hand(run, here):
                            here / "t.cls", here / "r").out)
     assert again["intervals"]["cost"] == scores["intervals"]["cost"]
     page = run("eval_uc", "--costs", "refusing", here / "t.cls", here / "r").out
-    assert re.search(f"\nmean cost +{wanted / 6:.6f} +{low:.6f} to {high:.6f} +1.000000\n", page)
+    assert re.search(f"\nmean cost +{wanted / 6:.4f} +{low:.4f} to {high:.4f} +1.0000\n", page)
     assert "\ncost without answers  0.8000\n" in page
     assert again["no_answer_cost"] == pytest.approx(.8, abs=1e-15)
     lines = run("eval_uc", "--csv", "--costs", "refusing", here / "t.cls", here / "r").out
@@ -227,7 +227,7 @@ def test_cross_validation_writes_decisions(run, here):
     assert done["over_splits"]["cost"]["pooled"] == pytest.approx(paid.mean(), abs=1e-12)
     page = run("eval_uc", "--costs", "refusing", here / "out.truth", here / "out",
                here / "out.txt").out
-    assert re.search(f"\nmean cost +{paid.mean():.6f} ", page)
+    assert re.search(f"\nmean cost +{paid.mean():.4f} ", page)
 
 
 @pytest.mark.long

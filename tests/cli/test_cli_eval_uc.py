@@ -70,13 +70,19 @@ def test_json(files, run):
 
 
 def test_page(files, run):
-    page = printed(run, "-q", "5", "truth.cls", "out", "probs")
-    assert "\naccuracy                    0.750000  0.300642 to 0.954413 " in page
-    assert "  2 7\n2 2 0\n7 1 1\n" in page
+    page = printed(run, "truth.cls", "out", "probs")
+    assert "\naccuracy                    0.7500  0.3006 to 0.9544 " in page
+    assert page.endswith("""
+Each class against all others.                    Rows are true classes, columns the answers.
+class      F1  precision  recall     AUC  points    2 7
+2      0.8000     0.6667  1.0000  1.0000       2  2 2 0
+7      0.6667     1.0000  0.5000  1.0000       2  7 1 1
+""")
+    page = printed(run, "-q", "5", "--by-class", "truth.cls", "out", "probs")
     bins = page.split("std.error\n")[1].splitlines()[:3]
     # the winners have 0.75, 1, 0.75 and 0.5
     assert [line.split()[:3] for line in bins] == [
-        ["0.400000", "0.600000", "1"], ["0.600000", "0.800000", "2"], ["0.800000", "1.000000", "1"]]
+        ["0.4000", "0.6000", "1"], ["0.6000", "0.8000", "2"], ["0.8000", "1.0000", "1"]]
 
 
 def test_probabilities_of_another_run(files, run, tmp_path):
@@ -98,9 +104,10 @@ def test_page_with_names(files, run, tmp_path):
     names[2], names[7] = "a name of rather more than thirty columns", "\u6c34"
     (tmp_path / "truth.names").write_text("".join(f"{name}\n" for name in names), "utf-8")
     page = printed(run, "truth.cls", "out", "probs")
-    rows = page.split("the answers.\n")[1].splitlines()[1:3]
-    assert [row.split()[:2] for row in rows] == [["a", "name"], ["\u6c34", "1"]]
-    assert page.split("\nScores of each")[0] == bare.split("\nScores of each")[0]
+    parts = page.split("\n\n")
+    assert parts[0] == bare.split("\n\n")[0] and "\n  2 7\n2 2 0\n7 1 1\n" in parts[2]
+    rows = [row.split() for row in parts[1].splitlines()[2:]]
+    assert [row[:2] + row[-1:] for row in rows] == [["a", "name", "2"], ["\u6c34", "0.6667", "7"]]
     scores = json.loads(printed(run, "--json", "truth.cls", "out"))
     assert scores["names"] == [names[2], names[7]]
     (tmp_path / "more.names").write_text("\n".join("abcdefgh"))
@@ -128,10 +135,11 @@ def test_priors(files, run):
         -(.4 * math.log(.75) + 1.6 * (math.log(.75) + math.log(.5))) / 4)
     assert scores["brier_all"] == pytest.approx(
         math.sqrt((.4 * .25**2 + 1.6 * (.25**2 + .5**2)) / 4))
-    page = printed(run, "--priors", "7=0.8,2=0.2", "truth.cls", "out", "probs")
+    page = printed(run, "--priors", "7=0.8,2=0.2", "--by-class", "truth.cls", "out", "probs")
     assert "Scores of all points, weighted; " in page
-    assert "answers, sums of weights.\n     2    7\n2 0.80    0\n7 1.60 1.60\n" in page
-    assert "0.500000 0.600000 1.600000 0.500000 0.000000 0.500000" in " ".join(page.split())
+    assert [line[-11:] for line in page.split("sums of weights.\n")[1].splitlines()[:3]] == [
+        "     2    7", "2 0.80    0", "7 1.60 1.60"]
+    assert "0.5000 0.6000 1.6000 0.5000 0.0000 0.5000" in " ".join(page.split())
     assert printed(run, "-b", "-H", "--priors", "truth.cls", "truth.cls", "out") == \
         printed(run, "-b", "-H", "truth.cls", "out")
 
@@ -221,23 +229,22 @@ def test_the_page_has_the_numbers_of_json(ten, run, more):
     text = Path("p").read_text().splitlines()
     text[1:3] = [f"{line[:-1]}-1" for line in text[1:3]]
     Path("p").write_text("\n".join(text) + "\n")
-    page = printed(run, *more, "truth.cls", "out", "p")
+    page = printed(run, "--by-class", *more, "truth.cls", "out", "p")
     told = json.loads(printed(run, "--json", *more, "truth.cls", "out", "p"))
     found = dict(re.split(" {2,}", line)[:2] for line in page.splitlines() if "  " in line[1:])
-    for name in (*SCORES, "uncertainty_coefficient_reverse", "uncertainty_coefficient_symmetric",
-                 "expected_calibration_error"):
+    for name in {*SCORES, "expected_calibration_error"} - {"brier_winning"}:
         title = PAGE[name].title + " of the answered" * (name == "accuracy")
-        assert float(found[title]) == pytest.approx(told[name], abs=.51e-6), name
+        assert float(found[title]) == pytest.approx(told[name], abs=.51e-4), name
     assert (found["points"], found["rejected"]) == ("10", "2")
     table = page.split("weights.\n" if more else "answers.\n")[1].splitlines()
-    assert table[0].split() == ["2", "5", "7", "rejected"]
-    np.testing.assert_allclose([list(map(float, line.split()[1:])) for line in table[1:4]],
+    assert table[0].split()[-4:] == ["2", "5", "7", "rejected"]
+    np.testing.assert_allclose([list(map(float, line.split()[-4:])) for line in table[1:4]],
                                told["contingency"], atol=.00501)
     bins = page.split("std.error\n")[1].split("\n\n")[0].splitlines()
     keys = "lower", "upper", "count", "forecast", "observed", "error"
     for line, row in zip(bins, filter(lambda row: row["count"], told["calibration"]), strict=True):
         np.testing.assert_allclose([float(v) for v in line.split()], [row[key] for key in keys],
-                                   rtol=0, atol=.51e-6)
+                                   rtol=0, atol=.51e-4)
 
 
 def test_csv_and_json_have_the_same_numbers(ten, run):
@@ -267,13 +274,9 @@ def test_csv_and_json_have_the_same_numbers(ten, run):
 def test_the_surest_points(ten, run):
     scores = json.loads(printed(run, "--json", "truth.cls", "out", "p"))
     assert scores["aurc"] == pytest.approx(.1716269841) and scores["e_aurc"] < scores["aurc"]
-    page = printed(run, "truth.cls", "out", "p")
-    lines = page.split("least probability\n")[1].splitlines()
-    assert [line.split() for line in (*lines[-8:-2], lines[-1])] == [
-        ["0.500000", "0.200000", "0.700000"], ["0.600000", "0.333333", "0.600000"],
-        ["0.700000", "0.285714", "0.500000"], ["0.800000", "0.250000", "0.400000"],
-        ["0.900000", "0.222222", "0.400000"], ["0.950000", "0.263158", "0.340000"],
-        ["1.000000", "0.300000", "0.340000"]]
+    errors = {row["coverage"]: row["error"] for row in scores["risk_coverage"]}
+    assert [errors[share] for share in (.5, .6, .7, .8, .9, .95, 1)] == pytest.approx(
+        [1 / 5, 1 / 3, 2 / 7, 1 / 4, 2 / 9, 5 / 19, 3 / 10])
 
 
 def test_sets(ten, run):
@@ -281,10 +284,10 @@ def test_sets(ten, run):
     # Clopper and Pearson's interval of 8 of 10
     assert "\nSets of classes: 80.0% of the sets hold the true class (95 %: 44.4% to 97.5%); " \
         "mean size 1.40; 40.0% are the true class alone; 1 set is empty.\n" in page
-    assert "classes  points     share\n      0       1  0.100000\n" in page
+    assert "classes  points  share\n      0       1  10.0%\n" in page
     rows = page.split("mean size\n")[1].splitlines()[:3]
     assert [row.split()[:3] for row in rows] == [
-        ["2", "4", "0.750000"], ["5", "3", "1.000000"], ["7", "3", "0.666667"]]
+        ["2", "4", "0.7500"], ["5", "3", "1.0000"], ["7", "3", "0.6667"]]
 
 
 def test_sets_in_a_tree(ten, run, tmp_path):
@@ -330,9 +333,9 @@ def test_before_and_after(ten, run):
     old = json.loads(printed(run, "--json", "truth.cls", "out", "raw"))
     for line, name in zip(lines, ("log_loss", "brier", "expected_calibration_error")):
         before, after, change, error = line.split()[-4:]
-        assert float(before) == pytest.approx(old[name], abs=1e-6)
-        assert float(after) == pytest.approx(scores[name], abs=1e-6)
-        assert float(change) == pytest.approx(scores[name] - old[name], abs=2e-6)
+        assert float(before) == pytest.approx(old[name], abs=.51e-4)
+        assert float(after) == pytest.approx(scores[name], abs=.51e-4)
+        assert float(change) == pytest.approx(scores[name] - old[name], abs=.51e-4)
         assert (error == "-") == (name == "expected_calibration_error")
     for words, says in ((["--before", "raw", "truth.cls", "out"], "give the file that classify_m"),
                         (["--before", "out.sets", "truth.cls", "out", "p"], "expected")):
@@ -372,7 +375,7 @@ def test_values_that_are_no_probabilities(ten, run):
     text = Path("p").read_text().replace("0.700000 0.200000 0.100000", "1.200000 -0.3 0.1")
     Path("odd").write_text(text)
     done = run("eval_uc", "truth.cls", "out", "odd")
-    assert "the probabilities in odd go from -0.3 to 1.2" in done.err and "AURC" in done.out
+    assert "the probabilities in odd go from -0.3 to 1.2" in done.err and "log loss" in done.out
 
 
 def test_many_classes_have_short_tables(monkeypatch, tmp_path, run):
@@ -384,10 +387,10 @@ def test_many_classes_have_short_tables(monkeypatch, tmp_path, run):
     answer.astype("<i4").tofile("out.cls")
     page = printed(run, "truth.cls", "out")
     assert "These are 40 of 60 classes, those with the least F1: " in page
-    assert "\n30 of " in page and "Rows are true classes" not in page
-    assert len(page.splitlines()) < 110
+    assert "most often taken for" in page and "Rows are true classes" not in page
+    assert len(page.splitlines()) < 60
     rows = page.split("Each class against all others.\n")[1].splitlines()[1:41]
     values = [float(row.split()[1]) for row in rows]
     scores = json.loads(printed(run, "--json", "truth.cls", "out"))
-    assert values == pytest.approx(sorted(row["f1"] for row in scores["by_class"])[:40], abs=6e-7)
+    assert values == pytest.approx(sorted(row["f1"] for row in scores["by_class"])[:40], abs=.51e-4)
     assert len(scores["contingency"]) == 60

@@ -18,9 +18,9 @@ def test_blocks_of_a_page_as_text():
                                   Column("share", "share"), Column("why", "prose")), rows)
     blocks = [facts([("points", "12\u202f345"), ("s", "1")]), heading("A head"), table(one),
               note("\u201c\u2212\u201d"), table(DataTable("Folded", (), (), folded=True))]
-    assert blocks_text(blocks, digits=2) == (
-        'points  12345\ns       1\n\nA head\nTwo rows.\nname  value  share\n'
-        'a      0.50      -\n\u6c34       12   0.25\n"-".\n')
+    assert blocks_text(blocks) == (
+        'points  12345\ns       1\n\nA head\nTwo rows.\nname   value  share\n'
+        'a     0.5000      -\n\u6c34        12  25.0%\n"-".\n')
 
 
 def test_the_estimate_says_of_which_points_it_is():

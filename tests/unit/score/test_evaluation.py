@@ -52,8 +52,8 @@ def test_check_values(files):
     assert scores["contingency"] == [[1, 1, 0], [0, 1, 0], [0, 0, 2]]
     assert json.loads(json.dumps(scores)) == scores
     text = format_scores(scores)
-    assert "\nuncertainty coefficient     0.737175  " in text
-    assert "\nRMS error, all classes              0.344964\n" in text
+    assert "\nuncertainty coefficient     0.7372  " in text
+    assert "\nRMS error, all classes      0.3450  " in text
     assert "nan" not in text and "None" not in text
 
 
