@@ -307,3 +307,24 @@ def test_columns_that_look_like_groups():
     named = replace(recipe, columns=tuple(replace(one, name="Patient ID") if one.name == "who" else
                                           one for one in recipe.columns))
     assert found(1.0, named) == ["Patient ID"]
+
+
+@pytest.mark.parametrize("kind, spread, warns", [
+    ("stations", 1.0, True), ("visits", 1.0, True),  # each with a tendency towards some class
+    ("stations", 0.0, False), ("months", 1.0, False), ("codes", 1.0, False),
+    ("countries", 1.0, False)])
+def test_words_in_equal_numbers_with_classes_that_repeat(kind, spread, warns):
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        word = {"stations": lambda: np.repeat(np.arange(60), 10),
+                "visits": lambda: np.repeat(np.arange(60), rng.integers(8, 13, 60)),
+                "months": lambda: np.repeat(np.arange(12), 50),
+                "codes": lambda: rng.integers(0, 60, 600),
+                "countries": lambda: np.minimum(rng.zipf(1.3, 600) - 1, 59)}[kind]()
+        word = np.unique(word, return_inverse=True)[1]
+        words = tuple(f"w{number}" for number in range(word.max() + 1))
+        chances = spread * rng.normal(size=(len(words), 3))[word] + rng.gumbel(size=(len(word), 3))
+        recipe = TableRecipe((ColumnRecipe("a"), ColumnRecipe("where", words)), "class",
+                             ("x", "y", "z"))
+        x = np.column_stack([rng.normal(size=len(word)), np.eye(len(words))[word]])
+        assert group_columns(recipe, x, chances.argmax(axis=1)) == ["where"] * warns
