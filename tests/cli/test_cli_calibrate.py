@@ -224,8 +224,8 @@ def test_errors_are_bounded(run, here, model, words):
 
 @pytest.mark.parametrize("words, reason", [
     ("--max-error .001", "at least 2995 without an error among them would be needed"),
-    ("--max-error .1 -Q renormalised --executor processes:2", "no calibration points of this "
-                                                              "decoder: calibrate_m")])
+    pytest.param("--max-error .1 -Q renormalised --executor processes:2",
+                 "no calibration points of this decoder: calibrate_m", marks=pytest.mark.long)])
 def test_without_a_proof_every_point_is_rejected(run, here, model, words, reason, capfd):
     done = run("classify_m", *words.split(), "pairs.mbm", "test.vec", "out")
     assert (read_cls("out.cls", negative=True) == -1).all()

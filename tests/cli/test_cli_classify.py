@@ -335,7 +335,7 @@ def adjusted(p):
     return p / p.sum(axis=1)[:, None]
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("words", [["one.mbc"], ["one.mbm"], ["rest.mbm"], ["near.mbm"],
                                    ["-Q", "wu-lin-weng", "one.mbc"], ["-Q", "4", "rest.mbm"],
                                    ["--tree", "full", "tree.mbm"], ["near.mbc"]])

@@ -64,6 +64,7 @@ def explained(run, out, *words):
     return rows
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("out", ["a.csv", "a.jsonl", "a.parquet", "a.feather"])
 def test_contributions_of_all_columns_sum_to_the_margin(run, out):
     rows = explained(run, out)

@@ -89,7 +89,8 @@ def test_the_decoder_that_a_model_names(here, run):
 def test_nodes_with_a_coverage(here, run):
     """From training, and from other points; the files of the model keep what is needed."""
     sizes, truth = [], read_cls("tst.cls")
-    run("calibrate_m", "--quiet", "--data", "tst", "nested.mbm", "-o", "again.mbm")
+    run("calibrate_m", "--quiet", "--map", "temperature", "--data", "tst", "nested.mbm", "-o",
+        "again.mbm")
     for model, coverage in (("nested.mbc", ".8"), ("nested.mbm", ".8"), ("again.mbm", ".8"),
                             ("again.mbm", ".95")):
         done = run("classify_m", "--stop", "auto", "--coverage", coverage, model, "tst.vec", "out")

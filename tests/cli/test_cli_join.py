@@ -16,7 +16,7 @@ def models(tmp_path_factory, run):
     place = tmp_path_factory.mktemp("joined")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(place)
-        for name, n, seed in (("trn", 150, 1), ("hold", 150, 2)):
+        for name, n, seed in (("trn", 150, 1), ("hold", 60, 2)):
             rng = np.random.default_rng(seed)
             x = rng.normal(size=(n, 3)).astype(np.float32)
             y = 1 * (x[:, 0] + .3 * rng.normal(size=n) > 0) + (x[:, 1] > .3)
@@ -56,7 +56,7 @@ def test_equal_weights(here, run):
 def test_learned_weights_and_a_calibration(here, run):
     words = ["--data", "hold", "--member-weights", "held-out", "-o"]
     done = run("mbh2mbm", "--join", "a.mbm", "b.mbc", "c.mbc", *words, "w.mbm")
-    assert "; left out: c.mbc\n" in done.err and "calibrated with 150 points: log loss" in done.err
+    assert "; left out: c.mbc\n" in done.err and "calibrated with 60 points: log loss" in done.err
     model = agfmc.load("w.mbm")
     assert len(model.tree.roots) == 2 and model.fits(model.calibration)
     assert "average least-squares" in model.calibration.decoders

@@ -462,6 +462,7 @@ def commands_of(control):
     "0:1:1", control, "trn.svm"
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("kind", CONTROLS)
 def test_a_control_file_runs_nothing(ran, kind, monkeypatch, outside):
     for variable in ("SHELL", "EDITOR", "PAGER", "BROWSER", "PYTHONSTARTUP", "LESSOPEN",

@@ -110,6 +110,7 @@ def method(q):
     return "-Q", str(q).removesuffix("fixed")
 
 
+@pytest.mark.few(16)
 @pytest.mark.parametrize("model, q, source", cases(GOLDEN_P))
 def test_probabilities_classes_and_confidence(golden, answer, model, q, source):
     """No class differs at any point, ties of votes and -Q 7 included."""

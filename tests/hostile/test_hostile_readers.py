@@ -120,7 +120,7 @@ def everything(reader):
         yield from damaged(seed, reader.text, others)
 
 
-@pytest.mark.parametrize("step", [8 * STEP, pytest.param(STEP, marks=pytest.mark.long)])
+@pytest.mark.parametrize("step", [16 * STEP, pytest.param(STEP, marks=pytest.mark.long)])
 @pytest.mark.parametrize("name", READERS)
 def test_broken_files(name, step, tmp_path):
     reader = READERS[name]

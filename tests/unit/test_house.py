@@ -31,6 +31,11 @@ def tree_of(path):
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
+@cache
+def nodes_of(path):
+    return list(ast.walk(tree_of(path)))
+
+
 def dotted(node):
     """a.b of a name or attribute, with "?" for what begins with anything else."""
     if isinstance(node, ast.Attribute):
@@ -47,7 +52,7 @@ def imports(path):
 def _imports(path):
     inside = path.relative_to(PACKAGE).with_suffix("").parts
     folder = inside[:-1]  # of the module, or of the package that __init__ stands for
-    for node in ast.walk(tree_of(path)):
+    for node in nodes_of(path):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 yield node.lineno, resolved(alias.name)
@@ -114,7 +119,7 @@ def test_rows_of_tables_are_not_listed_again():
     """A new row needs no second list: those here choose some rows by what only these can."""
     found, tables = set(), rows_of_tables().items()
     for path in FILES:
-        for node in ast.walk(tree_of(path)):
+        for node in nodes_of(path):
             items = getattr(node, "keys" if isinstance(node, ast.Dict) else "elts", ())
             words = {getattr(item, "value", None) for item in items}
             if len(words) > 1:
@@ -131,7 +136,7 @@ def test_rows_of_tables_are_not_listed_again():
 
 def calls(path):
     """(line, dotted name) of every name and attribute that a file uses."""
-    for node in ast.walk(tree_of(path)):
+    for node in nodes_of(path):
         if isinstance(node, (ast.Name, ast.Attribute)):
             yield node.lineno, dotted(node)
 
@@ -326,7 +331,7 @@ def test_outputs_are_opened_in_one_place():
     """`open` for writing is left to `files.atomic`, but for private folders and nothing."""
     writers = set()
     for path in FILES + PROGRAMS:
-        for node in ast.walk(tree_of(path)):
+        for node in nodes_of(path):
             if isinstance(node, ast.Call) and dotted(node.func) == "open":
                 modes = [*node.args[1:2], *(word.value for word in node.keywords
                                             if word.arg == "mode")]

@@ -204,12 +204,12 @@ def test_maps_that_change_answers_are_scored_by_their_own():
 
 def test_what_is_printed():
     stored = fit_temperature(np.eye(4), np.arange(4))
-    found = recalibrate(drawn(), "inverse", LABELS, stored=stored)
+    found = recalibrate(drawn(320), "inverse", LABELS, stored=stored)
     one, other = found.report, found.of("least-squares").report
     different = recalibrate(drawn(100), "wu-lin-weng", LABELS, "vector").report
     text = format_reports([one, other, different])
     lines = text.splitlines()
-    assert lines[0].startswith("inverse, least-squares: 500 points of 4 classes; temperature 2.")
+    assert lines[0].startswith("inverse, least-squares: 320 points of 4 classes; temperature 2.")
     assert lines[1].startswith("log loss: stored ") and ", matrix " in lines[1]
     assert [line.split("  ")[0] for line in lines if "(" in line] == [
         "log loss", "Brier score", "calibration error", "accuracy"] * 2

@@ -327,7 +327,7 @@ def test_estimator():
     assert model.decoder_ == "average" and model.score(X, words) > .6
     assert model.predict_proba(X).shape == (100, 4)
     flat = estimators.MultiClassFromBinary(parse(TREE + OTHER_TREE), C=2, gamma=.3,
-                                           decoder="least-squares").fit(X, Y)
+                                           calibrated=False, decoder="least-squares").fit(X, Y)
     assert flat.decoder_ == "least-squares" and flat.score(X, Y) > .6
     with pytest.raises(ValueError, match="ensemble"):
         estimators.MultiClassFromBinary(member_weights="held-out").fit(X, Y)

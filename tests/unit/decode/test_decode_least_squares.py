@@ -177,6 +177,7 @@ def test_neighbours_do_not_matter(m, k, strict, monkeypatch):
     np.testing.assert_array_equal(constrained.prepare_general(a)(r[:50])[0], solve(r)[0][:50])
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("a", [rest(26), hadamard(32)[1:, :26], exhaustive(7), adjacent(26)],
                          ids=["rest", "hadamard", "exhaustive", "adjacent"])
 def test_neighbours_do_not_matter_to_closed_forms(a):
@@ -211,6 +212,7 @@ def test_isotonic_regression_pools_as_the_max_min_formula():
 
 # One-vs-one.
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("k", [2, 3, 5, 26, 64, 65])  # on both sides of the change of solver
 def test_pairs_against_the_definition_and_alone(k):
     rng = np.random.default_rng(0)
@@ -323,6 +325,7 @@ def iterate(a, r, p, divergence, steps=1):
     return p
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("divergence", [False, True])
 @both_codes
 def test_fixed_point_is_where_the_iteration_ends(a, divergence):

@@ -82,7 +82,7 @@ def test_greedy_is_best_for_equal_errors(k):
 @pytest.mark.parametrize("k", [1, 2, 3, 4, 5, 6, 7])
 def test_local_search_against_all_permutations(k, with_shares):
     every = np.array(list(permutations(range(k))))
-    for seed in range(3):
+    for seed in range(3 if k < 6 else 1):
         problem = Problem(*problem_of(10 * k + seed, k, with_shares))
         order, value = local_search(problem, [np.arange(k)], 1)
         assert value == pytest.approx(problem.values(every).max(), abs=1e-12)

@@ -145,7 +145,7 @@ def test_weighing_matrices(m):
             assert np.array_equal(a.T @ a, w * np.eye(m)) and (np.abs(a).sum(axis=1) == w).all()
 
 
-@pytest.mark.few(9)
+@pytest.mark.few(6)
 @pytest.mark.parametrize("k", range(4, 31))
 def test_every_possible_weight(check_code, k):
     weights = weighing.possible_weights(k)

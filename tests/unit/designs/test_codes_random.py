@@ -127,6 +127,7 @@ def test_more_draws_are_never_worse_and_the_code_stays_a_code(check_code, k, str
     assert random_code(k, rows, strict, seed, 17) == codes[-1]
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("strict", [True, False])
 @pytest.mark.parametrize("k, rows, seed", [(6, 8, 5), (9, 12, 5), *((5, 6, i) for i in range(9))])
 def test_it_is_the_best_of_the_draws(monkeypatch, connected, strict, k, rows, seed):

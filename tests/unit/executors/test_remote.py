@@ -93,7 +93,7 @@ def test_models_are_those_of_threads(executor, loo):
     assert done == [(number, 4) for number in (1, 2, 3, 4)]
 
 
-@pytest.mark.few()
+@pytest.mark.few(1)
 @pytest.mark.parametrize("code", [CODE, '"-t 0" 0/1; "-t 0" 0/2; "-t 0" 1/2; {4 0 9}'])
 def test_sparse_points(executor, code):
     from scipy.sparse import csr_array
@@ -461,9 +461,9 @@ def configuration(tmp_path_factory):
     return load(str(folder / "c"))
 
 
-@pytest.mark.few()
+@pytest.mark.few(2)
 @pytest.mark.parametrize("more", [
-    {}, {"method": "vote"}, {"raw": True}, {"method": "ddag", "counting": True}, {"reject": 0.6}])
+    {"reject": 0.6}, {}, {"method": "vote"}, {"raw": True}, {"method": "ddag", "counting": True}])
 def test_same_answers(executor, configuration, tmp_path, more):
     x, _ = data(400, 3)
     chunks = [x[start:start + 90] for start in range(0, 400, 90)]

@@ -59,7 +59,7 @@ def test_equal_problems_are_trained_once(data, fits, tmp_path):
 def test_finished_work_is_not_done_again(data, fits, tmp_path):
     def run(state):
         with ResultCache(str(state), keep=True) as ledger:
-            return compare(experiment(data, Plan(trials=2), cache=ledger), candidates(*SCHEMES))
+            return compare(experiment(data, Plan(trials=2), cache=ledger), candidates(*SCHEMES[:2]))
 
     whole = run(tmp_path / "a")
     trained = sum(map(len, fits))

@@ -45,6 +45,7 @@ def test_checked_values(kind, expected):
         expected, rel=1e-7)
 
 
+@pytest.mark.few()
 @pytest.mark.parametrize("kind", OTHERS)
 @pytest.mark.parametrize("weighted", [False, True])
 def test_machines_are_those_of_precomputed_kernel_values(kind, weighted, data):

@@ -71,6 +71,7 @@ def same(one, other):
         assert (a is None and b is None) or a.tobytes() == b.tobytes()
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("text", ['"-k 7" K {3 1 8 5 40 11}', '"" L {3 1 8 5 40 11}', NESTED,
                                   '"" L { "" K {1 3} "" {8 "" {5 "-r 2" L {40 11}}} }'])
 @pytest.mark.parametrize("scale", [False, True])

@@ -71,6 +71,7 @@ def test_each_kernel_has_its_own_table():
     assert first is second and first is not third and isinstance(fourth, Nodes)
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.parametrize("megabytes", [1, 512])
 @pytest.mark.parametrize("options", ["-g 0.1 -c 5", "-s 1 -n 0.2"])

@@ -186,7 +186,7 @@ def shares(tree, number, r, direct, trained, point):
     return np.exp(z - z.max()) / np.exp(z - z.max()).sum()
 
 
-@pytest.mark.few(20)
+@pytest.mark.few(10)
 @pytest.mark.parametrize("kernels", [[kernel] for kernel in KERNELS] + [KERNELS],
                          ids=[*(kernel.kind for kernel in KERNELS), "all"])
 @pytest.mark.parametrize("kind", CONFIGURATIONS)

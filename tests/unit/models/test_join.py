@@ -2,6 +2,7 @@
 
 import struct
 from dataclasses import replace
+from functools import partial
 from hashlib import sha256
 
 import numpy as np
@@ -32,14 +33,15 @@ PAIRS, REST = "one-vs-one", "one-vs-rest"
 def models():
     """{name: configuration} of different learners, kernels and normalisations."""
     pytest.importorskip("lightgbm")
+    train = partial(agfmc.train, calibration=0)
     return {
-        "svm": agfmc.train(PAIRS, X, Y, options="-g .5 -c 4", normalise=True),
-        "trees": agfmc.train(REST, X, Y, options="learner=trees -n 8"),
-        "nystrom": agfmc.train(REST, X, Y, options="learner=nystrom -m 20", normalise=True,
+        "svm": train(PAIRS, X, Y, options="-g .5 -c 4", normalise=True),
+        "trees": train(REST, X, Y, options="learner=trees -n 8"),
+        "nystrom": train(REST, X, Y, options="learner=nystrom -m 20", normalise=True,
                                metric=agfmc.MetricOptions(rounds=1, machine="-m 20")),
-        "linear": agfmc.train(parse('"" {"" {0 2} 1}'), X, Y, options="learner=linear"),
-        "laplacian": agfmc.train(REST, X, Y, options="-t laplacian -g .5", normalise=True),
-        "ensemble": agfmc.train(parse('# weights: 2 1 0.5\n"" {"" {0 2} 1} "" {"" {0 1} 2} '
+        "linear": train(parse('"" {"" {0 2} 1}'), X, Y, options="learner=linear"),
+        "laplacian": train(REST, X, Y, options="-t laplacian -g .5", normalise=True),
+        "ensemble": train(parse('# weights: 2 1 0.5\n"" {"" {0 2} 1} "" {"" {0 1} 2} '
                                       '"" {0 "" {1 2}}'), X, Y, options="-g .01"),
     }
 
@@ -50,6 +52,7 @@ def uncalibrated(configuration):
     ).probabilities(X)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("names", [
     ["svm", "trees", "nystrom", "linear"], ["trees", "svm"], ["svm", "laplacian"],
     ["trees", "linear"], ["ensemble", "svm", "trees"]], ids="-".join)

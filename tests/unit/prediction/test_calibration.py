@@ -1,6 +1,7 @@
 """Calibrated configurations: maps fitted to held-out decision values, and what they do."""
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -43,14 +44,21 @@ COLUMN = np.searchsorted(LABELS, TEST_Y)
 NESTED = '"" 0 / 1; "" 0 / 2; "" 1 / 2; {1 4 "" {6 9}}'
 
 
+@cache
 def trained(layout, **settings):
     tree = parse(layout) if "{" in layout else design(layout, LABELS, x=X, y=Y)
     return train_configuration(tree, X, Y, TrainingSettings("-c 4 -g 0.2", **settings))
 
 
+@cache
+def finished(layout):
+    return calibrated(*trained(layout))
+
+
+@pytest.mark.few(2)
 @pytest.mark.parametrize("scheme", ["one-vs-one", "one-vs-rest", "orthogonal", "adjacent"])
 def test_calibrated_answers_have_the_same_classes_and_less_log_loss(scheme):
-    configuration = calibrated(*trained(scheme))
+    configuration = finished(scheme)
     calibration = configuration.calibration
     assert configuration.fits(calibration) and calibration.classes == tuple(LABELS)
     assert sum(calibration.counts) == len(Y)
@@ -89,8 +97,9 @@ def test_values_of_calibration_points_by_definition():
     assert (got.map.weights, got.map.floor) == (wanted.weights, wanted.floor)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("w, groups", [
-    (None, None), (np.tile([1.0, 2.0, 0.5, 1.5], 20), None), (None, np.arange(80) // 2)])
+    (np.tile([1.0, 2.0, 0.5, 1.5], 20), None), (None, None), (None, np.arange(80) // 2)])
 def test_points_are_stored_as_sigmoids_without_them_answer(w, groups):
     x, y = points(1, 80)
     configuration, held_out = train_configuration(design("one-vs-one", LABELS), Dataset(
@@ -171,7 +180,7 @@ def test_losses_and_thinned_points_keep_their_weights():
     ("one-vs-one", {"inverse", "wu-lin-weng", "zadrozny-kl"}),
     ("one-vs-rest", {"argmax", "orthogonal"})])
 def test_decoders_that_have_maps(layout, keys):
-    configuration = calibrated(*trained(layout))
+    configuration = finished(layout)
     found = configuration.calibration.decoders
     assert keys <= set(found)
     if layout == '"" L {1 4 6 9}':
@@ -186,7 +195,7 @@ def test_decoders_that_have_maps(layout, keys):
 
 
 def test_a_tree_that_is_descended_has_a_calibrated_probability_of_its_answer():
-    configuration = calibrated(*trained("tree"))
+    configuration = finished("tree")
     own, mapped = (Classifier(configuration, Decoding(tree="path", calibrated=on))(TEST_X)
                    for on in (False, True))
     np.testing.assert_array_equal(own.classes, mapped.classes)
@@ -203,7 +212,7 @@ def test_a_tree_that_is_descended_has_a_calibrated_probability_of_its_answer():
 
 
 def test_priors_come_after_the_map():
-    configuration = calibrated(*trained("one-vs-rest"))
+    configuration = finished("one-vs-rest")
     priors = [0.7, 0.1, 0.1, 0.1]
     counts = np.bincount(np.searchsorted(LABELS, Y))
     mapped = Classifier(configuration, Decoding())(TEST_X).columns
@@ -227,14 +236,14 @@ def test_what_is_not_calibrated():
 
 
 def test_a_point_does_not_depend_on_its_neighbours():
-    configuration = calibrated(*trained("one-vs-rest"))
+    configuration = finished("one-vs-rest")
     classifier = Classifier(configuration, Decoding())
     whole = classifier(TEST_X[:700]).columns
     np.testing.assert_array_equal(classifier(TEST_X[333:334]).columns, whole[333:334])
 
 
 def test_points_of_the_calibration_serve_the_suiting_decoders():
-    decoders = calibrated(*trained("one-vs-one")).calibration.decoders
+    decoders = finished("one-vs-one").calibration.decoders
     assert {key for key, one in decoders.items() if one.points is not None} == \
         {"inverse", "least-squares"}
     kept = decoders["inverse"].points

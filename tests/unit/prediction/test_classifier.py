@@ -260,6 +260,7 @@ def test_reference_values(golden, name):
     np.testing.assert_allclose(r, np.loadtxt(golden / f"{name}_r64.txt"), rtol=0, atol=2.7e-4)
 
 
+@pytest.mark.few()
 @pytest.mark.parametrize("name", GOLDEN)
 @pytest.mark.parametrize("method", [0, 2, 3, 4])
 def test_reference_classes_and_probabilities(golden, name, method):

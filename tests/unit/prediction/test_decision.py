@@ -74,7 +74,7 @@ def kept(configuration, key="least-squares"):
     indirect=["configuration"])
 @pytest.mark.parametrize("score", ["lac", "aps"])
 @pytest.mark.parametrize("by_class", [False, True])
-@pytest.mark.few(6)
+@pytest.mark.few(3)
 def test_sets_and_p_values_are_of_calibrated_probabilities(configuration, tree, key, score,
                                                            by_class):
     p = answers(configuration, tree=tree).columns

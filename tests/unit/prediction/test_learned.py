@@ -1,6 +1,7 @@
 """The learned decoder of a configuration: where it is fitted, and how it answers."""
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -41,13 +42,20 @@ TEST_X, TEST_Y = points(2, 2000)
 COLUMN = np.searchsorted(LABELS, TEST_Y)
 
 
-def trained(layout, x=X, y=Y):
+@cache
+def trained(layout, n=400):
+    x, y = X[:n], Y[:n]
     tree = parse(layout) if "{" in layout else design(layout, LABELS, x=x, y=y)
     return train_configuration(tree, x, y, TrainingSettings("-c 4 -g 0.2"))
 
 
+@cache
+def finished(layout):
+    return calibrated(*trained(layout))
+
+
 def test_answers_by_definition():
-    configuration = calibrated(*trained(MIXED))
+    configuration = finished(MIXED)
     learned = configuration.calibration.learned
     own = Classifier(configuration, Decoding("learned", calibrated=False))(TEST_X)
     r = MachineValues(configuration)(range(4), TEST_X)[1]
@@ -67,7 +75,7 @@ def test_answers_by_definition():
 @pytest.mark.few(1)
 @pytest.mark.parametrize("scheme", ["one-vs-rest", "orthogonal", "adjacent", MIXED])
 def test_not_worse_than_least_squares(scheme):
-    configuration = calibrated(*trained(scheme))
+    configuration = finished(scheme)
     learned, other = (log_loss(Classifier(configuration, name)(TEST_X).columns, COLUMN)
                       for name in ("learned", "least-squares"))
     assert learned < other + .01
@@ -104,10 +112,11 @@ def test_only_some_of_many_points(monkeypatch):
     assert len(found.decoders["least-squares"].points.label) == 400
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("layout, n", [
     ("one-vs-one", 400), ("tree", 400), ('"" L {1 4 6 9}', 400), ("one-vs-rest", 199)])
 def test_where_none_is_fitted(layout, n):
-    configuration = calibrated(*trained(layout, X[:n], Y[:n]))
+    configuration = calibrated(*trained(layout, n))
     assert configuration.calibration.learned is None
     assert "learned" not in configuration.calibration.decoders
     assert not learning_pays(configuration.tree, n)
@@ -152,7 +161,7 @@ def test_a_tree_taken_as_a_code():
 
 
 def test_refused():
-    configuration = calibrated(*trained("one-vs-rest"))
+    configuration = finished("one-vs-rest")
     with pytest.raises(UsageError, match="-c: a learned decoder was fitted to the probabilities"):
         Classifier(configuration, "learned", Execution(sigmoid=0))
     nested = trained('"" 0 / 1; "" 0 / 2; "" 1 / 2; {1 4 "" {6 9}}')[0]
