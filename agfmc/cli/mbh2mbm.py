@@ -35,15 +35,15 @@ def get_parser():
     add_groups(group)
     group = parser.group("joining finished models")
     group.add("--join", "the operands are finished models of the same classes, which become the "
-              "members of one ensemble: learners, kernels and normalisations may differ; one that "
-              "is an ensemble adds its members", needs="-o", excludes={
+              "members of one ensemble: learners, kernels and normalisations may differ; the "
+              "members of one that is an ensemble share its weight", needs="-o", excludes={
                   **dict.fromkeys(("-a", "--names"), "each model holds its own"),
                   **dict.fromkeys(("--calibration", "--uncalibrated"), "--data calibrates")})
     group.add("--data DATA", "points with labels that no member was trained on, which calibrate "
               "the ensemble, as calibrate_m does", needs="--join")
-    group.add("--member-weights WAY", "held-out gives each member the weight in their average with "
-              "which the log loss of the points of --data is least, and leaves out members of "
-              "weights below .02 (default: equal weights)", choices=("held-out",), needs="--data")
+    group.add("--member-weights WAY", "held-out learns the weights of the average from the points "
+              "of --data, and leaves out members that lose most of theirs (default: equal weights "
+              "of the operands)", choices=("held-out",), needs="--data")
     parser.need("--data", "-M", "-A", "--table", "--weight", "--weights", "--class-weight",
                 "--group", "--groups")
     parser.file_names = {"control": "trained", "data": "data"}

@@ -76,8 +76,8 @@ def get_parser():
     group.add("--no-calibration", "fit no calibration of the probabilities; by default, one is "
               "fitted to holdout decision values and written to CONTROL-OUT.cal")
     group.add("--member-weights WAY", "weights of the members of an ensemble, several "
-              "configurations in control: held-out minimises the log loss of holdout samples, and "
-              "writes the weights into control-out, without members of weights below .02",
+              "configurations in control: held-out learns them from holdout samples, and writes "
+              "them into control-out, without members that lose most of theirs",
               choices=("held-out",), excludes=("--no-calibration", "-0", "--only", "--sums"))
     group.add("--no-names", "omit class names, decoder and normalisation from control-out, which "
               "libAGF cannot read")

@@ -49,8 +49,8 @@ def from_pairs(pairs, labels: Sequence[int], names: dict | None = None,
 def joined(trees: Iterable[Tree]) -> Tree:
     """Join control trees of the same classes to an ensemble.
 
-    The members of an ensemble among the trees become members of the new one, with their relative
-    weights. Options and decoders that all trees have in common stay in the heading.
+    Each tree has the same weight; the members of an ensemble among them share its weight. Options
+    and decoders that all trees have in common stay in the heading.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def joined(trees: Iterable[Tree]) -> Tree:
         names = {**tree.names, **names}
         if conflict := clash(names.items()):
             raise ControlError(conflict[1], file=tree.source)
-    weights = [share * len(tree.roots) for tree in trees for share in tree.weights]
+    weights = [share for tree in trees for share in tree.weights]
     if len({tree.options for tree in trees}) > 1:
         trees = [_options_written_out(tree) for tree in trees]
     nodes: list = []
@@ -111,7 +111,7 @@ def joined(trees: Iterable[Tree]) -> Tree:
             ("decoder", trees[0].decoder, len(decoders) == 1
              and TREE_DECODERS.get(trees[0].decoder) == "ensembles"),
             ("weights", " ".join(map(repr, weights)),
-             any("weights" in tree.headings for tree in trees)),
+             len(set(weights)) > 1),
             ("normalisation", trees[0].norm_file,
              len({tree.norm_file and os.path.realpath(tree.norm_file) for tree in trees}) == 1)):
         whole = with_heading(whole, keyword, text if stays else None)

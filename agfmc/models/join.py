@@ -19,11 +19,11 @@ from .libsvm import refuse_huge
 def join(configurations: Sequence[Configuration]) -> Configuration:
     """The ensemble of trained configurations over the same classes, without a calibration.
 
-    Each sees the points through its own normalisation.  An ensemble among them adds its members,
-    as in `control.build.joined`.  Binary models get the number of their configuration where names
-    meet.  Raises `ControlError` for other classes or names, `ModelError` for other features or
-    recipes, for some points that are not normalised, and for multi-class nodes where
-    normalisations differ.
+    Each sees the points through its own normalisation, and has the same weight, which the members
+    of an ensemble share, as in `control.build.joined`.  Binary models get the number of their
+    configuration where names meet.  Raises `ControlError` for other classes or names, `ModelError`
+    for other features or recipes, for some points that are not normalised, and for multi-class
+    nodes where normalisations differ.
     """
     first = configurations[0]
     counts = Counter(name for one in configurations for name in {
@@ -40,7 +40,7 @@ def join(configurations: Sequence[Configuration]) -> Configuration:
         if any(counts[row.text] > 1 for row in tree.rows):
             tree = rename(tree, [f"{row.text}.e{number:02d}" for row in tree.rows])
         members += members_of(replace(one, tree=tree))
-        weights += [weight * len(tree.roots) for weight in tree.weights]
+        weights += tree.weights
     return join_members(members, None if len(set(weights)) == 1 else " ".join(map(repr, weights)))
 
 

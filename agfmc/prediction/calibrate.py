@@ -23,7 +23,7 @@ from ..control.tree import changed, Tree, TREE_DECODERS
 from ..core.errors import AgfmcError, AgfmcWarning, DataError, ModelError, UsageError, warn_user
 from ..core.models import HeldOut, LearnedDecoder
 from ..core.points import is_sparse
-from ..core.probabilities import log_loss, probability
+from ..core.probabilities import log_loss, probability, SMALLEST
 from ..core.splits import FOLDS
 from ..core.text import listed
 from ..data.groups import with_groups_of
@@ -45,7 +45,7 @@ from .decoding import (AUTO, calibrated_decodings, coding_matrix, decoders_of, D
 _BUDGETS = 1 << 28, 10_000_000, 300_000
 _FEWEST, _FEWEST_OF_OTHERS = 1000, 250  # points; others have no map where theirs are fewer
 _MOST_OF_OTHERS, _MOST_ITERATED = 2000, 500  # points, which are enough for two numbers
-_LEAST_WEIGHT = 0.02  # of a member, or half of an equal share where that is less
+_LEAST_WEIGHT = 0.4  # of a member, in units of its weight before
 _LEARNED_VALUES = 4_000_000  # decision values that a decoder is fitted to, times classes
 _HALF_DIGIT = 0.51e-6  # by which a probability in a text is rounded, at most
 
@@ -167,8 +167,9 @@ def with_learned_weights(configuration: Configuration, held_out: HeldOut | None)
         -> tuple[Configuration, HeldOut]:
     """The ensemble with the weights of its members that have the least log loss of the average.
 
-    They are fitted to the held-out decision values, stand in the heading of the tree, and are those
-    of any average from then on.  Members of small weights are left out, of the values too.  Raises
+    They are fitted to the held-out decision values, with the weights before as a prior, stand in
+    the heading of the tree, and are those of any average from then on.  Members of small weights
+    are left out, of the values too.  Raises
     `ModelError` without such values.
     """
     if held_out is None:
@@ -226,11 +227,12 @@ def _weighed(configuration, parts, y, w):
     """
     p = np.stack([apply_map(fit_temperature(one, y, w), one)[np.arange(len(y)), y]
                   for one in map(np.concatenate, zip(*parts))])
-    weights = fit_weights(p, w)
-    remaining = np.flatnonzero(weights >= min(_LEAST_WEIGHT, 0.5 / len(p))).tolist()
     old, tree = configuration.tree, configuration.tree
+    prior = np.maximum(old.weights, SMALLEST)  # a weight of 0 says that its member may be left out
+    weights = fit_weights(p, prior, w)
+    remaining = np.flatnonzero(weights >= _LEAST_WEIGHT * prior).tolist()
     if len(remaining) < len(p):
-        weights = fit_weights(p[remaining], w)
+        weights = fit_weights(p[remaining], prior[remaining] / prior[remaining].sum(), w)
         members = members_of(configuration)
         configuration = join_members([members[number] for number in remaining], None)
         average_only = len(remaining) == 1 and TREE_DECODERS.get(old.decoder) == "ensembles"

@@ -158,7 +158,7 @@ def test_joined():
     weighted = with_heading(both, "weights", "3 1")
     whole = joined([weighted, one, weighted])
     assert whole.roots == tuple(range(5))
-    assert whole.headings["weights"].text == "1.5 0.5 1.0 1.5 0.5"
+    assert whole.headings["weights"].text == "0.75 0.25 1.0 0.75 0.25"
     same = joined([with_heading(tree, "decoder", "geometric") for tree in (one, one)])
     assert (same.options, same.decoder, same.roots) == ("-c 1", "geometric", (0, 1))
     trained = rename(both, ["a", "b"])
