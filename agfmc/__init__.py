@@ -9,6 +9,7 @@
 x (n, d) are points, y (n,) their classes as whole numbers from 0, and the columns of p (n, k)
 are `classifier.classes`, ascending.  `agfmc.read_table("t.csv", label="kind")` has both, and
 `train` takes it in their place; `agfmc.read_table("new.csv", configuration.recipe).x` are points.
+`agfmc.train_best` chooses configuration and options, as the command agf_train does.
 `agfmc.tune` is `agfmc.train` with the options that a search finds; both take metric="learned", and
 member_weights="held-out" for the members of an ensemble,
 `agfmc.joined([agfmc.design("tree", labels), ...])`.  `agfmc.load` reads what `save` or the commands
@@ -23,7 +24,7 @@ from .core.version import __version__
 
 _HOMES = {
     "answers.types": ("Answers",),
-    "api.functions": ("read_table", "scores", "train", "tune"),
+    "api.functions": ("read_table", "scores", "train", "train_best", "tune"),
     "control.build": ("joined",),
     "data.normalisation": ("Normalisation",),
     "data.types": ("Dataset",),
@@ -42,7 +43,8 @@ __all__ = ["AgfmcError", "AgfmcNotice", "AgfmcWarning", "Answers", "Axis", "Clas
            "CommandFailed", "Configuration", "ControlError", "DataError", "Dataset", "Decoding",
            "JobsFailed", "MetricOptions", "ModelError", "Normalisation", "SearchSpace",
            "UsageError", "__version__", "classifier_for", "design", "explain", "export",
-           "importance", "joined", "load", "read_table", "save", "scores", "train", "tune"]
+           "importance", "joined", "load", "read_table", "save", "scores", "train", "train_best",
+           "tune"]
 
 
 def __getattr__(name):

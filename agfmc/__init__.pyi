@@ -1,6 +1,6 @@
 from .answers.types import Answers as Answers
 from .api.functions import (read_table as read_table, scores as scores, train as train,
-                            tune as tune)
+                            train_best as train_best, tune as tune)
 from .control.build import joined as joined
 from .core.errors import (AgfmcError as AgfmcError, AgfmcNotice as AgfmcNotice,
                           AgfmcWarning as AgfmcWarning,

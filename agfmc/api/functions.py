@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import time
+from collections.abc import Sequence
 from dataclasses import fields, replace
 
 import numpy as np
@@ -18,9 +20,12 @@ from ..data.groups import with_groups
 from ..data.types import Dataset, InputFormat
 from ..data.weights import given_weights
 from ..designs.design import designed
+from ..executors.threads import available_cores
 from ..experiments.candidates import Candidate
-from ..experiments.experiment import Experiment, SplitPlan, with_learned
+from ..experiments.experiment import clear_worker_caches, Experiment, SplitPlan, with_learned
+from ..experiments.portfolio import Portfolio
 from ..experiments.search import SearchSpace
+from ..files.result_store import ResultCache
 from ..experiments.tuning import find_options
 from ..learners.protocol import parse_options
 from ..models.configuration import Configuration
@@ -28,6 +33,7 @@ from ..prediction.calibrate import calibrated, check_weights
 from ..score.evaluation import (evaluate, Results, ScoreRequest, warn_of_no_probabilities,
                                 with_weights)
 from ..score.probabilities import probability_of_answers
+from ..score.rows import SCORES
 from ..tables.reading import open_table
 from ..tables.types import ColumnRoles, TableFormat, TableRecipe
 from ..training.fit import TrainingSettings
@@ -286,6 +292,73 @@ def tune(control: str | Tree, x: np.ndarray | Dataset, y: np.ndarray | None = No
             control, data, replace(settings, loo=training.get("loo", True)), by=by, search=search,
             time_limit=time_limit, space=space)
         return _trained(tree, data, with_learned(settings, learned)), result
+
+
+def train_best(x: np.ndarray | Dataset, y: np.ndarray | None = None, *, by: str = "log_loss",
+               time_limit: float = 300.0, learners: Sequence[str] | None = None,
+               kernels: Sequence[str] | None = None, ensemble: bool | None = None,
+               **training) -> tuple[Configuration, dict]:
+    """Compare configurations with several learners, tune the best, and train the best one.
+
+    The model is that of the command agf_train for the same data and options.
+
+    Parameters
+    ----------
+    x : array of shape (n, d), or Dataset
+        As for `train`.
+    y : array of shape (n,), default=None
+        As for `train`.
+    by : str, default="log_loss"
+        The score that decides, a key of `scores`.
+    time_limit : float, default=300
+        Seconds for search and training. The search ends at three quarters of them, or earlier if
+        nothing improves; the training is never interrupted.
+    learners : list of {"svm", "nystrom", "trees"}, default=None
+        Learners to try; None: those that suit the number of rows and are installed.
+    kernels : list of {"rbf", "laplacian"}, default=None
+        Kernels to try; None: both.
+    ensemble : bool, default=None
+        True for an average of the best configurations with different learners or kernels, False
+        for the best one alone; None: the average where it is clearly better.
+    **training
+        As for `train`, without options; the default is normalise=True, with workers on all cores.
+
+    Returns
+    -------
+    configuration : Configuration
+        Trained on all of the data.
+    result : dict
+        Among others `contenders`, a list of what became of each in each stage; `rows`, the scores
+        of the last ones on held-out points, and `choice`, the one that is trained; `estimate`, the
+        score to expect on new data with its standard error, or None.
+
+    Raises
+    ------
+    DataError
+        If a class has fewer than three rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import agfmc
+    >>> x = np.random.default_rng(0).normal(size=(30, 2))
+    >>> y = np.where(x.sum(axis=1) > 0, "up", "down")
+    >>> model, result = agfmc.train_best(x, y, learners=["nystrom"], kernels=["rbf"])
+    >>> result["choice"]["configuration"]
+    'one-vs-rest nystrom rbf'
+    """
+    start, data = time.monotonic(), _data(x, y, training, True)
+    if by not in SCORES:
+        raise UsageError(f"by: expected one of {', '.join(SCORES)}, found {by!r}")
+    settings = _settings("", **{"normalise": True, "loo": True, "workers": 0, **training})
+    with named_features(data.recipe.features if data.recipe else ()), clear_worker_caches(), \
+            ResultCache(None) as cache:
+        experiment = Experiment(replace(data, x=np.asarray(data.x)),
+                                SplitPlan(None, 5, 1, settings.seed), settings, cache)
+        chosen = Portfolio(experiment, by, start, time_limit, available_cores(), ensemble).search(
+            learners, kernels)
+        settings = replace(settings, member_weights="held-out" if chosen.tree.is_ensemble else None)
+        return _trained(chosen.tree, data, settings), chosen.result
 
 
 def search_options(control, data, settings, decoders=None, **how):

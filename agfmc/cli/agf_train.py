@@ -26,7 +26,9 @@ _LOO = "--platt=loo"  # as the search does: folds would take several times as lo
 _RESERVED = 0.2  # of the time limit, for the page
 _OVERRUN = 10.0, 0.1  # by which the page may exceed the limit: seconds, or a share of it
 _PARTS, _OTHER_SPLITS = 5, 1000  # of the answers for the page; added to the seed of their splits
-_CHOSEN = "the configuration was chosen on these points, so that these scores are slightly too good"
+_CHOSEN = "the configuration was chosen on these points, so that these scores are slightly too " \
+    "good, as are those of the comparison, of the parts that chose it: quote the estimate for " \
+    "new data, or scores of rows that took no part (classify_m, eval_uc)"
 
 
 def get_parser():
@@ -70,9 +72,6 @@ def get_parser():
 
 def execute(args):
     """Search, train and merge; then say what was done."""
-    from ..data.training import training_labels
-    from ..experiments.portfolio import count_rows, KERNELS, LEARNERS
-
     start = time.monotonic()
     mbh2mbm.check_model_name(args.model)
     if is_stream(args.train):
@@ -81,17 +80,10 @@ def execute(args):
     if "-" in weight_files(args):
         what = "groups" if args.groups == "-" else "weights"
         raise UsageError(f"the {what} are read several times: expected the name of a file")
-    for option, words, known in (("--learners", args.learners, LEARNERS),
-                                 ("--kernels", args.kernels, KERNELS)):
-        for word in words or ():
-            if word not in known:
-                raise UsageError(f"{option}: expected some of {', '.join(known)}, found '{word}'")
     form = input_format(args, args.train)
     check_output(args.model)
     args.norm_file = None  # as for commands that have -a
     page = page_of(args, training_inputs(args))
-    counts, names = training_labels(args.train, form)
-    count_rows(counts, names, args.train, args.min_class)
     with private_folder() as folder:
         run = _Run(args, folder, start)
         with _searched(run) as chosen:
@@ -183,8 +175,9 @@ class _Run:
 @contextmanager
 def _searched(run):
     """The `Chosen` of a portfolio, for `with`: what is finished is kept until that block ends."""
+    from ..data.training import with_source_in_errors
     from ..executors.threads import available_cores
-    from ..experiments.portfolio import contenders_for, KERNELS, Portfolio
+    from ..experiments.portfolio import Portfolio
     from ..report.text import data_lines, plain_table, row_notes, table_text
     from ..report.trials import contender_table
 
@@ -192,33 +185,24 @@ def _searched(run):
     words = ["tune_m", f"--by={args.by}", *run.trying, *run.common, "one-vs-one", run.train]
     parsed = run.parsed(tune_m, words)
     request = experiment_request(parsed, args.train, plan_of(parsed, 1, _PARTS), True)
-    experiment = read_experiment(request)
-    counts = experiment.data.counts
-    has_nan = args.missing == "keep"
-    contenders = contenders_for(len(counts), len(experiment.data.y), args.learners,
-                                args.kernels or KERNELS, has_nan)
-    if not contenders:
-        raise UsageError("no contender suits these data: --missing keep is for trees, which need "
-                         "LightGBM (pip install 'agfmc[trees]')" if has_nan else
-                         f"--learners {','.join(args.learners)}: nothing suits these data")
-    with result_cache(request, experiment) as experiment:
-        with Progress("searching", deadline=run.start + args.time_limit) as progress:
+    with result_cache(request, read_experiment(request)) as experiment:
+        with Progress("searching", deadline=run.start + args.time_limit) as progress, \
+                with_source_in_errors(args.train):
             portfolio = Portfolio(
                 experiment, BY_COST[args.by], run.start, run.search_limit,
                 args.jobs or available_cores(),
                 True if args.ensemble else False if args.single else None, progress, report)
-            chosen = portfolio.run(contenders)
+            chosen = portfolio.search(args.learners, args.kernels)
             run.curve = list(portfolio.curve.values())
         report_reused(experiment)
         if chosen.choice is not None:
-            result = {**chosen.choice.result, "contenders": portfolio.tried}
+            result = chosen.result
             write_stderr(table_text(contender_table(result)) + "\n")
             write_stderr(f"{result['points']} points, {result['classes']} classes; "
                          f"{result['plan']}\n{data_lines(request.head(experiment))}"
                          f"{plain_table(result, brief=True)}{row_notes(result)}")
             run.comparison = plain({
-                "data": args.train, "options": "", **result, **request.head(experiment),
-                "choice": _reason(chosen.choice), "estimate": chosen.estimate})
+                "data": args.train, "options": "", **result, **request.head(experiment)})
         yield chosen
 
 
@@ -235,10 +219,12 @@ def _write_control(run, chosen):
         run.comment(f"no estimate for new data, because {chosen.reason}")
     else:
         row, result = choice.row, choice.result
+        members = " and ".join(result["members"].get(row["configuration"], ()))
         run.comment(f"{estimate_line(chosen.estimate, result['by'])}"
-                    f"configuration: {row['configuration']}\n  in the comparison: {_scores(row)} "
-                    f"({result['points']} points, {result['plan']}; chosen among "
-                    f"{len(result['rows'])})")
+                    f"configuration: {row['configuration']}{': ' * bool(members)}{members}\n"
+                    f"  in the comparison: {_scores(row)} ({result['points']} points, "
+                    f"{result['plan']}; chosen among {len(result['rows'])} by these points, and so "
+                    "slightly too good: quote the estimate)")
     for text in chosen.cut:
         run.comment(text)
         run.note(text)
@@ -250,15 +236,6 @@ def _write_control(run, chosen):
         report("the time limit cannot be kept: training on all points takes about "
                f"{time_words(chosen.seconds)}")
     return path
-
-
-def _reason(choice):
-    """The words of a page on a `Choice`: the row, the best one, and the margin that decided."""
-    margin, (row, top) = choice.margin, (
-        {name: row[name] for name in ("configuration", "decoder")}
-        for row in (choice.row, choice.top))
-    return {**row, "top": top, "gain": None if margin is None else margin.gain,
-            "error": None if margin is None else margin.error}
 
 
 def _scores(columns):

@@ -79,25 +79,15 @@ CONTENDERS = (
 LEARNERS = tuple(dict.fromkeys(contender.learner for contender in CONTENDERS))
 
 
-def count_rows(counts: dict[int, int], names: dict[int, str], source: str,
-               least: int | None = None) -> int:
-    """The rows of training data {label: rows}; `DataError` where they are too few.
-
-    least: smaller classes are left out.
-    """
-    counts = {label: count for label, count in counts.items() if count >= (least or 1)}
-    if len(counts) < 2:
-        raise DataError(f"holds {len(counts) or 'no'} class{'' if len(counts) == 1 else 'es'}"
-                        f"{f' of {least} rows or more' if least else ''}: expected at least two",
-                        file=source)
-    few = [label for label, count in counts.items() if count < _FEWEST]
+def _check_counts(data):
+    names = data.name_of
+    few = [label for label, count in data.counts.items() if count < _FEWEST]
     if few:
-        shown = ", ".join(f"{one_line(names.get(label, str(label)))} ({counts[label]})"
+        shown = ", ".join(f"{one_line(names.get(label, str(label)))} ({data.counts[label]})"
                           for label in few[:5])
-        raise DataError(f"{len(few)} of {len(counts)} classes have fewer than {_FEWEST} rows, too "
-                        f"few to hold one out: {shown}{', ...' * (len(few) > 5)}; --min-class "
-                        f"{_FEWEST} leaves these classes out", file=source)
-    return sum(counts.values())
+        raise DataError(f"{len(few)} of {len(data.counts)} classes have fewer than {_FEWEST} rows, "
+                        f"too few to hold one out: {shown}{', ...' * (len(few) > 5)}; --min-class "
+                        f"{_FEWEST} leaves these classes out")
 
 
 KERNELS = tuple(dict.fromkeys(filter(None, (contender.kernel for contender in CONTENDERS))))
@@ -110,7 +100,14 @@ def contenders_for(classes: int, rows: int, learners: Sequence[str] | None = Non
     learners: the only ones, of `LEARNERS`; by default nystrom, support vector machines where there
     are not too many rows for them, and trees where LightGBM is installed;  kernels: the only ones
     of learners with kernels;  has_nan: learners that take missing values alone.
+
+    Raises `UsageError` for other words, and where none is left.
     """
+    for what, words, known in (("learners", learners or (), LEARNERS),
+                               ("kernels", kernels, KERNELS)):
+        for word in words:
+            if word not in known:
+                raise UsageError(f"--{what}: expected some of {', '.join(known)}, found '{word}'")
     if learners is None:
         learners = ["nystrom"] if rows > LARGE else ["svm", "nystrom"]
         with suppress(UsageError):  # where LightGBM is not installed
@@ -119,6 +116,10 @@ def contenders_for(classes: int, rows: int, learners: Sequence[str] | None = Non
     suited = [one for one in CONTENDERS if one.learner in learners
               and one.kernel in (None, *kernels)
               and (not has_nan or parse_options(one.options).allows_nan)]
+    if not suited:
+        raise UsageError("no contender suits these data: --missing keep is for trees, which need "
+                         "LightGBM (pip install 'agfmc[trees]')" if has_nan else
+                         f"--learners {','.join(learners)}: nothing suits these data")
     if classes < 3:  # there is one partition alone
         return list({one[::2]: one for one in reversed(suited)}.values())[::-1]
     return [one for one in suited if classes > 3 or one.scheme != "adjacent"]
@@ -164,7 +165,8 @@ class Chosen(NamedTuple):
     tree: for training on all rows;  choice: the `comparison.Choice`, or None where nothing could be
     judged in time;  estimate: for new data, as `report.text.estimate_line` takes it, or None;
     reason: the words for why there is none;  seconds: expected for the training on all rows, or
-    None;  cut: sentences on options that the time limit has left as they were.
+    None;  cut: sentences on options that the time limit has left as they were;  result: plain
+    values, that of the choice, with the contenders, the members of averages, and the choice.
     """
 
     tree: object
@@ -172,7 +174,8 @@ class Chosen(NamedTuple):
     estimate: dict | None
     reason: str
     seconds: float | None
-    cut: tuple = ()
+    cut: tuple
+    result: dict
 
 
 @dataclass(eq=False)
@@ -203,6 +206,14 @@ class Portfolio:
     seconds: dict = field(default_factory=dict)
     curve: dict = field(default_factory=dict)
     cut: dict = field(default_factory=dict)
+
+    def search(self, learners=None, kernels=None) -> Chosen:
+        """`run` the `contenders_for` the data of the experiment; `DataError` for small classes."""
+        data = self.experiment.data
+        _check_counts(data)
+        has_nan = data.recipe is not None and data.recipe.keeps_missing
+        return self.run(contenders_for(len(data.counts), len(data.y), learners, kernels or KERNELS,
+                                       has_nan or bool(np.isnan(data.x).any())))
 
     def run(self, contenders: Sequence[Contender]) -> Chosen:
         """Try, tune and judge contenders in stages; -> what is to be trained.
@@ -283,7 +294,8 @@ class Portfolio:
         return Chosen(with_options(candidate.tree, contender.options), None, None,
                       "nothing was judged before the time limit", None,
                       ("the time limit ended the search: the configuration is the first contender "
-                       "with default options, as there was no time to compare it",))
+                       "with default options, as there was no time to compare it",),
+                      {"contenders": self.tried, "estimate": None})
 
     def _choose(self, stage, entries):
         """The `Chosen` of the entries of the last stage, the best first."""
@@ -310,11 +322,17 @@ class Portfolio:
         row, best = (next(row for row in result["rows"]
                           if row["configuration"] == one.candidate.name) for one in (chosen, top))
         choice = Choice(chosen.candidate.tree, row, best, margin, result, stage.done)
+        result |= {"contenders": self.tried, "estimate": estimate, "choice": {
+            "configuration": row["configuration"], "decoder": row["decoder"], "top": {
+                name: best[name] for name in ("configuration", "decoder")},
+            "gain": margin and margin.gain, "error": margin and margin.error},
+            "members": {one.candidate.name: [member.candidate.name for member in one.members]
+                        for one in averages}}
         cut = tuple(f"the time limit ended the search: the options of {one.candidate.name} are "
                     f"{self.cut[one.contender]}; give more time (--time-limit)"
                     for one in chosen.members or [chosen] if one.contender in self.cut)
-        return Chosen(chosen.candidate.tree, choice,
-                      estimate, "", self.expected(chosen, stage), cut)
+        return Chosen(chosen.candidate.tree, choice, estimate, "", self.expected(chosen, stage),
+                      cut, result)
 
 
 class _Stage:
@@ -509,8 +527,7 @@ class _Stage:
         for count in range(2, len(best) + 1):
             members = tuple(best[:count])
             tree = joined([one.candidate.tree for one in members])
-            name = f"average of {' and '.join(one.candidate.name for one in members)}"
-            entry = Entry(None, _candidate(name, tree), members=members)
+            entry = Entry(None, _candidate(f"average of {count}", tree), members=members)
             try:
                 for split in self._splits:
                     outcome, = run_trial(split, [entry.candidate], self._experiment, first=True,

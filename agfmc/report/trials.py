@@ -150,8 +150,10 @@ def comparison_notes(result: Mapping) -> list[str]:
     """Sentences on rows of a comparison: p = 0 for true classes, those that are not calibrated,
     those without the score."""
     rows = [row for row in result["rows"] if "error" not in row]
-    notes = [f"p = 0 for the true class of {plural(row['zero_probability'], 'held-out point')}: "
-             f"{_called(row)}" for row in rows if row.get("zero_probability")]
+    notes = [f"{name}: {' and '.join(members)}"
+             for name, members in result.get("members", {}).items()]
+    notes += [f"p = 0 for the true class of {plural(row['zero_probability'], 'held-out point')}: "
+              f"{_called(row)}" for row in rows if row.get("zero_probability")]
     plain = [_called(row) for row in rows if True in result["calibrated"]
              and not row.get("calibrated", True) and row.get("log_loss") is not None
              and not row["decoder"].endswith(UNCALIBRATED)]

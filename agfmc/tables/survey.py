@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -226,24 +226,13 @@ class _Column:
         return self.whole and self.numbers > _FEW_ROWS and self.values is not None
 
 
-@dataclass
-class _Notes:
+class _Notes(NamedTuple):
     """What is said of a table: {reason: columns that are left out}, what else was done as
     documented, and what may be wrong."""
 
-    left_out: dict = field(default_factory=dict)
-    done: list = field(default_factory=list)
-    doubts: list = field(default_factory=list)
-
-    def leave_out(self, column, reason):
-        self.left_out.setdefault(reason, []).append(column.name)
-
-    def left_out_words(self):
-        return ", ".join(f"{listed_names(names)} ({why})" for why, names in self.left_out.items())
-
-    def summary(self):
-        left_out = f"left out: {self.left_out_words()}"
-        return "; ".join([left_out] * bool(self.left_out) + self.done)
+    left_out: dict
+    done: list
+    doubts: list
 
 
 def survey_table(table: Table, roles: ColumnRoles) -> Survey:
@@ -268,7 +257,7 @@ def survey_table(table: Table, roles: ColumnRoles) -> Survey:
             _refuse_mistaken(table, column)
             _refuse_odd_dates(table, column, at)
     classes, _ = _classes(table, label, roles.classes)
-    is_default, notes = roles.missing is None, _Notes()
+    is_default, notes = roles.missing is None, _Notes(defaultdict(list), [], [])
     lower = Counter(map(str.lower, classes))
     if same := [name for name in classes if lower[name.lower()] > 1]:
         notes.doubts.append(f"classes {listed_names(same)} differ in case alone")
@@ -278,9 +267,11 @@ def survey_table(table: Table, roles: ColumnRoles) -> Survey:
     made = {at: _recipe_of(table, column, roles, notes, where.orders.get(at))
             for at, column in columns.items()}
     used = {at: column for at, column in made.items() if column is not None}
+    if notes.left_out:
+        notes.done.insert(0, "left out: " + ", ".join(
+            f"{listed_names(names)} ({why})" for why, names in notes.left_out.items()))
     if not used:
-        raise DataError("no column is left to be a feature"
-                        + f": {notes.left_out_words()}" * bool(notes.left_out),
+        raise DataError("; ".join(["no column is left to be a feature", *notes.done]),
                         file=table.file)
     for column in (columns[at] for at in mixed if at in used):
         word, number = column.first_word
@@ -309,8 +300,8 @@ def survey_table(table: Table, roles: ColumnRoles) -> Survey:
     if count > 1:
         raise DataError(f"two features would be named {_quoted(twice)}: expected columns and words "
                         "that differ", file=table.file)
-    if summary := notes.summary():  # not before an error
-        table.warn(summary, AgfmcNotice)
+    if notes.done:  # not before an error
+        table.warn("; ".join(notes.done), AgfmcNotice)
     for doubt in notes.doubts:
         table.warn(doubt)
     return Survey(recipe, rows, where)
@@ -395,12 +386,12 @@ def _recipe_of(table, column, roles, notes, order):
                                 "are read in the form 2024-05-31")
         return _recipe_of_words(table, column, roles, filled, (indicator, shows_missing), notes)
     if not column.numbers:
-        notes.leave_out(column, "empty")
+        notes.left_out["empty"].append(column.name)
     elif column.low == column.high and not shows_missing:
-        notes.leave_out(column, "constant")
+        notes.left_out["constant"].append(column.name)
     elif column.whole and column.ascending and column.numbers > _FEW_ROWS or \
             column.name == ROW and column.whole_and_different:
-        notes.leave_out(column, "numbers of the rows")
+        notes.left_out["numbers of the rows"].append(column.name)
     else:
         _note_odd_numbers(notes.doubts, name, column)
         fill = _number_to_fill(table, column, filled)
@@ -414,16 +405,16 @@ def _recipe_of_words(table, column, roles, filled, missing, notes):
     indicator, shows_missing = missing
     name, different = _quoted(column.name), len(column.words)
     if different == 1 and not shows_missing:
-        notes.leave_out(column, "constant")
+        notes.left_out["constant"].append(column.name)
         return None
     if different > max(_FEW_ROWS, 0.9 * column.rows) and (
             column.endless or not column.categorical):
-        notes.leave_out(column, "a different value in nearly every row"
-                        + "; --categorical keeps it" * (not column.endless))
+        notes.left_out["a different value in nearly every row" + "; --categorical keeps it" * (
+            not column.endless)].append(column.name)
         return None
     words, other = _with_rare_words(column, roles.min_words)
     if other is not None and len(words) == 1 and not shows_missing:
-        notes.leave_out(column, f"no word in {roles.min_words or _RARE} rows or more")
+        notes.left_out[f"no word in {roles.min_words or _RARE} rows or more"].append(column.name)
         return None
     if column.endless or len(words) > _MOST_WORDS and not column.categorical:
         raise DataError(f"column {name} has {'more than ' * column.endless}{len(words)} different "

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import agfmc
 from agfmc.cli import agf_train
 from agfmc.cli.hints import classify_command
 from agfmc.experiments import portfolio
@@ -115,6 +116,35 @@ def test_an_average_of_learners_is_one_control_file_and_the_commands_repeat_it(
         run(*shlex.split(line))
     assert Path("m.mbm").read_bytes() == first
     assert "average of" not in run("agf_train", *WORDS, "s.mbm", "--single").out
+
+
+@pytest.mark.parametrize("ensemble, learners, words", [
+    (None, ["nystrom"], ("--kernels", "rbf")),
+    pytest.param(True, ["svm", "nystrom"], ("--ensemble",), marks=pytest.mark.long)])
+def test_a_function_makes_the_same_model(run, table, ensemble, learners, words):
+    done = run("agf_train", *WORDS, "m.mbm", "--seed=2", "--learners", ",".join(learners), *words)
+    data = agfmc.read_table("my trees.csv", label="tree", ids="no", missing="median")
+    made, result = agfmc.train_best(data, seed=2, learners=learners, ensemble=ensemble,
+                                    kernels=None if ensemble else ["rbf"])
+    model = agfmc.load("m.mbm")
+    assert agfmc.Classifier(made).probabilities(data.x).tolist() == \
+        agfmc.Classifier(model).probabilities(data.x).tolist()
+    assert (made.tree.names, made.recipe.columns) == (model.tree.names, model.recipe.columns)
+    estimate, choice = result["estimate"], result["choice"]["configuration"]
+    assert done.out.startswith(f"# estimate for new data: log loss {estimate['score']:.4f}, ")
+    assert "by these points, and so slightly too good: quote the estimate" in done.out
+    assert f"\n# configuration: {choice}" in done.out and result["contenders"][0]["rows"] == 50
+    if ensemble:
+        members = " and ".join(result["members"][choice])
+        assert f"configuration: {choice}: {members}\n" in done.out
+        assert f"\naverage of 2: {' and '.join(result['members']['average of 2'])}\n" in done.err
+
+
+def test_mistakes_in_python():
+    with pytest.raises(agfmc.DataError, match="2 of 3 classes have fewer than 3 rows"):
+        agfmc.train_best(np.eye(7), [0, 0, 0, 0, 1, 2, 2])
+    with pytest.raises(agfmc.UsageError, match="by: expected one of accuracy, .* found 'speed'"):
+        agfmc.train_best(np.eye(6), [0, 1] * 3, by="speed")
 
 
 def test_learners_are_named(run, table):
@@ -241,7 +271,7 @@ def test_classes_that_are_too_small_are_named_with_the_way_out(run, table):
     out = run("agf_train", *WORDS, "m.mbm", "--min-class", "3", "--time-limit", "0").out
     assert out.count("--min-class=3") == 1 and Path("m.mbm").exists()
     run("agf_train", *WORDS, "m.mbm", "--min-class", "99", status=1).refused(
-        "holds no classes of 99 rows or more")
+        "my trees.csv: no classes of 4 would be left by --min-class 99: expected at least 2")
 
 
 @pytest.mark.parametrize("kind, source, words", [

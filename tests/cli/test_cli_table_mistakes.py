@@ -211,10 +211,10 @@ ROLES = [
      "t.csv: column 'b' cannot be for --ignore and for --categorical",
      ["--ignore", "b", "--categorical", "b"]),
     ("all columns constant", "a,b,species\n" + "1,x,ant\n1,x,bee\n" * 9,
-     "t.csv: no column is left to be a feature: 'a', 'b' (constant)", SPECIES),
+     "t.csv: no column is left to be a feature; left out: 'a', 'b' (constant)", SPECIES),
     ("all left is identifiers",
      "name,species\n" + "".join(f"n{i},{'ab'[i % 2]}\n" for i in range(40)),
-     "t.csv: no column is left to be a feature: 'name' (a different value in", SPECIES),
+     "t.csv: no column is left to be a feature; left out: 'name' (a different value in", SPECIES),
     ("too many words",
      "a,b,species\n" + "".join(f"w{i % 1100},{i % 3},{'ab'[i % 2]}\n" for i in range(2500)),
      "t.csv: column 'a' has 1100 different words, of which each would be a",
@@ -407,7 +407,7 @@ def test_gzip_that_grows(place, run, monkeypatch):
     ({"a": [[1], [2], [3]]}, "column 'a'"), ({"a": [b"x", b"y", b"\xff"]}, "UTF8"),
     ({"species": [None, "ant", "bee"]}, "row 1: column 'species' has no class"),
     ({"species": ["ant", None, None]}, "row 2: column 'species' has no class in 2 rows"),
-    ({"a": [None, None, None]}, "no column is left to be a feature: 'a' (empty)")],
+    ({"a": [None, None, None]}, "no column is left to be a feature; left out: 'a' (empty)")],
     ids=str)
 @pytest.mark.parametrize("kind", ["parquet", "feather"])
 def test_tables_of_types(place, run, monkeypatch, columns, kind, message):

@@ -12,7 +12,7 @@ from agfmc.core.errors import DataError, UsageError
 from agfmc.data.types import Dataset
 from agfmc.experiments import portfolio as module
 from agfmc.experiments.experiment import Experiment, splits, SplitPlan
-from agfmc.experiments.portfolio import Contender, contenders_for, count_rows, LARGE, Portfolio
+from agfmc.experiments.portfolio import Contender, contenders_for, LARGE, Portfolio
 from agfmc.experiments.search import Axis, SearchSpace
 from agfmc.experiments.trial import Outcome
 from agfmc.experiments.tuning import WholeConfiguration
@@ -143,14 +143,12 @@ def test_splits_can_be_some_of_a_plan():
         assert ours.name == theirs.name and np.array_equal(ours.test, theirs.test)
 
 
-def test_small_classes_are_refused_or_left_out():
-    counts, names = {0: 9, 1: 2, 2: 7, 5: 1}, {0: "a", 1: "b", 2: "c"}
-    with pytest.raises(DataError, match=r"^t: 2 of 4 classes have fewer than 3 rows, too few to "
+def test_small_classes_are_refused(cache):
+    y = np.repeat([0, 1, 2, 5], [9, 2, 7, 1])
+    data = Dataset(np.eye(len(y)), y, ("a", "b", "c"))
+    with pytest.raises(DataError, match=r"^2 of 4 classes have fewer than 3 rows, too few to "
                                         r"hold one out: b \(2\), 5 \(1\); --min-class 3 leaves"):
-        count_rows(counts, names, "t")
-    assert count_rows(counts, names, "t", 3) == 16
-    with pytest.raises(DataError, match="holds 1 class of 8 rows or more: expected at least two"):
-        count_rows(counts, names, "t", 8)
+        begin(data, cache).search()
 
 
 def test_a_later_stage_starts_from_the_best_options_and_is_used_without_new_ones(

@@ -201,7 +201,7 @@ def test_ordered_words():
 
 def test_nothing_is_left():
     assert refused(DataError, survey, "x,class\n1,a\n1,b\n") == (
-        "no column is left to be a feature: 'x' (constant)")
+        "no column is left to be a feature; left out: 'x' (constant)")
     assert refused(DataError, survey, "x,class\n") == "the table has no rows behind its header"
 
 
