@@ -12,7 +12,7 @@ import io
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, ExitStack, suppress
 
 from ..core.errors import AgfmcError, DataError, ModelError, system_reason, UsageError
 
@@ -108,8 +108,9 @@ def replacing_all(paths: Iterable, binary: bool = False, before: Callable | None
             before()
         _rename(regular)
     finally:
-        for output in outputs:
-            output.discard()
+        with ExitStack() as stack:  # all of them, whatever one of them raises
+            for output in outputs:
+                stack.callback(output.discard)
 
 
 def _rename(outputs):
@@ -205,12 +206,14 @@ class _Output:
             os.replace(self.temporary, self.target)
 
     def discard(self):
-        for file in (self._file, self._raw):
-            if file is not None:
-                with suppress(OSError, ValueError):  # the rest of a buffer cannot be written either
-                    file.close()
-        if self.temporary is not None:
-            remove_temporary(self.temporary)
+        try:
+            for file in (self._file, self._raw):
+                if file is not None:
+                    with suppress(OSError, ValueError):  # the rest of a buffer cannot be written
+                        file.close()
+        finally:
+            if self.temporary is not None:
+                remove_temporary(self.temporary)
 
 
 def check_output(path) -> None:

@@ -7,6 +7,7 @@ import stat
 import tempfile
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -289,6 +290,18 @@ def test_a_rename_that_fails_leaves_no_temporary_file(paths, monkeypatch):
     with pytest.raises(DataError, match="a: cannot write: Input/output error"):
         write(paths)
     assert contents(paths[0].parent) == {"b": "older"}
+
+
+def test_no_memory_to_close_a_file_leaves_no_temporary_file(paths, monkeypatch):
+    def no_memory(*_):
+        raise MemoryError
+
+    before = contents(paths[0].parent)
+    with pytest.raises(MemoryError), replacing_all(paths) as files:
+        for file in files:
+            monkeypatch.setattr(file, "_file", SimpleNamespace(close=no_memory))
+        raise KeyError
+    assert contents(paths[0].parent) == before
 
 
 def test_the_second_output_that_cannot_be_opened_leaves_no_first(tmp_path):
