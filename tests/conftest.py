@@ -38,6 +38,9 @@ sys.dont_write_bytecode = False
 os.environ.update(dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"))
 
+# What a test writes need not outlive a loss of power, and disks take milliseconds to promise it.
+os.fsync = lambda handle: None
+
 ROOT = Path(__file__).resolve().parents[1]
 MOST_WORKERS = 4
 

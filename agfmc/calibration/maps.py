@@ -184,17 +184,18 @@ def _fit_linear(kind, p, y, ridges, weights):
         e = 1 / (1 + np.exp(-x[-1]))
         s = x[-2] * z + b
         s += z * deviation if diagonal else z @ deviation.T
-        left, right = x[size + c:-2].reshape(2, c, rank)
-        inner = z @ right
+        penalty = share * (x[:size + c] @ x[:size + c])
         if rank:
+            left, right = x[size + c:-2].reshape(2, c, rank)
+            inner = z @ right
             s += inner @ left.T
+            penalty += np.sum((left.T @ left) * (right.T @ right))
         softmax(s)
         true = s[rows, y]
         q = (1 - e) * true + e / c
         log_u = np.log(x[-2])
         value = (PRIOR_TEMPERATURE * log_u**2 / 2 - total(np.log(q), weights)
-                 - PRIOR_ERRORS * np.log(e)) / n + ridge * (
-            share * (x[:size + c] @ x[:size + c]) + np.sum((left.T @ left) * (right.T @ right)))
+                 - PRIOR_ERRORS * np.log(e)) / n + ridge * penalty
         ratio = (1 - e) * true / q
         s *= ratio[:, None]  # d loss / d logits
         s[rows, y] -= ratio
@@ -204,9 +205,10 @@ def _fit_linear(kind, p, y, ridges, weights):
         slope[size:size + c] = s.sum(axis=0)
         slope[-2] = np.einsum("ij,ij->", s, z) + PRIOR_TEMPERATURE * log_u / x[-2] / n
         slope[:size + c] += 2 * ridge * share * x[:size + c]
-        slope[size + c:-2] = np.stack([
-            s.T @ inner + 2 * ridge * left @ (right.T @ right),
-            z.T @ (s @ left) + 2 * ridge * right @ (left.T @ left)]).ravel()
+        if rank:
+            slope[size + c:-2] = np.stack([
+                s.T @ inner + 2 * ridge * left @ (right.T @ right),
+                z.T @ (s @ left) + 2 * ridge * right @ (left.T @ left)]).ravel()
         slope[-1] = -e * (1 - e) * total((1 / c - true) / q, weights) / n \
             - PRIOR_ERRORS * (1 - e) / n
         return value, slope

@@ -94,6 +94,7 @@ def test_support_vectors_as_they_were_have_the_same_calibration(here, run, way):
     assert files("a.mbc.cal")["a.mbc.cal"] == files("m.mbc.cal")["m.mbc.cal"]
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("plan, sizes", [
     ('"" {0 1}', [20, 9]), ('"" 0 1 / 2 3; "" 0 2 / 1 3; {0 1 2 3}', [20, 2, 15, 2]),
     ('"" {0 "" L {1 2}}', [20, 2, 9]), ('"-k 1" K {0 1 2}', [9, 2, 9]), ('"" {0 1}', [2, 2])])

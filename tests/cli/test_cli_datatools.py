@@ -60,6 +60,7 @@ RECIPES = [["-n"], ["-S", "2"], ["-F"], ["-z"], ["-B"], ["-U"], ["-f", "0.25"],
            ["--rows", "40"], ["--rows", "40", "--min-per-class", "9", "-n", "-f", "0.25"]]
 
 
+@pytest.mark.few(13)
 @pytest.mark.parametrize("kind", TEXT)
 @pytest.mark.parametrize("recipe", RECIPES, ids=" ".join)
 def test_text_becomes_what_binary_data_become(run, kind, recipe):

@@ -423,6 +423,7 @@ def test_names_of_older_data_are_pointed_out(monkeypatch, run, tmp_path):
     assert run("svm2agf", "n.svm", "a").err.startswith("svm2agf: warning: a.names existed before")
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("method", ["-1", *"01234567", "zadrozny-kl", "0 --header", "0 -0"])
 def test_every_method_from_either_kind_of_model(made, monkeypatch, run, method, tmp_path):
     monkeypatch.chdir(made)

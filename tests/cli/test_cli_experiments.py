@@ -628,6 +628,7 @@ def kept():
     return [path.suffix for path in Path("cache").glob("agfmc/*")]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("command", WORDS, ids=NAME_OF)
 def test_results_that_could_not_be_printed(small, monkeypatch, capsys, command):
     with open("/dev/full", "w") as full, monkeypatch.context() as patch:

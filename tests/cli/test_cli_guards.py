@@ -339,7 +339,7 @@ def test_values_too_small_for_any_kernel_give_a_warning(run, factor, faint, thre
             if faint else "")
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("lines, words", [
     ("# class 0: b\n# class 1: a\n", "class 0 has two names, 'b' and 'a': its '# class' lines and"),
     ("# class 1: c\n", "class 1 has two names, 'c' and 'b'"),
@@ -565,7 +565,7 @@ def test_standard_output_is_no_name_of_files(run, words, formats):
     assert "expected " in run(*words, status=2).err and sorted(os.listdir()) == before
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("words, status", [
     (["--max-error", "1e-308"], 0), (["--max-error", "5e-324"], 0), (["--max-error", "1e-9"], 0),
     (["--max-error", ".9", "--confidence", "1e-308"], 0),

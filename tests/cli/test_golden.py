@@ -242,6 +242,7 @@ def test_recursive_trees(golden, answer, model, source):
     assert theirs.min() < 0.2  # a descent may end at a class that is hardly better than the rest
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize("option, end", [("-0", "f64"), ("-Q-1", "r64")])
 @pytest.mark.parametrize("model", CODES + TREES)
 def test_double_precision(golden, answer, model, option, end):
@@ -312,6 +313,7 @@ def test_libagf_stops_before_zadroznys_fixed_point(golden, model):
     assert 1.5e-3 < np.abs(theirs - products).max() < 2e-3
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("model, method", [
     ("m_hier_lsq", "zadrozny"), ("m_hier_lsq", "zadrozny-kl"),
     ("m_emp_lsq", "zadrozny"), ("m_emp_lsq", "zadrozny-kl")])

@@ -118,7 +118,7 @@ NAMES = [("trn", "m", "ctl"), ("da ta", "mo 'd", 'c"tl'), ("$(touch pwned);x", "
          ("-t", "-m {} \\", "-o"), ("ü\t*", "{}", "~")]
 
 
-@pytest.mark.few(1)
+@pytest.mark.long
 @pytest.mark.parametrize("train, model, control, order", [
     (*names, order) for names, order in [(NAMES[0], "cat"), *((names, "tac") for names in NAMES)]],
                          ids=["in order", "plain", "blanks", "shell", "minus", "odd"])

@@ -59,6 +59,7 @@ def test_same_search(big, executor, more):
     assert (big / "tried").read_bytes() == tried
 
 
+@pytest.mark.long
 def test_error_of_a_learner_comes_back_as_it_is(big):
     words = ("compare_control", "--no-state", "-d", "2", "-+", "-s 1 -n 1", "--json", "big", "tree")
     one, two = big.call(*words), big.run(*words, "--executor=processes:2")

@@ -407,6 +407,7 @@ WRONG = {
         ("a folder", "os.mkdir(output)"))}}
 
 
+@pytest.mark.few(12)
 @pytest.mark.parametrize("how", WRONG)
 def test_a_predictor_that_fails(place, script, how, monkeypatch):
     code, words = WRONG[how]

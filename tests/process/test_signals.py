@@ -81,7 +81,7 @@ def defaults():
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("threads", ["1", "2"])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT],
                          ids=lambda number: number.name)

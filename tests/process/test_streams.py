@@ -176,7 +176,7 @@ def test_no_file_gets_the_number_of_a_stream(place, streams):
     assert int((place / "number").read_text()) > 2
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @full
 @pytest.mark.parametrize("words, status", [(["ctl", "all.mbm"], 0), (["ctl"], 2), (["x", "y"], 1)])
 def test_messages_that_nobody_can_read(place, words, status):
@@ -184,7 +184,7 @@ def test_messages_that_nobody_can_read(place, words, status):
         assert place.run("mbh2mbm", *words, stderr=stream).returncode == status
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("command", WRITING)
 def test_full_disk_leaves_every_file_as_it_was(many, command):
     (many / "many.con").write_bytes(b"\0\0\0\0\0\0\x80\x3f" * 3000)
@@ -298,7 +298,7 @@ def one_line_load(process, err, status=1):
 
 # -- slow writers -------------------------------------------------------------------------------
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @EVERY
 def test_a_writer_that_trickles_bytes(place, words):
     data = data_for(place, words)
@@ -315,7 +315,7 @@ def test_a_writer_that_trickles_bytes(place, words):
     assert (place / "out.con").read_bytes() == (place / "one.con").read_bytes()
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @EVERY
 @pytest.mark.parametrize("how", ["stops", "killed"])
 def test_a_writer_that_ends_in_the_middle_of_a_row(place, words, how):
@@ -344,7 +344,7 @@ def test_a_writer_that_ends_in_the_middle_of_a_row(place, words, how):
     assert place.files() == before
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("data", [b"", b"\4", b"\4\0\0\0", b"\4\0\0\0\1"], ids=repr)
 def test_a_writer_that_ends_at_once(place, data):
     before = place.files()

@@ -150,6 +150,7 @@ def test_other_files_are_told_apart():
     assert is_ascii_model(b"SVM\n1v1-00 0 / 1;") and is_ascii_model(b"SVM\r\nm\n{0 1}\n")
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("name", ["m_1v1", "m_1vR", "m_adj", "m_ortho", "m_hier_lsq", "m_emp_lsq",
                                   "m_hier", "m_emp"])
 def test_reference_models(segment, name):

@@ -176,6 +176,7 @@ def test_other_kernels_take_the_table():
         assert format_svm_model(one) == format_svm_model(other)
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("text", ["-g 0.5", "-t 0", "learner=linear -s 2", "learner=logistic"])
 @pytest.mark.parametrize("kind", ["float32", "sparse"])
 def test_points_packed_for_each_job_are_the_same_models(monkeypatch, text, kind):

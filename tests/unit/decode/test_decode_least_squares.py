@@ -76,6 +76,7 @@ def shuffled(rng, a):
 
 # With signs.
 
+@pytest.mark.few(12)
 @pytest.mark.parametrize("strict", [True, False])
 @pytest.mark.parametrize("k", [*range(3, 13), 26, 100])
 def test_general_solver_is_optimal(k, strict):

@@ -233,6 +233,7 @@ def test_the_rule_with_many_ties(method, k, seed, values, infinite):
     np.testing.assert_allclose(heights, [by_classes[node] for node in nodes_of(pairs)], rtol=1e-14)
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize("method", LINKAGES)
 @pytest.mark.parametrize("k", [2, 3, 7, 26, 80])
 def test_scipy_agrees_where_nothing_ties(method, k):

@@ -153,6 +153,7 @@ def random_distances(k, seed, planar=False):
     return np.triu(d, 1) + np.triu(d, 1).T
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("seed", range(12))
 def test_local_search_is_nearly_exact(seed):
     d = random_distances(10, seed, seed % 2 == 0)

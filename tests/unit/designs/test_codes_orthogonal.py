@@ -59,7 +59,7 @@ def test_every_construction_is_used():
     assert orthogonal._construction(52) == ("paley2", 25)
 
 
-@pytest.mark.few(20)
+@pytest.mark.few(10)
 @pytest.mark.parametrize("m", ORDERS)
 def test_hadamard_matrices(m):
     h = as_matrix(orthogonal.hadamard(m))
@@ -78,7 +78,7 @@ def test_next_order():
     assert [(k, orthogonal.hadamard_order(k)) for k, _ in pairs] == pairs
 
 
-@pytest.mark.few(16)
+@pytest.mark.few(8)
 @pytest.mark.parametrize("k", [*range(4, 42), *range(42, 129, 7), 200, 668])
 def test_orthogonal_codes(check_code, k):
     m = orthogonal.hadamard_order(k)

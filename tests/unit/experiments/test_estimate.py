@@ -47,6 +47,7 @@ def test_one_option_has_its_pooled_score(by):
         assert found.error == pytest.approx(points.std(ddof=1) / math.sqrt(130), rel=0.08)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("by", SCORES)
 def test_twice_the_same_option_is_one_option(by):
     rng = np.random.default_rng(2)
@@ -80,6 +81,7 @@ def test_noise_is_seen_through():
     assert all(abs(one.score - 0.5) < 3 * one.error for one in found)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("by", SCORES)
 def test_no_better_than_the_search(by):
     rng = np.random.default_rng(3)

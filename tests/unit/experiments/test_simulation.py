@@ -150,6 +150,7 @@ def test_against_enumeration(k, error):
     assert abs(found.separation - wanted) < 4 * spread / math.sqrt(rounds)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("k, draws", [(3, 1), (3, 2), (4, 1)])
 def test_polls_against_every_draw(k, draws):
     rounds = 20000
@@ -182,6 +183,7 @@ def test_pairs_of_similarity_zero_are_coins():
     assert found.separation == pytest.approx(0.25 * 3 + 0.75 * 1.5, abs=4 * 0.65 / 20000**0.5)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("k, error", TABLE)
 def test_table_within_four_combined_standard_errors(k, error):
     rounds = 4000

@@ -77,6 +77,7 @@ def test_pooled_scores_are_those_of_copies(name):
     assert again == pytest.approx(pooled(name, weighed), abs=2e-7)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", ["accuracy", "log_loss", "uncertainty_coefficient", "brier_all"])
 def test_estimates_weigh_the_points(name):
     """With one option the estimate is its pooled score; the options of copies of the points are

@@ -99,6 +99,7 @@ def test_only_the_classifiers_asked_and_their_support_vectors():
     assert support_vectors(Machine(model, range(6))) == len(model.sv)
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize("kernel", KERNELS, ids=str)
 @pytest.mark.parametrize("d", [1, 3, 18])
 def test_bits_depend_on_the_point_alone(kernel, d):

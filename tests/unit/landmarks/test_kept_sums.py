@@ -88,6 +88,7 @@ def whole():
     return {name: content for name, content in models("w").items()}
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("count", [1, 4, 13, 27])
 def test_goes_on_from_finished_ranges(whole, monkeypatch, count):
     stopped_after(monkeypatch, count)
@@ -154,6 +155,7 @@ def test_sums_serve_any_lambda(monkeypatch, words):
     assert models() == models("w")
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", ["m.sums-0", "m.sums-0-3"])
 @pytest.mark.parametrize("place", [240, 1000])
 def test_damaged_sums_are_made_again(whole, monkeypatch, name, place):

@@ -33,7 +33,7 @@ def kinds(rng, n=700, d=4):
         "small": x * 1e-170, "large": x * 1e160, "mixed": x * 10.0 ** rng.integers(-9, 9, (n, 1))}
 
 
-@pytest.mark.few(24)
+@pytest.mark.few(12)
 @pytest.mark.parametrize("kind", list(kinds(np.random.default_rng(0))))
 @pytest.mark.parametrize("k", [1, 2, 11, 300])
 def test_the_nearest_are_those_of_brute_force(way, kind, k):

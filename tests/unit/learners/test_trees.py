@@ -34,6 +34,7 @@ def points(n=300, seed=0, missing=0.0):
     return x, y.astype(np.int32)
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("missing", [0.0, 0.2])
 @pytest.mark.parametrize("options", ["", "-x 0", "-l 4 -e 0", "-w1 3"])
 def test_values_are_raw_scores_of_lightgbm(options, missing):

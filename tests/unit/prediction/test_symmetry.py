@@ -106,6 +106,7 @@ def test_other_labels(kind):
     np.testing.assert_array_equal(q.classes, mapped)
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("method", ["0", "1", "2", "3", "4", "5", "6", "7", "zadrozny-kl",
                                     "loss:hinge", "wu-lin-weng"])
 @pytest.mark.filterwarnings("ignore:the decoder orthogonal")

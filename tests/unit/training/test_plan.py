@@ -65,6 +65,7 @@ def test_points_stay_in_their_file_where_all_learners_stream(lazily):
     assert is_lazy(planned(output=only).data.x)
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("kind", ["binary", "svm"])
 @pytest.mark.parametrize("raw, settings", [(False, {}), (True, {}), (False, {"scale": False}),
                                            (False, {"nsv": 2})], ids=str)

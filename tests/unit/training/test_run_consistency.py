@@ -178,6 +178,7 @@ def test_a_normalisation_that_another_run_replaced():
     assert replaced(given) is None
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("spoil", [
     lambda: write_vec("m.01.vec", read_vec("m.01.vec")[:-1]),
     lambda: write_vec("m.01.vec", np.nextafter(read_vec("m.01.vec"), np.float32(9))),
