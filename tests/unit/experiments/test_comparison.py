@@ -37,7 +37,7 @@ SCHEMES = ("one-vs-one", "one-vs-rest", "tree")
 
 
 def experiment(data, plan, settings=TrainingSettings(), cache=ResultCache(None)):
-    return Experiment(data, plan, settings, cache)
+    return Experiment(data, plan, settings, cache, calibrated=(False,))
 
 
 def candidates(*words):
