@@ -274,8 +274,7 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
             with named_features(getattr(self, "feature_names_in_", ())):
                 if tree is None:
                     _refuse_search(self.control, self.estimator)
-                    tree, settings = designed(self.control, data.x, data.y, labelled.names,
-                                              settings, data.weights, data.groups)
+                    tree, settings = designed(self.control, data, labelled.names, settings)
                 decoding = self._decoder_for(tree)
                 self._deciding(decoding, labelled)  # refused before the training
                 check_weights(self.member_weights, tree, settings.calibration)

@@ -181,8 +181,7 @@ def train(control: str | Tree, x: np.ndarray | Dataset, y: np.ndarray | None = N
     settings = _settings(options, normalise, seed, metric, **training)
     with named_features(data.recipe.features if data.recipe else ()):
         if not isinstance(control, Tree):
-            control, settings = designed(control, data.x, data.y, data.names and data.name_of,
-                                         settings, data.weights, data.groups)
+            control, settings = designed(control, data, data.names and data.name_of, settings)
         return _trained(control, data, settings)
 
 

@@ -258,9 +258,9 @@ def result_cache(request, experiment):
 def state(request, data):
     """The cache of results on a `Dataset` of a `StateRequest`, for `with`. After a signal the cache
     is kept, and a report says so."""
-    from ..files.result_store import key_of, open_state, ResultCache, weight_parts
+    from ..files.result_store import key_of, open_state, point_parts, ResultCache
 
-    key = key_of("data", data.x, data.y, *weight_parts(data.weights, data.groups))
+    key = key_of("data", *point_parts(data))
     with open_state(request.folder, key) if request.stores else ResultCache(None) as cache:
         try:
             yield cache

@@ -207,15 +207,16 @@ def _control(request):
     if not names_scheme(source.control):
         return source.control
     from ..data.training import class_totals
+    from ..data.types import Dataset
     from ..experiments.candidates import read_candidate
 
     candidate = read_candidate(source.control, seed=settings.seed)
     if not candidate.made_of_data:
         counts, names = class_totals(source.path, source.form, source.min_class)
-        return candidate.tree_for(None, list(counts), names, settings)
+        return candidate.tree_for(Dataset(None, list(counts)), names, settings)
     data, _ = PointsRequest(source.path, source.form, settings, source.norm_file,
                             source.min_class).load()
-    return candidate.tree_for(data.x, data.y, data.name_of, settings, data.weights, data.groups)
+    return candidate.tree_for(data, data.name_of, settings)
 
 
 def _check_together(args, form, binary):

@@ -150,7 +150,7 @@ def answers_of(experiment, candidate, results, rows, bins=10):
             f"{len(whole.truth)} held-out points"
     # a tree that is made from data differs from split to split
     tree = None if candidate.made_of_data else candidate.tree_for(
-        experiment.data.x, experiment.data.y, experiment.data.name_of)
+        experiment.data, experiment.data.name_of)
     return answers_part(whole, words, scores=report_score_request(whole), bins=bins, tree=tree,
                         splits=first.columns, ids=rows.ids)
 

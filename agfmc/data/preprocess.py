@@ -34,8 +34,8 @@ class Recipe:
     sort : order by class or ordinate
     fraction : share of the rows for testing, the last, of every class where `stratified`, or each
         with that probability where `independent`
-    fit : function of (x, y, weights, groups) that makes the `Normalisation` of the training part
-        alone, of its points with a weight above 0, or None
+    fit : function that makes the `Normalisation` of the training part alone, a `Dataset` of its
+        points with a weight above 0, or None
     learned : with a metric that is learned from the classes
     norm_in, norm_out : normalisation files to apply and to write
     form : `InputFormat` of the input, and of the output but for a table, which becomes binary data
@@ -139,7 +139,7 @@ def _normalisation(recipe, data, source):
             data = chosen_rows(data, np.flatnonzero(data.weights.w))
             if not len(data.x):
                 raise DataError("all points of the training part have weight 0")
-        return recipe.fit(data.x, data.y, data.weights, groups=data.groups)
+        return recipe.fit(data)
 
 
 def _prepared(recipe, source):

@@ -79,10 +79,9 @@ def load_training(base, form: InputFormat, *, fit: Callable | None = None,
 
     Parameters
     ----------
-    fit : function of (x, y, weights, groups), optional
-        Makes the Normalisation of points x (n, d), their labels and their `Weights` and groups or
-        None, as `metric.fitted_normalisation`, and the caller writes it. Without it, `norm_file`
-        is read and applied.
+    fit : function of a Dataset, optional
+        Makes the Normalisation of its points, as `metric.fitted_normalisation`, and the caller
+        writes it. Without it, `norm_file` is read and applied.
     keep : str
         As for `read_training`. With "sparse", LIBSVM text that is large and mostly zero may stay
         `SparsePoints`; a normalisation, which moves the zeros, needs the whole table.
@@ -112,7 +111,7 @@ def load_training(base, form: InputFormat, *, fit: Callable | None = None,
     raw, normalisation = data.x, None
     with with_source_in_errors(base, data.recipe):
         if fit is not None:
-            normalisation = fit(data.x, data.y, data.weights, data.groups)
+            normalisation = fit(data)
         elif norm_file is not None:
             normalisation = read_std(norm_file)
         if normalisation is not None:

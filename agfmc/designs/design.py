@@ -206,24 +206,23 @@ def sides_text(left: Sequence[int], right: Sequence[int], names: Mapping[int, st
     return " / ".join(map(separator.join, words))
 
 
-def designed(scheme, x, y, names, settings, weights=None, groups=None):
-    """(tree, settings): the training control tree of a scheme for points x (n, d), y (n,).
+def designed(scheme, data, names, settings):
+    """(tree, settings): the training control tree of a scheme for a `Dataset`.
 
     A scheme that is made from data sees them after the normalisation, as in print_control; the
-    settings have it then. `names`, `weights` and `groups` are as for `design`, whose errors are
-    raised.
+    settings have it then. `names` are as for `design`, whose errors are raised.
     """
     import numpy as np
 
-    labels = [int(label) for label in np.unique(y)]
+    labels = [int(label) for label in np.unique(data.y)]
     if "data" in find_scheme(scheme).made_of:
-        x = np.asarray(x)
-    if settings.fits_normalisation and "data" in find_scheme(scheme).made_of:
-        settings = replace(settings, normalisation=settings.fit_normalisation(
-            x, y, weights, groups), scale=False, nsv=None, metric=None)
-        x = settings.normalisation.apply(x)
-    return design(scheme, labels, names=names, x=x, y=y, weights=weights, groups=groups,
-                  **searching(settings, len(labels))), settings
+        data = replace(data, x=np.asarray(data.x))
+        if settings.fits_normalisation:
+            settings = replace(settings, normalisation=settings.fit_normalisation(data),
+                               scale=False, nsv=None, metric=None)
+            data = replace(data, x=settings.normalisation.apply(data.x))
+    return design(scheme, labels, names=names, x=data.x, y=data.y, weights=data.weights,
+                  groups=data.groups, **searching(settings, len(labels))), settings
 
 
 def searching(settings, k):

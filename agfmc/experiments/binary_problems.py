@@ -120,7 +120,7 @@ def _train_missing(problems, split, experiment, progress, needed):
     needed = needed.union(*(smaller[key] for key in needed))
     problems = {key: job for key, job in problems.items() if key in needed}
     stored, results = _stored(problems, split, experiment), {}
-    counts, done = split.counts, 0
+    counts, done = split.data.counts, 0
     work = {key: sum(counts[label] for label in job.labels) ** 2
             for key, job in problems.items() if key not in stored}
     whole = sum(work.values())
@@ -156,9 +156,9 @@ def _train_missing(problems, split, experiment, progress, needed):
 
 def _stored(problems, split, experiment):
     rows, stored = split.calibration_rows(experiment), {}
-    counts = None if rows is None else Dataset(split.x[:0], split.y[rows]).counts
+    counts = None if rows is None else Dataset(split.data.x[:0], split.data.y[rows]).counts
     for key, job in problems.items():
-        trained = Trained.from_record(experiment.cache.get(key), len(split.y))
+        trained = Trained.from_record(experiment.cache.get(key), len(split.data.y))
         count = None if counts is None else sum(counts.get(label, 0) for label in job.labels)
         if trained is not None and count == (
                 None if trained.values is None else len(trained.values)):
@@ -186,12 +186,12 @@ def smaller_costs(problems: dict, experiment: Experiment) -> dict:
 def _fitted(jobs, split, experiment, follow, work):
     """Yield `Fitted` of the jobs: first those that are trained one by one, then groups."""
     settings = experiment.settings
-    if split.weights is not None:
+    if split.data.weights is not None:
         jobs = for_weights(jobs)
     groups = {}
     for job in jobs:
-        if job.together is not None and not split.left_out and \
-                (job.options.landmarks or 0) <= len(split.y) + len(split.rows):  # of all the data
+        if job.together is not None and not split.left_out and (  # of all the data
+                job.options.landmarks or 0) <= len(split.data.y) + len(split.rows):
             job = replace(job, options=replace(job.options, clipped=True))
         groups.setdefault(job.together, []).append(job)
     alone = groups.pop(None, [])
@@ -207,8 +207,8 @@ def _fitted(jobs, split, experiment, follow, work):
 
 
 def _fit(jobs, split, experiment, progress=None):
-    return fit(jobs, split.x, split.y, experiment.settings, progress,
-               split.held_out_request(experiment), split.weights)
+    return fit(jobs, split.data.x, split.data.y, experiment.settings, progress,
+               split.held_out_request(experiment), split.data.weights)
 
 
 def _fit_group(split, experiment, group, progress=None):
@@ -226,7 +226,7 @@ def _fit_group(split, experiment, group, progress=None):
 
 def _fitted_on_workers(alone, groups, split, experiment):
     settings = experiment.settings
-    check_fit(alone, split.y, settings, split.groups)
+    check_fit(alone, split.data.y, settings, split.data.groups)
     share = settings.kernel_memory // together_of(settings.workers)
     tasks = [*(([job], share) for job in alone),
              # a group has as much as here, or it might be refused
@@ -246,8 +246,8 @@ def _fit_task(split, experiment, task):
     jobs, megabytes = task
     settings = replace(experiment.settings, kernel_memory=megabytes)
     if jobs[0].together is None:
-        data = TrainingData(split.x, split.y, np.arange(len(split.y)), settings,
-                            split.held_out_request(experiment), split.weights)
+        data = TrainingData(split.data.x, split.data.y, np.arange(len(split.data.y)), settings,
+                            split.held_out_request(experiment), split.data.weights)
         return [fit_one(data, jobs[0])]
     results = {fitted.job.name: fitted for fitted in _fit_group(
         split, replace(experiment, settings=settings), jobs)}

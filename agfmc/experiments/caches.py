@@ -20,7 +20,7 @@ from ..data.types import Dataset
 from ..designs.best_tree import Nodes
 from ..designs.split_costs import GROUPS
 from ..files.codec import decode, encode
-from ..files.result_store import key_of, Record, result_key, weight_parts
+from ..files.result_store import key_of, point_parts, Record, result_key
 from ..training.fit import TrainingSettings
 from ..training.metric import with_rows
 from .candidates import Candidate
@@ -63,9 +63,7 @@ class CostStore:
 
     def __init__(self, cache, data: Dataset):
         self.cache = cache
-        self._data = result_key("split costs 3", data.x, data.y,
-                                *(() if data.weights is None else (data.weights.w,)),
-                                *weight_parts(None, data.groups))
+        self._data = result_key("split costs 3", *point_parts(data))
 
     def costs(self, origin: Sequence, requests: Sequence[Nodes], make: Callable) -> Iterator:
         """Yield the costs (m, g) of each of some `Nodes`, those that are not in the cache from
@@ -112,17 +110,15 @@ def design_of(candidate: Candidate, data: Dataset, names: dict, settings: Traini
     A search has the options, seed and threads of `settings`. What `cache` has is not made again,
     and comes with the seconds that it took.
     """
-    x, y, weights, groups = data.x, data.y, data.weights, data.groups
     if not candidate.made_of_data:
-        return Design(candidate.tree_for(x, y, names), candidate.design_s)
-    key = result_key("design 3", x, y, candidate.scheme, sorted(candidate.design.items()),
-                     settings.options, settings.seed, *(() if weights is None else (weights.w,)),
-                     *weight_parts(None, groups))
+        return Design(candidate.tree_for(data, names), candidate.design_s)
+    key = result_key("design 3", *point_parts(data), candidate.scheme,
+                     sorted(candidate.design.items()), settings.options, settings.seed)
 
     def loaded(stored):
         tree = parse(stored.text)
         # options and programs are none of a design
-        if list(tree.classes) != np.unique(y).tolist() or tree.directs or any(
+        if list(tree.classes) != np.unique(data.y).tolist() or tree.directs or any(
                 row.text or not row.quoted for row in tree.rows):
             return None
         return Design(changed(tree, names={}), stored.seconds)
@@ -130,7 +126,7 @@ def design_of(candidate: Candidate, data: Dataset, names: dict, settings: Traini
     design = None if cache is None else from_record(_StoredDesign, cache.get(key), loaded)
     if design is None:
         start = time.process_time()
-        tree = candidate.tree_for(x, y, {}, settings, weights, groups)
+        tree = candidate.tree_for(data, {}, settings)
         design = Design(tree, time.process_time() - start)
         if cache is not None:
             cache.put(key, to_record(_StoredDesign(design.seconds, format_tree(tree))))
@@ -146,12 +142,9 @@ class _StoredMetric:
 
 def metric_key(settings: TrainingSettings, data: Dataset) -> str:
     """The key of the normalisation that settings with a metric learn from a `Dataset`."""
-    weights = data.weights
-    return result_key("metric 3", data.x, data.y, repr((
+    return result_key("metric 3", *point_parts(data), repr((
         settings.scale or settings.nsv is None, settings.nsv, settings.metric.rounds,
-        settings.metric.canonical(), settings.seed)),
-        *(() if weights is None else (weights.w, settings.weighted_norm)),
-        *weight_parts(None, data.groups))
+        settings.metric.canonical(), settings.seed, settings.weighted_norm)))
 
 
 def metric_record(normalisation: Normalisation) -> Record:

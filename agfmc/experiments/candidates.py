@@ -15,8 +15,8 @@ import numpy as np
 from ..control.build import named_as, rename, reopened, resolve_options
 from ..control.tree import changed, Tree, TREE_DECODERS
 from ..core.errors import ControlError, in_control_file, UsageError
-from ..core.weights import Weights
 from ..data.training import for_classes
+from ..data.types import Dataset
 from ..decode.methods import find_method
 from ..designs.best_tree import fewest_splits
 from ..designs.design import design, searching
@@ -58,16 +58,14 @@ class Candidate:
         """The candidate without classes that are not in `labels`; a scheme names none."""
         return self if self.tree is None else replace(self, tree=for_classes(self.tree, labels))
 
-    def tree_for(self, x: np.ndarray, y: np.ndarray, names: dict,
-                 settings: TrainingSettings = TrainingSettings(),
-                 weights: Weights | None = None, groups: np.ndarray | None = None) -> Tree:
-        """The training control tree for a training part x (n, d), y (n,) with names {label:
-        name}."""
+    def tree_for(self, data: Dataset, names: dict,
+                 settings: TrainingSettings = TrainingSettings()) -> Tree:
+        """The training control tree for a training part with names {label: name}."""
         if self.tree is not None:
             return named_as(self.tree, names)
-        labels = [int(label) for label in np.unique(y)]
-        return design(self.scheme, labels, names=names, x=x, y=y, weights=weights, groups=groups,
-                      **{**searching(settings, len(labels)), **self.design})
+        labels = [int(label) for label in np.unique(data.y)]
+        return design(self.scheme, labels, names=names, x=data.x, y=data.y, weights=data.weights,
+                      groups=data.groups, **{**searching(settings, len(labels)), **self.design})
 
 
 def decoders_for(tree: Tree, names: tuple | None = None,

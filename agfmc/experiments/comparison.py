@@ -325,7 +325,7 @@ def cross_validate(experiment: Experiment, candidate: Candidate, *, progress=Non
                 raise outcome.error
         trials.append(outcomes)
         rows.append(split.rows)
-        sizes.append(len(split.y))
+        sizes.append(len(split.data.y))
     rows = np.concatenate(rows)
     order = np.argsort(rows, kind="stable") if plan.parts and plan.trials == 1 \
         else np.arange(len(rows))

@@ -20,13 +20,12 @@ from ..core.costs import CostMatrix
 from ..core.errors import AgfmcNotice, AgfmcWarning, and_more, DataError, UsageError, warn_user
 from ..core.splits import (calibration_rows, nested_sample, split_stratified, stratified_parts,
                            stratified_sample)
-from ..core.weights import Weights
 from ..data.groups import check_groups
 from ..data.normalisation import Normalisation
 from ..data.types import Dataset
 from ..data.weights import chosen_rows
 from ..executors.remote import run_remote
-from ..files.result_store import key_of, weight_parts
+from ..files.result_store import key_of, point_parts
 from ..training.fit import HeldOutRequest, TrainingSettings
 from ..training.held_out import CALIBRATION_POINTS
 from .caches import Design, design_of, metric_from_record, metric_key, metric_record
@@ -123,62 +122,49 @@ def _all_splits(y, plan, groups):
 
 @dataclass(frozen=True, eq=False)
 class PreparedSplit:
-    """A split with its points: x (n, d), y (n,) of the training part, and of the test part.
+    """A split with its points: `data` of the training part, and `test`, both normalised.
 
     Attributes
     ----------
+    rows : rows of the test part in the data
     left_out : the test part are points of the training part, each answered as if it were not
     part : what `Experiment.prepared` makes it from
-    weights, test_weights : weights of the points, or None
-    groups, test_groups : groups of the points, or None
     """
 
     name: str
-    x: np.ndarray
-    y: np.ndarray
-    test_x: np.ndarray
-    test_y: np.ndarray
+    data: Dataset
+    test: Dataset
     rows: np.ndarray
-    names: dict
     digest: str
     left_out: bool = False
     part: Part | None = None
     normalisation: Normalisation | None = None
-    weights: Weights | None = None
-    test_weights: np.ndarray | None = None
-    groups: np.ndarray | None = None
-    test_groups: np.ndarray | None = None
 
     @cached_property
     def test_digest(self) -> str:
         """The digest of both parts."""
-        weights = None if self.test_weights is None else Weights(self.test_weights)
-        return key_of("test", self.digest, self.test_x, self.test_y, *weight_parts(weights))
+        return key_of("test", self.digest, *point_parts(self.test))
 
     def calibration_rows(self, experiment: Experiment) -> np.ndarray | None:
         """The rows (c,), ascending, of the training part that are its calibration points."""
-        count = experiment.calibration
-        return calibration_rows(self.y, np.unique(self.y).tolist(), count,
-                                experiment.settings.seed) if count else None
+        count, y = experiment.calibration, self.data.y
+        return calibration_rows(y, np.unique(y).tolist(), count, experiment.settings.seed) \
+            if count else None
 
     def held_out_request(self, experiment: Experiment) -> HeldOutRequest:
         """The request for the decision values of the calibration points."""
-        return HeldOutRequest.of(len(self.y), self.calibration_rows(experiment),
-                                 groups=self.groups)
+        return HeldOutRequest.of(len(self.data.y), self.calibration_rows(experiment),
+                                 groups=self.data.groups)
 
     def design_of(self, candidate, experiment: Experiment) -> Design:
         """The `Design` of a `Candidate` for the training part."""
-        return design_of(candidate, self.data, self.names, experiment.settings, experiment.cache)
-
-    @cached_property
-    def data(self) -> Dataset:
-        """The training part."""
-        return Dataset(self.x, self.y, weights=self.weights, groups=self.groups)
+        return design_of(candidate, self.data, self.data.name_of, experiment.settings,
+                         experiment.cache)
 
     @property
-    def counts(self) -> dict:
-        """{label: samples} of the training part."""
-        return self.data.counts
+    def test_weights(self) -> np.ndarray | None:
+        """The weights (n,) of the points of the test part, or None."""
+        return self.test.weights and self.test.weights.w
 
 
 def prepare_split(split: Split, data: Dataset, settings: TrainingSettings) -> PreparedSplit:
@@ -187,12 +173,9 @@ def prepare_split(split: Split, data: Dataset, settings: TrainingSettings) -> Pr
     _check_training_part(split, data)
     train, test = (chosen_rows(data, rows) for rows in split[1:])
     normalisation = _normalisation(settings, train)
-    x, test_x = (_normalised(normalisation, part.x) for part in (train, test))
-    return PreparedSplit(
-        split.name, x, train.y, test_x, test.y, split.test, data.name_of,
-        key_of("points", x, train.y, *weight_parts(train.weights, train.groups)),
-        normalisation=normalisation, weights=train.weights,
-        test_weights=test.weights and test.weights.w, groups=train.groups, test_groups=test.groups)
+    train, test = (replace(part, x=_normalised(normalisation, part.x)) for part in (train, test))
+    return PreparedSplit(split.name, train, test, split.test, key_of("points", *point_parts(train)),
+                         normalisation=normalisation)
 
 
 def _normalisation(settings, part):
@@ -201,7 +184,7 @@ def _normalisation(settings, part):
     with warnings.catch_warnings():
         # not one for each split
         warnings.simplefilter("ignore", AgfmcWarning)
-        normalisation = settings.fit_normalisation(part.x, part.y, part.weights, part.groups)
+        normalisation = settings.fit_normalisation(part)
     _warn_of_dropped(normalisation)
     return normalisation
 

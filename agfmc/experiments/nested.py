@@ -14,7 +14,7 @@ import numpy as np
 
 from ..core.errors import AgfmcError, AgfmcWarning, JobsFailed, UsageError
 from ..data.weights import chosen_rows
-from ..files.result_store import is_number, key_of, Record, result_key, weight_parts
+from ..files.result_store import is_number, key_of, point_parts, Record, result_key
 from .candidates import Candidate, open_nodes, open_rows
 from .experiment import Experiment, part_of, PreparedSplit, SplitPlan
 from .search import SearchSpace
@@ -87,11 +87,9 @@ class NestedTuning:
     def _tuned(self, candidate, name, inner, progress) -> Candidate:
         """The candidate with the best options in an `Experiment` in a split; adds to `records`."""
         settings = inner.settings
-        key = result_key("search seconds", key_of(
-            "raw", inner.data.x, inner.data.y,
-            *weight_parts(inner.data.weights, inner.data.groups)), repr((
-             candidate, settings.options, settings.scale, settings.nsv, settings.metric,
-             settings.normalised, settings.seed, self.by, self.search, self.space)))
+        key = result_key("search seconds", key_of("raw", *point_parts(inner.data)), repr((
+            candidate, settings.options, settings.scale, settings.nsv, settings.metric,
+            settings.normalised, settings.seed, self.by, self.search, self.space)))
         start = time.process_time()
         deadline = None if self.time_limit is None else time.monotonic() + self.time_limit
         with warnings.catch_warnings():  # of each training part another one

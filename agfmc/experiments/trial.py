@@ -141,7 +141,7 @@ class LaidOutCandidate:
 def _lay_out(number, candidate, split, experiment, first):
     settings = experiment.settings
     tree, design_s = split.design_of(candidate, experiment)
-    check_classes(tree, split.counts, "the training part")
+    check_classes(tree, split.data.counts, "the training part")
     jobs = plan_jobs(tree, "m", settings.options, settings.seed)
     keys = [problem_key(split, job, experiment) for job in jobs if job.is_binary]
     decoders = decoders_for(tree, candidate.decoders, experiment.calibrated,
@@ -168,7 +168,7 @@ def run_trial(split: PreparedSplit, candidates: list, experiment: Experiment, *,
         laid_out.append(_lay_out(number, candidate, split, experiment, first))
         if progress is not None and candidate.made_of_data:  # a search may take long
             progress(0, 1)
-    outcomes, labels = {}, np.unique(split.y)
+    outcomes, labels = {}, np.unique(split.data.y)
     problems = {key: job for candidate in laid_out for key, job in
                 zip(candidate.keys, candidate.jobs)}
     smaller = smaller_costs(problems, experiment)
@@ -179,7 +179,7 @@ def run_trial(split: PreparedSplit, candidates: list, experiment: Experiment, *,
             record = cache.get(candidate.outcome_key(decoder, split, experiment, smaller))
             if record is not None:
                 outcomes[candidate.number, decoder] = Outcome.from_record(
-                    candidate.number, decoder, record, split.test_y, labels, experiment.costs,
+                    candidate.number, decoder, record, split.test.y, labels, experiment.costs,
                     split.test_weights)
         return any(outcomes.get((candidate.number, decoder)) is None
                    for decoder in candidate.decoders)
@@ -197,7 +197,7 @@ def run_trial(split: PreparedSplit, candidates: list, experiment: Experiment, *,
                           to_record(outcome))
             outcomes[candidate.number, outcome.decoder] = outcome
     return [replace(outcomes[candidate.number, decoder], design_s=candidate.design_s,
-                    groups=split.test_groups)
+                    groups=split.test.groups)
             for candidate in laid_out for decoder in candidate.decoders]
 
 
@@ -267,7 +267,7 @@ def _configuration(candidate, split, trained, experiment):
         del scipy
     tree, jobs, shared = candidate.tree, candidate.jobs, {}
     seconds = sum({id(part): part.seconds for part in trained}.values())
-    models = [binary_model(job, part, split.x, shared) for job, part in zip(jobs, trained)]
+    models = [binary_model(job, part, split.data.x, shared) for job, part in zip(jobs, trained)]
     start = time.thread_time()
     nodes = fit_nodes(tree, jobs, split.data)
     seconds += time.thread_time() - start
@@ -311,7 +311,7 @@ def _classify(configuration, decoder, split, means, counter):
         answers = classifier(chunk)
         return answers, time.thread_time() - start
 
-    x, step = split.test_x, classifier.rows
+    x, step = split.test.x, classifier.rows
     chunks = (x[at:at + step] if values is None else values.load(at, min(at + step, len(x)))
               for at in range(0, len(x), step))
     # values are those of the chunk that was taken last: one after the other
@@ -330,5 +330,5 @@ def _classify(configuration, decoder, split, means, counter):
                 probability_of_answers(p, classes, labels)
         else:
             winner = probability(confidence, len(labels))
-    return Results(split.test_y, classes, labels, len(labels), winner, p), confidence, \
+    return Results(split.test.y, classes, labels, len(labels), winner, p), confidence, \
         float(sum(seconds)) if values is None else None, queries

@@ -420,13 +420,13 @@ class BinaryProblems:
 
     def score(self, split, items, progress):
         """The `Outcome`, or the error, of each of `items` (problem, options)."""
-        check_classes(self._tree, split.counts, "the data")
+        check_classes(self._tree, split.data.counts, "the data")
         settings, cache = self._experiment.settings, self._experiment.cache
         jobs = [self.job(*item) for item in items]
         keys = [problem_key(split, job, self._experiment) for job in jobs]
         smaller = smaller_costs(dict(zip(keys, jobs)), self._experiment)
         outcome_keys = [key_of("sides 6", key, split.test_digest, smaller[key]) for key in keys]
-        rows_of = rows_by_class(split.test_y)
+        rows_of = rows_by_class(split.test.y)
         parts = [_held_out(job, rows_of) for job in jobs]
         weights = [None if split.test_weights is None else split.test_weights[rows]
                    for rows, _ in parts]
@@ -441,22 +441,22 @@ class BinaryProblems:
             result, (rows, truth) = trained[keys[i]], parts[i]
             if isinstance(result, AgfmcError):
                 return result
-            model = binary_model(jobs[i], result, split.x)
+            model = binary_model(jobs[i], result, split.data.x)
             if split.left_out:
                 f = result.values[np.argsort(np.argsort(rows))]
             else:
                 f = decision_values(model.kernel, model.sv, model.coef, model.rho,
-                                    split.test_x[rows])
+                                    split.test.x[rows])
             return _binary_outcome(items[i][0], model, f, truth, weights[i])
 
         for i, result in run_tasks(score, missing, threads_here(settings.workers)):
             outcomes[i] = result
             if not isinstance(result, AgfmcError):
                 cache.put(outcome_keys[i], to_record(result))
-        if split.test_groups is None:
+        if split.test.groups is None:
             return outcomes
         return [outcome if isinstance(outcome, AgfmcError) else replace(
-            outcome, groups=split.test_groups[rows]) for outcome, (rows, _) in zip(outcomes, parts)]
+            outcome, groups=split.test.groups[rows]) for outcome, (rows, _) in zip(outcomes, parts)]
 
 
 def _held_out(job, rows_of):

@@ -25,7 +25,6 @@ import numpy as np
 
 from ..core.errors import DataError, system_reason, UsageError, warn_user
 from ..core.version import __version__
-from ..core.weights import Weights
 from .npz import NpzReader, write_npz
 
 CLASSIFIER = "classifier-"  # begins the key of a binary classifier: the many, and large, results
@@ -61,10 +60,11 @@ def _code():
                                  sorted(Path(__file__).parents[1].rglob("*.py"))))
 
 
-def weight_parts(weights: Weights | None, groups=None) -> tuple:
-    """The parts of a key for the weights and groups of points, () without either."""
-    parts = () if weights is None else ("weights", weights.w, sorted(weights.factors.items()))
-    return parts if groups is None else (*parts, "groups", groups)
+def point_parts(data) -> tuple:
+    """The parts of a key for the points of a `Dataset`, with their weights and groups."""
+    w = data.weights
+    return data.x, data.y, *(() if w is None else ("weights", w.w, sorted(w.factors.items()))), \
+        *(() if data.groups is None else ("groups", data.groups))
 
 
 def is_number(value) -> bool:

@@ -92,19 +92,17 @@ class TrainingSettings:
         """The parts of a model's `Provenance` about the normalisation."""
         return () if self.normalisation is None else self.normalisation.provenance
 
-    def fit_normalisation(self, x: np.ndarray, y: np.ndarray | None,
-                          weights: Weights | None = None,
-                          groups: np.ndarray | None = None) -> Normalisation:
-        """The Normalisation of points x (n, d) with labels y (n,), as `fitted_normalisation`.
+    def fit_normalisation(self, data: Dataset) -> Normalisation:
+        """The Normalisation of the points of a `Dataset`, as `fitted_normalisation`.
 
         Raises `UsageError` where there is one for them already.
         """
         if self.normalisation is not None:
             raise UsageError("points have one normalisation: it cannot be given and be fitted too "
                              "(scale, nsv, metric)")
-        return fitted_normalisation(x, y, weights, scale=self.scale, nsv=self.nsv,
-                                    metric=self.metric, weighted=self.weighted_norm,
-                                    seed=self.seed, workers=self.workers, groups=groups)
+        return fitted_normalisation(data, scale=self.scale, nsv=self.nsv, metric=self.metric,
+                                    weighted=self.weighted_norm, seed=self.seed,
+                                    workers=self.workers)
 
 
 @dataclass(eq=False)

@@ -57,7 +57,7 @@ def train_configuration(tree, x, y=None, settings=TrainingSettings(), *, name="m
         x = np.asarray(x)
     if settings.fits_normalisation:
         settings = replace(settings, normalisation=settings.fit_normalisation(
-            x, y, weights, groups))
+            replace(data, x=x, y=y)))
     if settings.normalisation is not None:
         x = settings.normalisation.apply(x)
     data = replace(data, x=x, y=y)

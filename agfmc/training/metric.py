@@ -30,7 +30,6 @@ from ..core.models import Kernel
 from ..core.points import has_missing
 from ..core.probabilities import mean, standard_error
 from ..core.splits import split_stratified, stratified_parts, stratified_sample
-from ..core.weights import Weights
 from ..data.libagf import read_std
 from ..data.metric_file import metric_path
 from ..data.normalisation import (blocks, feature_names, fit_normalisation, LearnedMetric, moments,
@@ -167,26 +166,22 @@ def metric_options(metric: MetricOptions | str | None) -> MetricOptions | None:
     return MetricOptions(diagonal=metric == "diagonal")
 
 
-def fitted_normalisation(x: np.ndarray, y: np.ndarray | None, weights: Weights | None = None, *,
-                         scale: bool = True, nsv: int | None = None,
+def fitted_normalisation(data: Dataset, *, scale: bool = True, nsv: int | None = None,
                          metric: MetricOptions | None = None, weighted: bool = False,
                          **learning) -> Normalisation:
-    """The Normalisation fitted to points x (n, d), and to their labels y (n,) for a `metric`.
+    """The Normalisation fitted to the points of a `Dataset`, and to their labels for a `metric`.
 
     Parameters
     ----------
-    weights : Weights, optional, of the points, for the metric, and where `weighted` for mean and
-        standard deviation too
+    weighted : bool, the weights of the points are for mean and standard deviation too
     scale, nsv : bool, int, as for `fit_normalisation`, but a metric is learned from features
         divided by their standard deviations unless nsv says else
-    **learning : `groups` (n,) of the points, or None, and `seed` and `workers`, as of
-        `learn_metric`
+    **learning : `seed` and `workers`, as of `learn_metric`
     """
-    if metric is not None and has_missing(x):
+    if metric is not None and has_missing(data.x):
         raise DataError("points hold NaN: a metric is learned from points without missing values")
-    base = fit_normalisation(x, scale=scale or nsv is None, nsv=nsv,
-                             w=weights.w if weighted and weights is not None else None)
-    data = Dataset(x, y, weights=weights, groups=learning.pop("groups", None))
+    base = fit_normalisation(data.x, scale=scale or nsv is None, nsv=nsv,
+                             w=data.weights.w if weighted and data.weights is not None else None)
     return base if metric is None else learn_metric(data, base, metric, **learning)
 
 

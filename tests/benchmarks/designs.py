@@ -30,6 +30,7 @@ from metric import head, ROOT, row, search, splits, spread, State, timed  # noqa
 from agfmc.api.functions import train as fit  # noqa: E402
 from agfmc.designs.random_trees import different_trees, drawn_tree  # noqa: E402
 from agfmc.control.build import from_pairs, joined  # noqa: E402
+from agfmc.data.types import Dataset  # noqa: E402
 from agfmc.training.metric import fitted_normalisation  # noqa: E402
 from agfmc.prediction.classifier import Classifier  # noqa: E402
 from agfmc.prediction.decoding import Decoding  # noqa: E402
@@ -55,7 +56,7 @@ class Part:
         self.name, self.number, self.options = name, number, state.lines[key]["options"]
         if args.rows:
             train = train[stratified_sample(y[train], args.rows, number)]
-        base = fitted_normalisation(x[train], y[train])
+        base = fitted_normalisation(Dataset(x[train], y[train]))
         self.x, self.new = base.apply(x[train]), base.apply(x[test])
         self.y, self.true = y[train], y[test]
         self.labels = list(range(int(y.max()) + 1))

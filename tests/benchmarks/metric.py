@@ -111,7 +111,7 @@ def search(x, y, learner, name, metric):
 
 def maps(x, y, wanted):
     """{metric: (Normalisation, processor seconds)} of points; "none" is the standardisation."""
-    base = fitted_normalisation(x, y)
+    base = fitted_normalisation(Dataset(x, y))
     options = {word: MetricOptions(int(word) if word.isdigit() else None, word == "diagonal")
                for word in wanted if word != "none"}
     return {"none": (base, 0.0)} | {word: timed(learn_metric, x, y, base, one)

@@ -140,7 +140,7 @@ def test_what_stays_sparse(tmp_path, monkeypatch):
     with pytest.warns(AgfmcWarning, match="t: no value is larger than 1.2e-38"):
         assert stays()
     assert not stays(missing=1.0) and not stays("binary") and not stays(
-        fit=lambda x, y, *rest: fit_normalisation(x, scale=False, nsv=2))
+        fit=lambda data: fit_normalisation(data.x, scale=False, nsv=2))
     monkeypatch.setattr(training, "_TIMES", 10**6)
     assert not stays()  # most of it is not zero
 

@@ -406,7 +406,7 @@ def test_leave_one_out_values_in_the_place_of_splits(data, tmp_path, fits):
     assert all(row["classify_s"] is None for row in rows)
     assert " - " in plain_table(result) and comparison_csv(result)
     configuration, held_out = train_configuration(
-        read_candidate("one-vs-one").tree_for(data.x, data.y, {}), data.x, data.y,
+        read_candidate("one-vs-one").tree_for(data, {}), data.x, data.y,
         TrainingSettings("learner=nystrom -m 12"))
     f = MachineValues(configuration)(range(3), data.x)[0].copy()
     f[held_out.point, held_out.classifier] = held_out.value

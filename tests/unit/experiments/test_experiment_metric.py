@@ -37,10 +37,10 @@ def learned(monkeypatch):
     """The number of points of each metric that is learned."""
     sizes, fit = [], TrainingSettings.fit_normalisation
 
-    def counting(settings, x, y, *more):
+    def counting(settings, data):
         if settings.metric is not None:
-            sizes.append(len(y))
-        return fit(settings, x, y, *more)
+            sizes.append(len(data.y))
+        return fit(settings, data)
 
     monkeypatch.setattr(TrainingSettings, "fit_normalisation", counting)
     return sizes
@@ -49,13 +49,14 @@ def learned(monkeypatch):
 def test_it_is_that_of_the_training_rows(data):
     whole = experiment_of(data)
     for number, split in enumerate(experiments.splits(data.y, PLAN)):
-        own = fitted_normalisation(data.x[split.train], data.y[split.train], metric=METRIC)
+        own = fitted_normalisation(Dataset(data.x[split.train], data.y[split.train]),
+                                   metric=METRIC)
         made = whole.prepared(Part(number))
         assert made.normalisation.digest() == own.digest()
-        np.testing.assert_array_equal(made.x, own.apply(data.x[split.train]))
-        np.testing.assert_array_equal(made.test_x, own.apply(data.x[split.test]))
+        np.testing.assert_array_equal(made.data.x, own.apply(data.x[split.train]))
+        np.testing.assert_array_equal(made.test.x, own.apply(data.x[split.test]))
         sample = whole.prepared(Part(number, 40))  # has the map of all training points
-        assert sample.normalisation is made.normalisation and len(sample.y) < len(made.y)
+        assert sample.normalisation is made.normalisation and len(sample.data.y) < len(made.data.y)
     assert len(whole.learned) == 3
     assert len({one.digest() for one in whole.learned.values()}) == 3
 
@@ -66,7 +67,7 @@ def test_a_search_learns_each_part_once(data, learned):
     task = prepare_tuning(experiment_of(data), read_candidate("one-vs-rest"),
                           progress=lambda done, total, words: told.append((done, words)))
     assert not told and not learned  # the metric changes neither layout nor grids
-    made = fitted_normalisation(data.x, data.y, metric=METRIC)
+    made = fitted_normalisation(data, metric=METRIC)
     assert task.scale == scale_exponent(made.apply(data.x)) and task.features == 3
     result, _ = tune(task, SMALL, by="log_loss", search="full",
                      progress=lambda done, total, words: told.append((done / total, words)))
@@ -116,7 +117,7 @@ def test_the_record_of_a_metric(data):
     x = np.column_stack([np.ones(120), data.x])
     data = replace(data, x=x)
     with pytest.warns(AgfmcWarning):
-        made = fitted_normalisation(x, data.y, metric=MetricOptions(None, machine="-m 20"))
+        made = fitted_normalisation(Dataset(x, data.y), metric=MetricOptions(None, machine="-m 20"))
     stored = metric_record(made)
     head, arrays = json.loads(json.dumps(stored.head)), stored.arrays
     read = metric_from_record(Record(head, arrays), data)
@@ -169,9 +170,9 @@ def test_a_comparison_keeps_no_maps(data, learned):
     best = find_best(experiment, candidates[1:],
                      progress=lambda done, total, words: told.append((done / total, words)))
     assert told[-1] == (1, "learning the metric of all points") and learned[-1] == 120
-    own = fitted_normalisation(data.x, data.y, metric=METRIC)
+    own = fitted_normalisation(data, metric=METRIC)
     assert format_tree(best.tree) == format_tree(candidates[1].tree_for(
-        own.apply(data.x), data.y, {}))
+        replace(data, x=own.apply(data.x)), {}))
 
 
 @pytest.mark.long

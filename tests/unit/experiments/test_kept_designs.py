@@ -120,10 +120,11 @@ def test_a_search_takes_more_splits_only_where_it_must(monkeypatch, k, splits):
     monkeypatch.setattr(design, "search", lambda *points, **options: found.update(options)
                         or SimpleNamespace(tree=None))
     y = np.arange(k)
-    read_candidate("best-tree", seed=3).tree_for(y[:, None], y, {}, TrainingSettings("-c 5"))
+    read_candidate("best-tree", seed=3).tree_for(Dataset(y[:, None], y), {},
+                                                 TrainingSettings("-c 5"))
     assert (found["search"].splits, found["options"], found["seed"]) == (splits, "-c 5", 3)
     own = TreeSearch(splits=9000)
-    read_candidate("best-tree", search=own).tree_for(y[:, None], y, {})
+    read_candidate("best-tree", search=own).tree_for(Dataset(y[:, None], y), {})
     assert found["search"] is own
 
 
@@ -163,7 +164,7 @@ def test_shuffled_labels_are_answered_no_better_than_by_chance(clusters):
 
 @pytest.mark.parametrize("workers", [2, 3])
 def test_threads_change_no_search(clusters, workers):
-    trees = [read_candidate("best-tree").tree_for(clusters.x, clusters.y, {}, TrainingSettings(
+    trees = [read_candidate("best-tree").tree_for(clusters, {}, TrainingSettings(
         workers=number)) for number in (1, workers)]
     assert trees[0] == trees[1]
 
@@ -171,11 +172,11 @@ def test_threads_change_no_search(clusters, workers):
 def test_a_search_sees_the_learned_features(clusters, monkeypatch):
     seen = []
     whole = Candidate.tree_for
-    monkeypatch.setattr(Candidate, "tree_for", lambda self, x, *more: seen.append(x) or whole(
-        self, x, *more))
+    monkeypatch.setattr(Candidate, "tree_for", lambda self, part, *more:
+                        seen.append(part.x) or whole(self, part, *more))
     settings = TrainingSettings(metric=MetricOptions(rounds=1, machine="-m 20"))
     experiment = Experiment(clusters, SplitPlan(trials=1), settings, ResultCache(None))
     cross_validate(experiment, read_candidate("best-tree"))
     plain = replace(experiment, settings=TrainingSettings(scale=True), learned={})
     [x], (split, other) = seen, (one.prepared(Part(0)) for one in (experiment, plain))
-    assert (x == split.x).all() and not np.allclose(x, other.x)
+    assert (x == split.data.x).all() and not np.allclose(x, other.data.x)

@@ -28,17 +28,19 @@ def data():
 
 
 def test_smaller_training_parts_are_inside_larger_ones(data):
-    inside = []
+    inside, held_out = [], []
     for share in (1.0, .5, .25):
         experiment = Experiment(data, PLAN._replace(share=share))
-        inside.append([experiment.prepared(Part(number)) for number in range(4)])
+        parts = [experiment.prepared(Part(number)) for number in range(4)]
+        inside.append([part.data for part in parts])
+        held_out.append(np.concatenate([part.rows for part in parts]))
     for larger, smaller, size in zip(inside, inside[1:], (30, 15)):
         for one, other in zip(larger, smaller):
-            assert np.array_equal(one.rows, other.rows)
             assert {*map(bytes, other.x)} < {*map(bytes, one.x)}
             assert size <= len(other.y) <= size + 1  # shares of classes are rounded up
             assert np.count_nonzero(other.y) == -(-size // 4)
-    few = Experiment(data, PLAN._replace(share=.01)).prepared(Part(0))
+    assert all(np.array_equal(rows, held_out[0]) for rows in held_out)
+    few = Experiment(data, PLAN._replace(share=.01)).prepared(Part(0)).data
     assert np.bincount(few.y).tolist() == [2, 2]
 
 
@@ -47,7 +49,7 @@ def test_groups_are_drawn_whole(data):
     data = replace(data, groups=groups)
     for share in (1.0, .75, .5, .25):
         part = Experiment(data, PLAN._replace(share=share)).prepared(Part(1))
-        rows = [np.flatnonzero((data.x == point).all(axis=1))[0] for point in part.x]
+        rows = [np.flatnonzero((data.x == point).all(axis=1))[0] for point in part.data.x]
         assert (np.bincount(groups[rows])[np.unique(groups[rows])] == 4).all()
         inside.append({*rows})
         assert abs(len(rows) - 60 * share) <= 8
@@ -112,7 +114,7 @@ def test_first_point_is_what_training_on_the_sample_gives(run, folder, data):
                            "one-vs-one", "t").out)["curve"]["log_loss"][2]
     split = Experiment(Dataset(data.x.astype(np.float32), data.y), SplitPlan(
         .5, trials=1, seed=4, share=.5)).prepared(Part(0))
-    model = agfmc.train("one-vs-one", split.x, split.y, seed=4)
-    lost = losses(agfmc.Classifier(model).probabilities(split.test_x), split.test_y)
+    model = agfmc.train("one-vs-one", split.data.x, split.data.y, seed=4)
+    lost = losses(agfmc.Classifier(model).probabilities(split.test.x), split.test.y)
     assert point["score"] == pytest.approx(lost.mean(), rel=1e-4)
     assert point["error"] == pytest.approx(lost.std(ddof=1) / len(lost)**.5, rel=1e-3)

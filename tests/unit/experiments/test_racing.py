@@ -340,7 +340,7 @@ def test_hopeless_options_are_left_out_but_for_the_first_and_the_last_level(monk
 
     def watched(self, split, items, progress):
         if self._experiment.quick_maps and any(text == "-g 1e-06 -c 0.001" for _, text in items):
-            seen.append(len(split.y))
+            seen.append(len(split.data.y))
         return score(self, split, items, progress)
 
     monkeypatch.setattr(tuning.WholeConfiguration, "score", watched)
@@ -399,7 +399,8 @@ def test_parts_are_samples_with_the_shares_of_the_classes():
     assert len(stratified_sample(y, 1000, 3)) == 1000
     experiment = begin(blobs(1000)).experiment
     split, small = experiment.prepared(Part(2)), experiment.prepared(Part(2, 90))
-    assert len(split.y) == 800 and 90 <= len(small.y) <= 93 and 90 <= len(small.test_y) <= 93
+    assert len(split.data.y) == 800 and 90 <= len(small.data.y) <= 93
+    assert 90 <= len(small.test.y) <= 93
     assert np.isin(small.rows, split.rows).all()
     assert experiment.training_size(Part(2, 90)) == 90 and experiment.training_size(Part(2)) == 800
 

@@ -84,7 +84,7 @@ def test_score_is_that_of_compare(data):
 
 
 def test_maps_of_trials_are_fitted_quickly(data):
-    tree = read_candidate("one-vs-one").tree_for(data.x, data.y, {})
+    tree = read_candidate("one-vs-one").tree_for(data, {})
     configuration, held_out = train_configuration(tree, data.x, data.y)
     fitted = fit_calibration(configuration, held_out, None, True)
     assert {one.map.kind for one in fitted.decoders.values()} == {"temperature"}
@@ -152,11 +152,11 @@ def test_score_of_a_problem_by_hand(data):
     job = task.job(1, "-g 0.25 -c 2")
     assert job.sides == ((9,), (2, 5))
     trained = binary_problems.train_missing({"key": job}, split, start.experiment)
-    model = binary_problems.binary_model(job, trained["key"], split.x)
+    model = binary_problems.binary_model(job, trained["key"], split.data.x)
     a, b = model.scale
-    distance = ((split.test_x[:, None] - model.sv) ** 2).sum(axis=2)
+    distance = ((split.test.x[:, None] - model.sv) ** 2).sum(axis=2)
     r = np.tanh(a * (np.exp(-0.25 * distance) @ model.coef - model.rho) + b)
-    right = split.test_y != 9
+    right = split.test.y != 9
     assert scores["accuracy"] == pytest.approx(np.mean((r >= 0) == right))
     p = np.where(right, 1 + r, 1 - r) / 2
     assert scores["log_loss"] == pytest.approx(-np.log(p).mean())
@@ -173,7 +173,7 @@ def test_known_scores_are_those_of_the_same_points(data, tmp_path, fits):
             return outcome.scores, outcome.train_s, outcome.forecasts.tobytes()
 
         one = score(split, "-c 2")
-        other = score(replace(split, test_x=split.test_x[::-1] + 1), "-c 2")
+        other = score(replace(split, test=replace(split.test, x=split.test.x[::-1] + 1)), "-c 2")
         assert len(fits) == 1 and other != one == score(split, "-c 2")
         assert one != score(split, "-c 4") and len(fits) == 2
 

@@ -233,7 +233,7 @@ def test_binary_problems_are_scored_by_weights():
     problems = BinaryProblems(task.tree, experiment)
     split = experiment.prepared(Part(0))
     outcome, = problems.score(split, [(1, "learner=logistic")], None)
-    left, right = (np.flatnonzero(np.isin(split.test_y, side)) for side in problems.sides[1])
+    left, right = (np.flatnonzero(np.isin(split.test.y, side)) for side in problems.sides[1])
     weights = split.test_weights[np.concatenate([left, right])]
     assert outcome.truth.tolist() == [0] * len(left) + [1] * len(right)
     right = outcome.classes == outcome.truth

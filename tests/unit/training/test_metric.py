@@ -34,8 +34,8 @@ def points(n=90, d=4, k=3, seed=0):
     return x * np.float32(10) ** np.arange(d, dtype=np.float32), y
 
 
-def fitted(x, y, made=options(), **how):
-    return fitted_normalisation(x, y, metric=made, **how)
+def fitted(x, y, made=options(), weights=None, **how):
+    return fitted_normalisation(Dataset(x, y, weights=weights), metric=made, **how)
 
 
 def same(one, other):
@@ -494,6 +494,7 @@ def test_the_record_is_of_points_whatever_they_weigh():
     assert made.metric.data == plain.metric.data  # the same points
     read = replace(made, metric=replace(made.metric, rows=None))
     assert np.array_equal(metric.with_rows(read, x, y).metric.rows, made.metric.rows)
-    scaled = fitted_normalisation(x, y, weights, weighted=True)
+    scaled = fitted_normalisation(Dataset(x, y, weights=weights), weighted=True)
     assert np.allclose(scaled.mean, np.average(x, axis=0, weights=weights.w), rtol=1e-5)
-    assert np.array_equal(fitted_normalisation(x, y, weights).mean, fitted_normalisation(x, y).mean)
+    assert np.array_equal(fitted_normalisation(Dataset(x, y, weights=weights)).mean,
+                          fitted_normalisation(Dataset(x, y)).mean)

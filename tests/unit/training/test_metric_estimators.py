@@ -13,6 +13,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
 
 from agfmc import Axis, MetricOptions, SearchSpace
+from agfmc.data.types import Dataset
 from agfmc.training.metric import fitted_normalisation, learned_rows
 from agfmc.api.estimator import MultiClassFromBinary
 from agfmc.training.fit import TrainingSettings
@@ -42,7 +43,7 @@ def test_weights_copies_and_clones(data):
         with pytest.raises(error):
             _ = unlearned.feature_weights_
     model.fit(x, y)
-    made = fitted_normalisation(x, y, metric=METRIC, seed=5)
+    made = fitted_normalisation(Dataset(x, y), metric=METRIC, seed=5)
     np.testing.assert_array_equal(model.feature_weights_, made.metric.weights)
     assert model.feature_weights_[[0, 2]].min() > model.feature_weights_[[1, 3]].max()
     np.testing.assert_array_equal(model.configuration_.normalisation.matrix, made.matrix)
@@ -125,7 +126,7 @@ def test_calibration_points_had_no_part_in_it(data, control, decoder):
                                      C=0.1).fit(x, y)
         np.testing.assert_array_equal(model._calibration().points.label, y[rows])
         settings = TrainingSettings("-c 0.1", scale=True, metric=metric)
-        tree, settings = designed(control, x, y, None, settings)
+        tree, settings = designed(control, Dataset(x, y), None, settings)
         held_out = train_configuration(tree, x, y, settings)[1]
         np.testing.assert_array_equal(held_out.rows, np.arange(90))
         if metric is METRIC:
