@@ -13,7 +13,7 @@ from ..core.probabilities import probability
 from ..core.text import listed
 from ..core.weights import NO_WEIGHTS, WeightSource
 from ..data.class_names import number_classes, read_names, read_names_of
-from ..data.groups import groups_beside, read_groups
+from ..data.groups import group_numbers_beside
 from ..data.libagf import read_cls, read_con
 from ..data.libsvm import read_svm_labels
 from ..data.weights import read_weights, weights_beside
@@ -106,10 +106,9 @@ def with_weights_of(results: Results, truth_path: str, source: WeightSource,
     warning; groups are in base.grp. `names` is {label: name}. Raises `DataError` as `read_weights`,
     `read_groups` and `with_weights` do.
     """
-    path, beside = source.file, groups_beside(_base_of(truth_path))
-    if beside is not None:
-        words = read_groups(beside, len(results.truth))
-        results = replace(results, groups=np.unique(words, return_inverse=True)[1])
+    path = source.file
+    results = replace(results, groups=group_numbers_beside(_base_of(truth_path),
+                                                           len(results.truth)))
     if path is None and truth_path != "-":
         path = weights_beside(_base_of(truth_path))
         if path is not None:

@@ -68,16 +68,6 @@ def deal_groups(y: np.ndarray, groups: np.ndarray, shares: Sequence[float],
     return part[code]
 
 
-def class_in_one_group(y: np.ndarray, groups: np.ndarray) -> tuple[int, int] | None:
-    """A class of y (n,) that lies in one group only, and this group; None where there is none."""
-    label, code = np.unique(y, return_inverse=True)
-    order = np.argsort(code, kind="stable")
-    starts = np.searchsorted(code[order], np.arange(len(label)))
-    alone = np.flatnonzero(np.minimum.reduceat(groups[order], starts)
-                           == np.maximum.reduceat(groups[order], starts))
-    return (int(label[alone[0]]), int(groups[order][starts[alone[0]]])) if len(alone) else None
-
-
 def stratified_parts(y: np.ndarray, parts: int, seed: int,
                      groups: np.ndarray | None = None) -> np.ndarray:
     """`stratified_folds`; DataError for more parts than rows, or than groups."""

@@ -13,7 +13,6 @@ from dataclasses import replace
 import numpy as np
 
 from ..core.errors import DataError, one_line, UsageError
-from ..core.splits import class_in_one_group
 from ..files.opening import read_bytes
 from ..tables.survey import ordered_words
 from .types import Dataset, InputFormat, NO_GROUPS
@@ -26,6 +25,12 @@ def groups_beside(base: str) -> str | None:
     """The file of the groups of binary data with this base name, or None where there is none."""
     path = base + ENDING
     return path if base != "-" and os.path.exists(path) else None
+
+
+def group_numbers_beside(base: str, n: int) -> np.ndarray | None:
+    """The numbers of the groups in the file beside n binary points, or None."""
+    path = groups_beside(base)
+    return None if path is None else np.unique(read_groups(path, n), return_inverse=True)[1]
 
 
 def with_groups_of(data: Dataset, base: str, form: InputFormat, stdin=None) -> Dataset:
@@ -81,9 +86,14 @@ def with_groups(data: Dataset, groups: Sequence | None) -> Dataset:
 
 def check_groups(data: Dataset, source: str | None = None, where: str = "") -> None:
     """Raise `DataError` where a class of a Dataset with groups lies in one group only."""
-    if data.groups is None or (alone := class_in_one_group(data.y, data.groups)) is None:
+    if data.groups is None:
         return
-    label, group = alone
+    labels, code = np.unique(data.y, return_inverse=True)
+    pairs = np.unique(code * (data.groups.max(initial=0) + np.int64(1)) + data.groups)
+    alone = np.flatnonzero(np.bincount(pairs // (data.groups.max(initial=0) + 1)) == 1)
+    if not len(alone):
+        return
+    label, group = int(labels[alone[0]]), int(data.groups[np.argmax(code == alone[0])])
     name = f" '{one_line(data.name_of[label])}'" if label in data.name_of else ""
     group = str(group) if data.group_names is None else one_line(data.group_names[group])
     raise DataError(f"class {label}{name} lies in one group only{where}, '{group}': it cannot be "

@@ -224,22 +224,19 @@ def _divided(recipe, data, output, test):
 def divided_rows(recipe: Recipe, data: Dataset) -> list[np.ndarray]:
     """The rows of the data, which may lack classes, of each part of the recipe."""
     n, y, groups = len(data.x), data.y, data.groups
-    if groups is not None:  # whose order says nothing
-        has_classes = y is not None and not recipe.form.ordinates
-        labels = y if has_classes else np.zeros(n, np.int32)
-        if has_classes:
-            check_groups(data)
-        if recipe.parts is not None:
-            part = splits.stratified_parts(labels, recipe.parts, recipe.seed, groups)
-            return [np.flatnonzero(part == number) for number in range(recipe.parts)]
+    has_classes = y is not None and not recipe.form.ordinates
+    labels = y if has_classes else np.zeros(n, np.int32)
+    if has_classes:
+        check_groups(data)
     if recipe.parts is not None:
-        return splits.split_parts(n, recipe.parts)
+        if groups is None:
+            return splits.split_parts(n, recipe.parts)
+        part = splits.stratified_parts(labels, recipe.parts, recipe.seed, groups)
+        return [np.flatnonzero(part == number) for number in range(recipe.parts)]
     if recipe.fraction is None:
         return [np.arange(n)]
-    if groups is not None:
+    if groups is not None or recipe.stratified:  # the order of groups says nothing
         train, held = splits.split_stratified(labels, recipe.fraction, recipe.seed, groups)
-    elif recipe.stratified:
-        train, held = splits.split_stratified(y, recipe.fraction, recipe.seed)
     elif recipe.independent:
         train, held = splits.split_random(n, recipe.fraction, recipe.seed)
     else:

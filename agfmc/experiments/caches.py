@@ -164,8 +164,7 @@ def metric_from_record(record: Record | None, data: Dataset) -> Normalisation | 
                 not map.matrix.shape[1] or (learned.weights < 0).any() or \
                 max(stored.dropped, default=0) >= d:
             return None
-        normalisation = with_rows(replace(map, dropped=stored.dropped, metric=learned), x, y,
-                                  data.groups)
+        normalisation = with_rows(replace(map, dropped=stored.dropped, metric=learned), data)
         return None if normalisation.metric.rows is None else normalisation
 
     return from_record(_StoredMetric, record, loaded)

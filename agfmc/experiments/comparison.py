@@ -310,7 +310,7 @@ def cross_validate(experiment: Experiment, candidate: Candidate, *, progress=Non
     that suits it is taken. progress(done, total, words) gets words for the split and the scores so
     far. Raises the first error of a split.
     """
-    trials, rows, sizes, plan, groups = [], [], [], experiment.plan, experiment.data.groups
+    trials, rows, sizes, plan = [], [], [], experiment.plan
 
     def words():
         columns = _summaries([outcomes[0] for outcomes in trials], ("log_loss", "accuracy")) \
@@ -338,8 +338,7 @@ def cross_validate(experiment: Experiment, candidate: Candidate, *, progress=Non
         first, results = outcomes[0], [outcome.results for outcome in outcomes]
         whole = replace(first.results, **{
             name: joined([getattr(part, name) for part in results])
-            for name in ("truth", "result", "winner", "p", "weights")}, rows=rows[order],
-            groups=None if groups is None else groups[rows[order]])
+            for name in ("truth", "result", "winner", "p", "weights", "groups")}, rows=rows[order])
         validations.append(CrossValidation(
             first.decoder.removesuffix(UNCALIBRATED),
             all(outcome.calibrated for outcome in outcomes), first.classifiers,

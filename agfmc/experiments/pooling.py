@@ -13,7 +13,7 @@ import math
 import statistics
 from collections.abc import Callable, Sequence
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -83,7 +83,7 @@ def pooled(name: str, outcomes: Sequence) -> float:
     score = ALL_SCORES[name]
     if score.pools == "table":
         return score.value(contingency(joined(outcomes, "truth"), joined(outcomes, "classes"),
-                                       weights=weights_of(outcomes)))
+                                       weights=joined(outcomes, "weights")))
     power = 1 if score.pools == "mean" else 2
     values = np.array([outcome.scores[name] for outcome in outcomes])
     whole = np.average(values**power, weights=[
@@ -92,19 +92,10 @@ def pooled(name: str, outcomes: Sequence) -> float:
     return float(whole if power == 1 else np.sqrt(whole))
 
 
-def joined(outcomes: Sequence, name: str) -> np.ndarray:
-    """The arrays `name` (.., n) of outcomes, of all their points."""
-    return np.concatenate([getattr(outcome, name) for outcome in outcomes], axis=-1)
-
-
-def weights_of(outcomes: Sequence) -> np.ndarray | None:
-    """The weights (n,) of all points of outcomes, None where they have none."""
-    return None if outcomes[0].weights is None else joined(outcomes, "weights")
-
-
-def groups_of(outcomes: Sequence) -> np.ndarray | None:
-    """The groups (n,) of all points of outcomes, None where they have none."""
-    return None if outcomes[0].groups is None else joined(outcomes, "groups")
+def joined(outcomes: Sequence, name: str) -> Any:
+    """The arrays `name` (.., n) of outcomes, of all their points; None where they have none."""
+    parts = [getattr(outcome, name) for outcome in outcomes]
+    return None if parts[0] is None else np.concatenate(parts, axis=-1)
 
 
 def zero_probability(outcomes: Sequence) -> int | None:
@@ -134,7 +125,7 @@ def difference_of(name: str, row: Sequence, other: Sequence, plan) -> Difference
     if math.isfinite(error):
         return Difference(gain, error, f"of {len(row)} splits")
     truth, both = joined(row, "truth"), Resampled(name, [row, other])
-    draws = resampled(np.unique(truth, return_inverse=True)[1], plan.seed, groups_of(row))
+    draws = resampled(np.unique(truth, return_inverse=True)[1], plan.seed, joined(row, "groups"))
     values = np.array([np.subtract(*both.scores(counts[None])[0])
                        for counts in islice(draws, _RESAMPLES)])
     values = values[np.isfinite(values)]
@@ -147,7 +138,7 @@ def added(name: str, outcomes: Sequence, k: int) -> np.ndarray:
     right = joined(outcomes, "truth") == joined(outcomes, "classes")
     return ALL_SCORES[name].added(HeldOutPoints(
         *joined(outcomes, "forecasts").astype(float), right.astype(float),
-        None if outcomes[0].paid is None else joined(outcomes, "paid"), k))
+        joined(outcomes, "paid"), k))
 
 
 def losses(name: str, outcomes: Sequence) -> np.ndarray | None:
@@ -165,7 +156,7 @@ class Resampled:
     """
 
     def __init__(self, by: str, outcomes: Sequence[Sequence]):
-        truth, weights = joined(outcomes[0], "truth"), weights_of(outcomes[0])
+        truth, weights = joined(outcomes[0], "truth"), joined(outcomes[0], "weights")
         self._weights = np.ones(len(truth)) if weights is None else weights
         classes = np.array([joined(parts, "classes") for parts in outcomes])
         labels = np.union1d(truth, classes[classes != REJECTED])
@@ -246,10 +237,11 @@ def corrected(by: str, outcomes: Sequence[Sequence], seed: int, *,
     made, over the resamples of its points, and of the scores of the options that were chosen.
     """
     answers = Resampled(by, outcomes)
-    weights, number, n = weights_of(outcomes[0]), len(outcomes), len(joined(outcomes[0], "truth"))
+    weights, number = joined(outcomes[0], "weights"), len(outcomes)
+    n = len(joined(outcomes[0], "truth"))
     rows = np.arange(n) if rows is None else np.unique(rows, return_inverse=True)[1]
     points, first = int(rows.max()) + 1, np.unique(rows, return_index=True)[1]
-    if (groups := groups_of(outcomes[0])) is not None:
+    if (groups := joined(outcomes[0], "groups")) is not None:
         rows = np.unique(groups, return_inverse=True)[1]
     chosen, share = np.zeros(number), np.ones((number, n))
     if number > 1:

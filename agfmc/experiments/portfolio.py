@@ -28,8 +28,8 @@ from ..training.run import TimeUp
 from .candidates import Candidate, decoders_for, read_candidate
 from .comparison import Choice, compare
 from .experiment import Experiment, Part
-from .pooling import (corrected, Difference, difference_of, groups_of, joined as joined_outcomes,
-                      losses, pooled, weights_of)
+from .pooling import (corrected, Difference, difference_of, joined as joined_outcomes,
+                      losses, pooled)
 from .racing import COMPARED, first_parts, gap_of, HOPELESS, race, Tuner
 from .search import Axis, SearchSpace
 from .trial import run_trial
@@ -254,10 +254,11 @@ class Portfolio:
         scored = entries[0].scored if entries else []
         lost = losses("log_loss", scored) if scored else None
         if lost is not None:
-            w = weights_of(scored)
+            w = joined_outcomes(scored, "weights")
             samples = round(stage.training_rows)
             self.curve[samples] = {"samples": samples, "score": mean(lost, w),
-                                   "error": standard_error(lost, w, groups_of(scored))}
+                                   "error": standard_error(
+                                       lost, w, joined_outcomes(scored, "groups"))}
         for one in stage.all:
             scored = one.scored
             points = max(sum(len(outcome.truth) for outcome in scored), 1)
@@ -551,9 +552,9 @@ def _difference(by, outcomes, others, plan):
     lost, added = losses(by, others), losses(by, outcomes)
     if lost is None or added is None or ALL_SCORES[by].pools == "square":
         return difference_of(by, outcomes, others, plan)
-    gained, w = lost - added, weights_of(outcomes)
+    gained, w = lost - added, joined_outcomes(outcomes, "weights")
     return Difference(float(mean(gained, w)),
-                      float(standard_error(gained, w, groups_of(outcomes))),
+                      float(standard_error(gained, w, joined_outcomes(outcomes, "groups"))),
                       f"of {len(gained)} held-out points")
 
 
@@ -565,7 +566,7 @@ def _error_by_forecasts(outcomes):
     -log(1 - p) otherwise, so that its variance is p (1 - p) log(p / (1 - p))^2.
     """
     p = np.clip(joined_outcomes(outcomes, "forecasts")[2].astype(float), 1e-9, 1 - 1e-9)
-    w = weights_of(outcomes)
+    w = joined_outcomes(outcomes, "weights")
     w = np.ones(len(p)) if w is None else w
     variance = p * (1 - p) * np.log(p / (1 - p))**2
     return float(np.sqrt(w**2 @ variance) / w.sum())

@@ -26,7 +26,7 @@ from ..core.probabilities import mean, standard_error
 from ..score.rows import ALL_SCORES
 from ..training.run import TimeUp
 from .experiment import Experiment, Part, PreparedSplit
-from .pooling import groups_of, losses, pooled, summary, weights_of, zero_probability
+from .pooling import joined, losses, pooled, summary, zero_probability
 from .search import Search
 
 # points for training, at least, on the lowest level: of all, and of each class on average
@@ -168,8 +168,8 @@ def gap_of(by: str, outcomes: list, others: list) -> float:
     first, second = losses(by, outcomes), losses(by, others)
     if first is None or second is None or len(first) < 2:
         return 0.0
-    lost, w = first - second, weights_of(outcomes)
-    loss, error = mean(lost, w), standard_error(lost, w, groups_of(outcomes))
+    lost, w = first - second, joined(outcomes, "weights")
+    loss, error = mean(lost, w), standard_error(lost, w, joined(outcomes, "groups"))
     return loss / error if error > 0 else math.copysign(math.inf, loss) if loss else 0.0
 
 

@@ -84,7 +84,7 @@ class Outcome:
         """The outcome with the scores of `Results`; fields: the others."""
         return cls(**fields, scores=compared_scores(results), truth=results.truth,
                    classes=results.result, forecasts=forecasts(results), paid=results.paid,
-                   weights=results.weights)
+                   weights=results.weights, groups=results.groups)
 
     def value(self, column: str) -> float | None:
         """The number, or None, in one of `COLUMNS` or `COST_PER_POINT`."""
@@ -93,10 +93,10 @@ class Outcome:
     @classmethod
     def from_record(cls, candidate: int, decoder: str, record: Record | None, truth: np.ndarray,
                     labels: np.ndarray, costs: CostMatrix | None = None,
-                    weights: np.ndarray | None = None) -> Outcome | None:
+                    drawn: tuple = (None, None)) -> Outcome | None:
         """The outcome in a record on test points of classes `truth` (n,), or None if it has none.
 
-        `labels` (k,) are those of all classes, `weights` (n,) those of the points.
+        `labels` (k,) are those of all classes, `drawn` the weights and groups (n,) of the points.
         """
         def completed(stored):
             sound = stored.scores.keys() == (SCORES if costs is None else ALL_SCORES).keys() and \
@@ -106,8 +106,8 @@ class Outcome:
                 and not np.isinf(stored.forecasts).any()
             return replace(
                 stored, candidate=candidate, decoder=decoder, truth=truth, resumed=True,
-                paid=Results(truth, stored.classes, labels, costs=costs).paid, weights=weights) \
-                if sound else None
+                paid=Results(truth, stored.classes, labels, costs=costs).paid, weights=drawn[0],
+                groups=drawn[1]) if sound else None
 
         return from_record(cls, record, completed)
 
@@ -180,7 +180,7 @@ def run_trial(split: PreparedSplit, candidates: list, experiment: Experiment, *,
             if record is not None:
                 outcomes[candidate.number, decoder] = Outcome.from_record(
                     candidate.number, decoder, record, split.test.y, labels, experiment.costs,
-                    split.test_weights)
+                    (split.test_weights, split.test.groups))
         return any(outcomes.get((candidate.number, decoder)) is None
                    for decoder in candidate.decoders)
 
@@ -196,8 +196,7 @@ def run_trial(split: PreparedSplit, candidates: list, experiment: Experiment, *,
                 cache.put(candidate.outcome_key(outcome.decoder, split, experiment, smaller),
                           to_record(outcome))
             outcomes[candidate.number, outcome.decoder] = outcome
-    return [replace(outcomes[candidate.number, decoder], design_s=candidate.design_s,
-                    groups=split.test.groups)
+    return [replace(outcomes[candidate.number, decoder], design_s=candidate.design_s)
             for candidate in laid_out for decoder in candidate.decoders]
 
 
@@ -242,7 +241,8 @@ def _outcomes(split, experiment, item, workers=1):
         try:
             results, confidence, classify_s, queries = _classify(
                 configuration, decoder, split, held_out if split.left_out else workers, counter)
-            results = replace(results, costs=experiment.costs, weights=split.test_weights)
+            results = replace(results, costs=experiment.costs, weights=split.test_weights,
+                              groups=split.test.groups)
             calibration, key = configuration.calibration, decoder.calibration_key(candidate.tree)
             calibrated = decoder.calibrated and calibration is not None and \
                 key in calibration.decoders

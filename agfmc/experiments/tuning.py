@@ -428,11 +428,11 @@ class BinaryProblems:
         outcome_keys = [key_of("sides 6", key, split.test_digest, smaller[key]) for key in keys]
         rows_of = rows_by_class(split.test.y)
         parts = [_held_out(job, rows_of) for job in jobs]
-        weights = [None if split.test_weights is None else split.test_weights[rows]
-                   for rows, _ in parts]
+        drawn = [[None if values is None else values[rows]
+                  for values in (split.test_weights, split.test.groups)] for rows, _ in parts]
         outcomes = [Outcome.from_record(
-            number, "binary", cache.get(key), truth, np.array([0, 1]), weights=w)
-            for (number, _), key, (_, truth), w in zip(items, outcome_keys, parts, weights)]
+            number, "binary", cache.get(key), truth, np.array([0, 1]), drawn=of_points)
+            for (number, _), key, (_, truth), of_points in zip(items, outcome_keys, parts, drawn)]
         missing = [i for i, outcome in enumerate(outcomes) if outcome is None]
         trained = train_missing(dict(zip(keys, jobs)), split, self._experiment, progress,
                                 {keys[i] for i in missing})
@@ -447,16 +447,13 @@ class BinaryProblems:
             else:
                 f = decision_values(model.kernel, model.sv, model.coef, model.rho,
                                     split.test.x[rows])
-            return _binary_outcome(items[i][0], model, f, truth, weights[i])
+            return _binary_outcome(items[i][0], model, f, truth, *drawn[i])
 
         for i, result in run_tasks(score, missing, threads_here(settings.workers)):
             outcomes[i] = result
             if not isinstance(result, AgfmcError):
                 cache.put(outcome_keys[i], to_record(result))
-        if split.test.groups is None:
-            return outcomes
-        return [outcome if isinstance(outcome, AgfmcError) else replace(
-            outcome, groups=split.test.groups[rows]) for outcome, (rows, _) in zip(outcomes, parts)]
+        return outcomes
 
 
 def _held_out(job, rows_of):
@@ -468,9 +465,9 @@ def _held_out(job, rows_of):
                                             [len(side) for side in sides])
 
 
-def _binary_outcome(number, model, f, truth, w):
+def _binary_outcome(number, model, f, truth, w, groups):
     """The `Outcome` of a binary classifier, sides for classes, by its decision values f (n,); w
-    (n,) are weights of the points, or None."""
+    and `groups` (n,) are those of the points, or None."""
     fields = {"candidate": number, "decoder": "binary", "classifiers": 1}
     if not len(truth):
         return Outcome(**fields, scores=dict.fromkeys(SCORES), truth=truth, classes=truth,
@@ -479,7 +476,7 @@ def _binary_outcome(number, model, f, truth, w):
     p = 0.5 * (1.0 + np.tanh(a * f + b))  # of the right side
     p = np.column_stack([1.0 - p, p])
     return Outcome.of(Results(truth, (a * f + b >= 0).astype(np.int32), np.array([0, 1]), 2,
-                              p.max(axis=1), p, w), **fields)
+                              p.max(axis=1), p, w, groups=groups), **fields)
 
 
 def find_options(experiment: Experiment, candidate: Candidate, *, by: str = "log_loss",

@@ -139,14 +139,19 @@ class Ridge:
         v = self._factor.solve_transposed(self._factor.solve(right))
         return v, balance - self.mean @ v
 
-    def leverages(self, phi: np.ndarray, w: np.ndarray) -> np.ndarray:
-        """h (n,) of points with features phi (p, n) and weights w (n,)."""
-        turned = self._factor.solve(phi - self.mean[:, None])
-        return w * (1.0 / self.weight + np.einsum("ij,ij->j", turned, turned))
+    def leave_out(self, t: np.ndarray, f: np.ndarray, phi: np.ndarray, w: np.ndarray,
+                  groups: np.ndarray | None = None) -> np.ndarray:
+        """Decision values (m, n) of points by classifiers that are trained without each of them,
+        or without its group (module docstring).
 
-    def _leave_groups_out(self, t, f, phi, w, groups):
-        turned = np.vstack([self._factor.solve(phi - self.mean[:, None]),
-                            np.full(phi.shape[1], self.weight**-0.5)])
+        `t` and `f` (m, n) are targets and decision values, phi (p, n) features, w (n,) weights;
+        `groups` (n,) have all of their points among these.
+        """
+        turned = self._factor.solve(phi - self.mean[:, None])
+        if groups is None:
+            h = w * (1.0 / self.weight + np.einsum("ij,ij->j", turned, turned))
+            return t - (t - f) / np.maximum(1.0 - h, 1e-9)
+        turned = np.vstack([turned, np.full(phi.shape[1], self.weight**-0.5)])
         values = np.empty(f.shape)
         for rows in rows_by_class(groups).values():
             u, weighted, rest = turned[:, rows], turned[:, rows] * w[rows], (t - f)[:, rows].T
@@ -159,26 +164,6 @@ class Ridge:
                                                     weighted @ rest)
             values[:, rows] = np.broadcast_to(t, f.shape)[:, rows] - rest.T
         return values
-
-    def leave_out(self, t: np.ndarray, f: np.ndarray, phi: np.ndarray, w: np.ndarray,
-                  groups: np.ndarray | None = None) -> np.ndarray:
-        """Decision values (m, n) of points by classifiers that are trained without each of them,
-        or without its group (module docstring).
-
-        `t` and `f` (m, n) are targets and decision values, phi (p, n) features, w (n,) weights;
-        `groups` (n,) have all of their points among these.
-        """
-        if groups is not None:
-            return self._leave_groups_out(t, f, phi, w, groups)
-        return leave_one_out(t, f, self.leverages(phi, w))
-
-
-def leave_one_out(t: np.ndarray, f: np.ndarray, h: np.ndarray) -> np.ndarray:
-    """Decision values of points by classifiers trained without them (module docstring).
-
-    `t` and `f` (m, n) are targets and decision values, `h` (n,) leverages.
-    """
-    return t - (t - f) / np.maximum(1.0 - h, 1e-9)
 
 
 class RidgeSearch:

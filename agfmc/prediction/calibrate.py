@@ -26,9 +26,9 @@ from ..core.points import is_sparse
 from ..core.probabilities import log_loss, probability, SMALLEST
 from ..core.splits import FOLDS
 from ..core.text import listed
-from ..data.groups import with_groups_of
+from ..data.groups import group_numbers_beside
 from ..data.libagf import read_cls, read_con
-from ..data.types import Dataset, InputFormat
+from ..data.types import Dataset
 from ..data.weights import read_weights, weights_beside
 from ..decode.ensemble import fit_weights
 from ..decode.learned import fit_learned, LearnedFit
@@ -584,8 +584,7 @@ def answers_of_files(configuration: Configuration, key: str, base: str) -> Decod
 
 
 def _with_weights(decoded):
-    decoded = replace(decoded, groups=with_groups_of(Dataset(decoded.p, decoded.y), decoded.source,
-                                                     InputFormat(groups=None)).groups)
+    decoded = replace(decoded, groups=group_numbers_beside(decoded.source, len(decoded.y)))
     path = weights_beside(decoded.source)
     if path is None:
         return decoded

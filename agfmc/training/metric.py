@@ -203,7 +203,7 @@ def learn_metric(data: Dataset, base: Normalisation, options: MetricOptions = Me
     d = base.matrix.shape[1]
     if options.components is not None and options.components > d:
         raise DataError(f"{options.components:g} components are too many: there are {d} features")
-    rows = learned_rows(y, x.shape[1], seed, groups)
+    rows = learned_rows(data, seed)
     _check_memory(options, len(rows), d, len(labels))
     raw = np.asarray(x[rows])
     learner = _Learner(options, seed, threads_here(workers))
@@ -233,18 +233,18 @@ def learn_metric(data: Dataset, base: Normalisation, options: MetricOptions = Me
         feature_names(len(base.mean))))
 
 
-def learned_rows(y: np.ndarray, features: int, seed: int,
-                 groups: np.ndarray | None = None) -> np.ndarray:
-    """The rows, ascending, that have a part in the learning from points with labels y (n,).
+def learned_rows(data: Dataset, seed: int) -> np.ndarray:
+    """The rows, ascending, of a `Dataset` that have a part in the learning.
 
     Of each class the rest, a quarter at least where it has more than a few points, is left for
     the calibration of probabilities and sets of a model after the map: whole groups, if there are
-    `groups` (n,).
+    groups.
     """
-    most = min(_POINTS, max(_TRIED, _VALUES // features), -(-len(y) * _SHARE // 4))
-    if groups is not None:
-        return split_stratified(y, 1 - most / len(y), seed, groups)[0]
-    return stratified_sample(y, most, seed, _EACH_CLASS)
+    n, d = data.x.shape
+    most = min(_POINTS, max(_TRIED, _VALUES // d), -(-n * _SHARE // 4))
+    if data.groups is not None:
+        return split_stratified(data.y, 1 - most / n, seed, data.groups)[0]
+    return stratified_sample(data.y, most, seed, _EACH_CLASS)
 
 
 def without_part(normalisation: Normalisation | None, y: np.ndarray) -> np.ndarray | None:
@@ -258,18 +258,17 @@ def without_part(normalisation: Normalisation | None, y: np.ndarray) -> np.ndarr
     return ~np.isin(np.arange(len(y)), metric.rows)
 
 
-def with_rows(normalisation: Normalisation, x: np.ndarray, y: np.ndarray,
-              groups: np.ndarray | None = None) -> Normalisation:
+def with_rows(normalisation: Normalisation, data: Dataset) -> Normalisation:
     """A Normalisation from a file, with the rows that its metric was learned from.
 
-    It stays as it is where these are not the points x (n, d) and labels y (n,).
+    It stays as it is where these are not the points and labels of the `Dataset`.
     """
     metric = normalisation.metric
     seed = re.search(r" seed ([0-9]{1,19})\Z", "" if metric is None else metric.settings)
-    if not seed or metric.data != data_digest(x, y):
+    if not seed or metric.data != data_digest(data.x, data.y):
         return normalisation
     return replace(normalisation, metric=replace(
-        metric, rows=learned_rows(y, x.shape[1], int(seed[1]), groups)))
+        metric, rows=learned_rows(data, int(seed[1]))))
 
 
 def _check_memory(options, n, d, k):

@@ -340,7 +340,7 @@ def _with_rows_of_metric(source, normalisation, raw, data):
     learned = None if normalisation is None else normalisation.metric
     if learned is None or not learned.rounds or learned.rows is not None:
         return normalisation
-    normalisation = with_rows(normalisation, raw, data.y, data.groups)
+    normalisation = with_rows(normalisation, replace(data, x=raw))
     if normalisation.metric.rows is None:
         warn_user(f"{source.norm_file}: its metric was learned from other points than these, "
                   f"from {learned.points} of {learned.classes} classes; -n --learn-metric "

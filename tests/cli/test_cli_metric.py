@@ -11,11 +11,12 @@ import pytest
 from agfmc.cli.data_options import report_metric
 from agfmc.cli.messages import logged, MessageHandler
 from agfmc.data.convert import write_together
+from agfmc.data.types import Dataset
 from agfmc.training.metric import learned_rows
 from agfmc.core.errors import DataError
 from agfmc.data.metric_file import read_metric
 from agfmc.data.libagf import read_cls, read_std, read_vec, write_cls, write_vec
-from agfmc.data.types import Dataset, InputFormat
+from agfmc.data.types import InputFormat
 from agfmc.data.normalisation import LearnedMetric, Normalisation
 
 LEARN = ("-n", "--learn-metric=1", "--metric-options", "-m 30")
@@ -369,7 +370,7 @@ def test_outputs_are_looked_at_before_the_learning(data, run, monkeypatch, words
 def test_the_log_loss_that_is_told_is_of_points_without_a_part_in_the_metric(data, run):
     Path("1v1.mbt").write_text(run("print_control", "-Q", "one-vs-one", "3").out)
     told = run("multi_borders", *LEARN, *SVM, "1v1.mbt", "train", "m", "m.mbc").err
-    apart = 120 - len(learned_rows(read_cls("train.cls"), 4, 1))
+    apart = 120 - len(learned_rows(Dataset(np.empty((120, 4)), read_cls("train.cls")), 1))
     assert "calibrated with 120 held-out points, log loss " in told
     assert f" on {apart} of these, from which no metric was learned (" in told
     plain = run("multi_borders", "-n", *SVM, "1v1.mbt", "train", "p", "p.mbc").err

@@ -27,8 +27,8 @@ ROWS = st.one_of(
               st.sampled_from([1, 2, -1, -7])))
 
 
-def normalisation_of(x, y, weights=None, groups=None, nsv=None):
-    return fit_normalisation(x, nsv=nsv)
+def normalisation_of(data, nsv=None):
+    return fit_normalisation(data.x, nsv=nsv)
 
 
 def points():

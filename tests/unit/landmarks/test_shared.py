@@ -8,7 +8,7 @@ from agfmc.control.parse import parse
 from agfmc.core.errors import DataError
 from agfmc.landmarks.features import draw_landmarks, Landmarks
 from agfmc.kernels.machine import decision_values
-from agfmc.landmarks.learner import leave_one_out, NystromOptions, Ridge
+from agfmc.landmarks.learner import NystromOptions, Ridge
 from agfmc.learners.protocol import plan_jobs
 from agfmc.landmarks import features as landmarks_of_jobs, sums, training
 from agfmc.training.fit import fit, TrainingSettings, HeldOutRequest
@@ -62,7 +62,7 @@ def test_models_are_those_of_all_points_at_once(rows, points):
         v, b = ridge.solve((phi @ t)[:, None], np.array([t.mean()]))
         f = (v.T @ phi + b[:, None])[0]
         assert np.allclose(values_of(fitted.model, x[use]), f, atol=1e-9)
-        left = leave_one_out(t, f, ridge.leverages(phi, np.ones(len(t))))
+        left = ridge.leave_out(t, f, phi, np.ones(len(t)))
         held_out = left[np.flatnonzero(use) % 3 == 0]
         assert np.allclose(fitted.values, held_out, atol=1e-5)
 

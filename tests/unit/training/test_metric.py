@@ -257,10 +257,11 @@ def test_points_that_stay_apart(tmp_path):
     write_std(tmp_path / "a.std", made)
     read = read_std(tmp_path / "a.std")
     assert read.metric.rows is None and metric.without_part(read, y) is None
-    np.testing.assert_array_equal(metric.with_rows(read, x, y).metric.rows, rows)
-    assert metric.with_rows(read, other, y).metric.rows is None
+    np.testing.assert_array_equal(metric.with_rows(read, Dataset(x, y)).metric.rows, rows)
+    assert metric.with_rows(read, Dataset(other, y)).metric.rows is None
     few = np.arange(12) % 3
-    assert len(metric.learned_rows(few, 2, 1)) == 12  # of so small a class all have a part
+    # of so small a class all have a part
+    assert len(metric.learned_rows(Dataset(np.empty((12, 2)), few), 1)) == 12
 
 
 def test_auto_makes_the_fewest_rounds_within_a_standard_error():
@@ -493,7 +494,7 @@ def test_the_record_is_of_points_whatever_they_weigh():
     assert plain.metric.data == metric.data_digest(x, y)
     assert made.metric.data == plain.metric.data  # the same points
     read = replace(made, metric=replace(made.metric, rows=None))
-    assert np.array_equal(metric.with_rows(read, x, y).metric.rows, made.metric.rows)
+    assert np.array_equal(metric.with_rows(read, Dataset(x, y)).metric.rows, made.metric.rows)
     scaled = fitted_normalisation(Dataset(x, y, weights=weights), weighted=True)
     assert np.allclose(scaled.mean, np.average(x, axis=0, weights=weights.w), rtol=1e-5)
     assert np.array_equal(fitted_normalisation(Dataset(x, y, weights=weights)).mean,
