@@ -11,7 +11,7 @@ import numpy as np
 
 from ..control.tree import MAX_LABEL, Tree
 from ..core.costs import cost_matrix, CostMatrix
-from ..core.errors import UsageError
+from ..core.errors import UsageError, warn_user
 from ..core.points import as_numbers, SparsePoints
 from ..data.class_names import check_names
 from ..data.from_table import read_table as read_training_table, table_points
@@ -329,7 +329,8 @@ def train_best(x: np.ndarray | Dataset, y: np.ndarray | None = None, *, by: str 
     result : dict
         Among others `contenders`, a list of what became of each in each stage; `rows`, the scores
         of the last ones on held-out points, and `choice`, the one that is trained; `estimate`, the
-        score to expect on new data with its standard error, or None.
+        score to expect on new data with its standard error. The last two are None, with a warning,
+        if the time limit ended the search before anything was scored.
 
     Raises
     ------
@@ -356,6 +357,8 @@ def train_best(x: np.ndarray | Dataset, y: np.ndarray | None = None, *, by: str 
                                 SplitPlan(None, 5, 1, settings.seed), settings, cache)
         chosen = Portfolio(experiment, by, start, time_limit, available_cores(), ensemble).search(
             learners, kernels)
+        for text in chosen.cut:
+            warn_user(text)
         settings = replace(settings, member_weights="held-out" if chosen.tree.is_ensemble else None)
         return _trained(chosen.tree, data, settings), chosen.result
 

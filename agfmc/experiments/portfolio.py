@@ -296,7 +296,7 @@ class Portfolio:
                       "nothing was judged before the time limit", None,
                       ("the time limit ended the search: the configuration is the first contender "
                        "with default options, as there was no time to compare it",),
-                      {"contenders": self.tried, "estimate": None})
+                      {"contenders": self.tried, "estimate": None, "choice": None})
 
     def _choose(self, stage, entries):
         """The `Chosen` of the entries of the last stage, the best first."""

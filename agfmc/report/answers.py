@@ -274,7 +274,7 @@ def _matrix(scores, classes):
     if scores["rejected"]:
         heads += ("rejected", ()),
     weighted = ", sums of weights" * ("priors" in scores)
-    return Matrix(f"Rows are true classes, columns the answers{weighted}.", heads, tuple(rows),
+    return Matrix(f"Rows are true classes, columns answers{weighted}.", heads, tuple(rows),
                   len(heads) * max(min(len(name), 16) for name, *_ in heads) > _ACROSS)
 
 

@@ -64,7 +64,9 @@ def blocks_text(blocks: Iterable[Block], folded: bool = False, star: bool = Fals
         elif kind == "table" and (folded or not value.folded):
             lines.append(table_text(value, star))
         elif kind == "matrix":
-            lines.append(_matrix_text(value))
+            rows = [[row.name, *(count(cell.count) for cell in row.cells)] for row in value.rows]
+            lines += [f"{value.caption}\n", aligned(
+                [["", *(name for name, _ in value.heads)], *rows], 1, " ")]
         elif kind == "beside":
             lines.append(_beside(*(blocks_text(side, folded, star) for side in value)))
     return "".join(lines).translate(_TYPED)
@@ -86,12 +88,6 @@ def table_text(table: DataTable, star: bool = False) -> str:
              for at, column in columns] for row in table.rows]
     return f"{table.caption}\n" + aligned([[column.title for _, column in columns], *rows], [
         column.kind not in _NUMBERS for _, column in columns])
-
-
-def _matrix_text(matrix):
-    rows = [[row.name, *(count(cell.count) for cell in row.cells)] for row in matrix.rows]
-    return f"{matrix.caption}\n" + aligned(
-        [["", *(name for name, _ in matrix.heads)], *rows], 1, " ")
 
 
 def data_lines(result: dict) -> str:

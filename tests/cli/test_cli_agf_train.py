@@ -145,6 +145,9 @@ def test_mistakes_in_python():
         agfmc.train_best(np.eye(7), [0, 0, 0, 0, 1, 2, 2])
     with pytest.raises(agfmc.UsageError, match="by: expected one of accuracy, .* found 'speed'"):
         agfmc.train_best(np.eye(6), [0, 1] * 3, by="speed")
+    with pytest.warns(agfmc.AgfmcWarning, match="^the time limit ended the search: the config"):
+        model, result = agfmc.train_best(np.eye(20) + 1, [0, 1] * 10, time_limit=0)
+    assert result["choice"] is result["estimate"] is None and len(model.tree.rows) == 1
 
 
 def test_learners_are_named(run, table):

@@ -73,7 +73,7 @@ def test_page(files, run):
     page = printed(run, "truth.cls", "out", "probs")
     assert "\naccuracy                    0.7500  0.3006 to 0.9544 " in page
     assert page.endswith("""
-Each class against all others.                    Rows are true classes, columns the answers.
+Each class against all others.                    Rows are true classes, columns answers.
 class      F1  precision  recall     AUC  points    2 7
 2      0.8000     0.6667  1.0000  1.0000       2  2 2 0
 7      0.6667     1.0000  0.5000  1.0000       2  7 1 1
