@@ -151,10 +151,19 @@ def test_refused(run, here, words, status, message):
 
 # Thresholds, sets and p values
 
+@pytest.fixture(scope="module")
+def with_points(run, made, tmp_path_factory):
+    """A model with the map of points kept apart."""
+    path = tmp_path_factory.mktemp("points") / "pairs.mbm"
+    run("calibrate_m", "--data", made / "apart", "--map", "temperature", made / "pairs.mbm", "-o",
+        path)
+    return path
+
+
 @pytest.fixture
-def model(run, here):
-    """A model with points kept apart, and its probabilities p (n, 3) of the test points."""
-    run("calibrate_m", "--data", "apart", "--map", "temperature", "pairs.mbm", "-o", "pairs.mbm")
+def model(with_points, here):
+    """That model, and its probabilities p (n, 3) of the test points."""
+    shutil.copy(with_points, "pairs.mbm")
     configuration = load("pairs.mbm")
     return configuration, Classifier(configuration, Decoding())(points(3, 200)[0]).columns
 

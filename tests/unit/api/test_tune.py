@@ -83,7 +83,7 @@ def test_it_is_the_search_of_the_command(tmp_path, run):
 
 def test_options_of_nodes_stand_in_the_control():
     x, y = points(("a", "b", "c"))
-    model = MultiClassFromBinary('"" K {0 1 2}')
+    model = MultiClassFromBinary('"" K {0 1 2}', calibrated=False)
     tuned, result = model.tune(x, y, by="accuracy")
     assert result["params"].keys() == {"control"}
     best = result["points"][result["best"]]["options"]

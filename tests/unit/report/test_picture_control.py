@@ -73,7 +73,7 @@ def test_a_long_chain_fits_a_picture(shown):
     assert {"0", "399"} <= set(figure.texts)  # all of them
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("rows, names", [
     (ONE_VS_ONE, LETTERS), (ONE_VS_ONE[:28], {i: f"a long name, number {i}" for i in range(26)}),
     (ONE_VS_ONE[:25], None)])
