@@ -29,8 +29,8 @@ def data(folder, monkeypatch):
     """Data of classes 2, 5, 9 with names, and a cache folder of its own."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
     rng = np.random.default_rng(5)
-    y = np.repeat([2, 5, 9], [40, 50, 30]).astype(np.int32)[rng.permutation(120)]
-    write_vec("train.vec", (rng.normal(size=(120, 4)) + y[:, None] * [.3, -.2, 0, 0])
+    y = np.repeat([2, 5, 9], [16, 16, 12]).astype(np.int32)[rng.permutation(44)]
+    write_vec("train.vec", (rng.normal(size=(44, 4)) + y[:, None] * [.3, -.2, 0, 0])
               .astype(np.float32))
     write_cls("train.cls", y)
     (folder / "train.names").write_text("a\nb\npine\nd\ne\nbirch\ng\nh\ni\nmoss\n")
@@ -72,9 +72,9 @@ def test_a_trial_is_what_the_commands_give(ask, data):
 def test_every_output_format_has_the_same_numbers(ask, data):
     words = (*OPTIONS, "-f", ".25", "--trials", "2", "train", "one-vs-one", "adjacent")
     table = json.loads(ask("compare_control", "--json", *words)[1])
-    assert (table["points"], table["classes"], table["splits"]) == (120, 3, 2)
+    assert (table["points"], table["classes"], table["splits"]) == (44, 3, 2)
     plain = ask("compare_control", *words)[1].splitlines()
-    assert plain[0].startswith("120 points, 3 classes; 2 trials, 25 % of each class held out; "
+    assert plain[0].startswith("44 points, 3 classes; 2 trials, 25 % of each class held out; "
                                "options -c 5 -g 0.1. Scores are ")
     rows = list(csv.DictReader(io.StringIO(ask("compare_control", "--csv", *words)[1])))
     marked = ask("compare_control", "--markdown", *words)[1].splitlines()
@@ -210,7 +210,7 @@ def test_multi_class_nodes_and_logistic_regression_are_calibrated(ask, data):
 
 def test_random_splits_are_written_one_after_the_other(ask, data):
     _, _, _ = ask("nfold", *OPTIONS, "-f", ".25", "--trials", "2", "-b", "1v1", "train", "held")
-    assert len(read_cls("held.truth")) == len(read_cls("held.cls")) == 2 * 31
+    assert len(read_cls("held.truth")) == len(read_cls("held.cls")) == 2 * 11
 
 
 def test_nfold_takes_trees_and_votes(ask, data):
@@ -540,7 +540,7 @@ def test_shared_landmarks_are_tuned_without_parts(ask, data):
     best = found["points"][found["best"]]
     assert f'"{best["options"]}" 0 / 1;' in text and best["options"].endswith(" -m 15")
     assert (found["left_out"], best["sd"], found["plan"]) == (120, None, "each of 3 parts held out")
-    assert "tried, fast search, leave-one-out values of 120 points, by log loss.\n" in err
+    assert "tried, fast search, leave-one-out values of 44 points, by log loss.\n" in err
     lines = err.split("\nOptions that were tried\n")[1].splitlines()
     assert lines[2].split("  ")[0] == best["options"] and "±" not in lines[2]
     assert lines[-1].count("±") == lines[-2].count("±") == 6 and lines[-1].startswith("chosen ")
@@ -553,7 +553,7 @@ def test_shared_landmarks_are_tuned_without_parts(ask, data):
     assert left_out["rows"][0]["log_loss"]["pooled"] == best["score"]
     assert left_out["plan"] == "leave-one-out values"
     table = ask("compare_control", "--loo", "train", "tuned.mbc")[1]
-    assert "leave-one-out values of 120 points" in table and "test s" not in table
+    assert "leave-one-out values of 44 points" in table and "test s" not in table
     ask("multi_borders", "tuned.mbc", "train", "m", "m.mbc")
 
 
@@ -562,7 +562,7 @@ def test_leave_one_out_scores_alone(ask, data):
     pytest.importorskip("matplotlib")
     words = (*SHARED, "--loo", "--plot", "all.svg", "one-vs-one", "train")
     one = ask("tune_m", *words, "--kernels", "linear,rbf", "-j", "2")
-    assert "leave-one-out values of 120 points" in one[2] and "±" not in one[2]
+    assert "leave-one-out values of 44 points" in one[2] and "±" not in one[2]
     assert ask("tune_m", *words, "--kernels", "linear,rbf", "--no-state")[:2] == one[:2]
     assert Path("all.svg").stat().st_size
     noted = ask("tune_m", *words, "--platt", "cv")

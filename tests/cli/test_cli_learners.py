@@ -28,7 +28,7 @@ def points(n, seed):
 
 @pytest.fixture(autouse=True)
 def folder(folder):
-    for name, n, seed in (("trn", 400, 1), ("tst", 200, 2)):
+    for name, n, seed in (("trn", 200, 1), ("tst", 100, 2)):
         x, y = points(n, seed)
         write_vec(f"{name}.vec", x)
         write_cls(f"{name}.cls", y)

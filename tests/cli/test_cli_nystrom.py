@@ -27,7 +27,7 @@ def write_text(path, x, labels):
 
 @pytest.fixture(autouse=True)
 def folder(folder):
-    for name, n, seed in (("trn", 400, 1), ("tst", 200, 2)):
+    for name, n, seed in (("trn", 200, 1), ("tst", 100, 2)):
         x, y = points(n, seed)
         write_vec(f"{name}.vec", x)
         write_cls(f"{name}.cls", y)
@@ -111,7 +111,7 @@ def test_words_on_standard_error(folder, run, pairs):
     told = run("multi_borders", *words).err
     run("multi_borders", *words).line("kept from an earlier run: 10 of 10")
     assert told == \
-        "multi_borders: learner=nystrom -l 1: 400 landmarks, lambda 1 (10 classifiers)\n"
+        "multi_borders: learner=nystrom -l 1: 200 landmarks, lambda 1 (10 classifiers)\n"
     words = ("--no-calibration", "-+", NYSTROM, pairs, "trn", "b", "c")
     told = run("multi_borders", *words).line(f"{NYSTROM}: 60 landmarks, lambda ", " (10 class")
     chosen = {read_svm_model(name).provenance.options.split("-l ")[1]
@@ -139,7 +139,7 @@ def test_words_on_standard_error(folder, run, pairs):
 
 @pytest.mark.parametrize("options, told", [
     ("-s 1", "no such option"), ("-w2 1", "weights are for the sides"),
-    ("-m 401", "-m 401 is more than the number of different points of these classes, 400"),
+    ("-m 201", "-m 201 is more than the number of different points of these classes, 200"),
     ("-t 1 -d 100 -g 1e9 -m 20", "kernel values of the landmarks are too large")])
 def test_wrong_options_are_one_line_before_any_work(folder, run, options, told):
     before = files(folder, "")
@@ -279,11 +279,11 @@ def test_a_training_part_has_fewer_points_than_landmarks(folder, run, monkeypatc
     monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
     words = "one-vs-rest", "trn"
     for command in (("nfold",), ("tune_m", "-n", "--learn-metric", "1")):
-        told = run(*command, "-+", "learner=nystrom -m 400", *words).err
-        assert "-m 400 is more than the number of different points of these classes in a " \
+        told = run(*command, "-+", "learner=nystrom -m 200", *words).err
+        assert "-m 200 is more than the number of different points of these classes in a " \
             "training part: all of them are its landmarks there" in told
-        run(*command, "--quiet", "-+", "learner=nystrom -m 401", *words, status=1).line(
-            "-m 401 is more than the number of different points of these classes")
+        run(*command, "--quiet", "-+", "learner=nystrom -m 201", *words, status=1).line(
+            "-m 201 is more than the number of different points of these classes")
 
 
 @pytest.mark.parametrize("words, what", [
