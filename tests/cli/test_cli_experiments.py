@@ -539,7 +539,7 @@ def test_shared_landmarks_are_tuned_without_parts(ask, data):
     found = json.loads(Path("all.json").read_text())
     best = found["points"][found["best"]]
     assert f'"{best["options"]}" 0 / 1;' in text and best["options"].endswith(" -m 15")
-    assert (found["left_out"], best["sd"], found["plan"]) == (120, None, "each of 3 parts held out")
+    assert (found["left_out"], best["sd"], found["plan"]) == (44, None, "each of 3 parts held out")
     assert "tried, fast search, leave-one-out values of 44 points, by log loss.\n" in err
     lines = err.split("\nOptions that were tried\n")[1].splitlines()
     assert lines[2].split("  ")[0] == best["options"] and "±" not in lines[2]

@@ -129,7 +129,7 @@ def trained(run, tmp_path_factory):
             [sys.executable, str(ROOT / "bin" / command)]) + ' "$@"\n')
         wrapper.chmod(0o755)
     place = Place(tmp_path_factory.mktemp("trained"), programs, run)
-    for name, n, seed in (("trn", 90, 1), ("tst", 60, 2)):
+    for name, n, seed in (("trn", 45, 1), ("tst", 60, 2)):
         x, y = make_points(n, seed)
         labels = np.array(LABELS, dtype="<i4")[y]
         place.points(name, x, labels)

@@ -162,8 +162,8 @@ OF_DIRECTS = st.one_of(st.sampled_from(["", " ", "-k 3", 'a "b" \\', "\\", '"'])
 @st.composite
 def trees(draw, kinds=("bare", "matrix", "direct")):
     """Any mixture of trees, matrices and multi-class nodes, in the writer's own form."""
-    labels = iter(draw(st.lists(st.integers(0, MAX_LABEL), min_size=400, max_size=400,
-                                unique=True)) if draw(st.booleans()) else range(4000))
+    first = draw(st.lists(st.integers(0, MAX_LABEL), max_size=20, unique=True))
+    labels = iter([*first, *(label for label in range(4000) if label not in first)])
     training = draw(st.booleans())
     nodes, used = [], []
 
