@@ -42,7 +42,7 @@ def get_parser():
     group.add("--data DATA", "points with labels that no member was trained on, which calibrate "
               "the ensemble, as calibrate_m does", needs="--join")
     group.add("--member-weights WAY", "held-out learns the weights of the average from the points "
-              "of --data, and leaves out members that lose most of theirs (default: equal weights "
+              "of --data, and leaves out members of small weights (default: equal weights "
               "of the operands)", choices=("held-out",), needs="--data")
     parser.need("--data", "-M", "-A", "--table", "--weight", "--weights", "--class-weight",
                 "--group", "--groups")

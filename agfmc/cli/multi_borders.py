@@ -77,7 +77,7 @@ def get_parser():
               "fitted to holdout decision values and written to CONTROL-OUT.cal")
     group.add("--member-weights WAY", "weights of the members of an ensemble, several "
               "configurations in control: held-out learns them from holdout samples, and writes "
-              "them into control-out, without members that lose most of theirs",
+              "them into control-out, without members of small weights",
               choices=("held-out",), excludes=("--no-calibration", "-0", "--only", "--sums"))
     group.add("--no-names", "omit class names, decoder and normalisation from control-out, which "
               "libAGF cannot read")

@@ -7,8 +7,9 @@ import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
 from decimal import Decimal
+from functools import partial
+from itertools import compress
 from types import MappingProxyType
 
 import numpy as np
@@ -30,7 +31,7 @@ from ..data.groups import group_numbers_beside
 from ..data.libagf import read_cls, read_con
 from ..data.types import Dataset
 from ..data.weights import read_weights, weights_beside
-from ..decode.ensemble import fit_weights
+from ..decode.ensemble import average, fit_weights
 from ..decode.learned import fit_learned, LearnedFit
 from ..learners.programs import Execution
 from ..models.configuration import Configuration
@@ -45,7 +46,7 @@ from .decoding import (AUTO, calibrated_decodings, coding_matrix, decoders_of, D
 _BUDGETS = 1 << 28, 10_000_000, 300_000
 _FEWEST, _FEWEST_OF_OTHERS = 1000, 250  # points; others have no map where theirs are fewer
 _MOST_OF_OTHERS, _MOST_ITERATED = 2000, 500  # points, which are enough for two numbers
-_LEAST_WEIGHT = 0.4  # of a member, in units of its weight before
+_LEAST_WEIGHT = 0.02  # of a member, or half of an equal share where that is less
 _LEARNED_VALUES = 4_000_000  # decision values that a decoder is fitted to, times classes
 _HALF_DIGIT = 0.51e-6  # by which a probability in a text is rounded, at most
 
@@ -165,11 +166,10 @@ def check_weights(way: str | None, tree: Tree, points: int) -> None:
 
 def with_learned_weights(configuration: Configuration, held_out: HeldOut | None) \
         -> tuple[Configuration, HeldOut]:
-    """The ensemble with the weights of its members that have the least log loss of the average.
+    """The ensemble with weights of its members that suit its held-out decision values.
 
-    They are fitted to the held-out decision values, with the weights before as a prior, stand in
-    the heading of the tree, and are those of any average from then on.  Members of small weights
-    are left out, of the values too.  Raises
+    They stand in the heading of the tree, and are those of any average from then on.  Members of
+    small weights are left out, of the values too.  Raises
     `ModelError` without such values.
     """
     if held_out is None:
@@ -218,30 +218,45 @@ def _most_points(tree):
 
 
 def _weighed(configuration, parts, y, w):
-    """The ensemble with the weights that suit points, `fit_weights`, and the numbers of the members
-    that stay.
+    """The ensemble with the weights that suit points, and the numbers of the members that stay.
 
     parts: of each block of points, p (n, k) of each member;  y, w: true columns and weights of all
-    points.  Each member is judged with the temperature that suits it, as members that differ are
-    not equally sure of themselves.
+    points.  Members that differ in nothing but their luck, such as random trees, keep their
+    proportions; their average has the temperature that suits it, as averages that differ are not
+    equally sure of themselves.  The weights are halfway between `fit_weights` and those before:
+    the former follow the luck of the points.
     """
-    p = np.stack([apply_map(fit_temperature(one, y, w), one)[np.arange(len(y)), y]
-                  for one in map(np.concatenate, zip(*parts))])
     old, tree = configuration.tree, configuration.tree
-    prior = np.maximum(old.weights, SMALLEST)  # a weight of 0 says that its member may be left out
-    weights = fit_weights(p, prior, w)
-    remaining = np.flatnonzero(weights >= _LEAST_WEIGHT * prior).tolist()
-    if len(remaining) < len(p):
-        weights = fit_weights(p[remaining], prior[remaining] / prior[remaining].sum(), w)
-        members = members_of(configuration)
+    members, before = members_of(configuration), np.maximum(old.weights, SMALLEST)
+    alike: dict = {}
+    for number, member in enumerate(members):
+        options = frozenset(made.options for made in member.provenances)
+        alike.setdefault((member.tree.kind, options), []).append(number)
+    units = list(alike.values()) if len(alike) > 1 else [[number] for number in range(len(members))]
+    p = np.stack([_true_probabilities(average(
+        (np.concatenate([block[number] for block in parts]) for number in unit),
+        before[unit] / before[unit].sum()), y, w) for unit in units])
+    stay = fit_weights(p, w) >= min(_LEAST_WEIGHT, 0.5 / len(p))
+    shares = np.array([before[unit].sum() for unit in units])[stay]
+    factors = fit_weights(p[stay], w) / shares + 1 / shares.sum()
+    factor = {number: factor for unit, factor in zip(compress(units, stay), factors)
+              for number in unit}
+    remaining = sorted(factor)
+    if len(remaining) < len(members):
         configuration = join_members([members[number] for number in remaining], None)
         average_only = len(remaining) == 1 and TREE_DECODERS.get(old.decoder) == "ensembles"
         tree = changed(configuration.tree, source=old.source, headings={
             word: heading for word, heading in old.headings.items()
             if word != "weights" and not (word == "decoder" and average_only)})
     if tree.is_ensemble:
-        tree = with_heading(tree, "weights", _in_words(weights))
+        tree = with_heading(tree, "weights", _in_words(np.array(
+            [before[number] * factor[number] for number in remaining])))
     return replace(configuration, tree=tree), remaining
+
+
+def _true_probabilities(p, y, w):
+    """The probabilities (n,) of the true columns y, of p (n, k) with the temperature of them."""
+    return apply_map(fit_temperature(p, y, w), p)[np.arange(len(y)), y]
 
 
 def _in_words(weights):

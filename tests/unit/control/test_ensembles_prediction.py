@@ -219,16 +219,11 @@ def test_learned_weights_are_of_members_whose_certainty_is_corrected():
 
 
 def test_learned_weights():
-    def confused(values):  # the multi-class node takes each class for another one
-        return replace(values, nodes={number: p[:, ::-1] for number, p in values.nodes.items()})
-
     configuration, held_out = made(TREE + NODE + CODE)
-    held_out = confused(held_out)
     weighed, of_these = with_learned_weights(configuration, held_out)
     answers = []
     for text in (TREE, NODE, CODE):
         single, values = made(text)
-        values = confused(values)
         key = Decoding(tree="full").calibration_key(single.tree)
         answers.append(held_out_answers(single, values, {key})[key][1])
     true = np.searchsorted([0, 2, 5, 6], Y)
@@ -238,10 +233,9 @@ def test_learned_weights():
                          for p in answers])
 
     given = tempered()
-    third, half = np.full(3, 1 / 3), np.full(2, 0.5)
-    kept = np.flatnonzero(fit_weights(given, third) >= 0.4 / 3)
+    kept = np.flatnonzero(fit_weights(given) >= 0.02)
     assert kept.tolist() == [0, 2]  # the multi-class node is left out
-    assert np.allclose(weighed.tree.weights, fit_weights(given[kept], half), atol=2e-3)
+    assert np.allclose(weighed.tree.weights, (fit_weights(given[kept]) + 0.5) / 2, atol=2e-3)
     members = Classifier(configuration).by_member(X)
     p = Classifier(weighed).probabilities(X)
     assert np.allclose(p, np.tensordot(weighed.tree.weights, [members[i] for i in kept], 1))
@@ -258,11 +252,25 @@ def test_learned_weights():
     heavy = np.where(np.array([0, 2, 5, 6])[1] == Y, 20.0, 1.0)  # weights of points
     other, _ = with_learned_weights(configuration, replace(held_out, weights=heavy))
     given = tempered(heavy)
-    kept = fit_weights(given, third, heavy) >= 0.4 / 3
-    assert np.allclose(other.tree.weights, fit_weights(
-        given[kept], third[kept] / third[kept].sum(), heavy), atol=2e-3)
+    kept = fit_weights(given, heavy) >= 0.02
+    assert np.allclose(other.tree.weights, (fit_weights(given[kept], heavy) + 1 / kept.sum()) / 2,
+                       atol=2e-3)
     assert len(other.tree.weights) != 2 or not np.allclose(
         other.tree.weights, weighed.tree.weights, atol=1e-2)
+
+
+def test_members_that_are_alike_keep_their_proportions():
+    configuration, held_out = made(TREE + CODE + OTHER_TREE)
+    weighed, _ = with_learned_weights(configuration, held_out)
+    one, code, other = weighed.tree.weights
+    assert abs(one - other) < 1e-4 and 1 / 6 <= code <= 2 / 3 and abs(code - 1 / 3) > 1e-3
+    tree = with_heading(configuration.tree, "weights", "1 1 3")
+    weighed, _ = with_learned_weights(replace(configuration, tree=tree), held_out)
+    one, _, other = weighed.tree.weights
+    assert abs(3 * one - other) < 1e-3
+    alike, held_out = made(TREE + OTHER_TREE)  # nothing else: each has its weight
+    one, other = with_learned_weights(alike, held_out)[0].tree.weights
+    assert abs(one - other) > 1e-3
 
 
 @pytest.mark.parametrize("weights, text", [
@@ -334,7 +342,7 @@ def test_estimator():
     assert model.decoder_ == "average" and model.score(X, words) > .6
     assert model.predict_proba(X).shape == (100, 4)
     flat = estimators.MultiClassFromBinary(parse(TREE + OTHER_TREE), C=2, gamma=.3,
-                                           calibrated=False, decoder="least-squares").fit(X, Y)
+                                           decoder="least-squares").fit(X, Y)
     assert flat.decoder_ == "least-squares" and flat.score(X, Y) > .6
     with pytest.raises(ValueError, match="ensemble"):
         estimators.MultiClassFromBinary(member_weights="held-out").fit(X, Y)
