@@ -54,7 +54,7 @@ def test_a_search_is_made_once_for_each_training_part(clusters, searches, tmp_pa
 
     def rows():
         with ResultCache(str(tmp_path / "cache"), keep=True) as cache:
-            return compare(Experiment(clusters, SplitPlan(trials=2), settings, cache),
+            return compare(Experiment(clusters, SplitPlan(trials=2), settings, cache, (False,)),
                            [read_candidate("best-tree"), read_candidate("one-vs-one")])["rows"]
 
     first = rows()

@@ -92,7 +92,8 @@ def test_words_follow_the_last_step():
 def test_curve_of_a_command(run, folder, data):
     write_vec("t.vec", data.x.astype(np.float32))
     write_cls("t.cls", data.y)
-    words = "nfold", "-d", 3, "--seed", 4, "--curve", "--no-state", "-+", "learner=nystrom -m 20"
+    words = ("nfold", "-d", 3, "--seed", 4, "--curve", "--no-state", "--uncalibrated", "-+",
+             "learner=nystrom -m 20")
     found = json.loads(run(*words, "--json", "one-vs-one", "t").out)
     curve = found["curve"]
     assert [point["samples"] for point in curve["log_loss"]] == [8, 14, 27, 41, 53]

@@ -69,7 +69,7 @@ def test_machines_are_those_of_precomputed_kernel_values(kind, weighted, data):
     "-t laplacian -g 0.3", "-t 6 -g 0.3", "learner=nystrom -t laplacian -g 0.3 -m 40"])
 def test_files_and_workers(options, data, tmp_path):
     x, y = data
-    models = [agfmc.train("one-vs-rest", x, y, options=options, workers=workers)
+    models = [agfmc.train("one-vs-rest", x, y, options=options, calibration=0, workers=workers)
               for workers in (1, 2)]
     for number, model in enumerate(models):
         agfmc.save(str(tmp_path / f"{number}.mbm"), model)

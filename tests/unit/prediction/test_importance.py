@@ -90,7 +90,8 @@ def by_subsets(explainer, x, answer, other):
     ("one-vs-one", "-c 10"), ("one-vs-rest", "-t laplacian"), ("tree", "-c 1"),
     ("one-vs-rest", "learner=nystrom -m 20"), ("ensemble", "-c 2"), ("one-vs-one", "-t 0")])
 def test_shapley_values_are_those_of_all_subsets(data, control, options):
-    model = agfmc.train(control, data.x[:120], data.y[:120], options=options, normalise=True)
+    model = agfmc.train(control, data.x[:120], data.y[:120], options=options, normalise=True,
+                        calibration=0)
     explainer = Explainer(model)
     result = agfmc.explain(model, data.x[200:210])
     assert result.exact
@@ -103,7 +104,8 @@ def test_shapley_values_are_those_of_all_subsets(data, control, options):
 
 
 def test_other_classifiers_have_what_the_margin_loses(data):
-    model = agfmc.train("one-vs-one", data.x[:120], data.y[:120], options="-t 1", normalise=True)
+    model = agfmc.train("one-vs-one", data.x[:120], data.y[:120], options="-t 1", normalise=True,
+                        calibration=0)
     explainer = Explainer(model)
     x = data.x[200:203]
     result = agfmc.explain(model, x)
