@@ -27,8 +27,8 @@ def made(run, tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         rng = np.random.default_rng(1)
-        y = np.repeat([9, 2, 5], 25)
-        x = rng.normal(size=(75, 3)) + np.where(y == 5, -1, 1.5 * (y == 9))[:, None]
+        y = np.repeat([9, 2, 5], 15)
+        x = rng.normal(size=(45, 3)) + np.where(y == 5, -1, 1.5 * (y == 9))[:, None]
         write_vec("trn.vec", x)
         write_cls("trn.cls", y)
         with open("trn.svm", "w", encoding="ascii") as file:
@@ -103,7 +103,7 @@ def test_svm_predict_agrees(here, run):
     ours, classes = answers(run, "pairs.mbc", "-Q", "1")
     np.testing.assert_allclose(ours[:, :3], told[:, columns], rtol=0, atol=5e-3)
     sure = np.diff(np.sort(ours[:, :3], axis=1)[:, 1:], axis=1)[:, 0] > 1e-2
-    assert sure.sum() > 50 and (told[:, 0] == classes)[sure].all()
+    assert sure.sum() > 30 and (told[:, 0] == classes)[sure].all()
 
 
 @pytest.mark.skipif(shutil.which("svm-train") is None, reason="svm-train is not installed")
