@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..core.errors import AgfmcWarning, DataError, warn_user
+from ..core.errors import AgfmcNotice, AgfmcWarning, DataError, warn_user
 from ..files import number_text
 from .types import ROW
 
@@ -144,7 +144,7 @@ def column_names(cells, file: str, line: int | None = None) -> tuple[str, ...]:
     named = max((i + 1 for i, name in enumerate(names) if name), default=len(names))
     if named < len(names):
         warn_user(f"{file}: columns from {named + 1} on have no name in the header: their numbers "
-                  "are their names")
+                  "are their names", AgfmcNotice)
         names[named:] = map(str, range(named + 1, len(names) + 1))
     seen = {}
     for i, name in enumerate(names):
