@@ -23,7 +23,7 @@ _SMALL = 256 * 256, 32 * 32
 _SHOWN = 20  # features in a message
 _NAMES: ContextVar[tuple[str, ...]] = ContextVar("names of the features", default=())
 _BLOCK = 1 << 20  # values at a time
-_LEAST_BINARY = 0.5  # deviation of a feature of zeros and ones
+_BINARY = 0.7  # taken for the deviation of a feature of zeros and ones
 _TOO_LITTLE = "which is too little to be normalised: multiply the data by a power of ten"
 
 
@@ -208,10 +208,11 @@ def fit_normalisation(x: np.ndarray, scale: bool = True, nsv: int | None = None,
     vectors, each with its largest component positive; they are the eigenvectors of the d x d matrix
     of products, so that memory does not grow with n. Constant features are left out, with an
     AgfmcNotice that names them, or counts them from 0, and so are those that vary by so little
-    that single precision cannot hold 1/std. A feature of zeros and ones is divided by .5 at least,
-    its deviation where both are equally frequent: by less, a rare word would be further from all
-    others than any number. Everything is computed in float64 and rounded to float32, as a `.std`
-    file stores it.
+    that single precision cannot hold 1/std. A feature of zeros and ones is divided by .7, as by
+    its deviation a rare word would be further from all others than any number. Where there are
+    such features, all are also divided by the fourth root of the mean of their variances: many
+    words vary little, and gamma, by default 1 / (number of features), would be too small.
+    Everything is computed in float64 and rounded to float32, as a `.std` file stores it.
 
     Raises UsageError where the arguments make no sense, DataError where the points
     do not allow it.
@@ -228,10 +229,11 @@ def fit_normalisation(x: np.ndarray, scale: bool = True, nsv: int | None = None,
     mean, std = moments(x, w)
     spread, is_binary = _spread(x)
     with np.errstate(divide="ignore", over="ignore"):
-        std = np.where(is_binary, np.maximum(std, _LEAST_BINARY), std)
-        factor = 1 / std if scale else np.ones_like(std)
+        factor = 1 / np.where(is_binary, _BINARY, std) if scale else np.ones_like(std)
+        varies = (spread > 0) & np.isfinite(factor.astype(np.float32))
+        if scale and is_binary[varies].any():
+            factor = factor / np.mean(np.square(std * factor)[varies]) ** .25
         rounded = factor.astype(np.float32)
-        varies = (spread > 0) & np.isfinite(rounded)
         # a factor that is stored as 0 would make the feature constant silently
         stored = np.isfinite(mean.astype(np.float32)) & np.isfinite(std) & (rounded > 0)
     if not stored.all():
