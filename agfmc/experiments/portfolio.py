@@ -164,15 +164,14 @@ class Chosen(NamedTuple):
 
     tree: for training on all rows;  choice: the `comparison.Choice`, or None where nothing could be
     judged in time;  estimate: for new data, as `report.text.estimate_line` takes it, or None;
-    reason: the words for why there is none;  seconds: expected for the training on all rows, or
-    None;  cut: sentences on options that the time limit has left as they were;  result: plain
-    values, that of the choice, with the contenders, the members of averages, and the choice.
+    seconds: expected for the training on all rows, or None;  cut: sentences on options that the
+    time limit has left as they were;  result: plain values, that of the choice, with the
+    contenders, the members of averages, and the choice.
     """
 
     tree: object
     choice: Choice | None
     estimate: dict | None
-    reason: str
     seconds: float | None
     cut: tuple
     result: dict
@@ -292,8 +291,7 @@ class Portfolio:
 
     def _untried(self, contender):
         candidate, = _candidates(self.experiment, [contender])
-        return Chosen(with_options(candidate.tree, contender.options), None, None,
-                      "nothing was judged before the time limit", None,
+        return Chosen(with_options(candidate.tree, contender.options), None, None, None,
                       ("the time limit ended the search: the configuration is the first contender "
                        "with default options, as there was no time to compare it",),
                       {"contenders": self.tried, "estimate": None, "choice": None})
@@ -332,8 +330,8 @@ class Portfolio:
         cut = tuple(f"the time limit ended the search: the options of {one.candidate.name} are "
                     f"{self.cut[one.contender]}; give more time (--time-limit)"
                     for one in chosen.members or [chosen] if one.contender in self.cut)
-        return Chosen(chosen.candidate.tree, choice, estimate, "", self.expected(chosen, stage),
-                      cut, result)
+        return Chosen(chosen.candidate.tree, choice, estimate, self.expected(chosen, stage), cut,
+                      result)
 
 
 class _Stage:

@@ -97,7 +97,7 @@ def test_points_that_judge_take_no_part_in_the_search_where_there_are_enough(dat
 
 def test_without_time_the_first_contender_is_taken_without_an_estimate(data):
     chosen = run(data, PAIR, ResultCache(None), 0.0)
-    assert chosen.choice is chosen.estimate is None and chosen.reason
+    assert chosen.choice is chosen.estimate is None and chosen.cut
     assert {row.text for row in chosen.tree.rows} == {"-t rbf"}
 
 
