@@ -126,7 +126,7 @@ ERRORS = {
       ("--stratified trn x", r"--stratified needs -f")],
     ("agf_train", 1): [
       ("table.csv x.mbm", r"table\.csv: no column is named class, label or target"),
-      ("nothing x.mbm", r"nothing\.cls: cannot read")],
+      ("nothing x.mbm", r"nothing\.vec: cannot read")],
     ("agf_train", 2): [("--label y trn x.mbm", r"--label is for tables"),
       ("table.csv x.csv", r"is the order of the operands right")],
     ("calibrate_m", 1): [("--data nothing all.mbm", r"nothing\.vec: cannot read: No such file"),
