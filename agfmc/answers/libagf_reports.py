@@ -14,6 +14,7 @@ import numpy as np
 
 from ..core.errors import DataError, warn_user
 from ..core.probabilities import confidence, mean, probability
+from ..core.splits import of_rows
 from ..core.weights import WeightSource
 from ..data.class_names import ByValue, number_classes
 from ..data.libagf import cls_bytes, con_bytes, read_cls, read_con
@@ -133,7 +134,7 @@ def _ratings(results, k, bins, base):
         con = np.where(result == 1, con, -con)
     table = calibration(con[answered], (result == truth)[answered], bins if k > 2 else 2 * bins,
                         0.0 if k > 2 else -1.0,
-                        weights=None if results.weights is None else results.weights[answered])
+                        weights=of_rows(results.weights, answered))
     lines = [f"\nAccuracy vs. {'confidence' if k > 2 else 'probability difference'}:\n\n"]
     for position, row in enumerate(table):
         sign = -1 if k == 2 and position < bins else 1

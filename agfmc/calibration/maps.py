@@ -27,7 +27,7 @@ import numpy as np
 from ..core.errors import DataError
 from ..core.probabilities import losses, mean, SMALLEST, softmax, standard_error, total
 from ..core.reproducible import Uniform
-from ..core.splits import FOLDS, stratified_folds
+from ..core.splits import FOLDS, of_rows, stratified_folds
 from .types import ProbabilityMap
 
 SMALLEST_LINEAR = 1e-4  # of the probabilities whose logarithms vectors and matrices take
@@ -306,8 +306,7 @@ def fit_in_training(p: np.ndarray, y: np.ndarray, seed: int = 1,
     c = p.shape[1]
     if 2 < c <= MOST_CLASSES and _has_points_for("matrix", p, weights):
         rows = np.argsort(y, kind="stable")[::-(-len(y) // MOST_POINTS)]
-        few, true, w = p[rows], y[rows], None if weights is None else weights[rows]
-        few_groups = None if groups is None else groups[rows]
+        few, true, w, few_groups = (of_rows(one, rows) for one in (p, y, weights, groups))
         fold = stratified_folds(true, seed, 3, few_groups)
         trials = [_best_ridge(kind, few, true, fold, ridges, w) for kind, ridges in (
             ("temperature", (0.0,)), ("matrix", (2e-3, 1e-2, 5e-2)))]
@@ -357,7 +356,7 @@ def compare_maps(p: np.ndarray, y: np.ndarray, kind: str = "auto", seed: int = 1
 
 def _best_ridge(kind, p, y, fold, ridges, weights):
     others = [fold != number for number in range(fold.max() + 1)]
-    maps = [KINDS[kind].fit(p[rows], y[rows], ridges, None if weights is None else weights[rows])
+    maps = [KINDS[kind].fit(p[rows], y[rows], ridges, of_rows(weights, rows))
             for rows in others]
     trials = (MapTrial(kind, ridge, losses(held_out_map(by_fold, p, fold), y), by_fold)
               for ridge, by_fold in zip(ridges, zip(*maps)))

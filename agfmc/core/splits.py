@@ -77,6 +77,11 @@ def stratified_parts(y: np.ndarray, parts: int, seed: int,
     return stratified_folds(np.asarray(y), seed, parts, groups)
 
 
+def of_rows(values, rows):
+    """The entries of an array (n, ...), or of weights, of some rows; None for None."""
+    return None if values is None else values[rows]
+
+
 def job_seed(seed, left, right):
     """The seed of one binary problem, from the user's seed and the classes it tells apart.
 

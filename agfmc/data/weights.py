@@ -20,6 +20,7 @@ from ..core.errors import and_more, DataError, Place, UsageError, warn_user
 from ..core.lazy_points import is_lazy
 from ..core.memory import within_memory
 from ..core.points import as_numbers, label_counts
+from ..core.splits import of_rows
 from ..core.text import listed
 from ..core.weights import (check_range, class_factors, LARGEST, of_points, SMALLEST, total_weights,
                             Weights)
@@ -267,9 +268,8 @@ def _warn_of_scale(w, source):
 def chosen_rows(data: Dataset, rows: np.ndarray) -> Dataset:
     """The Dataset of some rows (l,), which ascend where the points stay in a file."""
     return replace(data, x=data.x.selected(rows) if is_lazy(data.x) else data.x[rows],
-                   y=None if data.y is None else data.y[rows],
-                   weights=None if data.weights is None else data.weights[rows],
-                   groups=None if data.groups is None else data.groups[rows],
+                   y=of_rows(data.y, rows), weights=of_rows(data.weights, rows),
+                   groups=of_rows(data.groups, rows),
                    rows=rows if data.rows is None else data.rows[rows])
 
 

@@ -24,7 +24,7 @@ from ..core.points import padded_blocks
 from ..core.probabilities import mean, softmax, total
 from ..core.reproducible import TILE, Uniform
 from ..core.solver_status import Solver, SolverStatus
-from ..core.splits import stratified_folds
+from ..core.splits import of_rows, stratified_folds
 
 LIMIT = 30.0  # of log-odds
 LARGEST = 50_000  # weights of a decoder that is fitted
@@ -96,8 +96,7 @@ class Points(NamedTuple):
 
     def those(self, chosen: np.ndarray) -> Points:
         """Some of them, chosen (c,) bool."""
-        return Points(self.x[chosen], self.y[chosen],
-                      None if self.weights is None else self.weights[chosen])
+        return Points(self.x[chosen], self.y[chosen], of_rows(self.weights, chosen))
 
 
 def fit_learned(a: np.ndarray, r: np.ndarray, y: np.ndarray, seed: int = 1,

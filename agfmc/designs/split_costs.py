@@ -19,7 +19,7 @@ from ..core.errors import DataError
 from ..core.memory import refuse_beyond
 from ..core.models import Kernel
 from ..core.probabilities import standard_error
-from ..core.splits import split_stratified, stratified_folds
+from ..core.splits import of_rows, split_stratified, stratified_folds
 from ..executors.threads import run_tasks
 from ..landmarks.features import draw_landmarks, Landmarks
 from ..landmarks.learner import NystromOptions, Ridge, RidgeSearch
@@ -109,7 +109,7 @@ class SplitCosts:
         self.classes, self._weights = y[self.rows], w[self.rows]
         ends = np.cumsum([0, *np.bincount(self.classes, minlength=k)])
         self._spans = [slice(*some) for some in zip(ends, ends[1:])]
-        self.groups = None if groups is None else groups[self.rows]
+        self.groups = of_rows(groups, self.rows)
         self.point_groups = (np.arange(len(self.rows)) - ends[self.classes]) % GROUPS \
             if groups is None else stratified_folds(self.classes, seed, GROUPS, self.groups)
         self.point_weights = np.concatenate([
@@ -304,7 +304,7 @@ class SplitCosts:
         """The weighted mean of the values (l,) of some of the points, and its standard error."""
         values, weights = values[points], self.point_weights[points]
         return float(values @ weights / weights.sum()), standard_error(
-            values, weights, None if self.groups is None else self.groups[points])
+            values, weights, of_rows(self.groups, points))
 
 
 def log_losses(f: np.ndarray, positive: np.ndarray, counts: np.ndarray,

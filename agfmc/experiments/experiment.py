@@ -18,8 +18,8 @@ import numpy as np
 
 from ..core.costs import CostMatrix
 from ..core.errors import AgfmcNotice, AgfmcWarning, and_more, DataError, UsageError, warn_user
-from ..core.splits import (calibration_rows, nested_sample, split_stratified, stratified_parts,
-                           stratified_sample)
+from ..core.splits import (calibration_rows, nested_sample, of_rows, split_stratified,
+                           stratified_parts, stratified_sample)
 from ..data.groups import check_groups
 from ..data.normalisation import Normalisation
 from ..data.types import Dataset
@@ -291,13 +291,11 @@ class Experiment:
         split = next(islice(splits(y, self.plan, groups), part.number, None))
         if self.plan.share < 1:
             split = split._replace(train=split.train[nested_sample(
-                y[split.train], self.plan.share, seed, _FEWEST,
-                None if groups is None else groups[split.train])])
+                y[split.train], self.plan.share, seed, _FEWEST, of_rows(groups, split.train))])
         settings = self._with_metric(split.train, (self.plan, part.number), split.name, report)
         if part.rows is not None:
             split = Split(split.name, *(rows[stratified_sample(
-                y[rows], part.rows, seed, groups=None if groups is None else groups[rows])]
-                for rows in split[1:]))
+                y[rows], part.rows, seed, groups=of_rows(groups, rows))] for rows in split[1:]))
         return replace(prepare_split(split, self.data, settings), part=part)
 
     def check_splits(self, inside: SplitPlan | None = None) -> None:
@@ -307,8 +305,8 @@ class Experiment:
         y, groups = self.data.y, self.data.groups
         for split in splits(y, self.plan, groups):
             _check_training_part(split, self.data)
-            for inner in () if inside is None else splits(
-                    y[split.train], inside, None if groups is None else groups[split.train]):
+            for inner in () if inside is None else splits(y[split.train], inside,
+                                                          of_rows(groups, split.train)):
                 _check_training_part(Split(f"{inner.name} of the training part of {split.name}",
                                            split.train[inner.train], split.test), self.data)
 

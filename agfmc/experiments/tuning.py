@@ -18,7 +18,7 @@ from ..control.learners import PARAMETERS
 from ..control.tree import Tree
 from ..core.errors import AgfmcError, JobsFailed, UsageError, warn_user
 from ..core.kernels import KERNELS, SEARCHED_KERNELS, TUNED_KERNELS
-from ..core.splits import rows_by_class
+from ..core.splits import of_rows, rows_by_class
 from ..core.text import partition_text
 from ..executors.remote import threads_here
 from ..executors.threads import available_cores, run_tasks
@@ -428,8 +428,8 @@ class BinaryProblems:
         outcome_keys = [key_of("sides 6", key, split.test_digest, smaller[key]) for key in keys]
         rows_of = rows_by_class(split.test.y)
         parts = [_held_out(job, rows_of) for job in jobs]
-        drawn = [[None if values is None else values[rows]
-                  for values in (split.test_weights, split.test.groups)] for rows, _ in parts]
+        drawn = [[of_rows(split.test_weights, rows), of_rows(split.test.groups, rows)]
+                 for rows, _ in parts]
         outcomes = [Outcome.from_record(
             number, "binary", cache.get(key), truth, np.array([0, 1]), drawn=of_points)
             for (number, _), key, (_, truth), of_points in zip(items, outcome_keys, parts, drawn)]

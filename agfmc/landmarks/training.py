@@ -15,6 +15,7 @@ import numpy as np
 from ..core.errors import AgfmcError, DataError, warn_user
 from ..core.models import BinaryModel
 from ..core.provenance import Provenance
+from ..core.splits import of_rows
 from ..core.version import __version__
 from ..core.weights import Weights
 from ..learners.platt import fit_sigmoid
@@ -90,8 +91,7 @@ class _Set:
         t, w = self._of_points(block, step)
         f = solution.v.T @ phi + solution.b[:, None]
         groups = self._group.groups
-        return solution.ridge.leave_out(t, f, phi, w, None if groups is None else
-                                        groups[self._group.rows_of(block)])
+        return solution.ridge.leave_out(t, f, phi, w, of_rows(groups, self._group.rows_of(block)))
 
     def squared_error(self, solution, block, phi, step):
         """(sum of squared errors, sum of weights) of every step-th point that is left out."""
@@ -259,7 +259,7 @@ class _Trainer:
         counts = [int(sum(group.counts[label] for label in part)) for part in job.sides]
         # targets of all points: those of a sample would hold back the probabilities
         totals = [sum(group.totals[label] for label in part) for part in reversed(job.sides)]
-        w = None if group.weights is None else group.weights.w[rows]
+        w = group.weights and group.weights.w[rows]
         a, b, converged = fit_sigmoid(values, side, totals, w)
         if a > 0:  # where points tell nothing, each is nearer to the other side when it is left out
             a, b, converged = fit_sigmoid(np.zeros_like(values), side, totals, w)
@@ -269,7 +269,7 @@ class _Trainer:
             probabilities=f"leave-one-out {len(rows)}", seed=job.seed).with_samples(
                 counts, job.sides, self._normalised, () if group.weights is None else
                 group.weights.of_totals(group.totals, job.sides),
-                None if group.groups is None else group.groups[rows])
+                of_rows(group.groups, rows))
         model = BinaryModel(job.name, job.options.svm_type, job.options.kernel_for(x.shape[1]),
                             landmarks.z, np.ascontiguousarray(beta[:, number]),
                             -float(solution.b[number]), (1, 0), (len(group.rows), 0), (a, b),

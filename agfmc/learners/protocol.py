@@ -80,7 +80,7 @@ from ..core.errors import AgfmcError, ControlError, DataError, in_control_file, 
 from ..core.models import BinaryModel
 from ..core.points import has_missing
 from ..core.rows import by_name
-from ..core.splits import rows_by_class
+from ..core.splits import of_rows, rows_by_class
 
 _WORD = "learner="
 
@@ -352,7 +352,7 @@ class NodeProblem:
             of_part = data.weights[part.rows]
             weights, sums = of_part.w, of_part.of_sides(data.y[part.rows], job.sides)
         return cls(data.x, part, normalised, weights=weights, sums=sums,
-                   groups=None if data.groups is None else data.groups[part.rows], **more)
+                   groups=of_rows(data.groups, part.rows), **more)
 
 
 def read_node(node, branches: int, name: str):

@@ -19,6 +19,7 @@ import numpy as np
 
 from ..core.errors import DataError, one_line, UsageError
 from ..core.forest import Forest
+from ..core.splits import of_rows
 from .options import PlaneLearner
 from .platt import folds
 from .points import Solution
@@ -131,8 +132,8 @@ class TreesOptions(PlaneLearner):
             "verbosity": -1}
         if self.patience and min(y.sum(), len(y) - y.sum()) >= _FEWEST:
             out = folds(y, self.seed, groups=groups) == 0
-            train = lightgbm.Dataset(x[~out], y[~out], weight=None if w is None else w[~out])
-            valid = train.create_valid(x[out], y[out], None if w is None else w[out])
+            train = lightgbm.Dataset(x[~out], y[~out], weight=of_rows(w, ~out))
+            valid = train.create_valid(x[out], y[out], of_rows(w, out))
             booster = lightgbm.train(settings, train, rounds, [valid], callbacks=[
                 lightgbm.early_stopping(self.patience, verbose=False)])
             rounds = max(1, booster.best_iteration)

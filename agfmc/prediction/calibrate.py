@@ -25,7 +25,7 @@ from ..core.errors import AgfmcError, AgfmcWarning, DataError, ModelError, Usage
 from ..core.models import HeldOut, LearnedDecoder
 from ..core.points import is_sparse
 from ..core.probabilities import log_loss, probability, SMALLEST
-from ..core.splits import FOLDS
+from ..core.splits import FOLDS, of_rows
 from ..core.text import listed
 from ..data.groups import group_numbers_beside
 from ..data.libagf import read_cls, read_con
@@ -97,8 +97,8 @@ def fit_calibration(configuration: Configuration, held_out: HeldOut,
     left_out = held_out_answers(configuration, points, set(keeping).intersection(
         keeping if only is None else only), True) if keeping else {}
     for key, (rows, p, answer, _) in held_out_answers(configuration, points, only).items():
-        y, w = column[rows], _some(points.weights, rows)
-        groups = _some(points.groups, rows)
+        y, w = column[rows], of_rows(points.weights, rows)
+        groups = of_rows(points.groups, rows)
         true = np.where(answer == y, 0, 1) if key.startswith("recursive") else y
         if key not in keeping:
             maps[key] = DecoderCalibration(fit_temperature(p, true, w))
@@ -115,10 +115,10 @@ def fit_calibration(configuration: Configuration, held_out: HeldOut,
         _, q, answer, left = left_out[key]
         maps[key] = DecoderCalibration(fitted, mapped_points(
             mapped(q)[part], y[part], answer[part], fitted.kind, key, classes,
-            None if left is None else left[part])[0])
+            of_rows(left, part))[0])
         if losses is not None:
             losses[key] = len(true[part]), *(
-                log_loss(q[part], true[part], _some(w, part)) for q in (p, mapped(p)))
+                log_loss(q[part], true[part], of_rows(w, part)) for q in (p, mapped(p)))
     learned = None
     if "learned" in (only if only is not None else {
             one.calibration_key(tree) for one in decoders_of(tree, points=len(held_out.rows))}):
@@ -209,7 +209,7 @@ def weighed_by_data(configuration: Configuration, data: Dataset, kind: str, sour
     parts = [classifier.by_member(x[chosen[start:start + step]])
              for start in range(0, len(chosen), step)]
     return _weighed(configuration, parts, y[chosen],
-                    None if data.weights is None else data.weights.w[chosen])
+                    data.weights and data.weights.w[chosen])
 
 
 def _most_points(tree):
@@ -274,9 +274,9 @@ def _learned(configuration, held_out):
     chosen = _share_of_classes(held_out.y, -(-size // most))
     r = np.concatenate([values(range(values.count), rows[chosen[start + rows]])[1]
                         for start, rows in values.blocks(len(classes))])
-    true, w = np.searchsorted(classes, held_out.y[chosen]), _some(held_out.weights, chosen)
+    true, w = np.searchsorted(classes, held_out.y[chosen]), of_rows(held_out.weights, chosen)
     fitted = fit_learned_decoder(configuration.tree, r, true, weights=w,
-                                 groups=_some(held_out.groups, chosen))
+                                 groups=of_rows(held_out.groups, chosen))
     temperature = fit_temperature(fitted.p, true, w)
     part = _without_part_in_metric(held_out, chosen)
     p = fitted.p[part]
@@ -285,13 +285,9 @@ def _learned(configuration, held_out):
         classes)[0])
 
 
-def _some(values, rows):
-    return None if values is None else values[rows]
-
-
 def _without_part_in_metric(held_out, points):
     """Which of some of the held-out points had no part in learning a metric; all if none had."""
-    apart = _some(held_out.apart, points)
+    apart = of_rows(held_out.apart, points)
     return slice(None) if apart is None or not apart.any() else apart
 
 
@@ -313,7 +309,7 @@ def _thinned(held_out, most):
     return HeldOut(held_out.rows[chosen], held_out.y[chosen], held_out.x[np.flatnonzero(chosen)],
                    number[held_out.point[values]].astype(np.int32), held_out.classifier[values],
                    held_out.value[values], {node: p[chosen] for node, p in held_out.nodes.items()},
-                   *(_some(values, chosen) for values in (
+                   *(of_rows(values, chosen) for values in (
                        held_out.apart, held_out.weights, held_out.groups)))
 
 
@@ -524,13 +520,14 @@ def answers_of_data(configuration: Configuration, decoding: Decoding, data: Data
     classifier = Classifier(configuration, Decoding("binary") if fits
                             else _uncalibrated(decoding, tree), Execution(kind))
     answers = classifier.classify(_widened(data.x, classifier, kind), workers)
-    weights = None if data.weights is None else data.weights.w
+    weights, learned, left = data.weights and data.weights.w, None, None
     if fits:
-        fitted = fit_learned_decoder(tree, answers.columns, y, weights=weights, groups=data.groups)
-        return DecodedData(fitted.p, y, fitted.p.argmax(axis=1), source, fitted.decoder, weights,
-                           groups=data.groups)
-    p, answer, left = _answered(answers, y, classifier)
-    return DecodedData(p, y, answer, source, weights=weights, left=left, groups=data.groups)
+        learned, p, *_ = fit_learned_decoder(tree, answers.columns, y, weights=weights,
+                                             groups=data.groups)
+        answer = p.argmax(axis=1)
+    else:
+        p, answer, left = _answered(answers, y, classifier)
+    return DecodedData(p, y, answer, source, learned, weights, left, data.groups)
 
 
 def _true_columns(tree, data, source):
@@ -607,7 +604,7 @@ def _with_weights(decoded):
     warn_user(f"the points of {decoded.source} have the weights in {path}")
     part = w > 0
     return replace(decoded, p=decoded.p[part], y=decoded.y[part], answer=decoded.answer[part],
-                   weights=w[part], groups=_some(decoded.groups, part))
+                   weights=w[part], groups=of_rows(decoded.groups, part))
 
 
 def _columns(labels, classes, source):

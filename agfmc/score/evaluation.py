@@ -13,6 +13,7 @@ from ..core.costs import CostMatrix
 from ..core.errors import DataError, warn_user
 from ..core.points import as_numbers
 from ..core.probabilities import losses, mean, standard_error
+from ..core.splits import of_rows
 from ..core.weights import check_range, class_factors, of_points, total_weights
 from .classes import by_class, class_errors, cost_by_class, ranked_probability_scores
 from .contingency import (adjusted_share, contingency, coverage, random_share,
@@ -144,7 +145,7 @@ def with_weights(results: Results, weights: np.ndarray | None,
 
 
 def _chosen(results, rows):
-    chosen = {name: None if getattr(results, name) is None else getattr(results, name)[rows]
+    chosen = {name: of_rows(getattr(results, name), rows)
               for name in ("truth", "result", "winner", "p", "weights", "before", "groups")}
     sets = results.sets
     if sets is not None:
@@ -209,7 +210,7 @@ def _values(rows, results, table, area=None):
 def _answered(results):
     rows = results.result >= 0
     return (results.winner[rows], results.result[rows] == results.truth[rows],
-            _weights(results, rows))
+            of_rows(results.weights, rows))
 
 
 def evaluate(results, bins=10, request=ScoreRequest()):
@@ -256,7 +257,7 @@ def evaluate(results, bins=10, request=ScoreRequest()):
         "contingency": table.table.tolist(),
         "calibration": None if results.winner is None else _bins(results, bins),
         **_abstaining(results),
-        "by_class": _by_class(table, area, results),
+        "by_class": _with_effective(results, _by_class(table, area, results.costs), y),
         **_requested_scores(results, table, bins, request),
     }
     if results.weights is not None:
@@ -304,20 +305,22 @@ def _calibration(results, bins):
 
 def _bins(results, bins):
     rows = _rows(_calibration(results, bins))
-    if results.groups is not None:
-        at = np.searchsorted([row["lower"] for row in rows], results.winner, "right") - 1
-        for number, row in enumerate(rows):
-            row["effective"] = _effective(
-                results, (results.result >= 0) & (at.clip(0) == number))
+    at = np.searchsorted([row["lower"] for row in rows], results.winner, "right") - 1
+    return _with_effective(results, rows, np.where(results.result < 0, -1, at.clip(0)))
+
+
+def _with_effective(results, rows, part):
+    """`rows` of parts 0, 1, ... of points in groups, part (n,), with their effective numbers."""
+    for number, row in enumerate(() if results.groups is None else rows):
+        row["effective"] = _effective(results, part == number)
     return rows
 
 
 def _effective(results, rows, values=None):
     """The effective number of some rows for the mean of values (n,), or the share that is right."""
-    values = (results.result == results.truth if values is None else values).astype(float)
-    weights, groups, values = (None if array is None else array[rows]
-                               for array in (results.weights, results.groups, values))
-    return effective_number(weights, len(values), groups, values)
+    values = (results.result == results.truth if values is None else values).astype(float)[rows]
+    return effective_number(of_rows(results.weights, rows), len(values),
+                            of_rows(results.groups, rows), values)
 
 
 def _scores_of_points(results, request):
@@ -339,12 +342,8 @@ def _overall(results, bins, points, area):
     values["expected_calibration_error"] = None if results.winner is None else \
         expected_calibration_error(_calibration(results, bins))
     for name, (scores, counted) in points.items():
-        values[name] = mean(scores[counted], _weights(results, counted))
+        values[name] = mean(scores[counted], of_rows(results.weights, counted))
     return values
-
-
-def _weights(results, rows):
-    return None if results.weights is None else results.weights[rows]
 
 
 def _of_shares(results, values, points):
@@ -400,16 +399,13 @@ def _abstaining(results):
         for share, error, threshold in rows]}
 
 
-def _by_class(table, area, results):
+def _by_class(table, area, costs):
     scores = by_class(table)._asdict()
     columns = {"support": scores.pop("support"), **scores,
                "auc": np.full(len(table.labels), np.nan) if area is None else
                area_by_class(area, table.table.sum(axis=1))}
-    if results.costs is not None:
-        columns["cost"] = cost_by_class(table, results.costs)
-    if results.groups is not None:
-        columns["effective"] = np.array([_effective(results, results.y == j)
-                                         for j in range(len(table.labels))])
+    if costs is not None:
+        columns["cost"] = cost_by_class(table, costs)
     if table.rejected:
         columns["rejected"] = table.table[:, -1]
     return [{"label": int(label), **{name: _known(values[j].item())

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..control.tree import Tree
 from ..core.probabilities import mean
+from ..core.splits import of_rows
 
 _LEAST = np.finfo(float).eps  # the probability below which `log_losses` counts none
 
@@ -50,7 +51,7 @@ def costs_of_nodes(tree: Tree, p: np.ndarray, y: np.ndarray,
     for number, spans in enumerate(tree.spans()):
         first, end = spans[0][0], spans[-1][1]
         rows = np.flatnonzero((true >= first) & (true < end))
-        w = None if weights is None else weights[rows]
+        w = of_rows(weights, rows)
         total = float(len(rows) if w is None else np.sum(w))
         starts = np.array([start for start, _ in spans])
         branch = np.searchsorted(starts, true[rows], side="right") - 1

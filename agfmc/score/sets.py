@@ -8,6 +8,7 @@ import numpy as np
 
 from ..control.tree import Leaf, Tree
 from ..core.probabilities import mean
+from ..core.splits import of_rows
 from .intervals import clopper_pearson, effective_number
 
 
@@ -25,8 +26,7 @@ def set_scores(size: np.ndarray, holds: np.ndarray, y: np.ndarray, labels: np.nd
     for j, label in enumerate(labels):
         chosen = np.flatnonzero(y == j)
         rows.append({"label": int(label), "points": len(chosen), **_coverage(
-            size[chosen], holds[chosen], *(None if part is None else part[chosen]
-                                           for part in (weights, groups)))})
+            *(of_rows(part, chosen) for part in (size, holds, weights, groups)))})
     return {"points": len(size), **_coverage(size, holds, weights, groups),
             "exact": mean(holds & (size == 1), weights),
             "empty": int(np.count_nonzero(size == 0)),

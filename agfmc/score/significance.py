@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.probabilities import standard_error
+from ..core.splits import of_rows
 from .intervals import CONFIDENCE, effective_number, Interval, NOTHING
 
 class Difference(NamedTuple):
@@ -87,7 +88,7 @@ def mcnemar(first: np.ndarray, second: np.ndarray, weights: np.ndarray | None = 
     w = np.ones(len(first)) if weights is None else weights
     differ = first != second
     either = w[differ]
-    number = effective_number(either, count, None if groups is None else groups[differ],
+    number = effective_number(either, count, of_rows(groups, differ),
                               first[differ].astype(float))
     share = min(float(w[first & ~second].sum() / either.sum()), 1.0)
     fewer = number * min(share, 1 - share)

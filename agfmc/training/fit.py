@@ -247,8 +247,8 @@ class HeldOutRequest:
 
     def of_rows(self, rows) -> HeldOutRequest:
         """The request for some rows of the points."""
-        return replace(self, **{name: values[rows] for name in ("chosen", "groups")
-                                if (values := getattr(self, name)) is not None})
+        return replace(self, chosen=splits.of_rows(self.chosen, rows),
+                       groups=splits.of_rows(self.groups, rows))
 
     def with_folds(self, job, loo):
         """Return whether the job begins with folds."""
@@ -265,7 +265,7 @@ class HeldOutRequest:
         return _Training(job, part.rows, part.side, self.with_folds(job, loo), chosen,
                          self._chosen_only(job),
                          w=None if weights is None else weights.w[part.rows],
-                         groups=None if self.groups is None else self.groups[part.rows])
+                         groups=splits.of_rows(self.groups, part.rows))
 
     def _chosen_only(self, job):
         """Return whether folds, of single samples, would not be needed but for the calibration
@@ -377,9 +377,9 @@ def _one_fit(x, nodes, work, part):
 def _solved(work, nodes, train):
     """The `Solution` of the samples `train`; learners that stop early split them by groups."""
     options = work.job.options
-    w = None if work.w is None else work.w[train]
     more = {"groups": work.groups[train]} if options.stops_early and work.groups is not None else {}
-    return options.solve(nodes, work.rows[train], work.side[train], w, **more)
+    return options.solve(nodes, work.rows[train], work.side[train], splits.of_rows(work.w, train),
+                         **more)
 
 
 def _flat(solution, x, rows):
@@ -449,8 +449,7 @@ class TrainingData:
             return self
         return replace(
             self, x=self.x[rows], y=self.y[rows], rows=self.rows[rows],
-            requested=self.requested.of_rows(rows),
-            weights=None if self.weights is None else self.weights[rows])
+            requested=self.requested.of_rows(rows), weights=splits.of_rows(self.weights, rows))
 
 
 def _fit_elsewhere(jobs, data, progress):

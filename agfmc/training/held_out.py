@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..core.models import HeldOut
-from ..core.splits import rows_by_class
+from ..core.splits import of_rows, rows_by_class
 from ..learners.protocol import NodeProblem
 from .metric import without_part
 
@@ -40,9 +40,8 @@ def gather_held_out(tree, jobs, values, data, rows: np.ndarray, settings) -> Hel
     return HeldOut(rows, labels, x[rows], point[order],
                    np.concatenate(classifiers or empty)[order],
                    np.concatenate(values or empty).astype(np.float64)[order], nodes,
-                   None if separate is None else separate[rows],
-                   None if weights is None else weights.w[rows],
-                   None if data[0].groups is None else data[0].groups[rows])
+                   of_rows(separate, rows), weights and weights.w[rows],
+                   of_rows(data[0].groups, rows))
 
 
 def _nodes(tree, jobs, data, rows, settings):

@@ -29,7 +29,7 @@ from ..core.kernels import kernel_word
 from ..core.models import Kernel
 from ..core.points import has_missing
 from ..core.probabilities import mean, standard_error
-from ..core.splits import split_stratified, stratified_parts, stratified_sample
+from ..core.splits import of_rows, split_stratified, stratified_parts, stratified_sample
 from ..data.libagf import read_std
 from ..data.metric_file import metric_path
 from ..data.normalisation import (blocks, feature_names, fit_normalisation, LearnedMetric, moments,
@@ -209,7 +209,7 @@ def learn_metric(data: Dataset, base: Normalisation, options: MetricOptions = Me
     learner = _Learner(options, seed, threads_here(workers))
     points = _Points(base.apply(raw), np.searchsorted(labels, y[rows]), len(labels),
                      np.ones(len(rows)) if weights is None else weights.w[rows],
-                     None if groups is None else groups[rows])
+                     of_rows(groups, rows))
     rounds, losses, linear = options.rounds, (), _unit(d, options.diagonal)
     if rounds != 0:
         learner = learner.with_chosen_parameters(points)
@@ -299,7 +299,7 @@ class _Points(NamedTuple):
 
     def rows(self, rows):
         return self._replace(x=self.x[rows], y=self.y[rows], w=self.w[rows],
-                             groups=None if self.groups is None else self.groups[rows])
+                             groups=of_rows(self.groups, rows))
 
     def sample(self, count, seed):
         """About so many points, of each class its share, and one at least."""
@@ -459,7 +459,7 @@ class _Learner:
         losses = losses[:, judged]
         if losses.shape[1] < FEWEST:
             return fewest, ()
-        w, groups = some.w[judged], None if some.groups is None else some.groups[judged]
+        w, groups = some.w[judged], of_rows(some.groups, judged)
         means = np.array([mean(one, w) for one in losses])
         best = fewest + np.argmin(means[fewest:])
         errors = [standard_error(one - losses[best], w, groups) for one in losses]
