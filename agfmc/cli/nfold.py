@@ -88,8 +88,7 @@ def _check_outputs(args):
         return
     if args.outbase == "-":
         raise UsageError("outbase is a base name of several files, not standard output")
-    ends = (".cls", ".con", ".truth", ".txt", ".raw.txt", ".raw.con", ".wgt", ".grp",
-            ".names")
+    ends = (".cls", ".con", ".truth", ".txt", ".raw.txt", ".raw.con", ".wgt", ".grp", ".names")
     refuse_ending(args.outbase, ends)
     outputs = [args.outbase + end for end in ends]
     check_files(args.files, {"outbase": outputs})

@@ -50,8 +50,8 @@ def learning_curve(experiment: Experiment, candidate: Candidate, whole: CrossVal
             warn_user(f"{share:g} of each training part is left out: {error.message}")
     parts.append(whole)
     points, weights = [point_scores(part.results) for part in parts], whole.results.weights
-    rows, groups = whole.results.rows, experiment.data.groups
-    groups = rows if groups is None else groups[rows]  # a row may be held out several times
+    groups = whole.results.groups
+    groups = whole.results.rows if groups is None else groups  # a row may be held out several times
     for name in [name for name in ("log_loss", "accuracy") if name in points[0]]:
         curve[name] = [{"samples": round(part.samples), "score": mean(values[name], weights),
                         "error": standard_error(values[name], weights, groups)}
