@@ -72,7 +72,7 @@ def test_error_of_a_learner_comes_back_as_it_is(big):
     (("--executor=proceses",), 2, "expected dask:HOST:PORT, dask:FILE, processes:N or threads:N"),
     (("--executor=dask:nowhere",), 1, "expected HOST:PORT or a scheduler file"),
     (("--executor=dask:127.0.0.1:1",), 1, "there is no scheduler of dask at 127.0.0.1:1"),
-    (("-j", "2", "--executor=processes:2"), 2, "-j and --executor exclude each other")])
+    (("-j", "2", "--executor=processes:2"), 2, "--executor and -j exclude each other")])
 def test_wrong_executors(big, words, status, told):
     if "dask:1" in words[0] or "scheduler" in told:
         pytest.importorskip("distributed")
