@@ -12,6 +12,7 @@ import numpy as np
 from ..core.errors import AgfmcError, AgfmcWarning
 from ..core.forest import Forest
 from ..core.models import BinaryModel
+from ..core.provenance import Provenance
 from ..data.types import Dataset
 from ..executors.remote import together_of, workers_of
 from ..files.result_store import CLASSIFIER, Record, result_key, shuffled_for
@@ -282,5 +283,6 @@ def binary_model(job, trained: Trained, x: np.ndarray, shared: dict | None = Non
                 shared[key] = sv
     return BinaryModel(job.name, job.options.svm_type, job.options.kernel_for(x.shape[1]),
                        np.asarray(sv, dtype=np.float64), trained.coef, trained.rho,
-                       trained.labels, trained.n_sv, trained.platt, "", x.shape[1],
+                       trained.labels, trained.n_sv, trained.platt,
+                       Provenance((f"options {job.options.canonical()}",)), x.shape[1],
                        trained.forest)
