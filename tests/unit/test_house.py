@@ -5,6 +5,7 @@ so that it is known to see them.
 """
 
 import ast
+import gc
 import re
 import subprocess
 import sys
@@ -24,6 +25,16 @@ COMMANDS = sorted(path.stem for path in (PACKAGE / "cli").glob("*.py") if path.s
 
 def name_of(path):
     return path.relative_to(PACKAGE).as_posix()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def nodes_are_no_garbage():
+    """The nodes, half a million, are not looked through for garbage, and go afterwards."""
+    gc.disable()
+    yield
+    tree_of.cache_clear()
+    nodes_of.cache_clear()
+    gc.enable()
 
 
 @cache

@@ -225,7 +225,7 @@ def test_normalisation_leaves_missing_values_out():
 
 def test_arrays_with_missing_values():
     x, y = points(missing=0.2)
-    configuration = train("one-vs-rest", x, y, options=SMALL, normalise=True)
+    configuration = train("one-vs-rest", x, y, options=SMALL, normalise=True, calibration=0)
     p = Classifier(configuration).probabilities(x)
     assert np.isfinite(p).all() and (p.argmax(axis=1) == y).mean() > 0.7
     with pytest.raises(DataError, match="row 1 .* NaN"):
@@ -241,7 +241,7 @@ def test_estimator_of_trees():
     x, y = points(missing=0.2)
     model = estimators.MultiClassFromBinary(
         "one-vs-rest", learner="trees", n_estimators=30, min_child_samples=5, num_leaves=7,
-        learning_rate=0.2, normalise=True).fit(x, y)
+        learning_rate=0.2, normalise=True, calibrated=False).fit(x, y)
     assert model.__sklearn_tags__().input_tags.allow_nan
     assert model.score(x, y) > 0.7
     made_by = model.configuration_.machines.provenances[0].options
