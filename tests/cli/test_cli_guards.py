@@ -32,7 +32,7 @@ def three(folder):
 
 
 def test_a_normalisation_of_other_data_is_refused(run, three):
-    run("multi_borders", "-n", "plan", "trn", "m", "m.mbc")
+    run("multi_borders", "--no-calibration", "-n", "plan", "trn", "m", "m.mbc")
     run("multi_borders", "-n", "plan", "other", "o", "o.mbc")
     assert "another normalisation" in run("mbh2mbm", "-a", "o.std", "m.mbc", "m.mbm",
                                           status=1).line() and not os.path.exists("m.mbm")
@@ -42,7 +42,7 @@ def test_a_normalisation_of_other_data_is_refused(run, three):
 
 
 def test_a_normalisation_of_an_earlier_run_is_refused(run, three):
-    run("multi_borders", "-n", "plan", "trn", "m", "m.mbc")
+    run("multi_borders", "--no-calibration", "-n", "plan", "trn", "m", "m.mbc")
     done = run("multi_borders", "--no-calibration", "plan", "trn", "m", "m.mbc")
     done.line("m.std exists already, but does not belong")
     assert Path("m.mbc").read_text().startswith("# normalisation: none\n")
@@ -170,7 +170,7 @@ def test_older_labels_next_to_new_points_give_a_warning(run, three):
 
 
 def test_a_trained_control_file_gives_no_options(run, three):
-    run("multi_borders", "plan", "trn", "m", "m.mbc")
+    run("multi_borders", "--no-calibration", "plan", "trn", "m", "m.mbc")
     done = run("multi_borders", "--only", "m-00", "m.mbc", "trn", "m", "x", status=2)
     done.line("give the options with -+")
 
@@ -283,7 +283,7 @@ def test_thresholds_may_be_negative_and_have_exponents(run, three):
 
 
 def test_absent_values_need_a_known_number_of_features(run, three):
-    run("multi_borders", "plan", "trn", "m", "m.mbc")
+    run("multi_borders", "--no-calibration", "plan", "trn", "m", "m.mbc")
     for name in ("m-00", "m-01", "m-02"):  # as another trainer would write them
         text = open(name, encoding="ascii").read()
         Path(name).write_text(text[:text.index("# agfmc")])
@@ -308,7 +308,7 @@ def test_models_that_leave_their_normalisation_behind(run, form, words, three):
 
 
 def test_a_libsvm_model_keeps_the_settings_of_its_models(run, three):
-    run("multi_borders", "-n", "plan", "trn", "m", "m.mbc")
+    run("multi_borders", "--no-calibration", "-n", "plan", "trn", "m", "m.mbc")
     run("agf_preprocess", "-n", "other", "strange")
     run("mbh2mbm", "--quiet", "--libsvm", "m.mbc", "m.model")
     run("mbh2mbm", "-a", "m.std", "m.model", "m.mbm")
@@ -366,7 +366,7 @@ def test_names_that_are_not_those_of_the_data(three, run, lines, words):
     ("# class 1: a", "two classes, 0 and 1, have the same name, 'a'"),
     ("# class 0: b", "class 0 has two names, 'a' and 'b'")])
 def test_two_names_for_one_class_or_one_for_two_are_in_no_model(three, run, lines, words):
-    run("multi_borders", "plan", "trn", "m", "m.mbc")
+    run("multi_borders", "--no-calibration", "plan", "trn", "m", "m.mbc")
     run("mbh2mbm", "-Z", "m.mbc", "m.mbaio")
     lines = f"# class 0: a\n{lines}\n"
     text = (three / "m.mbaio").read_text()
@@ -482,7 +482,7 @@ def test_a_normalisation_is_written_again(run, formats):
     "--priors new.cls m.mbc trn.vec new", "m.mbc trn.vec link",
     "--priors .2,.2,.6 --trained-priors new.cls m.mbc trn.vec new"])
 def test_no_answer_takes_the_place_of_an_input(run, words, formats):
-    run("multi_borders", "plan", "trn", "m", "m.mbc")
+    run("multi_borders", "--no-calibration", "plan", "trn", "m", "m.mbc")
     os.link("trn.cls", "new.cls")
     refused(run, f"classify_m {words}")
     refused(run, "classify_m m.mbc trn.vec trn", "the labels of trn.vec")
@@ -525,7 +525,7 @@ def test_class_names_that_differ_give_a_warning(run, formats):
         text = file.read()
         file.seek(0)
         file.write("# class 0: cat\n# class 1: dog\n# class 2: owl\n" + text)
-    run("multi_borders", "plan", "trn", "m", "m.mbc")
+    run("multi_borders", "--no-calibration", "plan", "trn", "m", "m.mbc")
     run("mbh2mbm", "m.mbc", "m.mbm")
     for model in ("m.mbc", "m.mbm"):
         told = answers(run, model, "dog\nowl\n")
@@ -537,7 +537,7 @@ def test_class_names_that_differ_give_a_warning(run, formats):
     assert answers(run, "m.mbm", "cat\n\nowl\n") == ""  # no names, but points all the same
     os.unlink("trn.names")
     Path("plan").write_text(text)
-    run("multi_borders", "plan", "trn", "m", "m.mbc")
+    run("multi_borders", "--no-calibration", "plan", "trn", "m", "m.mbc")
     assert answers(run, "m.mbc", "dog\nowl\n") == ""
 
 
