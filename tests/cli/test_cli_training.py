@@ -62,8 +62,8 @@ def numbers(text, columns):
 @pytest.mark.few(1)
 @pytest.mark.parametrize("way", [["-n"], ["-S", "2"], ["-n", "-S", "2"]], ids=str)
 def test_vectors_as_they_were(ok, refused, way):
-    ok("multi_borders", *way, "plan", "trn", "n", "nctl")
-    ok("multi_borders", *way, "-u", "plan", "trn", "u", "uctl")
+    ok("multi_borders", "--no-calibration", *way, "plan", "trn", "n", "nctl")
+    ok("multi_borders", "--no-calibration", *way, "-u", "plan", "trn", "u", "uctl")
     assert Path("u.std").read_bytes() == Path("n.std").read_bytes()
     x = np.fromfile("trn.vec", "<f4", offset=4).reshape(-1, 3)
     for i in range(3):
@@ -88,7 +88,7 @@ def test_vectors_as_they_were(ok, refused, way):
 
 
 def test_other_features_are_refused(ok, refused):
-    ok("multi_borders", "-S", "2", "-u", "plan", "trn", "u", "uctl")
+    ok("multi_borders", "--no-calibration", "-S", "2", "-u", "plan", "trn", "u", "uctl")
     norm = read_std("u.std")
     assert norm.matrix.shape == (3, 2)
     write_vec("narrow.vec", np.zeros((2, 2)))
@@ -213,9 +213,9 @@ def models(trio, name):
 
 
 def test_one_fit(run, trio):
-    run("multi_borders", "--platt", "loo", "plan", "trn", "one", "one.mbc")
-    run("multi_borders", "--platt", "cv", "plan", "trn", "six", "six.mbc")
-    run("multi_borders", "plan", "trn", "default", "default.mbc")
+    run("multi_borders", "--no-calibration", "--platt", "loo", "plan", "trn", "one", "one.mbc")
+    run("multi_borders", "--no-calibration", "--platt", "cv", "plan", "trn", "six", "six.mbc")
+    run("multi_borders", "--no-calibration", "plan", "trn", "default", "default.mbc")
     assert all(b"; platt loo; seed 1" in model for model in models(trio, "one"))
     assert models(trio, "six") == models(trio, "default")
 
@@ -234,7 +234,8 @@ def test_the_commands_carry_the_options(trio, run):
 
 def test_memory_changes_nothing(run, trio):
     for name, size in (("none", 0), ("some", 512)):
-        run("multi_borders", "--kernel-memory", size, "-j", 2, "plan", "trn", name, f"{name}.mbc")
+        run("multi_borders", "--no-calibration", "--kernel-memory", size, "-j", 2, "plan", "trn",
+            name, f"{name}.mbc")
     assert models(trio, "none") == models(trio, "some")
 
 
