@@ -180,7 +180,7 @@ def test_workers_that_cannot_work(place, words, program, told):
     (("--executor=processes:0",), "threads:N, N from 1 to 1024, as executor, found 'processes:0'"),
     (("--executor=dask:nowhere",), "expected HOST:PORT or a scheduler file"),
     (("-j", "2", "--executor=processes:2"), "--executor and -j exclude each other"),
-    (("--executor=processes:2", "-O", "cat"), "--executor cannot be combined with other programs")])
+    (("--executor=processes:2", "-O", "cat"), "-O and --executor exclude each other")])
 def test_wrong_executors(place, words, told):
     if "scheduler file" in told:
         pytest.importorskip("distributed")
