@@ -312,10 +312,9 @@ def train_best(x: np.ndarray | Dataset, y: np.ndarray | None = None, *, by: str 
     time_limit : float, default=300
         Seconds for search and training. The search ends at three quarters of them, or earlier if
         nothing improves; the training is never interrupted.
-    learners : list of {"svm", "nystrom", "trees"}, default=None
-        Learners to try; None: those that suit the number of rows and are installed.
-    kernels : list of {"rbf", "laplacian"}, default=None
-        Kernels to try; None: both.
+    learners, kernels : list of str, default=None
+        Some of "svm", "nystrom" and "trees", and of "rbf" and "laplacian"; None: all that suit
+        the number of rows and are installed.
     ensemble : bool, default=None
         True for an average of the best configurations with different learners or kernels, False
         for the best one alone; None: the average where it is clearly better.
@@ -331,11 +330,6 @@ def train_best(x: np.ndarray | Dataset, y: np.ndarray | None = None, *, by: str 
         of the last ones on held-out points, and `choice`, the one that is trained; `estimate`, the
         score to expect on new data with its standard error. The last two are None, with a warning,
         if the time limit ended the search before anything was scored.
-
-    Raises
-    ------
-    DataError
-        If a class has fewer than three rows.
 
     Examples
     --------

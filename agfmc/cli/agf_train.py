@@ -191,7 +191,7 @@ def _searched(run):
             portfolio = Portfolio(
                 experiment, BY_COST[args.by], run.start, run.search_limit,
                 args.jobs or available_cores(),
-                True if args.ensemble else False if args.single else None, progress, report)
+                True if args.ensemble else False if args.single else None, progress)
             chosen = portfolio.search(args.learners, args.kernels)
             run.curve = list(portfolio.curve.values())
         report_reused(experiment)

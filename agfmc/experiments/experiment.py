@@ -205,7 +205,8 @@ def _check_training_part(split, data):
     few = np.flatnonzero(there < _FEWEST)
     if len(few):
         least = 1 + int(counts[few].max())
-        raise DataError(f"class {labels[few[0]]}{and_more(few)}, of "
+        name = data.name_of.get(labels[few[0]], labels[few[0]])
+        raise DataError(f"class {name}{and_more(few)}, of "
                         f"{counts[few[0]]} sample{'' if counts[few[0]] == 1 else 's'}, has "
                         f"{there[few[0]]} in the training part of {split.name}: expected at least "
                         f"2; --min-class {least} leaves out the classes with fewer than {least} "

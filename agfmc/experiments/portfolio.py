@@ -18,7 +18,7 @@ import numpy as np
 
 from ..control.build import joined, with_options
 from ..control.write import format_tree
-from ..core.errors import AgfmcError, DataError, JobsFailed, one_line, UsageError
+from ..core.errors import AgfmcError, JobsFailed, UsageError, warn_user
 from ..core.probabilities import mean, standard_error
 from ..core.splits import stratified_sample
 from ..data.weights import chosen_rows
@@ -39,7 +39,6 @@ LARGE = 20_000  # rows; of more, time and memory of support vector machines are 
 _SAMPLES = 500, 1500, 5000, 12_500  # rows of the stages, where there are more
 _FINER = 2, 3  # how often steps are halved in the stages after these
 _SCREENS = 2  # parts that search, and as many that judge, on the smallest sample
-_FEWEST = 3  # rows of a class: one is held out, and two train
 _SURVIVORS = 3  # contenders of the stages after the first
 _BEHIND = 3.0  # standard errors of the difference to the best: others are judged no further
 _LEAST_GAIN = 5e-5  # of an average, which else is one of its members by another name
@@ -77,19 +76,6 @@ CONTENDERS = (
     Contender("trees", "ensemble", "learner=trees"),
 )
 LEARNERS = tuple(dict.fromkeys(contender.learner for contender in CONTENDERS))
-
-
-def _check_counts(data):
-    names = data.name_of
-    few = [label for label, count in data.counts.items() if count < _FEWEST]
-    if few:
-        shown = ", ".join(f"{one_line(names.get(label, str(label)))} ({data.counts[label]})"
-                          for label in few[:5])
-        raise DataError(f"{len(few)} of {len(data.counts)} classes have fewer than {_FEWEST} rows, "
-                        f"too few to hold one out: {shown}{', ...' * (len(few) > 5)}; --min-class "
-                        f"{_FEWEST} leaves these classes out")
-
-
 KERNELS = tuple(dict.fromkeys(filter(None, (contender.kernel for contender in CONTENDERS))))
 
 
@@ -184,11 +170,10 @@ class Portfolio:
     by: name of the score;  start, limit: on the clock of `time.monotonic`, and seconds;
     tried: plain values on each contender of each stage, what it took, and what became of it;
     cores: for the last training;  ensemble: True for an average, False for a single contender,
-    None for what the scores say;  report: called with a line on what is left out;  best:
-    {contender: its best options so far};  seconds: {contender: core seconds of a training, for
-    each row};  curve: {training samples: log loss of the best contender of their last stage, as a
-    `learning_curve` has it};  cut: {contender: what its options are, as the time limit ended the
-    search for them}.
+    None for what the scores say;  best: {contender: its best options so far};  seconds: {contender:
+    core seconds of a training, for each row};  curve: {training samples: log loss of the best
+    contender of their last stage, as a `learning_curve` has it};  cut: {contender: what its options
+    are, as the time limit ended the search for them}.
     """
 
     experiment: Experiment
@@ -198,7 +183,6 @@ class Portfolio:
     cores: int = 1
     ensemble: bool | None = None
     progress: object = None
-    report: object = None
 
     best: dict = field(default_factory=dict)
     tried: list = field(default_factory=list)
@@ -209,7 +193,7 @@ class Portfolio:
     def search(self, learners=None, kernels=None) -> Chosen:
         """`run` the `contenders_for` the data of the experiment; `DataError` for small classes."""
         data = self.experiment.data
-        _check_counts(data)
+        self.experiment.check_splits()
         has_nan = data.recipe is not None and data.recipe.keeps_missing
         return self.run(contenders_for(len(data.counts), len(data.y), learners, kernels or KERNELS,
                                        has_nan or bool(np.isnan(data.x).any())))
@@ -312,9 +296,9 @@ class Portfolio:
         elif top is not first:
             margin = _difference(self.by, top.scored, first.scored, stage.judge.plan)
             chosen = top if margin.gain > max(margin.error, _LEAST_GAIN) else first
-        if self.ensemble and not averages and self.report:
-            self.report("no average of several contenders could be judged in time: the single best "
-                        "one is taken")
+        if self.ensemble and not averages:
+            warn_user("no average of several contenders could be judged in time: the single best "
+                      "one is taken")
         estimate = stage.estimate(chosen, judged)
         result = compare(stage.judge, [one.candidate for one in judged], by=self.by,
                          against=first.candidate.name)
