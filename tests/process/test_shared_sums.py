@@ -13,8 +13,8 @@ WORDS = ("-n", "-+", "learner=nystrom -m 60 -g .1", "../plan", "../big", "m", "c
 # 4 ranges and 4 classes: 16 sums, a file `at` from the fifth on, and time to be interrupted
 SLOWLY = """
 import runpy, sys, time
-from agfmc.training import kept_sums
-add, count = kept_sums.GroupSums.add, 0
+from agfmc.landmarks import sums_file
+add, count = sums_file.GroupSums.add, 0
 def slow(*args):
     global count
     add(*args)
@@ -22,7 +22,7 @@ def slow(*args):
     if count >= 5:
         open("at", "w").close()
     time.sleep(0.3 * (count >= 5))
-kept_sums.GroupSums.add = slow
+sums_file.GroupSums.add = slow
 del sys.argv[0]
 runpy.run_path(sys.argv[0], run_name="__main__")
 """
