@@ -303,9 +303,7 @@ def train_best(x: np.ndarray | Dataset, y: np.ndarray | None = None, *, by: str 
 
     Parameters
     ----------
-    x : array of shape (n, d), or Dataset
-        As for `train`.
-    y : array of shape (n,), default=None
+    x, y : array of shape (n, d), or Dataset, and array of shape (n,)
         As for `train`.
     by : str, default="log_loss"
         The score that decides, a key of `scores`.
@@ -326,10 +324,9 @@ def train_best(x: np.ndarray | Dataset, y: np.ndarray | None = None, *, by: str 
     configuration : Configuration
         Trained on all of the data.
     result : dict
-        Among others `contenders`, a list of what became of each in each stage; `rows`, the scores
-        of the last ones on held-out points, and `choice`, the one that is trained; `estimate`, the
-        score to expect on new data with its standard error. The last two are None, with a warning,
-        if the time limit ended the search before anything was scored.
+        `contenders`, what became of each in each stage; `rows`, scores of the last ones; `choice`,
+        the one that is trained; `estimate`, the score to expect on new data with its standard
+        error. The last two are None, with a warning, if the time limit came before any score.
 
     Examples
     --------

@@ -204,11 +204,10 @@ def _check_training_part(split, data):
     there = np.bincount(codes[split.train], minlength=len(labels))
     few = np.flatnonzero(there < _FEWEST)
     if len(few):
-        least = 1 + int(counts[few].max())
-        name = data.name_of.get(labels[few[0]], labels[few[0]])
-        raise DataError(f"class {name}{and_more(few)}, of "
-                        f"{counts[few[0]]} sample{'' if counts[few[0]] == 1 else 's'}, has "
-                        f"{there[few[0]]} in the training part of {split.name}: expected at least "
+        least, first = 1 + int(counts[few].max()), few[0]
+        raise DataError(f"class {data.name_of.get(labels[first], labels[first])}{and_more(few)}, "
+                        f"of {counts[first]} sample{'' if counts[first] == 1 else 's'}, has "
+                        f"{there[first]} in the training part of {split.name}: expected at least "
                         f"2; --min-class {least} leaves out the classes with fewer than {least} "
                         "samples")
     if data.groups is not None:

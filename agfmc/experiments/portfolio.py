@@ -85,9 +85,8 @@ def contenders_for(classes: int, rows: int, learners: Sequence[str] | None = Non
 
     learners: the only ones, of `LEARNERS`; by default nystrom, support vector machines where there
     are not too many rows for them, and trees where LightGBM is installed;  kernels: the only ones
-    of learners with kernels;  has_nan: learners that take missing values alone.
-
-    Raises `UsageError` for other words, and where none is left.
+    of learners with kernels;  has_nan: learners that take missing values alone.  `UsageError` for
+    other words, and where none is left.
     """
     for what, words, known in (("learners", learners or (), LEARNERS),
                                ("kernels", kernels, KERNELS)):

@@ -227,8 +227,7 @@ class _Column:
 
 
 class _Notes(NamedTuple):
-    """What is said of a table: {reason: columns that are left out}, what else was done as
-    documented, and what may be wrong."""
+    """What is said of a table: {reason: columns left out}, what was done, what may be wrong."""
 
     left_out: dict
     done: list
