@@ -84,7 +84,7 @@ NO_FILE = {  # they take text that a reader has taken apart already
     "data.class_names.named_by_value", "data.class_names.number_classes",
     "data.libagf.VecWriter", "files.atomic.temporary_name",
     "files.atomic.checked", "models.control_files.control_text", "files.number_text.is_svm",
-    "data.groups.group_words", "data.groups.groups_beside",
+    "data.groups.group_numbers_beside", "data.groups.group_words", "data.groups.groups_beside",
     "data.groups.groups_bytes", "data.groups.with_groups", "data.groups.with_groups_of",
     "data.preprocess.divided_rows",
     "data.weights.weights_beside", "data.weights.weights_bytes",
