@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..control.build import joined, with_options
+from ..control.tree import Tree
 from ..control.write import format_tree
 from ..core.errors import AgfmcError, JobsFailed, UsageError, warn_user
 from ..core.probabilities import mean, standard_error
@@ -154,7 +155,7 @@ class Chosen(NamedTuple):
     contenders, the members of averages, and the choice.
     """
 
-    tree: object
+    tree: Tree
     choice: Choice | None
     estimate: dict | None
     seconds: float | None
