@@ -80,7 +80,6 @@ def pytest_collection():
         return (yield)
     finally:
         gc.freeze()
-        gc.set_threshold(20_000, 20, 20)
         gc.enable()
 
 
