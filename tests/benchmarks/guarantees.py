@@ -106,17 +106,20 @@ def trees(paths):
         y, train = np.unique(y, return_inverse=True)[1], 20 * len(np.unique(y))
         spread = x[:train].std(axis=0)
         x = (x - x[:train].mean(axis=0)) / np.where(spread > 0, spread, 1)
-        tree = agfmc.design("empirical", range(y.max() + 1), x=x[:train], y=y[:train])
-        model = agfmc.train(tree, x[:train], y[:train], options="-c 1 -g 0.02", calibration=0)
-        p, left = (agfmc.Classifier(model, decoding).classify(x[train:]).columns for decoding in (
-            agfmc.Decoding(tree="full"), agfmc.Decoding(stop="auto", calibrated=False)))
-        y, half = y[train:], (len(y) - train) // 2
+        for scheme in ("empirical", "best-tree", "random-tree"):
+            tree = agfmc.design(scheme, range(y.max() + 1), x=x[:train], y=y[:train])
+            model = agfmc.train(tree, x[:train], y[:train], options="-c 1 -g 0.02", calibration=0)
+            p, left = (agfmc.Classifier(model, decoding).classify(x[train:]).columns
+                       for decoding in (agfmc.Decoding(tree="full"),
+                                        agfmc.Decoding(stop="auto", calibrated=False)))
+            rest, half = y[train:], (len(y) - train) // 2
 
-        def real(split, p=p, left=left, y=y, half=half):
-            rows = np.random.default_rng([2, split]).permutation(len(y))
-            return tuple((p[part], left[part], y[part]) for part in (rows[:half], rows[half:]))
+            def real(split, p=p, left=left, y=rest, half=half):
+                rows = np.random.default_rng([2, split]).permutation(len(y))
+                return tuple((p[part], left[part], y[part]) for part in (rows[:half], rows[half:]))
 
-        found[f"{path.stem}, empirical tree, {train} for training, {half} + {len(y) - half}"] = real
+            found[f"{path.stem}, {scheme}, {train} for training, {half} + {len(rest) - half}"
+                  ] = real
     return found
 
 
