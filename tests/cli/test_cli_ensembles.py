@@ -125,16 +125,18 @@ def test_one_command_for_each_classifier(trained, run):
 
 @pytest.mark.long
 def test_learned_weights(here, run):
+    with open("joint", "a") as file:  # a member that learns its samples by heart
+        file.write("\n" + TREE.replace('""', '"-g 1000"'))
     err = run("multi_borders", "--member-weights", "held-out", "joint", "trn", "m", "m.mbc").err
     tree = read_control("m.mbc")
     text = tree.headings["weights"].text
     assert f"weights of the members: {text}; 1 of small weights left out\n" in err
-    assert len(text.split()) == len(tree.roots) == 2
+    assert len(text.split()) == len(tree.roots) == 3
     run("classify_m", "m.mbc", "trn.vec", "out")
     before = contents("out.cls", "out.con")
     run("multi_borders", "--member-weights", "held-out", "joint", "trn", "m", "m.mbc")
     assert contents("out.cls", "out.con") == before
-    Path("m.mbc").write_text(Path("m.mbc").read_text().replace(text, "1 1"))
+    Path("m.mbc").write_text(Path("m.mbc").read_text().replace(text, "1 1 1"))
     run("classify_m", "m.mbc", "trn.vec", "out", status=1).refused(
         "is the calibration of other classifiers")
     run("multi_borders", "--no-names", "--member-weights", "held-out", "joint", "trn", "m", "m.mbc")
