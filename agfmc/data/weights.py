@@ -64,7 +64,9 @@ def read_weights(path: str, n: int | None = None, stdin=None) -> np.ndarray:
             w = np.concatenate([np.empty(0), *within_memory(parts, path, what="the weights")])
         check_count(w, n, "weights", path)
         return w
-    w = read_column(path, FLOAT, n, stdin, "weights", _EXPECTED).astype(np.float64)
+    w = read_column(path, FLOAT, n, stdin, "weights", _EXPECTED)
+    with np.errstate(invalid="ignore"):  # what is not a number is refused below
+        w = w.astype(np.float64)
     bad = ~((w >= 0) & (w < np.inf))
     if bad.any():
         row = int(np.argmax(bad))
