@@ -72,8 +72,11 @@ def get_parser():
 
 def execute(args):
     """Search, train and merge; then say what was done."""
+    from ..experiments.portfolio import check_names
+
     start = time.monotonic()
     mbh2mbm.check_model_name(args.model)
+    check_names(args.learners, args.kernels)
     if is_stream(args.train):
         raise UsageError("the data are read several times: expected the name of a file, found "
                          f"'{args.train}'")

@@ -78,7 +78,7 @@ class AgfmcWarning(UserWarning):
 
 
 class AgfmcNotice(AgfmcWarning):
-    """What was done as documented, where nothing is wrong."""
+    """A message on what was done as documented: nothing is wrong."""
 
 
 def warn_user(message: str, kind: type[AgfmcWarning] = AgfmcWarning) -> None:

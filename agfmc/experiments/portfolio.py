@@ -80,6 +80,14 @@ LEARNERS = tuple(dict.fromkeys(contender.learner for contender in CONTENDERS))
 KERNELS = tuple(dict.fromkeys(filter(None, (contender.kernel for contender in CONTENDERS))))
 
 
+def check_names(learners: Sequence[str] | None, kernels: Sequence[str] | None) -> None:
+    """`UsageError` for a name that is not among the `LEARNERS` or `KERNELS`."""
+    for what, words, known in (("learners", learners, LEARNERS), ("kernels", kernels, KERNELS)):
+        for word in words or ():
+            if word not in known:
+                raise UsageError(f"--{what}: expected some of {', '.join(known)}, found '{word}'")
+
+
 def contenders_for(classes: int, rows: int, learners: Sequence[str] | None = None,
                    kernels: Sequence[str] = KERNELS, has_nan: bool = False) -> list[Contender]:
     """The `CONTENDERS` for so many classes and rows.
@@ -87,13 +95,9 @@ def contenders_for(classes: int, rows: int, learners: Sequence[str] | None = Non
     learners: the only ones, of `LEARNERS`; by default nystrom, support vector machines where there
     are not too many rows for them, and trees where LightGBM is installed;  kernels: the only ones
     of learners with kernels;  has_nan: learners that take missing values alone.  `UsageError` for
-    other words, and where none is left.
+    other names, and where none is left.
     """
-    for what, words, known in (("learners", learners or (), LEARNERS),
-                               ("kernels", kernels, KERNELS)):
-        for word in words:
-            if word not in known:
-                raise UsageError(f"--{what}: expected some of {', '.join(known)}, found '{word}'")
+    check_names(learners, kernels)
     if learners is None:
         learners = ["nystrom"] if rows > LARGE else ["svm", "nystrom"]
         with suppress(UsageError):  # where LightGBM is not installed

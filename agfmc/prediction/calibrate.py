@@ -169,8 +169,7 @@ def with_learned_weights(configuration: Configuration, held_out: HeldOut | None)
     """The ensemble with weights of its members that suit its held-out decision values.
 
     They stand in the heading of the tree, and are those of any average from then on.  Members of
-    small weights are left out, of the values too.  Raises
-    `ModelError` without such values.
+    small weights are left out, of the values too.  Raises `ModelError` without such values.
     """
     if held_out is None:
         raise ModelError("the weights of its members cannot be learned: not all classifiers have "
@@ -221,10 +220,10 @@ def _weighed(configuration, parts, y, w):
     """The ensemble with the weights that suit points, and the numbers of the members that stay.
 
     parts: of each block of points, p (n, k) of each member;  y, w: true columns and weights of all
-    points.  Members that differ in nothing but their luck, such as random trees, keep their
-    proportions; their average has the temperature that suits it, as averages that differ are not
-    equally sure of themselves.  The weights are halfway between `fit_weights` and those before:
-    the former follow the luck of the points.
+    points.  Members with the same kind and options, such as random trees, keep their proportions
+    and are judged by their average, with the temperature that suits it: averages are not equally
+    sure of themselves.  The weights are halfway between those before and `fit_weights`, which
+    alone overfits the points.
     """
     old, tree = configuration.tree, configuration.tree
     members, before = members_of(configuration), np.maximum(old.weights, SMALLEST)
@@ -255,7 +254,7 @@ def _weighed(configuration, parts, y, w):
 
 
 def _true_probabilities(p, y, w):
-    """The probabilities (n,) of the true columns y, of p (n, k) with the temperature of them."""
+    """The probabilities (n,) of the true columns y, after the temperature that suits p (n, k)."""
     return apply_map(fit_temperature(p, y, w), p)[np.arange(len(y)), y]
 
 

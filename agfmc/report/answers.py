@@ -16,7 +16,7 @@ from .words import count, cut, interval, number, percent, plural
 _WHOLE_TABLE = 30  # classes whose confusions are a table of all cells
 _FREQUENT, _FEW = 30, 10  # confusions in a list: where it is all there is, and beside the table
 _WIDEST, _TYPED = 400, 40  # classes with a separate row, on a page and in text
-_SCREEN = 12, 30  # classes whose confusions are in text, and letters of their names there
+_SCREEN = 12, 30  # the most classes, and letters of their names, for confusions in text
 _SHADES = 8
 _ACROSS = 60  # characters of the names above the columns of a table of confusions
 _NARROW = 10  # classes of such a table that has room for another one beside it

@@ -17,9 +17,9 @@ def set_scores(size: np.ndarray, holds: np.ndarray, y: np.ndarray, labels: np.nd
     """Scores of the sets of points: of size (n,), with the true class or not, holds (n,) bool.
 
     `y` (n,) are true columns, of the labels (k,), `weights` and `groups` (n,) those of the points.
-    Keys: points, coverage with its Clopper-Pearson
-    interval (low, high), mean_size, exact (share of the sets that are the true class alone), empty,
-    sizes ([size, points], ...), by_class (label, points, coverage, low, high, mean_size).
+    Keys: points, coverage with its Clopper-Pearson interval (low, high), mean_size, exact (share of
+    the sets that are the true class alone), empty, sizes ([size, points], ...), by_class (label,
+    points, coverage, low, high, mean_size).
     """
     sizes, points = np.unique(size, return_counts=True)
     rows = []

@@ -49,8 +49,7 @@ def day_number(word: str, order: str) -> float | None:
 
 
 def odd_words(words: Collection[str]) -> tuple[str, set[str]]:
-    """The most frequent order, and the words that are no dates in it; none where most are no dates.
-    """
+    """The most frequent order, and the words that are no dates in it, if most words are dates."""
     odd = {order: {word for word in words if day_number(word, order) is None} for order in _ORDERS}
     order = min(odd, key=lambda order: len(odd[order]))
     return order, odd[order] if 2 * len(set.intersection(*odd.values())) < len(words) else set()

@@ -227,7 +227,7 @@ class _Column:
 
 
 class _Notes(NamedTuple):
-    """What is said of a table: {reason: columns left out}, what was done, what may be wrong."""
+    """Notices on a table, {reason: columns left out} and what was done, and warnings, doubts."""
 
     left_out: dict
     done: list

@@ -153,6 +153,8 @@ def test_mistakes_in_python():
 def test_learners_are_named(run, table):
     run("agf_train", *WORDS, "m.mbm", "--learners", "svm,woods", status=2).refused(
         "--learners: expected some of svm, nystrom, trees, found 'woods'")
+    run("agf_train", "none.csv", "m.mbm", "--learners", "woods", status=2).refused(
+        "--learners: expected some of")  # before the data are read
     out = run("agf_train", *WORDS, "m.mbm", "--learners", "nystrom", "--time-limit", "0").out
     assert '"learner=nystrom -t rbf"' in out
 
