@@ -1,6 +1,7 @@
 """Classifiers of scikit-learn in several configurations, beside its own wrappers, on held-out rows.
 
-    python tests/benchmarks/any_classifier.py [--splits 5] [--rows 1500] [--json FILE] DATA ...
+    python tests/benchmarks/any_classifier.py [--splits 5] [--rows 1500] [--json FILE]
+        [--classifiers NAME ...] [--configurations NAME ...] --data DATA ...
 
 DATA: a file of LIBSVM text, or `digits` or `wine` of scikit-learn.  For each classifier: accuracy,
 log loss, calibration error (of the answer, ten bins) and seconds of a processor, means over the
@@ -44,13 +45,13 @@ CLASSIFIERS = {
 CONFIGURATIONS = ("one-vs-rest", "one-vs-one", "orthogonal", "ensemble")
 
 
-def contenders(classifier, k):
+def contenders(classifier, k, configurations=CONFIGURATIONS):
     """{name: estimator}, the first one the reference; k: number of classes."""
     models = {"OneVsRestClassifier": OneVsRestClassifier(classifier),
               "OneVsOneClassifier": OneVsOneClassifier(classifier),
               "OutputCodeClassifier": OutputCodeClassifier(classifier, code_size=2, random_state=0),
               "its own": clone(classifier)}
-    for control in CONFIGURATIONS:
+    for control in configurations:
         if control != "orthogonal" or k % 4 == 0 or k == 10:
             models[control] = MultiClassFromBinary(control, estimator=classifier)
     return models
@@ -85,7 +86,9 @@ def data(name):
 def main():
     """Print a table for each data set and classifier."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("data", nargs="+")
+    parser.add_argument("--data", nargs="+", required=True)
+    parser.add_argument("--classifiers", nargs="+", choices=CLASSIFIERS, default=list(CLASSIFIERS))
+    parser.add_argument("--configurations", nargs="*", default=CONFIGURATIONS)
     parser.add_argument("--splits", type=int, default=5)
     parser.add_argument("--rows", type=int, default=1500, help="training rows at most")
     parser.add_argument("--json", help="file that results are appended to")
@@ -93,13 +96,14 @@ def main():
     warnings.simplefilter("ignore")
     for name in args.data:
         x, y = data(name)
-        for kind, classifier in CLASSIFIERS.items():
+        for kind in args.classifiers:
             results = {}
             for seed in range(1, args.splits + 1):
                 a, test, ya, truth = train_test_split(x, y, test_size=0.3, stratify=y,
                                                       random_state=seed)
                 a, ya = a[:args.rows], ya[:args.rows]
-                for one, model in contenders(classifier, y.max() + 1).items():
+                for one, model in contenders(CLASSIFIERS[kind], y.max() + 1,
+                                             args.configurations).items():
                     row = scores(model, a, ya, test, truth)
                     results.setdefault(one, []).append(row)
                     if args.json:
