@@ -266,17 +266,15 @@ def contender_table(result: Mapping) -> DataTable:
     """The contenders of a portfolio in each stage, what they took and what became of them."""
     columns = (Column("contender", "name"), Column("rows", "number"),
                Column(ALL_SCORES[result["by"]].title, "number"),
-               Column("search (s)", "number", digits=2),
-               Column("training (s)", "number", digits=2),
+               Column("search (s)", "number", "on the clock, trials too", 2),
+               Column("training (s)", "number", "of one core", 2),
                Column("a point (\u00b5s)", "number", digits=0),
                Column("kernel values", "number", digits=0), Column("outcome"))
     names = "configuration", "rows", "score", "seconds", "train_s", "classify_us", \
         "kernel_values", "outcome"
     return without_empty(DataTable(
-        "The contenders of each stage: the rows of its sample, the score of the parts that judged, "
-        "seconds on the clock for search and trials, core seconds for one training, microseconds "
-        "for a point. Of each learner and kernel the best went on, to the next stage or the final "
-        "choice, if it was among the best three: it was kept.", columns,
+        "The contenders of each stage. The best of each learner and kernel, three at most, are "
+        "kept for the next stage.", columns,
         tuple(TableRow((*cells[:3], *(None if seconds is None else round(seconds, 2)
                                       for seconds in cells[3:5]), *cells[5:]))
               for cells in ([row[name] for name in names] for row in result["contenders"]))))
