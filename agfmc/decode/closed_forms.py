@@ -7,6 +7,7 @@
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -17,20 +18,29 @@ from .pairwise import PairSystem
 CHUNK = 512
 
 
-def closed_form(a: np.ndarray) -> tuple[str, Callable[[np.ndarray], np.ndarray]] | None:
-    """(name, function r (n, m) -> p (n, k)) of the closed form for the code a (m, k), or None.
+def recognised_form(a: np.ndarray) -> tuple[str, Any] | None:
+    """(name, parts) of the closed form for the code a (m, k), or None; parts of `code_kinds`.
 
     Every form is recognised whatever the order and the signs of the rows and
     the order of the columns.
     """
-    for name, recognise, prepare in (("tree", tree_splits, _products),
-                                     ("balanced", balanced_scale, _balanced),
-                                     ("adjacent", adjacent_order, _adjacent),
-                                     ("pairs", one_vs_one, lambda a, pairs: PairSystem(pairs))):
+    for name, recognise in (("tree", tree_splits), ("balanced", balanced_scale),
+                            ("adjacent", adjacent_order), ("pairs", one_vs_one)):
         parts = recognise(a)
         if parts is not None:
-            return name, prepare(a, parts)
+            return name, parts
     return None
+
+
+def closed_form(a: np.ndarray) -> tuple[str, Callable[[np.ndarray], np.ndarray]] | None:
+    """(name, function r (n, m) -> p (n, k)) of the closed form for the code a (m, k), or None."""
+    form = recognised_form(a)
+    if form is None:
+        return None
+    name, parts = form
+    prepare = {"tree": _products, "balanced": _balanced, "adjacent": _adjacent,
+               "pairs": lambda a, pairs: PairSystem(pairs)}[name]
+    return name, prepare(a, parts)
 
 
 def _products(a, splits):

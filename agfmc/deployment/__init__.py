@@ -1,0 +1,1 @@
+"""Trained configurations as programs of other languages, for places without Python."""

@@ -1,0 +1,387 @@
+"""What a model computes, step by step, for writers of programs in other languages.
+
+`steps_of` gives the `Steps` of a configuration and a decoder, from a point x (d,) to
+probabilities p (k,), as frozen types of plain arrays; whatever cannot be computed in a bounded
+number of simple steps is refused.  In their order:
+
+1. x from the cells of a table: `inputs`
+2. z: (x - mean) matrix for each of `normalisations`, side by side; x itself where there are none
+3. decision values f (m,): the sums of `kernel_sums` and of the leaves of `forest`, less `rho`
+4. r = tanh(a f + b), the difference of the probabilities of the right and the left side
+5. of each node, probabilities of its branches by its rule, from the r of its own classifiers
+6. of each member of an ensemble, products along the branches to the classes
+7. the average of the members
+8. the calibration `map`
+9. the class: the largest p, on ties the first in `tie_order`
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from ..calibration.types import ProbabilityMap
+from ..control.matrix import rows_to_matrix
+from ..control.tree import Leaf, Tree
+from ..core.errors import ModelError, UsageError
+from ..core.forest import Forest
+from ..core.models import Kernel, MergedModel
+from ..core.rows import by_name
+from ..data.normalisation import Normalisation
+from ..decode.class_scores import LOSSES
+from ..decode.closed_forms import recognised_form
+from ..decode.code_kinds import determines, KINDS
+from ..decode.methods import Method
+from ..learners.programs import Execution
+from ..models.configuration import Configuration
+from ..prediction.classifier import Classifier
+from ..prediction.decision import calibration_of
+from ..prediction.decoding import decoders_of, Decoding
+
+
+@dataclass(frozen=True)
+class Input:
+    """One column of a table of numbers: a feature, and a second one that tells missing values.
+
+    Attributes
+    ----------
+    name : name of the column
+    fill : number in place of a missing value, or None
+    indicator : a feature after it is 1 where the value is missing, else 0; the value is 0 then,
+        unless it has a fill
+    """
+
+    name: str
+    fill: float | None = None
+    indicator: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class KernelSums:
+    """The part that one kernel has in the decision values: f += K(z, sv) coef.
+
+    Attributes
+    ----------
+    kernel : the kernel; it sees the features of z from `columns[0]` to `columns[1]`, None for all
+    sv : support vectors (s, d'), these features alone; for a linear kernel a plane for each
+        classifier
+    coef : coefficients (s, m), sparse, by rows
+    """
+
+    kernel: Kernel
+    sv: np.ndarray
+    coef: csr_array
+
+
+@dataclass(frozen=True, eq=False)
+class LinearRule:
+    """p = then(matrix v + offset), matrix (c, m'), offset (c,).
+
+    Attributes
+    ----------
+    takes : what v is: "r" of the classifiers of the node; "signs", those of r; "g", f turned by
+        `Steps.orientation` so that g > 0 speaks for the right side; "log-odds", 2 artanh(r) within
+        [-30, 30]; "points", z (d',) itself
+    then : "" for nothing, "project" for the nearest p with p >= 0 and sum p = 1, or "softmax"
+    """
+
+    matrix: np.ndarray
+    offset: np.ndarray
+    takes: Literal["r", "signs", "g", "log-odds", "points"] = "r"
+    then: Literal["", "project", "softmax"] = ""
+
+
+@dataclass(frozen=True, eq=False)
+class ProductRule:
+    """p_j is the product of (1 + a_ij r_i) / 2 over the rows of the code a (m', c) with a_ij != 0.
+    """
+
+    code: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class OrderedRule:
+    """Probabilities of classes in an order, of a classifier between each two neighbours.
+
+    P(class among the first i + 1 of `classes`) is (1 - signs[i] r[rows[i]]) / 2, made not to fall
+    with i by isotonic regression, and clipped to [0, 1]; p are the differences.
+    """
+
+    rows: np.ndarray
+    signs: np.ndarray
+    classes: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class PairRule:
+    """Least squares of a one-vs-one code a (m', c), whose signs hold without any constraint.
+
+    p = max(u, 0) / sum, u the solution of K u = 1, with K_jl = 1 + sum_i m_ij m_il and
+    m_ij = a_ij - |a_ij| r_i.
+    """
+
+    code: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class LeastSquaresRule:
+    """The p >= 0 with sum 1 and the least sum_i (sum_j m_ij p_j)^2, m_ij = a_ij - |a_ij| r_i.
+
+    The code a is (m', c). With `determined` it has no zeros, and its p is unique for all r;
+    otherwise, where many p are as good, the one with the least |p|^2 is meant.
+    """
+
+    code: np.ndarray
+    determined: bool
+
+
+@dataclass(frozen=True, eq=False)
+class LossRule:
+    """p_j = - sum_i L(a_ij g_i), L the loss of `decode.class_scores.LOSSES`, g as in `LinearRule`.
+
+    g is clipped to [-500, 500] for the exponential loss, to [-1e100, 1e100] for others.
+    """
+
+    code: np.ndarray
+    loss: str
+
+
+Rule = LinearRule | ProductRule | OrderedRule | PairRule | LeastSquaresRule | LossRule
+
+
+@dataclass(frozen=True, eq=False)
+class Node:
+    """A node of a tree.
+
+    Attributes
+    ----------
+    first : its classifiers begin at this one
+    rule : from their values to the probabilities (c,) of the branches
+    branches : ("leaf", position of the class) or ("node", number of a later node) for each
+    """
+
+    first: int
+    rule: Rule
+    branches: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Steps:
+    """All that a model computes; see the head of this module.
+
+    Attributes
+    ----------
+    classifier : the suite's own, with which every other program has to agree
+    labels, names : labels of the classes (k,), ascending, and their names
+    inputs : columns of a table in the order of the features
+    blanks : cells of a table that are missing values
+    takes_missing : NaN may stand in a point; else there is no answer to such a point
+    normalisations : of which the rows of the matrices are the features; () for none
+    kernel_sums, forest : of the decision values
+    rho, a, b, orientation : (m,), f less rho, r = tanh(a f + b), the sign of f for the right side
+    nodes : all nodes, parents before children
+    members : (number of its first node, weight) of each member of an ensemble
+    geometric : the average of members is of logarithms of p, at least 1e-16, then a softmax
+    map : the calibration map, columns in the order of the labels, or None
+    class_before_map : the class is that of the largest p before the map, which keeps the order
+    tie_order : positions of the classes in the order in which the first of the largest p wins
+    gives : "probabilities", "estimates" or "votes", what the p are
+    """
+
+    classifier: Classifier
+    labels: tuple[int, ...]
+    names: tuple[str, ...]
+    inputs: tuple[Input, ...]
+    blanks: tuple[str, ...]
+    takes_missing: bool
+    normalisations: tuple[Normalisation, ...]
+    kernel_sums: tuple[KernelSums, ...]
+    forest: Forest | None
+    rho: np.ndarray
+    a: np.ndarray
+    b: np.ndarray
+    orientation: np.ndarray
+    nodes: tuple[Node, ...]
+    members: tuple[tuple[int, float], ...]
+    geometric: bool
+    map: ProbabilityMap | None
+    class_before_map: bool
+    tie_order: np.ndarray
+    gives: str
+
+
+def steps_of(configuration: Configuration, decoder: str | None = None) -> Steps:
+    """The steps of a trained configuration.
+
+    Parameters
+    ----------
+    configuration : Configuration
+        The trained configuration.
+    decoder : str, default=None
+        Name of a decoder, or "full", "average" or "geometric"; a decoder of coding matrices takes
+        a tree as the coding matrix that it stands for.  None: the one that suits the control tree,
+        for trees "full", as the other programs give the probabilities of all classes.
+
+    Returns
+    -------
+    Steps
+        All numbers of the model, step by step.
+
+    Raises
+    ------
+    ModelError
+        If a part of the model has no such steps.
+    UsageError
+        If the decoder has none.
+    """
+    machines = configuration.machines
+    if not isinstance(machines, MergedModel):
+        raise ModelError("the binary classifiers are programs or objects in memory, which cannot "
+                         "be exported: train with learner=svm, nystrom, linear, logistic or trees")
+    for direct in configuration.tree.directs.values():
+        if direct.learner_letter != "L":
+            raise configuration.tree.place(direct).error(
+                ModelError, f"a classifier of code {direct.learner_letter} cannot be exported, of "
+                "multi-class classifiers only code L, logistic regression")
+    decoding = _exported_decoding(configuration.tree, decoder)
+    classifier = Classifier(configuration, decoding)
+    calibration = calibration_of(configuration, decoding, Execution())
+    if decoding.tree == "flat" and configuration.tree.hierarchical:
+        configuration = configuration.as_code()
+    tree = configuration.tree
+    calibrated = None if calibration is None or calibration.map.kind == "none" else calibration.map
+    if configuration.lacks_normalisation:
+        raise ModelError("was trained on normalised points, and holds no normalisation: mbh2mbm -a "
+                         "stores it", file=tree.source)
+    position = {label: at for at, label in enumerate(tree.classes)}
+    parts = () if configuration.normalisation is None else configuration.normalisation.parts
+    fitted = np.isfinite(machines.a)
+    inputs, blanks = _inputs(configuration)
+    return Steps(
+        classifier, tree.classes, tuple(tree.names.get(label, str(label))
+                                        for label in tree.classes),
+        inputs, blanks, machines.forest is not None and all(map(_keeps_features_apart, parts)),
+        parts, tuple(_kernel_sums(machines)), machines.forest, machines.rho,
+        np.where(fitted, machines.a, machines.orientation), np.where(fitted, machines.b, 0.0),
+        machines.orientation, tuple(_nodes(configuration, decoding, position)),
+        tuple(zip(tree.roots, tree.weights)), decoding.tree == "geometric", calibrated,
+        calibrated is not None and calibrated.kind == "temperature",
+        np.array([position[label] for label in tree.labels]), decoding.decoder.gives)
+
+
+def _exported_decoding(tree: Tree, decoder: str | None) -> Decoding:
+    decoding = decoders_of(tree, decoder and (decoder,))[0].suited_to(tree)
+    if decoding.descends(tree):
+        if decoder is not None:
+            raise UsageError("the decoder recursive gives the probability of one class, and an "
+                             "exported model those of all: choose --decoder full")
+        decoding = replace(decoding, tree="full")
+    if decoding.decoder.iterates or decoding.decoder.gives == "winner":
+        raise UsageError(f"the decoder {decoding.decoder.name} cannot be exported: "
+                         + ("it iterates without a bound" if decoding.decoder.iterates else
+                            "it knows one class alone")
+                         + "; choose another one with --decoder, such as least-squares")
+    return decoding
+
+
+def _inputs(configuration):
+    """The `Input`s of a configuration, and the cells that are missing values.
+
+    Of a table with words or dates: the features that `table2agf` makes of it, by their names.
+    """
+    recipe, machines = configuration.recipe, configuration.machines
+    if recipe is None:
+        d = configuration.features or max([machines.sv.shape[1], *(
+            one.features for one in configuration.node_classifiers.values())])
+        return tuple(Input(f"x{number}") for number in range(1, d + 1)), ("", "NaN", "nan")
+    if any(one.categories or one.date or one.order for one in recipe.columns):
+        return tuple(map(Input, recipe.features)), recipe.blanks
+    return tuple(Input(one.name, None if recipe.keeps_missing else one.fill, one.indicator)
+                 for one in recipe.columns), recipe.blanks
+
+
+def _keeps_features_apart(normalisation):
+    return bool((np.count_nonzero(normalisation.matrix, axis=0) == 1).all())
+
+
+def _kernel_sums(machines):
+    """Yield `KernelSums` of each kernel; of linear ones the planes, a sum over support vectors."""
+    s, m = machines.sv.shape[0], machines.count
+    owner = np.repeat(np.arange(m), np.diff(machines.indptr))
+    for number, kernel in enumerate(machines.kernels):
+        some = machines.kernel_of[owner] == number
+        coef = csr_array((machines.coef[some], (machines.index[some], owner[some])), shape=(s, m))
+        sv = machines.sv[:, slice(*kernel.columns or (None,))]
+        if kernel.kind == "linear":
+            used = np.unique(owner[some])
+            sv = coef[:, used].T @ sv
+            coef = csr_array((np.ones(len(used)), (np.arange(len(used)), used)), (len(used), m))
+        else:
+            used = np.flatnonzero(np.diff(coef.indptr))
+            sv, coef = sv[used], coef[used]
+        if len(sv):
+            yield KernelSums(kernel, sv, coef)
+
+
+def _nodes(configuration, decoding, position):
+    """Yield the `Node`s of a configuration; `position` is that of each label."""
+    tree, first = configuration.tree, 0
+    for number, node in enumerate(tree.nodes):
+        branches = tuple(("leaf", position[child.label]) if isinstance(child, Leaf)
+                         else ("node", child) for child in node.children)
+        if node.direct:
+            weights = configuration.node_classifiers[number].weights
+            rule = LinearRule(weights[:, :-1], weights[:, -1], "points", "softmax")
+        elif node.bare:
+            rule = LinearRule(np.array([[-0.5], [0.5]]), np.array([0.5, 0.5]))
+        elif decoding.decoder.takes == "learned":
+            learned = configuration.calibration.learned
+            order = [position[label] for label in tree.labels]
+            rule = LinearRule(learned.weights[order], learned.intercept[order], "log-odds",
+                              "softmax")
+        else:
+            rule = _rule(rows_to_matrix([(row.left, row.right) for row in node.rows],
+                                        len(node.children)), decoding.decoder)
+        yield Node(first, rule, branches)
+        first += len(node.rows)
+
+
+def _rule(code: np.ndarray, method: Method) -> Rule:
+    """The rule of a decoder for a code (m', c)."""
+    loss = method.name.removeprefix("loss:")
+    if loss in LOSSES:
+        return LossRule(code, loss)
+    if method.name == "orthogonal":
+        return LinearRule(code.T / len(code), np.zeros(code.shape[1]), then="project")
+    form = recognised_form(code)
+    if form is not None and form[0] == "pairs" and method.name == "inverse":
+        return PairRule(code)
+    if method.gives == "votes" or code.all() and (
+            method.gives == "estimates" or method.name == "renormalised"):
+        return _affine_rule(code, method)
+    if method.name != "least-squares":
+        raise UsageError(f"the decoder {method.name} cannot be exported for a code with zeros that "
+                         "is not one-vs-one: choose --decoder least-squares")
+    name, parts = ("", ()) if form is None else form
+    if name == "tree":
+        return ProductRule(code)
+    if name == "balanced":
+        return LinearRule(code.T / parts, np.zeros(code.shape[1]), then="project")
+    if name == "adjacent":
+        return OrderedRule(*parts)
+    return PairRule(code) if name == "pairs" else \
+        LeastSquaresRule(code, bool(code.all()) and determines(code))
+
+
+def _affine_rule(code, method):
+    """The rule of a decoder that is affine, found from its answers to 0 and to unit vectors."""
+    solver = "unconstrained:prepare_unconstrained" if method.name == "renormalised" else \
+        method.solver
+    made, _ = by_name(f"decode.{solver}")(KINDS[method.codes](code))(
+        np.eye(len(code) + 1, len(code), k=-1))
+    takes = "signs" if method.name == "vote" else method.takes
+    return LinearRule((made[1:] - made[0]).T, made[0], takes,
+                      "project" if method.name == "renormalised" else "")

@@ -1,0 +1,189 @@
+"""Random configurations of every kind, made of numbers without any training."""
+
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from agfmc.calibration.types import Calibration, DecoderCalibration, MAP_KINDS, ProbabilityMap
+from agfmc.control.parse import parse
+from agfmc.core.errors import AgfmcWarning, UsageError
+from agfmc.core.forest import Forest
+from agfmc.core.kernels import KERNELS
+from agfmc.core.models import BinaryModel, Kernel, LearnedDecoder, NodeModel
+from agfmc.core.provenance import Provenance
+from agfmc.data.normalisation import Normalisation
+from agfmc.deployment.steps import steps_of
+from agfmc.models.configuration import Configuration
+from agfmc.models.join import join
+from agfmc.models.merge import collate
+from agfmc.prediction.classifier import Classifier
+from agfmc.prediction.decoding import decoders_of
+
+DECODERS = ("least-squares", "vote", "vote-values", "orthogonal", "learned", "inverse",
+            "unconstrained", "renormalised", "loss:hinge", "loss:logit", "loss:exponential",
+            "loss:hamming", "loss:quadratic")
+
+
+def random_code(rng, k, strict):
+    """Rows of a code in which all classes occur, with both sides in each row."""
+    while True:
+        code = rng.choice((-1, 1) if strict else (-1, 0, 1), (int(rng.integers(1, k + 3)), k))
+        if code.any(axis=0).all() and all((code == side).any(axis=1).all() for side in (-1, 1)):
+            return code.tolist()
+
+
+def code_of(rng, kind, k):
+    rows = {"pairs": [[(j == b) - (j == a) for j in range(k)]
+                      for a in range(k) for b in range(a + 1, k)],
+            "rest": (2 * np.eye(k, dtype=int) - 1).tolist(),
+            "ordered": [[1 if j > i else -1 for j in range(k)] for i in range(k - 1)]}.get(kind) \
+        or random_code(rng, k, kind == "strict")
+    signs = rng.choice((-1, 1), len(rows))
+    return (np.array(rows) * signs[:, None])[rng.permutation(len(rows))].tolist()
+
+
+def node(rng, kind, parts):
+    """The text of a node over its parts."""
+    if kind == "logistic":
+        return f"n{rng.integers(1e9)} L {{{' '.join(parts)}}}"
+    if kind == "tree":
+        while len(parts) > 1:
+            at = int(rng.integers(len(parts) - 1))
+            parts[at:at + 2] = [f"m{rng.integers(1e9)} {{{parts[at]} {parts[at + 1]}}}"]
+        return parts[0]
+    rows = ["{} {} / {};".format(f"m{rng.integers(1e9)}", *(
+        " ".join(str(j) for j, entry in enumerate(row) if entry == side) for side in (-1, 1)))
+        for row in code_of(rng, kind, len(parts))]
+    return f"{' '.join(rows)} {{{' '.join(parts)}}}"
+
+
+def random_forest(rng, d):
+    """Some trees of one or two levels."""
+    forests = []
+    for _ in range(int(rng.integers(1, 4))):
+        forests.append(Forest(
+            d, np.array([0, 1]), np.array([0], "<i4"), np.array([rng.integers(d), -1, rng.integers(
+                d), -1, -1], "<i4"), rng.normal(size=5), np.array([1, 1, 3, 3, 4], "<i4"),
+            np.array([2, 1, 4, 3, 4], "<i4"), rng.random(5) < 0.5))
+    whole = Forest.concatenate(forests)
+    return replace(whole, starts=np.array([0, len(forests)]))
+
+
+def random_kernel(rng):
+    kind = str(rng.choice(list(KERNELS)))
+    values = {"gamma": float(rng.uniform(0.05, 1)), "coef0": float(rng.normal()),
+              "degree": int(rng.integers(0, 4))}
+    return Kernel(kind, **{name: values[name] for name in KERNELS[kind].parameters})
+
+
+def random_member(rng, labels, features, structures, mix):
+    """A configuration without a calibration."""
+    k = len(labels)
+    kind = str(rng.choice(structures))
+    order = [str(label) for label in rng.permutation(labels)]
+    if kind == "nested":
+        cut = int(rng.integers(1, k)) if k > 2 else 1
+        inner = str(rng.choice(["pairs", "tree", "logistic", "zeros"])) if mix else "tree"
+        parts = order[:cut] + ([node(rng, inner, order[cut:])] if k - cut > 1 else order[cut:])
+        kind, order = str(rng.choice(["pairs", "rest", "zeros", "tree"])), parts
+    tree = parse(node(rng, kind, order) if len(order) > 1 else order[0])
+    normalisation, d = None, features
+    if rng.random() < 0.7:
+        d = features if rng.random() < 0.5 else int(rng.integers(1, features + 1))
+        matrix = np.diag(rng.uniform(0.3, 2, features)) if d == features else \
+            rng.normal(size=(features, d))
+        normalisation = Normalisation(matrix.astype("f4"), rng.normal(size=features).astype("f4"))
+    kernels, points = [random_kernel(rng) for _ in range(2)], rng.normal(size=(25, d))
+    models = []
+    for number in range(len(tree.rows)):
+        s = int(rng.integers(1, 12))
+        is_forest = rng.random() < 0.25
+        labels_of = (0, 1) if rng.random() < 0.5 else (1, 0)
+        rho, platt = rng.normal(scale=0.3), (-rng.uniform(0.2, 2), rng.normal(scale=0.3))
+        if is_forest:
+            s, rho = 0, 0.0
+        models.append(BinaryModel(
+            f"m{number}", "c_svc", kernels[int(rng.integers(2))],
+            points[rng.choice(25, s, replace=False)], rng.normal(size=s), rho, labels_of, (s, 0),
+            platt, Provenance(), d, random_forest(rng, d) if is_forest else None))
+    nodes = {number: NodeModel("L", one.name, len(tree.nodes[number].children), weights=rng.normal(
+        size=(len(tree.nodes[number].children), d + 1))) for number, one in tree.directs.items()}
+    machines = collate(models, tree.sides(), tree.classes, list(nodes.values()))
+    return Configuration(tree, machines, nodes, normalisation)
+
+
+def random_map(rng, k):
+    kind = str(rng.choice(MAP_KINDS))
+    shape = {"none": None, "temperature": (), "vector": (k,)}.get(kind, (k, k))
+    return ProbabilityMap(kind) if shape is None else ProbabilityMap(
+        kind, np.array(rng.uniform(0.3, 2, shape)), rng.normal(size=k) * (kind != "temperature"),
+        float(rng.uniform(0, 0.1)))
+
+
+def calibrated(rng, configuration, decoder):
+    """The configuration with a calibration of the decoder."""
+    tree, k = configuration.tree, len(configuration.tree.classes)
+    decoding = decoders_of(tree, decoder and (decoder,))[0].suited_to(tree)
+    key = decoding.calibration_key(tree)
+    key = key and key.replace("recursive", "full")
+    learned = LearnedDecoder(rng.normal(size=(k, len(tree.rows))), rng.normal(size=k)) \
+        if decoder == "learned" else None
+    code = configuration.as_code() if decoding.tree == "flat" and tree.hierarchical else \
+        configuration
+    maps = {} if key is None else {key: DecoderCalibration(random_map(rng, k))}
+    return replace(configuration, calibration=Calibration(
+        configuration.digest() if code is configuration else code.digest(), tree.classes, "points",
+        (1,) * k, maps, learned))
+
+
+@pytest.fixture(scope="session")
+def random_steps():
+    """random_steps(seed): `Steps` of a random configuration; random_steps.points(steps, n)."""
+    def make(seed):
+        rng = np.random.default_rng(seed)
+        labels = rng.choice(20, int(rng.integers(2, 7)), replace=False).tolist()
+        features = int(rng.integers(1, 6))
+        structures = ["pairs", "rest", "zeros", "strict", "ordered", "tree", "nested", "logistic"]
+        members = [random_member(rng, labels, features, structures, True)]
+        if seed % 4 == 3:
+            members += [random_member(rng, labels, features, structures[:6], False)
+                        for _ in range(int(rng.integers(1, 3)))]
+        members = [one for one in members if not one.node_classifiers] or members[:1]
+        configuration = members[0] if len(members) == 1 else join(members)
+        decoder = None
+        if len(members) > 1:
+            decoder = str(rng.choice(["average", "geometric"]))
+        elif not configuration.node_classifiers and rng.random() < 0.7:
+            decoder = str(rng.choice(DECODERS))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", AgfmcWarning)
+            try:
+                return steps_of(calibrated(rng, configuration, decoder), decoder)
+            except UsageError as error:
+                assert "choose --decoder least-squares" in error.message
+            return steps_of(calibrated(rng, configuration, "least-squares"), "least-squares")
+
+    def points(steps, n, seed=0):
+        rng = np.random.default_rng(seed)
+        x = rng.normal(size=(n, len(steps.inputs))) * rng.choice((1, 1, 1, 5), (n, 1))
+        if steps.takes_missing and not steps.kernel_sums:
+            x[rng.random(x.shape) < 0.1] = np.nan
+        return x[takes_sure_logarithms(steps, x)]
+
+    make.points = points
+    return make
+
+
+def takes_sure_logarithms(steps, x):
+    """Mask (n,) of the points without probabilities that may be 0 or, by rounding, nearly so.
+
+    The logarithm in a geometric average or a map makes another 1e-8 of another 1e-17.
+    """
+    if steps.gives != "probabilities":
+        return np.ones(len(x), dtype=bool)
+    configuration, decoding, *_ = steps.classifier._arguments
+    plain = Classifier(configuration, replace(decoding, calibrated=False))
+    parts = [plain.probabilities(x)] + (plain.by_member(x) if len(steps.members) > 1 else [])
+    return ~np.any([(p > 0) & (p < 1e-12) for p in parts], axis=(0, 2))

@@ -1,0 +1,109 @@
+"""The steps of a model, computed by numpy alone, beside the suite's own probabilities."""
+
+import numpy as np
+import pytest
+from scipy.optimize import isotonic_regression
+from scipy.special import softmax
+
+from agfmc.calibration.maps import apply_map
+from agfmc.control.parse import parse
+from agfmc.core.errors import ModelError, UsageError
+from agfmc.decode.class_scores import LOSSES
+from agfmc.decode.closed_forms import project
+from agfmc.decode.constrained import prepare_general
+from agfmc.deployment.steps import (LeastSquaresRule, LinearRule, LossRule, OrderedRule, PairRule,
+                                    ProductRule, steps_of)
+from agfmc.kernels.values import PreparedKernel
+from agfmc.models.configuration import Configuration, ModelFiles
+
+
+def branches(rule, z, f, r, g):
+    """Probabilities (n, c) by one rule."""
+    code = getattr(rule, "code", None)
+    if isinstance(rule, LinearRule):
+        v = {"r": r, "signs": np.sign(r), "g": g, "points": z, "log-odds": 2 * np.arctanh(
+            np.clip(r, -np.tanh(15), np.tanh(15)))}[rule.takes]
+        p = v @ rule.matrix.T + rule.offset
+        return {"": p.copy, "project": lambda: project(p),
+                "softmax": lambda: softmax(p, axis=1)}[rule.then]()
+    if isinstance(rule, ProductRule):
+        return np.where(code, (1 + code * r[:, :, None]) / 2, 1).prod(axis=1)
+    if isinstance(rule, OrderedRule):
+        left = 0.5 - r[:, rule.rows] * rule.signs / 2
+        sums = np.clip([isotonic_regression(one).x for one in left], 0, 1)
+        p = np.empty((len(r), len(rule.classes)))
+        p[:, rule.classes] = np.diff(sums, prepend=0, append=1)
+        return p
+    if isinstance(rule, PairRule):
+        m = code - np.abs(code) * r[:, :, None]
+        u = np.linalg.solve(m.transpose(0, 2, 1) @ m + 1, np.ones((len(r), code.shape[1], 1)))
+        return u[..., 0] / u.sum(axis=1)
+    if isinstance(rule, LeastSquaresRule):
+        return prepare_general(code)(r)[0]
+    assert isinstance(rule, LossRule)
+    limit = 500 if rule.loss == "exponential" else 1e100
+    return -LOSSES[rule.loss](code * np.clip(g, -limit, limit)[:, :, None]).sum(axis=1)
+
+
+def evaluate(steps, x):
+    """Labels (n,) and p (n, k) of points x (n, d)."""
+    z = np.concatenate([one.apply(x) for one in steps.normalisations], axis=1) \
+        if steps.normalisations else x
+    f = np.zeros((len(x), len(steps.rho)))
+    for part in steps.kernel_sums:
+        f += PreparedKernel(part.kernel, np.pad(part.sv, ((0, 0), (
+            (part.kernel.columns or (0,))[0], 0)))).values(z).T @ part.coef
+    f -= steps.rho
+    if steps.forest is not None:
+        f += steps.forest.values(z, range(f.shape[1])).T
+    r = np.tanh(steps.a * f + steps.b)
+    reached = {number: np.ones(len(x)) for number, _ in steps.members}
+    leaves = {}
+    for number, node in enumerate(steps.nodes):
+        member = max(root for root, _ in steps.members if root <= number)
+        some = slice(node.first, (*(one.first for one in steps.nodes), f.shape[1])[number + 1])
+        p = branches(node.rule, z, f[:, some], r[:, some], (f * steps.orientation)[:, some])
+        for share, (kind, target) in zip(p.T, node.branches):
+            place = reached if kind == "node" else leaves.setdefault(member, {})
+            place[target] = reached[number] * share
+    parts = [np.stack([leaves[root][j] for j in range(len(steps.labels))], axis=1)
+             for root, _ in steps.members]
+    weights = np.array([weight for _, weight in steps.members])
+    if steps.geometric:
+        p = softmax(np.tensordot(weights, np.log(np.maximum(parts, 1e-16)), 1), axis=1)
+    else:
+        p = np.tensordot(weights, parts, 1)
+    mapped = p if steps.map is None else apply_map(steps.map, p)
+    order = steps.tie_order
+    best = order[np.argmax((p if steps.class_before_map else mapped)[:, order], axis=1)]
+    return np.array(steps.labels)[best], mapped
+
+
+@pytest.mark.few(24)
+@pytest.mark.parametrize("seed", range(120))
+def test_steps_are_what_the_classifier_does(seed, random_steps):
+    steps = random_steps(seed)
+    x = random_steps.points(steps, 40)
+    answers, (classes, p) = steps.classifier.classify(x), evaluate(steps, x)
+    scale = max(1.0, np.abs(answers.columns).max())
+    np.testing.assert_allclose(p / scale, answers.columns / scale, rtol=0, atol=1e-12)
+    close = np.sort(p, axis=1)[:, -2:]
+    assert ((classes == answers.classes) | (np.diff(close)[:, 0] < 1e-12 * scale)).all()
+
+
+def test_parts_without_steps_are_refused(random_steps):
+    pairs, tree = (next(one for one in map(random_steps, range(60)) if one.classifier.tree.kind
+                        == kind and len(one.labels) > 2).classifier._arguments[0]
+                   for kind in ("coding matrix", "decision tree"))
+    for decoder in ("zadrozny", "max-win"):
+        with pytest.raises(UsageError, match="--decoder"):
+            steps_of(pairs, decoder)
+    with pytest.raises(UsageError, match="--decoder full"):
+        steps_of(tree, "recursive")
+    with pytest.raises(ModelError, match="programs or objects in memory"):
+        steps_of(Configuration(tree.tree, ModelFiles(("a",) * len(tree.tree.rows))))
+    neighbours = parse("n K {0 1 2}")
+    with pytest.raises(ModelError, match="code K cannot be exported"):
+        steps_of(Configuration(neighbours, next(
+            one for one in map(random_steps, range(60)) if one.classifier.tree.kind
+            == "direct classifier").classifier._arguments[0].machines))
