@@ -9,7 +9,7 @@ from typing import Annotated, TYPE_CHECKING
 if TYPE_CHECKING:
     import numpy as np
 
-_DEEPEST = 4096
+_DEEPEST = 1 << 17  # 4095 splits, each by 32 words
 _CELLS = 1 << 15  # pairs of a point and a tree at a time: what they need stays in the cache
 
 
@@ -24,14 +24,14 @@ class Forest:
     starts : array (m + 1,)
         Classifier i has the trees starts[i] to starts[i + 1].
     roots : array (t,)
-        The number of the first node of each tree.
+        The number of the first node of each tree, whose nodes end before the next root.
     feature : array (q,)
         The feature that a node compares, -1 for a leaf.
     value : array (q,)
         The threshold of a node, or the value of a leaf.
     left, right : array (q,)
         The nodes that follow if the feature is at most, or above, the threshold.  They come after
-        their node; a leaf has itself.
+        their node, and may follow several; a leaf has itself.
     missing_left : array (q,)
         True if a missing value goes left.
     """
@@ -73,16 +73,12 @@ class Forest:
         """The classifiers from start to stop."""
         import numpy as np
 
-        roots = nodes = self.roots[self.starts[start]:self.starts[stop]]
-        used = np.zeros(len(self.feature), dtype=bool)
-        while len(nodes):
-            used[nodes] = True
-            inner = nodes[self.feature[nodes] >= 0]
-            nodes = np.concatenate([self.left[inner], self.right[inner]])
-        number = (np.cumsum(used) - 1).astype("<i4")
+        first, last = np.append(self.roots, len(self.feature))[self.starts[[start, stop]]].tolist()
         return Forest(self.features, self.starts[start:stop + 1] - self.starts[start],
-                      number[roots], self.feature[used], self.value[used],
-                      number[self.left[used]], number[self.right[used]], self.missing_left[used])
+                      self.roots[self.starts[start]:self.starts[stop]] - first,
+                      self.feature[first:last], self.value[first:last],
+                      self.left[first:last] - first, self.right[first:last] - first,
+                      self.missing_left[first:last])
 
     def with_features(self, column: np.ndarray, features: int) -> Forest:
         """The trees for points in which feature i of these is number column[i] of `features`."""
@@ -95,7 +91,8 @@ class Forest:
     def check(self, fail) -> None:
         """Raise fail(message) for anything that `values` takes on trust.
 
-        All links lead forward, and each node has one parent, so that every walk ends.
+        All links lead forward, so that every walk ends, and from each root to all nodes before the
+        next root.
         """
         import numpy as np
 
@@ -112,7 +109,10 @@ class Forest:
             raise fail("a number of a tree is not finite")
         children = np.concatenate([self.left[inner], self.right[inner]])
         entered = np.sort(np.concatenate([children, self.roots]))
-        if not np.array_equal(entered, nodes) or np.any(
+        entered = entered[np.diff(entered, prepend=-1) > 0]
+        tree = np.searchsorted(self.roots, nodes, side="right")
+        if not np.array_equal(entered, nodes) or np.any(np.diff(self.roots) <= 0) or np.any(
+                tree[children] != np.tile(tree[inner], 2)) or np.any(
                 np.minimum(self.left, self.right)[inner] <= nodes[inner]) or np.any(
                 (self.left != nodes)[~inner] | (self.right != nodes)[~inner]):
             raise fail("the nodes of the trees are no trees")
@@ -129,13 +129,19 @@ class Forest:
         """The largest number of comparisons (t,) of each tree, at most _DEEPEST + 1."""
         import numpy as np
 
-        node, tree = self.roots, np.arange(len(self.roots))
-        depths, depth = np.zeros(len(tree), np.int64), 0
-        while (inner := self.feature[node] >= 0).any() and depth <= _DEEPEST:
-            node, tree = node[inner], tree[inner]
-            depths[tree] = depth = depth + 1
-            node = np.concatenate([self.left[node], self.right[node]])
-            tree = np.tile(tree, 2)
+        node, depths = self.roots, np.zeros(len(self.roots), np.int64)
+        inner = self.feature >= 0
+        waits = np.bincount(np.concatenate([self.left[inner], self.right[inner]]),
+                            minlength=len(inner))  # for so many nodes before it
+        for depth in range(1, _DEEPEST + 2):
+            node = node[inner[node]]
+            depths[np.searchsorted(self.roots, node, side="right") - 1] = depth
+            node, count = np.unique(np.concatenate([self.left[node], self.right[node]]),
+                                    return_counts=True)
+            waits[node] -= count
+            node = node[waits[node] == 0]
+            if not len(node):
+                break
         return depths
 
     @functools.cached_property

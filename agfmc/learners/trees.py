@@ -26,6 +26,8 @@ from .points import Solution
 
 _FEWEST = 20  # samples of the smaller side for early stopping; with fewer, _SHORT of the rounds
 _SHORT = 0.1
+_FEWEST_WORDS = 5  # LightGBM splits fewer one against the rest, as 0/1 features are split
+_GROUP = 20  # samples of neighbouring words; LightGBM's 100 made one-vs-one worse
 
 
 @dataclass(frozen=True)
@@ -116,30 +118,38 @@ class TreesOptions(PlaneLearner):
             w = np.ones(len(y)) if w is None else np.array(w)
             w[y == number] *= factor
         try:
-            forest = _forest(self._boost(x, y, w, groups).dump_model())
+            features, middle = _features(x)
+            booster = self._boost(_with_categories(x, features, middle), y, w, groups,
+                                  [at for at, words in enumerate(features) if len(words) > 1])
+            forest = _forest(booster.dump_model(), features, middle)
         except (ValueError, _lightgbm().basic.LightGBMError) as error:
             raise DataError(f"LightGBM refuses the problem: {one_line(str(error))}") from None
         return Solution(None, np.empty(0), 0.0, (1, 0), (0, 0), np.empty((0, x.shape[1])), forest)
 
-    def _boost(self, x, y, w, groups=None):
+    def _boost(self, x, y, w, groups=None, categories=()):
         """The booster of points x (l, d) with sides y (l,), weights w (l,), None for 1, and groups.
+
+        Features `categories` are numbers of words.
         """
         lightgbm, rounds = _lightgbm(), self.rounds
         settings = {
             "objective": "binary", "num_leaves": self.leaves, "learning_rate": self.rate,
-            "min_data_in_leaf": self.smallest_leaf, "extra_trees": bool(self.random_thresholds),
+            "min_data_in_leaf": self.smallest_leaf, "min_data_per_group": _GROUP,
+            "extra_trees": bool(self.random_thresholds),
             "seed": self.seed, "num_threads": 1, "deterministic": True, "force_col_wise": True,
             "verbosity": -1}
         if self.patience and min(y.sum(), len(y) - y.sum()) >= _FEWEST:
             out = folds(y, self.seed, groups=groups) == 0
-            train = lightgbm.Dataset(x[~out], y[~out], weight=of_rows(w, ~out))
+            train = lightgbm.Dataset(x[~out], y[~out], weight=of_rows(w, ~out),
+                                     categorical_feature=categories)
             valid = train.create_valid(x[out], y[out], of_rows(w, out))
             booster = lightgbm.train(settings, train, rounds, [valid], callbacks=[
                 lightgbm.early_stopping(self.patience, verbose=False)])
             rounds = max(1, booster.best_iteration)
         elif self.patience:
             rounds = math.ceil(_SHORT * rounds)
-        return lightgbm.train(settings, lightgbm.Dataset(x, y, weight=w), rounds)
+        return lightgbm.train(settings, lightgbm.Dataset(
+            x, y, weight=w, categorical_feature=categories), rounds)
 
 
 @functools.lru_cache(maxsize=1)
@@ -152,29 +162,73 @@ def _lightgbm():
     return lightgbm
 
 
-def _forest(description) -> Forest:
-    feature, value, left, right, missing_left, roots = [], [], [], [], [], []
+def _features(x):
+    """The columns of each feature of LightGBM, as ranges, and the middle (d,) of their values.
+
+    Several columns are one feature where they look like the words of a column of a table: each has
+    two values, no point of x (l, d) has two of them above their middles, and most have one.
+    """
+    low, high = np.fmin.reduce(x), np.fmax.reduce(x)
+    middle = (low + high) / 2
+    above = np.asfortranarray(x > middle)
+    above[:, ((low < x) & (x < high)).any(axis=0)] = True
+    features, start = [], 0
+    while start < x.shape[1]:
+        stop, taken = start, np.zeros(len(x), bool)
+        while stop < x.shape[1] and not (taken & above[:, stop]).any():
+            taken |= above[:, stop]
+            stop += 1
+        words = np.count_nonzero(above[:, start:stop].any(axis=0))
+        features += [range(start, stop)] if words >= _FEWEST_WORDS and taken.mean() > 0.5 else \
+            [range(column, column + 1) for column in range(start, stop)]
+        start = stop
+    return features, middle
+
+
+def _with_categories(x, features, middle):
+    """The points with the number of its word, or NaN for none, in place of several columns."""
+    result = x[:, [words.start for words in features]]
+    for at, words in enumerate(features):
+        if len(words) > 1:
+            above = x[:, words.start:words.stop] > middle[words.start:words.stop]
+            result[:, at] = np.where(above.any(axis=1), above.argmax(axis=1), np.nan)
+    return result
+
+
+def _comparisons(node, features, middle):
+    """Comparisons (feature, threshold, missing left), and the nodes that follow where all features
+    are at most their thresholds, and where the first is above."""
+    words, left, right = features[node["split_feature"]], node["left_child"], node["right_child"]
+    if node["decision_type"] == "==":  # one of these words goes left, all else right
+        return [(words[int(word)], middle[words[int(word)]], True)
+                for word in node["threshold"].split("||")], right, left
+    # without missing values in training, LightGBM takes NaN for 0
+    missing_left = node["default_left"] if node["missing_type"] == "NaN" else node["threshold"] >= 0
+    return [(words.start, node["threshold"], missing_left)], left, right
+
+
+def _forest(description, features, middle) -> Forest:
+    nodes, left, right, roots = [], [], [], []
     for tree in description["tree_info"]:
-        waiting = [(tree["tree_structure"], None, 0)]
+        roots.append(len(nodes))
+        waiting = [(tree["tree_structure"], [])]
         while waiting:
-            node, sons, parent = waiting.pop()
-            number = len(feature)
-            if sons is None:
-                roots.append(number)
+            node, entries = waiting.pop()
+            number = len(nodes)
+            for links, parent in entries:
+                links[parent] = number
+            if "split_feature" in node:
+                comparisons, below, above = _comparisons(node, features, middle)
+                nodes += comparisons
+                left += range(number + 1, len(nodes) + 1)
+                right += range(number, len(nodes))
+                waiting += [(above, [(right, at) for at in range(number, len(nodes))]),
+                            (below, [(left, len(nodes) - 1)])]
             else:
-                sons[parent] = number
-            is_leaf = "split_feature" not in node
-            feature.append(-1 if is_leaf else node["split_feature"])
-            value.append(node["leaf_value"] if is_leaf else node["threshold"])
-            left.append(number)
-            right.append(number)
-            # without missing values in training, LightGBM takes NaN for 0
-            missing_left.append(not is_leaf and (
-                node["default_left"] if node["missing_type"] == "NaN" else node["threshold"] >= 0))
-            if not is_leaf:
-                waiting += [(node["right_child"], right, number),
-                            (node["left_child"], left, number)]
-    return Forest(description["max_feature_idx"] + 1, np.array([0, len(roots)], "<i8"),
-                  np.array(roots, "<i4"),
+                nodes.append((-1, node["leaf_value"], False))
+                left.append(number)
+                right.append(number)
+    feature, value, missing_left = zip(*nodes)
+    return Forest(len(middle), np.array([0, len(roots)], "<i8"), np.array(roots, "<i4"),
                   np.array(feature, "<i4"), np.array(value, "<f8"), np.array(left, "<i4"),
                   np.array(right, "<i4"), np.array(missing_left, bool))

@@ -14,7 +14,7 @@ from agfmc.data.normalisation import fit_normalisation
 from agfmc.experiments.binary_problems import binary_model, Trained
 from agfmc.experiments.caches import to_record
 from agfmc.learners.protocol import distinct, parse_options, plan_jobs
-from agfmc.learners.trees import TreesOptions
+from agfmc.learners.trees import _features, _with_categories, TreesOptions
 from agfmc.models.description import describe, format_description
 from agfmc.models.libsvm import format_svm_model, read_svm_model
 from agfmc.models.mbm import read_store, write_store
@@ -50,6 +50,40 @@ def test_values_are_raw_scores_of_lightgbm(options, missing):
     np.testing.assert_allclose(forest(new), expected, rtol=0, atol=1e-9)
     for row in (0, 77):  # a point does not depend on its neighbours
         assert forest(new[row:row + 1]) == forest(new)[row]
+
+
+def words(n, seed):
+    """A number, a column of nine words as eight 0/1 columns, and one of four, normalised."""
+    generator = np.random.default_rng(seed)
+    word, other = generator.integers(0, 9, n), generator.integers(0, 4, n)
+    x = np.column_stack([generator.normal(size=n), np.eye(9)[word, :8], np.eye(4)[other]])
+    return (x - 0.1) / 0.3, (x[:, 0] + np.sin(2 * word) + other % 2 > 0.5).astype(float)
+
+
+@pytest.mark.parametrize("options", ["", "-x 0 -m 20"])
+def test_words_are_categories_of_lightgbm(options):
+    x, y = words(400, 0)
+    x[:, 2] = x[0, 2]  # a word that training has not
+    features, middle = _features(x)
+    assert features == [range(1), range(1, 9), *(range(i, i + 1) for i in range(9, 13))]
+    learner = parse_options(f"{SMALL} -e 0 {options}")
+    booster = learner._boost(_with_categories(x, features, middle), y, None, categories=[1])
+    assert "==" in str(booster.dump_model())
+    forest = learner.solve(x, np.arange(400), y).function
+    forest.check(AssertionError)
+    new = words(300, 1)[0]  # with that word
+    new[::3, 1:9] = new[1::5, 4] = new[::7, 0] = np.nan
+    for points in (x, new):
+        raw = booster.predict(_with_categories(points, features, middle), raw_score=True)
+        np.testing.assert_allclose(forest(points), raw, rtol=0, atol=1e-12)
+
+
+def test_columns_that_are_no_words():
+    x, _ = words(200, 0)
+    three = np.where(np.arange(200) % 9 == 0, 0.5, x[:, 3])  # values of a column
+    for wrong in (x[:, 9:], np.repeat(x[:, 1:9], 2, axis=1), np.eye(200)[:, :90],
+                  np.column_stack([x[:, 1:3], three, x[:, 4:8]])):
+        assert _features(wrong)[0] == [range(i, i + 1) for i in range(wrong.shape[1])]
 
 
 def test_early_stopping_needs_samples_of_both_sides():
@@ -161,6 +195,36 @@ def test_a_forest_of_several_classifiers():
     both.check(AssertionError)
     x = np.array([[1.0], [1.5], [np.nan]])
     np.testing.assert_array_equal(both.values(x, [0, 1, 2]), [[-3, 4, -3], [0, 0, 0], [2.5] * 3])
+
+
+def test_nodes_that_follow_several():
+    def made(left, right, roots=(0,)):
+        left, right = np.array(left, "<i4"), np.array(right, "<i4")
+        inner = left != np.arange(len(left))
+        return Forest(1, np.array([0, len(roots)]), np.array(roots, "<i4"), np.where(inner, 0, -1),
+                      np.arange(len(left)) / 2, left, right, inner)
+
+    count = 80  # diamonds, with 2 ** 80 ways
+    steps = np.arange(2 * count + 1)
+    diamonds = made(np.minimum(steps + 1, 2 * count), np.minimum(steps + 2 - steps % 2, 2 * count))
+    diamonds.check(AssertionError)
+    assert diamonds.depth == diamonds.comparisons[0] == 2 * count
+    assert diamonds([[0.0]])[0] == count
+    two = Forest.concatenate([diamonds, made([1, 1, 2], [2, 1, 2])])
+    for place, one in enumerate((diamonds, made([1, 1, 2], [2, 1, 2]))):
+        part = two.subset(place, place + 1)
+        for name in ("starts", "roots", "feature", "value", "left", "right", "missing_left"):
+            np.testing.assert_array_equal(getattr(part, name), getattr(one, name))
+            assert getattr(part, name).dtype == getattr(two, name).dtype
+    for left, right, *roots in (
+            ([1, 1, 2], [0, 1, 2]),  # back to the root
+            ([1, 1, 2], [1, 1, 2]),  # no way to a leaf
+            ([1, 1, 2, 2], [3, 1, 2, 3]),  # back within the tree
+            ([1, 1, 2], [9, 1, 2]), ([1, 1, 2], [-1, 1, 2]),
+            ([1, 1, 3, 3, 4], [4, 1, 4, 3, 4], (0, 2)),  # into another tree
+            ([1, 1, 2, 3], [2, 1, 2, 3], (3, 0))):  # the second tree first
+        with pytest.raises(ModelError, match="no trees"):
+            made(left, right, *roots).check(ModelError)
 
 
 def test_experiments_keep_the_trees():
