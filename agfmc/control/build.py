@@ -127,7 +127,7 @@ def _options_written_out(tree):
 
 def relabelled(tree: Tree, labels: Sequence[int], names: dict | None = None) -> Tree:
     """`tree` with labels[i] in place of class i, and the names {label: name} of its classes."""
-    if labels != range(len(labels)):
+    if list(labels) != list(range(len(labels))):
         tree = changed(tree, nodes=tuple(changed(node, children=tuple(
             changed(child, label=labels[child.label]) if isinstance(child, Leaf) else child
             for child in node.children)) for node in tree.nodes))

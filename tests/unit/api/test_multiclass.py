@@ -67,7 +67,8 @@ def test_control_may_be_a_scheme_text_file_or_tree(tmp_path):
         np.testing.assert_array_equal(model.predict_proba(x), models[0].predict_proba(x))
         np.testing.assert_array_equal(clone(model).fit(x, y).predict(x), model.predict(x))
         assert control_of(model) == control_of(models[0])
-    tree = design("tree", [1, 4, 7])
+    tree = design("tree", np.array([1, 4, 7]))
+    assert tree == design("tree", [1, 4, 7])
     np.testing.assert_array_equal(estimator(tree).fit(x, y).predict(x),
                                   estimator("tree").fit(x, y).predict(x))
     assert control_of(models[0]).split() == [
