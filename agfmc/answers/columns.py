@@ -14,7 +14,7 @@ import numpy as np
 from ..core.errors import DataError, one_line
 from ..core.memory import memory_limit, refuse_beyond
 from ..core.rows import by_name
-from ..files.codec import strict_json
+from ..files.codec import json_object
 from ..files.kinds import answer_format
 from ..files.opening import read_bytes
 from ..tables.ids import _ids, _MOST_HEADS
@@ -117,13 +117,9 @@ class _JsonLines:
 
     def _object(self, line, number):
         try:
-            members = strict_json(line)
-            if b"\\u" in line:  # half a character
-                json.dumps(members, ensure_ascii=False).encode("utf-8")
-        except (ValueError, RecursionError):
-            members = None
-        if not isinstance(members, dict):
-            raise DataError("expected a JSON object", file=self.file, line=number)
+            members = json_object(line)
+        except ValueError as error:
+            raise DataError(str(error), file=self.file, line=number) from None
         flat = {}
         for name, value in members.items():
             if name in _MEMBERS and isinstance(value, dict):

@@ -132,6 +132,12 @@ class AnswerText:
             ", ".join(forms) + "}\n"
         return list(map(whole.__mod__, zip(*columns)))
 
+    def failed(self, message: str) -> str:
+        """The rest of the line of a row that has no answer, whose class is `error`."""
+        if self.delimiter is None:
+            return f'"error": {json_string(message)}}}\n'
+        return self.delimiter.join(["", "error", *[""] * (len(self.names) - 1)]) + "\n"
+
     def _part(self, part, value):
         """(a form for the operator %, the columns of what stands in it)."""
         if part.kind == "numbers" and self.delimiter and part.form == _PLAIN \

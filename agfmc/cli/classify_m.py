@@ -14,11 +14,12 @@ from ..decode.methods import DEFAULT, METHODS
 from ..files.kinds import ANSWER_FORMATS, ANSWERS_IN_HELP, is_answer_table, is_table
 from .data_options import add_input_kind, check_normalised, input_format
 from .hints import refuse_scheme
-from .messages import report, write_bytes
+from .messages import report, write_bytes, write_message
 from .option_types import (list_of, names, output_base, probability, PROPORTIONS, proportions,
                            whole_number)
 from .options import (add_executor, add_model_files, add_seed, add_workers, check_files,
                       model_source, Parser, refuse_ending, workers)
+from .signals import signals_held
 
 _MODES = ("recursive", "path", "full", *(name for name, what in TREE_DECODERS.items()
                                          if what == "ensembles"))
@@ -55,6 +56,14 @@ def get_parser():
               whole_number(1), excludes="-O")
     group.add("--all-columns", "repeat all columns of the table in the answers; without --id, "
               "ids need not be unique")
+    group.add("--format FORMAT", "format of answers on standard output (default: csv; of --stream "
+              "for lines of JSON jsonl)", excludes="-O",
+              choices=[one.ending[1:] for one in ANSWER_FORMATS if one.is_text])
+    group = parser.group("streams")
+    group.add("--stream", "answer each line of test as it comes: a table of text, whose heading "
+              "comes first, JSON objects with the names of its columns, or LIBSVM text with -M. A "
+              "wrong line has the answer error, and the exit status is 1 at the end",
+              excludes=("-A", "-O", "-j", "--executor", "--margins"))
     group = parser.group("other programs")
     group.add("-O, --predictor COMMAND", "program that reads the binary models, called `COMMAND "
               "points model output` like svm-predict -b 1; test is then LVQ text, unless -M or its "
@@ -170,6 +179,7 @@ class _Answers(NamedTuple):
     header, decisions : as the options
     default_way : --tree is not given
     reasons : the number of --explain, or None
+    format : that of --format, or None
     """
 
     points: str
@@ -182,6 +192,7 @@ class _Answers(NamedTuple):
     decisions: bool
     default_way: bool
     reasons: int | None
+    format: str | None
 
 
 def execute(args):
@@ -199,10 +210,11 @@ def execute(args):
     lvq = external and not args.svm and not args.table and not args.test.endswith(".vec") \
         and not is_table(args.test)
     pool = workers(args)
-    form = input_format(args, args.test, lvq or args.lvq, not args.no_labels)
+    form = input_format(args, args.test, lvq or args.lvq, not args.no_labels,
+                        table=args.stream)
     request = _Answers(args.test, form, args.output, form.kind == "table" or not external and (
         args.output == "-" or is_answer_table(args.output)), args.all_columns, external,
-        args.header, args.decisions, args.tree is None, args.explain)
+        args.header, args.decisions, args.tree is None, args.explain, args.format)
     _check_together(args, request)
     # the text that -O writes has room for the one probability
     mode = args.tree or _MODES[0]
@@ -250,8 +262,13 @@ def execute(args):
         raise UsageError("-E needs a model that records its number of features; the files of "
                          f"{args.model} do not: missing features can only be 0")
     explainer = Explainer(configuration, classifier) if args.explain else None
+    failed = 0
     with pool as executor:
-        done = _classified(request, configuration.recipe, classifier, quantity, executor, explainer)
+        if args.stream:
+            done, failed = _streamed(request, configuration.recipe, classifier, quantity, explainer)
+        else:
+            done = _classified(request, configuration.recipe, classifier, quantity, executor,
+                               explainer)
     if done.stops.warning():
         warn_user(done.stops.warning())
     _report(classifier, done)
@@ -262,6 +279,9 @@ def execute(args):
         from ..kernels.machine import squared_norms
         norms = squared_norms(classifier.values.model)
         report(f"sum of 1/margin^2 over {len(norms)} binary classifiers: {norms.sum():.6g}")
+    if failed:
+        raise DataError(f"{failed} of {done.points + failed} lines were wrong, and have the answer "
+                        "error", file=args.test)
 
 
 def _classified(request, recipe, classifier, quantity, executor, explainer):
@@ -269,7 +289,8 @@ def _classified(request, recipe, classifier, quantity, executor, explainer):
     from ..kernels.machine import KernelCounter
     from ..answers.writing import Layout, write_answers, write_predictions
     from ..prediction.classifier import classify
-    from ..answers.tables import answer_table, numbered, write_answer_table
+    from ..answers.tables import write_answer_table
+    from ..data.arriving import numbered
     from ..tables.types import ROW
 
     form, output, decoding = request.form, request.output, classifier.decoding
@@ -277,15 +298,7 @@ def _classified(request, recipe, classifier, quantity, executor, explainer):
     step = classifier.rows if explainer is None else explainer.rows
 
     def to_table(heads, rows):
-        known = dict(enumerate(recipe.classes if recipe is not None else ())) \
-            | classifier.tree.names
-        names = [known.get(label, str(label)) for label in classifier.classes.tolist()]
-        table = answer_table(classifier, names, heads, output, quantity,
-                             *(() if explainer is None else (explainer.names, request.reasons)))
-        if request.default_way and decoding.descends(classifier.tree) \
-                and decoding.top is None and decoding.stop is None:
-            report("a descent of the tree gives the probability of its class alone: --tree full "
-                   "gives those of all classes")
+        table = _table(request, classifier, heads, quantity, explainer)
         waiting = deque()
 
         def points():
@@ -301,7 +314,9 @@ def _classified(request, recipe, classifier, quantity, executor, explainer):
         from ..data.from_table import rows_to_classify
 
         with rows_to_classify(request.points, form, recipe, request.all_columns) as rows:
-            return to_table(rows.heads, rows.chunks(step))
+            done = to_table(rows.heads, rows.chunks(step))
+            rows.warn()
+            return done
     chunks = iter_points(request.points, form, step, d=classifier.features,
                          sparse=classifier.values.takes_sparse and explainer is None,
                          missing=recipe is not None and recipe.keeps_missing)
@@ -315,6 +330,52 @@ def _classified(request, recipe, classifier, quantity, executor, explainer):
                     request.decisions)
     return write_answers(classify(classifier, chunks, executor, layout.formatted), output,
                          write_bytes, layout, counter)
+
+
+def _table(request, classifier, heads, quantity, explainer, form="csv"):
+    """The `AnswerTable`; `form`: the format where nothing else says one."""
+    from ..answers.tables import answer_table
+
+    decoding = classifier.decoding
+    if request.default_way and decoding.descends(classifier.tree) \
+            and decoding.top is None and decoding.stop is None:
+        report("a descent of the tree gives the probability of its class alone: --tree full "
+               "gives those of all classes")
+    path = f".{request.format or form}" if request.output == "-" else request.output
+    return answer_table(classifier, classifier.names, heads, path, quantity,
+                        *(() if explainer is None else (explainer.names, request.reasons)))
+
+
+def _streamed(request, recipe, classifier, quantity, explainer):
+    """Answer lines as they come; -> (`Summary`, number of wrong lines)."""
+    from ..data.arriving import arriving_rows, ArrivingPoints
+    from ..files.opening import arriving_lines, open_input
+    from ..kernels.machine import KernelCounter
+    from ..prediction.stream import LineAnswers
+
+    form, step = request.form, classifier.rows if explainer is None else explainer.rows
+    with open_input(request.points, raw=True) as file:
+        lines = arriving_lines(file)
+        if form.kind == "svm":
+            source = ArrivingPoints(file.name, form, step, classifier.features,
+                                    classifier.values.takes_sparse and explainer is None
+                                    and form.fill == 0)
+        else:
+            source, lines = arriving_rows(lines, form, recipe, request.all_columns, file.name, step)
+        table = _table(request, classifier, source.heads, quantity, explainer,
+                       "jsonl" if source.is_json else "csv")
+        answers = LineAnswers(
+            classifier, source, table, file.name, write_message, explainer,
+            KernelCounter(classifier.values.model) if classifier.counting else None)
+        with table.text.opened("-", table.id_columns, write_bytes) as add:
+            write_bytes(b"")
+            for data, number in lines:
+                with signals_held():
+                    for part in answers(data, number):
+                        add(*part)
+                    write_bytes(b"")
+    source.warn()
+    return answers.summary, answers.failed
 
 
 def _with_sets(decoding):
@@ -337,6 +398,10 @@ def _check_together(args, request):
             (args.explain and not to_table, "--explain writes columns of a table of answers: "
              f"expected a name that ends in {ANSWERS_IN_HELP}, or - for standard output"),
             (args.header and to_table, "--header: a table of answers has one"),
+            ((args.stream or args.format) and args.output != "-",
+             f"{'--stream' if args.stream else '--format'}: the answers go to standard output, not "
+             f"to '{args.output}'"),
+            (args.stream and kind not in ("table", "svm"), "--stream: expected a table or -M"),
             (not os.path.basename(args.output),
              f"expected a base name for the output files, found '{args.output}'"),
             (not external and args.output.endswith(".vec") and os.path.isfile(args.output)

@@ -203,16 +203,16 @@ def add_training_kind(parser, what="train", stream=_STREAM):
     return group
 
 
-def input_format(args, source, lvq=None, labels=True, ordinates=False):
+def input_format(args, source, lvq=None, labels=True, ordinates=False, table=False):
     """The `InputFormat` of the options of `add_input_kind`; `UsageError` where they disagree.
 
     `source` is the operand that names the data; `lvq` decides between LVQ and LIBSVM text where -A
-    alone does not.
+    alone does not, `table` where nothing else says what the data are.
     """
     from ..data.types import InputFormat
 
     lvq = args.lvq if lvq is None else lvq
-    if args.table or not (args.svm or lvq) and source is not None and is_table(source):
+    if args.table or not (args.svm or lvq) and (table or source is not None and is_table(source)):
         if args.missing is not None and not hasattr(args, "categorical"):
             raise UsageError("-E with a table is for training: the model knows how missing values "
                              "are filled")

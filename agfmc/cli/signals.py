@@ -10,6 +10,22 @@ _AGAIN = 0.1  # seconds after which a signal that Python has dropped is sent aga
 _TIMES = 50  # so many times _AGAIN the way out may take
 
 
+_held = None  # the signals that came in a block of `signals_held`
+
+
+@contextmanager
+def signals_held():
+    """Within the block a signal waits, for five seconds at most: it is raised at the end."""
+    global _held
+    _held = []
+    try:
+        yield
+    finally:
+        came, _held = _held, None
+    for number in came[:1]:
+        signal.raise_signal(number)
+
+
 class Terminated(KeyboardInterrupt):
     """A signal's number, raised so that temporary files are removed before the command ends."""
 
@@ -31,10 +47,13 @@ def raised_signals(leave):
     def terminate(number, frame):
         nonlocal raised
         if not raised:
-            raised = True
             if not came:
                 came.append(number)
                 _thread.start_new_thread(insist, ())
+            if _held is not None:
+                _held.append(number)
+                return
+            raised = True
             raise Terminated(came[0])
 
     def insist():

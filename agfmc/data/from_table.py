@@ -351,29 +351,30 @@ class RowsToClassify:
     """The rows of a table without classes, and what tells them apart in answers."""
 
     heads: tuple[str, ...]
+    encoder: TableEncoder
+    copied: tuple[int, ...]
     _table: Table
-    _encoder: TableEncoder
-    _copied: tuple[int, ...]
-    _unique: tuple[int, ...]
+    _unique: tuple[int, ...] = ()
 
-    def chunks(self, rows: int) -> Iterator[tuple[np.ndarray, list]]:
+    def chunks(self, rows: int, first: int = 1) -> Iterator[tuple[np.ndarray, list]]:
         """Yield (x (n, d) float32, the cells of the heads), `rows` rows at a time or fewer.
 
-        Then there are warnings of columns that are not needed, and of words that training did
-        not know.
+        Without ids the heads are numbers, that of the first row is `first`.
         """
-        first = 1
-        for part in encoded_rows(self._table, self._encoder, text=self._copied,
+        for part in encoded_rows(self._table, self.encoder, text=self.copied,
                                  unique=self._unique):
             for at in range(0, len(part.x), rows):
                 x = part.x[at:at + rows]
                 cells = [column[at:at + rows] for column in part.text]
                 yield x, cells or [range(first, first + len(x))]
                 first += len(x)
-        recipe = self._encoder.recipe
-        self._encoder.warn_of_others({recipe.label, recipe.weight, recipe.group, *recipe.ids,
-                                      *(self._table.names[at] for at in self._copied)})
-        self._encoder.warn_of_cells()
+
+    def warn(self) -> None:
+        """Warnings of columns that are not needed, and of words that training did not know."""
+        recipe = self.encoder.recipe
+        self.encoder.warn_of_others({recipe.label, recipe.weight, recipe.group, *recipe.ids,
+                                      *(self._table.names[at] for at in self.copied)})
+        self.encoder.warn_of_cells()
 
 
 @contextmanager
@@ -387,10 +388,16 @@ def rows_to_classify(path: str, form: InputFormat, recipe: TableRecipe, everythi
     one.
     """
     with open_table(path, form.layout.for_model(recipe)) as table:
-        encoder = TableEncoder(table, recipe)
-        there = tuple(columns_called(table, recipe.ids))
-        ids = column_positions(table, form.roles.ids or there, "--id")
-        copied = tuple(range(len(table.names))) if everything else ids
-        heads = tuple(table.names[at] for at in copied) or (ROW,)
-        unique = ids if form.roles.ids or not everything and len(there) == len(recipe.ids) else ()
-        yield RowsToClassify(heads, table, encoder, copied, unique)
+        yield rows_of_table(table, form, recipe, everything, form.roles.ids or not everything)
+
+
+def rows_of_table(table: Table, form: InputFormat, recipe: TableRecipe, everything: bool,
+                  compared: bool) -> RowsToClassify:
+    """The `RowsToClassify` of an open table; `compared`: no id may come twice."""
+    encoder = TableEncoder(table, recipe)
+    there = tuple(columns_called(table, recipe.ids))
+    ids = column_positions(table, form.roles.ids or there, "--id")
+    copied = tuple(range(len(table.names))) if everything else ids
+    heads = tuple(table.names[at] for at in copied) or (ROW,)
+    unique = ids if compared and (form.roles.ids or len(there) == len(recipe.ids)) else ()
+    return RowsToClassify(heads, encoder, copied, table, unique)

@@ -198,18 +198,25 @@ def iter_svm(path, form: InputFormat = InputFormat("svm"), rows: int = 4096,
     """Chunks (<= rows, d) float64 of points in LIBSVM text, in bounded memory, without labels."""
     seen = False
     with open_input(path, stdin) as file:
-        for part in _parsed(file, TextLabels(file.name, ignore=True), d, block):
-            width = part.width if d is None else d
-            for start in range(0, len(part.line), rows):
-                stop = min(start + rows, len(part.line))
-                seen = True
-                if sparse:
-                    yield part.sparse(start, stop, width)
-                else:
-                    _refuse_huge(stop - start, width, memory_limit(), part, file.name)
-                    yield part.dense(start, stop, width, form.fill)
+        for x in svm_chunks(file, form, rows, d, sparse, block):
+            seen = True
+            yield x
     if not seen:
         raise DataError("has no points", file=path)
+
+
+def svm_chunks(file, form: InputFormat, rows: int, d: int | None, sparse: bool = False,
+               block: int = BLOCK) -> Iterator:
+    """As `iter_svm`, for an open file, which has a `name`, and may have no points."""
+    for part in _parsed(file, TextLabels(file.name, ignore=True), d, block):
+        width = part.width if d is None else d
+        for start in range(0, len(part.line), rows):
+            stop = min(start + rows, len(part.line))
+            if sparse:
+                yield part.sparse(start, stop, width)
+            else:
+                _refuse_huge(stop - start, width, memory_limit(), part, file.name)
+                yield part.dense(start, stop, width, form.fill)
 
 
 class _Rows(NamedTuple):

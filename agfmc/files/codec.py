@@ -58,6 +58,20 @@ def strict_json(raw: bytes):
                       parse_int=lambda text: int(text) if len(text) <= 20 else _refused(text))
 
 
+def json_object(line: bytes) -> dict:
+    """The JSON object in a line, with names and words that UTF-8 can hold; `ValueError` for others.
+    """
+    try:
+        members = strict_json(line)
+        if b"\\u" in line:  # half a character
+            json.dumps(members, ensure_ascii=False).encode("utf-8")
+    except (ValueError, RecursionError):
+        members = None
+    if not isinstance(members, dict):
+        raise ValueError("expected a JSON object")
+    return members
+
+
 def _object(pairs):
     value = dict(pairs)
     if len(value) < len(pairs):

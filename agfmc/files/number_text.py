@@ -14,7 +14,7 @@ import numpy as np
 
 from ..core.errors import DataError
 from .kinds import is_table
-from .opening import open_input, read_all
+from .opening import MARK, open_input, read_all
 
 # What was expected where there is text, {} being its name.
 
@@ -115,7 +115,6 @@ NUMBER = re.compile(rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")
 _COMMENT = re.compile(rb"#[^\n]*")
 _PIECE = 1 << 18
-_MARK = b"\xef\xbb\xbf"  # of the order of bytes, in UTF-8
 
 
 def blocks(file, size=BLOCK):
@@ -128,7 +127,7 @@ def blocks(file, size=BLOCK):
     while True:
         piece = file.read(size)
         if first:
-            piece = read_all(file, len(_MARK), piece)
+            piece = read_all(file, len(MARK), piece)
             if other := foreign_start(piece, file.name):
                 raise DataError(f"is not text; {other}", file=file.name)
         if b"\0" in piece:
@@ -136,7 +135,7 @@ def blocks(file, size=BLOCK):
                                                                          piece.find(b"\0"))
             raise DataError("is not text: there is a NUL in the line", file=file.name, line=line)
         if first:
-            first, piece = False, piece.removeprefix(_MARK) or file.read(size)
+            first, piece = False, piece.removeprefix(MARK) or file.read(size)
         cut = piece.rfind(b"\n") + 1
         if piece and not cut:
             pieces.append(piece)

@@ -4,8 +4,10 @@ import functools
 import gzip
 import io
 import os
+import select
 import stat
 import sys
+import time
 import zlib
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
@@ -14,10 +16,14 @@ from types import SimpleNamespace
 from ..core.errors import DataError
 from ..core.memory import memory_limit
 
+MARK = b"\xef\xbb\xbf"  # of the order of bytes, in UTF-8
 GZIP = b"\x1f\x8b"  # the first bytes of what gzip has compressed
 _PIECE = 1 << 20
 SMALL_TEXT = 64 << 20  # bytes of a text about classes, columns or classifiers, not about samples
 _DEVICE = 64 << 20  # bytes after which a device, such as /dev/zero, has no end
+_ARRIVING = 1 << 18  # bytes of lines that are taken together
+_GATHERING = 0.02  # seconds of reading after which they are
+_LONGEST_LINE = 1 << 24
 _BOMB = 64 << 20  # bytes out of gzip that are suspicious where they are
 _RATIO = 200  # times as many as went in
 _only_regular = ContextVar("only_regular", default=False)
@@ -131,6 +137,39 @@ def read_all(stream, size, head=b""):
     while len(head) < size and (piece := stream.read(size - len(head))):
         head += piece
     return head
+
+
+def arriving_lines(file):
+    """Yield (whole lines, number of the first from 1) of a raw input as they come.
+
+    What is there is read, for 20 ms or 256 KiB, but nothing is waited for once a line is whole; the
+    last line may lack its end. Raises DataError for a line above 16 MiB, and for what gzip has
+    compressed.
+    """
+    number, held, ended = 1, bytearray(), False
+    while not ended:
+        with _reading(file.name):
+            select.select([file], [], [])
+            latest = time.monotonic() + _GATHERING
+            while True:
+                piece = os.read(file.fileno(), _ARRIVING)
+                held += piece
+                ended = not piece
+                if ended or len(held) > _ARRIVING or time.monotonic() > latest or \
+                        not select.select([file], [], [], 0)[0]:
+                    break
+        if number == 1 and held.startswith(GZIP):
+            raise DataError("is compressed by gzip: lines come out of zcat as they come",
+                            file=file.name)
+        cut = len(held) if ended else held.rfind(b"\n") + 1
+        if cut:
+            lines = bytes(held[:cut])
+            del held[:cut]
+            yield lines.removeprefix(MARK) if number == 1 else lines, number
+            number += lines.count(b"\n")
+        if len(held) > _LONGEST_LINE:
+            raise DataError(f"a line is longer than {_LONGEST_LINE >> 20} MiB", file=file.name,
+                            line=number)
 
 
 @contextmanager

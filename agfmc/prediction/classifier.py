@@ -108,6 +108,13 @@ class Classifier:
         return self.values.features
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the classes, in the order of `classes`; the label where a class has none."""
+        recipe = self._arguments[0].recipe
+        known = dict(enumerate(recipe.classes if recipe is not None else ())) | self.tree.names
+        return tuple(known.get(label, str(label)) for label in self.classes.tolist())
+
+    @property
     def gives_all_probabilities(self) -> bool:
         """True if the columns of the answers are the probabilities of all classes."""
         return self.all_classes and self.decoding.decoder.gives != "votes" and \

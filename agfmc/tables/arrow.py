@@ -12,6 +12,7 @@ import numpy as np
 
 from ..core.errors import DataError, UsageError
 from ..core.memory import refuse_beyond
+from ..files.opening import MARK
 from .text import (Block, column_names, Layout, LONGEST_CELL, no_number, number_of, OUTER, Records,
                    stripped, Table, Words)
 from .types import TableFormat
@@ -20,7 +21,6 @@ _ROWS = 1 << 15  # of a batch
 _BUFFER = 1 << 20  # bytes of a column that are read at a time
 _SHOWN = 200  # characters of a message of PyArrow
 _NO_FRACTION = re.compile(r"\.0+(?=Z?$)")  # of seconds
-_MARK = b"\xef\xbb\xbf"
 _PARQUET = b"PAR1"
 _FILE = b"ARROW1"
 _STREAM = b"\xff\xff\xff\xff"
@@ -33,7 +33,7 @@ def text_columns(records: Records, layout: Layout, requested: Mapping[int, str],
 
     `worded` are columns of the kind "either" that had words before, and are read as words at once.
     """
-    if records.longest > LONGEST_CELL or records.data.startswith(_MARK):  # which would be skipped
+    if records.longest > LONGEST_CELL or records.data.startswith(MARK):  # which would be skipped
         return None
     try:
         import pyarrow as pa

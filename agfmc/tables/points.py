@@ -36,7 +36,7 @@ class TableEncoder:
     Attributes
     ----------
     positions : positions of the recipe's columns in the table, by their names
-    unknown : {column: [cells, first word, its line or row]} of words absent in training, which
+    unknown : {column: (cells, first word, its line or row)} of words absent in training, which
         become zeros
     filled : {column: cells} of missing values that were filled in
     """
@@ -49,7 +49,7 @@ class TableEncoder:
             raise DataError(f"lacks the column{'s' * (len(missing) > 1)} {listed_names(missing)}, "
                             "which the model needs", file=table.file)
         self.positions = tuple(called.values())
-        self.unknown: dict[str, list] = {}
+        self.unknown: dict[str, tuple] = {}
         self.filled: dict[str, int] = {}
         self._rows = 0
 
@@ -58,6 +58,15 @@ class TableEncoder:
         """The cells that it needs, as `Table.blocks` takes them."""
         return {at: "number" if one.categories is one.date is one.order is None else "words"
                 for at, one in zip(self.positions, self.recipe.columns)}
+
+    @property
+    def counts(self) -> tuple:
+        """What was counted so far, which can be set back to an earlier state."""
+        return self._rows, dict(self.unknown), dict(self.filled)
+
+    @counts.setter
+    def counts(self, earlier):
+        self._rows, self.unknown, self.filled = earlier
 
     def points(self, block: Block) -> np.ndarray:
         """Points (n, d) float32 of a block."""
@@ -116,8 +125,9 @@ class TableEncoder:
         strange = np.flatnonzero((feature < 0) & (cells.codes >= 0))
         if len(strange):
             word = cells.words[cells.codes[strange[0]]]
-            tally = self.unknown.setdefault(column.name, [0, word, block.number(int(strange[0]))])
-            tally[0] += len(strange)
+            count, *first = self.unknown.get(column.name) or (
+                0, word, block.number(int(strange[0])))
+            self.unknown[column.name] = (count + len(strange), *first)
 
     def _fill(self, block, missing, column, out):
         words = column.categories

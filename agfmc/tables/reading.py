@@ -8,6 +8,7 @@ answers; Parquet and Arrow need PyArrow.
 from __future__ import annotations
 
 import functools
+import io
 import itertools
 import os
 from collections import defaultdict
@@ -20,8 +21,9 @@ import numpy as np
 from ..core.errors import and_more, DataError, one_line, UsageError, warn_user
 from ..files.atomic import temporary_file, writing
 from ..files.number_text import SPREADSHEET
-from ..files.opening import Chained, GZIP, open_input, read_all, Unzipped
+from ..files.opening import Chained, GZIP, MARK, open_input, read_all, Unzipped
 from .arrow import ArrowTable, holds_arrow, text_columns
+from .memory import table_in_memory
 from .text import (behind_first, BLOCK, Block, column_names, column_of_commas, converted,
                    guess_delimiter, Layout, number_of, read_records, stripped, Table, Words)
 from .types import TableFormat
@@ -31,7 +33,6 @@ _MAGIC = 8  # bytes that tell Parquet and Arrow
 _LEAST = 1 << 20  # bytes of text for which PyArrow is worth loading
 _COMPRESSED = (*(b"BZh%d1AY" % level for level in range(1, 10)),  # by bzip2, xz, zstd
                b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd")
-_MARK = b"\xef\xbb\xbf"
 
 
 class _TextTable(Table):
@@ -42,7 +43,7 @@ class _TextTable(Table):
     def __init__(self, file, head, form, engine, block, name):
         self.file, self._input, self._head, self._engine, self._block = \
             name, file, head, engine, block
-        self._opened = ()
+        self._opened, self._in_parts = (), False
         head, stream = self._begin()
         _refuse_foreign(head, name)
         if form.delimiter is None and name.lower().removesuffix(".gz").endswith(".tsv"):
@@ -82,7 +83,7 @@ class _TextTable(Table):
         head = read_all(stream, len(GZIP))
         if head.startswith(GZIP):
             head, stream = b"", Unzipped(Chained(head, stream), self.file)
-        return read_all(stream, _HEAD, head).removeprefix(_MARK), stream
+        return read_all(stream, _HEAD, head).removeprefix(MARK), stream
 
     def _records(self, head, stream):
         """(the cells of the first record, its line, the `Records` of the rows)."""
@@ -93,6 +94,19 @@ class _TextTable(Table):
                 return cells, int(first.lines(self._layout, 1)[0]), itertools.chain(
                     [rest if self._layout.header else first], records)
         raise DataError("expected a table, found no line", file=self.file)
+
+    def put(self, data: bytes, line: int) -> None:
+        """Let `blocks` yield the rows of these lines, the number of the first being `line`.
+
+        Each line is a row: a cell with a line break is a quote that is not closed.
+        """
+        if self._layout.quotes and b'"' in data:
+            for number, text in enumerate(data.split(b"\n"), line):
+                if text.count(b'"') % 2:
+                    raise DataError("a quote is not closed in its line", file=self.file,
+                                    line=number)
+        self._in_parts = True
+        self._opened = read_records(io.BytesIO(data).read, self.file, self._layout, len(data), line)
 
     def blocks(self, requested):
         parts, self._opened = self._opened or self._records(*self._begin())[2], None
@@ -107,7 +121,7 @@ class _TextTable(Table):
                 yield Block(rows, self.file, self.counted, columns,
                             functools.partial(records.lines, layout, rows))
             done += rows
-        if not done:
+        if not done and not self._in_parts:
             raise DataError("the table has no rows" + " behind its header" * layout.header,
                             file=self.file)
 
@@ -154,6 +168,9 @@ def open_table(path, form: TableFormat = TableFormat(), stdin=None, again: bool 
                engine: str | None = None, block: int = BLOCK) -> Iterator[Table]:
     """The `Table` in a file, for `with`; `-` is standard input (`stdin`, a binary stream).
 
+    In place of a path it takes an open file of text, whose rest is read, and what
+    `table_in_memory` takes.
+
     Parameters
     ----------
     again : bool
@@ -167,6 +184,15 @@ def open_table(path, form: TableFormat = TableFormat(), stdin=None, again: bool 
     ------
     DataError : for what is not a table
     """
+    if hasattr(path, "read"):
+        text = path.read()
+        text = text.encode("utf-8", "surrogateescape") if isinstance(text, str) else text
+        yield _TextTable(io.BytesIO(text), None, form, engine, block,
+                         str(getattr(path, "name", type(path).__name__)))
+        return
+    if not isinstance(path, (str, bytes, os.PathLike)):
+        yield table_in_memory(path, form)
+        return
     with open_input(path, stdin, raw=True) as file, ExitStack() as stack:
         name, head = file.name, read_all(file, _MAGIC)
         is_file = file.regular_size() is not None
@@ -177,6 +203,11 @@ def open_table(path, form: TableFormat = TableFormat(), stdin=None, again: bool 
             yield ArrowTable(whole, name, form)
         else:
             yield _TextTable(file, None if is_file else head, form, engine, block, name)
+
+
+def table_of_heading(heading: bytes, form: TableFormat, file: str) -> Table:
+    """The `Table` of a text of which only the first line is there; `put` gives it the others."""
+    return _TextTable(io.BytesIO(), heading, form, None, BLOCK, file)
 
 
 @contextmanager

@@ -235,9 +235,10 @@ class Records(NamedTuple):
 
 
 def read_records(read: Callable[[int], bytes], file: str, layout: Layout,
-                 size: int = BLOCK) -> Iterator[Records]:
-    """Yield the `Records` of a text, about `size` bytes at a time."""
-    line, data, ended = 1, b"", False
+                 size: int = BLOCK, line: int = 1) -> Iterator[Records]:
+    """Yield the `Records` of a text, about `size` bytes at a time; its first line has that number.
+    """
+    data, ended = b"", False
     while not ended:
         piece = read(size)
         ended = not piece

@@ -29,7 +29,7 @@ WITHOUT_LINE = (
     "an empty file", "look like a continuous quantity",
     "expected a table", "is damaged, or", "a spreadsheet", "of Feather", "group of rows",
     "expected a recipe", "of the recipes", "is not text; it is", "compressed in another way",
-    "expected what ",
+    "expected what ", "which the model needs", "differ from it in case",
 )
 
 

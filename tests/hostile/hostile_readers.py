@@ -29,15 +29,15 @@ from agfmc.prediction.decision_values import MachineValues
 from agfmc.models.description import describe_recipe, format_recipe_lines
 from agfmc.answers import columns as answer_columns, libagf_text, libagf_text as set_text
 from agfmc.calibration import file as calibration_file
-from agfmc.data import (class_names, confusions, cost_file, libagf as vectors, libsvm, lvq,
-                        groups as groups_file, metric_file, reading, svm_predict,
+from agfmc.data import (arriving, class_names, confusions, cost_file, libagf as vectors, libsvm,
+                        lvq, groups as groups_file, metric_file, reading, svm_predict,
                         weights as weights_file)
 from agfmc.models import control_files, libagf, libsvm as libsvm_model
 from agfmc.landmarks import sums_file
 from agfmc.learners import logistic as logistic_model
 from agfmc.tables import reading as table, recipe_file
 from agfmc.report import result_json
-from agfmc.files import codec
+from agfmc.files import codec, opening
 from agfmc.models.checks import check_configuration
 from agfmc.core.models import BinaryModel, Kernel
 from agfmc.data.types import InputFormat
@@ -446,6 +446,14 @@ def rows_of(path, **options):
     return found
 
 
+def arrived(path):
+    """Points of lines that come a few at a time."""
+    with opening.open_input(path, raw=True) as file:
+        source, lines = arriving.arriving_rows(opening.arriving_lines(file), InputFormat("table"),
+                                               RECIPE, False, path, 9)
+        return [x for data, line in lines for x, _ in source.points(data, line, 1)]
+
+
 def cell_of(column, row):
     if not isinstance(column, table.Words):
         return str(column[row])
@@ -739,7 +747,7 @@ def readers():
          [SVM.replace(b"2 ", b"2.5 ")], True, points, []),
         ("svm text in chunks", lambda path: all_of(libsvm.iter_svm(path, rows=2, block=8)),
          [SVM], True,
-         chunks, ["data.libsvm.iter_svm"]),
+         chunks, ["data.libsvm.iter_svm", "data.libsvm.svm_chunks"]),
         ("svm text to classify", lambda path: all_of(reading.iter_points(path, InputFormat("svm"),
                                                                          3, 3)),
          [SVM, WORDS], True, chunks, ["data.reading.iter_points"]),
@@ -821,6 +829,11 @@ def readers():
         ("direct options", text_of(direct_options), [b"-k 3 -m 0", b"-r 0.5"], True, anything, []),
         ("table", by_both_engines, [TABLE, b"a;b\n3,5;x\n?;y\n", b"a\n1\n"], True, tabled,
          ["tables.reading.open_table", "tables.text.read_records"]),
+        ("lines of a table", arrived, [b"id,size,colour\n1,2.5,b\xc3\xa4r\n\n2,NA,\"red\"\n"],
+         True, chunks, ["data.arriving.arriving_rows", "files.opening.arriving_lines",
+                        "tables.reading.table_of_heading"]),
+        ("lines of JSON", arrived, ['{"id": "a", "size": 1.5, "colour": "bär"}\n{"size": null, '
+                                    '"colour": "\\u00e4"}\n'.encode()], True, chunks, []),
         ("table in gzip", from_pipe(rows_of), [GZ], True, tabled, []),
         ("answers", answers, [ANSWERS], True, answered,
          [f"answers.columns.{name}" for name in (

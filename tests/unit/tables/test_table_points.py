@@ -88,7 +88,7 @@ def test_words_that_training_did_not_know():
         x, encoder = encoded(text, recipe, block)
         np.testing.assert_array_equal(
             x, [[1, 0, 1], [2, 0, 0], [3, 0, 1], [4, 0, 0], [5, 0, 0]])
-        assert encoder.unknown == {"colour": [3, "pink", 3]}
+        assert encoder.unknown == {"colour": (3, "pink", 3)}
         with pytest.warns(AgfmcWarning, match="^standard input: column 'colour' has 3 cells with "
                                               "words that training did not know, first 'pink' in "
                                               "line 3: they are none of its categories$"):

@@ -1,0 +1,229 @@
+"""classify_m --stream: the same answers line by line, wrong lines, one row at a time."""
+
+import csv
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from agfmc.cli.signals import raised_signals, signals_held, Terminated
+from agfmc.core.errors import DataError
+from agfmc.files.opening import arriving_lines, open_input
+
+HEADER = ["id", "size", "colour", "day", "kind"]
+
+
+def rows(n=80, seed=5):
+    draw = np.random.default_rng(seed)
+    y = draw.integers(0, 3, n)
+    return [[f"r{i}", "NA" if i % 9 == 4 else f"{a:.3f}",
+             "" if i % 11 == 3 else ("red", "dark, blue", 'so "green"')[(c + b) % 3],
+             f"2024-0{c + 1}-1{i % 10}", "abc"[c]]
+            for i, (a, b, c) in enumerate(zip((draw.normal(size=n) + 2 * y).tolist(),
+                                              draw.integers(0, 2, n).tolist(), y.tolist()))]
+
+
+def text(table, mark=",", end="\n"):
+    out = io.StringIO()
+    csv.writer(out, delimiter=mark, lineterminator=end).writerows([HEADER, *table])
+    return out.getvalue()
+
+
+@pytest.fixture(scope="module")
+def models(run, tmp_path_factory):
+    """A folder with pairs.mbm, of a table of words, dates and missing values, and points.mbm."""
+    folder = tmp_path_factory.mktemp("models")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        Path("t.csv").write_text(text(rows()))
+        Path("plan").write_text('"" 0 / 1; "" 0 / 2; "" 1 / 2; {0 1 2}')
+        run("multi_borders", "--quiet", "--platt", "loo", "--label", "kind", "--id", "id",
+            "--missing", "mean", "plan", "t.csv", "m", "pairs.mbc")
+        run("mbh2mbm", "--quiet", "pairs.mbc", "pairs.mbm")
+        x, y = np.random.default_rng(1).normal(size=(60, 3)).round(2), np.arange(60) % 3
+        x[:, 0] += y
+        Path("t.svm").write_text("".join(
+            f"{c} " + " ".join(f"{j}:{v}" for j, v in enumerate(p, 1)) + "\n"
+            for c, p in zip(y.tolist(), x.tolist())))
+        run("multi_borders", "--quiet", "-M", "-n", "--platt", "loo", "plan", "t.svm", "s", "s.mbc")
+        run("mbh2mbm", "--quiet", "s.mbc", "points.mbm")
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def here(models, folder):
+    for path in models.iterdir():
+        (folder / path.name).symlink_to(path)
+    (folder / "new.csv").write_text(text(rows(40, 6)))
+    return folder
+
+
+@pytest.fixture
+def parted(monkeypatch):
+    """Lines come in blocks of some, whatever there is."""
+    monkeypatch.setattr("agfmc.files.opening._ARRIVING", 300)
+    monkeypatch.setattr("agfmc.files.opening._GATHERING", -1)
+
+
+def objects(table, names=HEADER):
+    """Lines of JSON; numbers are numbers, and missing cells null."""
+    return "".join(json.dumps({
+        name: None if cell in ("", "NA") else float(cell) if name == "size" else cell
+        for name, cell in zip(names, row)}) + "\n" for row in table)
+
+
+@pytest.mark.parametrize("name, make", [
+    ("a.csv", text), ("crlf.csv", lambda table: "\r\n" + text(table, end="\r\n")),
+    ("bom.csv", lambda table: "\ufeff" + text(table)), ("a.tsv", lambda table: text(table, "\t")),
+    ("semicolons.csv", lambda table: text(table, ";").removesuffix("\n"))])
+def test_the_same_bytes_as_without_it(run, parted, name, make):
+    Path(name).write_text(make(rows(40, 6)))
+    found, expected = run("classify_m", "--stream", "pairs.mbm", name), run(
+        "classify_m", "pairs.mbm", name)
+    assert found.out == expected.out and found.out.count("\n") == 41
+
+
+@pytest.mark.parametrize("words", [("--top", "2"), ("--coverage", "0.8"), ("--explain", "2"),
+                                   ("--reject", "0.7"), ("-0",), ("--all-columns",)])
+def test_the_same_bytes_in_every_format_of_answers(run, parted, words):
+    for ending in ("csv", "tsv", "jsonl"):
+        run("classify_m", *words, "pairs.mbm", "new.csv", f"out.{ending}")
+        for stream in ((), ("--stream",)):
+            assert run("classify_m", *stream, *words, "--format", ending, "pairs.mbm",
+                       "new.csv").raw == Path(f"out.{ending}").read_bytes()
+
+
+def test_lines_of_json(run, parted):
+    Path("new.json").write_text(objects(rows(40, 6)))
+    expected = run("classify_m", "pairs.mbm", "new.csv").out
+    assert run("classify_m", "--stream", "--format", "csv", "pairs.mbm", "new.json").out == expected
+    lines = run("classify_m", "--stream", "pairs.mbm", "new.json").out
+    assert lines == run("classify_m", "--format", "jsonl", "pairs.mbm", "new.csv").out
+    without = [row[:4][::-1] for row in rows(40, 6)]
+    Path("new.json").write_text("\n" + objects([row[:-1] for row in without],
+                                               ["day", "colour", "size"]))
+    for line, row in zip(run("classify_m", "--stream", "pairs.mbm", "new.json").out.splitlines(),
+                         lines.splitlines(), strict=True):
+        assert json.loads(line) == json.loads(row) | {"id": ""}
+
+
+def test_libsvm_text(run, parted):
+    Path("new.svm").write_text("# points\n\n" + Path("t.svm").read_text())
+    found = run("classify_m", "--stream", "-M", "points.mbm", "new.svm").out
+    assert found == run("classify_m", "-M", "points.mbm", "t.svm").out
+    assert found.count("\n") == 61
+
+
+def test_a_wrong_line_has_an_answer_and_the_others_their_own(run, parted):
+    lines = text(rows(40, 6)).splitlines(keepends=True)
+    good = run("classify_m", "pairs.mbm", "new.csv").out.splitlines()
+    Path("bad.csv").write_text("".join([
+        *lines[:5], "x1,word,red,2024-01-11,a\n", *lines[5:9], "too,few\n", 'x2,1,"red\n',
+        'blue",,\n', "\n", *lines[9:], "x3,1,red,yesterday,a"]))
+    found = run("classify_m", "--stream", "pairs.mbm", "bad.csv", status=1)
+    answers = found.out.splitlines()
+    wrong = {5: "x1", 10: "", 11: "", 12: "", 45: "x3"}
+    assert [answer for at, answer in enumerate(answers) if at not in wrong] == good
+    assert {at: answers[at] for at in wrong} == {
+        at: f"{name},error,,,," for at, name in wrong.items()}
+    errors = [line.removeprefix("classify_m: bad.csv") for line in found.err.splitlines()]
+    assert [line.partition(": ")[0] for line in errors if line.startswith(":") and line[1] != " "
+            ] == [":6", ":11", ":12", ":13", ":47"]
+    assert ":6: expected a number in column 'size', found 'word'" in errors
+    assert errors[-1] == ": 5 of 45 lines were wrong, and have the answer error"
+    for err in (found.err, run("classify_m", "pairs.mbm", "new.csv").err):  # counted once
+        assert "8 missing values are filled" in err and "'size' (4)" in err
+
+
+def test_wrong_lines_of_json_and_libsvm_text(run):
+    good = objects(rows(3))
+    Path("bad.json").write_text('{"id": "a"}\n[1]\n' + good + '{"id": "b", "size": [1], "colour": '
+                                '"red", "day": null}\n{"id": 1, "size": "\\ud800"}\n')
+    found = run("classify_m", "--stream", "pairs.mbm", "bad.json", status=1)
+    answers = list(map(json.loads, found.out.splitlines()))
+    assert [(number, answer["id"], answer["error"]) for number, answer in enumerate(answers, 1)
+            if "error" in answer] == [
+        (1, "a", "lacks the column 'size'"), (2, "", "expected a JSON object"),
+        (6, "b", "expected a number or a word in column 'size', found list"),
+        (7, "", "expected a JSON object")]
+    assert "bad.json:6: expected a number or a word" in found.err
+    Path("bad.svm").write_text("0 1:1 2:1\n0 2:1 1:1\n0 4:1\n1 1:1\n0 1:1e300\n")
+    found = run("classify_m", "--stream", "-M", "points.mbm", "bad.svm", status=1)
+    assert [line.split(",")[:2] for line in found.out.splitlines()][2:4] == [
+        ["2", "error"], ["3", "error"]]
+    assert [line.split(":")[2] for line in found.err.splitlines()[:2]] == ["2", "3"]
+
+
+@pytest.mark.parametrize("words, message", [
+    (("-j", "2"), "--stream and -j exclude each other"),
+    (("--executor", "processes:2"), "exclude each other"), (("-A",), "exclude each other"),
+    (("--margins",), "exclude each other"), (("pairs.mbm", "new.csv", "out"), "standard output"),
+    (("pairs.mbm", "new.csv", "out.csv"), "standard output, not to 'out.csv'")])
+def test_what_needs_all_rows_is_refused(run, words, message):
+    operands = () if "pairs.mbm" in words else ("pairs.mbm", "new.csv")
+    run("classify_m", "--stream", *words, *operands, status=2).refused(message)
+
+
+def test_lines_are_taken_as_they_come():
+    read, write = os.pipe()
+    with open_input(f"/dev/fd/{read}", raw=True) as file:
+        os.write(write, b"\xef\xbb\xbfone\ntwo\nth")
+        lines = arriving_lines(file)
+        assert next(lines) == (b"one\ntwo\n", 1)
+        later = threading.Timer(0.05, os.write, (write, b"ree\n"))
+        later.start()
+        assert next(lines) == (b"three\n", 3)
+        os.write(write, b"four")
+        os.close(write)
+        assert list(lines) == [(b"four", 4)]
+    os.close(read)
+
+
+def test_a_line_has_an_end(folder, monkeypatch):
+    monkeypatch.setattr("agfmc.files.opening._LONGEST_LINE", 1000)
+    monkeypatch.setattr("agfmc.files.opening._ARRIVING", 100)
+    Path("long").write_bytes(b"a\n" + b"b" * 2000)
+    with open_input("long", raw=True) as file:
+        with pytest.raises(DataError, match=r"long:2: a line is longer than"):
+            list(arriving_lines(file))
+
+
+def test_a_signal_waits_for_the_block(folder):
+    done = []
+    with pytest.raises(Terminated) as caught, raised_signals(pytest.fail):
+        with signals_held():
+            os.kill(os.getpid(), signal.SIGTERM)
+            done += [len(str(n)) for n in range(1000)]
+        pytest.fail("the signal was lost")
+    assert caught.value.args == (signal.SIGTERM,) and len(done) == 1000
+
+
+def test_one_row_at_a_time_until_a_signal_or_until_nobody_reads(root, here):
+    """Each answer comes before the next row is sent; then SIGTERM, and then a closed reader."""
+    lines = text(rows(40, 6)).splitlines(keepends=True)
+    for end, status in (("signal", 143), ("reader", 141)):
+        with subprocess.Popen(
+                [sys.executable, root / "bin" / "classify_m", "--stream", "--quiet", "pairs.mbm",
+                 "-"],
+                env={**os.environ, "PYTHONPATH": str(root)}, stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+            for line in lines[:6]:
+                process.stdin.write(line.encode())
+                process.stdin.flush()
+                answer = process.stdout.readline().decode()
+                assert answer.startswith(next(csv.reader([line]))[0] + ",")
+            if end == "signal":
+                process.send_signal(signal.SIGTERM)
+            else:
+                process.stdout.close()
+                process.stdin.write(lines[6].encode())
+                process.stdin.flush()
+            assert process.wait(timeout=60) == status
+            assert process.stderr.read() == b""
