@@ -276,8 +276,8 @@ def _calibration(request, work, trained):
     if key in losses:
         judged, before, after = losses[key]
         count = sum(calibration.counts)
-        these = "these" if judged == count else \
-            f"{judged} of these, from which no metric was learned"
+        these = "these" if judged == count else f"{judged} of these" + (
+            "" if held_out.apart is None else ", from which no metric was learned")
         lines.append(f"{output.calibration}: calibrated with {count} held-out points, "
                     f"log loss {before:.3g} -> {after:.3g} on {these} ({key}, "
                     f"{calibration.decoders[key].map.kind})")

@@ -52,18 +52,23 @@ _HALF_DIGIT = 0.51e-6  # by which a probability in a text is rounded, at most
 
 
 def calibrated(configuration: Configuration, held_out: HeldOut | None,
-               requested: Sequence[Decoding] | None = None,
-               weights: str | None = None) -> Configuration:
+               requested: Sequence[Decoding] | None = None, weights: str | None = None,
+               chooses: bool = False) -> Configuration:
     """The configuration with the `Calibration` that is fitted to held-out decision values.
 
     Without such values it is what it was. `requested` is as for `fit_calibration`; with `weights`
-    those of the members of an ensemble are learned first.
+    those of the members of an ensemble are learned first. With `chooses` the tree names the learned
+    decoder where that has the least log loss of the points held out.
     """
     if weights is not None:
         configuration, held_out = with_learned_weights(configuration, held_out)
     if held_out is None:
         return configuration
-    return replace(configuration, calibration=fit_calibration(configuration, held_out, requested))
+    tree, losses = configuration.tree, {}
+    calibration = fit_calibration(configuration, held_out, requested, losses=losses)
+    if chooses and min(losses, key=lambda key: losses[key][-1], default="") == "learned":
+        tree = with_heading(tree, "decoder", "learned")
+    return replace(configuration, tree=tree, calibration=calibration)
 
 
 def fit_calibration(configuration: Configuration, held_out: HeldOut,
@@ -123,7 +128,7 @@ def fit_calibration(configuration: Configuration, held_out: HeldOut,
     if "learned" in (only if only is not None else {
             one.calibration_key(tree) for one in decoders_of(tree, points=len(held_out.rows))}):
         with suppress(AgfmcError):  # too large, or a class without points
-            learned, maps["learned"] = _learned(configuration, held_out)
+            learned, maps["learned"] = _learned(configuration, held_out, losses)
     counts = np.bincount(column, minlength=len(classes))
     source = "training points, held out" + ("" if points.weights is None else ", weighted")
     return Calibration(configuration.digest(), tuple(tree.classes), source,
@@ -266,7 +271,7 @@ def _in_words(weights):
     return " ".join(f"{Decimal(unit).scaleb(-digits).normalize():f}" for unit in units.tolist())
 
 
-def _learned(configuration, held_out):
+def _learned(configuration, held_out, losses):
     classes, size = np.array(configuration.tree.classes), len(held_out.rows)
     values = HeldOutValues(configuration, held_out)
     most = max(LEARNED_POINTS * len(classes), _LEARNED_VALUES // (values.count * len(classes)))
@@ -278,10 +283,12 @@ def _learned(configuration, held_out):
                                  groups=of_rows(held_out.groups, chosen))
     temperature = fit_temperature(fitted.p, true, w)
     part = _without_part_in_metric(held_out, chosen)
-    p = fitted.p[part]
+    p, true, w = fitted.p[part], true[part], of_rows(w, part)
+    mapped = apply_map(temperature, p)
+    if losses is not None:
+        losses["learned"] = len(true), log_loss(p, true, w), log_loss(mapped, true, w)
     return fitted.decoder, DecoderCalibration(temperature, mapped_points(
-        apply_map(temperature, p), true[part], p.argmax(axis=1), "temperature", "learned",
-        classes)[0])
+        mapped, true, p.argmax(axis=1), "temperature", "learned", classes)[0])
 
 
 def _without_part_in_metric(held_out, points):

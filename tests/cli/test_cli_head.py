@@ -100,7 +100,8 @@ def test_a_decoder_is_calibrated_and_its_points_are_kept(run, trained):
     done = trained(f"# decoder: wu-lin-weng\n{PAIRS}")
     assert re.search(r"log loss .* \(wu-lin-weng, [a-z]+\)$", done.err.strip())
     run("classify_m", "--coverage", "0.9", "m.mbm", "test.vec", "out")
-    trained(f"# decoder: learned\n{REST}")  # for which there are too few points, unasked
+    done = trained(f"# decoder: learned\n{REST}")  # for which there are too few points, unasked
+    assert re.search(r"log loss .* on these \(learned, temperature\)$", done.err.strip())
     assert "learned: temperature" in run("mbm_info", "m.mbm").out
     for model in ("m.mbm", "m.mbc"):
         assert run("classify_m", "--uncalibrated", model, "test.vec", "out").out == \

@@ -108,6 +108,19 @@ def test_log_odds_stay_as_they_are_where_no_sigmoid_is_better(w):
     assert fit_log_odds(np.where(fold < 0, np.nan, 4 * f), positive, fold, w)[0] > -0.5
 
 
+def test_the_decoder_is_the_one_with_the_smaller_loss_of_points_held_out(wine):
+    x, y = wine
+    sure, plain = GaussianNB(), make_pipeline(StandardScaler(), LogisticRegression())
+    for estimator, decoder in (sure, "learned"), (plain, "least-squares"):
+        model = MultiClassFromBinary("ovr", estimator=estimator).fit(x, y)
+        assert model.decoder_ == decoder
+        same = clone(model).set_params(decoder=decoder).fit(x, y)
+        assert np.array_equal(same.predict_proba(x), model.predict_proba(x))
+    head = "# decoder: least-squares\n"
+    assert MultiClassFromBinary(head + '"" 0 / 1 2; "" 1 / 0 2; "" 2 / 0 1; {0 1 2}',
+                                estimator=sure).fit(x, y).decoder_ == "least-squares"
+
+
 def test_weights_reach_the_last_step_of_a_pipeline(wine):
     x, y = wine
     plain = make_pipeline(StandardScaler(), LogisticRegression())

@@ -175,6 +175,8 @@ def test_losses_and_thinned_points_keep_their_weights():
     true = np.searchsorted(LABELS, held_out.y)
     assert losses["least-squares"][:2] == (len(Y), log_loss(p, true, w))
     assert losses["least-squares"][1] != log_loss(p, true)
+    found = fit_calibration(configuration, weighted, losses=losses).decoders["learned"].points
+    assert losses["learned"][::2] == pytest.approx((len(Y), w @ -np.log(found.p_true) / w.sum()))
     few = _thinned(weighted, 50)
     np.testing.assert_array_equal(few.weights, w[_share_of_classes(Y, 8)])
 
