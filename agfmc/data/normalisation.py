@@ -100,6 +100,11 @@ class Normalisation:
         return not self.mean.any() and np.array_equal(self.matrix, np.eye(self.features))
 
     @property
+    def keeps_features_apart(self) -> bool:
+        """True if each new feature is a multiple of one of the points."""
+        return bool((np.count_nonzero(self.matrix, axis=0) == 1).all())
+
+    @property
     def parts(self) -> tuple[Normalisation, ...]:
         """Itself, as the only part."""
         return (self,)
@@ -130,7 +135,7 @@ class Normalisation:
                             f"{self.matrix.shape[0]} features")
         centred = x.astype(np.float64)
         centred -= self.mean
-        if np.all(np.count_nonzero(self.matrix, axis=0) == 1):
+        if self.keeps_features_apart:
             column = np.argmax(self.matrix != 0, axis=0)
             scale = self.matrix[column, np.arange(self.matrix.shape[1])].astype(np.float64)
             return centred[:, column] * scale

@@ -1,0 +1,421 @@
+"""A trained configuration as an ONNX model of plain operators in double precision.
+
+Its inputs are `x` (n, d), or, for a table of numbers, a column (n, 1) of each name; its outputs
+`label` (n,), and `probabilities` (n, k), or `scores` where the decoder gives votes or estimates.
+A point without an answer, such as one with NaN, has the label "" or -1, and NaN in its place.
+
+NumPy's operators and functions of an `_Array` make the operators of the graph.  Sums and products
+over features, rows of codes or classes are loops (Scan) where one operator for all of them would
+need too much memory for each point.
+"""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
+
+from ..calibration.maps import KINDS
+from ..core.errors import ModelError, UsageError
+from ..core.kernels import KERNELS
+from ..core.probabilities import SMALLEST
+from ..core.text import clean
+from ..core.version import __version__
+from ..decode.class_scores import FAR, FAR_EXPONENTIAL, LOSSES
+from ..decode.learned import LIMIT
+from ..models.configuration import Configuration
+from .steps import LeastSquaresRule, LinearRule, LossRule, OrderedRule, PairRule, Steps
+
+LARGEST = 2**31 - 2**20  # bytes of a protocol buffer, less what is no array
+_FAR = 1e5  # of gamma |s|^2, where a matrix product loses digits of a distance
+_OPSETS = {"": 18, "ai.onnx.ml": 3}
+_IR_VERSION = 8
+_OPERATORS = {
+    np.add: "Add", np.subtract: "Sub", np.multiply: "Mul", np.divide: "Div", np.power: "Pow",
+    np.matmul: "MatMul", np.negative: "Neg", np.absolute: "Abs", np.sign: "Sign", np.sqrt: "Sqrt",
+    np.exp: "Exp", np.log: "Log", np.tanh: "Tanh", np.maximum: "Max", np.minimum: "Min",
+    np.isnan: "IsNaN"}
+
+
+def onnx_model(steps: Steps, configuration: Configuration) -> bytes:
+    """The ONNX model of a configuration.
+
+    Parameters
+    ----------
+    steps : Steps
+        What the configuration computes.
+    configuration : Configuration
+        The configuration itself, for its origin and the columns of its table.
+
+    Returns
+    -------
+    bytes
+        The model, as the checker of onnx accepts it.
+
+    Raises
+    ------
+    UsageError
+        If the decoder has no closed form, or onnx is not installed.
+    ModelError
+        If the model would have more than 2 GB, or trees that ONNX Runtime cannot have.
+    """
+    try:
+        import onnx
+    except ImportError:
+        raise UsageError("--onnx needs onnx: pip install 'agfmc[onnx]'") from None
+    _check(steps)
+    graph = _Graph(onnx)
+    x, inputs = _points(graph, steps, configuration.recipe)
+    z = graph.joined([_normalised(x, one) for one in steps.normalisations] or [x])
+    f = _decision_values(graph, steps, z)
+    outputs = ["label", "probabilities" if steps.gives == "probabilities" else "scores"]
+    info, types = onnx.helper.make_tensor_value_info, onnx.TensorProto
+    kind = getattr(types, _answers(graph, steps, z, f, outputs))
+    model = onnx.helper.make_model(
+        onnx.helper.make_graph(
+            graph.nodes, "agfmc", [info(name, types.DOUBLE, ["n", d]) for name, d in inputs],
+            [info(outputs[0], kind, ["n"]), info(outputs[1], types.DOUBLE, [
+                "n", len(steps.labels)])], graph.constants),
+        producer_name="agfmc", producer_version=__version__, ir_version=_IR_VERSION,
+        opset_imports=[onnx.helper.make_opsetid(*one) for one in _OPSETS.items()])
+    lines = [one.without_identity().to_line() for one in configuration.provenances]
+    onnx.helper.set_model_props(model, {name: json.dumps(value) for name, value in {
+        "features": [one.name for one in steps.inputs], "classes": steps.names,
+        "labels": steps.labels, "decoder": steps.classifier.decoding.name, "gives": steps.gives,
+        "provenance": list(dict.fromkeys(filter(None, lines)))}.items()})
+    onnx.checker.check_model(model, full_check=True)
+    return model.SerializeToString(deterministic=True)
+
+
+def _check(steps):
+    """Raise an error for what has no closed form, or would be too large."""
+    m, size = len(steps.rho), 0 if steps.forest is None else 60 * len(steps.forest.feature)
+    for one in steps.kernel_sums:
+        size += 8 * len(one.sv) * (one.sv.shape[1] + m)
+    for node in steps.nodes:
+        size += 16 * len(node.branches) * (m if len(steps.nodes) == 1 else len(node.branches))
+        if isinstance(node.rule, LeastSquaresRule):
+            other = "renormalised, whose log loss is mostly a little larger" \
+                if node.rule.code.all() else "orthogonal, whose probabilities are rough"
+            raise UsageError("least squares have no closed form for this code, which ONNX needs: "
+                             f"choose --decoder {other}")
+    if size > LARGEST:
+        raise ModelError(f"the ONNX model would have {size / 2**30:.1f} GB, and 2 is the most: "
+                         "train with fewer support vectors (learner=nystrom) or smaller trees")
+
+
+class _Array(NDArrayOperatorsMixin):
+    """An array of a graph, by its name."""
+
+    def __init__(self, graph, name):
+        self.graph, self.name = graph, name
+
+    def __array_ufunc__(self, ufunc, method, *inputs):
+        if ufunc is np.logaddexp:
+            a, b = inputs
+            return np.maximum(a, b) + np.log(1 + np.exp(-np.absolute(a - b)))
+        return self.graph.add(_OPERATORS[ufunc], *(
+            one if isinstance(one, _Array) else np.asarray(one, dtype=float) for one in inputs))
+
+    def by(self, operator, *inputs, **attributes):
+        """What another operator makes of it."""
+        return self.graph.add(operator, self, *inputs, **attributes)
+
+    def columns(self, numbers):
+        """Some of its columns; of a single number (n,) without that dimension."""
+        return self.by("Gather", np.asarray(numbers, dtype=np.int64), axis=1)
+
+    def sums(self):
+        """Sums (n, 1) of its rows."""
+        return self.by("ReduceSum", np.array([1]))
+
+    def wide(self, axis=1):
+        """Itself with one more dimension."""
+        return self.by("Unsqueeze", np.array([axis]))
+
+    def filled(self, value, width):
+        """A number in all cells of (n, width), with as many rows as it has."""
+        shape = self.by("Shape", start=0, end=1).by("Concat", np.array([width]), axis=0)
+        return self.graph.add("Expand", np.float64(value), shape)
+
+
+class _Graph:
+    """The operators and constants of a graph."""
+
+    def __init__(self, onnx):
+        self.onnx, self.nodes, self.constants = onnx, [], []
+        self._taken = {"label", "probabilities", "scores"}
+
+    def array(self, word=""):
+        """A new array, which has this name if nothing else has it."""
+        name = word = word or f"t{len(self._taken)}"
+        while name in self._taken:
+            name = f"{word}_{len(self._taken)}"
+        self._taken.add(name)
+        return _Array(self, name)
+
+    def add(self, operator, *inputs, results=1, outputs=(), **attributes):
+        """The result, or the tuple of several results, of an operator."""
+        names = [(one if isinstance(one, _Array) else self._constant(one)).name for one in inputs]
+        made = tuple(_Array(self, name) for name in outputs) or \
+            tuple(self.array() for _ in range(results))
+        self.nodes.append(self.onnx.helper.make_node(
+            operator, names, [one.name for one in made], **attributes))
+        return made if len(made) > 1 else made[0]
+
+    def _constant(self, value):
+        made = self.array()
+        self.constants.append(self.onnx.numpy_helper.from_array(
+            np.array(value, order="C"), made.name))
+        return made
+
+    def joined(self, parts):
+        """Columns side by side."""
+        return parts[0] if len(parts) == 1 else self.add("Concat", *parts, axis=1)
+
+    def scan(self, step, state, *sequences):
+        """The last state of state = step(state, item of each sequence), and the items of a second
+        result where steps return pairs."""
+        helper, types = self.onnx.helper, self.onnx.TensorProto
+        outer, self.nodes = self.nodes, []
+        items = [self.array() for _ in (state, *sequences)]
+        made = step(*items)
+        made = made if isinstance(made, tuple) else (made,)
+        given, results = ([helper.make_tensor_value_info(
+            one.name, types.INT64 if getattr(of, "dtype", None) == np.int64 else types.DOUBLE, None)
+            for one, of in zip(arrays, (state, *sequences))] for arrays in (items, made))
+        body = helper.make_graph(self.nodes, "step", given, results)
+        self.nodes = outer
+        return self.add("Scan", state, *sequences, results=len(made), body=body,
+                        num_scan_inputs=len(sequences))
+
+
+def _points(graph, steps, recipe):
+    """The points (n, d), and (name, columns) of each input."""
+    names = [one.name for one in steps.inputs]
+    if recipe is None or names != [one.name for one in recipe.columns]:
+        return graph.array("x"), [("x", len(names))]
+    inputs = [graph.array(clean(name)) for name in names]
+    cells, double = graph.joined(inputs), graph.onnx.TensorProto.DOUBLE
+    missing = np.isnan(cells)
+    fills = [(0.0 if one.indicator else np.nan) if one.fill is None else one.fill
+             for one in steps.inputs]
+    both = graph.joined([graph.add("Where", missing, np.array([fills]), cells),
+                         missing.by("Cast", to=double)])
+    order = [number + at * len(names) for number, one in enumerate(steps.inputs)
+             for at in range(1 + one.indicator)]
+    single = both.columns(order).by("Cast", to=graph.onnx.TensorProto.FLOAT)  # as tables are read
+    return single.by("Cast", to=double), [(one.name, 1) for one in inputs]
+
+
+def _normalised(x, normalisation):
+    x, matrix = x - normalisation.mean, normalisation.matrix.astype(float)
+    if not normalisation.keeps_features_apart:
+        return x @ matrix
+    column = np.argmax(matrix != 0, axis=0)
+    return x.columns(column) * matrix[column, np.arange(len(column))]
+
+
+def _decision_values(graph, steps, z):
+    f = z.filled(0.0, len(steps.rho)) - steps.rho
+    for one in steps.kernel_sums:
+        x = z if one.kernel.columns is None else z.columns(np.arange(*one.kernel.columns))
+        f = f + _kernel_values(graph, one.kernel, x, one.sv) @ one.coef.toarray()
+    if steps.forest is not None and len(steps.forest.roots):
+        f = f + _leaves(graph, steps.forest, z)
+    return f
+
+
+def _kernel_values(graph, kernel, x, sv):
+    """K (n, s) of points x (n, d) and support vectors sv (s, d)."""
+    if KERNELS[kernel.kind].distance is None:
+        if kernel.kind == "linear":
+            return x @ sv.T
+        product = x @ (kernel.gamma * sv.T) + kernel.coef0
+        return np.tanh(product) if kernel.kind == "sigmoid" else product ** kernel.degree
+    if kernel.kind == "rbf":
+        centre = sv.mean(axis=0)
+        s, x = sv - centre, x - centre
+        norms = kernel.gamma * np.einsum("ij,ij->i", s, s)
+        if norms.max() < _FAR:
+            return np.exp(x @ (2 * kernel.gamma * s.T) - norms - (x * x).sums() * kernel.gamma)
+        sv = s
+
+    def add(total, column, row):
+        difference = column.wide() - row
+        return total + (np.absolute(difference) if kernel.kind == "laplacian" else
+                        difference * difference)
+
+    distance = graph.scan(add, x.filled(0.0, len(sv)), x.by("Transpose"), sv.T)
+    return np.exp((np.sqrt(distance) if kernel.kind == "exponential" else distance)
+                  * -kernel.gamma)
+
+
+def _leaves(graph, forest, z):
+    """Sums (n, m) of leaves.
+
+    A TreeEnsembleRegressor gives single precision: of each classifier the sum of leaves rounded to
+    so few digits that it is exact, and the sum of what rounding left.  In ONNX Runtime a node may
+    follow several others only where their conditions hold.
+    """
+    inner, nodes = forest.feature >= 0, np.arange(len(forest.feature))
+    tree = np.searchsorted(forest.roots, nodes, side="right") - 1
+    before = np.bincount(np.concatenate([forest.left[inner], forest.right[inner]]),
+                         minlength=len(nodes))
+    turned = inner & (before[forest.right] > 1)
+    if (before[forest.left[turned]] > 1).any():
+        raise ModelError("both branches of a node of a tree lead to nodes that follow several: "
+                         "ONNX Runtime cannot have that")
+    true, false = np.where(turned, [forest.right, forest.left], [forest.left, forest.right])
+    leaf, m = np.flatnonzero(~inner), len(forest.starts) - 1
+    owner = np.repeat(np.arange(m), np.diff(forest.starts))[tree[leaf]]
+    largest = np.zeros(len(forest.roots))
+    np.maximum.at(largest, tree[leaf], np.abs(forest.value[leaf]))
+    unit = 2.0 ** (np.frexp(largest.sum())[1] - 22)
+    coarse = np.round(forest.value[leaf] / unit) * unit
+    tensor = graph.onnx.numpy_helper.from_array
+    sums = graph.add(
+        "TreeEnsembleRegressor", z, domain="ai.onnx.ml", n_targets=2 * m, nodes_treeids=tree,
+        nodes_nodeids=nodes, nodes_featureids=np.maximum(forest.feature, 0),
+        nodes_modes=np.where(inner, np.where(turned, "BRANCH_GT", "BRANCH_LEQ"), "LEAF").tolist(),
+        nodes_values_as_tensor=tensor(np.where(inner, forest.value, 0.0)),
+        nodes_truenodeids=true, nodes_falsenodeids=false,
+        nodes_missing_value_tracks_true=(inner & (forest.missing_left ^ turned)).astype(int),
+        target_treeids=np.tile(tree[leaf], 2), target_nodeids=np.tile(leaf, 2),
+        target_ids=np.concatenate([owner, owner + m]),
+        target_weights_as_tensor=tensor(np.concatenate([coarse, forest.value[leaf] - coarse])))
+    sums = sums.by("Cast", to=graph.onnx.TensorProto.DOUBLE)
+    return sums.columns(np.arange(m)) + sums.columns(np.arange(m, 2 * m))
+
+
+def _answers(graph, steps, z, f, outputs):
+    """Add the operators of the outputs, and return the type of the labels."""
+    p = [_member(graph, steps, root, z, f) for root, _ in steps.members]
+    p = sum((np.log(np.maximum(one, SMALLEST)) if steps.geometric else one) * weight
+            for one, (_, weight) in zip(p, steps.members))
+    p = p.by("Softmax", axis=1) if steps.geometric else p
+    mapped = p if steps.map is None else _mapped(steps.map, p)
+    best = (p if steps.class_before_map else mapped).columns(steps.tie_order).by(
+        "ArgMax", axis=1, keepdims=0)
+    checked = f.sums() if steps.takes_missing else f.sums() + z.sums()
+    unknown = np.isnan(checked * 0)  # infinite ones, too
+    graph.add("Where", unknown, np.nan, mapped, outputs=outputs[1:])
+    best = graph.add("Where", unknown.by("Squeeze", np.array([1])), len(steps.labels), best)
+    named = steps.names != tuple(map(str, steps.labels))
+    labels = np.array([*map(clean, steps.names), ""], object) if named else \
+        np.array([*steps.labels, -1])
+    graph.add("Gather", labels[[*steps.tie_order, -1]], best, outputs=outputs[:1])
+    return "STRING" if named else "INT64"
+
+
+def _member(graph, steps, root, z, f):
+    """Probabilities (n, k) of the member of an ensemble whose first node is `root`."""
+    roots = [*(start for start, _ in steps.members), len(steps.nodes)]
+    firsts = [*(node.first for node in steps.nodes), len(steps.rho)]
+    reached, parts, leaves = {}, [], []
+    for number in range(root, roots[roots.index(root) + 1]):
+        node, some = steps.nodes[number], np.arange(*firsts[number:number + 2])
+        p = _branches(node.rule, z, f if len(some) == len(steps.rho) else f.columns(some),
+                      (steps.a[some], steps.b[some], steps.orientation[some]))
+        if number in reached:
+            p = p * reached[number]
+        for at, (kind, target) in enumerate(node.branches):
+            if kind == "node":
+                reached[target] = p.columns([at])
+            leaves.append(target if kind == "leaf" else -1)
+        parts.append(p)
+    return graph.joined(parts).columns([leaves.index(at) for at in range(len(steps.labels))])
+
+
+def _branches(rule, z, f, scales):
+    """Probabilities (n, c) of the branches of a node of its decision values f (n, m')."""
+    a, b, orientation = scales
+    if isinstance(rule, LossRule):
+        return _losses(rule, f * orientation)
+    if not isinstance(rule, LinearRule):
+        return {PairRule: _pairs, OrderedRule: _ordered}.get(type(rule), _products)(
+            rule, np.tanh(f * a + b))
+    v = {"points": lambda: z, "g": lambda: f * orientation, "r": lambda: np.tanh(f * a + b),
+         "signs": lambda: np.sign(np.tanh(f * a + b)),
+         "log-odds": lambda: np.minimum(np.maximum((f * a + b) * 2, -LIMIT), LIMIT)}[rule.takes]()
+    p = v @ rule.matrix.T + rule.offset
+    return {"": lambda: p, "project": lambda: _projected(p, len(rule.offset)),
+            "softmax": lambda: p.by("Softmax", axis=1)}[rule.then]()
+
+
+def _projected(p, c):
+    """max(p - theta, 0) with theta = max over t of (sum of the t largest - 1) / t."""
+    falling, _ = p.by("TopK", np.array([c]), results=2, axis=1)
+    excess = falling.by("CumSum", np.int64(1)) - 1
+    return np.maximum(p - (excess / np.arange(1, c + 1)).by("ReduceMax", np.array([1])), 0)
+
+
+def _products(rule, r):
+    """Products of (1 + a_ij r_i) / 2 over the rows with a_ij != 0."""
+    return r.graph.scan(lambda p, r, half, rest: p * (r.wide() * half + rest),
+                        r.filled(1.0, rule.code.shape[1]), r.by("Transpose"), rule.code / 2,
+                        1 - np.abs(rule.code) / 2)
+
+
+def _ordered(rule, r):
+    """Differences of F_b = max over a <= b of min over e >= b of the mean from a to e, in [0, 1].
+
+    That is isotonic regression; b goes from the last row to the first.
+    """
+    t = len(rule.rows)
+    left = 0.5 - r.columns(rule.rows) * (rule.signs / 2)
+    ends = left.by("CumSum", np.int64(1))
+    starts = ends - left
+    b, a = np.arange(t)[::-1, None], np.arange(t)
+
+    def step(least, end, factor, hidden):
+        least = np.minimum(least, (end.wide() - starts) * factor)
+        return least, (least + hidden).by("ReduceMax", np.array([1]), keepdims=0)
+
+    _, sums = r.graph.scan(
+        step, r.filled(np.inf, t), ends.columns(b[:, 0]).by("Transpose"),
+        np.where(a <= b, 1 / np.maximum(b - a + 1, 1), 0.0), np.where(a <= b, 0.0, -np.inf))
+    sums = np.minimum(np.maximum(sums.by("Transpose"), 0), 1)
+    sums = r.graph.joined([r.filled(1.0, 1), sums, r.filled(0.0, 1)])
+    p = sums.columns(np.arange(t + 1)) - sums.columns(np.arange(1, t + 2))
+    return p.columns(t - np.argsort(rule.classes))
+
+
+def _pairs(rule, r):
+    """u / sum u, K u = 1, by elimination of one class after the other in [K 1] (n, c, c + 1)."""
+    m, c = rule.code.shape
+    cell = np.full((c, c), m)
+    for row, (i, j) in enumerate(map(np.flatnonzero, rule.code)):
+        cell[i, j] = cell[j, i] = row
+    square = r * r
+    diagonal = square @ np.abs(rule.code) - r @ (2 * rule.code) + c
+    matrix = r.graph.joined([square, r.filled(0.0, 1)]).columns(cell)
+    system = r.graph.add("Concat", matrix + diagonal.wide() * np.eye(c), r.filled(1.0, c).wide(2),
+                         axis=2)
+
+    def eliminate(system, number, unit):
+        row = system.by("Gather", number, axis=1)
+        row = row / row.by("Gather", number, axis=1).wide()
+        column = system.by("Gather", number, axis=2) - unit
+        return system - column.wide(2) * row.wide()
+
+    solved = r.graph.scan(eliminate, system, np.arange(c), np.eye(c))
+    u = np.maximum(solved.by("Gather", np.int64(c), axis=2), 0)
+    return u / u.sums()
+
+
+def _losses(rule, g):
+    """- sum_i L(a_ij g_i)."""
+    limit, loss = FAR_EXPONENTIAL if rule.loss == "exponential" else FAR, LOSSES[rule.loss]
+    g = np.minimum(np.maximum(g, -limit), limit)
+    neutral = (rule.code == 0).sum(axis=0) * loss(np.float64(0))
+    return -(loss(g) @ (rule.code > 0) + loss(-g) @ (rule.code < 0) + neutral)
+
+
+def _mapped(fitted, p):
+    """(1 - e) softmax(W z + b) + e / c, z = log max(p, least)."""
+    z = np.log(np.maximum(p, KINDS[fitted.kind].least))
+    z = z @ fitted.weights.T if fitted.weights.ndim == 2 else z * fitted.weights
+    softmax = (z + fitted.intercept).by("Softmax", axis=1)
+    return softmax * (1 - fitted.floor) + fitted.floor / len(fitted.intercept)

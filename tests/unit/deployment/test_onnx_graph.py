@@ -1,0 +1,144 @@
+"""ONNX models in ONNX Runtime, beside the suite's own answers."""
+
+import json
+import sys
+
+import numpy as np
+import pytest
+
+from agfmc.control.parse import parse
+from agfmc.core.errors import ModelError, UsageError
+from agfmc.core.forest import Forest
+from agfmc.core.models import BinaryModel, Kernel
+from agfmc.core.provenance import Provenance
+from agfmc.deployment import onnx_graph
+from agfmc.deployment.onnx_graph import onnx_model
+from agfmc.deployment.steps import LeastSquaresRule, steps_of
+from agfmc.models.configuration import Configuration
+from agfmc.models.merge import collate
+from agfmc.tables.types import ColumnRecipe, TableRecipe
+
+onnx = pytest.importorskip("onnx")
+onnxruntime = pytest.importorskip("onnxruntime")
+
+
+def model_of(steps):
+    return onnx_model(steps, steps.classifier._arguments[0])
+
+
+def run(model, **inputs):
+    """Labels (n,) and p (n, k)."""
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    return session.run(None, inputs)
+
+
+def two_classes(features, names=(), recipe=None, forest=None, kernel=Kernel("rbf", 0.5)):
+    """Steps of one classifier of the classes 0 and 1."""
+    rng = np.random.default_rng(1)
+    s = 0 if forest else 5
+    model = BinaryModel("m", "c_svc", kernel, rng.normal(size=(s, features)), rng.normal(size=s),
+                        0.0, (0, 1), (s, 0), (-1.0, 0.1), Provenance(("agfmc 9", "seed 7")),
+                        features, forest)
+    tree = parse("m {0 1}")
+    return steps_of(Configuration(tree, collate([model], tree.sides(), tree.classes),
+                                  recipe=recipe).renamed(dict(enumerate(names))))
+
+
+@pytest.mark.few(24)
+@pytest.mark.parametrize("seed", range(120))
+def test_runtime_agrees_with_the_classifier(seed, random_steps):
+    steps = random_steps(seed)
+    if any(isinstance(node.rule, LeastSquaresRule) for node in steps.nodes):
+        with pytest.raises(UsageError, match="no closed form.*--decoder"):
+            model_of(steps)
+        return
+    x = random_steps.points(steps, 1000)
+    ours, model = steps.classifier.classify(x), model_of(steps)
+    assert model == model_of(steps)
+    labels, p = run(model, x=x)
+    scale = max(1.0, np.abs(ours.columns).max())
+    np.testing.assert_allclose(p / scale, ours.columns / scale, rtol=0, atol=1e-6)
+    close = np.diff(np.sort(ours.columns, axis=1)[:, -2:])[:, 0] < 1e-9 * scale
+    assert ((labels == ours.classes) | close).all()
+    for n in (0, 1):
+        np.testing.assert_allclose(run(model, x=x[:n])[1] / scale, p[:n] / scale, atol=1e-9)
+
+
+def test_points_on_thresholds_and_missing_values():
+    t, up = 0.1, np.nextafter(0.1, 1)
+    # two branches lead to node 4; the second tree is a leaf, and both sums need many digits
+    forest = Forest(2, np.array([0, 2]), np.array([0, 8], "<i4"),
+                    np.array([0, 1, -1, 1, 0, -1, -1, -1, -1], "<i4"),
+                    np.array([t, 0, 1e6, t, -0.5, 2 / 3 + 1e6, 1e6 - 1, 1e6 + 0.25, -1e6]),
+                    np.array([1, 2, 2, 4, 6, 5, 6, 7, 8], "<i4"),
+                    np.array([3, 4, 2, 5, 7, 5, 6, 7, 8], "<i4"),
+                    np.array([True, False, False, True, False, False, False, False, False]))
+    forest.check(ValueError)
+    steps = two_classes(2, forest=forest)
+    values = [-1, 0, np.nextafter(0, 1), t, up, 2, np.nan]
+    x = np.array([[a, b] for a in values for b in values])
+    ours = steps.classifier.classify(x)
+    labels, p = run(model_of(steps), x=x)
+    # 45 bits of 2e6; single precision alone would be .06 off
+    np.testing.assert_allclose(p, ours.columns, rtol=0, atol=1e-8)
+    assert (labels == ours.classes).all()
+
+
+def test_far_points_and_points_without_an_answer():
+    for kernel in (Kernel("rbf", 1e7), Kernel("rbf", 0.5)):
+        steps = two_classes(2, kernel=kernel)
+        sv = steps.kernel_sums[0].sv
+        x = np.vstack([sv, sv + 1e-4, [[1e200, 0]]])
+        np.testing.assert_allclose(run(model_of(steps), x=x)[1],
+                                   steps.classifier.classify(x).columns, rtol=0, atol=1e-9)
+    labels, p = run(model_of(steps), x=np.array([[np.nan, 0], [0, 0]]))
+    assert labels[0] == -1 and np.isnan(p[0]).all() and labels[1] in (0, 1)
+    labels, p = run(model_of(two_classes(2, ("no", "yes"))), x=np.array([[np.nan, 0]]))
+    assert labels.tolist() == [""] and np.isnan(p).all()
+
+
+NAMES = ("größe", "a b", "", "label", "x\u200b", "x\u202e", "t11", "n" * 3000, "label_2")
+
+
+def test_columns_of_a_table_are_inputs_whatever_their_names():
+    recipe = TableRecipe(tuple(ColumnRecipe(name, fill=1.5 if at == 1 else None, indicator=at < 3)
+                               for at, name in enumerate(NAMES)), "y", ("ja", "nein\u200b"))
+    steps = two_classes(len(recipe.features), ("ja", "nein\u200b"), recipe)
+    model = onnx.load_model_from_string(model_of(steps))
+    names = [one.name for one in model.graph.input]
+    assert names[:2] == ["größe", "a b"] and names[7] == NAMES[7]
+    assert "" not in names and "label" not in names and len(set(names)) == len(NAMES)
+    cells = np.random.default_rng(2).normal(size=(50, len(NAMES)))
+    cells[:5, 0], cells[3:9, 1], cells[9, 4] = np.nan, np.nan, np.nan
+    features = []
+    for at, column in enumerate(cells.T):
+        missing = np.isnan(column) & (at < 3)
+        features.append(np.where(missing, 1.5 if at == 1 else 0, column))
+        features += [missing] * (at < 3)
+    x = np.array(features).T.astype(np.float32)
+    labels, p = run(model.SerializeToString(), **{
+        name: column[:, None] for name, column in zip(names, cells.T)})
+    ours = steps.classifier.classify(np.delete(x, 9, axis=0))
+    np.testing.assert_allclose(np.delete(p, 9, axis=0), ours.columns, rtol=0, atol=1e-12)
+    assert labels[9] == "" and set(labels) <= {"ja", "nein\ufffd", ""}
+
+
+def test_metadata():
+    model = onnx.load_model_from_string(model_of(two_classes(2)))
+    known = {one.key: json.loads(one.value) for one in model.metadata_props}
+    assert model.producer_name == "agfmc" and model.producer_version
+    assert known == {"features": ["x1", "x2"], "classes": ["0", "1"], "labels": [0, 1],
+                     "decoder": "full", "gives": "probabilities",
+                     "provenance": ["agfmc 9; seed 7"]}
+
+
+def test_what_cannot_be_written_is_refused(monkeypatch):
+    steps = two_classes(2)
+    monkeypatch.setattr(onnx_graph, "LARGEST", 100)
+    with pytest.raises(ModelError, match="would have 0.0 GB"):
+        model_of(steps)
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    with pytest.raises(UsageError, match=r"pip install 'agfmc\[onnx\]'"):
+        model_of(steps)
