@@ -1,6 +1,7 @@
 """mbh2mbm: bring a trained configuration into one model file."""
 
 import os
+import shlex
 
 from ..core.errors import AgfmcError, UsageError, warn_user
 from .data_options import add_groups, add_input_kind, add_weights, input_format
@@ -30,6 +31,13 @@ def get_parser():
     group.add("-Z, --ascii", "libAGF's ASCII model", excludes=unheld)
     group.add("--libsvm", "one LIBSVM model of all classes, from a one-vs-one configuration",
               excludes={**unheld, "-Z": "out has one format"})
+    group.add("--c FILE", "write a program in C99, one file that needs the mathematical library "
+              "alone, in place of out: it classifies points, or tables of numbers, with all "
+              "probabilities", output_file, excludes={
+                  **dict.fromkeys(("-Z", "--libsvm", "-o"), "out has one format"),
+                  "--join": "it takes one model: join first"})
+    group.add("-Q, --decoder DECODER", "decoder of that program, as for nfold (default: that of "
+              "classify_m; for trees full)", needs="--c")
     group = add_input_kind(parser, "--data", "label")
     add_weights(group)
     add_groups(group)
@@ -61,7 +69,7 @@ def execute(args):
     inputs, out = _operands(args)
     refuse_scheme(args.control, "DATA | multi_borders ... - DATA MODEL CONTROL makes one that is "
                                 "trained")
-    check_model_name(out, binary=not form)
+    check_model_name(out, binary=not form and args.c is None)
     names = None if args.names is None else read_names(args.names)
     settings = {"named": False} if form else {}
     if args.join:
@@ -70,12 +78,15 @@ def execute(args):
              for path in inputs]
     models = [path for one in parts if one.merged_from is not None
               for path in model_files(one.tree, args.path, [out])]
-    check_files(args.files, {"out": [out] * (args.output is None)}, {
+    check_files(args.files, {"out": [out] * (args.output is args.c is None)}, {
         "control": [*inputs, calibration_of(args.control), *models]})
     configuration, lines = _joined(args, parts, inputs) if args.join else (parts[0], [])
     if names is not None:
         configuration = configuration.renamed(
             read_names_of(args.names, configuration.tree.classes, names))
+    if args.c is not None:
+        _write_program(out, configuration, args.decoder)
+        return
     before = configuration.merged_from
     if form:
         export(out, configuration, form)
@@ -112,10 +123,28 @@ def _operands(args):
         if not args.out:
             raise UsageError("--join needs two models or more")
         return [args.control, *args.out], args.output
-    if len(args.out) + (args.output is not None) != 1:
-        raise UsageError(f"operands are {'missing' if not args.out else 'too many'}: expected "
+    outputs = [name for name in (*args.out, args.output, args.c) if name is not None]
+    if len(outputs) != 1:
+        raise UsageError(f"operands are {'missing' if not outputs else 'too many'}: expected "
                          "control out (--join takes several models)")
-    return [args.control], args.output or args.out[0]
+    return [args.control], outputs[0]
+
+
+def _write_program(path, configuration, decoder):
+    """Write a configuration as a program in C."""
+    from ..deployment.c import c_program
+    from ..deployment.steps import steps_of
+    from ..files.atomic import replacing
+
+    steps = steps_of(configuration, decoder)
+    program = c_program(steps)
+    with replacing(path) as file:
+        file.write(program)
+    features = "" if steps.of_cells else \
+        "; its features are those that table2agf makes of the words of a table"
+    report(f"{len(steps.rho)} binary models, {len(program) / 1e6:.3g} MB of C, decoder "
+           f"{steps.classifier.decoding.name}{features}; cc -O2 -std=c99 -DMODEL_MAIN -o model "
+           f"{shlex.quote(path)} -lm makes a program of it")
 
 
 def _joined(args, parts, names):

@@ -17,6 +17,7 @@ number of simple steps is refused.  In their order:
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -33,7 +34,7 @@ from ..core.rows import by_name
 from ..data.normalisation import Normalisation
 from ..decode.class_scores import LOSSES
 from ..decode.closed_forms import recognised_form
-from ..decode.code_kinds import determines, KINDS
+from ..decode.code_kinds import KINDS
 from ..decode.methods import Method
 from ..learners.programs import Execution
 from ..models.configuration import Configuration
@@ -49,9 +50,9 @@ class Input:
     Attributes
     ----------
     name : name of the column
-    fill : number in place of a missing value, or None
-    indicator : a feature after it is 1 where the value is missing, else 0; the value is 0 then,
-        unless it has a fill
+    fill : number in place of a missing value, NaN where it stays missing; None: that is an error,
+        or 0 with an indicator
+    indicator : a feature after it is 1 where the value is missing, else 0
     """
 
     name: str
@@ -130,12 +131,10 @@ class PairRule:
 class LeastSquaresRule:
     """The p >= 0 with sum 1 and the least sum_i (sum_j m_ij p_j)^2, m_ij = a_ij - |a_ij| r_i.
 
-    The code a is (m', c). With `determined` it has no zeros, and its p is unique for all r;
-    otherwise, where many p are as good, the one with the least |p|^2 is meant.
+    The code a is (m', c). Where many p are as good, the one with the least |p|^2 is meant.
     """
 
     code: np.ndarray
-    determined: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,6 +177,8 @@ class Steps:
     labels, names : labels of the classes (k,), ascending, and their names
     inputs : columns of a table in the order of the features
     blanks : cells of a table that are missing values
+    of_cells : False where training had a table with words or dates, and the inputs are the
+        features that `table2agf` makes of it
     takes_missing : NaN may stand in a point; else there is no answer to such a point
     normalisations : of which the rows of the matrices are the features; () for none
     kernel_sums, forest : of the decision values
@@ -196,6 +197,7 @@ class Steps:
     names: tuple[str, ...]
     inputs: tuple[Input, ...]
     blanks: tuple[str, ...]
+    of_cells: bool
     takes_missing: bool
     normalisations: tuple[Normalisation, ...]
     kernel_sums: tuple[KernelSums, ...]
@@ -222,8 +224,8 @@ def steps_of(configuration: Configuration, decoder: str | None = None) -> Steps:
         The trained configuration.
     decoder : str, default=None
         Name of a decoder, or "full", "average" or "geometric"; a decoder of coding matrices takes
-        a tree as the coding matrix that it stands for.  None: the one that suits the control tree,
-        for trees "full", as the other programs give the probabilities of all classes.
+        a tree as the coding matrix that it stands for.  None: that of `classify_m`, but for trees
+        "full", as programs give the probabilities of all classes.
 
     Returns
     -------
@@ -259,11 +261,11 @@ def steps_of(configuration: Configuration, decoder: str | None = None) -> Steps:
     position = {label: at for at, label in enumerate(tree.classes)}
     parts = () if configuration.normalisation is None else configuration.normalisation.parts
     fitted = np.isfinite(machines.a)
-    inputs, blanks = _inputs(configuration)
+    takes_missing = machines.forest is not None and all(map(_keeps_features_apart, parts))
     return Steps(
         classifier, tree.classes, tuple(tree.names.get(label, str(label))
                                         for label in tree.classes),
-        inputs, blanks, machines.forest is not None and all(map(_keeps_features_apart, parts)),
+        *_inputs(configuration, takes_missing), takes_missing,
         parts, tuple(_kernel_sums(machines)), machines.forest, machines.rho,
         np.where(fitted, machines.a, machines.orientation), np.where(fitted, machines.b, 0.0),
         machines.orientation, tuple(_nodes(configuration, decoding, position)),
@@ -273,12 +275,15 @@ def steps_of(configuration: Configuration, decoder: str | None = None) -> Steps:
 
 
 def _exported_decoding(tree: Tree, decoder: str | None) -> Decoding:
-    decoding = decoders_of(tree, decoder and (decoder,))[0].suited_to(tree)
+    decoding = (Decoding().as_named(tree) if decoder is None else
+                decoders_of(tree, (decoder,))[0]).suited_to(tree)
     if decoding.descends(tree):
         if decoder is not None:
             raise UsageError("the decoder recursive gives the probability of one class, and an "
                              "exported model those of all: choose --decoder full")
         decoding = replace(decoding, tree="full")
+    elif not tree.hierarchical:
+        decoding = replace(decoding, tree="flat")  # as it is, and its name is that of the decoder
     if decoding.decoder.iterates or decoding.decoder.gives == "winner":
         raise UsageError(f"the decoder {decoding.decoder.name} cannot be exported: "
                          + ("it iterates without a bound" if decoding.decoder.iterates else
@@ -287,20 +292,23 @@ def _exported_decoding(tree: Tree, decoder: str | None) -> Decoding:
     return decoding
 
 
-def _inputs(configuration):
-    """The `Input`s of a configuration, and the cells that are missing values.
+def _inputs(configuration, takes_missing):
+    """The `Input`s of a configuration, the cells that are missing values, and whether these are
+    columns of a table like that of training.
 
-    Of a table with words or dates: the features that `table2agf` makes of it, by their names.
+    Of a table with words or dates they are the features that `table2agf` makes of it.
     """
     recipe, machines = configuration.recipe, configuration.machines
+    fill = math.nan if takes_missing and (recipe is None or recipe.keeps_missing) else None
     if recipe is None:
         d = configuration.features or max([machines.sv.shape[1], *(
             one.features for one in configuration.node_classifiers.values())])
-        return tuple(Input(f"x{number}") for number in range(1, d + 1)), ("", "NaN", "nan")
+        return tuple(Input(f"x{number}", fill) for number in range(1, d + 1)), (
+            "", "NaN", "nan"), True
     if any(one.categories or one.date or one.order for one in recipe.columns):
-        return tuple(map(Input, recipe.features)), recipe.blanks
-    return tuple(Input(one.name, None if recipe.keeps_missing else one.fill, one.indicator)
-                 for one in recipe.columns), recipe.blanks
+        return tuple(Input(name, fill) for name in recipe.features), recipe.blanks, False
+    return tuple(Input(one.name, fill if recipe.keeps_missing else one.fill, one.indicator)
+                 for one in recipe.columns), recipe.blanks, True
 
 
 def _keeps_features_apart(normalisation):
@@ -372,8 +380,7 @@ def _rule(code: np.ndarray, method: Method) -> Rule:
         return LinearRule(code.T / parts, np.zeros(code.shape[1]), then="project")
     if name == "adjacent":
         return OrderedRule(*parts)
-    return PairRule(code) if name == "pairs" else \
-        LeastSquaresRule(code, bool(code.all()) and determines(code))
+    return PairRule(code) if name == "pairs" else LeastSquaresRule(code)
 
 
 def _affine_rule(code, method):

@@ -19,7 +19,7 @@ from agfmc.models.configuration import Configuration
 from agfmc.models.join import join
 from agfmc.models.merge import collate
 from agfmc.prediction.classifier import Classifier
-from agfmc.prediction.decoding import decoders_of
+from agfmc.prediction.decoding import decoders_of, Decoding
 
 DECODERS = ("least-squares", "vote", "vote-values", "orthogonal", "learned", "inverse",
             "unconstrained", "renormalised", "loss:hinge", "loss:logit", "loss:exponential",
@@ -125,7 +125,7 @@ def random_map(rng, k):
 def calibrated(rng, configuration, decoder):
     """The configuration with a calibration of the decoder."""
     tree, k = configuration.tree, len(configuration.tree.classes)
-    decoding = decoders_of(tree, decoder and (decoder,))[0].suited_to(tree)
+    decoding = (decoders_of(tree, (decoder,))[0] if decoder else Decoding()).suited_to(tree)
     key = decoding.calibration_key(tree)
     key = key and key.replace("recursive", "full")
     learned = LearnedDecoder(rng.normal(size=(k, len(tree.rows))), rng.normal(size=k)) \
@@ -177,13 +177,19 @@ def random_steps():
 
 
 def takes_sure_logarithms(steps, x):
-    """Mask (n,) of the points without probabilities that may be 0 or, by rounding, nearly so.
+    """Mask (n,) of the points without probabilities that are 0, or nearly so, by rounding alone.
 
     The logarithm in a geometric average or a map makes another 1e-8 of another 1e-17.
     """
-    if steps.gives != "probabilities":
+    if steps.gives != "probabilities" or steps.map is None and not steps.geometric:
         return np.ones(len(x), dtype=bool)
     configuration, decoding, *_ = steps.classifier._arguments
-    plain = Classifier(configuration, replace(decoding, calibrated=False))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AgfmcWarning)
+        plain = Classifier(configuration, replace(decoding, calibrated=False))
     parts = [plain.probabilities(x)] + (plain.by_member(x) if len(steps.members) > 1 else [])
-    return ~np.any([(p > 0) & (p < 1e-12) for p in parts], axis=(0, 2))
+    sure = ~np.any([(p > 0) & (p < 1e-12) for p in parts], axis=(0, 2))
+    if len(steps.rho):
+        _, r = plain.values(range(len(steps.rho)), plain.values.prepared(x))
+        sure &= (np.abs(r) < 1 - 1e-12).all(axis=1)
+    return sure

@@ -1,0 +1,175 @@
+"""Programs in C, compiled and run, beside the suite's own answers."""
+
+import csv
+import io
+import shutil
+import subprocess
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from agfmc.core.errors import ModelError
+from agfmc.core.kernels import KERNELS
+from agfmc.decode.class_scores import LOSSES
+from agfmc.deployment import c
+from agfmc.deployment.c import c_program
+from agfmc.deployment.steps import steps_of
+from agfmc.tables.types import ColumnRecipe, TableRecipe
+
+STRICT = ("-Wall", "-Wextra", "-Werror", "-std=c99")
+SANITIZED = ("-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+HOSTILE = ["*/ #error", 'a"b,c', "back\\slash\\", "what??/", "two\nlines\r\nhere", "Ünïcödé 猫",
+           "%s%n", "/* ??) '"]
+
+
+@pytest.fixture(scope="module")
+def build(tmp_path_factory):
+    """build(steps): run(text, *arguments) -> a finished process of the compiled program."""
+    def make(steps, compiler="gcc", options=("-O0",)):
+        if shutil.which(compiler) is None:
+            pytest.skip(f"no {compiler}")
+        folder = tmp_path_factory.mktemp("c")
+        (folder / "model.c").write_text(c_program(steps), encoding="ascii")
+        subprocess.run([compiler, *STRICT, *options, "-DMODEL_MAIN", "-o", "model", "model.c",
+                        "-lm"], cwd=folder, check=True)
+        return lambda text, *arguments: subprocess.run(
+            [folder / "model", *arguments], input=text.encode(), capture_output=True)
+
+    return make
+
+
+def table(rows):
+    text = io.StringIO()
+    csv.writer(text).writerows(rows)
+    return text.getvalue()
+
+
+def answers(process):
+    """The heading, the names of the classes and p (n, k) that a program wrote."""
+    assert (process.returncode, process.stderr) == (0, b"")
+    heading, *rows = csv.reader(io.StringIO(process.stdout.decode(), newline=""))
+    return heading, [row[0] for row in rows], np.array([row[1:] for row in rows], dtype=float)
+
+
+def check(steps, run, x):
+    """Compare with the suite: p, and the class where it is no matter of the last digits."""
+    x = x.astype(np.float32).astype(float)
+    expected, (_, classes, p) = steps.classifier.classify(x), answers(run(table(x.tolist())))
+    difference = np.abs(p - expected.columns) / np.maximum(1, np.abs(expected.columns))
+    assert difference.max() <= 1e-9
+    close = np.diff(np.sort(p, axis=1)[:, -2:])[:, 0] < 1e-9
+    names = dict(zip(steps.labels, steps.names))
+    assert all(near or name == names[label]
+               for near, name, label in zip(close, classes, expected.classes.tolist()))
+    tested = run("", "--self-test")
+    assert tested.returncode == 0 and tested.stdout.startswith(b"largest difference ")
+
+
+@pytest.mark.few(4)
+@pytest.mark.parametrize("seed", range(50))
+def test_probabilities(seed, random_steps, build):
+    steps = random_steps(seed)
+    check(steps, build(steps), random_steps.points(steps, 1000))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+@pytest.mark.parametrize("seed", range(50))
+def test_compilers_and_sanitizers(seed, compiler, random_steps, build):
+    steps = random_steps(seed)
+    check(steps, build(steps, compiler, SANITIZED), random_steps.points(steps, 200, seed=1))
+
+
+@pytest.fixture(scope="module")
+def pairs(random_steps):
+    """A configuration of three classes and two features, and its program."""
+    return next(steps for steps in map(random_steps, range(400)) if len(steps.labels) > 2
+                and len(steps.inputs) == 2 and not steps.takes_missing
+                and steps.gives == "probabilities")
+
+
+def named(steps, features, classes):
+    return replace(steps, names=tuple(classes), inputs=tuple(
+        replace(one, name=name) for one, name in zip(steps.inputs, features)))
+
+
+def test_names_come_out_as_they_are(random_steps, build):
+    steps = next(steps for steps in map(random_steps, range(400)) if len(steps.labels) == 4
+                 and len(steps.inputs) == 4 and steps.gives == "probabilities")
+    features = [HOSTILE[i] + HOSTILE[i + 1] for i in range(0, 8, 2)]
+    classes = [HOSTILE[i + 1] + HOSTILE[i] for i in range(0, 8, 2)]
+    run = build(named(steps, features, classes))
+    heading, found, p = answers(run(table([features[::-1], [0.5, 1, 2, 3]])))
+    assert heading == ["class", *(f"p:{name}" for name in classes)]
+    assert found == [classes[p.argmax()]]
+    _, _, same = answers(run("3,2,1,.5"))
+    np.testing.assert_array_equal(same, p)
+
+
+RIGHT = [
+    "1,2\n-1,.5\n", "a,b\n1,2\n-1,.5\n", "b,a\n2,1\n0.5,-1", "b,id,a\n2,x,1\n.5,\"a\nb\",-1",
+    "a,b\r\n1,2\r\n-1,.5\r\n", "\n\na,b\n\n1,2\n\n-1,5e-1", "\"a\",\"b\"\r1, 2 \r\"-1\",.5",
+    "\ufeffa,b\n1,2\n-1,.5", "a,b," + "c" * 100_000 + "\n1,2,\n-1,.5," + "x" * 100_000]
+WRONG = [
+    ("a,b\n1,2\n3", "line 3: expected 2 columns, found 1"),
+    ("a,b\n\n1,2,3", "line 3: expected 2 columns, found 3"),
+    ("1,2,3", "line 1: expected 2 columns, found 3"),
+    ("a,b\n1,2\n1,x\x01%s\n", "line 3: expected a number, found 'x %s' in column 'b'"),
+    ("a,b\n0x1,2\n", "line 2: expected a number, found '0x1' in column 'a'"),
+    ("a,b\n1e999,2\n", "line 2: expected a number, found '1e999' in column 'a'"),
+    ("a,b\n1e39,2\n", "line 2: expected a number of single precision, found '1e39' in column 'a'"),
+    ("a,b\n1,inf\n", "line 2: expected a number, found 'inf' in column 'b'"),
+    ("a,b\n1,\n", "line 2: a missing value in column 'b'"),
+    ("a,c\n1,2\n", "line 1: the heading lacks a name, or there is no number, found 'a' in column "
+                   "'b'"),
+    ("a,b\n\"1,2\n", "line 2: a quote is not closed"),
+    ("a,b\n1,\x002\n", "line 2: expected text, found a byte of value 0")]
+
+
+@pytest.mark.parametrize("options", [("-O0",), pytest.param(SANITIZED, marks=pytest.mark.long)])
+def test_tables(options, pairs, build):
+    program = build(named(pairs, ["a", "b"], "uvw"[:len(pairs.labels)] + "xyz"), "gcc", options)
+    _, _, expected = answers(program("1,2\n-1,0.5\n"))
+    for text in RIGHT:
+        _, _, p = answers(program(text))
+        np.testing.assert_array_equal(p, expected)
+    for text, message in WRONG:
+        process = program(text)
+        assert (process.returncode, process.stderr.decode()) == (1, f"model: {message}\n")
+    process = program("", "--self-tests")
+    assert process.returncode == 2 and process.stderr.startswith(b"usage: ")
+
+
+def test_recipes_of_numbers(random_steps, build):
+    steps = next(steps for steps in map(random_steps, range(400)) if len(steps.labels) > 2
+                 and len(steps.inputs) == 4 and steps.gives == "probabilities")
+    configuration, decoding, *_ = steps.classifier._arguments
+    recipe = TableRecipe((ColumnRecipe("a"), ColumnRecipe("b", fill=1.5), ColumnRecipe(
+        "c", indicator=True)), "class", tuple("xyzuvw"), blanks=("?", "-9"))
+    steps = steps_of(replace(configuration, recipe=recipe), None if decoding.tree != "flat"
+                     else decoding.method)
+    run = build(steps)
+    _, _, p = answers(run("c,b,a\n?,?,1\n-9.0,-9,1\n3,2,1"))
+    expected = steps.classifier.classify(np.array(
+        [[1, 1.5, 0, 1], [1, 1.5, 0, 1], [1, 2, 3, 0]])).columns
+    np.testing.assert_allclose(p, expected, atol=1e-12)
+    assert run("c,b,a\n?,?,?").stderr == b"model: line 2: a missing value in column 'a'\n"
+    words = replace(recipe, columns=(ColumnRecipe("w", ("p", "q")), *recipe.columns[:2]))
+    steps = steps_of(replace(configuration, recipe=words))
+    assert [one.name for one in steps.inputs] == ["w=p", "w=q", "a", "b"] and not steps.of_cells
+
+
+def test_all_rows_of_tables_have_a_function():
+    names = {*KERNELS, *(f"{loss}_loss" for loss in LOSSES)}
+    assert names <= {*c._parts()}
+
+
+def test_large_models_are_refused(pairs, monkeypatch):
+    text = c_program(pairs)
+    monkeypatch.setattr(c, "LARGEST", len(text) // 10)
+    with pytest.raises(ModelError, match="more than 0 MB"):
+        c_program(pairs)
+    monkeypatch.setattr(c, "MOST_MEMORY", 100)
+    with pytest.raises(ModelError, match="memory for a point"):
+        c_program(pairs)
