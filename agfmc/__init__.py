@@ -8,7 +8,8 @@
 
 x (n, d) are points, y (n,) their classes as whole numbers from 0, and the columns of p (n, k)
 are `classifier.classes`, ascending.  `agfmc.read_table("t.csv", label="kind")` has both, and
-`train` takes it in their place; `agfmc.read_table("new.csv", configuration.recipe).x` are points.
+`train` takes it in their place.  `configuration.recipe.apply(rows)` are points of new rows, of a
+frame, dictionaries or a file, and `classifier.predict(rows)` their classes and probabilities.
 `agfmc.train_best` chooses configuration and options, as the command agf_train does.
 `agfmc.tune` is `agfmc.train` with the options that a search finds; both take metric="learned", and
 member_weights="held-out" for the members of an ensemble,

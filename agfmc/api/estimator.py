@@ -393,14 +393,32 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
 
     def _checked(self, *arrays, **settings):
         """X, or X and y, as `validate_data` gives them; NaN where the estimator allows it, and
-        `SparsePoints` for sparse X where it keeps them."""
-        finite = {_FINITE: "allow-nan"} if self._allows_nan else {}
-        checked = validate_data(self, *arrays, dtype=_DTYPES, accept_sparse=self._keeps_sparse,
+        `SparsePoints` for sparse X where it keeps them. A frame with the columns of the training
+        table is made points by the recipe of the model."""
+        missing, sparse = self._allows_nan, self._keeps_sparse
+        if settings.get("reset") is False:
+            if self._takes_rows(arrays[0]):
+                X = self.configuration_.recipe.apply(arrays[0])
+                return (X, *map(np.asarray, arrays[1:])) if len(arrays) > 1 else X
+            values = self._classifier.values  # which `load` has without parameters of training
+            if self.estimator is None:
+                missing = missing or values.takes_missing or getattr(
+                    self.configuration_.recipe, "keeps_missing", False)
+                sparse = sparse or values.is_linear
+        finite = {_FINITE: "allow-nan"} if missing else {}
+        checked = validate_data(self, *arrays, dtype=_DTYPES, accept_sparse=sparse,
                                 **finite, **settings)
         X, *y = checked if len(arrays) == 2 else (checked,)
         if hasattr(X, "toarray"):
             X = SparsePoints.of_matrix(X)
         return (X, *y) if y else X
+
+    def _takes_rows(self, X):
+        """Return whether X has the columns of a recipe that does more than copy numbers."""
+        recipe = self.configuration_.recipe
+        names = getattr(X, "column_names", getattr(X, "columns", ()))  # of PyArrow, of others
+        return recipe is not None and {one.name for one in recipe.columns} <= set(names) and \
+            any(one != ColumnRecipe(one.name) for one in recipe.columns)
 
     @property
     def _allows_nan(self):

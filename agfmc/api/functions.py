@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Sequence
 from dataclasses import fields, replace
+from typing import Any
 
 import numpy as np
 
@@ -41,14 +41,16 @@ from ..training.in_memory import checked_points, train_configuration
 from ..training.metric import metric_options, MetricOptions
 
 
-def read_table(path: str, recipe: TableRecipe | None = None, labelled: bool | None = None,
+def read_table(path: Any, recipe: TableRecipe | None = None, labelled: bool | None = None,
                **options) -> Dataset:
     """Read points from a table.
 
     Parameters
     ----------
-    path : str or path-like
-        The table (.csv, .tsv, .parquet, .feather, .arrow; text also with .gz).
+    path : str, path-like, open file, list of dictionaries or frame
+        The table: a file (.csv, .tsv, .parquet, .feather, .arrow; text also with .gz), by its name,
+        or opened, if it is text; or rows in memory, a list of dictionaries, or a frame of named
+        columns, such as one of pandas, Polars or PyArrow.
     recipe : TableRecipe, default=None
         That of a trained configuration, `configuration.recipe`: the columns are found by their
         names, and encoded as in training.
@@ -98,15 +100,14 @@ def read_table(path: str, recipe: TableRecipe | None = None, labelled: bool | No
         raise UsageError(f"{', '.join(sorted(known))}: the recipe tells what the columns are for")
     form = InputFormat("table", layout=TableFormat(**layout), roles=ColumnRoles(**roles),
                        groups=None)
-    path = os.fspath(path)
-    if recipe is not None:
-        if labelled is None:
-            with open_table(path, form.layout) as table:
+    with open_table(path, form.layout if recipe is None else form.layout.for_model(recipe),
+                    again=True) as table:
+        if recipe is not None:
+            if labelled is None:
                 labelled = form.roles.label is not None or recipe.label in table.names
-        if not labelled:
-            x = np.concatenate(list(table_points(path, form, recipe)))
-            return Dataset(x, None, recipe.classes, recipe)
-    return read_training_table(path, form, recipe)
+            if not labelled:
+                return Dataset(table_points(table, recipe), None, recipe.classes, recipe)
+        return read_training_table(table, form, recipe)
 
 
 def train(control: str | Tree, x: np.ndarray | Dataset, y: np.ndarray | None = None, *,

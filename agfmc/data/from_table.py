@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager, ExitStack
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from ..tables.reading import columns_called, open_table
 from ..tables.recipe_file import format_recipe
 from ..tables.survey import column_positions, resolve_roles, survey_classes, survey_table
 from ..tables.text import Block, Table
-from ..tables.types import plain_word, ROW, TableRecipe
+from ..tables.types import plain_word, ROW, TableFormat, TableRecipe
 from .class_names import names_bytes
 from .groups import groups_bytes, with_groups, with_groups_of
 from .libagf import cls_bytes, VecWriter
@@ -101,18 +101,24 @@ def row_groups(table: Table, block: Block, at: int) -> list[str]:
     return [words[code] for code in cells.codes.tolist()]
 
 
-def table_points(path: str, form: InputFormat, recipe: TableRecipe) -> Iterator[np.ndarray]:
-    """Yield points (n, d) float32 of a table with the columns of a recipe, block by block."""
-    with open_table(path, form.layout.for_model(recipe)) as table:
+def table_points(source: Any, recipe: TableRecipe, layout: TableFormat = TableFormat()) \
+        -> np.ndarray:
+    """Points (n, d) float32 of a table with the columns of a recipe.
+
+    `source` is what `open_table` takes.
+    """
+    with open_table(source, layout.for_model(recipe)) as table:
         encoder = TableEncoder(table, recipe)
-        for part in encoded_rows(table, encoder):
-            yield part.x
+        parts = [encoder.points(block) for block in table.blocks(encoder.requested)]
         encoder.warn_of_cells()
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
-def read_table(path: str, form: InputFormat, recipe: TableRecipe | None = None, *,
+def read_table(path: Any, form: InputFormat, recipe: TableRecipe | None = None, *,
                lazy: bool = False, stdin=None) -> Dataset:
     """The `Dataset` of a training table, or of one with the columns of a recipe of training.
+
+    `path` is what `open_table` takes, and a path where points are lazy.
 
     The weights are those of the file of `form.weights`, or of the column of `form.roles`, or of the
     one that the recipe names if it exists, as they stand there, zeros too. The same is true of

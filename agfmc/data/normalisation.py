@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import itertools
 from collections.abc import Iterator, Sequence
@@ -121,6 +122,14 @@ class Normalisation:
             np.ascontiguousarray(part, dtype="<f4").tobytes()
             for part in (self.matrix, self.mean))).hexdigest()[:16]
 
+    @functools.cached_property
+    def _scales(self):
+        """The feature and the factor of each column; None where the matrix mixes features."""
+        if not self.keeps_features_apart:
+            return None
+        column = np.argmax(self.matrix != 0, axis=0)
+        return column, self.matrix[column, np.arange(self.matrix.shape[1])].astype(np.float64)
+
     def apply(self, x, products=False):
         """Map x (n, D1) to (n, D2) float64; DataError where the widths differ, and for NaN where
         features are mixed.
@@ -135,9 +144,8 @@ class Normalisation:
                             f"{self.matrix.shape[0]} features")
         centred = x.astype(np.float64)
         centred -= self.mean
-        if self.keeps_features_apart:
-            column = np.argmax(self.matrix != 0, axis=0)
-            scale = self.matrix[column, np.arange(self.matrix.shape[1])].astype(np.float64)
+        if self._scales is not None:
+            column, scale = self._scales
             return centred[:, column] * scale
         if np.isnan(centred).any():
             raise DataError("points hold NaN, which a normalisation that mixes features cannot "

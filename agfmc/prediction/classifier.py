@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from contextlib import ExitStack
 from dataclasses import replace
@@ -17,6 +18,7 @@ from ..core.models import LearnedDecoder
 from ..core.points import as_numbers, is_sparse
 from ..core.probabilities import confidence, REJECTED
 from ..core.solver_status import SolverStatus
+from ..data.from_table import table_points
 from ..decode.ensemble import average
 from ..decode.front import CodeDecoder, pair_decoder
 from ..decode.methods import find_method
@@ -107,7 +109,7 @@ class Classifier:
         """Number of features of the points to classify; None where any number will do."""
         return self.values.features
 
-    @property
+    @functools.cached_property
     def names(self) -> tuple[str, ...]:
         """Names of the classes, in the order of `classes`; the label where a class has none."""
         recipe = self._arguments[0].recipe
@@ -177,6 +179,8 @@ class Classifier:
         step, x = self.rows, x if is_sparse(x) else as_numbers(x, "x", 2)
         parts = list(classify(self, (x[start:start + step]
                                      for start in range(0, max(len(x), 1), step)), workers))
+        if len(parts) == 1 and len(parts[0].stops) == 1:
+            return parts[0]
         stops = sum((stop for part in parts for stop in part.stops), SolverStatus())
         arrays: dict[str, Any] = {}
         for name in ("classes", "confidence", "columns", "queried", "sets", "ranked", "winner",
@@ -229,11 +233,46 @@ class Classifier:
         UsageError
             If the decoder does not give probabilities of all classes.
         """
+        return self._all_probabilities(self.classify(x, workers))
+
+    def _all_probabilities(self, answers):
         if not self.gives_all_probabilities:
             way = "full" if self.decoding.descends(self.tree) else "least-squares"
             raise UsageError("this decoding does not give the probabilities of all classes: the "
                              f"decoder '{way}' alone does")
-        return np.asarray(self.classify(x, workers).columns)
+        return np.asarray(answers.columns)
+
+    def predict(self, rows: Any, workers: int = 1) -> tuple[list[str | None], np.ndarray]:
+        """Classify rows of a table, and name their classes.
+
+        Parameters
+        ----------
+        rows : frame of named columns, list of dictionaries, open file of text, or name of a file
+            Rows with the columns of training, of which the recipe of the configuration makes
+            points; or points, an array of shape (n, d).
+        workers : int, default=1
+            Number of threads.
+
+        Returns
+        -------
+        names : list of str
+            The classes; None for rejected rows.
+        probabilities : ndarray of shape (n, k)
+            Probabilities, columns in the order of the attribute `names`.
+
+        Raises
+        ------
+        DataError
+            If rows lack columns, or hold what the recipe does not allow, with row and column.
+        UsageError
+            If the decoder does not give probabilities of all classes.
+        """
+        recipe, x = self._arguments[0].recipe, rows
+        if recipe is not None and (not isinstance(rows, np.ndarray) or rows.dtype.names):
+            x = table_points(rows, recipe)
+        answers = self.classify(x, workers)
+        name_of = dict(zip(self.classes.tolist(), self.names))
+        return [*map(name_of.get, answers.classes.tolist())], self._all_probabilities(answers)
 
 
 def _made_again(*arguments):

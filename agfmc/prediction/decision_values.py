@@ -49,14 +49,14 @@ class MachineValues:
         self.features = configuration.features
         self.open_ended = open_ended
         self._normalisation = configuration.normalisation
-        self._takes_missing = isinstance(model, FunctionModel) or model.forest is not None
+        self.takes_missing = isinstance(model, FunctionModel) or model.forest is not None
         # planes in many features: points may come as `SparsePoints`, and better do
-        self.takes_sparse = \
-            self._normalisation is None and not configuration.node_classifiers and (
-                isinstance(model, FunctionModel) or bool(
-                    model.kernels and not model.any_width and model.forest is None
-                    and model.sv.shape[1] >= _WIDE
-                    and all(kernel.kind == "linear" for kernel in model.kernels)))
+        plain = self._normalisation is None and not configuration.node_classifiers
+        functions = isinstance(model, FunctionModel)
+        self.is_linear = plain and not functions and bool(model.kernels) and \
+            model.forest is None and all(kernel.kind == "linear" for kernel in model.kernels)
+        self.takes_sparse = plain and functions or self.is_linear and not model.any_width and \
+            model.sv.shape[1] >= _WIDE
         self._sigmoid = SIGMOIDS[sigmoid or 0]
         fitted = np.isfinite(model.a)
         self.has_probabilities = sigmoid is not None or bool(fitted.all())
@@ -87,7 +87,7 @@ class MachineValues:
         if self._normalisation is not None:
             x = self._normalisation.apply(x, products=True)
             # missing values are for functions and trees
-            if np.isinf(x).any() or not self._takes_missing and np.isnan(x).any():
+            if np.isinf(x).any() or not self.takes_missing and np.isnan(x).any():
                 raise DataError("points hold NaN, or numbers too large for the normalisation")
             return x
         width = self.model.features or self.model.sv.shape[1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral
@@ -264,7 +265,7 @@ class Decoding:
                              "in one file")
         return self
 
-    @property
+    @functools.cached_property
     def decoder(self) -> Method:
         """The decoder of coding matrices."""
         return find_method(self.method)

@@ -44,7 +44,7 @@ class RowTable(Table):
                                       f"'{one_line(self.names[at])}'") from None
                 values = [row.get(self._keys[at]) for row in self._rows]
             if isinstance(values, np.ndarray) and kind in ("number", "either"):
-                columns[at] = values
+                columns[at] = values.astype(np.float64)
                 continue
             texts = columns[at] = list(map(_text, values))
             if None in texts:
@@ -61,8 +61,8 @@ class FrameTable(RowTable):
 
     def _values(self, at):
         values = np.asarray(self._rows[self._keys[at]])
-        if values.dtype.kind in "iuf" and type(self.blanks) is frozenset:
-            return values.astype(np.float64)
+        if values.dtype.kind in "iuf" and type(self.blanks) is frozenset:  # no number is missing
+            return values
         if values.dtype.kind == "M":  # as datetime writes it
             values = values.astype("datetime64[us]")
         return values.tolist()
@@ -92,9 +92,11 @@ class JsonLines(RowTable):
 def table_in_memory(source: Any, form: TableFormat) -> Table:
     """The `Table` of a list of dictionaries, or of a frame of columns with names.
 
-    Raises `UsageError` for anything else.
+    Raises `DataError` for no rows, and `UsageError` for anything else.
     """
     kind = type(source).__name__
+    if hasattr(source, "__len__") and not len(source):
+        raise DataError("the table has no rows", file=kind)
     if isinstance(source, (list, tuple)) and all(isinstance(row, Mapping) for row in source):
         keys = dict.fromkeys(key for row in source for key in row)
         return RowTable(source, list(keys), form, kind)

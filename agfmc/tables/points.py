@@ -116,12 +116,13 @@ class TableEncoder:
                                    f"'{one_line(cells.words[cells.codes[row]])}'")
 
     def _put_categories(self, block, cells: Words, column, out):
-        feature_of = {word: at for at, word in enumerate(column.categories)}
-        other = feature_of.get(column.other, -1)
-        feature = np.array([feature_of.get(plain_word(word), other) for word in cells.words] + [-1],
-                           dtype=np.int64)[cells.codes]  # -1, the last, for missing values
+        other = column.feature_of.get(column.other, -1)
+        feature = np.array([column.feature_of.get(plain_word(word), other) for word in cells.words]
+                           + [-1], dtype=np.int64)[cells.codes]  # -1, the last, for missing values
         rows = np.flatnonzero(feature >= 0)
         out[rows, feature[rows]] = 1
+        if len(rows) == len(feature):
+            return
         strange = np.flatnonzero((feature < 0) & (cells.codes >= 0))
         if len(strange):
             word = cells.words[cells.codes[strange[0]]]

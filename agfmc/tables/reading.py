@@ -148,6 +148,8 @@ def columns_called(table: Table, names: Iterable[str]) -> dict[str, int]:
     """
     names, columns, others = dict.fromkeys(names), {}, defaultdict(list)
     positions = {name: at for at, name in enumerate(table.names)}
+    if names.keys() <= positions.keys():
+        return {name: positions[name] for name in names}
     for name in positions.keys() - names:
         others[name.lower()].append(name)
     for name in names:
@@ -168,8 +170,8 @@ def open_table(path, form: TableFormat = TableFormat(), stdin=None, again: bool 
                engine: str | None = None, block: int = BLOCK) -> Iterator[Table]:
     """The `Table` in a file, for `with`; `-` is standard input (`stdin`, a binary stream).
 
-    In place of a path it takes an open file of text, whose rest is read, and what
-    `table_in_memory` takes.
+    In place of a path it takes an open file of text, whose rest is read, what `table_in_memory`
+    takes, and a `Table`, which it yields.
 
     Parameters
     ----------
@@ -191,7 +193,7 @@ def open_table(path, form: TableFormat = TableFormat(), stdin=None, again: bool 
                          str(getattr(path, "name", type(path).__name__)))
         return
     if not isinstance(path, (str, bytes, os.PathLike)):
-        yield table_in_memory(path, form)
+        yield path if isinstance(path, Table) else table_in_memory(path, form)
         return
     with open_input(path, stdin, raw=True) as file, ExitStack() as stack:
         name, head = file.name, read_all(file, _MAGIC)

@@ -160,6 +160,11 @@ def column_names(cells, file: str, line: int | None = None) -> tuple[str, ...]:
 
 def stripped(blanks: Collection[str]) -> frozenset[str]:
     """The cells that are missing, without outer blanks; a number stands for all its spellings."""
+    return _stripped(frozenset(blanks))
+
+
+@functools.lru_cache
+def _stripped(blanks):
     words = frozenset(blank.strip(OUTER) for blank in blanks)
     return _NumericBlanks(words) if any(number_of(word) is not None for word in words) else words
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 import functools
 import itertools
 from dataclasses import dataclass, field, replace
-from typing import Annotated
+from typing import Annotated, Any, TYPE_CHECKING
 
 from ..core.errors import UsageError
 from .dates import DateRecipe
+
+if TYPE_CHECKING:
+    import numpy as np
 
 BLANKS = ("", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NULL", "?")  # missing values
 LABEL_NAMES = ("class", "label", "target")  # the columns taken for the label, in any case
@@ -51,7 +54,8 @@ class TableFormat:
     def for_model(self, recipe: TableRecipe) -> TableFormat:
         """The layout of a table for a model: what was missing in training is missing there too."""
         more = () if self.blanks == BLANKS else self.blanks
-        return replace(self, blanks=tuple(sorted({*recipe.blanks, *more})))
+        blanks = {*recipe.blanks, *more}
+        return self if blanks == {*self.blanks} else replace(self, blanks=tuple(sorted(blanks)))
 
 
 @dataclass(frozen=True)
@@ -127,7 +131,12 @@ class ColumnRecipe:
     other: Word | None = field(default=None, metadata={"optional": True})
     order: tuple[Word, ...] | None = field(default=None, metadata={"optional": True})
 
-    @property
+    @functools.cached_property
+    def feature_of(self) -> dict[str, int]:
+        """{category: its place among the features}."""
+        return {word: at for at, word in enumerate(self.categories or ())}
+
+    @functools.cached_property
     def features(self) -> tuple[str, ...]:
         """The names of its features."""
         if self.date is not None:
@@ -165,6 +174,23 @@ class TableRecipe:
     source: Word = ""
     blanks: tuple[Word, ...] = BLANKS
     group: Word | None = field(default=None, metadata={"optional": True})
+
+    def apply(self, rows: Any) -> np.ndarray:
+        """Make points of rows: `agfmc.read_table`, without classes.
+
+        Parameters
+        ----------
+        rows : list of dictionaries, frame of named columns, open file of text, or name of a file
+            Rows with the columns of the recipe.
+
+        Returns
+        -------
+        ndarray of shape (n, d), float32
+            The points.
+        """
+        import agfmc
+
+        return agfmc.read_table(rows, self, labelled=False).x
 
     @property
     def keeps_missing(self) -> bool:

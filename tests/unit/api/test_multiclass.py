@@ -5,6 +5,7 @@ import pickle
 import re
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -410,3 +411,39 @@ def test_a_model_file_has_the_names_of_features(labels, tmp_path):
         again.predict(frame[["width", "class", "height"]])
     recipe = again.configuration_.recipe
     assert recipe.label == "class_" and set(map(str, labels)) <= set(recipe.classes)
+
+
+def test_a_loaded_model_takes_what_its_recipe_and_its_learner_take(tmp_path):
+    """Frames of the training table with words and missing values, NaN, and sparse X."""
+    pandas = pytest.importorskip("pandas")
+    draw = np.random.default_rng(3)
+    y = np.repeat([0, 1, 2], 20)
+    frame = pandas.DataFrame({"size": draw.normal(size=60) + 2 * y,
+                              "colour": np.array(["red", "blue"])[(y + np.arange(60) // 15) % 2],
+                              "kind": np.array(["a", "b", "c"])[y]})
+    frame.loc[::7, "size"] = np.nan
+    path = str(tmp_path / "m.mbm")
+    data = agfmc.read_table(frame, label="kind", missing="mean")
+    agfmc.train("one-vs-one", data, normalise=True).save(path)
+    model = MultiClassFromBinary.load(path)
+    names, p = agfmc.Classifier(agfmc.load(path)).predict(frame)
+    assert model.feature_names_in_.tolist() == ["size", "colour=blue", "colour=red"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        warnings.simplefilter("ignore", AgfmcWarning)
+        assert model.predict(frame[["kind", "colour", "size"]]).tolist() == names
+        assert np.array_equal(model.predict_log_proba(frame), np.log(p))
+        assert model.calibrate(frame, frame["kind"]).score(frame, frame["kind"]) > 0.5
+    points = pandas.DataFrame(data.x, columns=data.recipe.features)
+    assert np.array_equal(MultiClassFromBinary.load(path).predict_proba(points), p)
+    pytest.importorskip("lightgbm")
+    holes = frame[["size"]].assign(other=draw.normal(size=60))
+    trees = MultiClassFromBinary(learner="trees", n_estimators=5).fit(holes, y)
+    trees.save(path)
+    assert np.array_equal(MultiClassFromBinary.load(path).predict_proba(holes),
+                          trees.predict_proba(holes))
+    pytest.importorskip("liblinear")
+    linear = MultiClassFromBinary(learner="linear").fit(csr_matrix(data.x), y)
+    linear.save(path)
+    assert np.array_equal(MultiClassFromBinary.load(path).predict_proba(csr_matrix(data.x)),
+                          linear.predict_proba(csr_matrix(data.x)))
