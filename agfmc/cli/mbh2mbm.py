@@ -143,7 +143,7 @@ def _write_program(path, configuration, decoder):
     features = "" if steps.of_cells else \
         "; its features are those that table2agf makes of the words of a table"
     report(f"{len(steps.rho)} binary models, {len(program) / 1e6:.3g} MB of C, decoder "
-           f"{steps.classifier.decoding.name}{features}; cc -O2 -std=c99 -DMODEL_MAIN -o model "
+           f"{steps.classifier.decoding.name}{features}; cc -O3 -std=c99 -DMODEL_MAIN -o model "
            f"{shlex.quote(path)} -lm makes a program of it")
 
 

@@ -21,8 +21,7 @@ from .steps import (LeastSquaresRule, LinearRule, LossRule, Node, OrderedRule, P
 LARGEST = 64_000_000  # bytes of text
 MOST_MEMORY = 4_000_000  # bytes on the stack of a call
 TESTS = 10
-_LAST = ("member", "average", "geometric_average", "calibrate_each", "calibrate_all",
-         "largest")
+_LAST = ("member", "average", "calibrate", "largest")
 _TAKES = {"r": "take_r", "signs": "take_sign", "g": "take_f", "log-odds": "take_log_odds",
           "points": "take_point"}
 _RULES = {ProductRule: "product_rule", LossRule: "loss_rule", PairRule: "pair_rule",
@@ -72,10 +71,11 @@ class _Program:
         self.width = sum(one.matrix.shape[1] for one in steps.normalisations) or features
         self._sizes = {"MODEL_FEATURES": features, "MODEL_CLASSES": k, "NORMALISED": self.width,
                        "CLASSIFIERS": m, "NODES": len(steps.nodes), "BRANCHES": branches,
-                       "CODED": coded}
+                       "CODED": coded, "INPUTS": len(steps.inputs),
+                       "BLANKS": len(steps.blanks), "TESTS": TESTS}
         cells = 2 if all(not isinstance(node.rule, LeastSquaresRule) for node in steps.nodes) \
             else 12
-        self.memory = 8 * (self.width + 2 * m + 2 * k + len(steps.nodes) + 4 * branches
+        self.memory = 8 * (self.width + 3 * m + 2 * k + len(steps.nodes) + 4 * branches
                            + cells * coded ** 2)
         if self.memory > MOST_MEMORY:
             raise ModelError(f"a C program would need {self.memory / 1e6:.0f} MB of memory for a "
@@ -106,10 +106,6 @@ class _Program:
             self._tables[part].append(f"{kind} {name}{text}")
         return known
 
-    def size(self, name: str, value: int) -> None:
-        """Give a number a name in the program."""
-        self._sizes[name] = value
-
     def text(self, body: list[str]) -> str:
         """The whole file; `body` are the lines of `model_classify`."""
         parts = _parts()
@@ -117,13 +113,13 @@ class _Program:
             name in needs for other, (needs, _) in parts.items() if other in self._parts)]
         head = parts["head"][1].replace("@DECODER@", self.steps.classifier.decoding.name).replace(
             "@GIVES@", self.steps.gives).replace("@MEMORY@", str(-(-self.memory // 1000)))
-        lines = "".join(f"    {line}\n" for line in body)
         return "\n".join([
             head, "enum {\n" + _wrapped([f"{name} = {value}" for name, value
                                          in self._sizes.items()]) + "\n};\n",
             *(parts[name][1] for name in needed if name not in _LAST), *self._tables[""],
             *(parts[name][1] for name in needed if name in _LAST),
-            f"int model_classify(const double *x, double *p)\n{{\n{lines}}}\n",
+            "int model_classify(const double *x, double *p)\n{",
+            *(f"    {line}" for line in body), "}\n",
             "#ifdef MODEL_MAIN\n", parts["input"][1], *self._tables["main"],
             parts["main"][1] + "\n#endif\n"])
 
@@ -195,14 +191,16 @@ def _decision_values(program):
     steps, double, integer = program.steps, "static const double", "static const int"
     rows = []
     for number, sums in enumerate(steps.kernel_sums):
-        kernel, coef = sums.kernel, sums.coef
-        tables = (program.table(double, f"sv_{number}", sums.sv),
-                  program.table(integer, f"start_{number}", coef.indptr),
-                  program.table(integer, f"classifier_{number}", coef.indices),
-                  program.table(double, f"coef_{number}", coef.data))
-        rows.append(_row(program.need(kernel.kind), repr(kernel.gamma), repr(kernel.coef0),
-                         kernel.degree, (kernel.columns or (0,))[0], sums.sv.shape[1],
-                         len(sums.sv), *tables))
+        kernel, width = sums.kernel, sums.sv.shape[1]
+        sv = program.table(double, f"sv_{number}", sums.sv)
+        for start, stop, columns in _blocks(sums.coef):
+            tables = (program.table(integer, f"classifiers_{number}_{start}", columns, shared=True),
+                      program.table(double, f"coef_{number}_{start}",
+                                    sums.coef[start:stop][:, columns].toarray(), shared=True))
+            rows.append(_row(
+                program.need(kernel.kind), repr(kernel.gamma), repr(kernel.coef0), kernel.degree,
+                (kernel.columns or (0,))[0], width, stop - start, f"{sv} + {start * width}",
+                len(columns), *tables))
     yield "for (int i = 0; i < CLASSIFIERS; i++)"
     yield "    v.f[i] = 0.0;"
     if rows:
@@ -229,6 +227,21 @@ def _decision_values(program):
     yield "}"
 
 
+def _blocks(coef):
+    """Yield (start, stop, columns) of rows of coefficients (s, m) in nearly the same columns.
+
+    They are written as dense matrices, of which a fifth may be zeros.
+    """
+    start, columns, cells = 0, set(), 0
+    for row, (first, end) in enumerate(zip(coef.indptr, coef.indptr[1:])):
+        together = columns | set(coef.indices[first:end].tolist())
+        if row > start and len(together) * (row + 1 - start) > 1.25 * (cells + end - first):
+            yield start, row, np.array(sorted(columns))
+            start, together, cells = row, set(coef.indices[first:end].tolist()), 0
+        columns, cells = together, cells + end - first
+    yield start, coef.shape[0], np.array(sorted(columns))
+
+
 def _answer(program):
     """Lines that set p and return the class."""
     steps = program.steps
@@ -242,11 +255,10 @@ def _answer(program):
         program.table("static const int", "members", np.array(roots))
         program.table("static const double", "weights", np.array(
             [weight for _, weight in steps.members]))
-        yield f"average(&v, {len(steps.members)}, p);"
-        program.need("geometric_average" if steps.geometric else "average")
+        yield f"{program.need('average')}(&v, {len(steps.members)}, {int(steps.geometric)}, p);"
     yield "int answer = largest(p);"
     if steps.map is not None:
-        yield from _calibration(program, steps.map)
+        yield _calibration(program, steps.map)
         if not steps.class_before_map:
             yield "answer = largest(p);"
     yield "return isnan(p[answer]) ? -1 : answer;"
@@ -287,15 +299,13 @@ def _node(program, number, node: Node):
 
 
 def _calibration(program, fitted):
-    """Lines that apply the calibration map to p."""
-    double, diagonal = "static const double", np.ndim(fitted.weights) < 2
-    k = len(program.steps.labels)
-    program.table(double, "map_weights", np.broadcast_to(fitted.weights, k) if diagonal
-                  else fitted.weights)
-    program.table(double, "map_offset", fitted.intercept)
-    program.need("softmax")
-    program.need("calibrate_each" if diagonal else "calibrate_all")
-    yield f"calibrate(p, {KINDS[fitted.kind].least!r}, {fitted.floor!r});"
+    """The line that applies the calibration map to p."""
+    diagonal = np.ndim(fitted.weights) < 2
+    program.table("static const double", "map_weights", np.broadcast_to(
+        fitted.weights, len(fitted.intercept)) if diagonal else fitted.weights)
+    program.table("static const double", "map_offset", fitted.intercept)
+    least = KINDS[fitted.kind].least
+    return f"{program.need('calibrate')}(p, {int(diagonal)}, {least!r}, {fitted.floor!r});"
 
 
 def _write_inputs(program):
@@ -311,8 +321,6 @@ def _write_inputs(program):
     program.table("const int", "model_labels", np.array(steps.labels))
     program.table("static const struct input", "inputs", rows, "main")
     program.table("static const char *const", "blanks", [*map(_string, steps.blanks)], "main")
-    for name, values in (("INPUTS", rows), ("BLANKS", steps.blanks)):
-        program.size(name, len(values))
 
 
 def _write_tests(program):
@@ -326,7 +334,6 @@ def _write_tests(program):
     some = np.lexsort((p.max(axis=1), unsure))[:TESTS]
     program.table("static const double", "test_points", x[some], "main")
     program.table("static const double", "test_p", p[some], "main")
-    program.size("TESTS", TESTS)
 
 
 def _points(steps):

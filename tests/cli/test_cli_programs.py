@@ -18,7 +18,7 @@ def model(tmp_path_factory):
 
 def test_c(run, folder, model):
     run("mbh2mbm", "--c", "m.c", model).line(
-        "3 binary models, 0.0", "decoder least-squares; cc -O2 -std=c99 -DMODEL_MAIN -o model m.c "
+        "3 binary models, 0.0", "decoder least-squares; cc -O3 -std=c99 -DMODEL_MAIN -o model m.c "
         "-lm makes a program of it\n")
     text = open("m.c").read()
     assert "int model_classify(const double *x, double *p)" in text and text.isascii()
