@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -117,6 +117,13 @@ def _parts(classifier, names, quantity):
     elif classifier.all_classes:
         parts.append(Part("numbers", "probabilities", names, "p:"))
     return tuple(parts)
+
+
+def numbered(chunks: Iterable, first: int = 1) -> Iterator[tuple]:
+    """(x, columns of the head) for chunks of points without ids: their numbers."""
+    for x in chunks:
+        yield x, [range(first, first + len(x))]
+        first += len(x)
 
 
 def write_answer_table(answers: Iterable[tuple], id_columns: Iterable, table: AnswerTable,

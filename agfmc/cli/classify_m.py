@@ -289,8 +289,7 @@ def _classified(request, recipe, classifier, quantity, executor, explainer):
     from ..kernels.machine import KernelCounter
     from ..answers.writing import Layout, write_answers, write_predictions
     from ..prediction.classifier import classify
-    from ..answers.tables import write_answer_table
-    from ..data.arriving import numbered
+    from ..answers.tables import numbered, write_answer_table
     from ..tables.types import ROW
 
     form, output, decoding = request.form, request.output, classifier.decoding
@@ -348,24 +347,21 @@ def _table(request, classifier, heads, quantity, explainer, form="csv"):
 
 def _streamed(request, recipe, classifier, quantity, explainer):
     """Answer lines as they come; -> (`Summary`, number of wrong lines)."""
-    from ..data.arriving import arriving_rows, ArrivingPoints
+    from ..data.from_table import rows_of_lines
     from ..files.opening import arriving_lines, open_input
     from ..kernels.machine import KernelCounter
     from ..prediction.stream import LineAnswers
+    from ..tables.types import ROW
 
-    form, step = request.form, classifier.rows if explainer is None else explainer.rows
+    rows, heads, form = request.form, (ROW,), "csv"
     with open_input(request.points, raw=True) as file:
         lines = arriving_lines(file)
-        if form.kind == "svm":
-            source = ArrivingPoints(file.name, form, step, classifier.features,
-                                    classifier.values.takes_sparse and explainer is None
-                                    and form.fill == 0)
-        else:
-            source, lines = arriving_rows(lines, form, recipe, request.all_columns, file.name, step)
-        table = _table(request, classifier, source.heads, quantity, explainer,
-                       "jsonl" if source.is_json else "csv")
+        if rows.kind == "table":
+            rows, lines = rows_of_lines(lines, rows, recipe, request.all_columns, file.name)
+            heads, form = rows.heads, rows.table.answered_in
+        table = _table(request, classifier, heads, quantity, explainer, form)
         answers = LineAnswers(
-            classifier, source, table, file.name, write_message, explainer,
+            classifier, rows, table, file.name, write_message, explainer,
             KernelCounter(classifier.values.model) if classifier.counting else None)
         with table.text.opened("-", table.id_columns, write_bytes) as add:
             write_bytes(b"")
@@ -374,7 +370,8 @@ def _streamed(request, recipe, classifier, quantity, explainer):
                     for part in answers(data, number):
                         add(*part)
                     write_bytes(b"")
-    source.warn()
+    if request.form.kind == "table":
+        rows.warn()
     return answers.summary, answers.failed
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import os
 import shlex
 from collections.abc import Iterator
-from contextlib import contextmanager, ExitStack
+from contextlib import contextmanager, ExitStack, suppress
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -21,7 +22,8 @@ from ..files.csv import csv_line, csv_lines
 from ..tables.ids import RowIds
 from ..tables.points import (class_numbers, columns_that_tell, fill_missing, filled_recipe,
                              group_columns, TableEncoder)
-from ..tables.reading import columns_called, open_table
+from ..tables.memory import RowTable
+from ..tables.reading import columns_called, open_table, table_of_heading
 from ..tables.recipe_file import format_recipe
 from ..tables.survey import column_positions, resolve_roles, survey_classes, survey_table
 from ..tables.text import Block, Table
@@ -358,8 +360,8 @@ class RowsToClassify:
 
     heads: tuple[str, ...]
     encoder: TableEncoder
-    copied: tuple[int, ...]
-    _table: Table
+    table: Table
+    _copied: tuple[int, ...]
     _unique: tuple[int, ...] = ()
 
     def chunks(self, rows: int, first: int = 1) -> Iterator[tuple[np.ndarray, list]]:
@@ -367,7 +369,7 @@ class RowsToClassify:
 
         Without ids the heads are numbers, that of the first row is `first`.
         """
-        for part in encoded_rows(self._table, self.encoder, text=self.copied,
+        for part in encoded_rows(self.table, self.encoder, text=self._copied,
                                  unique=self._unique):
             for at in range(0, len(part.x), rows):
                 x = part.x[at:at + rows]
@@ -375,11 +377,20 @@ class RowsToClassify:
                 yield x, cells or [range(first, first + len(x))]
                 first += len(x)
 
+    def cells(self, data: bytes, line: int, first: int) -> list:
+        """The cells of the heads of one line, empty where they cannot be read."""
+        cells = [[""] for _ in self._copied]
+        with suppress(DataError, StopIteration):
+            self.table.put(data, line)
+            block = next(self.table.blocks(dict.fromkeys(self._copied, "text")))
+            cells = [block[at] for at in self._copied]
+        return cells or [range(first, first + 1)]
+
     def warn(self) -> None:
         """Warnings of columns that are not needed, and of words that training did not know."""
         recipe = self.encoder.recipe
         self.encoder.warn_of_others({recipe.label, recipe.weight, recipe.group, *recipe.ids,
-                                      *(self._table.names[at] for at in self.copied)})
+                                      *(self.table.names[at] for at in self._copied)})
         self.encoder.warn_of_cells()
 
 
@@ -406,4 +417,25 @@ def rows_of_table(table: Table, form: InputFormat, recipe: TableRecipe, everythi
     copied = tuple(range(len(table.names))) if everything else ids
     heads = tuple(table.names[at] for at in copied) or (ROW,)
     unique = ids if compared and (form.roles.ids or len(there) == len(recipe.ids)) else ()
-    return RowsToClassify(heads, encoder, copied, table, unique)
+    return RowsToClassify(heads, encoder, table, copied, unique)
+
+
+def rows_of_lines(lines: Iterator, form: InputFormat, recipe: TableRecipe, everything: bool,
+                  file: str) -> tuple[RowsToClassify, Iterator]:
+    """The rows of lines, as of `arriving_lines`, whose ids are not compared, and those lines.
+
+    The first line is the heading, or a JSON object, as all are then; ids are those of `form.roles`,
+    else those of training, empty where objects lack them. `RowsToClassify.table.put` takes lines.
+    """
+    data, line = next((one for one in lines if one[0].strip(b"\r\n")), (b"", 1))
+    text = data.lstrip(b"\r\n")
+    line += data[:len(data) - len(text)].count(b"\n")
+    layout, rest = form.layout.for_model(recipe), (text, line)
+    if text.startswith(b"{"):
+        names = [*(one.name for one in recipe.columns), *(form.roles.ids or recipe.ids)]
+        table: Table = RowTable((), list(dict.fromkeys(names)), layout, file)
+    else:
+        heading, end, behind = text.partition(b"\n")
+        table = table_of_heading(heading + end, layout, file)
+        rest = (behind, line + 1) if layout.header else rest
+    return rows_of_table(table, form, recipe, everything, False), itertools.chain([rest], lines)

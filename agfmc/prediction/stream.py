@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+import io
+from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 
-from ..answers.tables import AnswerTable
+from ..answers.tables import AnswerTable, numbered
 from ..answers.types import Summary
 from ..core.errors import DataError
+from ..data.from_table import RowsToClassify
+from ..data.libsvm import svm_chunks
 from .classifier import Classifier, classify
 from .contributions import Explainer
 
@@ -17,26 +20,25 @@ class LineAnswers:
 
     Parameters
     ----------
-    source : ArrivingRows or ArrivingPoints
-    warn : function that is called with the `DataError` of each wrong line
-
-    Attributes
-    ----------
-    failed : number of wrong lines
+    rows : RowsToClassify, or the `InputFormat` of LIBSVM text
+    warn : function that is called with the `DataError` of each wrong line, of which `failed` is the
+        number
     """
 
-    def __init__(self, classifier: Classifier, source: Any, table: AnswerTable, file: str,
+    def __init__(self, classifier: Classifier, rows, table: AnswerTable, file: str,
                  warn: Callable, explainer: Explainer | None = None, counter=None):
         self.summary, self.failed = Summary(), 0
-        self._classifier, self._source, self._table, self._file = classifier, source, table, file
+        self._classifier, self._rows, self._table, self._file = classifier, rows, table, file
         self._warn, self._explainer, self._counter = warn, explainer, counter
 
     def __call__(self, data: bytes, line: int) -> list[tuple]:
         """(cells of the head, formatted answers) of lines; the number of the first is `line`."""
         first, heads = 1 + self.summary.points + self.failed, []
+        of_table = isinstance(self._rows, RowsToClassify)
+        counts = self._rows.encoder.counts if of_table else None
 
         def points():
-            for x, cells in self._source.points(data, line, first):
+            for x, cells in self._points(data, line, first):
                 heads.append(cells)
                 yield x
 
@@ -44,14 +46,27 @@ class LineAnswers:
             answers = list(classify(self._classifier, points(), 1, self._table.formatted,
                                     self._explainer))
         except DataError as error:
-            head = self._source.cells(data, line, first)
+            if of_table:
+                self._rows.encoder.counts = counts
             lines = data.removesuffix(b"\n").split(b"\n")
             if len(lines) > 1:
                 return [part for number, one in enumerate(lines, line)
                         for part in self(one + b"\n", number)]
             self.failed += 1
             self._warn(DataError(error.message, file=self._file, line=line))
+            head = self._rows.cells(data, line, first) if of_table else [range(first, first + 1)]
             return [(head, [self._table.text.failed(error.message)])]
         for block, _ in answers:
             self.summary.add(block, self._counter)
         return [(cells, text) for cells, (_, text) in zip(heads, answers)]
+
+    def _points(self, data, line, first) -> Iterator[tuple]:
+        classifier, explains = self._classifier, self._explainer is not None
+        step = self._explainer.rows if explains else classifier.rows
+        if isinstance(self._rows, RowsToClassify):
+            self._rows.table.put(data, line)
+            return self._rows.chunks(step, first)
+        text = SimpleNamespace(name=self._file, read=io.BytesIO(data).read)
+        return numbered(svm_chunks(
+            text, self._rows, step, classifier.features, classifier.values.takes_sparse
+            and not explains and self._rows.fill == 0), first)

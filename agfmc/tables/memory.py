@@ -21,7 +21,7 @@ class RowTable(Table):
     but its text is empty.
     """
 
-    counted = "row"
+    counted, answered_in = "row", "jsonl"
 
     def __init__(self, rows: Sequence[Mapping], keys: Sequence, form: TableFormat, file: str):
         super().__init__(file, column_names(map(str, keys), file), stripped((*form.blanks, "")))
@@ -55,6 +55,17 @@ class RowTable(Table):
                 kinds[at] = kind
         yield self.of_text(replace(block, columns=columns), kinds)
 
+    def put(self, data: bytes, line: int) -> None:
+        """Let `blocks` yield these lines, JSON objects, of which the first has that number."""
+        self.counted, self._rows, self._numbers = "line", [], []
+        for number, text in enumerate(data.split(b"\n"), line):
+            if text.strip():
+                try:
+                    self._rows.append(json_object(text))
+                except ValueError as error:
+                    raise DataError(str(error), file=self.file, line=number) from None
+                self._numbers.append(number)
+
 
 class FrameTable(RowTable):
     """A frame of named columns that NumPy takes, of pandas, Polars, PyArrow or NumPy itself."""
@@ -68,27 +79,6 @@ class FrameTable(RowTable):
         return values.tolist()
 
 
-class JsonLines(RowTable):
-    """Lines of JSON that come a few at a time, each an object; columns of other names are left out.
-    """
-
-    counted = "line"
-
-    def __init__(self, names: Sequence[str], form: TableFormat, file: str):
-        super().__init__((), names, form, file)
-
-    def put(self, data: bytes, line: int) -> None:
-        """Let `blocks` yield the rows of these lines; the number of the first is `line`."""
-        self._rows, self._numbers = [], []
-        for number, text in enumerate(data.split(b"\n"), line):
-            if text.strip():
-                try:
-                    self._rows.append(json_object(text))
-                except ValueError as error:
-                    raise DataError(str(error), file=self.file, line=number) from None
-                self._numbers.append(number)
-
-
 def table_in_memory(source: Any, form: TableFormat) -> Table:
     """The `Table` of a list of dictionaries, or of a frame of columns with names.
 
@@ -100,9 +90,8 @@ def table_in_memory(source: Any, form: TableFormat) -> Table:
     if isinstance(source, (list, tuple)) and all(isinstance(row, Mapping) for row in source):
         keys = dict.fromkeys(key for row in source for key in row)
         return RowTable(source, list(keys), form, kind)
-    names = next((names for of in ("column_names", "columns") if (
-        names := getattr(source, of, None)) is not None), getattr(
-            getattr(source, "dtype", None), "names", None))
+    array_names = getattr(getattr(source, "dtype", None), "names", None)
+    names = getattr(source, "column_names", getattr(source, "columns", array_names))
     if names is None and hasattr(source, "__arrow_c_stream__"):
         import pyarrow
 

@@ -97,6 +97,7 @@ class Table:
 
     counted = "line"
     decimal = "."  # in its numbers
+    answered_in = "csv"  # of `ANSWER_FORMATS`, where lines are answered
 
     def __init__(self, file: str, names: tuple[str, ...], blanks: frozenset[str] = frozenset()):
         if len(names) > _MOST_COLUMNS:

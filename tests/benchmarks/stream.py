@@ -7,7 +7,8 @@
     python  one row as a dictionary and as a DataFrame: the points, names and probabilities, the
             classifier alone, and scikit-learn's ColumnTransformer, StandardScaler and SVC
 
-Milliseconds: the median, and what 99 % of the rows take at most. Every hundredth row of the pipe
+Milliseconds: the median, what 99 % of the rows take at most, and the processor's, which other
+processes disturb less (the median from Python, the mean of a pipe). Every hundredth row of the pipe
 is wrong with --wrong.
 
     python tests/benchmarks/stream.py [--rows N] [--wrong] [part ...]
@@ -42,10 +43,10 @@ def run(*words, **more):
                           check=True, **more)
 
 
-def line(name, times, more=""):
+def line(name, times, processor, more=""):
     times = np.sort(times) * 1e3
-    print(f"{name:34} {np.median(times):8.3f} {times[int(0.99 * len(times))]:8.3f}  {more}",
-          flush=True)
+    print(f"{name:34} {np.median(times):8.3f} {times[int(0.99 * len(times))]:8.3f} "
+          f"{processor * 1e3:9.3f}  {more}", flush=True)
 
 
 def models():
@@ -78,13 +79,16 @@ def streams():
             "svm": (["-M", "digits.mbm"], [], digits, ["-M", "digits.mbm", "new.svm"])}
 
 
-def memory(process):
+def state(process):
+    """Memory in MB, and seconds of the processor, of a process."""
     status = Path(f"/proc/{process.pid}/status").read_text()
-    return int(status.split("VmRSS:")[1].split()[0]) / 1024
+    used = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[11:13]
+    return (int(status.split("VmRSS:")[1].split()[0]) / 1024,
+            sum(map(int, used)) / os.sysconf("SC_CLK_TCK"))
 
 
 def pipe(rows, wrong):
-    print(f"{f'{rows} rows through a pipe, ms':34} {'median':>8} {'99 %':>8}")
+    print(f"{f'{rows} rows through a pipe, ms':34} {'median':>8} {'99 %':>8} {'processor':>9}")
     for name, (words, heading, texts, whole) in streams().items():
         expected = run("classify_m", *whole, "-", capture_output=True).stdout.decode().splitlines()
         times, answers, started = [], [], time.perf_counter()
@@ -104,25 +108,28 @@ def pipe(rows, wrong):
                 answers.append(reader.readline())
                 times.append(time.perf_counter() - start)
                 if number == 100:
-                    before = memory(process)
-            after = memory(process)
+                    before = state(process)
+            after = state(process)
             process.stdin.close()
             errors = process.stderr.read().decode().splitlines()
             status = process.wait()
         answers = [answer.decode().rstrip("\n") for answer in answers]
         same = sum(a.partition(",")[2] == b.partition(",")[2] for a, b in zip(answers, expected))
-        line(name, times, f"first after {ready:.2f} s, {before:.1f} MB, at the end {after:.1f} "
-             f"MB, status {status}, {len(errors)} messages, {same} of {len(expected)} lines same, "
+        line(name, times, (after[1] - before[1]) / (rows - 101),
+             f"first after {ready:.2f} s, {before[0]:.1f} MB, at the end {after[0]:.1f} MB, status "
+             f"{status}, {len(errors)} messages, {same} of {len(expected)} lines same, "
              f"{sum(',error,' in answer for answer in answers)} errors")
 
 
 def timed(function, items):
-    times = []
+    """Seconds of each call on the clock, and the median of those of the processor."""
+    times, used = [], []
     for item in items:
-        start = time.perf_counter()
+        start, before = time.perf_counter(), time.thread_time()
         function(item)
+        used.append(time.thread_time() - before)
         times.append(time.perf_counter() - start)
-    return times
+    return times, np.median(used)
 
 
 def python(rows, wrong):
@@ -150,7 +157,7 @@ def python(rows, wrong):
     cycle = [number % len(new) for number in range(rows)]
     frames = [new.iloc[number:number + 1] for number in range(len(new))]
     points = model.recipe.apply(new)
-    print(f"{f'{rows} rows from Python, ms':34} {'median':>8} {'99 %':>8}")
+    print(f"{f'{rows} rows from Python, ms':34} {'median':>8} {'99 %':>8} {'processor':>9}")
     for name, function, items in (
             ("dictionary: points", model.recipe.apply, [[row] for row in dicts]),
             ("DataFrame: points", model.recipe.apply, frames),
@@ -158,7 +165,7 @@ def python(rows, wrong):
             ("DataFrame: predict", classifier.predict, frames),
             ("points: classify", classifier.classify, [points[n:n + 1] for n in range(len(new))]),
             ("scikit-learn: DataFrame", pipeline.predict_proba, frames)):
-        line(name, timed(function, [items[number] for number in cycle]))
+        line(name, *timed(function, [items[number] for number in cycle]))
 
 
 def main():

@@ -29,7 +29,7 @@ from agfmc.prediction.decision_values import MachineValues
 from agfmc.models.description import describe_recipe, format_recipe_lines
 from agfmc.answers import columns as answer_columns, libagf_text, libagf_text as set_text
 from agfmc.calibration import file as calibration_file
-from agfmc.data import (arriving, class_names, confusions, cost_file, libagf as vectors, libsvm,
+from agfmc.data import (class_names, confusions, cost_file, from_table, libagf as vectors, libsvm,
                         lvq, groups as groups_file, metric_file, reading, svm_predict,
                         weights as weights_file)
 from agfmc.models import control_files, libagf, libsvm as libsvm_model
@@ -449,9 +449,10 @@ def rows_of(path, **options):
 def arrived(path):
     """Points of lines that come a few at a time."""
     with opening.open_input(path, raw=True) as file:
-        source, lines = arriving.arriving_rows(opening.arriving_lines(file), InputFormat("table"),
-                                               RECIPE, False, path, 9)
-        return [x for data, line in lines for x, _ in source.points(data, line, 1)]
+        rows, lines = from_table.rows_of_lines(opening.arriving_lines(file), InputFormat("table"),
+                                               RECIPE, False, path)
+        return [x for data, line in lines for _ in [rows.table.put(data, line)]
+                for x, _ in rows.chunks(9)]
 
 
 def cell_of(column, row):
@@ -830,8 +831,7 @@ def readers():
         ("table", by_both_engines, [TABLE, b"a;b\n3,5;x\n?;y\n", b"a\n1\n"], True, tabled,
          ["tables.reading.open_table", "tables.text.read_records"]),
         ("lines of a table", arrived, [b"id,size,colour\n1,2.5,b\xc3\xa4r\n\n2,NA,\"red\"\n"],
-         True, chunks, ["data.arriving.arriving_rows", "files.opening.arriving_lines",
-                        "tables.reading.table_of_heading"]),
+         True, chunks, ["files.opening.arriving_lines", "tables.reading.table_of_heading"]),
         ("lines of JSON", arrived, ['{"id": "a", "size": 1.5, "colour": "bär"}\n{"size": null, '
                                     '"colour": "\\u00e4"}\n'.encode()], True, chunks, []),
         ("table in gzip", from_pipe(rows_of), [GZ], True, tabled, []),
