@@ -135,9 +135,9 @@ def _parts():
 
 
 def _number(value):
-    if isinstance(value, float) and not math.isfinite(value):
-        return "NAN" if math.isnan(value) else "HUGE_VAL" if value > 0 else "-HUGE_VAL"
-    return repr(value)
+    if isinstance(value, int):
+        return str(value)
+    return "NAN" if math.isnan(value) else repr(float(value))
 
 
 def _wrapped(cells):
@@ -198,9 +198,9 @@ def _decision_values(program):
                       program.table(double, f"coef_{number}_{start}",
                                     sums.coef[start:stop][:, columns].toarray(), shared=True))
             rows.append(_row(
-                program.need(kernel.kind), repr(kernel.gamma), repr(kernel.coef0), kernel.degree,
-                (kernel.columns or (0,))[0], width, stop - start, f"{sv} + {start * width}",
-                len(columns), *tables))
+                program.need(kernel.kind), _number(kernel.gamma), _number(kernel.coef0),
+                kernel.degree, (kernel.columns or (0,))[0], width, stop - start,
+                f"{sv} + {start * width}", len(columns), *tables))
     yield "for (int i = 0; i < CLASSIFIERS; i++)"
     yield "    v.f[i] = 0.0;"
     if rows:
@@ -305,7 +305,8 @@ def _calibration(program, fitted):
         fitted.weights, len(fitted.intercept)) if diagonal else fitted.weights)
     program.table("static const double", "map_offset", fitted.intercept)
     least = KINDS[fitted.kind].least
-    return f"{program.need('calibrate')}(p, {int(diagonal)}, {least!r}, {fitted.floor!r});"
+    return f"{program.need('calibrate')}(p, {int(diagonal)}, {least!r}, " \
+        f"{_number(fitted.floor)});"
 
 
 def _write_inputs(program):

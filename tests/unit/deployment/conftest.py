@@ -119,7 +119,7 @@ def random_map(rng, k):
     shape = {"none": None, "temperature": (), "vector": (k,)}.get(kind, (k, k))
     return ProbabilityMap(kind) if shape is None else ProbabilityMap(
         kind, np.array(rng.uniform(0.3, 2, shape)), rng.normal(size=k) * (kind != "temperature"),
-        float(rng.uniform(0, 0.1)))
+        np.float64(rng.uniform(0, 0.1)))  # as it is fitted
 
 
 def calibrated(rng, configuration, decoder):
