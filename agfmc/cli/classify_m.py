@@ -361,7 +361,8 @@ def _streamed(request, recipe, classifier, quantity, explainer):
             heads, form = rows.heads, rows.table.answered_in
         table = _table(request, classifier, heads, quantity, explainer, form)
         answers = LineAnswers(
-            classifier, rows, table, file.name, write_message, explainer,
+            classifier, rows, table, file.name,
+            lambda error: write_message(error, file=error.file, line=error.line), explainer,
             KernelCounter(classifier.values.model) if classifier.counting else None)
         with table.text.opened("-", table.id_columns, write_bytes) as add:
             write_bytes(b"")

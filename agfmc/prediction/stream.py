@@ -48,10 +48,9 @@ class LineAnswers:
         except DataError as error:
             if of_table:
                 self._rows.encoder.counts = counts
-            lines = data.removesuffix(b"\n").split(b"\n")
-            if len(lines) > 1:
-                return [part for number, one in enumerate(lines, line)
-                        for part in self(one + b"\n", number)]
+            if middle := data.find(b"\n", len(data) // 2, -1) + 1 or data.rfind(b"\n", 0, -1) + 1:
+                above = data[:middle]
+                return self(above, line) + self(data[middle:], line + above.count(b"\n"))
             self.failed += 1
             self._warn(DataError(error.message, file=self._file, line=line))
             head = self._rows.cells(data, line, first) if of_table else [range(first, first + 1)]

@@ -142,6 +142,21 @@ def test_a_wrong_line_has_an_answer_and_the_others_their_own(run, parted):
         assert "8 missing values are filled" in err and "'size' (4)" in err
 
 
+def test_wrong_lines_in_one_large_block(run):
+    lines = text(rows(40, 6)).splitlines(keepends=True)
+    wrong = {1, 7, 8, 39, 42}
+    for at in sorted(wrong):
+        lines.insert(at, f"w{at},word,,,\n")
+    Path("bad.csv").write_text("".join(lines).removesuffix("\n"))
+    found = run("classify_m", "--stream", "--log", "json", "pairs.mbm", "bad.csv", status=1)
+    answers, good = found.out.splitlines(), run("classify_m", "pairs.mbm", "new.csv").out
+    assert {at for at, answer in enumerate(answers) if answer == f"w{at},error,,,,"} == wrong
+    assert [one for at, one in enumerate(answers) if at not in wrong] == good.splitlines()
+    events = [event for event in map(json.loads, found.err.splitlines())
+              if event["event"] == "error"]
+    assert [event.get("line") for event in events] == [at + 1 for at in sorted(wrong)] + [None]
+
+
 def test_wrong_lines_of_json_and_libsvm_text(run):
     good = objects(rows(3))
     Path("bad.json").write_text('{"id": "a"}\n[1]\n' + good + '{"id": "b", "size": [1], "colour": '
