@@ -836,9 +836,10 @@ static int is_heading(const struct record *record, char **cell, size_t *position
 static int classify_table(void)
 {
     struct record record = {0, 1, 0, 0, 0, NULL};
-    size_t columns = 0, position[INPUTS] = {0};
+    static size_t position[INPUTS];     /* these may be large */
     char **cell = NULL, message[99];
-    double x[MODEL_FEATURES], p[MODEL_CLASSES];
+    static double x[MODEL_FEATURES], p[MODEL_CLASSES];
+    size_t columns = 0;
     fputs("class", stdout);
     for (int j = 0; j < MODEL_CLASSES; j++) {
         putchar(',');
