@@ -71,7 +71,9 @@ class FrameTable(RowTable):
     """A frame of named columns that NumPy takes, of pandas, Polars, PyArrow or NumPy itself."""
 
     def _values(self, at):
-        values = np.asarray(self._rows[self._keys[at]])
+        column = self._rows[self._keys[at]]
+        # what pandas' own method returns, in a fifth of the time
+        values = column.to_numpy() if hasattr(column, "iloc") else np.asarray(column)
         if values.dtype.kind in "iuf" and type(self.blanks) is frozenset:  # no number is missing
             return values
         if values.dtype.kind == "M":  # as datetime writes it
