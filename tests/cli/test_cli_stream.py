@@ -90,6 +90,7 @@ def test_the_same_bytes_as_without_it(run, parted, name, make):
     assert found.out == expected.out and found.out.count("\n") == 41
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("words", [("--top", "2"), ("--coverage", "0.8"), ("--explain", "2"),
                                    ("--reject", "0.7"), ("-0",), ("--all-columns",)])
 def test_the_same_bytes_in_every_format_of_answers(run, parted, words):
@@ -220,25 +221,25 @@ def test_a_signal_waits_for_the_block(folder):
     assert caught.value.args == (signal.SIGTERM,) and len(done) == 1000
 
 
-def test_one_row_at_a_time_until_a_signal_or_until_nobody_reads(root, here):
-    """Each answer comes before the next row is sent; then SIGTERM, and then a closed reader."""
+@pytest.mark.few(1)
+@pytest.mark.parametrize("end, status", [("signal", 143), ("reader", 141)])
+def test_one_row_at_a_time_until_a_signal_or_until_nobody_reads(root, here, end, status):
+    """Each answer comes before the next row is sent; then SIGTERM, or a reader that leaves."""
     lines = text(rows(40, 6)).splitlines(keepends=True)
-    for end, status in (("signal", 143), ("reader", 141)):
-        with subprocess.Popen(
-                [sys.executable, root / "bin" / "classify_m", "--stream", "--quiet", "pairs.mbm",
-                 "-"],
-                env={**os.environ, "PYTHONPATH": str(root)}, stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-            for line in lines[:6]:
-                process.stdin.write(line.encode())
-                process.stdin.flush()
-                answer = process.stdout.readline().decode()
-                assert answer.startswith(next(csv.reader([line]))[0] + ",")
-            if end == "signal":
-                process.send_signal(signal.SIGTERM)
-            else:
-                process.stdout.close()
-                process.stdin.write(lines[6].encode())
-                process.stdin.flush()
-            assert process.wait(timeout=60) == status
-            assert process.stderr.read() == b""
+    with subprocess.Popen(
+            [sys.executable, root / "bin" / "classify_m", "--stream", "--quiet", "pairs.mbm", "-"],
+            env={**os.environ, "PYTHONPATH": str(root)}, stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        for line in lines[:6]:
+            process.stdin.write(line.encode())
+            process.stdin.flush()
+            answer = process.stdout.readline().decode()
+            assert answer.startswith(next(csv.reader([line]))[0] + ",")
+        if end == "signal":
+            process.send_signal(signal.SIGTERM)
+        else:
+            process.stdout.close()
+            process.stdin.write(lines[6].encode())
+            process.stdin.flush()
+        assert process.wait(timeout=60) == status
+        assert process.stderr.read() == b""

@@ -44,6 +44,9 @@ def frame_of(name):
     return pytest.importorskip("pyarrow").Table.from_pylist(rows)
 
 
+LONG = "nullable", "polars", "bytes", "crlf"
+
+
 SOURCES = {"dictionaries": lambda: ROWS, "text": lambda: io.StringIO(TEXT),
            "bytes": lambda: io.BytesIO(TEXT.encode()), "crlf": lambda: io.StringIO(
                TEXT.replace("\n", "\r\n")),
@@ -51,7 +54,8 @@ SOURCES = {"dictionaries": lambda: ROWS, "text": lambda: io.StringIO(TEXT),
               for name in ("pandas", "nullable", "polars", "pyarrow")}}
 
 
-@pytest.mark.parametrize("name", SOURCES)
+@pytest.mark.parametrize("name", [
+    pytest.param(name, marks=pytest.mark.long) if name in LONG else name for name in SOURCES])
 def test_the_points_of_the_file(expected, name):
     data = agfmc.read_table(SOURCES[name](), **ROLES)
     assert data.recipe.columns == expected.recipe.columns
@@ -61,7 +65,7 @@ def test_the_points_of_the_file(expected, name):
     assert np.array_equal(again.y, expected.y)
 
 
-@pytest.mark.parametrize("name", ["dictionaries", "pandas", "polars"])
+@pytest.mark.parametrize("name", ["dictionaries", "pandas"])
 def test_one_row(expected, name):
     rows = SOURCES[name]()
     for row in range(4):
