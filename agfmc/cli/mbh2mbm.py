@@ -33,11 +33,13 @@ def get_parser():
               excludes={**unheld, "-Z": "out has one format"})
     group.add("--c FILE", "write a program in C99, one file that needs the mathematical library "
               "alone, in place of out: it classifies points, or tables of numbers, with all "
-              "probabilities", output_file, excludes={
+              "probabilities", output_file, excludes=(program := {
                   **dict.fromkeys(("-Z", "--libsvm", "-o"), "out has one format"),
-                  "--join": "it takes one model: join first"})
-    group.add("-Q, --decoder DECODER", "decoder of that program, as for nfold (default: that of "
-              "classify_m; for trees full)", needs="--c")
+                  "--join": "it takes one model: join first"}))
+    group.add("--onnx FILE", "write an ONNX model in place of out, for ONNX Runtime and others "
+              "(needs onnx)", output_file, excludes={**program, "--c": "one program at a time"})
+    group.add("-Q, --decoder DECODER", "decoder of that program or ONNX model, as for nfold "
+              "(default: that of classify_m; for trees full)", needs=("--c", "--onnx"))
     group = add_input_kind(parser, "--data", "label")
     add_weights(group)
     add_groups(group)
@@ -69,7 +71,7 @@ def execute(args):
     inputs, out = _operands(args)
     refuse_scheme(args.control, "DATA | multi_borders ... - DATA MODEL CONTROL makes one that is "
                                 "trained")
-    check_model_name(out, binary=not form and args.c is None)
+    check_model_name(out, binary=not form and args.c is args.onnx is None)
     names = None if args.names is None else read_names(args.names)
     settings = {"named": False} if form else {}
     if args.join:
@@ -78,14 +80,14 @@ def execute(args):
              for path in inputs]
     models = [path for one in parts if one.merged_from is not None
               for path in model_files(one.tree, args.path, [out])]
-    check_files(args.files, {"out": [out] * (args.output is args.c is None)}, {
+    check_files(args.files, {"out": [out] * (args.out == [out])}, {
         "control": [*inputs, calibration_of(args.control), *models]})
     configuration, lines = _joined(args, parts, inputs) if args.join else (parts[0], [])
     if names is not None:
         configuration = configuration.renamed(
             read_names_of(args.names, configuration.tree.classes, names))
-    if args.c is not None:
-        _write_program(out, configuration, args.decoder)
+    if out in (args.c, args.onnx):
+        _write_program(args, out, configuration)
         return
     before = configuration.merged_from
     if form:
@@ -123,28 +125,35 @@ def _operands(args):
         if not args.out:
             raise UsageError("--join needs two models or more")
         return [args.control, *args.out], args.output
-    outputs = [name for name in (*args.out, args.output, args.c) if name is not None]
+    outputs = [name for name in (*args.out, args.output, args.c, args.onnx) if name is not None]
     if len(outputs) != 1:
         raise UsageError(f"operands are {'missing' if not outputs else 'too many'}: expected "
                          "control out (--join takes several models)")
     return [args.control], outputs[0]
 
 
-def _write_program(path, configuration, decoder):
-    """Write a configuration as a program in C."""
-    from ..deployment.c import c_program
+def _write_program(args, path, configuration):
+    """Write a configuration as a program in C, or as an ONNX model."""
     from ..deployment.steps import steps_of
     from ..files.atomic import replacing
 
-    steps = steps_of(configuration, decoder)
-    program = c_program(steps)
-    with replacing(path) as file:
-        file.write(program)
+    steps = steps_of(configuration, args.decoder)
+    if args.c is None:
+        from ..deployment.onnx_graph import onnx_model
+
+        content, form, then = onnx_model(steps, configuration), "ONNX", ""
+    else:
+        from ..deployment.c import c_program
+
+        content, form = c_program(steps).encode("ascii"), "C"
+        then = f"; cc -O3 -std=c99 -DMODEL_MAIN -o model {shlex.quote(path)} -lm makes a " \
+               "program of it"
+    with replacing(path, binary=True) as file:
+        file.write(content)
     features = "" if steps.of_cells else \
         "; its features are those that table2agf makes of the words of a table"
-    report(f"{len(steps.rho)} binary models, {len(program) / 1e6:.3g} MB of C, decoder "
-           f"{steps.classifier.decoding.name}{features}; cc -O3 -std=c99 -DMODEL_MAIN -o model "
-           f"{shlex.quote(path)} -lm makes a program of it")
+    report(f"{len(steps.rho)} binary models, {len(content) / 1e6:.3g} MB of {form}, decoder "
+           f"{steps.classifier.decoding.name}{features}{then}")
 
 
 def _joined(args, parts, names):

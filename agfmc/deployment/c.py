@@ -168,7 +168,7 @@ def _normalisation(program):
     for number, one in enumerate(parts):
         matrix, width = one.matrix.astype(np.float64), one.matrix.shape[1]
         mean = program.table("static const double", f"mean_{number}", one.mean.astype(np.float64))
-        if (np.count_nonzero(matrix, axis=0) == 1).all():
+        if one.keeps_features_apart:
             column = np.argmax(matrix != 0, axis=0)
             tables = (program.table("static const int", f"column_{number}", column),
                       program.table("static const double", f"factor_{number}",

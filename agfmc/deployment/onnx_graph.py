@@ -96,10 +96,9 @@ def _check(steps):
     for node in steps.nodes:
         size += 16 * len(node.branches) * (m if len(steps.nodes) == 1 else len(node.branches))
         if isinstance(node.rule, LeastSquaresRule):
-            other = "renormalised, whose log loss is mostly a little larger" \
-                if node.rule.code.all() else "orthogonal, whose probabilities are rough"
+            other = "renormalised, which is about as good, or " * bool(node.rule.code.all())
             raise UsageError("least squares have no closed form for this code, which ONNX needs: "
-                             f"choose --decoder {other}")
+                             f"choose --decoder {other}learned (calibrate_m -Q learned fits it)")
     if size > LARGEST:
         raise ModelError(f"the ONNX model would have {size / 2**30:.1f} GB, and 2 is the most: "
                          "train with fewer support vectors (learner=nystrom) or smaller trees")
@@ -298,8 +297,8 @@ def _answers(graph, steps, z, f, outputs):
     mapped = p if steps.map is None else _mapped(steps.map, p)
     best = (p if steps.class_before_map else mapped).columns(steps.tie_order).by(
         "ArgMax", axis=1, keepdims=0)
-    checked = f.sums() if steps.takes_missing else f.sums() + z.sums()
-    unknown = np.isnan(checked * 0)  # infinite ones, too
+    checked = [f] * (len(steps.rho) > 0) + [z] * (not steps.takes_missing)
+    unknown = np.isnan(sum(one.sums() for one in checked) * 0)  # infinite ones, too
     graph.add("Where", unknown, np.nan, mapped, outputs=outputs[1:])
     best = graph.add("Where", unknown.by("Squeeze", np.array([1])), len(steps.labels), best)
     named = steps.names != tuple(map(str, steps.labels))

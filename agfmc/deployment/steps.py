@@ -261,7 +261,8 @@ def steps_of(configuration: Configuration, decoder: str | None = None) -> Steps:
     position = {label: at for at, label in enumerate(tree.classes)}
     parts = () if configuration.normalisation is None else configuration.normalisation.parts
     fitted = np.isfinite(machines.a)
-    takes_missing = machines.forest is not None and all(map(_keeps_features_apart, parts))
+    takes_missing = machines.forest is not None and all(
+        one.keeps_features_apart for one in parts)
     return Steps(
         classifier, tree.classes, tuple(tree.names.get(label, str(label))
                                         for label in tree.classes),
@@ -309,10 +310,6 @@ def _inputs(configuration, takes_missing):
         return tuple(Input(name, fill) for name in recipe.features), recipe.blanks, False
     return tuple(Input(one.name, fill if recipe.keeps_missing else one.fill, one.indicator)
                  for one in recipe.columns), recipe.blanks, True
-
-
-def _keeps_features_apart(normalisation):
-    return bool((np.count_nonzero(normalisation.matrix, axis=0) == 1).all())
 
 
 def _kernel_sums(machines):

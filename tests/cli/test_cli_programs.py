@@ -1,4 +1,4 @@
-"""mbh2mbm --c: a model as a program of another language."""
+"""mbh2mbm --c and --onnx: a model as a program of another language."""
 
 import numpy as np
 import pytest
@@ -26,10 +26,21 @@ def test_c(run, folder, model):
     assert "MODEL_CLASSES votes of the classes" in open("v.c").read()
 
 
+def test_onnx(run, folder, model):
+    onnx = pytest.importorskip("onnx")
+    for words, decoder, output in (((), "least-squares", "probabilities"),
+                                   (("-Q", "vote"), "vote", "scores")):
+        run("mbh2mbm", "--onnx", "m.onnx", model, *words).line(
+            "3 binary models, 0.0", f" MB of ONNX, decoder {decoder}\n")
+        assert [one.name for one in onnx.load("m.onnx").graph.output] == ["label", output]
+
+
 @pytest.mark.parametrize("words, status, message", [
+    (("--onnx", "m.onnx", "--c", "m.c"), 2, "--onnx and --c exclude each other"),
     (("-Q", "zadrozny", "--c", "m.c"), 2, "choose another one with --decoder"),
     (("-Q", "ddag", "--c", "m.c"), 2, "it knows one class alone; choose another one"),
-    (("-Q", "vote"), 2, "-Q needs --c"), (("--c", "m.c", "-o", "n.mbm"), 2, "out has one format"),
+    (("-Q", "vote"), 2, "-Q needs --c or --onnx"),
+    (("--c", "m.c", "-o", "n.mbm"), 2, "out has one format"),
     (("--c", "m.c", "n.mbm"), 2, "operands are too many"), (("--c", "-"), 2, "/dev/stdout")])
 def test_refusals(words, status, message, run, folder, model):
     run("mbh2mbm", model, *words, status=status).refused(message)
