@@ -29,6 +29,7 @@ from .steps import LeastSquaresRule, LinearRule, LossRule, OrderedRule, PairRule
 
 LARGEST = 2**31 - 2**20  # bytes of a protocol buffer, less what is no array
 _FAR = 1e5  # of gamma |s|^2, where a matrix product loses digits of a distance
+_DEEPEST = 10_000  # comparisons; where there are some times more, ONNX Runtime crashes
 _OPSETS = {"": 18, "ai.onnx.ml": 3}
 _IR_VERSION = 8
 _OPERATORS = {
@@ -263,9 +264,9 @@ def _leaves(graph, forest, z):
     before = np.bincount(np.concatenate([forest.left[inner], forest.right[inner]]),
                          minlength=len(nodes))
     turned = inner & (before[forest.right] > 1)
-    if (before[forest.left[turned]] > 1).any():
-        raise ModelError("both branches of a node of a tree lead to nodes that follow several: "
-                         "ONNX Runtime cannot have that")
+    if (before[forest.left[turned]] > 1).any() or forest.depth > _DEEPEST:
+        raise ModelError("ONNX Runtime cannot have trees of more than 10000 comparisons to a leaf, "
+                         "or with a node of which both branches lead to nodes that follow several")
     true, false = np.where(turned, [forest.right, forest.left], [forest.left, forest.right])
     leaf, m = np.flatnonzero(~inner), len(forest.starts) - 1
     owner = np.repeat(np.arange(m), np.diff(forest.starts))[tree[leaf]]

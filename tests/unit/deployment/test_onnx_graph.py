@@ -135,6 +135,12 @@ def test_metadata():
 
 
 def test_what_cannot_be_written_is_refused(monkeypatch):
+    i = np.arange(20_003)
+    inner = (i % 2 == 0) & (i < i[-1])
+    deep = Forest(1, np.array([0, 1]), np.zeros(1, "<i4"), np.where(inner, 0, -1), i / 2,
+                  np.where(inner, i + 1, i), np.where(inner, i + 2, i), inner)
+    with pytest.raises(ModelError, match="10000 comparisons"):
+        model_of(two_classes(1, forest=deep))
     steps = two_classes(2)
     monkeypatch.setattr(onnx_graph, "LARGEST", 100)
     with pytest.raises(ModelError, match="would have 0.0 GB"):
