@@ -351,7 +351,7 @@ def train_best(x: np.ndarray | Dataset, y: np.ndarray | None = None, *, by: str 
             learners, kernels)
         for text in chosen.cut:
             warn_user(text)
-        settings = replace(settings, member_weights="held-out" if chosen.tree.is_ensemble else None)
+        settings = replace(settings, member_weights=chosen.member_weights)
         return _trained(chosen.tree, data, settings), chosen.result
 
 

@@ -91,11 +91,11 @@ def execute(args):
         run = _Run(args, folder, start)
         with _searched(run) as chosen:
             control = _write_control(run, chosen)
-            seconds = _train(run, control, chosen.tree)
+            seconds = _train(run, control, chosen.member_weights)
         try:
             if page.requested:
                 answers = _answers(run, control, seconds)
-                _write_page(run, page, answers, _importance(run, chosen.tree, answers, seconds))
+                _write_page(run, page, answers, _importance(run, chosen, answers, seconds))
         except AgfmcError:  # the model is there, and its script tells how it was made
             _show(run)
             raise
@@ -247,10 +247,10 @@ def _scores(columns):
                      for name in ("log_loss", "accuracy") if columns[name] is not None)
 
 
-def _train(run, control, tree):
+def _train(run, control, member_weights):
     """Train and merge; -> the seconds that it took."""
     start, out = time.monotonic(), run.path("m.mbc")
-    weights = ["--member-weights=held-out"] * tree.is_ensemble
+    weights = [f"--member-weights={member_weights}"] * (member_weights is not None)
     words = ["multi_borders", *run.common, _LOO, *weights, "-a",
              run.path("m.std"), "-y", run.folder, control, run.train, "m", out]
     run.add(words)
@@ -289,7 +289,7 @@ def _answers(run, control, seconds):
     return replace(part, warnings=(_CHOSEN,)), (request, experiment, rows)
 
 
-def _importance(run, tree, answers, seconds):
+def _importance(run, chosen, answers, seconds):
     """The importance of the columns to a model of the first training part, measured on the points
     that were held out there; None where there are no answers, or no time."""
     part, source = answers
@@ -309,8 +309,8 @@ def _importance(run, tree, answers, seconds):
     if run.omits(needed, "the page does not show which columns matter", "report_m --importance "
                  f"HOLDOUT -o FILE.html {run.model}"):
         return None
-    settings = replace(experiment.settings, member_weights="held-out" if tree.is_ensemble else None)
-    configuration = calibrated(*train_configuration(tree, train, settings=settings),
+    settings = replace(experiment.settings, member_weights=chosen.member_weights)
+    configuration = calibrated(*train_configuration(chosen.tree, train, settings=settings),
                                weights=settings.member_weights)
     result = importance(replace(configuration, recipe=data.recipe), test, effects=EFFECTS,
                         seed=run.args.seed)

@@ -152,14 +152,16 @@ class Entry:
 class Chosen(NamedTuple):
     """The choice of a portfolio: the control tree, and the reasons for it.
 
-    tree: for training on all rows;  choice: the `comparison.Choice`, or None where nothing could be
-    judged in time;  estimate: for new data, as `report.text.estimate_line` takes it, or None;
-    seconds: expected for the training on all rows, or None;  cut: sentences on options that the
-    time limit has left as they were;  result: plain values, that of the choice, with the
-    contenders, the members of averages, and the choice.
+    tree: for training on all rows;  member_weights: "held-out" for an average of contenders, whose
+    weights are learned, else None: members of one contender differ by chance alone;  choice: the
+    `comparison.Choice`, or None where nothing could be judged in time;  estimate: for new data, as
+    `report.text.estimate_line` takes it, or None;  seconds: expected for the training on all rows,
+    or None;  cut: sentences on options that the time limit has left as they were;  result: plain
+    values, that of the choice, with the contenders, the members of averages, and the choice.
     """
 
     tree: Tree
+    member_weights: str | None
     choice: Choice | None
     estimate: dict | None
     seconds: float | None
@@ -279,7 +281,7 @@ class Portfolio:
 
     def _untried(self, contender):
         candidate, = _candidates(self.experiment, [contender])
-        return Chosen(with_options(candidate.tree, contender.options), None, None, None,
+        return Chosen(with_options(candidate.tree, contender.options), None, None, None, None,
                       ("the time limit ended the search: the configuration is the first contender "
                        "with default options, as there was no time to compare it",),
                       {"contenders": self.tried, "estimate": None, "choice": None})
@@ -318,8 +320,8 @@ class Portfolio:
         cut = tuple(f"the time limit ended the search: the options of {one.candidate.name} are "
                     f"{self.cut[one.contender]}; give more time (--time-limit)"
                     for one in chosen.members or [chosen] if one.contender in self.cut)
-        return Chosen(chosen.candidate.tree, choice, estimate, self.expected(chosen, stage), cut,
-                      result)
+        return Chosen(chosen.candidate.tree, "held-out" if chosen.members else None, choice,
+                      estimate, self.expected(chosen, stage), cut, result)
 
 
 class _Stage:
@@ -333,8 +335,7 @@ class _Stage:
         self._portfolio, self._refine, self._end = portfolio, refine, end
         experiment, plan = portfolio.experiment, portfolio.experiment.plan
         rows = stratified_sample(experiment.data.y, size, plan.seed, groups=experiment.data.groups)
-        settings = replace(experiment.settings, member_weights="held-out")
-        self._experiment = replace(experiment, learned={}, settings=settings, data=experiment.data
+        self._experiment = replace(experiment, learned={}, data=experiment.data
                                    if len(rows) == len(experiment.data.y)
                                    else chosen_rows(experiment.data, rows))
         self._search = [Part(number) for number in range(_SCREENS)] if screens else \
@@ -511,13 +512,15 @@ class _Stage:
     def averages(self, entries):
         """Judged entries for the averages of the best two, and three, of different kinds."""
         best, averages = _best_of_kinds(entries), []
+        experiment = replace(self._experiment, settings=replace(
+            self._experiment.settings, member_weights="held-out"))
         for count in range(2, len(best) + 1):
             members = tuple(best[:count])
             tree = joined([one.candidate.tree for one in members])
             entry = Entry(None, _candidate(f"average of {count}", tree), members=members)
             try:
                 for split in self._splits:
-                    outcome, = run_trial(split, [entry.candidate], self._experiment, first=True,
+                    outcome, = run_trial(split, [entry.candidate], experiment, first=True,
                                          progress=self._follow_average)
                     if outcome.error is not None:
                         raise outcome.error

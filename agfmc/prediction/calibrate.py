@@ -252,6 +252,8 @@ def _weighed(configuration, parts, y, w):
         tree = changed(configuration.tree, source=old.source, headings={
             word: heading for word, heading in old.headings.items()
             if word != "weights" and not (word == "decoder" and average_only)})
+        if len(remaining) == 1 and tree.hierarchical and tree.decoder is None:
+            tree = with_heading(tree, "decoder", "full")  # all probabilities, as an average has
     if tree.is_ensemble:
         tree = with_heading(tree, "weights", _in_words(np.array(
             [before[number] * factor[number] for number in remaining])))

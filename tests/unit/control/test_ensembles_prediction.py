@@ -273,6 +273,12 @@ def test_members_that_are_alike_keep_their_proportions():
     assert abs(one - other) > 1e-3
 
 
+def test_a_tree_that_is_left_alone_gives_all_probabilities_as_the_average_did():
+    weighed, _ = with_learned_weights(*made(TREE + TREE.replace('""', '"-g 1000"')))
+    assert not weighed.tree.is_ensemble and weighed.tree.decoder == "full"
+    np.testing.assert_allclose(Classifier(weighed).probabilities(X), own_answers(TREE), rtol=1e-12)
+
+
 @pytest.mark.parametrize("weights, text", [
     ([1e-5, 1e-5, 0.99997, 1e-5], "0 0 1 0"), ([1 / 3] * 3, "0.3334 0.3333 0.3333"),
     ([0.25, 0.75], "0.25 0.75"), ([0.004, 0.5962, 0.3998], "0.004 0.5962 0.3998")])

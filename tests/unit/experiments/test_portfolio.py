@@ -78,12 +78,20 @@ def test_options_are_searched_and_an_average_needs_to_be_clearly_better(data, ca
     single, average, free = (run(data, PAIR, cache, ensemble=one) for one in (False, True, None))
     assert " -c " in f" {single.tree.rows[0].text}" and not single.tree.is_ensemble
     assert average.tree.is_ensemble and len(average.tree.roots) == 2
+    assert single.member_weights is None and average.member_weights == "held-out"
     margin = free.choice.margin
     assert free.tree.is_ensemble == (margin is not None and margin.gain > margin.error)
     assert single.estimate["points"] == 60 and "corrected for the choice" in \
         single.estimate["how"] and single.estimate["score"] > \
         single.choice.row["log_loss"]["pooled"]
     assert len(average.choice.result["rows"]) == 3
+
+
+def test_members_of_one_contender_have_equal_weights(data, cache):
+    """Learned ones would leave out members that differ by chance alone."""
+    chosen = run(data, [Contender("svm", "ensemble", "-t rbf")], cache)
+    assert len(chosen.tree.roots) > 1 and chosen.member_weights is None
+    assert chosen.choice.row["classifiers"] == len(chosen.tree.rows)
 
 
 def test_points_that_judge_take_no_part_in_the_search_where_there_are_enough(data, cache,
