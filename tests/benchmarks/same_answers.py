@@ -133,7 +133,7 @@ svmout2agf predicted.txt predicted
 nfold -n -d 3 --seed 1 --no-state -+ "-c 50 -g 0.01" one-vs-one few held
 nfold --seed 1 --json --no-state -f 0.3 --trials 2 adjacent otrain
 compare_control --no-state --csv --trials 2 -+ "-c 10 -g 0.005" otrain \
-one-vs-one adjacent:least-squares,vote | cut -d, -f1-3,8-
+one-vs-one adjacent:least-squares,vote | cut -d, -f1-3,10-
 tune_m --no-state --by accuracy --log2c 0:4:4 --log2g -8:-6:2 --refine 0 -d 3 adjacent otrain
 print_control --best --no-state --by accuracy --trials 2 --options "-c 10 -g 0.005" otrain \
 > best.mbt
@@ -216,7 +216,7 @@ mbm_info bc2.mbc
 compare_control --no-state --json --trials 1 -d 3 -+ "-c 10 -g 0.1" --costs costs.csv --by cost \
 pen one-vs-one tree:recursive,full > compared.json
 compare_control --no-state --markdown --loo -n -+ "learner=nystrom -m 40 -g 0.1" pen one-vs-one \
-one-vs-rest | cut -d"|" -f2-4,7-
+one-vs-rest | cut -d"|" -f2-6,8-
 tune_m --no-state --json tuned.json --csv tuned.csv --log2c 0:4:4 --log2g -6:-2:4 --refine 0 -d 3 \
 -n one-vs-one pen > tuned.mbt
 tune_m --no-state --search full --json raced.json -+ "learner=nystrom -m 40" --loo one-vs-one pen
