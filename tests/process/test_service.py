@@ -2,6 +2,7 @@
 
 import csv
 import importlib.util
+import sys
 
 import pytest
 
@@ -18,6 +19,7 @@ def test_rows_by_http(run, root, folder, monkeypatch):
         "--ignore", "year,comments", "plan", samples / "penguins.csv", "m", "penguins.mbc")
     run("mbh2mbm", "--quiet", "penguins.mbc", "penguins.mbm")
     monkeypatch.setenv("MODEL", "penguins.mbm")
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)  # nothing is written to sample_data
     place = importlib.util.spec_from_file_location("service", samples / "service.py")
     place.loader.exec_module(service := importlib.util.module_from_spec(place))
     client = TestClient(service.app)

@@ -87,8 +87,10 @@ def test_options_are_searched_and_an_average_needs_to_be_clearly_better(data, ca
     assert len(average.choice.result["rows"]) == 3
 
 
-def test_members_of_one_contender_have_equal_weights(data, cache):
+def test_members_of_one_contender_have_equal_weights(data, cache, monkeypatch):
     """Learned ones would leave out members that differ by chance alone."""
+    monkeypatch.setattr(module, "SearchSpace", partial(
+        SearchSpace, log2c=Axis(0.0, 0.0, 1.0), log2g=Axis(-1.0, -1.0, 1.0)))
     chosen = run(data, [Contender("svm", "ensemble", "-t rbf")], cache)
     assert len(chosen.tree.roots) > 1 and chosen.member_weights is None
     assert chosen.choice.row["classifiers"] == len(chosen.tree.rows)
