@@ -14,7 +14,7 @@ from ..core.costs import cost_matrix, CostMatrix
 from ..core.errors import UsageError, warn_user
 from ..core.points import as_numbers, SparsePoints
 from ..data.class_names import check_names
-from ..data.from_table import read_table as read_training_table, table_points
+from ..data.from_table import read_table as read_training_table
 from ..data.normalisation import named_features
 from ..data.groups import with_groups
 from ..data.types import Dataset, InputFormat
@@ -106,7 +106,7 @@ def read_table(path: Any, recipe: TableRecipe | None = None, labelled: bool | No
             if labelled is None:
                 labelled = form.roles.label is not None or recipe.label in table.names
             if not labelled:
-                return Dataset(table_points(table, recipe), None, recipe.classes, recipe)
+                return Dataset(recipe.apply(table), None, recipe.classes, recipe)
         return read_training_table(table, form, recipe)
 
 

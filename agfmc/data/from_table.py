@@ -27,7 +27,7 @@ from ..tables.reading import columns_called, open_table, table_of_heading
 from ..tables.recipe_file import format_recipe
 from ..tables.survey import column_positions, resolve_roles, survey_classes, survey_table
 from ..tables.text import Block, Table
-from ..tables.types import plain_word, ROW, TableFormat, TableRecipe
+from ..tables.types import plain_word, ROW, TableRecipe
 from .class_names import names_bytes
 from .groups import groups_bytes, with_groups, with_groups_of
 from .libagf import cls_bytes, VecWriter
@@ -101,19 +101,6 @@ def row_groups(table: Table, block: Block, at: int) -> list[str]:
                           "no group: expected a word in every row")
     words = list(map(plain_word, cells.words))
     return [words[code] for code in cells.codes.tolist()]
-
-
-def table_points(source: Any, recipe: TableRecipe, layout: TableFormat = TableFormat()) \
-        -> np.ndarray:
-    """Points (n, d) float32 of a table with the columns of a recipe.
-
-    `source` is what `open_table` takes.
-    """
-    with open_table(source, layout.for_model(recipe)) as table:
-        encoder = TableEncoder(table, recipe)
-        parts = [encoder.points(block) for block in table.blocks(encoder.requested)]
-        encoder.warn_of_cells()
-    return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 def read_table(path: Any, form: InputFormat, recipe: TableRecipe | None = None, *,

@@ -119,7 +119,7 @@ class _Array(NDArrayOperatorsMixin):
             one if isinstance(one, _Array) else np.asarray(one, dtype=float) for one in inputs))
 
     def by(self, operator, *inputs, **attributes):
-        """What another operator makes of it."""
+        """The result of another operator on it."""
         return self.graph.add(operator, self, *inputs, **attributes)
 
     def columns(self, numbers):

@@ -1,4 +1,4 @@
-"""What a model computes, step by step, for writers of programs in other languages.
+"""The steps of a model as plain arrays, for writers of programs in other languages.
 
 `steps_of` gives the `Steps` of a configuration and a decoder, from a point x (d,) to
 probabilities p (k,), as frozen types of plain arrays; whatever cannot be computed in a bounded
@@ -264,8 +264,7 @@ def steps_of(configuration: Configuration, decoder: str | None = None) -> Steps:
     takes_missing = machines.forest is not None and all(
         one.keeps_features_apart for one in parts)
     return Steps(
-        classifier, tree.classes, tuple(tree.names.get(label, str(label))
-                                        for label in tree.classes),
+        classifier, tree.classes, tuple(classifier.names),
         *_inputs(configuration, takes_missing), takes_missing,
         parts, tuple(_kernel_sums(machines)), machines.forest, machines.rho,
         np.where(fitted, machines.a, machines.orientation), np.where(fitted, machines.b, 0.0),

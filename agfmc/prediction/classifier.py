@@ -18,7 +18,6 @@ from ..core.models import LearnedDecoder
 from ..core.points import as_numbers, is_sparse
 from ..core.probabilities import confidence, REJECTED
 from ..core.solver_status import SolverStatus
-from ..data.from_table import table_points
 from ..decode.ensemble import average
 from ..decode.front import CodeDecoder, pair_decoder
 from ..decode.methods import find_method
@@ -269,7 +268,7 @@ class Classifier:
         """
         recipe, x = self._arguments[0].recipe, rows
         if recipe is not None and (not isinstance(rows, np.ndarray) or rows.dtype.names):
-            x = table_points(rows, recipe)
+            x = recipe.apply(rows)
         answers = self.classify(x, workers)
         name_of = dict(zip(self.classes.tolist(), self.names))
         return [*map(name_of.get, answers.classes.tolist())], self._all_probabilities(answers)

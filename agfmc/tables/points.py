@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from ..core.errors import AgfmcNotice, and_more, DataError, one_line
 from ..core.memory import refuse_beyond
-from .reading import columns_called
+from .reading import columns_called, open_table
 from .survey import IDENTIFIER, listed_names
 from .text import Block, Table, Words
-from .types import LARGEST, plain_word, TableRecipe
+from .types import LARGEST, plain_word, TableFormat, TableRecipe
 
 _SHOWN = 8  # columns in a line
 _VALUES = 1 << 20  # at a time
@@ -61,7 +62,7 @@ class TableEncoder:
 
     @property
     def counts(self) -> tuple:
-        """What was counted so far, which can be set back to an earlier state."""
+        """Numbers of rows, unknown words and filled cells so far, which can be set back."""
         return self._rows, dict(self.unknown), dict(self.filled)
 
     @counts.setter
@@ -323,3 +324,15 @@ def _medians(x, features):
         columns = np.concatenate([part[:, group] for part in _blocks(x)])
         out[start:start + step] = np.nanmedian(columns.astype(np.float64), axis=0)
     return out.astype(np.float32).astype(np.float64)
+
+
+def table_points(source: Any, recipe: TableRecipe) -> np.ndarray:
+    """Points (n, d) float32 of a table with the columns of a recipe.
+
+    `source` is what `open_table` takes.
+    """
+    with open_table(source, TableFormat().for_model(recipe)) as table:
+        encoder = TableEncoder(table, recipe)
+        parts = [encoder.points(block) for block in table.blocks(encoder.requested)]
+        encoder.warn_of_cells()
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, TYPE_CHECKING
 
 from ..core.errors import UsageError
+from ..core.rows import by_name
 from .dates import DateRecipe
 
 if TYPE_CHECKING:
@@ -176,7 +177,7 @@ class TableRecipe:
     group: Word | None = field(default=None, metadata={"optional": True})
 
     def apply(self, rows: Any) -> np.ndarray:
-        """Make points of rows: `agfmc.read_table`, without classes.
+        """Make points of rows, whose classes are not read.
 
         Parameters
         ----------
@@ -188,9 +189,7 @@ class TableRecipe:
         ndarray of shape (n, d), float32
             The points.
         """
-        import agfmc
-
-        return agfmc.read_table(rows, self, labelled=False).x
+        return by_name("tables.points:table_points")(rows, self)
 
     @property
     def keeps_missing(self) -> bool:
