@@ -22,11 +22,13 @@ a whole, in the searches too.
 Log loss and accuracy are means over the divisions, with the standard deviation; the seconds are on
 the clock; the difference of the log loss to that of agf_train has the standard error of its mean.
 Sizes are of the model (of a peer: pickled), and microseconds those of the classification of a row.
+A line compares the estimates that agf_train prints with the log loss of the rows held out.
 
     python tests/benchmarks/agf_train.py [--splits N] [--time-limit T] [--rows N] [--before FOLDER]
-        [--only METHOD,...] [--group COLUMN] [--state FILE] FILE ...
+        [--only METHOD,...] [--group COLUMN] [--train-rows N] [--state FILE] FILE ...
 
 --state stores each result; results of the same data, rows, split, limit and method are reused.
+--train-rows draws so many rows for the training, and holds out all others.
 """
 
 import argparse
@@ -34,6 +36,7 @@ import importlib.util
 import json
 import os
 import pickle
+import re
 import subprocess
 import sys
 import tempfile
@@ -236,18 +239,20 @@ SEARCHED_IN_TIME = {"searched": searched_lightgbm,
                        and hasattr(importlib.import_module("flaml"), "AutoML") else {})}
 
 
-def divided(y, groups, split):
+def divided(y, groups, split, train_rows=None):
     """Rows of training and of the test, and the folds (5, else 3) of the searches in the first."""
     rows = np.arange(len(y))
     if groups is None:
-        return *train_test_split(rows, test_size=.3, stratify=y, random_state=split), (5, 3)
+        return *train_test_split(rows, test_size=.3 if train_rows is None else None,
+                                 train_size=train_rows, stratify=y, random_state=split), (5, 3)
     (train, test), = GroupShuffleSplit(1, test_size=.3, random_state=split).split(rows, y, groups)
     return train, test, [list(GroupKFold(folds).split(train, groups=groups[train]))
                          for folds in (5, 3)]
 
 
 def result(method, run, train, test, folds, limit):
-    """Log loss, accuracy, seconds of training, bytes, microseconds of a row; comments."""
+    """Log loss, accuracy, seconds of training, bytes, microseconds of a row, and of agf_train the
+    estimate for new data with its standard error; comments."""
     (x, y), (new, truth), comments = train, test, []
     start = time.perf_counter()
     if method in ("agf_train", "before"):
@@ -258,9 +263,12 @@ def result(method, run, train, test, folds, limit):
         p, classes, size = model.predict_proba(new), model.classes_, len(pickle.dumps(model))
         seconds = time.perf_counter() - middle
     whole = time.perf_counter() - start - seconds
+    estimate = re.search("estimate for new data: log loss ([0-9.]+), standard error ([0-9.]+)",
+                         "\n".join(comments))
     return [log_loss(truth, p[:, np.argsort(classes)], labels=np.sort(classes)),
             accuracy_score(truth, classes[p.argmax(1)]), whole, size,
-            1e6 * seconds / len(truth)], comments
+            1e6 * seconds / len(truth),
+            *(map(float, estimate.groups()) if estimate else ())], comments
 
 
 def main():
@@ -272,6 +280,7 @@ def main():
     parser.add_argument("--before")
     parser.add_argument("--only", default="")
     parser.add_argument("--group")
+    parser.add_argument("--train-rows", type=int)
     parser.add_argument("--state")
     args = parser.parse_args()
     limit = time_span(args.time_limit)
@@ -296,9 +305,10 @@ def main():
         print(f"{name}: {len(y)} rows, {x.shape[1]} columns, {len(set(y))} classes", flush=True)
         groups, scores = x[args.group].to_numpy() if args.group else None, {}
         for split in range(args.splits):
-            train, test, folds = divided(y, groups, split)
+            train, test, folds = divided(y, groups, split, args.train_rows)
             for method, run in methods.items():
-                key = f"{Path(name).stem} {len(y)} {args.group} {split} {limit} {method}"
+                key = f"{Path(name).stem} {len(y)} {args.group} {split} {limit} {method}" \
+                    + f" {args.train_rows}" * (args.train_rows is not None)
                 if key not in stored:
                     table = x if method in ("agf_train", "before") or not args.group else \
                         x.drop(columns=args.group)
@@ -313,12 +323,19 @@ def main():
                 print(f"    {method:21s} " + "  ".join(
                     f"{value:.4f}" for value in scores[method][-1]), flush=True)
         for method, values in scores.items():
+            estimates = np.array([[one[0], *one[5:]] for one in values if len(one) > 5])
+            values = [one[:5] for one in values]
             mean, spread = np.mean(values, 0), np.std(values, 0, ddof=1)
-            apart = np.array(values)[:, 0] - np.array(scores["agf_train"])[:, 0]
+            apart = np.array(values)[:, 0] - [one[0] for one in scores["agf_train"]]
             print(f"  {method:21s} log loss {mean[0]:.4f}±{spread[0]:.4f}  accuracy {mean[1]:.4f}±"
                   f"{spread[1]:.4f}  {mean[2]:7.1f} s  {mean[3] / 1e3:7.0f} kB  {mean[4]:5.0f} us  "
                   f"{apart.mean():+.4f} (standard error {apart.std(ddof=1) / len(apart)**.5:.4f})",
                   flush=True)
+            if len(estimates):
+                truth, estimate, error = estimates.T
+                print(f"  the estimate: {estimate.mean():.4f}, truth {truth.mean():.4f}; within "
+                      f"two errors in {np.sum(abs(truth - estimate) <= 2 * error)} of "
+                      f"{len(truth)}, mean error {error.mean():.4f}", flush=True)
 
 
 if __name__ == "__main__":
