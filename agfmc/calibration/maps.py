@@ -38,7 +38,8 @@ MOST_FLOOR = 0.999
 RIDGES = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)  # strengths tried, of the mean log loss
 WEAKER = 0.1  # part of the ridge of a structured map on its diagonal and on b
 GRID = 13  # temperatures at which the search begins
-STEPS = 200  # of L-BFGS at most
+STEPS = 200  # of L-BFGS or Newton's method at most
+CONVERGED, SHORTEST = 1e-8, 1e-6  # fall of the mean loss, part of a step, that end Newton's method
 MOST_CLASSES, MOST_POINTS = 16, 2000  # of a matrix that is tried in training
 ROWS = 4096  # points whose logarithms are made at once
 
@@ -150,6 +151,94 @@ def _root(function, a, b):
     from scipy.optimize import brentq
 
     return brentq(function, a, b, xtol=1e-13, rtol=1e-15)
+
+
+def _fit_matrix(p, y, ridges, weights):
+    """A matrix map for each ridge, by Newton's method from that of the next larger ridge, the first
+    from the temperature map; with very many classes as in `_fit_linear`, whose objective it has.
+
+    The floor e is the best one at each step.  The Hessian is that of a weighted logistic
+    regression, weight times the probability that the floor does not explain the point: the
+    majorisation of the EM algorithm for the mixture with the floor.
+    """
+    n, c = np.shape(p)
+    if c > MOST_CLASSES:
+        return _fit_linear("matrix", p, y, ridges, weights)
+    p = np.maximum(p, SMALLEST_LINEAR)
+    start, z = fit_temperature(p, y, weights), np.column_stack([np.log(p), np.ones(n)])
+    rows, weights = np.arange(n), np.ones(n) if weights is None else np.asarray(weights, float)
+    mass, identity = weights.sum(), np.eye(c, c + 1)
+    of_classes, of_columns = (_Pairs(size) for size in (c, c + 1))
+
+    def at(x, ridge):
+        """(loss, softmax (n, c), weights of the logistic regression (n,), floor)."""
+        deviation, u = x[:-1].reshape(c, c + 1), x[-1]
+        s = z @ (deviation + u * identity).T
+        softmax(s)
+        true = s[rows, y]
+        e = _best_floor(true, 1 / c, weights)
+        q = (1 - e) * true + e / c
+        loss = PRIOR_TEMPERATURE * np.log(u)**2 / 2 - weights @ np.log(q) \
+            - PRIOR_ERRORS * np.log(e) + mass * ridge * (x[:-1] @ x[:-1])
+        return loss, s, weights * (1 - e) * true / q, e
+
+    def step_from(x, s, share, ridge):
+        """(Newton's step, the slope along it)."""
+        error, u = s * share[:, None], x[-1]
+        error[rows, y] -= share
+        hessian = np.zeros((len(of_classes.first), len(of_columns.first)))
+        for block in (slice(at, at + ROWS) for at in range(0, n, ROWS)):
+            by_class = -of_classes.products(s[block])
+            by_class[:, of_classes.same] += s[block]
+            by_class *= share[block, None]
+            hessian += by_class.T @ of_columns.products(z[block])
+        hessian = hessian[of_classes.number[:, None, :, None], of_columns.number[:, None]]
+        # the columns: all entries of the deviation, then u, which moves those of the identity
+        entries = np.column_stack([np.eye(len(x) - 1), identity.ravel()])
+        hessian = entries.T @ hessian.reshape(len(x) - 1, -1) @ entries
+        hessian[np.diag_indices(len(x) - 1)] += 2 * mass * ridge
+        hessian[-1, -1] += PRIOR_TEMPERATURE / u**2
+        slope = entries.T @ (error.T @ z).ravel()
+        slope[:-1] += 2 * mass * ridge * x[:-1]
+        slope[-1] += PRIOR_TEMPERATURE * np.log(u) / u
+        step = -np.linalg.solve(hessian, slope)
+        return step, slope @ step
+
+    x, fitted = np.append(np.zeros(c * (c + 1)), start.weights), {}
+    for ridge in sorted(ridges, reverse=True):
+        loss, *state, e = at(x, ridge)
+        for _ in range(STEPS):
+            step, slope = step_from(x, *state, ridge)
+            if -slope < CONVERGED * mass:
+                break
+            new, size = x + step, 1.0
+            while size > SHORTEST:
+                new = x + size * step
+                new[-1] = np.clip(new[-1], 1 / BOUNDS[1], 1 / BOUNDS[0])
+                found = at(new, ridge)
+                if found[0] <= loss + size * slope / 4:
+                    break
+                size /= 2
+            else:  # by rounding, or a bound of the temperature, no step leads further down
+                break
+            x, (loss, *state, e) = new, found
+        w = x[:-1].reshape(c, c + 1) + x[-1] * identity
+        fitted[ridge] = ProbabilityMap("matrix", w[:, :c].copy(), w[:, c].copy(), float(e))
+    return [fitted[ridge] for ridge in ridges]
+
+
+class _Pairs:
+    """Products of two columns, each pair once: the numbers of the columns, and of each pair."""
+
+    def __init__(self, size):
+        self.first, self.second = np.triu_indices(size)
+        self.same = np.flatnonzero(self.first == self.second)
+        self.number = np.empty((size, size), dtype=int)
+        self.number[self.first, self.second] = np.arange(len(self.first))
+        self.number[self.second, self.first] = np.arange(len(self.first))
+
+    def products(self, x):
+        return x[:, self.first] * x[:, self.second]
 
 
 def _fit_linear(kind, p, y, ridges, weights):
@@ -276,7 +365,7 @@ KINDS = {
                    ridges=RIDGES, keeps_order=False),
     "structured": Kind(partial(_fit_linear, "structured"), lambda weights: Uniform(weights.T),
                        lambda c: (c, c), SMALLEST_LINEAR, RIDGES[1:], 4, False, rank=2),
-    "matrix": Kind(partial(_fit_linear, "matrix"), lambda weights: Uniform(weights.T),
+    "matrix": Kind(_fit_matrix, lambda weights: Uniform(weights.T),
                    lambda c: (c, c), SMALLEST_LINEAR, RIDGES, 4, False),
 }
 

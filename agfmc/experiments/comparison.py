@@ -67,8 +67,8 @@ def _compared(experiment, candidates, against, by, progress, tuning=None):
     """
     names = [candidate.name for candidate in candidates]
     _check_against(against, names, decoders=True)
-    plan, tally, done = experiment.plan, {}, 0
-    if plan.left_out and tuning is None:
+    tally, done = {}, 0
+    if experiment.plan.left_out and tuning is None:
         _check_left_out(experiment, candidates)
     try:
         for _, outcomes in _trials(experiment, candidates, tuning, progress,
@@ -83,8 +83,19 @@ def _compared(experiment, candidates, against, by, progress, tuning=None):
         if not done:
             raise
     outcomes_of = list(tally.values())
-    rows = [_row(names[number], decoder, outcomes)
-            for (number, decoder), outcomes in tally.items()]
+    return table_of(experiment, [(names[number], decoder) for number, decoder in tally],
+                    outcomes_of, by, against), outcomes_of, done
+
+
+def table_of(experiment: Experiment, names: list, outcomes_of: list, by: str,
+             against: str | None = None) -> dict:
+    """The result of `compare` for outcomes that are there.
+
+    names: (configuration, decoder) of each row;  outcomes_of: the `Outcome`s of each, of the same
+    splits.
+    """
+    rows = [_row(*name, outcomes) for name, outcomes in zip(names, outcomes_of)]
+    plan = experiment.plan
     sound = [row for row in rows if "error" not in row]
     for column in columns_of(sound[0]) if len(sound) > 1 else ():
         best = best_row(sound, column)
@@ -106,7 +117,7 @@ def _compared(experiment, candidates, against, by, progress, tuning=None):
             "calibrated": list(experiment.calibrated), "mcnemar": plan.count == 1,
             "against": None if reference is None else
             {name: reference[name] for name in ("configuration", "decoder")},
-            "rows": rows}, outcomes_of, done
+            "rows": rows}
 
 
 def _trials(experiment, candidates, tuning, progress, words, **how):

@@ -27,7 +27,7 @@ from ..learners.protocol import parse_options
 from ..score.rows import ALL_SCORES
 from ..training.run import TimeUp
 from .candidates import Candidate, decoders_for, read_candidate
-from .comparison import Choice, compare
+from .comparison import Choice, table_of
 from .experiment import Experiment, Part
 from .pooling import (corrected, Difference, difference_of, joined as joined_outcomes,
                       losses, pooled)
@@ -306,8 +306,9 @@ class Portfolio:
             warn_user("no average of several contenders could be judged in time: the single best "
                       "one is taken")
         estimate = stage.estimate(chosen, judged)
-        result = compare(stage.judge, [one.candidate for one in judged], by=self.by,
-                         against=first.candidate.name)
+        result = table_of(stage.judge, [(one.candidate.name, one.scored[0].decoder)
+                                        for one in judged],
+                          [one.scored for one in judged], self.by, first.candidate.name)
         row, best = (next(row for row in result["rows"]
                           if row["configuration"] == one.candidate.name) for one in (chosen, top))
         choice = Choice(chosen.candidate.tree, row, best, margin, result, stage.done)

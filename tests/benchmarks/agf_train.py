@@ -157,9 +157,10 @@ def ours(train, test, limit, group=None, root=ROOT):
             x.assign(the_class=y).to_csv(path, index=False)
         done = subprocess.run(
             [sys.executable, Path(root) / "bin" / "agf_train", "--label=the_class",
-             "-j2", f"--time-limit={limit}", "--quiet", "--no-state",
+             "-j2", f"--time-limit={limit}", "--quiet",
              *([f"--group={group}"] if group else []), paths[0], paths[2]], check=True, text=True,
-            capture_output=True, env={**os.environ, "PYTHONPATH": str(root)})
+            capture_output=True, env={
+                **os.environ, "PYTHONPATH": str(root), "XDG_CACHE_HOME": folder})
         model = load(paths[2])
         form = InputFormat("table", roles=ColumnRoles(label="the_class"))
         data = read_table(paths[1], form, model.recipe)
