@@ -85,21 +85,15 @@ def _add_decoding(group):
              + f"{m.name}: {m.summary}" for m in METHODS))
     group.add("-0, --decision-values", "print the raw decision values of the binary models, in the "
               "order and with the signs of LIBSVM, instead of probabilities")
-    group.add("--tree MODE", "for decision trees and nested configurations: recursive (default, "
-              "unless control or the model names a decoder) descends to one class and prints "
-              "nothing; path prints the probability of that class; full queries all binary "
-              "classifiers and prints all probabilities, products along the branches. For "
-              "ensembles, several configurations in one file: average (default) of the "
-              "probabilities that each of them gives, arithmetic, or geometric", choices=_MODES)
-    group.add("--stop P", "for decision trees and nested configurations: descend while the "
-              "most probable branch has probability P or more, then answer with the set of classes "
-              "below the node; print its uncalibrated probability and the labels, and write the "
-              "sets to output.sets. auto: descend so far that the sets have the --coverage",
-              _stop)
-    group.add("--top K", "print the K most probable classes of each point with their "
-              "probabilities, in place of all probabilities; of a tree, unless --tree full is "
-              "given, only the necessary classifiers are evaluated, and probabilities are not "
-              "calibrated", whole_number(1))
+    group.add("--tree MODE", "trees and nested configurations: recursive (default, unless control "
+              "or the model names a decoder) descends to one class; path prints its probability; "
+              "full prints all probabilities. Ensembles: average (default), or geometric",
+              choices=_MODES)
+    group.add("--stop P", "for trees: descend while the most probable branch has probability P or "
+              "more, and answer with the classes below the node, in output.sets. auto: descend so "
+              "far that the sets have the --coverage", _stop)
+    group.add("--top K", "print the K most probable classes of each point and their probabilities; "
+              "those of a tree are not calibrated, unless --tree full is given", whole_number(1))
     group.add("--reject P", "reject points (class -1) whose winner has a probability below P",
               probability)
     group.add("--priors P", "adjust the probabilities to these class proportions: "

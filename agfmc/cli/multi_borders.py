@@ -48,36 +48,29 @@ def get_parser():
     add_seed(group)
     add_workers(group)
     add_executor(group)
-    group.add("-0, --dry-run", "train nothing: print a shell command for each classifier, to be "
-              "run in any order or in parallel, and write the control file and the normalisation. "
-              "When all have run, the same command without -0 only adds the calibration. "
-              "Classifiers that share landmarks have a command for each range of rows, and a last "
-              "one, to be run after all others, which trains and calibrates",
+    group.add("-0, --dry-run", "train nothing: print shell commands that train the classifiers, in "
+              "any order or in parallel; then the same command without -0 adds the calibration",
               excludes=("--only", "--sums", "--executor"))
     group.add("--null", "with -0: end each command with a NUL character, for xargs -0", needs="-0")
     group.add("--only NAME", "train only the model of this name, and do not write control-out; "
               "control may be the control file that -0 wrote", excludes="--sums")
-    group.add("--sums GROUP:RANGE", "compute the sums over a range of rows for a group of "
-              "classifiers that share landmarks, both counted from 0, and write them to "
-              "MODEL.sums-GROUP-RANGE, which the same command without --sums uses (for the "
-              "commands that -0 prints)", _range, excludes=("--time-limit", "--cv-errors"))
+    group.add("--sums GROUP:RANGE", "for the commands that -0 prints: compute the sums over a "
+              "range of rows for a group of classifiers, and write MODEL.sums-GROUP-RANGE", _range,
+              excludes=("--time-limit", "--cv-errors"))
     group.add("--retrain", "train everything, also models that an earlier run has finished")
     add_time_limit(group, "store finished models", excludes="--cv-errors")
-    group.add("--platt WAY", "decision values for fitting the probabilities: cv, from five folds "
-              "(default), or loo, leave-one-out values by a formula, in about half the time; for "
-              "C-SVC only (nystrom needs neither)", choices=("cv", "loo"))
+    group.add("--platt WAY", "decision values for fitting the probabilities: from five folds "
+              "(default), or, for C-SVC, leave-one-out values by a formula, in half the time",
+              choices=("cv", "loo"))
     add_kernel_memory(group)
     group.add("--cv-errors FILE", "for one-vs-one: write the holdout errors of each pair of "
-              "classes, for order_classes and classify_m",
-              output_file)
+              "classes, for order_classes and classify_m", output_file)
     group.add("--cv-irrelevant", "with --cv-errors: also write how each classifier assigns the "
               "samples of all other classes, which takes longer", needs="--cv-errors")
     group.add("-y, --path FOLDER", "folder of the model files, not named in control-out")
-    group.add("--no-calibration", "fit no calibration of the probabilities; by default, one is "
-              "fitted to holdout decision values and written to CONTROL-OUT.cal")
-    group.add("--member-weights WAY", "weights of the members of an ensemble, several "
-              "configurations in control: held-out learns them from holdout samples, and writes "
-              "them into control-out, without members of small weights",
+    group.add("--no-calibration", "fit no calibration of the probabilities (CONTROL-OUT.cal)")
+    group.add("--member-weights WAY", "weights of the members of an ensemble: held-out learns "
+              "them from holdout samples, and leaves out members of small weights",
               choices=("held-out",), excludes=("--no-calibration", "-0", "--only", "--sums"))
     group.add("--no-names", "omit class names, decoder and normalisation from control-out, which "
               "libAGF cannot read")

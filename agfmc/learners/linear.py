@@ -160,7 +160,7 @@ def _library():
     return CLibrary("liblinear", _OLDEST, "learner=linear needs LIBLINEAR, which is not installed: "
                     "pip install 'agfmc[linear]'", (
                         "train", "check_parameter", "free_and_destroy_model",
-                        "set_print_string_function"), _Model, _Problem, _Parameter)
+                        "set_print_string_function"), (_Model, _Problem, _Parameter))
 
 
 def _solve(nodes, rows, side, options):

@@ -6,7 +6,7 @@ Also what is common to the calls of their copies in scikit-learn, which heed wei
 import ctypes
 import importlib.util
 from collections.abc import Callable
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -128,21 +128,24 @@ class CLibrary:
     ----------
     name : str, of its shared object, in capitals in messages
     oldest : int, number of the first version that serves
-    missing : str, message where it is not installed
+    missing : str, message where no such version is installed
     functions : sequence, names of those that train, check parameters, free a model and set where
         words go
-    model, problem, parameter : Structure
+    structures : of a model, a problem and a parameter
+    others : sequence, files to try after that of the Python package; the first that serves is
+        `path`
     """
 
-    def __init__(self, name, oldest, missing, functions, model, problem, parameter):
-        path = shared_object(name)
-        if path is None:
+    def __init__(self, name, oldest, missing, functions, structures, others=()):
+        for self.path in filter(None, (shared_object(name), *others)):
+            with suppress(OSError, ValueError):  # no such file, or not this library
+                self.loaded = ctypes.CDLL(self.path)
+                self.version = ctypes.c_int.in_dll(self.loaded, f"{name}_version").value
+                if self.version >= oldest:
+                    break
+        else:
             raise UsageError(missing)
-        self.loaded = ctypes.CDLL(path)
-        self.version = ctypes.c_int.in_dll(self.loaded, f"{name}_version").value
-        if self.version < oldest:
-            raise UsageError(f"{name.upper()} is too old: {name}-official {oldest / 100:.2f} or "
-                             "newer is needed")
+        model, problem, parameter = structures
         self._train, self._check, self._free, set_print = (
             getattr(self.loaded, function) for function in functions)
         self._train.restype = ctypes.POINTER(model)
@@ -185,13 +188,12 @@ def side_factors(side, weights):
     return np.where(side == 0, factors.get(0, 1.0), factors.get(1, 1.0))
 
 
-def sklearn_version() -> str:
+def sklearn_version(purpose="weights of points need") -> str:
     """The version of scikit-learn; `UsageError` where it is not installed."""
     try:
         import sklearn
     except ImportError:
-        raise UsageError("weights of points need scikit-learn: pip install 'agfmc[sklearn]'") \
-            from None
+        raise UsageError(f"{purpose} scikit-learn: pip install 'agfmc[sklearn]'") from None
     return sklearn.__version__
 
 

@@ -4,10 +4,10 @@ The Python module of libsvm-official is not imported: it loads SciPy.  `-b 1` is
 LIBSVM's own cross-validation draws from one random number generator for the whole process, so its
 results depend on the order of training.
 
-LIBSVM's own releases know no weights of samples.  Where points have weights, scikit-learn's copy
-of LIBSVM trains, in which the C of a sample is that of its side times its weight; the model files
-are the same, and say which library made them.  Kernels that it does not have are handed over as
-tables of kernel values.
+Where libsvm-official is not installed, the shared library of conda or of the system serves.  Where
+there is none, or points have weights, which LIBSVM's own releases do not know, scikit-learn's copy
+of LIBSVM trains: the C of a sample is that of its side times its weight.  The model files are the
+same, and say which library made them.  Kernels that it does not have are handed over as tables.
 """
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ import ctypes
 import functools
 import math
 import os
+import sys
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
-from ..core.errors import DataError, one_line
+from ..core.errors import AgfmcNotice, DataError, one_line, UsageError, warn_user
 from ..core.kernels import KERNELS
 from ..kernels.values import PreparedKernel
 from .options import BORDERS, KernelLearner
@@ -31,6 +32,10 @@ from .points import (CLibrary, Nodes, sklearn_fit, sklearn_version, Solution, TO
 _TYPES = {"c_svc": 0, "nu_svc": 1}
 _PRECOMPUTED = 4
 _OLDEST = 331
+# of conda, or where the system looks for libraries
+_FILES = tuple(folder + f"libsvm.{end}" for folder in (os.path.join(sys.prefix, "lib", ""), "")
+               for end in ("so.4", "so.3", "so.2", "so", "dylib"))
+
 
 _STRANGE = dict.fromkeys(BORDERS, "libAGF's class borders, which have such an option, are not "
                                   "here: LIBSVM trains, with svm-train's options")
@@ -102,25 +107,30 @@ class SvmOptions(KernelLearner):
 
     def made_by(self):
         """The library and its version."""
-        return f"libsvm of scikit-learn {sklearn_version()}" if self.has_weights else \
-            f"libsvm {library_version()}"
+        return f"libsvm of scikit-learn {sklearn_version()}" if self.by_sklearn else \
+            f"libsvm {library().version}"
 
     def weighted(self):
         """Options for the LIBSVM of scikit-learn: the official one takes no weights."""
         return replace(self, has_weights=True)
 
     @property
+    def by_sklearn(self):
+        """Whether the LIBSVM of scikit-learn trains."""
+        return self.has_weights or library() is None
+
+    @property
     def packing(self):
         """The key of the points as `pack` gives them."""
-        return "points" if self.has_weights else "nodes"
+        return "points" if self.by_sklearn else "nodes"
 
     def pack(self, x, rows=None):
         """`Nodes` of the points x (n, d), or the points as they are."""
-        return x if self.has_weights else Nodes(x, None, rows)
+        return x if self.by_sklearn else Nodes(x, None, rows)
 
     def solve(self, packed, rows, side, w=None):
         """The `Solution` of a problem."""
-        if self.has_weights:
+        if self.by_sklearn:
             return _solve_weighted(packed[rows], np.asarray(side), w, self)
         return solve(packed, rows, side, self)
 
@@ -154,23 +164,25 @@ class _Model(ctypes.Structure):
 
 
 @functools.lru_cache(maxsize=1)
-def _library():
+def library():
+    """The `CLibrary`, or None where only that of scikit-learn is installed; a message says so."""
     # its OpenMP loops, whose number is read while it is loaded, would fight with our threads
     before = os.environ.get("OMP_NUM_THREADS")
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     try:
-        return CLibrary("libsvm", _OLDEST, "LIBSVM is not installed: pip install libsvm-official "
-                        "(its source needs a C++ compiler)", (
-                            "svm_train", "svm_check_parameter", "svm_free_and_destroy_model",
-                            "svm_set_print_string_function"), _Model, _Problem, _Parameter)
+        loaded = CLibrary("libsvm", _OLDEST, "", (
+            "svm_train", "svm_check_parameter", "svm_free_and_destroy_model",
+            "svm_set_print_string_function"), (_Model, _Problem, _Parameter), _FILES)
+        name = f"LIBSVM {loaded.version / 100:.2f} of {loaded.path}"
+    except UsageError:
+        version = sklearn_version("without libsvm-official, support vector machines need")
+        loaded, name = None, f"the LIBSVM of scikit-learn {version}"
     finally:
         if before is None:
             del os.environ["OMP_NUM_THREADS"]
-
-
-def library_version():
-    """LIBSVM's version as a number, such as 337."""
-    return _library().version
+    if loaded is None or loaded.path in _FILES:
+        warn_user(f"libsvm-official is not installed: {name} trains", AgfmcNotice)
+    return loaded
 
 
 def solve(nodes, rows, side, options):
@@ -181,15 +193,15 @@ def solve(nodes, rows, side, options):
     first row comes first. Raises `DataError` where LIBSVM finds the problem infeasible (a nu too
     large for the sizes of the sides) and where the kernel overflows.
     """
-    library, pointers = _library(), nodes.pointers(rows)
+    loaded, pointers = library(), nodes.pointers(rows)
     y = np.ascontiguousarray(side, dtype=np.float64)
     problem = _Problem(len(y), y.ctypes.data, pointers.ctypes.data)
     parameter = _parameter(options, nodes.features, nodes.precomputed)
-    refusal = library.refusal(problem, parameter)
+    refusal = loaded.refusal(problem, parameter)
     if refusal:
         raise DataError(f"LIBSVM refuses the problem: {refusal}"
                         + (_smaller_nu(side) if "nu is infeasible" in refusal else ""))
-    with library.trained(problem, parameter) as model:
+    with loaded.trained(problem, parameter) as model:
         count = model.l
         # far cheaper than arrays made of ctypes' pointers
         sv = np.frombuffer(ctypes.string_at(model.sv_indices, 4 * count), np.int32) - 1

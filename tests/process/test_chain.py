@@ -236,7 +236,7 @@ def test_a_command_called_as_a_function_puts_back_what_it_changed(tmp_path, root
         "assert main(['-Q', '7', '8', '6']) == 0 and main(['-Q', 'nothing', '3']) == 2\n"
         "assert (dict(os.environ), list(warnings.filters), warnings.showwarning) == before\n"
         "import agfmc.learners.svm as svm, agfmc.training.in_memory\n"
-        "svm.library_version()\n"
+        "svm.library()\n"
         "assert dict(os.environ) == before[0]\n")
     done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, check=False)
     assert done.returncode == 0, done.stderr.decode()

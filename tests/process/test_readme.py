@@ -1,4 +1,4 @@
-"""README's commands, as they stand there but for the number of parts."""
+"""The commands of a page of the site, as they stand there but for the number of parts."""
 
 import re
 
@@ -11,7 +11,8 @@ def test_from_data_to_a_tuned_model(place, root):
         for end, head, size in ((".vec", 4, 16), (".cls", 0, 4)):
             content = (place / (name + end)).read_bytes()
             (place / (ours + end)).write_bytes(content[:head + size * count])
-    blocks = re.findall(r"^```sh\n(.*?)^```", (root / "README.md").read_text(), re.M | re.S)
+    page = (root / "man/site/docs/tutorials/steps.md").read_text()
+    blocks = re.findall(r"^```sh\n(.*?)^```", page, re.M | re.S)
     script, = (block for block in blocks if "print_control --best" in block)
     # two parts and not five: each of them is a whole search
     page = place.shell(script.replace("nfold -n", "nfold -d 2 -n")).decode()

@@ -1,15 +1,18 @@
 """LIBSVM behind ctypes: what its own program gives, and the conditions of the optimum."""
 
+import re
 import shutil
 import subprocess
+import sys
 
 import numpy as np
 import pytest
 
-from agfmc.core.errors import DataError
+from agfmc.core.errors import AgfmcNotice, DataError, UsageError
 from agfmc.models.libsvm import read_svm_model
 from agfmc.kernels.machine import decision_values
-from agfmc.learners.svm import library_version, solve
+from agfmc.learners import points as calls, svm
+from agfmc.learners.svm import solve
 from agfmc.learners.points import Nodes
 from agfmc.learners.protocol import parse_options
 
@@ -119,8 +122,38 @@ def test_training_is_quiet(capfd):
     assert captured.out == captured.err == ""
 
 
-def test_version():
-    assert library_version() >= 331
+@pytest.fixture
+def without_package(monkeypatch):
+    """As if libsvm-official were missing, and the system had these files as its libraries."""
+    def missing(*files):
+        monkeypatch.setattr(calls, "shared_object", lambda package: None)
+        monkeypatch.setattr(svm, "_FILES", files)
+        svm.library.cache_clear()
+
+    yield missing
+    svm.library.cache_clear()
+
+
+@pytest.mark.parametrize("from_system", [True, False])
+def test_without_the_python_package(without_package, from_system):
+    """A library of the system gives the same model; scikit-learn's, nearly the same."""
+    x, rows, side = data()
+    options = parse_options("-g 0.3")
+    wanted, library = solve(Nodes(x), rows, side, options), svm.library().path
+    without_package("nothing.so", __file__, *[library] * from_system)
+    name = library if from_system else "the LIBSVM of scikit-learn"
+    with pytest.warns(AgfmcNotice, match=f"libsvm-official is not installed: .*{re.escape(name)}"):
+        assert options.by_sklearn is not from_system
+    found = options.solve(options.pack(x), rows, side)
+    assert found.sv.tolist() == wanted.sv.tolist() and found.labels == wanted.labels
+    np.testing.assert_allclose(found.coef, wanted.coef, 0 if from_system else 1e-3)
+
+
+def test_without_any_libsvm(monkeypatch, without_package):
+    without_package("nothing.so")
+    monkeypatch.setitem(sys.modules, "sklearn", None)
+    with pytest.raises(UsageError, match="without libsvm-official, .* need scikit-learn: pip"):
+        parse_options("").made_by()
 
 
 TOLERANCE = 1e-5
