@@ -80,6 +80,18 @@ def _mixed(value, column):
     return z ^ (z >> np.uint64(31))
 
 
+def packed(matrix: np.ndarray) -> np.ndarray:
+    """The rows of the lower triangle of a symmetric matrix (p, p), one after the other."""
+    return matrix[np.tri(len(matrix), dtype=bool)]
+
+
+def unpacked(rows: np.ndarray, p: int) -> np.ndarray:
+    """The symmetric matrix (p, p) of what `packed` gave."""
+    matrix, lower = np.empty((p, p)), np.tri(p, dtype=bool)
+    matrix[lower] = matrix.T[lower] = rows
+    return matrix
+
+
 class LowerTriangle:
     """A lower triangular matrix (p, p) whose inverse is applied to many vectors.
 

@@ -18,6 +18,7 @@ import numpy as np
 from ..core.errors import DataError
 from ..core.memory import refuse_beyond
 from ..core.models import Kernel
+from ..core.points import packed
 from ..core.probabilities import standard_error
 from ..core.splits import of_rows, split_stratified, stratified_folds
 from ..executors.threads import run_tasks
@@ -116,7 +117,7 @@ class SplitCosts:
             self._weights[span] * (count / self._weights[span].sum())
             for span, count in zip(self._spans, self.counts)])
         p = min(options.landmarks or LANDMARKS, len(y))
-        refuse_beyond(8 * (p * p * (k + 2 * workers) + p * len(self.rows)),
+        refuse_beyond(4 * p * p * (k + 4 * workers) + 8 * p * len(self.rows),
                       f"the sums of {p} landmarks and {k} classes", None)
         drawn = draw_landmarks(x, y, list(range(k)), replace(
             options, landmarks=p if options.landmarks else None), seed)[:p]
@@ -127,19 +128,21 @@ class SplitCosts:
     def _prepare(self, landmarks):
         self.landmarks = landmarks
         p, k = len(landmarks), len(self.counts)
-        self._total, self._gram = np.zeros((k, p)), np.zeros((k, p, p))
+        self._total, self._gram = np.zeros((k, p)), np.empty((k, p * (p + 1) // 2))
         self._phi: list = [None] * k
         for _ in run_tasks(self._sum_class, range(k), self.workers):
             pass
 
     def _sum_class(self, label):
-        rows = np.flatnonzero(self._y == label)
+        rows, p = np.flatnonzero(self._y == label), len(self.landmarks)
+        gram = np.zeros((p, p))
         for start in range(0, len(rows), _BLOCK):
             some = rows[start:start + _BLOCK]
             phi = self._features(some)
             self._total[label] += phi @ self._w[some]
             phi *= np.sqrt(self._w[some])
-            self._gram[label] += phi @ phi.T
+            gram += phi @ phi.T
+        self._gram[label] = packed(gram)
         self._phi[label] = self._features(self.rows[self._spans[label]])
 
     def _features(self, rows):

@@ -37,6 +37,7 @@ from ..learners.options import BORDERS, KernelLearner, LIBSVM
 
 LANDMARKS = 2000  # by default, where there are as many points
 LEFT_OUT = 30_000
+_LARGE = 0.5  # leverage from which an estimate is not good enough
 
 
 @dataclass(frozen=True)
@@ -104,34 +105,45 @@ class NystromOptions(KernelLearner):
 class Ridge:
     """The solution for all classifiers that have the same points on their two sides together.
 
-    Of `grams`, [(G (p, p), factor), ...], the sum G over their points is made; `total` (p,) and
+    Of `grams`, [(G, `packed`, factor), ...], the sum G over their points is made; `total` (p,) and
     `weight` are S and N, `ridge` is lambda. Raises `DataError` where lambda is too small for the
     rounding of the sums, or these are not finite.
     """
 
     _ROWS = LowerTriangle.STEP  # at a time, which stay in the cache
+    _directions = None
 
     def __init__(self, grams, total: np.ndarray, weight: float, ridge: float):
-        if not np.isfinite([total, *(gram.diagonal() for gram, _ in grams)]).all():
+        p = len(total)
+        ends = np.arange(p + 1) * np.arange(1, p + 2) // 2  # of the packed rows
+        if not np.isfinite([total, *(gram[ends[1:] - 1] for gram, _ in grams)]).all():
             raise DataError("kernel values of these points are too large: normalise the data or "
                             "choose other options")
         self.weight, self.mean = weight, total / weight
-        matrix = np.empty((len(total), len(total)))
-        for start in range(0, len(total), self._ROWS):
-            rows, left = slice(start, start + self._ROWS), slice(start + self._ROWS)
-            part = matrix[rows, left]  # what is right of the diagonal is not read
-            for number, (gram, factor) in enumerate(grams):
-                if number == 0:
-                    np.multiply(gram[rows, left], factor, out=part)
-                else:
-                    part += gram[rows, left] if factor == 1 else gram[rows, left] * factor
-            part -= np.outer(total[rows], self.mean[left])
+        matrix = np.zeros((p, p))  # what is right of the diagonal is not read
+        for start in range(0, p, self._ROWS):
+            stop = min(start + self._ROWS, p)
+            span = slice(ends[start], ends[stop])
+            (gram, factor), *others = grams
+            part = gram[span] * factor
+            for gram, factor in others:
+                part += gram[span] if factor == 1 else gram[span] * factor
+            rows = matrix[start:stop, :stop]
+            rows[np.tri(stop - start, stop, start, dtype=bool)] = part
+            rows -= np.outer(total[start:stop], self.mean[:stop])
         matrix[np.diag_indices(len(matrix))] += ridge
         try:
             self._factor = LowerTriangle.cholesky(matrix)
         except np.linalg.LinAlgError:
             raise DataError(f"-l {ridge:g} is too small for the rounding of these points: choose "
                             "a larger one, or normalise the data") from None
+
+    def estimate_leverages(self, signs: np.ndarray):
+        """Let `leave_out` estimate leverages from now on, in directions of random signs (p, q).
+
+        |L^-1 x|^2 is the mean of q (s . L^-1 x)^2 with a relative error of (2 / q)^(1/2) at most.
+        """
+        self._directions = self._factor.solve_transposed(signs) / math.sqrt(signs.shape[1])
 
     def solve(self, difference: np.ndarray, balance: np.ndarray) -> tuple:
         """v (p, m) and b (m,) of m classifiers; difference (p, m): d, balance (m,): tbar."""
@@ -147,10 +159,9 @@ class Ridge:
         `t` and `f` (m, n) are targets and decision values, phi (p, n) features, w (n,) weights;
         `groups` (n,) have all of their points among these.
         """
-        turned = self._factor.solve(phi - self.mean[:, None])
         if groups is None:
-            h = w * (1.0 / self.weight + np.einsum("ij,ij->j", turned, turned))
-            return t - (t - f) / np.maximum(1.0 - h, 1e-9)
+            return t - (t - f) / np.maximum(1.0 - self._leverages(phi, w, self._directions), 1e-9)
+        turned = self._factor.solve(phi - self.mean[:, None])
         turned = np.vstack([turned, np.full(phi.shape[1], self.weight**-0.5)])
         values = np.empty(f.shape)
         for rows in rows_by_class(groups).values():
@@ -164,6 +175,18 @@ class Ridge:
                                                     weighted @ rest)
             values[:, rows] = np.broadcast_to(t, f.shape)[:, rows] - rest.T
         return values
+
+    def _leverages(self, phi, w, directions=None):
+        """h (n,); of those that are estimated, large ones are computed after all."""
+        if directions is None:
+            turned = self._factor.solve(phi - self.mean[:, None])
+        else:
+            turned = directions.T @ phi - (self.mean @ directions)[:, None]
+        h = w * (1.0 / self.weight + np.einsum("ij,ij->j", turned, turned))
+        if directions is not None:
+            large = np.flatnonzero(h > _LARGE)
+            h[large] = self._leverages(phi[:, large], w[large])
+        return h
 
 
 class RidgeSearch:

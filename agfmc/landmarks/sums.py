@@ -18,14 +18,14 @@ import numpy as np
 
 from ..core.errors import AgfmcError, DataError
 from ..core.lazy_points import is_lazy
-from ..core.points import label_counts
+from ..core.points import label_counts, packed, unpacked
 from ..core.splits import calibration_rows
 from ..core.version import __version__
 from ..core.weights import total_weights
 from ..executors.remote import SharedDataUnavailable, run_remote, workers_of
 from ..executors.threads import available_cores, run_tasks
 from .features import Landmarks, landmarks_of, MEGABYTE
-from .sums_file import ClassSums, packed, unpacked
+from .sums_file import ClassSums
 
 _BLOCK = 2048  # points for one product
 _RANGE = 2048, 131_072  # the fewest and the most rows of a range
@@ -131,11 +131,11 @@ def range_sums(problem: Problem, item: tuple) -> ClassSums:
         weight += of_class.sum(axis=1)
         phi *= np.sqrt(problem.w[part])
         gram += phi @ phi.T  # the result is symmetric, and half the work of other products
-    return ClassSums(gram, total, weight)
+    return ClassSums(packed(gram), total, weight)
 
 
 def _sums_elsewhere(problem, item):
-    """The `range_sums` of a worker, G as `packed`, as the results of many are on their way."""
+    """The `range_sums` of a worker."""
     if isinstance(problem.x, _Reference):
         _, start, stop, _, y, w = item
         try:
@@ -143,8 +143,7 @@ def _sums_elsewhere(problem, item):
         except DataError:
             return SharedDataUnavailable()
         problem = replace(problem, x=x.selected(np.arange(start, stop)), y=y, w=w, first=start)
-    sums = range_sums(problem, item[:4])
-    return sums._replace(gram=packed(sums.gram))
+    return range_sums(problem, item[:4])
 
 
 class Sums:
@@ -158,13 +157,13 @@ class Sums:
         self._group, self._work, self._stored = group, work, stored
         self.total, self.weight = {}, {}
         self._grams = {}
-        size = 8 * len(group.problem.landmarks) ** 2
-        self._capacity = max(2, megabytes * MEGABYTE // size)  # see `check_landmarks`
+        p = len(group.problem.landmarks)
+        self._capacity = max(2, megabytes * MEGABYTE // (4 * p * (p + 1)))  # see `check_landmarks`
 
     def passes(self, sets) -> Iterator[tuple]:
         """Yield (sets, function that gives those of one) until all sets had their turn.
 
-        It gives [(G (p, p), factor), ...], which add up to the sum of a set.
+        It gives [(G, `packed`, factor), ...], which add up to the sum of a set.
         """
         sets = list(sets)
         while sets:
@@ -176,10 +175,11 @@ class Sums:
                 if len(more) <= self._capacity:
                     now.append(one)
                     needed = more
-            if not now:  # one set has more blocks than there is room for: they are added at once
-                gram = self._added(sets[0])
-                yield sets[:1], lambda one, gram=gram: [(gram, 1.0)]
-                sets = sets[1:]
+            if not now:  # each set has more blocks than there is room for: they are added at once
+                now = sets[:self._capacity // 2]
+                wholes = self._added(now)
+                yield now, lambda one, wholes=wholes: [(wholes[one], 1.0)]
+                sets = sets[len(now):]
                 continue
             self._grams = {number: self._grams[number] for number in needed & set(self._grams)}
             self._make(sorted(needed - set(self._grams)))
@@ -196,13 +196,20 @@ class Sums:
         return [(number, factors[labels[0]])
                 for number, labels in enumerate(self._group.class_blocks) if labels[0] in factors]
 
-    def _added(self, one):
-        self._grams, whole = {}, 0.0
-        for number, factor in self._parts(one):
-            self._make([number])
-            gram = self._grams.pop(number)
-            whole += gram if factor == 1 else gram * factor
-        return whole
+    def _added(self, sets):
+        """{set: G} of some sets, whose blocks are made a few at a time."""
+        wholes = dict.fromkeys(sets, 0.0)
+        factors = {one: dict(self._parts(one)) for one in sets}
+        numbers, step = sorted(self._needed(sets)), self._capacity - len(sets)
+        for start in range(0, len(numbers), step):
+            self._grams = {}
+            self._make(numbers[start:start + step])
+            for number in sorted(self._grams):
+                for one in sets:
+                    if number in factors[one]:
+                        wholes[one] += self._grams[number] * factors[one][number]
+        self._grams = {}
+        return wholes
 
     def _make(self, numbers):
         """Make the sums of some blocks, by their numbers, in one pass over the points."""
@@ -227,9 +234,11 @@ class Sums:
             self.total.update(zip(labels, total))
             self.weight.update(zip(labels, weight.tolist()))
         if self._group.problem.raw:
-            features = self._group.problem.landmarks.features
+            landmarks = self._group.problem.landmarks
+            features = landmarks.features
             for labels, number in names.items():
-                self._grams[number] = features(features(self._grams[number]).T)
+                gram = features(unpacked(self._grams[number], len(landmarks)))
+                self._grams[number] = packed(features(gram.T))
                 for label in labels:
                     self.total[label] = features(self.total[label][:, None])[:, 0]
 
@@ -311,9 +320,10 @@ class Group:
             return [(one,) for of_class in blocks for one in of_class]
         return [block for block in zip(*blocks) if len(self.rows_of(block))]
 
-    def rows_of(self, block):
-        """The rows, ascending, of a block of points that are left out."""
-        return np.sort(np.concatenate([self.left_out[label][number] for label, number in block]))
+    def rows_of(self, block, step=1):
+        """The rows, ascending, of every step-th point of a block of points that are left out."""
+        return np.sort(np.concatenate([self.left_out[label][number][::step]
+                                       for label, number in block]))
 
     def _left_out(self, y, count, chosen):
         """{label: blocks of rows} of the points that are left out, which are all in groups."""
@@ -401,7 +411,7 @@ class Work:
                 part=lambda _, item: problem.part(item)):
             if isinstance(sums, AgfmcError):
                 raise sums
-            yield item[:4], ClassSums(unpacked(sums.gram, p), *map(np.array, sums[1:]))
+            yield item[:4], ClassSums(*map(np.array, sums))
 
     def check(self):
         """Raise `DataError` where the file of the points changed since it was opened."""

@@ -224,23 +224,11 @@ _FLOAT = np.dtype("<f8")
 
 
 class ClassSums(NamedTuple):
-    """Sums over points of c classes: G (p, p), symmetric; s (c, p) and n (c,) of each class."""
+    """Sums over points of c classes: G, `packed`; s (c, p) and n (c,) of each class."""
 
     gram: np.ndarray
     total: np.ndarray
     weight: np.ndarray
-
-
-def packed(gram: np.ndarray) -> np.ndarray:
-    """The rows of the lower triangle of a symmetric matrix (p, p), one after the other."""
-    return gram[np.tri(len(gram), dtype=bool)]
-
-
-def unpacked(rows: np.ndarray, p: int) -> np.ndarray:
-    """The symmetric matrix (p, p) of what `packed` gave."""
-    gram, lower = np.empty((p, p)), np.tri(p, dtype=bool)
-    gram[lower] = gram.T[lower] = rows
-    return gram
 
 
 def write_sums(path: str, digest: str, spans: list, sums: Iterable[ClassSums], p: int) -> None:
@@ -253,7 +241,7 @@ def write_sums(path: str, digest: str, spans: list, sums: Iterable[ClassSums], p
         write_npz(file, {"made from": digest, "landmarks": p, "sums": spans}, (
             (f"{name}{number}", np.ascontiguousarray(array, _FLOAT))
             for number, (gram, total, weight) in enumerate(sums)
-            for name, array in (("total", total), ("weight", weight), ("gram", packed(gram)))))
+            for name, array in (("total", total), ("weight", weight), ("gram", gram))))
 
 
 def is_sums(path: str) -> bool:
@@ -296,7 +284,7 @@ class SumsReader:
             for array, shape in zip(arrays, ((p * (p + 1) // 2,), (c, p), (c,))):
                 if array.dtype != _FLOAT or array.shape != shape or not np.isfinite(array).all():
                     raise ValueError("an array that was not written")
-            return ClassSums(unpacked(arrays[0], p), *arrays[1:])
+            return ClassSums(*arrays)
 
     @contextmanager
     def _opened(self) -> Iterator[NpzReader]:

@@ -15,7 +15,7 @@ import numpy as np
 from ..core.errors import AgfmcError, DataError, warn_user
 from ..core.models import BinaryModel
 from ..core.provenance import Provenance
-from ..core.splits import of_rows
+from ..core.splits import job_seed, of_rows
 from ..core.version import __version__
 from ..core.weights import Weights
 from ..learners.platt import fit_sigmoid
@@ -30,6 +30,10 @@ from .sums_file import GroupSums
 
 _SEPARATE, _CHEAP, _SAMPLED = 8, 1e10, 8
 _TRIALS = 7  # values of lambda that are tried, about
+# Leverages of many sets are estimated in so many random directions where a set has so many times
+# as many points: in fewer, they are computed as fast.
+
+_DIRECTIONS, _FEW = 128, 4
 _STEPS = 100_000  # of progress
 
 
@@ -46,7 +50,7 @@ class _LeftOut:
         """phi (p, n) of every step-th point of a block, of `Group.blocks_of`."""
         phi = self._stored.get((block, step))
         if phi is None:
-            phi = self._group.problem.features(self._group.rows_of(block)[::step])
+            phi = self._group.problem.features(self._group.rows_of(block, step))
             if (self._all or step > 1) and phi.nbytes <= self._room:
                 self._room -= phi.nbytes
                 self._stored[block, step] = phi
@@ -81,8 +85,10 @@ class _Set:
         self._difference = (self._targets @ s).T
         self._balance = self._targets @ n / self._weight
 
-    def solve(self, ridge):
+    def solve(self, ridge, signs=None):
         made = Ridge(self._grams, self._total, self._weight, ridge)
+        if signs is not None and self.count > _FEW * signs.shape[1]:
+            made.estimate_leverages(signs)
         return _Solution(made, *made.solve(self._difference, self._balance))
 
     def values(self, solution, block, phi, step=1):
@@ -101,7 +107,7 @@ class _Set:
 
     def _of_points(self, block, step):
         """Targets (m, n) and weights (n,) of every step-th point of a block."""
-        problem, rows = self._group.problem, self._group.rows_of(block)[::step]
+        problem, rows = self._group.problem, self._group.rows_of(block, step)
         column = np.searchsorted(self._labels, problem.y[rows])
         return self._targets[:, column], self._factor[column] * problem.w[rows]
 
@@ -165,7 +171,7 @@ class _Trainer:
         self._sums = Sums(group, self._work, settings.kernel_memory, stored)
         self._features = _LeftOut(group, settings.kernel_memory)
         self._normalised = settings.normalised
-        self._ridge = group.options.ridge
+        self._ridge, self._signs = group.options.ridge, None
         if group.dropped and group.options.landmarks is not None:  # so many are requested
             warn_user(f"{' '.join(group.jobs[0].text.split())}: {group.dropped} of "
                       f"{group.options.landmarks} landmarks are left out, as they depend on "
@@ -177,9 +183,13 @@ class _Trainer:
         for job in group.jobs:
             jobs.setdefault(factors_of(group.options, job.sides), []).append(job)
         self._work.plan(len(jobs))
-        if self._ridge is None and len(group.sets) > max(
-                _SEPARATE, _CHEAP / len(group.problem.landmarks) ** 3):
-            self._ridge = self._common_ridge()
+        p = len(group.problem.landmarks)
+        if len(group.sets) > max(_SEPARATE, _CHEAP / p**3):
+            generator = np.random.Generator(np.random.PCG64(
+                job_seed(group.seed, group.labels, ("leverages",))))
+            self._signs = np.sign(generator.random((p, _DIRECTIONS)) - 0.5)
+            if self._ridge is None:
+                self._ridge = self._common_ridge()
         for sets, gram_of in self._sums.passes(jobs):
             for _, results in self._work.each(
                     functools.partial(self._solve, gram_of, jobs), sets):
@@ -201,7 +211,8 @@ class _Trainer:
             trials += 1
             for now, gram_of in self._sums.passes(sample):
                 errors += [error for _, error in self._work.each(
-                    lambda one, spread: self._error(self._set(one, gram_of), search.trial, spread),
+                    lambda one, _: self._error(self._set(one, gram_of), search.trial, map,
+                                               SEARCHED // _SAMPLED),
                     now, "choice of lambda")]
             search.record(sum(errors))
         self._features.forget()
@@ -215,14 +226,16 @@ class _Trainer:
     def _set(self, one, gram_of):
         return _Set(self._group, one, gram_of(one), self._sums)
 
-    def _error(self, the_set, ridge, spread):
+    def _error(self, the_set, ridge, spread, points=SEARCHED):
         try:
             solution = the_set.solve(ridge)
         except DataError:
             return float("inf")
-        step, blocks = max(1, -(-the_set.count // SEARCHED)), the_set.blocks
+        step, blocks = max(1, -(-the_set.count // points)), the_set.blocks
         if self._group.groups is not None:  # which are left out as a whole
             step, blocks = 1, blocks[::step]
+        elif points < SEARCHED:  # a few of each class make one product
+            blocks = [tuple(part for block in blocks for part in block)]
         parts = list(spread(lambda block: the_set.squared_error(
             solution, block, self._features(block, step), step), blocks))
         return sum(error for error, _ in parts) / sum(weight for _, weight in parts)
@@ -237,7 +250,7 @@ class _Trainer:
             ridge = search.best
             self._features.forget()
         try:
-            solution = the_set.solve(ridge)
+            solution = the_set.solve(ridge, self._signs)
         except AgfmcError as error:
             return [(Fitted(job, job.place.error(type(error), f"'{job.name}': {error.message}")),
                      True) for job in jobs[one]]

@@ -27,7 +27,7 @@ from ..core.errors import AgfmcWarning, DataError, UsageError, warn_user
 from ..core.memory import memory_limit
 from ..core.kernels import kernel_word
 from ..core.models import Kernel
-from ..core.points import has_missing
+from ..core.points import has_missing, packed
 from ..core.probabilities import mean, standard_error
 from ..core.splits import of_rows, split_stratified, stratified_parts, stratified_sample
 from ..data.libagf import read_std
@@ -405,6 +405,7 @@ class _Learner:
 
         for part in self.each(product, _parts(n)):
             gram += part
+        gram = packed(gram)
         targets = np.where(points.y == np.arange(points.k)[:, None], 1.0, -1.0)
         ridge = self.options.machine.ridge
         if ridge is None:
@@ -525,7 +526,7 @@ class _PairJudge(NamedTuple):
         weights = [train.w[train.y == label] for label in range(train.k)]
         groups = None if train.groups is None else [
             train.groups[train.y == label] for label in range(train.k)]
-        grams = [(part * w) @ part.T for part, w in zip(of_class, weights)]
+        grams = [packed((part * w) @ part.T) for part, w in zip(of_class, weights)]
         total, count = np.zeros(len(test.y)), np.zeros(len(test.y))
         for pair in self.pairs:
             sizes = [of_class[label].shape[1] for label in pair]

@@ -431,7 +431,8 @@ def mended_sums(path):
 def summed(found, raw):
     file, sums = found
     for labels, (gram, total, weight) in sums.items():
-        assert gram.shape == 2 * (file.landmarks,) and total.shape == (len(labels), len(gram))
+        p = file.landmarks
+        assert gram.shape == (p * (p + 1) // 2,) and total.shape == (len(labels), p)
         all_finite(gram, total, weight)
 
 
@@ -633,7 +634,7 @@ def _sums():
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "sums")
         sums_file.write_sums(path, "0123456789abcdef", [(0, 3, (1, 4))], [sums_file.ClassSums(
-            X[:2, :2] + X[:2, :2].T, X[:2, :2], X[0, :2])], 2)
+            X[0, :3], X[:2, :2], X[0, :2])], 2)
         return bytes_of(path)
 
 

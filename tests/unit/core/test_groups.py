@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from agfmc.core.errors import DataError
+from agfmc.core.points import packed
 from agfmc.core.provenance import Provenance
 from agfmc.core.splits import split_stratified, stratified_folds, stratified_parts
 from agfmc.data.groups import check_groups
@@ -96,7 +97,7 @@ def test_leaving_a_group_out_is_training_without_it(size):
 
     def solved(some):
         phi_, w_, t_ = phi[:, some], w[some], t[:, some]
-        made = Ridge([((phi_ * w_) @ phi_.T, 1.0)], phi_ @ w_, w_.sum(), ridge)
+        made = Ridge([(packed((phi_ * w_) @ phi_.T), 1.0)], phi_ @ w_, w_.sum(), ridge)
         return made, *made.solve(phi_ @ (t_ * w_).T, t_ @ w_ / w_.sum())
 
     made, v, b = solved(np.ones(n, bool))

@@ -242,7 +242,7 @@ def test_a_factor_of_all_weights_changes_no_sigmoid():
 
 def test_threads_take_memory(monkeypatch):
     # the sums of 4 classes, and two for each of 3 threads; the features of 60 points
-    size = 8 * (12 * 12 * (4 + 2 * 3) + 12 * 60)
+    size = 4 * 12 * 12 * (4 + 4 * 3) + 8 * 12 * 60
     monkeypatch.setattr(memory, "memory_limit", lambda: 2 * size)
     SplitCosts(*points(), MACHINE, workers=3)
     with pytest.raises(DataError, match="the sums of 12 landmarks and 4 classes are more than"):

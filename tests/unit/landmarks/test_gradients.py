@@ -8,6 +8,7 @@ from agfmc.landmarks.gradients import gradient_products, metric_of, WITH_GRADIEN
 from agfmc.landmarks.features import Landmarks
 from agfmc.landmarks.learner import Ridge
 from agfmc.core.models import Kernel
+from agfmc.core.points import packed
 
 X = np.array([(0.0, 0), (1, 0), (0, 1), (1, 1), (2, 1), (1, 2)])
 Y = np.array([0, 0, 1, 1, 2, 2])
@@ -24,7 +25,7 @@ def machine(x, y, landmarks, ridge):
     """Coefficients (p, k) of one-vs-rest rows, by their class on the right."""
     phi = landmarks.features(landmarks.kernel_values(x))
     t = np.where(y == np.unique(y)[:, None], 1.0, -1.0)
-    fit = Ridge([(phi @ phi.T, 1.0)], phi.sum(axis=1), float(len(x)), ridge)
+    fit = Ridge([(packed(phi @ phi.T), 1.0)], phi.sum(axis=1), float(len(x)), ridge)
     return landmarks.coefficients(fit.solve(phi @ t.T, t.mean(axis=1))[0])
 
 

@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 
 from agfmc.core.errors import DataError
-from agfmc.landmarks.sums_file import ClassSums, is_sums, packed, SumsReader, unpacked, write_sums
+from agfmc.core.points import packed, unpacked
+from agfmc.landmarks.sums_file import ClassSums, is_sums, SumsReader, write_sums
 
 
 def sums(p, c, seed=0):
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(p, 2 * p))
-    return ClassSums(x @ x.T, rng.normal(size=(c, p)), rng.normal(size=c))
+    return ClassSums(packed(x @ x.T), rng.normal(size=(c, p)), rng.normal(size=c))
 
 
 def test_lower_triangle_row_by_row():

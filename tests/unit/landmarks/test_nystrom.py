@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from agfmc.core.errors import DataError, UsageError
+from agfmc.core.points import packed
 from agfmc.landmarks.features import Landmarks
 from agfmc.learners.platt import fit_sigmoid
 from agfmc.landmarks.learner import NystromOptions, Ridge, RidgeSearch
@@ -29,7 +30,7 @@ CHECKED = [
 
 def fitted(phi, t, w, ridge):
     """v, b, f and values without each of the points with features phi (p, n)."""
-    made = Ridge([((phi * w) @ phi.T, 1)], phi @ w, w.sum(), ridge)
+    made = Ridge([(packed((phi * w) @ phi.T), 1)], phi @ w, w.sum(), ridge)
     v, b = made.solve((phi @ (w * t))[:, None], np.array([w @ t / w.sum()]))
     f = (v.T @ phi + b[:, None])[0]
     return v, b, f, made.leave_out(t, f, phi, w)
@@ -142,3 +143,16 @@ def test_sigmoid_of_a_sample_has_the_targets_of_all_points():
     some, of_all = fit_sigmoid(f, positive), fit_sigmoid(f, positive, (50, 50))
     copies = fit_sigmoid(np.tile(f, 25), np.tile(positive, 25))
     assert of_all[:2] == pytest.approx(copies[:2], rel=1e-4) and of_all[0] < some[0] < 0
+
+
+def test_estimated_leverages_are_near_exact_ones_and_large_ones_exact():
+    random = np.random.default_rng(2)
+    phi, w = random.normal(size=(60, 400)), np.ones(400)
+    phi[:, :5] *= 8.0
+    made = Ridge([(packed(phi @ phi.T), 1)], phi @ w, w.sum(), 20.0)
+    t, f = np.ones(400), np.zeros(400)
+    exact = made.leave_out(t, f, phi, w)
+    made.estimate_leverages(np.sign(random.random((60, 200)) - 0.5))
+    estimated = made.leave_out(t, f, phi, w)
+    assert np.array_equal(estimated[:5], exact[:5]) and not np.array_equal(estimated, exact)
+    assert np.allclose(estimated, exact, atol=0.2) and abs(np.mean(estimated - exact)) < 0.01

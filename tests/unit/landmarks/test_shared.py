@@ -6,6 +6,7 @@ import pytest
 from agfmc.control.build import from_rows
 from agfmc.control.parse import parse
 from agfmc.core.errors import DataError
+from agfmc.core.points import packed
 from agfmc.landmarks.features import draw_landmarks, Landmarks
 from agfmc.kernels.machine import decision_values
 from agfmc.landmarks.learner import NystromOptions, Ridge
@@ -58,7 +59,7 @@ def test_models_are_those_of_all_points_at_once(rows, points):
         t = np.where(np.isin(y[use], right), 1.0, -1.0)
         landmarks = Landmarks(fitted.model.kernel, x[fitted.rows])
         phi = landmarks.features(landmarks.kernel_values(x[use]))
-        ridge = Ridge([(phi @ phi.T, 1)], phi.sum(axis=1), len(t), 0.05)
+        ridge = Ridge([(packed(phi @ phi.T), 1)], phi.sum(axis=1), len(t), 0.05)
         v, b = ridge.solve((phi @ t)[:, None], np.array([t.mean()]))
         f = (v.T @ phi + b[:, None])[0]
         assert np.allclose(values_of(fitted.model, x[use]), f, atol=1e-9)
@@ -76,6 +77,7 @@ def test_same_bytes_for_any_workers_memory_and_choice(options, rows, plain, poin
     x, y = points
     monkeypatch.setattr(training, "_SEPARATE", 2)
     monkeypatch.setattr(training, "_CHEAP", 0)
+    monkeypatch.setattr(training, "_FEW", 0)
     monkeypatch.setattr(sums, "_RAW", plain)
     monkeypatch.setattr(sums, "_RANGE", (32, 32))
     whole = trained(rows, x, y, options)
@@ -109,7 +111,7 @@ def test_weights_of_a_side_are_copies_of_its_points(points):
     landmarks = Landmarks(weighted.model.kernel, x[weighted.rows])
     phi = landmarks.features(landmarks.kernel_values(x[copied]))
     t = np.where(y[copied] == 0, -1.0, 1.0)
-    v, b = Ridge([(phi @ phi.T, 1)], phi.sum(axis=1), len(t), 0.05).solve(
+    v, b = Ridge([(packed(phi @ phi.T), 1)], phi.sum(axis=1), len(t), 0.05).solve(
         (phi @ t)[:, None], np.array([t.mean()]))
     expected = v[:, 0] @ landmarks.features(landmarks.kernel_values(x)) + b
     assert np.allclose(values_of(weighted.model, x), expected, atol=1e-9)
