@@ -167,7 +167,7 @@ def _help(parser, action):
 def _synopsis(parser):
     """The usage: options bold, values and operands italic."""
     words = []
-    for word in (parser.usage % {"prog": parser.prog}).split()[1:]:
+    for word in (parser.usage_text() % {"prog": parser.prog}).split()[1:]:
         parts = re.fullmatch(r"(\[*\{*)(.*?)([\]}]*)", word)
         middle = parts.group(2)
         if middle.startswith("-"):

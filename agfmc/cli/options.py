@@ -101,7 +101,12 @@ class Parser(_Options, argparse.ArgumentParser):
 
     def finish(self):
         """Add the options of every command; -> the parser, complete."""
-        usage = self._usage()
+        self._of_usage = [action for action in self._actions if action.option_strings]
+        # now: while argparse parses, operands have another number
+        self._operands = self._operands or " ".join(
+            {"?": "[{}]", "*": "[{} ...]", "+": "{} ..."}.get(action.nargs, "{}").format(
+                action.metavar or action.dest.replace("_", "-"))
+            for action in self._actions if not action.option_strings)
         group = self.group("general options")
         group.add("--quiet", "errors only: no warnings, no progress, no reports")
         group.add("--log FORM", "what standard error has: text (default), or json, for programs: "
@@ -111,16 +116,25 @@ class Parser(_Options, argparse.ArgumentParser):
         group.add("--version", "print the version and stop", action="version",
                   version=f"%(prog)s (agfmc) {__version__}")
         group.add("--help", "print this text and stop", action="help")
-        self.usage = usage
+        self.usage = ""  # made when it is printed: it takes longer than all else here
         return self
 
-    def _usage(self):
+    def format_usage(self):
+        """The usage alone."""
+        self.usage = self.usage_text()
+        return super().format_usage()
+
+    def format_help(self):
+        """The usage and what each option does."""
+        self.usage = self.usage_text()
+        return super().format_help()
+
+    def usage_text(self):
         """The usage: options stand in the brackets of the one that they need, and beside those
         that they exclude."""
-        options = [action for action in self._actions if action.option_strings]
-        inner = [action for action in options if len(action.needs) == 1
+        inner = [action for action in self._of_usage if len(action.needs) == 1
                  and action.needs[0] in self._option_string_actions]
-        words, free = ["%(prog)s"], [action for action in options if action not in inner]
+        words, free = ["%(prog)s"], [action for action in self._of_usage if action not in inner]
         while free:
             beside = [free.pop(0)]
             for other in list(free):
@@ -128,11 +142,7 @@ class Parser(_Options, argparse.ArgumentParser):
                     beside.append(other)
                     free.remove(other)
             words.append("[" + " | ".join(_of_usage(one, inner) for one in beside) + "]")
-        words += [self._operands] if self._operands else [
-            {"?": "[{}]", "*": "[{} ...]", "+": "{} ..."}.get(action.nargs, "{}").format(
-                action.metavar or action.dest.replace("_", "-"))
-            for action in self._actions if not action.option_strings]
-        return " ".join(words)
+        return " ".join(words + [self._operands] * bool(self._operands))
 
     def _check_given(self, args):
         actions = {**{action.dest: action for action in self._actions},

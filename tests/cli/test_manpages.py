@@ -156,7 +156,7 @@ def test_every_option_and_operand_is_in_the_page(command):
             assert name.replace("-", r"\-").replace("^", r"\(ha") in bold
         if not action.option_strings:
             assert (action.metavar or action.dest).strip("{}") in operands
-    usage = " ".join(parser_of(command).usage.replace("%(prog)s", command).split())
+    usage = " ".join(parser_of(command).usage_text().replace("%(prog)s", command).split())
     assert usage in " ".join(synopsis.split())
 
 
@@ -402,6 +402,6 @@ def test_usage_is_wrapped(name, columns, monkeypatch):
     monkeypatch.setenv("COLUMNS", str(columns))
     parser = parser_of(name)
     shown = parser.format_help().split("\n\n")[0]
-    assert shown.split()[1:] == (parser.usage % {"prog": name}).removeprefix("usage: ").split()
+    assert shown.split()[1:] == (parser.usage_text() % {"prog": name}).split()
     for line in shown.splitlines():
         assert len(line) < columns or len(line.split()) == 1
