@@ -146,11 +146,40 @@ def _best_floor(true, part, weights):
     return np.exp(_root(lambda at: slope(np.exp(at)), np.log(least), np.log(MOST_FLOOR)))
 
 
-def _root(function, a, b):
-    """The root of a function between a and b, where it has different signs."""
-    from scipy.optimize import brentq
+def _root(function, a, b, accuracy=1e-13, relative=1e-15, steps=100):
+    """The root of a function between a and b, where it has different signs, by Brent's method.
 
-    return brentq(function, a, b, xtol=1e-13, rtol=1e-15)
+    It has the bits of `scipy.optimize.brentq`, which takes longer to load than most maps to fit.
+    """
+    before, at = float(a), float(b)
+    f_before, f_at = float(function(before)), float(function(at))
+    other, f_other = before, f_before  # the root is between it and `at`
+    last = step = at - before
+    for _ in range(steps):
+        if f_before != 0 and f_at != 0 and (f_before < 0) != (f_at < 0):
+            other, f_other = before, f_before
+            last = step = at - before
+        if abs(f_other) < abs(f_at):
+            before, at, other = at, other, at
+            f_before, f_at, f_other = f_at, f_other, f_at
+        least, half = (accuracy + relative * abs(at)) / 2, (other - at) / 2
+        if f_at == 0 or abs(half) < least:
+            break
+        tried = math.inf
+        if abs(last) > least and abs(f_at) < abs(f_before):
+            if before == other:  # a secant
+                tried = -f_at * (at - before) / (f_at - f_before)
+            else:
+                p, q = (f_before - f_at) / (before - at), (f_other - f_at) / (other - at)
+                tried = -f_at * (f_other * q - f_before * p) / (q * p * (f_other - f_before))
+        if 2 * abs(tried) < min(abs(last), 3 * abs(half) - least):
+            last, step = step, tried
+        else:
+            last = step = half
+        before, f_before = at, f_at
+        at += step if abs(step) > least else math.copysign(least, half)
+        f_at = float(function(at))
+    return at
 
 
 def _fit_matrix(p, y, ridges, weights):
