@@ -87,6 +87,15 @@ def test_options_are_searched_and_an_average_needs_to_be_clearly_better(data, ca
     assert len(average.choice.result["rows"]) == 3
 
 
+def test_the_table_has_the_outcomes_that_decided(data, cache, monkeypatch):
+    """Trials made again would cost time, and give an average other weights."""
+    monkeypatch.setattr("agfmc.experiments.comparison.run_trial", None)
+    chosen = run(data, PAIR, cache, ensemble=True)
+    row = chosen.result["rows"][-1]
+    assert row["configuration"] == "average of 2" == chosen.choice.row["configuration"]
+    assert chosen.choice.row["log_loss"]["pooled"] == row["log_loss"]["pooled"]
+
+
 def test_members_of_one_contender_have_equal_weights(data, cache, monkeypatch):
     """Learned ones would leave out members that differ by chance alone."""
     monkeypatch.setattr(module, "SearchSpace", partial(
