@@ -144,6 +144,11 @@ def page(results):
     return "\n".join([*lines, ""])
 
 
+def results(path=RESULTS):
+    """The stored results."""
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
 def main():
     """Print the page, or compute the results."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -156,7 +161,7 @@ def main():
         os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"))
         text = json.dumps(run(args.data, args.splits), indent=1)
         args.results.write_text(text + "\n", encoding="utf-8")
-    print(page(json.loads(args.results.read_text(encoding="utf-8"))), end="")
+    print(page(results(args.results)), end="")
 
 
 if __name__ == "__main__":

@@ -405,3 +405,15 @@ def test_usage_is_wrapped(name, columns, monkeypatch):
     assert shown.split()[1:] == (parser.usage_text() % {"prog": name}).split()
     for line in shown.splitlines():
         assert len(line) < columns or len(line.split()) == 1
+
+
+def test_pages_as_markdown():
+    from man.pages import sections, to_markdown
+
+    roff = (".SH A\n.SS One\nSee \\fBtune_m\\fR(1) \\-\\-by, p*.\n.TP 8n\n\\fB\\-Q\\fR \\fIX\\fR\n"
+            "text\n.IP \\(bu 2\na\n.PP\n.EX\n    a_b \\- \\fBc\\fR\n.EE\n.SS Two\nx\n.SH B\ny\n")
+    parts = sections(roff)
+    assert parts["Two"] == "\nx\n" and list(parts) == ["One", "Two"]
+    assert to_markdown(parts["One"], lambda name, section: section and f"{name}.md") == (
+        "See [`tune_m`](tune_m.md) `--by`, p\\*.\n\n`-Q` *X*\n:   text\n\n-   a\n\n"
+        "```\n    a_b - c\n```\n")
