@@ -22,8 +22,12 @@ LARGEST = 64_000_000  # bytes of text
 MOST_MEMORY = 4_000_000  # bytes on the stack of a call
 TESTS = 10
 _LAST = ("member", "average", "calibrate", "largest")
-_TAKES = {"r": "take_r", "signs": "take_sign", "g": "take_f", "log-odds": "take_log_odds",
-          "points": "take_point"}
+_MOST_VALUES = 2048  # kernel values at once
+_TAKES = {"r": "OF_R", "signs": "OF_SIGNS", "g": "OF_F", "log-odds": "OF_LOG_ODDS",
+          "points": "OF_POINT"}
+_THEN = {"": "AS_IT_IS", "project": "PROJECTED", "softmax": "SOFTMAX"}
+_LOSSES = {"hamming": "HAMMING", "linear": "LINEAR_LOSS", "hinge": "HINGE",
+           "exponential": "EXPONENTIAL_LOSS", "logit": "LOGIT", "quadratic": "QUADRATIC"}
 _RULES = {ProductRule: "product_rule", LossRule: "loss_rule", PairRule: "pair_rule",
           LeastSquaresRule: "least_squares_rule"}
 _SAFE = frozenset(range(32, 127)) - frozenset(b'"\\?')  # ? may begin a trigraph
@@ -69,14 +73,16 @@ class _Program:
                     default=1)
         features = sum(1 + one.indicator for one in steps.inputs)
         self.width = sum(one.matrix.shape[1] for one in steps.normalisations) or features
+        rows = max([node.rule.matrix.shape[1] for node in steps.nodes
+                    if isinstance(node.rule, LinearRule)], default=1)
+        vectors = min(_MOST_VALUES, max([len(one.sv) for one in steps.kernel_sums], default=1))
         self._sizes = {"MODEL_FEATURES": features, "MODEL_CLASSES": k, "NORMALISED": self.width,
                        "CLASSIFIERS": m, "NODES": len(steps.nodes), "BRANCHES": branches,
-                       "CODED": coded, "INPUTS": len(steps.inputs),
-                       "BLANKS": len(steps.blanks), "TESTS": TESTS}
-        cells = 2 if all(not isinstance(node.rule, LeastSquaresRule) for node in steps.nodes) \
-            else 12
-        self.memory = 8 * (self.width + 3 * m + 2 * k + len(steps.nodes) + 4 * branches
-                           + cells * coded ** 2)
+                       "CODED": coded, "ROWS": rows, "SUPPORT_VECTORS": vectors,
+                       "INPUTS": len(steps.inputs), "BLANKS": len(steps.blanks), "TESTS": TESTS}
+        cells = 13 if any(isinstance(node.rule, LeastSquaresRule) for node in steps.nodes) else 3
+        self.memory = 8 * (self.width + features + 4 * m + rows + vectors + 3 * k
+                           + len(steps.nodes) + 4 * branches + cells * coded ** 2)
         if self.memory > MOST_MEMORY:
             raise ModelError(f"a C program would need {self.memory / 1e6:.0f} MB of memory for a "
                              f"point, more than {MOST_MEMORY / 1e6:.0f}: the model has too many "
@@ -105,6 +111,20 @@ class _Program:
         if known == name:
             self._tables[part].append(f"{kind} {name}{text}")
         return known
+
+    def kernel(self, kernel, name: str, sv, coef) -> str:
+        """The row of a kernel of support vectors sv (s, d) and coefficients (s, m)."""
+        self.need("kernel")
+        blocks = [_row(
+            first, stop - first, len(columns),
+            self.table("static const int", f"classifiers_{name}_{first}", columns, shared=True),
+            self.table("static const double", f"coef_{name}_{first}",
+                       coef[first:stop][:, columns].toarray(), shared=True))
+            for first, stop, columns in _blocks(coef)]
+        return _row(kernel.kind.upper(), _number(kernel.gamma), _number(kernel.coef0),
+                    kernel.degree, (kernel.columns or (0,))[0], sv.shape[1], len(sv),
+                    self.table("static const double", f"sv_{name}", sv.T), len(blocks),
+                    self.table("static const struct coefficients", f"blocks_{name}", blocks))
 
     def text(self, body: list[str]) -> str:
         """The whole file; `body` are the lines of `model_classify`."""
@@ -189,26 +209,16 @@ def _normalisation(program):
 def _decision_values(program):
     """Lines that set the decision values v.f and the differences of probabilities v.r."""
     steps, double, integer = program.steps, "static const double", "static const int"
-    rows = []
-    for number, sums in enumerate(steps.kernel_sums):
-        kernel, width = sums.kernel, sums.sv.shape[1]
-        sv = program.table(double, f"sv_{number}", sums.sv)
-        for start, stop, columns in _blocks(sums.coef):
-            tables = (program.table(integer, f"classifiers_{number}_{start}", columns, shared=True),
-                      program.table(double, f"coef_{number}_{start}",
-                                    sums.coef[start:stop][:, columns].toarray(), shared=True))
-            rows.append(_row(
-                program.need(kernel.kind), _number(kernel.gamma), _number(kernel.coef0),
-                kernel.degree, (kernel.columns or (0,))[0], width, stop - start,
-                f"{sv} + {start * width}", len(columns), *tables))
+    kernels = [program.kernel(sums.kernel, f"{number}_{start}", *(
+        one[start:start + _MOST_VALUES] for one in (sums.sv, sums.coef)))
+        for number, sums in enumerate(steps.kernel_sums)
+        for start in range(0, len(sums.sv), _MOST_VALUES)]
     yield "for (int i = 0; i < CLASSIFIERS; i++)"
-    yield "    v.f[i] = 0.0;"
-    if rows:
-        program.table(f"static const struct {program.need('kernel_sums')}", "kernels", rows)
-        yield f"for (int i = 0; i < {len(rows)}; i++)"
+    yield "    v.f[i] = -rho[i];"
+    if kernels:
+        program.table("static const struct kernel", "kernels", kernels)
+        yield f"for (int i = 0; i < {len(kernels)}; i++)"
         yield "    add_kernel_sums(&kernels[i], &v);"
-    yield "for (int i = 0; i < CLASSIFIERS; i++) {"
-    yield "    v.f[i] -= rho[i];"
     if (forest := steps.forest) is not None and len(forest.roots):
         program.need("forest")
         program.table("static const struct tree_node", "tree_nodes", [
@@ -217,14 +227,20 @@ def _decision_values(program):
                 forest.right.tolist(), forest.missing_left.astype(int).tolist())])
         program.table(integer, "tree_roots", forest.roots)
         program.table(integer, "tree_start", forest.starts)
+        yield "for (int i = 0; i < CLASSIFIERS; i++)"
         yield "    for (int tree = tree_start[i]; tree < tree_start[i + 1]; tree++)"
         yield "        v.f[i] += leaf_value(tree_nodes, tree_roots[tree], v.z);"
     for name, values in (("rho", steps.rho), ("slope", steps.a), ("shift", steps.b)):
         program.table(double, name, values)
+    yield "for (int i = 0; i < CLASSIFIERS; i++) {"
     yield "    if (!isfinite(v.f[i]))"
     yield "        return -1;"
-    yield "    v.r[i] = tanh(slope[i] * v.f[i] + shift[i]);"
+    yield "    v.t[i] = slope[i] * v.f[i] + shift[i];"
+    yield "    v.r[i] = -2.0 * fabs(v.t[i]);"
     yield "}"
+    yield "exponentials(v.r, CLASSIFIERS);     /* tanh */"
+    yield "for (int i = 0; i < CLASSIFIERS; i++)"
+    yield "    v.r[i] = copysign((1.0 - v.r[i]) / (1.0 + v.r[i]), v.t[i]);"
 
 
 def _blocks(coef):
@@ -272,37 +288,38 @@ def _node(program, number, node: Node):
     def table(kind, name, values):
         return program.table(f"static const {kind}", f"{name}_of_{number}", values, shared=True)
 
-    code = matrix = offset = take = then = loss = "NULL"
+    code = matrix = offset = "NULL"
+    takes = then = loss = "0"
     targets = np.array([target + len(steps.labels) * (kind == "node")
                         for kind, target in node.branches])
-    if isinstance(rule, OrderedRule):
+    if isinstance(rule, LinearRule):
+        then = _THEN[rule.then]
+    elif isinstance(rule, OrderedRule):
         weights = np.zeros((count, count - 1))
         weights[np.arange(count - 1), rule.rows] = -rule.signs / 2
         sums = np.append(np.full(count - 1, 0.5), 1.0)  # the last one is of all classes
-        targets, rule, then = targets[rule.classes], LinearRule(weights, sums), "order"
+        targets, rule, then = targets[rule.classes], LinearRule(weights, sums), "ORDERED"
     if isinstance(rule, LinearRule):
-        rows, name, then = rule.matrix.shape[1], "linear_rule", rule.then or then
-        take = program.need(_TAKES[rule.takes])
+        rows, name, takes = rule.matrix.shape[1], "linear_rule", _TAKES[rule.takes]
         matrix = table("double", "matrix", rule.matrix.T * (
             turned[:rows, None] if rule.takes == "g" else 1.0))
         offset = table("double", "offset", rule.offset)
-        if then != "NULL":
-            program.need(then)
     else:
-        rows, name, turns = len(rule.code), _RULES[type(rule)], isinstance(rule, LossRule)
-        code = table("signed char", "code", (rule.code * (
-            turned[:rows, None] if turns else 1)).astype(np.int8))
-        if turns:
-            loss = program.need(f"{rule.loss}_loss")
-    return _row(program.need(name), 0 if take == "take_point" else node.first, rows, count,
-                table("int", "branches", targets), code, matrix, offset, take, then, loss)
+        rows, name, code = len(rule.code), _RULES[type(rule)], rule.code
+        if isinstance(rule, LossRule):
+            code, loss = code * turned[:rows, None], _LOSSES[rule.loss]
+        elif isinstance(rule, PairRule):
+            code = np.argsort(code, axis=1)[:, [0, -1]]
+        code = table("short", "code", code.astype(np.int16))
+    return _row(program.need(name), 0 if takes == "OF_POINT" else node.first, rows, count,
+                table("int", "branches", targets), code, matrix, offset, takes, then, loss)
 
 
 def _calibration(program, fitted):
     """The line that applies the calibration map to p."""
     diagonal = np.ndim(fitted.weights) < 2
-    program.table("static const double", "map_weights", np.broadcast_to(
-        fitted.weights, len(fitted.intercept)) if diagonal else fitted.weights)
+    program.table("static const double", "map_weights", fitted.weights.T if not diagonal else
+                  np.broadcast_to(fitted.weights, len(fitted.intercept)))
     program.table("static const double", "map_offset", fitted.intercept)
     least = KINDS[fitted.kind].least
     return f"{program.need('calibrate')}(p, {int(diagonal)}, {least!r}, " \

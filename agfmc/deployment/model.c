@@ -7,17 +7,21 @@
    is missing (NAN) that may not be, or numbers are too large. It needs @MEMORY@ kB of stack, and
    changes nothing else, so threads may call it at the same time.
 
-   cc -O3 -std=c99 -c model.c                          to link it to a program
+   cc -O3 -std=c99 -c model.c                          to link it to a program; -march=native makes
+                                                       it faster, for processors like this one
    cc -O3 -std=c99 -DMODEL_MAIN -o model model.c -lm   a program of its own:
    ./model < points.csv > answers.csv                  commas, a heading with the names or none
    ./model --self-test                                 ten points beside the suite's own answers */
 #include <math.h>
+#include <stdint.h>
 #include <string.h>
+
 //@ values
 struct values {                         /* what is known of one point */
-    double z[NORMALISED];               /* its features, normalised */
+    double z[NORMALISED];        /* its features, normalised */
     double f[CLASSIFIERS];              /* decision value of each binary classifier */
-    double r[CLASSIFIERS];              /* P(right side) - P(left side) of each */
+    double t[CLASSIFIERS];              /* half the logarithm of P(right side) / P(left side) */
+    double r[CLASSIFIERS];              /* P(right side) - P(left side) */
 };
 
 struct node {                           /* of a tree; a coding matrix is one node alone */
@@ -25,12 +29,57 @@ struct node {                           /* of a tree; a coding matrix is one nod
     int first, rows;                    /* its classifiers */
     int count;                          /* its branches */
     const int *branch;                  /* of each the class, or CLASSES + number of a node */
-    const signed char *code;            /* rows x count, -1 left, +1 right */
-    const double *matrix, *offset;      /* rows x count, and count */
-    double (*take)(const struct values *v, int i);
-    void (*then)(double *p, int n);
-    double (*loss)(double z);
+    const short *code;                  /* rows x count, -1 left, +1 right */
+    const double *matrix, *offset;      /* rows x count and count */
+    enum { OF_R, OF_SIGNS, OF_F, OF_LOG_ODDS, OF_POINT } takes;
+    enum { AS_IT_IS, PROJECTED, SOFTMAX, ORDERED } then;
+    enum { HAMMING, LINEAR_LOSS, HINGE, EXPONENTIAL_LOSS, LOGIT, QUADRATIC } loss;
 };
+
+/* y_c = sum over j of x_j m_jc, of |x_j - m_jc| or of (x_j - m_jc)^2, four rows of the matrix m at
+   a time, in loops that compilers make vectors of */
+enum terms { PRODUCTS, DISTANCES, SQUARES };
+
+static double term(enum terms terms, double x, double m)
+{
+    return terms == PRODUCTS ? x * m : terms == DISTANCES ? fabs(x - m) : (x - m) * (x - m);
+}
+
+static void sums(enum terms terms, const double *restrict x, int rows, const double *restrict m,
+                 int columns, double *restrict y)
+{
+    int j = 0;
+    for (int c = 0; c < columns; c++)
+        y[c] = 0.0;
+    for (; j + 4 <= rows; j += 4, x += 4, m += 4 * columns)
+        for (int c = 0; c < columns; c++)
+            y[c] += term(terms, x[0], m[c]) + term(terms, x[1], m[c + columns])
+                + (term(terms, x[2], m[c + 2 * columns]) + term(terms, x[3], m[c + 3 * columns]));
+    for (; j < rows; j++, x++, m += columns)
+        for (int c = 0; c < columns; c++)
+            y[c] += term(terms, *x, m[c]);
+}
+
+/* x_i becomes exp(x_i), x_i < 0 and at least -700: a rational function of the remainder of log 2
+   (Cephes), in a loop that compilers make vectors of */
+static void exponentials(double *x, int n)
+{
+    for (int i = 0; i < n; i++)
+        x[i] = x[i] < -700.0 ? -700.0 : x[i];
+    for (int i = 0; i < n; i++) {
+        double shifted = x[i] * 1.4426950408889634 + 6755399441055744.0;    /* 1.5 * 2^52 */
+        double power = shifted - 6755399441055744.0;
+        double t = x[i] - power * 0.6931471803691238 - power * 1.9082149292705877e-10, s = t * t;
+        double odd = ((1.2617719307481059e-4 * s + 3.0299440770744196e-2) * s + 1.0) * t;
+        double even = ((3.001985051386644e-6 * s + 2.524483403496841e-3) * s
+                       + 0.22726554820815503) * s + 2.0;
+        uint64_t bits;                  /* the last ones are the power: they become the exponent */
+        memcpy(&bits, &shifted, sizeof bits);
+        bits = (bits + 1023) << 52;
+        memcpy(&power, &bits, sizeof power);
+        x[i] = power + power * (2.0 * odd / (even - odd));
+    }
+}
 
 //@ scale_features
 /* Features that stay apart: z_i = (x_c - mean_c) factor_i, c = column_i */
@@ -42,109 +91,57 @@ static void scale_features(const double *x, const double *mean, const int *colum
 }
 
 //@ mix_features
-/* z = (x - mean) matrix, rows of the matrix for the features */
+/* z = (x - mean) matrix */
 static void mix_features(const double *x, const double *mean, const double *matrix, int n,
                          double *z)
 {
-    for (int i = 0; i < n; i++)
-        z[i] = 0.0;
+    double centred[MODEL_FEATURES];
     for (int j = 0; j < MODEL_FEATURES; j++)
-        for (int i = 0; i < n; i++)
-            z[i] += (x[j] - mean[j]) * matrix[j * n + i];
+        centred[j] = x[j] - mean[j];
+    sums(PRODUCTS, centred, MODEL_FEATURES, matrix, n, z);
 }
 
-//@ kernel_sums
-struct kernel_sums {                    /* f_c += sum over i of coef_ic kernel(z, sv_i) */
-    double (*kernel)(const double *z, const double *sv, const struct kernel_sums *sums);
-    double gamma, coef0;
-    int degree;
-    int first, width;                   /* the features that it sees */
-    int count;                          /* support vectors */
-    const double *sv;                   /* count x width */
+//@ kernel
+struct coefficients {                   /* f_c += sum over i of k_i coef_ic */
+    int first, count;                   /* kernel values */
     int classifiers;                    /* those that they are of */
     const int *classifier;
     const double *coef;                 /* count x classifiers */
 };
 
-static void add_kernel_sums(const struct kernel_sums *sums, struct values *v)
+struct kernel {
+    enum { LINEAR, POLYNOMIAL, RBF, SIGMOID, LAPLACIAN, EXPONENTIAL } kind;
+    double gamma, coef0;
+    int degree;
+    int first, width;                   /* the features that it sees */
+    int count;                          /* support vectors */
+    const double *sv;                   /* width x count */
+    int blocks;
+    const struct coefficients *coefficients;
+};
+
+static void add_kernel_sums(const struct kernel *kernel, struct values *v)
 {
-    double f[CLASSIFIERS];
-    const double *coef = sums->coef;
-    int n = sums->classifiers;
-    for (int c = 0; c < n; c++)
-        f[c] = 0.0;
-    for (int i = 0; i < sums->count; i++, coef += n) {
-        double value = sums->kernel(v->z + sums->first, sums->sv + i * sums->width, sums);
-        for (int c = 0; c < n; c++)
-            f[c] += coef[c] * value;
+    double k[SUPPORT_VECTORS], f[CLASSIFIERS];
+    double gamma = kernel->gamma, coef0 = kernel->coef0;
+    int n = kernel->count, kind = kernel->kind;
+    sums(kind == RBF || kind == EXPONENTIAL ? SQUARES : kind == LAPLACIAN ? DISTANCES : PRODUCTS,
+         v->z + kernel->first, kernel->width, kernel->sv, n, k);
+    for (int i = 0; i < n; i++)
+        switch (kind) {
+        case POLYNOMIAL: k[i] = pow(gamma * k[i] + coef0, kernel->degree); break;
+        case SIGMOID: k[i] = tanh(gamma * k[i] + coef0); break;
+        case RBF: case LAPLACIAN: k[i] *= -gamma; break;
+        case EXPONENTIAL: k[i] = -gamma * sqrt(k[i]); break;
+        }
+    if (kind == RBF || kind == LAPLACIAN || kind == EXPONENTIAL)
+        exponentials(k, n);
+    for (int b = 0; b < kernel->blocks; b++) {
+        const struct coefficients *block = &kernel->coefficients[b];
+        sums(PRODUCTS, k + block->first, block->count, block->coef, block->classifiers, f);
+        for (int c = 0; c < block->classifiers; c++)
+            v->f[block->classifier[c]] += f[c];
     }
-    for (int c = 0; c < n; c++)
-        v->f[sums->classifier[c]] += f[c];
-}
-
-//@ product
-static double product(const double *z, const double *sv, int width)
-{
-    double sum[4] = {0.0, 0.0, 0.0, 0.0};
-    int j = 0;
-    for (; j + 4 <= width; j += 4)      /* side by side, which is faster */
-        for (int lane = 0; lane < 4; lane++)
-            sum[lane] += z[j + lane] * sv[j + lane];
-    for (; j < width; j++)
-        sum[0] += z[j] * sv[j];
-    return sum[0] + sum[1] + (sum[2] + sum[3]);
-}
-
-//@ square
-static double square(const double *z, const double *sv, int width)
-{
-    double sum[4] = {0.0, 0.0, 0.0, 0.0};
-    int j = 0;
-    for (; j + 4 <= width; j += 4)
-        for (int lane = 0; lane < 4; lane++)
-            sum[lane] += (z[j + lane] - sv[j + lane]) * (z[j + lane] - sv[j + lane]);
-    for (; j < width; j++)
-        sum[0] += (z[j] - sv[j]) * (z[j] - sv[j]);
-    return sum[0] + sum[1] + (sum[2] + sum[3]);
-}
-
-//@ linear product
-static double linear(const double *z, const double *sv, const struct kernel_sums *sums)
-{
-    return product(z, sv, sums->width);
-}
-
-//@ polynomial product
-static double polynomial(const double *z, const double *sv, const struct kernel_sums *sums)
-{
-    return pow(sums->gamma * product(z, sv, sums->width) + sums->coef0, sums->degree);
-}
-
-//@ sigmoid product
-static double sigmoid(const double *z, const double *sv, const struct kernel_sums *sums)
-{
-    return tanh(sums->gamma * product(z, sv, sums->width) + sums->coef0);
-}
-
-//@ rbf square
-static double rbf(const double *z, const double *sv, const struct kernel_sums *sums)
-{
-    return exp(-sums->gamma * square(z, sv, sums->width));
-}
-
-//@ exponential square
-static double exponential(const double *z, const double *sv, const struct kernel_sums *sums)
-{
-    return exp(-sums->gamma * sqrt(square(z, sv, sums->width)));
-}
-
-//@ laplacian
-static double laplacian(const double *z, const double *sv, const struct kernel_sums *sums)
-{
-    double sum = 0.0;
-    for (int j = 0; j < sums->width; j++)
-        sum += fabs(z[j] - sv[j]);
-    return exp(-sums->gamma * sum);
 }
 
 //@ forest
@@ -163,38 +160,6 @@ static double leaf_value(const struct tree_node *nodes, int at, const double *z)
         at = goes_left ? nodes[at].left : nodes[at].right;
     }
     return nodes[at].value;
-}
-
-//@ take_r
-/* What a rule takes of each classifier */
-static double take_r(const struct values *v, int i)
-{
-    return v->r[i];
-}
-
-//@ take_sign
-static double take_sign(const struct values *v, int i)
-{
-    return (v->r[i] > 0.0) - (v->r[i] < 0.0);
-}
-
-//@ take_f
-static double take_f(const struct values *v, int i)
-{
-    return v->f[i];
-}
-
-//@ take_point
-static double take_point(const struct values *v, int i)
-{
-    return v->z[i];
-}
-
-//@ take_log_odds
-static double take_log_odds(const struct values *v, int i)
-{
-    double most = tanh(15.0);
-    return 2.0 * atanh(fmin(fmax(v->r[i], -most), most));
 }
 
 //@ project
@@ -253,19 +218,30 @@ static void order(double *p, int n)
     p[n - 1] = 1.0 - before;
 }
 
-//@ linear_rule
+//@ linear_rule project order softmax
 /* p = then(matrix values + offset) */
 static void linear_rule(const struct node *node, const struct values *v, double *p)
 {
-    for (int j = 0; j < node->count; j++)
-        p[j] = node->offset[j];
+    double value[ROWS];
     for (int i = 0; i < node->rows; i++) {
-        double value = node->take(v, node->first + i);
-        for (int j = 0; j < node->count; j++)
-            p[j] += node->matrix[i * node->count + j] * value;
+        int at = node->first + i;
+        switch (node->takes) {
+        case OF_R: value[i] = v->r[at]; break;
+        case OF_SIGNS: value[i] = (v->r[at] > 0.0) - (v->r[at] < 0.0); break;
+        case OF_F: value[i] = v->f[at]; break;
+        case OF_LOG_ODDS: value[i] = fmin(fmax(2.0 * v->t[at], -30.0), 30.0); break;
+        case OF_POINT: value[i] = v->z[i]; break;
+        }
     }
-    if (node->then)
-        node->then(p, node->count);
+    sums(PRODUCTS, value, node->rows, node->matrix, node->count, p);
+    for (int j = 0; j < node->count; j++)
+        p[j] += node->offset[j];
+    switch (node->then) {
+    case AS_IT_IS: break;
+    case PROJECTED: project(p, node->count); break;
+    case SOFTMAX: softmax(p, node->count); break;
+    case ORDERED: order(p, node->count); break;
+    }
 }
 
 //@ product_rule
@@ -282,51 +258,28 @@ static void product_rule(const struct node *node, const struct values *v, double
 
 //@ loss_rule
 /* The negative sum of the losses of a class */
+static double loss_of(const struct node *node, double z)
+{
+    double limit = node->loss == EXPONENTIAL_LOSS ? 500.0 : 1e100;
+    z = fmin(fmax(z, -limit), limit);
+    switch (node->loss) {
+    case HAMMING: return (1.0 - ((z > 0.0) - (z < 0.0))) / 2.0;
+    case LINEAR_LOSS: return -z;
+    case HINGE: return fmax(1.0 - z, 0.0);
+    case EXPONENTIAL_LOSS: return exp(-z);
+    case LOGIT: return fmax(-2.0 * z, 0.0) + log1p(exp(-2.0 * fabs(z)));
+    case QUADRATIC: return (1.0 - z) * (1.0 - z);
+    }
+    return 0.0;
+}
+
 static void loss_rule(const struct node *node, const struct values *v, double *p)
 {
     for (int j = 0; j < node->count; j++) {
         p[j] = 0.0;
         for (int i = 0; i < node->rows; i++)
-            p[j] -= node->loss(node->code[i * node->count + j] * v->f[node->first + i]);
+            p[j] -= loss_of(node, node->code[i * node->count + j] * v->f[node->first + i]);
     }
-}
-
-//@ hamming_loss
-static double hamming_loss(double z)
-{
-    return (1.0 - ((z > 0.0) - (z < 0.0))) / 2.0;
-}
-
-//@ linear_loss
-static double linear_loss(double z)
-{
-    return -fmin(fmax(z, -1e100), 1e100);
-}
-
-//@ hinge_loss
-static double hinge_loss(double z)
-{
-    return fmax(1.0 - fmax(z, -1e100), 0.0);
-}
-
-//@ exponential_loss
-static double exponential_loss(double z)
-{
-    return exp(-fmin(fmax(z, -500.0), 500.0));
-}
-
-//@ logit_loss
-static double logit_loss(double z)
-{
-    double t = -2.0 * fmin(fmax(z, -1e100), 1e100);
-    return fmax(t, 0.0) + log1p(exp(-fabs(t)));
-}
-
-//@ quadratic_loss
-static double quadratic_loss(double z)
-{
-    double t = 1.0 - fmin(fmax(z, -1e100), 1e100);
-    return t * t;
 }
 
 //@ equations
@@ -336,6 +289,79 @@ struct equations {
     double k[CODED][CODED];
 };
 
+/* Solve K u = 1 for the classes in `passive`, u = 0 for others, and set w = K u - 1 for these.
+   Returns 0 where K is too near to singular to be trusted. */
+static int solve(const struct equations *e, const char *passive, double *u, double *w)
+{
+    double a[CODED][CODED + 2], trace = 0.0, length = 0.0, least = 1.0;
+    int set[CODED], count = 0;
+    for (int j = 0; j < e->n; j++)
+        if (passive[j])
+            set[count++] = j;
+    for (int i = 0; i < count; i++) {
+        for (int j = i; j < count; j++)
+            a[i][j] = e->k[set[i]][set[j]];
+        a[i][count] = 1.0;
+        a[i][count + 1] = cos(1.0 + set[i]);    /* a probe of the condition */
+        trace += a[i][i];
+    }
+    for (int j = 0; j < count; j++) {
+        for (int i = j + 1; i < count; i++) {
+            double factor = a[j][i] / a[j][j];
+            for (int t = i; t < count + 2; t++)
+                a[i][t] -= factor * a[j][t];
+        }
+        least = fmin(least, a[j][j]);
+        length += a[j][count + 1] * a[j][count + 1] / a[j][j];
+    }
+    for (int j = 0; j < e->n; j++) {
+        u[j] = 0.0;
+        w[j] = -1.0;
+    }
+    for (int i = count - 1; i >= 0; i--) {
+        double x = a[i][count];
+        for (int j = i + 1; j < count; j++)
+            x -= a[i][j] * u[set[j]];
+        u[set[i]] = x / a[i][i];
+    }
+    for (int i = 0; i < count; i++)
+        for (int j = 0; j < e->n; j++)
+            w[j] += e->k[set[i]][j] * u[set[i]];
+    return least > 0.0 && length * trace < 1e9;
+}
+
+static void positive_shares(double *p, int n)
+{
+    double sum = 0.0;
+    for (int j = 0; j < n; j++)
+        sum += p[j] = fmax(p[j], 0.0);
+    for (int j = 0; j < n; j++)
+        p[j] /= sum;
+}
+
+//@ pair_rule equations
+/* Least squares of one-vs-one, where no class is negative; the code is rows x (left, right) */
+static void pair_rule(const struct node *node, const struct values *v, double *p)
+{
+    struct equations e;
+    char all[CODED];
+    double w[CODED];
+    e.n = node->count;
+    for (int j = 0; j < e.n; j++)
+        e.k[j][j] = 1.0;
+    for (int i = 0; i < node->rows; i++) {
+        int left = node->code[2 * i], right = node->code[2 * i + 1];
+        double r = v->r[node->first + i];
+        e.k[left][right] = e.k[right][left] = r * r;
+        e.k[left][left] += (1.0 + r) * (1.0 + r);
+        e.k[right][right] += (1.0 - r) * (1.0 - r);
+    }
+    memset(all, 1, sizeof all);
+    solve(&e, all, p, w);
+    positive_shares(p, e.n);
+}
+
+//@ least_squares_rule equations
 static void fill_equations(const struct node *node, const struct values *v, struct equations *e)
 {
     e->n = node->count;
@@ -356,74 +382,6 @@ static void fill_equations(const struct node *node, const struct values *v, stru
     }
 }
 
-/* Solve K u = 1 for the classes in `passive`, u = 0 for others, and set w = K u - 1 for these.
-   Returns 0 where K is too near to singular to be trusted. */
-static int solve(const struct equations *e, const char *passive, double *u, double *w)
-{
-    double l[CODED][CODED], x[CODED], probe[CODED], trace = 0.0, length = 0.0;
-    int set[CODED], count = 0;
-    for (int j = 0; j < e->n; j++)
-        if (passive[j])
-            set[count++] = j;
-    for (int i = 0; i < count; i++) {
-        x[i] = 1.0;
-        probe[i] = cos(1.0 + set[i]);
-        for (int j = 0; j <= i; j++) {
-            l[i][j] = e->k[set[i]][set[j]];
-            for (int t = 0; t < j; t++)
-                l[i][j] -= l[i][t] * l[j][t];
-            if (j < i) {
-                l[i][j] /= l[j][j];
-                x[i] -= l[i][j] * x[j];
-                probe[i] -= l[i][j] * probe[j];
-            }
-        }
-        l[i][i] = sqrt(l[i][i]);
-        x[i] /= l[i][i];
-        probe[i] /= l[i][i];
-        trace += e->k[set[i]][set[i]];
-        length += probe[i] * probe[i];
-    }
-    for (int i = count - 1; i >= 0; i--) {
-        for (int j = i + 1; j < count; j++)
-            x[i] -= l[j][i] * x[j];
-        x[i] /= l[i][i];
-    }
-    for (int j = 0; j < e->n; j++) {
-        u[j] = 0.0;
-        w[j] = -1.0;
-    }
-    for (int i = 0; i < count; i++) {
-        u[set[i]] = x[i];
-        for (int j = 0; j < e->n; j++)
-            w[j] += e->k[j][set[i]] * x[i];
-    }
-    return length * trace < 1e9;
-}
-
-static void positive_shares(double *p, int n)
-{
-    double sum = 0.0;
-    for (int j = 0; j < n; j++)
-        sum += p[j] = fmax(p[j], 0.0);
-    for (int j = 0; j < n; j++)
-        p[j] /= sum;
-}
-
-//@ pair_rule equations
-/* Least squares of one-vs-one, where no class is negative */
-static void pair_rule(const struct node *node, const struct values *v, double *p)
-{
-    struct equations e;
-    char all[CODED];
-    double w[CODED];
-    fill_equations(node, v, &e);
-    memset(all, 1, sizeof all);
-    solve(&e, all, p, w);
-    positive_shares(p, e.n);
-}
-
-//@ least_squares_rule equations
 /* Numbers of 80 digits, sums of doubles, for equations that doubles cannot solve: a compiler must
    not reorder these sums (no -ffast-math). */
 enum { PARTS = 5 };
@@ -491,7 +449,7 @@ static void fill_wide(const struct node *node, const struct values *v, struct wi
             e->k[j][l] = add_product(wide_of(1.0), wide_of(j == l), wide_of(1e-36));
     for (int i = 0; i < node->rows; i++) {
         double r = v->r[node->first + i];
-        const signed char *a = node->code + i * e->n;
+        const short *a = node->code + i * e->n;
         if (1.0 - fabs(r) < 1e-12)
             r = r > 0.0 ? 1.0 : -1.0;
         for (int j = 0; j < e->n; j++)
@@ -622,16 +580,13 @@ static void average(const struct values *v, int count, int geometric, double *p)
 //@ calibrate softmax
 static void calibrate(double *p, int diagonal, double least, double floor)
 {
-    double z[MODEL_CLASSES];
+    double z[MODEL_CLASSES], y[MODEL_CLASSES];
     for (int j = 0; j < MODEL_CLASSES; j++)
         z[j] = log(fmax(p[j], least));
-    for (int j = 0; j < MODEL_CLASSES; j++) {
-        p[j] = map_offset[j];
-        if (diagonal)
-            p[j] += map_weights[j] * z[j];
-        for (int l = 0; l < MODEL_CLASSES && !diagonal; l++)
-            p[j] += map_weights[j * MODEL_CLASSES + l] * z[l];
-    }
+    if (!diagonal)
+        sums(PRODUCTS, z, MODEL_CLASSES, map_weights, MODEL_CLASSES, y);
+    for (int j = 0; j < MODEL_CLASSES; j++)
+        p[j] = map_offset[j] + (diagonal ? map_weights[j] * z[j] : y[j]);
     softmax(p, MODEL_CLASSES);
     for (int j = 0; j < MODEL_CLASSES; j++)
         p[j] = (1.0 - floor) * p[j] + floor / MODEL_CLASSES;
@@ -772,15 +727,18 @@ static char *trimmed(char *cell)
 static int is_number(const char *cell, double *value)
 {
     char *end;
+    if (!*cell || cell[strspn(cell, "0123456789+-.eE")])
+        return 0;
     *value = strtod(cell, &end);
-    return *cell && !*end && !cell[strspn(cell, "0123456789+-.eE")] && isfinite(*value);
+    return !*end && isfinite(*value);
 }
 
 static int is_missing(const char *cell)
 {
     double value, blank;
+    int numeric = is_number(cell, &value);
     for (int i = 0; i < BLANKS; i++)
-        if (!strcmp(cell, blanks[i]) || (is_number(cell, &value) && is_number(blanks[i], &blank)
+        if (!strcmp(cell, blanks[i]) || (numeric && is_number(blanks[i], &blank)
                                          && value - blank <= 0.0 && blank - value <= 0.0))
             return 1;
     return 0;
@@ -872,7 +830,7 @@ static int classify_table(void)
             fail(record.line, "no answer: missing values, or numbers too large", NULL, NULL);
         print_cell("", model_class_names[answer]);
         for (int j = 0; j < MODEL_CLASSES; j++)
-            printf(",%.17g", p[j]);
+            printf(",%.12g", p[j]);
         putchar('\n');
     }
     free(record.text);

@@ -161,8 +161,9 @@ def test_recipes_of_numbers(random_steps, build):
 
 
 def test_all_rows_of_tables_have_a_function():
-    names = {*KERNELS, *(f"{loss}_loss" for loss in LOSSES)}
-    assert names <= {*c._parts()}
+    assert all(name.upper() in c._parts()["kernel"][1] for name in KERNELS)
+    assert {*LOSSES} == {*c._LOSSES} and all(
+        f"case {name}:" in c._parts()["loss_rule"][1] for name in c._LOSSES.values())
 
 
 def test_large_models_are_refused(pairs, monkeypatch):
