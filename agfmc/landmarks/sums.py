@@ -321,9 +321,12 @@ class Group:
         return [block for block in zip(*blocks) if len(self.rows_of(block))]
 
     def rows_of(self, block, step=1):
-        """The rows, ascending, of every step-th point of a block of points that are left out."""
-        return np.sort(np.concatenate([self.left_out[label][number][::step]
-                                       for label, number in block]))
+        """The rows of every step-th point of a block of points that are left out.
+
+        They are ascending where there are groups, else they stand class by class.
+        """
+        rows = np.concatenate([self.left_out[label][number][::step] for label, number in block])
+        return rows if self.groups is None else np.sort(rows)
 
     def _left_out(self, y, count, chosen):
         """{label: blocks of rows} of the points that are left out, which are all in groups."""

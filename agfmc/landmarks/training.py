@@ -34,6 +34,7 @@ _TRIALS = 7  # values of lambda that are tried, about
 # as many points: in fewer, they are computed as fast.
 
 _DIRECTIONS, _FEW = 128, 4
+_JOINED = 2048  # their points are taken at a time, about
 _STEPS = 100_000  # of progress
 
 
@@ -48,6 +49,8 @@ class _LeftOut:
 
     def __call__(self, block, step=1):
         """phi (p, n) of every step-th point of a block, of `Group.blocks_of`."""
+        if len(block) > 1 and self._group.groups is None:
+            return np.concatenate([self((part,), step) for part in block], axis=1)
         phi = self._stored.get((block, step))
         if phi is None:
             phi = self._group.problem.features(self._group.rows_of(block, step))
@@ -110,6 +113,12 @@ class _Set:
         problem, rows = self._group.problem, self._group.rows_of(block, step)
         column = np.searchsorted(self._labels, problem.y[rows])
         return self._targets[:, column], self._factor[column] * problem.w[rows]
+
+
+def _joined(blocks, count):
+    """Blocks of the parts of so many blocks each, whose products are faster."""
+    return [tuple(part for block in blocks[start:start + count] for part in block)
+            for start in range(0, len(blocks), count)]
 
 
 class _Solution(NamedTuple):
@@ -235,7 +244,7 @@ class _Trainer:
         if self._group.groups is not None:  # which are left out as a whole
             step, blocks = 1, blocks[::step]
         elif points < SEARCHED:  # a few of each class make one product
-            blocks = [tuple(part for block in blocks for part in block)]
+            blocks = _joined(blocks, len(blocks))
         parts = list(spread(lambda block: the_set.squared_error(
             solution, block, self._features(block, step), step), blocks))
         return sum(error for error, _ in parts) / sum(weight for _, weight in parts)
@@ -254,9 +263,12 @@ class _Trainer:
         except AgfmcError as error:
             return [(Fitted(job, job.place.error(type(error), f"'{job.name}': {error.message}")),
                      True) for job in jobs[one]]
+        blocks = the_set.blocks
+        if self._signs is not None and self._group.groups is None:
+            blocks = _joined(blocks, max(1, _JOINED * len(blocks) // the_set.count))
         values = np.concatenate(list(spread(lambda block: the_set.values(
-            solution, block, self._features(block)), the_set.blocks)), axis=1)
-        rows = np.concatenate(list(map(self._group.rows_of, the_set.blocks)))
+            solution, block, self._features(block)), blocks)), axis=1)
+        rows = np.concatenate(list(map(self._group.rows_of, blocks)))
         order = np.argsort(rows)
         beta = self._group.problem.landmarks.coefficients(solution.v)
         finish = functools.partial(self._finished, ridge, rows[order])

@@ -152,6 +152,31 @@ def classify_tree(b):
         lambda: b.run(["svm-predict", "-b", "1", "letter-60k.svm", "letter.model", "o.txt"]))
 
 
+def classify_laplacian(b):
+    """The Gaussian kernel's time over the Laplacian's, on two cores."""
+    b.data("letter", 15_000)
+    plan, models = b.plan("one-vs-one", 26), []
+    for kernel in ("laplacian", "rbf"):
+        def make(path, kernel=kernel):
+            b.run(b.ours("multi_borders", "-j", "0", "-+", f"{LETTER} -t {kernel}", plan, "letter",
+                         f"{kernel}", f"{kernel}.mbc"))
+            b.run(b.ours("mbh2mbm", f"{kernel}.mbc", path.name))
+        models.append(b.once(f"{kernel}.mbm", make))
+    return b.ratios(*(lambda model=model: b.run(
+        b.ours("classify_m", "-j", "2", model, "letter-60k.vec", "o"), True) for model in models))
+
+
+def landmarks_of_codes(b, rows, landmarks):
+    """The time of one-vs-rest over that of a random code with zeros, both on landmarks."""
+    b.data("letter", 14_000)
+    b.once("random.mbt", lambda path: path.write_text(b.text(
+        *b.ours("print_control", "-Q", "random", "--seed", "1", "26", str(rows)))))
+    options = f"learner=nystrom -m {landmarks}"
+    return b.ratios(*(lambda plan=plan: b.run(b.ours(
+        "multi_borders", "--retrain", "-j", "2", "-+", options, plan, "letter", "z", "z.mbc"), True)
+        for plan in ("random.mbt", b.plan("one-vs-rest", 26))))
+
+
 def predict_in_process(b):
     b.models()
     script = f"""
@@ -279,6 +304,10 @@ ROWS = {  # name: (what, goal, function)
     "classify": ("classify 60,000 letter points, 1v1, one core / svm-predict -b 1", 5.0,
                  lambda b: classify_letter(b, "1", False)),
     "classify2": ("the same, two cores", 7.0, lambda b: classify_letter(b, "2", True)),
+    "laplacian": ("the same, Laplacian kernel, two cores / Gaussian kernel", 0.33,
+                  classify_laplacian),
+    "zeros": ("landmarks (2000), letter, 200 random rows, two cores / one-vs-rest", 0.125,
+              lambda b: landmarks_of_codes(b, 200, 2000)),
     "in-process": ("the same model in-process / scikit-learn SVC.predict_proba", 10.0,
                    predict_in_process),
     "tree": ("letter, tree from data, recursive, 60,000 points / svm-predict -b 1", 10.0,
