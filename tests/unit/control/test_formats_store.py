@@ -1,5 +1,6 @@
 """The suite's own model file: without loss, and nothing but ModelError for any damage."""
 
+import csv
 import hashlib
 import json
 import struct
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 from hostile_store import bytes_of, models
 
+from agfmc.cli import main_of
 from agfmc.control.parse import parse
 from agfmc.control.tree import changed as changed_tree
 from agfmc.control.write import format_tree
@@ -95,6 +97,21 @@ def test_files_of_released_versions_are_read(tmp_path, name, minor):
     # all is there: written again, it is the file of the model that they were made of
     write_store(str(tmp_path / "again"), read_store("m", raw), MADE_BY)
     assert (tmp_path / "again").read_bytes() == bytes_of(models()[name])
+
+
+@pytest.mark.parametrize("name", ["table", "ensemble"])
+def test_models_of_0_3_0_give_their_answers(tmp_path, name):
+    """A table with its recipe, calibration and normalisation, answered as when it was made."""
+    folder = RELEASED / "0.3.0"
+    written = tmp_path / "answers.csv"
+    assert main_of("classify_m")([str(folder / f"{name}.mbm"), str(folder / "new.csv"),
+                                  str(written)]) == 0
+    found, stored = (list(csv.reader(path.read_text().splitlines()))
+                     for path in (written, folder / f"{name}.csv"))
+    assert [row[:2] for row in found] == [row[:2] for row in stored] and found[0] == stored[0]
+    p, wanted = ([[float(cell) for cell in row[2:]] for row in rows[1:]]
+                 for rows in (found, stored))
+    np.testing.assert_allclose(p, wanted, atol=2e-6)
 
 
 OLD_LIES = {
