@@ -417,3 +417,22 @@ def test_pages_as_markdown():
     assert to_markdown(parts["One"], lambda name, section: section and f"{name}.md") == (
         "See [`tune_m`](tune_m.md) `--by`, p\\*.\n\n`-Q` *X*\n:   text\n\n-   a\n\n"
         "```\n    a_b - c\n```\n")
+
+
+BANNED = re.compile(r"\b(is told|are told|asked of|hurry|utili[sz]e|leverage|obviously|"
+                    r"foresee|whatsoever|stranger|settled|wherein|thereof)\b", re.I)
+
+
+@pytest.mark.parametrize("path", [ROOT / "README.md", *sorted((MAN / "site").rglob("*.md"))],
+                         ids=lambda path: path.stem)
+def test_prose_is_plain(path):
+    """Words that this project does not use, and sentences of more than 45 words."""
+    text = re.sub(r"^```.*?^```$|^\|.*?$|^---.*?^---$", "", path.read_text(encoding="utf-8"),
+                  flags=re.M | re.S)
+    assert BANNED.findall(text) == []
+    sentences = re.split(r"(?<=[.:!?;])\s+|\n\s*(?:\n|- )", text)
+    assert [sentence for sentence in sentences if len(sentence.split()) > 45] == []
+
+
+def test_readme_is_read_in_one_sitting():
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").split()) <= 1500
