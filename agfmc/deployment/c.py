@@ -15,8 +15,8 @@ import numpy as np
 
 from ..calibration.maps import KINDS
 from ..core.errors import ModelError
-from .steps import (LeastSquaresRule, LinearRule, LossRule, Node, OrderedRule, PairRule,
-                    ProductRule, Steps)
+from .steps import (dense_blocks, LeastSquaresRule, LinearRule, LossRule, Node, OrderedRule,
+                    PairRule, ProductRule, Steps)
 
 LARGEST = 64_000_000  # bytes of text
 MOST_MEMORY = 4_000_000  # bytes on the stack of a call
@@ -120,7 +120,7 @@ class _Program:
             self.table("static const int", f"classifiers_{name}_{first}", columns, shared=True),
             self.table("static const double", f"coef_{name}_{first}",
                        coef[first:stop][:, columns].toarray(), shared=True))
-            for first, stop, columns in _blocks(coef)]
+            for first, stop, columns in dense_blocks(coef)]
         return _row(kernel.kind.upper(), _number(kernel.gamma), _number(kernel.coef0),
                     kernel.degree, (kernel.columns or (0,))[0], sv.shape[1], len(sv),
                     self.table("static const double", f"sv_{name}", sv.T), len(blocks),
@@ -241,21 +241,6 @@ def _decision_values(program):
     yield "exponentials(v.r, CLASSIFIERS);     /* tanh */"
     yield "for (int i = 0; i < CLASSIFIERS; i++)"
     yield "    v.r[i] = copysign((1.0 - v.r[i]) / (1.0 + v.r[i]), v.t[i]);"
-
-
-def _blocks(coef):
-    """Yield (start, stop, columns) of rows of coefficients (s, m) in nearly the same columns.
-
-    They are written as dense matrices, of which a fifth may be zeros.
-    """
-    start, columns, cells = 0, set(), 0
-    for row, (first, end) in enumerate(zip(coef.indptr, coef.indptr[1:])):
-        together = columns | set(coef.indices[first:end].tolist())
-        if row > start and len(together) * (row + 1 - start) > 1.25 * (cells + end - first):
-            yield start, row, np.array(sorted(columns))
-            start, together, cells = row, set(coef.indices[first:end].tolist()), 0
-        columns, cells = together, cells + end - first
-    yield start, coef.shape[0], np.array(sorted(columns))
 
 
 def _answer(program):

@@ -25,10 +25,12 @@ from ..core.version import __version__
 from ..decode.class_scores import FAR, FAR_EXPONENTIAL, LOSSES
 from ..decode.learned import LIMIT
 from ..models.configuration import Configuration
-from .steps import LeastSquaresRule, LinearRule, LossRule, OrderedRule, PairRule, Steps
+from .steps import (dense_blocks, LeastSquaresRule, LinearRule, LossRule, OrderedRule, PairRule,
+                    Steps)
 
 LARGEST = 2**31 - 2**20  # bytes of a protocol buffer, less what is no array
 _FAR = 1e5  # of gamma |s|^2, where a matrix product loses digits of a distance
+_MOST_BLOCKS = 100  # of coefficients, as products of their own
 _DEEPEST = 10_000  # comparisons; where there are some times more, ONNX Runtime crashes
 _OPSETS = {"": 18, "ai.onnx.ml": 3}
 _IR_VERSION = 8
@@ -221,10 +223,26 @@ def _decision_values(graph, steps, z):
     f = z.filled(0.0, len(steps.rho)) - steps.rho
     for one in steps.kernel_sums:
         x = z if one.kernel.columns is None else z.columns(np.arange(*one.kernel.columns))
-        f = f + _kernel_values(graph, one.kernel, x, one.sv) @ one.coef.toarray()
+        f = f + _weighted(_kernel_values(graph, one.kernel, x, one.sv), one.coef)
     if steps.forest is not None and len(steps.forest.roots):
         f = f + _leaves(graph, steps.forest, z)
     return f
+
+
+def _weighted(values, coef):
+    """values @ coef, by blocks where these are few and small, as they are of one-vs-one."""
+    blocks = list(dense_blocks(coef))
+    if len(blocks) > _MOST_BLOCKS or len(blocks) == 1:
+        return values @ coef.toarray()
+    products = [values.by("Slice", np.array([first]), np.array([stop]), np.array([1]))
+                @ coef[first:stop][:, columns].toarray() for first, stop, columns in blocks]
+    owner = np.concatenate([columns for _, _, columns in blocks])
+    joined = values.graph.joined([*products, values.filled(0.0, 1)])  # zeros stand last
+    order = np.argsort(owner, kind="stable")
+    starts = np.searchsorted(owner[order], np.arange(coef.shape[1] + 1))
+    places = [np.where(starts[:-1] + rank < starts[1:], np.append(order, 0)[np.minimum(
+        starts[:-1] + rank, len(order))], len(order)) for rank in range(np.diff(starts).max())]
+    return sum((joined.columns(place) for place in places[1:]), joined.columns(places[0]))
 
 
 def _kernel_values(graph, kernel, x, sv):

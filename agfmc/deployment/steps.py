@@ -18,6 +18,7 @@ number of simple steps is refused.  In their order:
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -84,8 +85,8 @@ class LinearRule:
     Attributes
     ----------
     takes : what v is: "r" of the classifiers of the node; "signs", those of r; "g", f turned by
-        `Steps.orientation` so that g > 0 speaks for the right side; "log-odds", 2 artanh(r) within
-        [-30, 30]; "points", z (d',) itself
+        `Steps.orientation` so that g > 0 speaks for the right side; "log-odds", 2 (a f + b) within
+        [-30, 30], where 2 artanh(r), as the suite has it, loses digits beyond 20; "points", z (d',)
     then : "" for nothing, "project" for the nearest p with p >= 0 and sum p = 1, or "softmax"
     """
 
@@ -328,6 +329,21 @@ def _kernel_sums(machines):
             sv, coef = sv[used], coef[used]
         if len(sv):
             yield KernelSums(kernel, sv, coef)
+
+
+def dense_blocks(coef: csr_array) -> Iterator[tuple[int, int, np.ndarray]]:
+    """Yield (start, stop, columns) of rows of coefficients (s, m) in nearly the same columns.
+
+    As dense matrices a fifth of them may be zeros.
+    """
+    start, columns, cells = 0, set(), 0
+    for row, (first, end) in enumerate(zip(coef.indptr, coef.indptr[1:])):
+        together = columns | set(coef.indices[first:end].tolist())
+        if row > start and len(together) * (row + 1 - start) > 1.25 * (cells + end - first):
+            yield start, row, np.array(sorted(columns))
+            start, together, cells = row, set(coef.indices[first:end].tolist()), 0
+        columns, cells = together, cells + end - first
+    yield start, coef.shape[0], np.array(sorted(columns))
 
 
 def _nodes(configuration, decoding, position):
