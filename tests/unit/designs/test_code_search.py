@@ -262,8 +262,8 @@ def test_what_cannot_be():
 
 @pytest.mark.parametrize("left_out,values", [(30, 25 * 30), (None, 25 * 60), (100, 25 * 60)])
 def test_memory_for_decision_values(monkeypatch, left_out, values):
-    machine = replace(MACHINE, left_out=left_out)
+    machine = replace(MACHINE, left_out=left_out, landmarks=20)
     monkeypatch.setattr(memory, "memory_limit", lambda: 2 * 8 * values - 2)
     refused(DataError, "decision values of 25 candidate rows are more than", None, machine)
     monkeypatch.setattr(memory, "memory_limit", lambda: 2 * 8 * values)
-    refused(DataError, "sums of 12 landmarks and 4 classes are more than", None, machine)
+    refused(DataError, "sums of 20 landmarks and 4 classes are more than", None, machine)
