@@ -73,13 +73,14 @@ def pytest_configure(config):
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection():
-    """Hide all that is collected from the garbage collector, and from PyArrow, which looks among
-    all objects for the frame of each of its errors."""
+    """Hide all that is collected from the garbage collector, which is called less often, and from
+    PyArrow, which looks among all objects for the frame of each of its errors."""
     gc.disable()
     try:
         return (yield)
     finally:
         gc.freeze()
+        gc.set_threshold(20_000)
         gc.enable()
 
 

@@ -21,8 +21,9 @@ class Tables:
     """The tables of kernel values that the fits of each job use.
 
     Jobs with the same radial kernel share one table of all their points where it fits into the
-    memory, saves more than it costs, and has no more values than tables for each job. Else, where
-    there are many jobs, each has a table for itself while a worker is busy with it, if that pays.
+    memory, saves more than it costs, and has no more values than tables for each job; where there
+    are many jobs, half as many at most. Else each of many jobs has a table for itself while a
+    worker is busy with it, if that pays.
     Where all points packed for LIBSVM or LIBLINEAR would take more than `PACKED` megabytes and the
     workers need only some at a time, each packs the points of its job. Models are the same.
 
@@ -68,7 +69,10 @@ class Tables:
         size = sum(len(self._rows_of[label]) for label in labels)
         most = most_rows(megabytes // self._workers)
         whole = sum(samples ** 2 for samples in sizes)
-        if size <= most_rows(megabytes) and size ** 2 <= whole and (
+        several = fits > 1 and len(jobs) >= _SPREAD * self._workers
+        # those of pairs of classes have less than twice the values, and go when a job is finished
+        brief = several and max(sizes) <= most and whole < 2 * size ** 2
+        if not brief and size <= most_rows(megabytes) and size ** 2 <= whole and (
                 needed or table_pays(size, [(samples, fits) for samples in sizes], d)):
             rows = np.concatenate([self._rows_of[label] for label in labels])
             table = KernelTable(self._x, rows, kernel, self._bounds[kernel])
@@ -93,7 +97,7 @@ class Tables:
                     f"--kernel-memory {room * self._workers} or more, or learner=nystrom, which "
                     "needs no such table")
             self._separate.update(job.name for job in jobs)
-        elif fits > 1 and len(jobs) >= _SPREAD * self._workers:
+        elif several:
             self._separate.update(job.name for job, samples in zip(jobs, sizes)
                              if samples <= most and table_pays(samples, [(samples, fits)], d))
         return 0

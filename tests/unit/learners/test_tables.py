@@ -41,14 +41,15 @@ def tables(text=PAIRS, options="-g 0.1 -c 5", workers=1, megabytes=512, fits=4.2
 
 
 def test_jobs_share_a_table_where_it_fits():
-    shared, jobs = tables()
+    shared, jobs = tables(workers=3)  # too few jobs to have their own
     found = [shared.of(job, np.arange(3), False) for job in jobs]
     assert isinstance(found[0], KernelTable) and all(table is found[0] for table in found)
     assert not any(shared.has_own(job) for job in jobs)
 
 
-def test_jobs_have_their_own_where_memory_is_short():
-    some, jobs = tables(megabytes=1)
+@pytest.mark.parametrize("megabytes", [1, 512])
+def test_many_jobs_of_few_samples_have_their_own(megabytes):
+    some, jobs = tables(megabytes=megabytes)
     assert all(some.has_own(job) for job in jobs)
     rows = np.arange(9)
     assert isinstance(some.of(jobs[0], rows, True), KernelTable)
@@ -72,7 +73,7 @@ def test_each_kernel_has_its_own_table():
 
 
 @pytest.mark.few(4)
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [1, 3])
 @pytest.mark.parametrize("megabytes", [1, 512])
 @pytest.mark.parametrize("options", ["-g 0.1 -c 5", "-s 1 -n 0.2"])
 def test_models_are_the_same_bytes(megabytes, workers, options):
