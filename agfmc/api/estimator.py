@@ -129,7 +129,8 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
     degree : int, default=None
         Parameters of the learner.  None: what `options` say, else its default: for "svm" an
         rbf kernel, C 1 and gamma 1/n_features.  gamma "auto" is 1 / n_features, and "scale"
-        1 / (n_features * variance of X), as of SVC.  "nystrom" has no C and no tol.
+        1 / (n_features * variance of X), as of SVC; with `normalise` that of the normalised X.
+        "nystrom" has no C and no tol.
     n_landmarks : int, default=None
         Number of landmarks of "nystrom", no more than there are different points.  None: 2000,
         or as many as there are; for one-vs-one fewer are faster, each pair takes their cube.
@@ -845,7 +846,8 @@ def options_of(estimator, X=None):
     for name in given:
         if name in letters:
             letter, whole = letters[name]
-            words.append(f"{letter} {_word(name, getattr(estimator, name), whole, X)}")
+            words.append(f"{letter} " + _word(name, getattr(estimator, name), whole, X,
+                                              estimator.normalise))
         elif name in _FIELDS:
             raise ValueError(f"{name} is no parameter of learner='{options.name or 'svm'}': "
                              f"expected one of {', '.join(letters)}")
@@ -871,7 +873,7 @@ def parameters_of(text):
     return {**parameters, "options": " ".join(others)}
 
 
-def _word(name, value, whole, X=None):
+def _word(name, value, whole, X=None, normalise=False):
     """The value of a parameter, as training options have it."""
     if name == "kernel":
         if value not in KERNEL_NAMES:
@@ -880,7 +882,10 @@ def _word(name, value, whole, X=None):
     if name == "gamma" and isinstance(value, str):
         if value not in ("scale", "auto"):
             raise ValueError(f"gamma must be 'scale', 'auto' or a number, not {value!r}")
-        variance = float(np.var(X, dtype=np.float64)) if value == "scale" else 1.0
+        variance = 1.0
+        if value == "scale":  # of normalised features each is 1, or 0 where they are constant
+            variance = float(np.mean(np.ptp(X, axis=0) > 0) if normalise else
+                             np.var(X, dtype=np.float64))
         return repr(1.0 / (X.shape[1] * (variance or 1.0)))
     if name == "alpha" and isinstance(value, str) and value == "auto":
         return value

@@ -217,6 +217,7 @@ def test_what_an_estimator_cannot_do(wine, tmp_path):
     ({"control": "ovo", "kernel": "poly"}, {"kernel": "polynomial"}),
     ({"gamma": "auto"}, {"gamma": 1 / 13}),
     ({"gamma": "scale"}, {"gamma": None}),
+    ({"gamma": "scale", "normalise": True}, {"gamma": 1 / 13, "normalise": True}),
 ])
 def test_conventions_of_scikit_learn(given, same, wine):
     x, y = (part[::3] for part in wine)
