@@ -124,10 +124,16 @@ class DateRecipe:
         return day + time
 
     def values(self, words: Iterable[str]) -> np.ndarray:
-        """The features (w, f) of words; NaN for those that are no dates."""
+        """The features (w, f) of words; NaN for those that are no dates.
+
+        A year that comes first is never ambiguous: such dates, as frames have them, are taken
+        beside those in the order of the training table.
+        """
         import numpy as np
 
-        days = np.array([np.nan if (day := day_number(word, self.order)) is None else day
+        orders = dict.fromkeys([self.order, "year first"])
+        days = np.array([next((day for order in orders
+                               if (day := day_number(word, order)) is not None), np.nan)
                          for word in words], dtype=np.float64)
         # days since 1970-01-01, a Thursday; weeks begin on Monday
         angles = [2 * np.pi * (days + 3 * (cycle == "weekday")) / _PERIODS[cycle]

@@ -408,8 +408,9 @@ def _recipe_of_words(table, column, roles, filled, missing, notes):
         return None
     if different > max(_FEW_ROWS, 0.9 * column.rows) and (
             column.endless or not column.categorical):
-        notes.left_out["a different value in nearly every row" + "; --categorical keeps it" * (
-            not column.endless)].append(column.name)
+        notes.left_out["a different value in nearly every row" + (
+            "; --categorical keeps it, --id copies it to answers" * (not column.endless)
+        )].append(column.name)
         return None
     words, other = _with_rare_words(column, roles.min_words)
     if other is not None and len(words) == 1 and not shows_missing:

@@ -106,7 +106,8 @@ def test_words_beside_numbers(block):
     cells = [row * 7 % 97 for row in range(MANY)]
     cells[9:14] = [f"much{row}" for row in range(5)]
     assert column(cells, block=block) == (None, [
-        "left out: 'x' (a different value in nearly every row; --categorical keeps it)"])
+        "left out: 'x' (a different value in nearly every row; --categorical keeps it, "
+        "--id copies it to answers)"])
     # a few words among many different numbers are a mistake
     cells[10:14] = range(100, 104)
     text = "x,class\n" + "".join(f"{cell},{row % 2}\n" for row, cell in enumerate(cells))
@@ -120,9 +121,9 @@ def test_words_beside_numbers(block):
     (["red"] * MANY, "constant"), (["NA", "?", ""] * 8, "empty"),
     (range(7, 7 + MANY), "numbers of the rows"),
     ([f"s{row}" for row in range(MANY)],
-     "a different value in nearly every row; --categorical keeps it"),
+     "a different value in nearly every row; --categorical keeps it, --id copies it to answers"),
     ([f"s{min(row, 22)}" for row in range(MANY)],
-     "a different value in nearly every row; --categorical keeps it")])
+     "a different value in nearly every row; --categorical keeps it, --id copies it to answers")])
 def test_columns_that_are_left_out(cells, words):
     for block in (1, 1 << 20):
         assert column(cells, block=block, missing="median") == (

@@ -1,6 +1,7 @@
 """Columns of dates: their orders, their features, and what is no date."""
 
 import io
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -46,6 +47,11 @@ def test_features():
     np.testing.assert_allclose(values[1, 3:], [np.sin(2.5 * np.pi / 7), np.cos(2.5 * np.pi / 7)],
                                atol=1e-9)
     assert np.isnan(values[2]).all()
+    # as frames have them; not ambiguous, whatever the order in training
+    of_day_first = replace(recipe, order="day first")
+    np.testing.assert_array_equal(of_day_first.values(["02.01.2024", "2024-01-02 00:00:00"])[:, 0],
+                                  [1, 1])
+    assert np.isnan(recipe.values(["02.01.2024"])).all()
     assert len(recipe.features("d")) == 5
     assert recipe.text(1.25) == "2024-01-02 06:00" and recipe.text(np.nan) == ""
 
