@@ -183,12 +183,12 @@ def _root(function, a, b, accuracy=1e-13, relative=1e-15, steps=100):
 
 
 def _fit_matrix(p, y, ridges, weights):
-    """A matrix map for each ridge, by Newton's method from that of the next larger ridge, the first
-    from the temperature map; with very many classes as in `_fit_linear`, whose objective it has.
+    """A matrix map for each ridge, with the objective of `_fit_linear`, by Newton's method.
 
-    The floor e is the best one at each step.  The Hessian is that of a weighted logistic
-    regression, weight times the probability that the floor does not explain the point: the
-    majorisation of the EM algorithm for the mixture with the floor.
+    It starts from the map of the next larger ridge, the first from the temperature map; more than
+    16 classes are left to `_fit_linear`.  The floor e is the best one at each step.  The Hessian is
+    that of a logistic regression in which the weight of a point is multiplied by the probability
+    that the floor does not explain it, as in the EM algorithm for the mixture with the floor.
     """
     n, c = np.shape(p)
     if c > MOST_CLASSES:
@@ -199,7 +199,7 @@ def _fit_matrix(p, y, ridges, weights):
     mass, identity = weights.sum(), np.eye(c, c + 1)
     of_classes, of_columns = (_Pairs(size) for size in (c, c + 1))
 
-    def at(x, ridge):
+    def evaluated(x, ridge):
         """(loss, softmax (n, c), weights of the logistic regression (n,), floor)."""
         deviation, u = x[:-1].reshape(c, c + 1), x[-1]
         s = z @ (deviation + u * identity).T
@@ -216,18 +216,21 @@ def _fit_matrix(p, y, ridges, weights):
         error, u = s * share[:, None], x[-1]
         error[rows, y] -= share
         hessian = np.zeros((len(of_classes.first), len(of_columns.first)))
-        for block in (slice(at, at + ROWS) for at in range(0, n, ROWS)):
+        for start in range(0, n, ROWS):
+            block = slice(start, start + ROWS)
             by_class = -of_classes.products(s[block])
             by_class[:, of_classes.same] += s[block]
             by_class *= share[block, None]
             hessian += by_class.T @ of_columns.products(z[block])
         hessian = hessian[of_classes.number[:, None, :, None], of_columns.number[:, None]]
-        # the columns: all entries of the deviation, then u, which moves those of the identity
-        entries = np.column_stack([np.eye(len(x) - 1), identity.ravel()])
-        hessian = entries.T @ hessian.reshape(len(x) - 1, -1) @ entries
+        # of the entries of the deviation, then of u, which moves those of the identity
+        of_entries, moved = hessian.reshape(len(x) - 1, -1), identity.ravel()
+        of_u = of_entries @ moved
+        hessian = np.block([[of_entries, of_u[:, None]], [of_u, moved @ of_u]])
         hessian[np.diag_indices(len(x) - 1)] += 2 * mass * ridge
         hessian[-1, -1] += PRIOR_TEMPERATURE / u**2
-        slope = entries.T @ (error.T @ z).ravel()
+        slope = (error.T @ z).ravel()
+        slope = np.append(slope, moved @ slope)
         slope[:-1] += 2 * mass * ridge * x[:-1]
         slope[-1] += PRIOR_TEMPERATURE * np.log(u) / u
         step = -np.linalg.solve(hessian, slope)
@@ -235,16 +238,16 @@ def _fit_matrix(p, y, ridges, weights):
 
     x, fitted = np.append(np.zeros(c * (c + 1)), start.weights), {}
     for ridge in sorted(ridges, reverse=True):
-        loss, *state, e = at(x, ridge)
+        loss, *state, e = evaluated(x, ridge)
         for _ in range(STEPS):
             step, slope = step_from(x, *state, ridge)
             if -slope < CONVERGED * mass:
                 break
-            new, size = x + step, 1.0
+            size = 1.0
             while size > SHORTEST:
                 new = x + size * step
                 new[-1] = np.clip(new[-1], 1 / BOUNDS[1], 1 / BOUNDS[0])
-                found = at(new, ridge)
+                found = evaluated(new, ridge)
                 if found[0] <= loss + size * slope / 4:
                     break
                 size /= 2

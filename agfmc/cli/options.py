@@ -101,7 +101,7 @@ class Parser(_Options, argparse.ArgumentParser):
 
     def finish(self):
         """Add the options of every command; -> the parser, complete."""
-        self._of_usage = [action for action in self._actions if action.option_strings]
+        self._usage_actions = [action for action in self._actions if action.option_strings]
         # now: while argparse parses, operands have another number
         self._operands = self._operands or " ".join(
             {"?": "[{}]", "*": "[{} ...]", "+": "{} ..."}.get(action.nargs, "{}").format(
@@ -132,9 +132,10 @@ class Parser(_Options, argparse.ArgumentParser):
     def usage_text(self):
         """The usage: options stand in the brackets of the one that they need, and beside those
         that they exclude."""
-        inner = [action for action in self._of_usage if len(action.needs) == 1
+        inner = [action for action in self._usage_actions if len(action.needs) == 1
                  and action.needs[0] in self._option_string_actions]
-        words, free = ["%(prog)s"], [action for action in self._of_usage if action not in inner]
+        words = ["%(prog)s"]
+        free = [action for action in self._usage_actions if action not in inner]
         while free:
             beside = [free.pop(0)]
             for other in list(free):

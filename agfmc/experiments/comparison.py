@@ -89,7 +89,7 @@ def _compared(experiment, candidates, against, by, progress, tuning=None):
 
 def table_of(experiment: Experiment, names: list, outcomes_of: list, by: str,
              against: str | None = None) -> dict:
-    """The result of `compare` for outcomes that are there.
+    """The result of `compare` for outcomes that were computed before.
 
     names: (configuration, decoder) of each row;  outcomes_of: the `Outcome`s of each, of the same
     splits.

@@ -32,7 +32,6 @@ _SEPARATE, _CHEAP, _SAMPLED = 8, 1e10, 8
 _TRIALS = 7  # values of lambda that are tried, about
 # Leverages of many sets are estimated in so many random directions where a set has so many times
 # as many points: in fewer, they are computed as fast.
-
 _DIRECTIONS, _FEW = 128, 4
 _JOINED = 2048  # their points are taken at a time, about
 _STEPS = 100_000  # of progress

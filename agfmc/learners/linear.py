@@ -157,8 +157,8 @@ class _Model(ctypes.Structure):
 
 @functools.lru_cache(maxsize=1)
 def _library():
-    return CLibrary("liblinear", _OLDEST, "learner=linear needs LIBLINEAR, which is not installed: "
-                    "pip install 'agfmc[linear]'", (
+    return CLibrary("liblinear", _OLDEST, "learner=linear needs LIBLINEAR "
+                    f"{_OLDEST / 100:.2f} or newer: pip install 'agfmc[linear]'", (
                         "train", "check_parameter", "free_and_destroy_model",
                         "set_print_string_function"), (_Model, _Problem, _Parameter))
 

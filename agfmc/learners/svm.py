@@ -36,7 +36,6 @@ _OLDEST = 331
 _FILES = tuple(folder + f"libsvm.{end}" for folder in (os.path.join(sys.prefix, "lib", ""), "")
                for end in ("so.4", "so.3", "so.2", "so", "dylib"))
 
-
 _STRANGE = dict.fromkeys(BORDERS, "libAGF's class borders, which have such an option, are not "
                                   "here: LIBSVM trains, with svm-train's options")
 _STRANGE["-v"] = "cross-validation is what nfold does"
@@ -116,7 +115,7 @@ class SvmOptions(KernelLearner):
 
     @property
     def by_sklearn(self):
-        """Whether the LIBSVM of scikit-learn trains."""
+        """True where the LIBSVM of scikit-learn trains."""
         return self.has_weights or library() is None
 
     @property

@@ -71,8 +71,8 @@ class Tables:
         whole = sum(samples ** 2 for samples in sizes)
         several = fits > 1 and len(jobs) >= _SPREAD * self._workers
         # those of pairs of classes have less than twice the values, and go when a job is finished
-        brief = several and max(sizes) <= most and whole < 2 * size ** 2
-        if not brief and size <= most_rows(megabytes) and size ** 2 <= whole and (
+        short_lived = several and max(sizes) <= most and whole < 2 * size ** 2
+        if not short_lived and size <= most_rows(megabytes) and size ** 2 <= whole and (
                 needed or table_pays(size, [(samples, fits) for samples in sizes], d)):
             rows = np.concatenate([self._rows_of[label] for label in labels])
             table = KernelTable(self._x, rows, kernel, self._bounds[kernel])
