@@ -13,8 +13,8 @@ from ..files.opening import is_stream
 from ..score.rows import BY_COST, BY_OPTION, COST, SCORES
 from . import mbh2mbm, multi_borders, nfold, tune_m
 from .data_options import add_train, add_training_kind, input_format, TABLES, weight_files
-from .experiments import (add_state, experiment_request, plan_of, read_experiment, report_reused,
-                          result_cache)
+from .experiments import (add_state, experiment_request, opened_experiment, plan_of,
+                          report_reused)
 from .hints import classify_command, operand
 from .messages import (messages_from, Progress, report, time_words, WARNING, write_stderr,
                        write_stdout)
@@ -188,7 +188,7 @@ def _searched(run):
     words = ["tune_m", f"--by={args.by}", *run.trying, *run.common, "one-vs-one", run.train]
     parsed = run.parsed(tune_m, words)
     request = experiment_request(parsed, args.train, plan_of(parsed, 1, _PARTS), True)
-    with result_cache(request, read_experiment(request)) as experiment:
+    with opened_experiment(request) as experiment:
         with Progress("searching", deadline=run.start + args.time_limit) as progress, \
                 with_source_in_errors(args.train):
             portfolio = Portfolio(
@@ -277,8 +277,7 @@ def _answers(run, control, seconds):
                  "columns matter", f"{run.line([*words, held])}; "
                  f"{run.line(['report_m', '--answers', held, '-o', 'FILE.html', run.model])}"):
         return None, None
-    validation = nfold.validation_request(run.parsed(nfold, words), True)
-    with nfold.cross_validated(validation) as (
+    with nfold.cross_validated(run.parsed(nfold, words), True) as (
             request, experiment, candidate, results, _):
         rows = TrainingRows(args.train, request.form, experiment.data)
         part = nfold.answers_of(experiment, replace(candidate, name="the chosen configuration"),

@@ -10,7 +10,7 @@ from ..score.rows import BY_COST
 from .data_options import add_train
 from .designs import add_scheme_options
 from .experiments import (add_answers, add_experiment, add_nested, experiment_request,
-                          nested_tuning, plan_of, read_experiment, report_reused, result_cache)
+                          nested_tuning, opened_experiment, plan_of, report_reused)
 from .messages import json_text, Progress, write_message
 from .option_types import whole_number
 from .options import add_plot, check_plot, Parser
@@ -65,11 +65,10 @@ def execute(args):
                                  strict=args.strict, seed=args.seed, draws=args.draws,
                                  metric=args.metric, linkage=args.linkage)
     request = experiment_request(args, args.train, plan, args.platt == "loo")
-    experiment = read_experiment(request)
-    if not args.control:
-        candidates = suited(candidates, len(experiment.data.counts))
-    candidates = [request.suited(candidate, experiment) for candidate in candidates]
-    with result_cache(request, experiment) as experiment:
+    with opened_experiment(request) as experiment:
+        if not args.control:
+            candidates = suited(candidates, len(experiment.data.counts))
+        candidates = [request.suited(candidate, experiment) for candidate in candidates]
         with Progress("comparing") as progress:
             result = compare(experiment, candidates, by=by, against=args.against,
                              progress=progress, tuning=tuning)

@@ -1,7 +1,6 @@
 """eval_uc: score classes and probabilities against the truth."""
 
 import sys
-from typing import NamedTuple
 
 from ..core.errors import UsageError
 from ..core.version import RESULTS
@@ -56,7 +55,6 @@ def execute(args):
     _check_operands(args, of_table)
     check_plot(args)
     form = next((name for name in ("json", "csv", "brier", "brief") if getattr(args, name)), None)
-    output = _Output(form, args.brief, not args.no_header, args.bins, args.plot, args.truth)
     request, scoring = answers_request(args, args.truth, args.result, args.probabilities,
                                        args.column), score_request(args)
     results, names_of = read_results(request, scoring)
@@ -64,25 +62,16 @@ def execute(args):
         scores, names = compared_scores(results), {}
         scores |= {"points": len(results.truth), "labels": results.labels}
     else:
-        scores, names = evaluate(results, output.bins, scoring), names_of()
+        scores, names = evaluate(results, args.bins, scoring), names_of()
     warn_of_other_numbers(scores)
     if names:
         scores["names"] = list(names.values())
-    text = _text(output, scores, of_table)
-    if output.plot is not None:
+    text = _text(args, form, scores, of_table)
+    if args.plot is not None:
         from ..report.chart_scores import draw_scores
-        draw_scores(output.plot, {**classwise_calibration(results, output.bins), **scores}, names,
-                    output.title)
+        draw_scores(args.plot, {**classwise_calibration(results, args.bins), **scores}, names,
+                    args.truth)
     sys.stdout.write(text)
-
-
-class _Output(NamedTuple):
-    form: str | None
-    brief: bool
-    header: bool
-    bins: int
-    plot: str | None
-    title: str
 
 
 def _check_operands(args, of_table):
@@ -99,26 +88,26 @@ def _check_operands(args, of_table):
         raise UsageError(f"{args.truth} holds the answers: expected the true classes before them")
 
 
-def _text(output, scores, of_table):
+def _text(args, form, scores, of_table):
     from ..report.text import format_scores, scores_csv
 
-    if output.form == "json":
+    if form == "json":
         return json_text({"version": RESULTS, **scores})
-    if output.form == "csv":
+    if form == "csv":
         return scores_csv(scores, of_table)
-    if output.form == "brier":
-        return _brier(output, scores)
-    if output.form == "brief":
-        head = "accuracy uncertainty coefficient\n" * output.header
+    if form == "brier":
+        return _brier(args, scores)
+    if form == "brief":
+        head = "accuracy uncertainty coefficient\n" * (not args.no_header)
         return head + "%6.4f %6.4f\n" % (scores["accuracy"], scores["uncertainty_coefficient"])
     return format_scores(scores)
 
 
-def _brier(output, scores):
-    key, what = ("brier_winning", "winning class") if output.brief else ("brier_all", "all classes")
+def _brier(args, scores):
+    key, what = ("brier_winning", "winning class") if args.brief else ("brier_all", "all classes")
     if scores[key] is None:
         raise UsageError("the Brier score over all classes needs the probabilities: give the file "
                          "that classify_m printed" if key == "brier_all" else
                          "the Brier score of the winning classes needs result.con and the number "
                          "of classes: give -k, or the probabilities")
-    return f"Brier score, {what}\n" * output.header + "%8.6f\n" % scores[key]
+    return f"Brier score, {what}\n" * (not args.no_header) + "%8.6f\n" % scores[key]

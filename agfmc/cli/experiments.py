@@ -191,14 +191,16 @@ def experiment_request(args, source, plan, loo):
                              StateRequest(args.state, not args.no_state), workers(args))
 
 
-def read_experiment(request):
-    """The `Experiment` of a request, its data read."""
+@contextmanager
+def opened_experiment(request):
+    """The `Experiment` of a request, its data read, with its workers and a cache of results, for
+    `with`."""
     from ..core.splits import stratified_sample
     from ..data.cost_file import read_costs
     from ..data.libagf import read_std
     from ..data.training import load_training, with_source_in_errors
     from ..data.weights import chosen_rows
-    from ..experiments.experiment import Experiment
+    from ..experiments.experiment import clear_worker_caches, Experiment
     from ..training.metric import warn_of_mapped, warn_of_metric
 
     source, costs, normalisation = request.source, request.costs, None
@@ -216,8 +218,12 @@ def read_experiment(request):
         with with_source_in_errors(source):
             normalisation.apply(data.x[:1])  # or it does not fit the data
         warn_of_metric(request.norm_file, normalisation.metric, data)
-    return Experiment(data, request.plan, replace(request.settings, normalisation=normalisation),
-                      calibrated=request.calibrated, costs=costs)
+    experiment = Experiment(data, request.plan,
+                            replace(request.settings, normalisation=normalisation),
+                            calibrated=request.calibrated, costs=costs)
+    with library_words(), clear_worker_caches(), request.workers as pool, \
+            state(request.state, data) as cache:
+        yield replace(experiment, cache=cache, settings=replace(experiment.settings, workers=pool))
 
 
 def read_one_candidate(args):
@@ -242,16 +248,6 @@ def _check_named(tree, by):
         raise tree.place(tree.headings["decoder"]).error(
             ControlError, f"the decoder {named.name} gives no {score.title}: choose another "
             "decoder with -Q, or another score with --by")
-
-
-@contextmanager
-def result_cache(request, experiment):
-    """The `Experiment` of a request with its workers and a cache of results, for `with`."""
-    from ..experiments.experiment import clear_worker_caches
-
-    with library_words(), clear_worker_caches(), request.workers as pool, \
-            state(request.state, experiment.data) as cache:
-        yield replace(experiment, cache=cache, settings=replace(experiment.settings, workers=pool))
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from .designs import (add_drawing, add_scheme_options, add_searching, draw_desig
                       Operands, refuse_unheeded, scheme_settings, search_choices, searched_design,
                       SEARCHING, searches_with, with_average, with_losses)
 from .experiments import (add_answers, add_sample, add_splits, add_state, add_trying, CONTINUES,
-                          experiment_request, plan_of, read_experiment, report_reused, result_cache)
+                          experiment_request, opened_experiment, plan_of, report_reused)
 from .hints import refuse_scheme
 from .messages import CRITICAL, Progress, report, write_stdout, write_stderr
 from .option_types import given, refuse_given
@@ -90,18 +90,6 @@ def get_parser():
     return parser.finish()
 
 
-class _Output(NamedTuple):
-    """The values of the options on how a design is written; options: "" for those of the design."""
-
-    options: str
-    average: str | None
-    no_names: bool
-    names: str | None
-    print_matrix: bool
-    plot: str | None
-    dot: bool
-
-
 def execute(args):
     """Design the control tree, draw it, print it."""
     check_plot(args)
@@ -110,27 +98,25 @@ def execute(args):
         raise UsageError(f"unrecognized operands: {' '.join(args.controls[1:])}"
                          if len(args.controls) > 1 else "argument nrow: expected a whole number, "
                          f"found '{args.controls[0]}'; -Q ensemble joins control files")
-    output = _Output(args.options if args.no_names or not args.best else "", args.average,
-                     args.no_names, args.names, args.print_matrix, args.plot, args.dot)
     if args.best:
-        _write_best(best_request(args), output)
+        _write_best(args)
         return
     scheme = scheme_of(args)
     _refuse_idle(args, scheme)
     if args.controls:
-        _write(output, joined_controls(args))
+        _write(args, joined_controls(args))
         return
     request = design_request(args, scheme)
     design = (_searched if scheme is not None and scheme.searched else designed)(request)
-    _write(output, design.tree, design)
+    _write(args, design.tree, design)
 
 
-def _write_best(request, output):
+def _write_best(args):
     from ..training.run import TimeUp
 
     try:
-        with best(request) as (tree, choice):
-            _write(output, tree)
+        with _best(args) as (tree, choice):
+            _write(args, tree)
             if not choice.complete:
                 # raised in here, so that what is finished is stored
                 raise JobsFailed(f"time limit reached after {choice.splits} of "
@@ -141,29 +127,29 @@ def _write_best(request, output):
                          f"{CONTINUES}") from None
 
 
-def _write(output, tree, design=None):
+def _write(args, tree, design=None):
     from ..control.build import for_output, with_options, without_names
     from ..control.graphviz import format_dot
     from ..control.tree import changed
     from ..control.write import require_readable, tree_lines
 
-    tree = with_average(output.average, tree)
-    if output.options:
-        tree = with_options(tree, output.options)
-    if output.no_names or output.names is not None:
+    tree = with_average(args.average, tree)
+    if args.options and (args.no_names or not args.best):  # else they are in its head
+        tree = with_options(tree, args.options)
+    if args.no_names or args.names is not None:
         from ..data.class_names import read_names_of
-        tree = without_names(tree) if output.no_names else \
-            changed(tree, names=read_names_of(output.names, tree.classes))
+        tree = without_names(tree) if args.no_names else \
+            changed(tree, names=read_names_of(args.names, tree.classes))
     require_readable(tree)
-    if output.print_matrix:
+    if args.print_matrix:
         _print_matrix(tree)
-    if output.plot is not None:
-        draw_design(output.plot, tree, design)
-    if output.dot:
+    if args.plot is not None:
+        draw_design(args.plot, tree, design)
+    if args.dot:
         sys.stdout.write(format_dot(with_losses(tree, design)))
     else:
         # comments of any kind would be in libAGF's way
-        notes = () if design is None or output.no_names else design.notes
+        notes = () if design is None or args.no_names else design.notes
         write_stdout(f"# {line}\n" for line in notes)
         write_stdout(tree_lines(for_output(tree)))
     sys.stdout.flush()
@@ -355,23 +341,16 @@ def _require_two(labels, source):
         raise DataError("holds one class: expected at least two", file=source)
 
 
-class _BestRequest(NamedTuple):
-    """A choice: an `ExperimentRequest`, the `Candidate`s, by the option of a score.
-
-    The candidates are the user's if `chosen`; `deadline` is on `time.monotonic`, or None.
-    """
-
-    experiment: object
-    candidates: list
-    chosen: bool
-    by: str
-    options: str
-    deadline: float | None
-
-
-def best_request(args):
-    """The `_BestRequest` of the options; `UsageError` where they are not for --best."""
-    from ..experiments.candidates import read_candidates
+@contextmanager
+def _best(args):
+    """(control tree, `Choice`), for `with`: what is finished is stored until that block ends well.
+    Its head has the decoder, and the options if there are any.  The table goes to standard error.
+    Raises `TimeUp` where the deadline comes before the end of the first split, and `UsageError` for
+    options that are not for --best."""
+    from ..control.build import with_heading
+    from ..experiments.candidates import read_candidates, suited
+    from ..experiments.comparison import find_best
+    from ..report.text import data_lines, plain_table, row_notes
 
     refuse_given(args, SEARCHING, "is for a search alone, not for --best")
     refuse_given(args, ["--average"], "is for -Q ensemble alone: --best tries both averages")
@@ -385,28 +364,13 @@ def best_request(args):
         [word.strip() for word in args.type.split(",")]
     candidates = read_candidates(words, **{**scheme_settings(args), "draws": args.draws or 1})
     request = experiment_request(args, args.source, plan_of(args, 10, 5, 2), args.platt == "loo")
-    return _BestRequest(request, candidates, args.type is not None, by, args.options,
-                        deadline_of(args))
-
-
-@contextmanager
-def best(choosing):
-    """(control tree, `Choice`), for `with`: what is finished is stored until that block ends well.
-    Its head has the decoder, and the options if there are any.  The table goes to standard error.
-    Raises `TimeUp` where the deadline comes before the end of the first split."""
-    from ..control.build import with_heading
-    from ..experiments.candidates import suited
-    from ..experiments.comparison import find_best
-    from ..report.text import data_lines, plain_table, row_notes
-
-    request, candidates, deadline = choosing.experiment, choosing.candidates, choosing.deadline
-    experiment = read_experiment(request)
-    if not choosing.chosen:
-        candidates = suited(candidates, len(experiment.data.counts))
-    candidates = [request.suited(candidate, experiment) for candidate in candidates]
-    with result_cache(request, experiment) as experiment:
+    deadline = deadline_of(args)
+    with opened_experiment(request) as experiment:
+        if args.type is None:
+            candidates = suited(candidates, len(experiment.data.counts))
+        candidates = [request.suited(candidate, experiment) for candidate in candidates]
         with Progress("comparing", deadline=deadline) as progress:
-            choice = find_best(experiment, candidates, by=BY_OPTION[choosing.by],
+            choice = find_best(experiment, candidates, by=BY_OPTION[by],
                                progress=progress, deadline=deadline)
         report_reused(experiment)
         for failed in choice.result["rows"]:
@@ -416,9 +380,9 @@ def best(choosing):
         write_stderr(f"{result['points']} points, {result['classes']} classes; {result['plan']}\n"
                      f"{data_lines(request.head(experiment))}"
                      f"{plain_table(result, brief=True)}{row_notes(result)}")
-        _report_choice(choosing.by, choice)
+        _report_choice(by, choice)
         tree = with_heading(choice.tree, "decoder", choice.row["decoder"])
-        yield with_heading(tree, "options", choosing.options or tree.options or None), choice
+        yield with_heading(tree, "options", args.options or tree.options or None), choice
 
 
 def _report_choice(by, choice):

@@ -3,7 +3,6 @@
 import argparse
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import NamedTuple
 
 from ..control.learners import LEARNERS, PARAMETERS
 from ..core.errors import JobsFailed, UsageError
@@ -13,8 +12,7 @@ from ..files.atomic import check_output, replacing_with
 from ..score.rows import BY_COST, COST
 from .data_options import add_control
 from .experiments import (add_answers, add_experiment, add_sample, CONTINUES, experiment_request,
-                          plan_of, read_experiment, read_one_candidate, report_reused, result_cache,
-                          SEARCHES)
+                          opened_experiment, plan_of, read_one_candidate, report_reused, SEARCHES)
 from .messages import json_text, Progress, report, write_stdout, write_stderr
 from .option_types import finite_number, list_of, output_file, whole_number
 from .options import add_plot, add_time_limit, check_plot, deadline_of, Parser
@@ -75,47 +73,27 @@ def execute(args):
     """Read, search, write."""
     _check_outputs(args)
     page = page_of(args, training_inputs(args, args.control))
-    request, outputs = search_request(args), _Outputs(args.json, args.csv, args.plot)
-    with searched(request) as (result, tree, task):
+    with _searched(args) as (request, result, tree, task):
         if page.requested and result["tried"]:
             from ..report.content import ModelPart
-            write_page(page, request.experiment, task.experiment,
+            write_page(page, request, task.experiment,
                        f"search for options: {page_name(result['control'])}, "
                        f"{page_name(args.train)}", "searches", search=plain(result),
                        model=ModelPart(task.tree if tree is None else tree))
         elif page.requested:
             report("nothing was tried, so no page, and no file for MultiQC")
-        _write(outputs, result, tree)
+        _write(args, result, tree)
         if not result["complete"]:
             # raised in here, so that what is finished is stored
             raise JobsFailed(_unfinished(task.experiment.cache, result, tree))
 
 
-class _Outputs(NamedTuple):
-    json: str | None
-    csv: str | None
-    plot: str | None
-
-
-class SearchRequest(NamedTuple):
-    """A search: an `ExperimentRequest`, a `Candidate`, a `SearchSpace`, and how.
-
-    `platt` is as the option, or None; `deadline` on `time.monotonic`, or None.
-    """
-
-    experiment: object
-    candidate: object
-    space: object
-    by: str
-    search: str
-    per_partition: bool
-    platt: str | None
-    deadline: float | None
-
-
-def search_request(args):
-    """The `SearchRequest` of the options."""
+@contextmanager
+def _searched(args):
+    """(`ExperimentRequest`, result, control tree, `TuningTask`), for `with`: what is finished is
+    stored until that block ends well."""
     from ..experiments.search import Axis, SearchSpace
+    from ..experiments.tuning import prepare_tuning, tune
 
     axes = {column: Axis(*getattr(args, column)) for column in PARAMETERS
             if getattr(args, column) is not None}
@@ -123,33 +101,23 @@ def search_request(args):
                         tuple(dict.fromkeys(args.coef0)),
                         axes.get("log2c"), axes.get("log2g"), args.refine, axes)
     candidate = _again(args, read_one_candidate(args))
-    return SearchRequest(
-        experiment_request(args, args.train, plan_of(args, 1, 5), args.platt != "cv"), candidate,
-        space, BY_COST[args.by], args.search, args.per_partition, args.platt, deadline_of(args))
-
-
-@contextmanager
-def searched(request):
-    """(result, control tree, `TuningTask`) of a `SearchRequest`, for `with`: what is
-    finished is stored until that block ends well."""
-    from ..experiments.tuning import prepare_tuning, tune
-
-    experiment, deadline = read_experiment(request.experiment), request.deadline
-    candidate = request.experiment.suited(request.candidate, experiment)
-    with result_cache(request.experiment, experiment) as experiment:
+    request = experiment_request(args, args.train, plan_of(args, 1, 5), args.platt != "cv")
+    deadline = deadline_of(args)
+    with opened_experiment(request) as experiment:
+        candidate = request.suited(candidate, experiment)
         with Progress("tuning", deadline=deadline) as progress:
-            task = prepare_tuning(experiment, candidate, request.platt == "loo", progress)
-        if request.platt is not None and task.left_out:
+            task = prepare_tuning(experiment, candidate, args.platt == "loo", progress)
+        if args.platt is not None and task.left_out:
             report("--platt does not apply: probabilities of learner=nystrom come from its exact "
                    "leave-one-out values")
         with Progress("tuning", deadline=deadline) as progress:
-            result, tree = tune(task, request.space, by=request.by, search=request.search,
-                                per_partition=request.per_partition, deadline=deadline,
+            result, tree = tune(task, space, by=BY_COST[args.by], search=args.search,
+                                per_partition=args.per_partition, deadline=deadline,
                                 progress=progress)
         report_reused(experiment)
-        result = {"control": candidate.name, "data": request.experiment.source,
-                  **request.experiment.head(experiment), **result}
-        yield result, tree, task
+        result = {"control": candidate.name, "data": args.train, **request.head(experiment),
+                  **result}
+        yield request, result, tree, task
 
 
 def _again(args, candidate):
@@ -177,21 +145,21 @@ def _check_outputs(args):
         check_output(path)
 
 
-def _write(outputs, result, tree):
+def _write(args, result, tree):
     from ..control.write import tree_lines
     from ..report.text import blocks_text, data_lines, search_csv
     from ..report.trials import search_blocks
 
     if result["tried"]:
         write_stderr(blocks_text(search_blocks(result)))
-    texts = {outputs.json: json_text({"version": RESULTS, **result}),
-             outputs.csv: search_csv(result.get("partitions") or [result.get("common", result)])}
+    texts = {args.json: json_text({"version": RESULTS, **result}),
+             args.csv: search_csv(result.get("partitions") or [result.get("common", result)])}
     texts.pop(None, None)
 
     def draw():
-        if outputs.plot is not None and result["best"] is not None:
+        if args.plot is not None and result["best"] is not None:
             from ..report.chart_scores import draw_search
-            draw_search(outputs.plot, result)
+            draw_search(args.plot, result)
 
     with replacing_with(texts, before=draw):
         pass
