@@ -127,13 +127,6 @@ def plan_of(args, trials, parts=None, repeats=1):
     return SplitPlan(args.fraction or 0.3, chosen, args.trials or default, args.seed)
 
 
-class StateRequest(NamedTuple):
-    """The folder of stored results, None for that of the data, and whether results are stored."""
-
-    folder: str | None
-    stores: bool
-
-
 class ExperimentRequest(NamedTuple):
     """The data, splits and settings of an experiment.
 
@@ -143,6 +136,7 @@ class ExperimentRequest(NamedTuple):
     scales : warn of unequal scales
     sample : number of rows, or None
     costs : file, or None
+    folder, stores : as for `state`
     workers : result of `options.workers`
     """
 
@@ -156,7 +150,8 @@ class ExperimentRequest(NamedTuple):
     sample: int | None
     costs: str | None
     calibrated: tuple
-    state: StateRequest
+    folder: str | None
+    stores: bool
     workers: object
 
     def head(self, experiment):
@@ -188,7 +183,7 @@ def experiment_request(args, source, plan, loo):
     return ExperimentRequest(source, form, plan, settings, args.norm_file,
                              checks_scales(args, form), args.min_class,
                              getattr(args, "sample", None), costs, calibrated,
-                             StateRequest(args.state, not args.no_state), workers(args))
+                             args.state, not args.no_state, workers(args))
 
 
 @contextmanager
@@ -222,7 +217,7 @@ def opened_experiment(request):
                             replace(request.settings, normalisation=normalisation),
                             calibrated=request.calibrated, costs=costs)
     with library_words(), clear_worker_caches(), request.workers as pool, \
-            state(request.state, data) as cache:
+            state(request.folder, request.stores, data) as cache:
         yield replace(experiment, cache=cache, settings=replace(experiment.settings, workers=pool))
 
 
@@ -251,13 +246,13 @@ def _check_named(tree, by):
 
 
 @contextmanager
-def state(request, data):
-    """The cache of results on a `Dataset` of a `StateRequest`, for `with`. After a signal the cache
-    is kept, and a report says so."""
+def state(folder, stores, data):
+    """The cache of results on a `Dataset` in a folder, None for that of the data, for `with`; of no
+    results unless it `stores` them. After a signal the cache is kept, and a report says so."""
     from ..files.result_store import key_of, open_state, point_parts, ResultCache
 
     key = key_of("data", *point_parts(data))
-    with open_state(request.folder, key) if request.stores else ResultCache(None) as cache:
+    with open_state(folder, key) if stores else ResultCache(None) as cache:
         try:
             yield cache
         except Exception:

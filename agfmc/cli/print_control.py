@@ -3,7 +3,6 @@
 import os
 import sys
 from contextlib import contextmanager
-from typing import NamedTuple
 
 from ..core.errors import DataError, JobsFailed, UsageError, warn_user
 from ..designs.schemes import COMPARED, DEFAULT, find_scheme, SCHEMES
@@ -12,7 +11,7 @@ from ..score.rows import BY_OPTION
 from .data_options import (add_normalisation, add_training_kind, input_format, load_normalised,
                            NORMALISATION, points_request, WEIGHTS)
 from .designs import (add_drawing, add_scheme_options, add_searching, draw_design, joined_controls,
-                      Operands, refuse_unheeded, scheme_settings, search_choices, searched_design,
+                      Operands, refuse_unheeded, scheme_settings, search_of, searched_design,
                       SEARCHING, searches_with, with_average, with_losses)
 from .experiments import (add_answers, add_sample, add_splits, add_state, add_trying, CONTINUES,
                           experiment_request, opened_experiment, plan_of, report_reused)
@@ -106,8 +105,9 @@ def execute(args):
     if args.controls:
         _write(args, joined_controls(args))
         return
-    request = design_request(args, scheme)
-    design = (_searched if scheme is not None and scheme.searched else designed)(request)
+    points = _points_of(args, scheme)
+    design = (_searched if scheme is not None and scheme.searched else _designed)(
+        args, scheme, points)
     _write(args, design.tree, design)
 
 
@@ -215,29 +215,10 @@ def _is_file(args):
         not is_table(args.source) and os.path.exists(args.source) and not os.path.isdir(args.source)
 
 
-class _DesignRequest(NamedTuple):
-    """A design of the operand source by a `Scheme`, or None for a control file as it is.
-
-    Attributes
-    ----------
-    points : `PointsRequest` of training data, None for a number
-    folder : folder of -y
-    of_points : given options that are for training data
-    choices : `SearchChoices` of a search, or None
-    """
-
-    source: str
-    scheme: object
-    settings: dict
-    points: object
-    folder: str | None
-    of_points: list
-    choices: object
-
-
-def design_request(args, scheme):
-    """The `_DesignRequest` of the options; `UsageError` where they do not go together."""
-    form, source, choices = input_format(args, args.source), args.source, None
+def _points_of(args, scheme):
+    """The `PointsRequest` of training data for a `Scheme`, or None; `UsageError` where the options
+    do not go together."""
+    form, source = input_format(args, args.source), args.source
     if scheme is not None and scheme.searched:
         if is_number(source) and "classes" not in scheme.made_of:
             raise UsageError(f"-Q {scheme.name} searches in data: expected training data, found "
@@ -248,19 +229,15 @@ def design_request(args, scheme):
         refuse_unheeded(args, scheme)
         if is_number(source):
             refuse_given(args, NORMALISATION, f"is for training data: found the number {source}")
-        else:
-            choices = search_choices(args, scheme)
     of_data = not is_number(source) and scheme is not None and "control" not in scheme.made_of
-    return _DesignRequest(
-        source, scheme, scheme_settings(args), points_request(args, source, form) if of_data else
-        None, args.path, given(args, "--metric", *NORMALISATION, "--min-class", *WEIGHTS), choices)
+    return points_request(args, source, form) if of_data else None
 
 
-def designed(request):
+def _designed(args, scheme, points):
     """The `Design` of a scheme without a search."""
     from ..designs.design import Design, make_design
 
-    scheme, source = request.scheme, request.source
+    source = args.source
     if scheme is None or "control" in scheme.made_of:
         from ..control.build import rename
         from ..models.control_files import model_file, read_control
@@ -268,14 +245,14 @@ def designed(request):
             return Design(read_control(source))
         refuse_scheme(source, "DATA writes one")
         tree = read_control(source)
-        if request.folder is not None:
+        if args.path is not None:
             tree.require_names()
-            tree = rename(tree, [model_file(row.text, request.folder) for row in tree.rows])
+            tree = rename(tree, [model_file(row.text, args.path) for row in tree.rows])
         return Design(scheme.make(tree))
     if "classes" not in scheme.made_of:
-        return _from_operand(request)
-    labels, names = _labels(request)
-    return make_design(scheme.name, labels, names, **request.settings)
+        return _from_operand(args, scheme, points)
+    labels, names = _labels(args.source, points)
+    return make_design(scheme.name, labels, names, **scheme_settings(args))
 
 
 def is_number(text):
@@ -283,8 +260,7 @@ def is_number(text):
     return text.isascii() and text.isdigit()
 
 
-def _labels(request):
-    source, points = request.source, request.points
+def _labels(source, points):
     if points is None:
         k = int(source) if len(source) < 8 else 10**7
         if k > 100_000:
@@ -298,40 +274,40 @@ def _labels(request):
     return labels, names
 
 
-def _from_operand(request):
+def _from_operand(args, scheme, points):
     from ..designs.design import make_design
 
-    scheme, source = request.scheme, request.source
+    source = args.source
     if is_number(source):
         expected = " or ".join({"data": "training data", "confusions": "a contingency table"}[word]
                              for word in scheme.made_of)
         raise UsageError(f"-Q {scheme.heading.split()[0]} designs from data: expected {expected}, "
                          f"found the number {source}")
     of_data, material = "data" in scheme.made_of, None
-    if not of_data or "confusions" in scheme.made_of and request.points.form.kind == "binary":
+    if not of_data or "confusions" in scheme.made_of and points.form.kind == "binary":
         from ..data.confusions import holds_confusions, read_confusions
         if not of_data or holds_confusions(source):
             material = read_confusions(source)
-            if of_data and request.of_points:
-                raise UsageError(f"{request.of_points[0]} is for training data, and {source} holds "
-                                 "how often classes were confused")
-    return make_design(scheme.name, _labelled_points(request) if material is None else material,
-                       **request.settings)
+            if of_data:
+                refuse_given(args, ("--metric", *NORMALISATION, "--min-class", *WEIGHTS), "is for "
+                             f"training data, and {source} holds how often classes were confused")
+    return make_design(scheme.name, _labelled_points(points) if material is None else material,
+                       **scheme_settings(args))
 
 
-def _searched(request):
-    if request.points is None:
+def _searched(args, scheme, points):
+    if points is None:
         from ..designs.design import make_design
-        return make_design(request.scheme.name, _labels(request)[0], **request.settings)
-    return searched_design(request.scheme, _labelled_points(request), request.source,
-                           request.settings, request.choices)
+        return make_design(scheme.name, _labels(args.source, None)[0], **scheme_settings(args))
+    search = search_of(args, scheme)  # which checks options, before the points are read
+    return searched_design(args, scheme, search, _labelled_points(points))
 
 
-def _labelled_points(request):
+def _labelled_points(points):
     from ..designs.design import LabelledPoints
 
-    data = load_normalised(request.points)
-    _require_two(data.counts, request.source)
+    data = load_normalised(points)
+    _require_two(data.counts, points.source)
     return LabelledPoints(data.x, data.y, sorted(data.counts), data.name_of, data.weights,
                           data.groups)
 
