@@ -1,19 +1,21 @@
 """Orthogonal codes, A^T A = m I, with the Hadamard matrices and finite fields they are made of.
 
-A Hadamard matrix, m x m of +1 and -1 with H^T H = m I, is a list of m integers: bit j of row i
-is set where the entry is -1.  Sources: Sylvester (1867); Paley, J. Math. Phys. 12 (1933);
-Williamson, Duke Math. J. 11 (1944); Baumert, Golomb and Hall (1962) for order 92; Baumert
-(1966) for order 116.
+A Hadamard matrix is m x m of +1 and -1 with H^T H = m I.  Sources: Sylvester (1867); Paley, J.
+Math. Phys. 12 (1933); Williamson, Duke Math. J. 11 (1944); Baumert, Golomb and Hall (1962) for
+order 92; Baumert (1966) for order 116.
 
 An element of the field of q = p^e elements is a tuple of e digits 0..p-1, the coefficients of
 a polynomial in the root of a primitive polynomial, lowest first; its number is the integer
 with these digits in base p.
 """
+
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import count, product
 
-from ..control import matrix
+import numpy as np
+
+from ..control.matrix import matrix_to_rows
 from ..core.errors import warn_user
 from .standard import one_vs_rest
 
@@ -61,35 +63,6 @@ def _times_root(element, low, p):
 def number(element: tuple[int, ...], p: int) -> int:
     """The integer whose digits in base p are the element's."""
     return sum(digit * p**i for i, digit in enumerate(element))
-
-
-def squares_differ(p: int, e: int) -> list[int]:
-    """Rows of the Jacobsthal matrix of GF(p^e), p odd: bit j of mask i is set where element j -
-    element i is not a square."""
-    nonsquares = matrix.mask(number(element, p) for element in powers(p, e)[1::2])
-    return translates(nonsquares, p, e)
-
-
-def translates(members: int, p: int, e: int) -> list[int]:
-    """The set of elements `members` moved by every element: mask i is {x + i : x in members}.
-
-    Digit d of all elements at once is turned by two shifts, for elements that carry and others.
-    """
-    q = p ** e
-    everything = (1 << q) - 1
-    masks = [members]
-    for d in range(e):
-        unit = p ** d
-        period = everything // ((1 << unit * p) - 1)  # one bit at each multiple of p^(d+1)
-        turned = []
-        for s in range(p):
-            stay = period * ((1 << unit * (p - s)) - 1)  # digit d below p - s: no carry
-            for old in masks:
-                turned.append(
-                    (old & stay) << s * unit | (old & ~stay) >> (p - s) * unit
-                )
-        masks = turned
-    return masks
 
 
 # Hadamard matrices
@@ -145,8 +118,8 @@ def _construction(m):
     return None
 
 
-def hadamard(m: int) -> list[int]:
-    """Hadamard matrix of order m, as m masks, whose first row and first column are all +1.
+def hadamard(m: int) -> np.ndarray:
+    """Hadamard matrix of order m, int8, whose first row and first column are all +1.
 
     Sylvester's for powers of two; else the constructions of Paley (q = m-1, or q = m/2-1 = 1 mod 4,
     a prime power), Williamson's array for 92 and 116, and Kronecker products of these.  Raises
@@ -157,77 +130,52 @@ def hadamard(m: int) -> list[int]:
         raise ValueError(f"no construction of a Hadamard matrix of order {m}")
     name, argument = construction
     if name == "sylvester":
-        rows = _sylvester(m)
-    elif name == "paley":
-        # The conference matrix S is skew, so S + I is the Hadamard matrix.
-        rows = [negative for _, negative in conference(argument)]
-    elif name == "paley2":
-        rows = _paley2(argument)
+        h = np.ones((1, 1), dtype=np.int8)
+        while len(h) < m:
+            h = np.block([[h, h], [h, -h]])
+    elif name == "paley":  # the conference matrix is skew
+        h = conference(argument) + np.eye(m, dtype=np.int8)
+    elif name == "paley2":  # it is symmetric
+        c = conference(argument)
+        h = np.kron(c, np.array([[1, 1], [1, -1]], dtype=np.int8)) + \
+            np.kron(np.eye(len(c), dtype=np.int8), np.array([[1, -1], [-1, -1]], dtype=np.int8))
     elif name == "williamson":
-        rows = _williamson(WILLIAMSON[m])
+        a, b, c, d = (circulant(np.array([1 if sign == "+" else -1 for sign in text],
+                                         dtype=np.int8)) for text in WILLIAMSON[m])
+        h = np.block([[a, b, c, d], [-b, a, -d, c], [-c, d, a, -b], [-d, -c, b, a]])
     else:
-        rows = [negative for _, negative in matrix.kronecker(
-            matrix.strict(hadamard(argument)), matrix.strict(hadamard(m // argument)))]
-    return _normalised(rows)
+        h = np.kron(hadamard(argument), hadamard(m // argument))
+    h = h * h[0]
+    return h * h[:, :1]
 
 
-def conference(q: int) -> list[tuple[int, int]]:
-    """Paley's conference matrix of order q+1, q an odd prime power, as signed rows: C^T C = q I.
+def conference(q: int) -> np.ndarray:
+    """Paley's conference matrix C of order q+1, int8, q an odd prime power: C^T C = q I.
 
-    The diagonal is 0; it is symmetric for q = 1 mod 4 and skew for q = 3 mod 4.
+    The diagonal is 0; it is symmetric for q = 1 mod 4 and skew for q = 3 mod 4.  Behind the first
+    row and column, which are of one sign, it is the Jacobsthal matrix: +1 where element j less
+    element i is a square, else -1.
     """
-    everything = (1 << q + 1) - 1
-    first = int(q % 4 == 3)
-    rows = [(everything ^ 1, 0)]
-    for i, negative in enumerate(squares_differ(*prime_power(q))):
-        rows.append((everything ^ (2 << i), negative << 1 | first))
-    return rows
+    p, e = prime_power(q)
+    digits = np.array(list(product(range(p), repeat=e)))[:, ::-1]
+    square = np.ones(q, dtype=np.int8)
+    square[0] = 0
+    square[[number(element, p) for element in powers(p, e)[1::2]]] = -1
+    c = np.ones((q + 1, q + 1), dtype=np.int8)
+    c[0, 0], c[1:, 0] = 0, 1 if q % 4 == 1 else -1
+    for i, element in enumerate(digits, 1):
+        c[i, 1:] = square[(digits - element) % p @ p ** np.arange(e)]
+    return c
 
 
-def _sylvester(m):
-    rows, size = [0], 1
-    while size < m:
-        ones = (1 << size) - 1
-        rows = [r | r << size for r in rows] + [r | (r ^ ones) << size for r in rows]
-        size *= 2
-    return rows
+def circulant(first: np.ndarray) -> np.ndarray:
+    """The matrix whose row i is the first row (n,) moved right by i."""
+    return np.array([np.roll(first, i) for i in range(len(first))])
 
 
-def _paley2(q):
-    """C x [[+, +], [+, -]] + I x [[+, -], [-, -]] with the symmetric conference matrix C."""
-    rows = []
-    for i, (support, negative) in enumerate(conference(q)):
-        minus, plus = matrix.spread(negative, 2), matrix.spread(support ^ negative, 2)
-        rows.append(minus * 3 | 2 << 2 * i)
-        rows.append(minus | plus << 1 | 3 << 2 * i)
-    return rows
-
-
-def _williamson(first_rows):
-    """[[A,B,C,D],[-B,A,-D,C],[-C,D,A,-B],[-D,-C,B,A]] of symmetric circulants."""
-    n = len(first_rows[0])
-    ones = (1 << n) - 1
-    first = [matrix.mask(j for j, sign in enumerate(text) if sign == "-") for text in first_rows]
-    array = (("A", "B", "C", "D"), ("-B", "A", "-D", "C"),
-             ("-C", "D", "A", "-B"), ("-D", "-C", "B", "A"))
-    rows = []
-    for blocks in array:
-        for i in range(n):
-            total = 0
-            for at, block in enumerate(blocks):
-                part = matrix.rotated(first["ABCD".index(block[-1])], n, i)
-                if block[0] == "-":
-                    part ^= ones
-                total |= part << at * n
-            rows.append(total)
-    return rows
-
-
-def _normalised(rows):
-    """Columns, then rows, negated until the first row and column are +1."""
-    ones = (1 << len(rows)) - 1
-    rows = [r ^ rows[0] for r in rows]
-    return [r ^ ones if r & 1 else r for r in rows]
+def signs_of(bits: int, k: int) -> np.ndarray:
+    """(k,) of int8: -1 at the bits that are set, else 1."""
+    return np.array([-1 if bits >> j & 1 else 1 for j in range(k)], dtype=np.int8)
 
 
 def instead_of_orthogonal(k: int) -> Sequence:
@@ -261,14 +209,12 @@ def orthogonal(k: int, reduced: bool = False) -> Sequence:
     """
     if k < 4:
         return instead_of_orthogonal(k)
-    m = hadamard_order(k)
-    everything = (1 << k) - 1
-    negatives = [r & everything for r in hadamard(m)]
-    signs = 0 if reduced else _signs(negatives, everything)
-    return matrix.rows([(everything, r ^ signs) for r in negatives[1 if reduced else 0:]])
+    code = hadamard(hadamard_order(k))[:, :k]
+    return matrix_to_rows(code[1:] if reduced else _with_both_signs(code))
 
 
-def _signs(rows, everything):
-    """Columns to negate so that no row is constant: column 0 unless a row forbids it."""
-    forbidden = {*rows, *(r ^ everything for r in rows)}
-    return next(signs for signs in count(1) if signs not in forbidden)
+def _with_both_signs(code):
+    """The code with columns negated so that no row is constant: column 0 unless a row forbids it.
+    """
+    turned = (code * signs_of(bits, code.shape[1]) for bits in count(1))
+    return next(code for code in turned if (code != code[:, :1]).any(axis=1).all())

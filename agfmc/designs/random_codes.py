@@ -8,11 +8,10 @@ that the classifiers err on different points.
 
 import random
 from collections.abc import Sequence
-from itertools import combinations, starmap
 
-from ..control import matrix
-from ..control.matrix import (apart_or_opposite, code_rank, columns, doubled_distance, joins_all,
-                              mask, signed)
+import numpy as np
+
+from ..control.matrix import code_rank, distances, joins_all, positions, rows_to_matrix
 from ..core.errors import UsageError, warn_user
 from .orthogonal import hadamard_order, instead_of_orthogonal
 from .standard import one_vs_one, one_vs_rest
@@ -84,7 +83,7 @@ def candidate_rows(k: int, most: int, seed: int = 1) -> list:
     trained together.  The first class of a row is on its left.
     """
     if available_rows(k) <= most:
-        return [matrix.row(_any_row(k, rank)) for rank in range(available_rows(k))]
+        return [_any_row(k, rank) for rank in range(available_rows(k))]
     if most < k:
         raise UsageError(f"{most} candidate rows are too few: one-vs-rest alone has {k} rows")
     generator = random.Random(seed)
@@ -93,13 +92,13 @@ def candidate_rows(k: int, most: int, seed: int = 1) -> list:
         rows |= dict.fromkeys(one_vs_one(k))
     strict = available_rows(k, True)
     for rank in _sample(generator, strict, min(strict, (most - len(rows)) // 2)):
-        rows[matrix.row(_strict_row(k, rank))] = None
+        rows[_strict_row(k, rank)] = None
     while len(rows) < most:
         classes = sorted(generator.sample(range(k), generator.randint(3, k - 1)))
         splits = available_rows(len(classes), True)
         for rank in _sample(generator, splits, min(splits, SPLITS_OF_A_SET, most - len(rows))):
             rows[tuple(tuple(classes[i] for i in side)
-                       for side in matrix.row(_strict_row(len(classes), rank)))] = None
+                       for side in _strict_row(len(classes), rank))] = None
     return list(rows)
 
 
@@ -111,9 +110,8 @@ def _first_left(row):
 def _first_draw(k, rows, strict, available, seed):
     generator = random.Random(seed)
     for _ in range(MOST_DRAWS):
-        signed_rows = _drawn_rows(generator, k, rows, strict, available)
-        code = _sided(generator, signed_rows)
-        if _determines(signed_rows, code, k):
+        code = _sided(generator, _drawn_rows(generator, k, rows, strict, available))
+        if _determines(code, k):
             return code
     raise UsageError(f"{MOST_DRAWS} random codes with {rows} rows for {k} classes "
                      "were all deficient: request more rows")
@@ -142,15 +140,14 @@ def _drawn_rows(generator, k, rows, strict, available):
     return [unranked(k, rank) for rank in _sample(generator, available, rows)]
 
 
-def _sided(generator, signed_rows):
-    return matrix.rows([(support, negative ^ support if generator.getrandbits(1) else negative)
-                    for support, negative in signed_rows])
+def _sided(generator, rows):
+    return [(right, left) if generator.getrandbits(1) else (left, right) for left, right in rows]
 
 
-def _determines(signed_rows, code, k):
+def _determines(code, k):
     """Return True if a code has the full rank, and joins every class, that so many rows can."""
-    return joins_all([support for support, _ in signed_rows], (1 << k) - 1) and \
-        (len(code) >= k - 1 or len(set(columns(signed_rows, k))) == k) and \
+    a = rows_to_matrix(code, k)
+    return joins_all(a) and (len(code) >= k - 1 or len(np.unique(a, axis=1).T) == k) and \
         code_rank(code, k) == min(k, len(code) + 1)
 
 
@@ -166,13 +163,13 @@ def _sample(generator, size, number):
 
 
 def _strict_row(k, rank):
-    """Strict signed row number `rank`; class 0 is on the left."""
-    everything = (1 << k) - 1
-    return everything, everything ^ (rank + 1) << 1
+    """Strict row number `rank`; class 0 is on the left."""
+    right = (rank + 1) << 1
+    return positions(right ^ ((1 << k) - 1)), positions(right)
 
 
 def _any_row(k, rank):
-    """Signed row number `rank` of those whose first class that is not 0 is on the left.
+    """Row number `rank` of those whose first class that is not 0 is on the left.
 
     After that class come n = k-1, k-2, ... entries with a +1 among them: 3^n - 2^n choices.
     """
@@ -194,47 +191,28 @@ def _any_row(k, rank):
         rank, digit = divmod(rank, 3)
         if digit:
             (left if digit == 1 else right).append(position)
-    return mask(left + right), mask(left)
+    return tuple(left), tuple(right)
 
 
 # The best of many
 
 
 def _improved(code, k, rows, strict, available, seed, draws):
-    best = _quality([signed(left, right) for left, right in code], k)
+    best = _quality(code, k)
     for i in range(1, draws):
         generator = random.Random(f"{seed}:{i}")
-        signed_rows = _drawn_rows(generator, k, rows, strict, available)
-        quality = _quality(signed_rows, k, best)
-        if quality is not None and quality > best:
-            turned = _sided(generator, signed_rows)
-            if _determines(signed_rows, turned, k):
+        drawn = _drawn_rows(generator, k, rows, strict, available)
+        quality = _quality(drawn, k)
+        if quality > best:
+            turned = _sided(generator, drawn)
+            if _determines(turned, k):
                 code, best = turned, quality
     return code
 
 
-def _quality(signed_rows, k, least=(0, 0)):
-    """Twice the smallest distances between columns and between rows, then their sums, as integers;
-    None where they are below `least`."""
-    vectors = columns(signed_rows, k)
-    between_columns = _smallest(vectors, doubled_distance, least[0])
-    if between_columns is None:
-        return None
-    between_rows = _smallest(signed_rows, apart_or_opposite,
-                             least[1] if between_columns == least[0] else 0)
-    if between_rows is None:
-        return None
-    return (between_columns, between_rows, sum(starmap(doubled_distance, combinations(vectors, 2))),
-            sum(starmap(apart_or_opposite, combinations(signed_rows, 2))))
-
-
-def _smallest(vectors, distance, least):
-    """The smallest distance of any two, None where one is below `least`; without two, 0."""
-    smallest = None
-    for u, v in combinations(vectors, 2):
-        far = distance(u, v)
-        if smallest is None or far < smallest:
-            if far < least:
-                return None
-            smallest = far
-    return smallest or 0
+def _quality(code, k):
+    """The smallest distances between columns and between rows, then their sums."""
+    a = rows_to_matrix(code, k)
+    columns, rows = (np.concatenate([np.zeros(0), *distances(vectors, opposite)])
+                     for vectors, opposite in ((a.T, False), (a, True)))
+    return columns.min(initial=np.inf), rows.min(initial=np.inf), columns.sum(), rows.sum()

@@ -7,17 +7,18 @@ entries that are not 0 in each row and column.  Made here:
 - Paley's conference matrices, m = q+1, w = q, for odd prime powers q;
 - circulants with m = q^2+q+1, w = q^2, for all prime powers q;
 - Kronecker products W(m, w) x W(n, v) = W(m n, w v).
-
-A signed row is (support, negative), as in `bits`.
 """
 
 import random
 from collections.abc import Sequence
 from functools import lru_cache
 
-from ..control import matrix as bits
+import numpy as np
+
+from ..control.matrix import joins_all, matrix_to_rows
 from ..core.errors import UsageError
-from .orthogonal import conference, hadamard, is_constructible, powers, prime_power
+from .orthogonal import (circulant, conference, hadamard, is_constructible, powers, prime_power,
+                         signs_of)
 
 LISTED = 30
 
@@ -111,10 +112,10 @@ def _is_basic(m, w):
 
 
 def _matrices(m, w):
-    """Yield the W(m, w) that can be made, as lists of signed rows."""
+    """Yield the W(m, w) that can be made, as arrays of int8."""
     if _is_basic(m, w):
         if w == m:
-            yield bits.strict(hadamard(m))
+            yield hadamard(m)
             return
         yield conference(w) if w == m - 1 else _circulant(_circulant_root(m))
     for a in range(2, m // 2 + 1):
@@ -122,7 +123,7 @@ def _matrices(m, w):
             continue
         for u in sorted(_weights(a)):
             if w % u == 0 and w // u in _weights(m // a):
-                yield bits.kronecker(next(_matrices(a, u)), next(_matrices(m // a, w // u)))
+                yield np.kron(next(_matrices(a, u)), next(_matrices(m // a, w // u)))
 
 
 def _circulant(q):
@@ -146,11 +147,7 @@ def _circulant(q):
     for a in line:
         for b in line:
             ways[(a + b) % v] += 1
-    support = bits.mask(i for i in range(v) if ways[i] != 1)
-    negative = bits.mask(i for i in range(v) if ways[i] == 0)
-    return [
-        (bits.rotated(support, v, i), bits.rotated(negative, v, i)) for i in range(v)
-    ]
+    return circulant(np.array(ways, dtype=np.int8) - np.int8(1))
 
 
 # From a weighing matrix to a code
@@ -166,50 +163,44 @@ def _smallest_code(k, w):
 
 def _code(k, m, w):
     """Rows (left, right) of a code from some W(m, w), or None."""
-    everything = (1 << k) - 1
     for matrix in _matrices(m, w):
-        rows = [(s & everything, n & everything) for s, n in matrix if s & everything]
-        if _is_usable(rows, everything):
-            signs = _signs(rows, k)
+        a = matrix[:, :k]
+        a = a[a.any(axis=1)]
+        if _is_usable(a):
+            signs = _signs(a)
             if signs is not None:
-                return bits.rows([(s, n ^ signs & s) for s, n in rows])
+                return matrix_to_rows(a * signs)
     return None
 
 
-def _is_usable(rows, everything):
+def _is_usable(a):
     """No row with a single entry, no duplicate or complement, all classes connected."""
-    if any(support & (support - 1) == 0 for support, _ in rows):
-        return False
-    different = {(support, min(negative, negative ^ support)) for support, negative in rows}
-    if len(different) < len(rows):
-        return False
-    return bits.joins_all([support for support, _ in rows], everything)
+    first = a[np.arange(len(a)), (a != 0).argmax(axis=1)]
+    return (np.count_nonzero(a, axis=1) > 1).all() and \
+        len(np.unique(a * first[:, None], axis=0)) == len(a) and joins_all(a)
 
 
-def _signs(rows, k):
-    """Columns to negate so that every row has both signs, or None.
+def _signs(a):
+    """Signs (k,) of the columns with which every row of a (m, k) has both signs, or None.
 
     All choices for up to 10 classes; above, repairs: of a row with one sign, negate the column
     that leaves the fewest such rows, and now and then any column of it.
     """
+    k, sizes = a.shape[1], np.count_nonzero(a, axis=1)
     if k <= 10:
-        return next((x for x in range(1, 1 << (k - 1)) if not _one_sided(rows, x)), None)
+        return next((signs for bits in range(1, 1 << (k - 1))
+                     if (np.abs(a @ (signs := signs_of(bits, k))) < sizes).all()), None)
+    a, signs = a.astype(np.int64), signs_of(1, k)
     generator = random.Random(k)
-    signs = 1
     for _ in range(50 + 4 * k):
-        faulty = _one_sided(rows, signs)
-        if not faulty:
+        sums = a @ signs
+        faulty = np.flatnonzero(np.abs(sums) == sizes)
+        if not len(faulty):
             return signs
-        columns = bits.positions(generator.choice(faulty))
+        columns = np.flatnonzero(a[generator.choice(faulty)]).tolist()
         columns = generator.sample(columns, min(len(columns), 8))
         if generator.random() < 0.2:
             columns = columns[:1]
-        signs ^= min(
-            (1 << j for j in columns), key=lambda flip: len(_one_sided(rows, signs ^ flip))
-        )
+        turned = np.abs(sums[:, None] - 2 * a[:, columns] * signs[columns]) == sizes[:, None]
+        signs[columns[np.count_nonzero(turned, axis=0).argmin()]] *= -1
     return None
-
-
-def _one_sided(rows, signs):
-    """Supports of the rows that have only one sign once the columns `signs` are negated."""
-    return [s for s, n in rows if (n ^ signs) & s in (0, s)]

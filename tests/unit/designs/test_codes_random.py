@@ -5,7 +5,7 @@ from itertools import combinations, product
 import pytest
 from hypothesis import given, strategies as st
 
-from agfmc.control import matrix, matrix as bits
+from agfmc.control import matrix
 from agfmc.designs import random_codes
 from agfmc.designs.random_codes import available_rows, candidate_rows, random_code
 from agfmc.core.errors import AgfmcWarning, UsageError
@@ -142,8 +142,7 @@ def test_it_is_the_best_of_the_draws(monkeypatch, connected, strict, k, rows, se
     monkeypatch.setattr(random_codes, "_drawn_rows", recorded)
     best = random_code(k, rows, strict, seed, 60)
     del drawn[:-59]  # those of the first code
-    codes = [[bits.row(signed) for signed in signed_rows] for signed_rows in drawn]
-    usable = [code for code in codes
+    usable = [code for code in drawn
               if matrix.code_rank(code, k) == k and connected(matrix.rows_to_matrix(code, k))]
     values = [worth(code, k) for code in [first, *usable]]
     assert worth(best, k) == max(values)
