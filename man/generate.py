@@ -72,7 +72,7 @@ def make_page(name, extra):
     page.add_section("description", "=", parts["description"])
     page.add_section("exit status", "=", _exit_statuses())
     page.add_section("files", "=", parts["files"])
-    page.add_section("examples", "=", parts["examples"])
+    page.add_section("examples", "=", _examples(parser, parts["examples"]))
     if "compatibility" in parts:
         page.add_section("compatibility", "=", parts["compatibility"])
     page.add_section("see also", "=", _see_also(parts["see also"]))
@@ -165,19 +165,18 @@ def _help(parser, action):
 
 
 def _synopsis(parser):
-    """The usage: options bold, values and operands italic."""
-    words = []
-    for word in (parser.usage_text() % {"prog": parser.prog}).split()[1:]:
-        parts = re.fullmatch(r"(\[*\{*)(.*?)([\]}]*)", word)
-        middle = parts.group(2)
-        if middle.startswith("-"):
-            middle = _bold(middle)
-        elif re.match(r"[A-Za-z]", middle):
-            middle = _italic(middle)
-        words.append(parts.group(1) + middle + parts.group(3))
-    text = re.sub(r"(\\fB\S+) (?=\\fI[A-Z])", r"\1\\~", " ".join(words))
-    return "\n".join([f".TP {len(parser.prog) + 1}n", _bold(parser.prog),
-                      *_wrapped(text)])
+    """The usage: values and operands italic."""
+    usage = (parser.usage % {"prog": parser.prog}).removeprefix(parser.prog)
+    text = re.sub(r"[A-Za-z][\w-]*", lambda word: _italic(word.group()), usage.strip())
+    return "\n".join([f".TP {len(parser.prog) + 1}n", _bold(parser.prog), *_wrapped(text)])
+
+
+def _examples(parser, more):
+    """Those of `--help`, and then those that are written by hand."""
+    lines = []
+    for what, command in parser.short_help()[1] if parser.is_long else ():
+        lines += [*_text(what + ":"), ".PP", ".EX", command.translate(_ESCAPES), ".EE", ".PP"]
+    return "\n".join([*lines, more])
 
 
 def _exit_statuses():

@@ -101,12 +101,13 @@ class Parser(_Options, argparse.ArgumentParser):
 
     def finish(self):
         """Add the options of every command; -> the parser, complete."""
-        self._usage_actions = [action for action in self._actions if action.option_strings]
-        # now: while argparse parses, operands have another number
-        self._operands = self._operands or " ".join(
+        for action in self._actions:
+            action.help = _with_relations(action)
+        operands = self._operands or " ".join(
             {"?": "[{}]", "*": "[{} ...]", "+": "{} ..."}.get(action.nargs, "{}").format(
                 action.metavar or action.dest.replace("_", "-"))
             for action in self._actions if not action.option_strings)
+        self.usage = f"%(prog)s [options] {operands}".rstrip()
         group = self.group("general options")
         group.add("--quiet", "errors only: no warnings, no progress, no reports")
         group.add("--log FORM", "what standard error has: text (default), or json, for programs: "
@@ -115,35 +116,35 @@ class Parser(_Options, argparse.ArgumentParser):
         group.add("--debug", "show where in the program an error arose")
         group.add("--version", "print the version and stop", action="version",
                   version=f"%(prog)s (agfmc) {__version__}")
-        group.add("--help", "print this text and stop", action="help")
-        self.usage = ""  # made when it is printed: it takes longer than all else here
+        self.is_long = len(self._actions) > 20
+        group.add("--help", "print this text and stop" if not self.is_long else
+                  "print the most important options, and examples, and stop", action="help")
+        if self.is_long:
+            group.add("--help-all", "print all options and stop", action=_HelpAll)
         return self
 
-    def format_usage(self):
-        """The usage alone."""
-        self.usage = self.usage_text()
-        return super().format_usage()
+    def short_help(self):
+        """The names of the options that `--help` shows of a long command, and (what it does,
+        command line) of examples."""
+        with open(__file__.replace("options.py", "short_help.txt"), encoding="ascii") as file:
+            part = file.read().split(f"\n{self.prog}: ")[1].split("\n\n")[0]
+        names, *lines = part.splitlines()
+        return names.split(), list(zip(lines[::2], map(str.strip, lines[1::2])))
 
     def format_help(self):
-        """The usage and what each option does."""
-        self.usage = self.usage_text()
-        return super().format_help()
-
-    def usage_text(self):
-        """The usage: options stand in the brackets of the one that they need, and beside those
-        that they exclude."""
-        inner = [action for action in self._usage_actions if len(action.needs) == 1
-                 and action.needs[0] in self._option_string_actions]
-        words = ["%(prog)s"]
-        free = [action for action in self._usage_actions if action not in inner]
-        while free:
-            beside = [free.pop(0)]
-            for other in list(free):
-                if all(_exclude(one, other) for one in beside):
-                    beside.append(other)
-                    free.remove(other)
-            words.append("[" + " | ".join(_of_usage(one, inner) for one in beside) + "]")
-        return " ".join(words + [self._operands] * bool(self._operands))
+        """The usage and what all options do, or, of a long command, those that most people need."""
+        if not self.is_long:
+            return super().format_help()
+        names, examples = self.short_help()
+        formatter = _ShortFormatter(self.prog)
+        formatter.add_usage(self.usage, (), ())
+        formatter.add_text(self.description.split(". ")[0].rstrip(".") + ".")
+        formatter.start_section("common options")
+        formatter.add_arguments([self._option_string_actions[name] for name in names])
+        formatter.end_section()
+        lines = "".join(f"  {what}\n    {command}\n" for what, command in examples)
+        return f"{formatter.format_help()}\nexamples:\n{lines}\n" \
+               f"All options and operands: {self.prog} --help-all\n"
 
     def _check_given(self, args):
         actions = {**{action.dest: action for action in self._actions},
@@ -289,23 +290,23 @@ class Parser(_Options, argparse.ArgumentParser):
             (file or sys.stderr).write(message)
 
 
-def _exclude(one, other):
-    return bool(set(one.excludes) & set(other.option_strings) or
-                set(other.excludes) & set(one.option_strings))
+def _with_relations(action):
+    """The help of an option, with the options that it needs and excludes."""
+    first, *rest = action.help.split("\n")
+    needs = () if any(name in first for name in action.needs) else action.needs
+    notes = ["needs " + " or ".join(needs)] * bool(needs) + \
+        ["not with " + ", ".join(action.excludes)] * bool(action.excludes)
+    return "\n".join([first + f" ({'; '.join(notes)})" * bool(notes), *rest])
 
 
-def _of_usage(action, inner):
-    """An option of the usage with its value, and the options `inner` that need it."""
-    value = action.metavar or action.dest.upper()
-    word = action.option_strings[0] + (
-        "" if action.nargs == 0 else f" [{value}]" if action.nargs == "?" else f" {value}")
-    return " ".join([word, *(f"[{_of_usage(other, inner)}]" for other in inner
-                             if other.needs[0] in action.option_strings)])
+class _HelpAll(argparse._HelpAction):
+    def __call__(self, parser, *rest):
+        parser._print_message(argparse.ArgumentParser.format_help(parser), sys.stdout)
+        parser.exit()
 
 
 class _Formatter(argparse.HelpFormatter):
-    """Help in which a line break of the text is a line break on the screen, and options of the
-    usage stay on one line with their values."""
+    """Help in which a line break of the text is a line break on the screen."""
 
     def __init__(self, prog, **settings):
         # argparse would load shutil for the width
@@ -315,15 +316,13 @@ class _Formatter(argparse.HelpFormatter):
         return [line for part in text.split("\n")
                 for line in super(_Formatter, self)._split_lines(part, width)]
 
-    def _format_usage(self, usage, *rest):
-        import textwrap
 
-        # argparse wraps only what it made itself
-        text = " ".join(super()._format_usage(usage, *rest).split())
-        text = re.sub(r"([ \[]-\S+) (?=[^[|-])", rf"\1{_OPERAND}", text)  # an option with its value
-        lines = textwrap.wrap(text.replace(" ", _OPERAND, 1), self._width, break_on_hyphens=False,
-                              break_long_words=False, subsequent_indent=" " * 8)
-        return "\n".join(lines).replace(_OPERAND, " ") + "\n\n"
+class _ShortFormatter(_Formatter):
+    """Of the help of each option, the first sentence."""
+
+    def _split_lines(self, text, width):
+        return super()._split_lines(
+            re.split(r":?\n|\. (?=[A-Z])|; (?![^(]*\))| \((?:needs|not with) -", text)[0], width)
 
 
 def _columns():

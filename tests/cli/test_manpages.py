@@ -156,8 +156,8 @@ def test_every_option_and_operand_is_in_the_page(command):
             assert name.replace("-", r"\-").replace("^", r"\(ha") in bold
         if not action.option_strings:
             assert (action.metavar or action.dest).strip("{}") in operands
-    usage = " ".join(parser_of(command).usage_text().replace("%(prog)s", command).split())
-    assert usage in " ".join(synopsis.split())
+    usage = parser_of(command).usage.replace("%(prog)s", command)
+    assert " ".join(synopsis.split()).endswith(usage)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -396,15 +396,47 @@ def test_the_session_of_the_overview_runs(tmp_path):
     assert len(probabilities) == 539 and len(probabilities[0].split()) == 11
 
 
-@pytest.mark.parametrize("columns", [40, 80, 1000])
-@pytest.mark.parametrize("name", COMMANDS)
-def test_usage_is_wrapped(name, columns, monkeypatch):
-    monkeypatch.setenv("COLUMNS", str(columns))
+LONG = [name for name in COMMANDS if parser_of(name).is_long]
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_help_of_a_long_command_is_short(name, capsys):
     parser = parser_of(name)
-    shown = parser.format_help().split("\n\n")[0]
-    assert shown.split()[1:] == (parser.usage_text() % {"prog": name}).split()
-    for line in shown.splitlines():
-        assert len(line) < columns or len(line.split()) == 1
+    names, examples = parser.short_help()
+    assert len(set(names)) == 10 and set(names) <= set(parser._option_string_actions)
+    assert [command for _, line in examples for command, _ in invocations(line)].count(name) == 3
+    with pytest.raises(SystemExit):
+        parser.parse_args(["--help"])
+    short = capsys.readouterr().out
+    assert len(re.findall(r"^  -", short, re.M)) == 10
+    assert all(line in short for example in examples for line in example)
+    assert [block.strip() for block in blocks(section(text_of(name), "EXAMPLES"))[:3]] == [
+        line for _, line in examples]
+    with pytest.raises(SystemExit):
+        parser.parse_args(["--help-all"])
+    shown = set(re.findall(r"(?<!\S)--[a-z0-9-]+(?=[\s,])", capsys.readouterr().out))
+    assert {option for option in parser._option_string_actions if option[:2] == "--"} <= shown
+
+
+def test_help_says_what_an_option_needs_and_excludes():
+    actions = parser_of("mbh2mbm")._option_string_actions
+    assert actions["-Q"].help.endswith(" (needs --c or --onnx)")
+    assert actions["--libsvm"].help.endswith(" (not with -a, --names, --calibration, -Z)")
+    assert "needs" not in parser_of("classify_m")._option_string_actions["--confidence"].help
+
+
+@pytest.mark.long
+def test_examples_of_the_help_run(tmp_path):
+    (tmp_path / "sample_data").symlink_to(ROOT / "sample_data")
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PATH": os.pathsep.join(
+        [str(ROOT / "bin"), str(Path(sys.executable).parent), os.environ["PATH"]])}
+    first = ["agf_preprocess", "agf_train", "print_control", "multi_borders", "nfold", "mbh2mbm",
+             "classify_m"]  # make the files of the others
+    for name in first + sorted({*LONG} - {*first}):
+        for _, line in parser_of(name).short_help()[1]:
+            done = subprocess.run(["sh", "-c", line], cwd=tmp_path, env=environment,
+                                  capture_output=True, text=True, check=False)
+            assert done.returncode == 0, (line, done.stderr)
 
 
 def test_pages_as_markdown():
