@@ -57,7 +57,7 @@ def execute(args):
     form = next((name for name in ("json", "csv", "brier", "brief") if getattr(args, name)), None)
     request, scoring = answers_request(args, args.truth, args.result, args.probabilities,
                                        args.column), score_request(args)
-    results, names_of = read_results(request, scoring)
+    results, names_of = read_results(args, request, scoring)
     if form in ("brief", "brier") and args.plot is None:
         scores, names = compared_scores(results), {}
         scores |= {"points": len(results.truth), "labels": results.labels}

@@ -170,7 +170,7 @@ def _answers(args, answers, model):
     elif tree is not None and sorted(tree.names) == list(range(len(tree.names))):
         answers = answers._replace(class_names=tuple(
             tree.names[label] for label in sorted(tree.names)) or None)
-    results, names_of = read_results(answers, requested, arrange)
+    results, names_of = read_results(args, answers, requested, arrange)
     if tree is not None:
         _check_classes(args.model, tree, results, names_of)
     scores = report_score_request(results, requested, requested.resamples)
