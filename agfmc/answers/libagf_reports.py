@@ -19,7 +19,7 @@ from ..core.weights import WeightSource
 from ..data.class_names import ByValue, number_classes
 from ..data.libagf import cls_bytes, con_bytes, read_cls, read_con
 from ..data.lvq import read_lvq
-from ..data.svm_predict import read_svm_output
+from ..data.printed import read_svm_output
 from ..data.types import InputFormat
 from ..files.atomic import replacing, replacing_with
 from ..score.evaluation import evaluate
@@ -264,8 +264,8 @@ def _numbered(output, source, names):
     numbers = number_classes(labels, k, source, names,
                              ": give the .names file of the training data (--names)")
     if output.labels is None:
-        return replace(output, classes=numbers)
-    return replace(output, classes=numbers[_columns(output)], labels=tuple(numbers.tolist()))
+        return output._replace(classes=numbers)
+    return output._replace(classes=numbers[_columns(output)], labels=tuple(numbers.tolist()))
 
 
 def _columns(output):

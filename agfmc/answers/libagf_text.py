@@ -4,8 +4,6 @@ Each point is a line: k times ` %9.6f`, then `% 4d` the class.  Numbers
 between -9.999999 and 9.999999 are turned into digits for a whole block at
 once; where rounding is too close to call, or numbers are larger, Python's
 formatting decides, so that the text is always the same.
-
-The probabilities that classify_m printed, read back with every check.
 """
 
 from typing import NamedTuple
@@ -14,7 +12,6 @@ import numpy as np
 
 from ..control.tree import MAX_LABEL
 from ..core.errors import DataError
-from ..files.number_text import numbers, wrong_number
 from ..files.opening import read_bytes
 
 _CELL = 10  # characters of a number: blank, sign, digit, point, six decimals
@@ -55,77 +52,6 @@ def format_ranked(labels, p):
     pairs = np.empty((len(p), 2 * p.shape[1]), dtype=object)
     pairs[:, ::2], pairs[:, 1::2] = labels, p
     return "".join([line % tuple(row) for row in pairs.tolist()]).encode()
-
-
-class ProbabilityTable(NamedTuple):
-    """p (n, k), classes (n,) int32 as printed behind them, labels (k,) of a header or None."""
-
-    p: np.ndarray
-    classes: np.ndarray
-    labels: np.ndarray | None
-
-
-def read_probabilities(path):
-    """Read lines of k probabilities and a class; a first line `labels ...` names the columns.
-
-    Raises DataError with the line where it is anything else.
-    """
-    try:
-        raw = read_bytes(path)
-        raw.decode("ascii")
-    except UnicodeDecodeError as error:
-        raise DataError("expected probabilities as text, found other bytes", file=path,
-                        line=raw.count(b"\n", 0, error.start) + 1) from None
-    lines = raw.split(b"\n")
-    if not lines[-1].strip():
-        lines.pop()
-    labels, first = None, 1
-    if lines and lines[0].split()[:1] == [b"labels"]:
-        labels, first = _numbers([lines.pop(0).strip()[6:]], 1, path)[0], 2
-        _check_labels(labels, 1, path, step=0)
-        labels = labels.astype(np.int64)
-    if not lines:
-        raise DataError("holds no probabilities: classify_m prints none for a tree without "
-                        "--tree path (that of the class) or --tree full (all, which are needed "
-                        "here)", file=path)
-    table = _numbers(lines, first, path)
-    if table.shape[1] < 3:
-        hint = " (what --tree path prints; --tree full prints all)" if table.shape[1] == 2 else ""
-        raise DataError("expected at least 2 probabilities and a class in each line, found "
-                        f"{table.shape[1]} numbers{hint}", file=path, line=first)
-    _check_labels(table[:, -1], first, path, hint="; what classify_m prints with --top or --stop "
-                  "is no table of probabilities")
-    if labels is not None and len(labels) != table.shape[1] - 1:
-        raise DataError(f"the first line names {len(labels)} classes, but the next one has "
-                        f"{table.shape[1] - 1} probabilities", file=path, line=first)
-    return ProbabilityTable(table[:, :-1], table[:, -1].astype(np.int32), labels)
-
-
-def _numbers(lines, first, path):
-    width = len(lines[0].split())
-    if width and all(len(line.split()) == width for line in lines):
-        table = numbers(np.frombuffer(b"\n".join(lines), np.uint8), len(lines) * width)
-        if table is not None:
-            return table.reshape(-1, width)
-    for number, line in enumerate(lines, first):
-        words = line.split()
-        if not words:
-            raise DataError("expected numbers, found a blank line", file=path, line=number)
-        if len(words) != width:
-            raise DataError(f"expected {width} numbers as in line {first}, found {len(words)}",
-                            file=path, line=number)
-        if wrong := wrong_number(words):
-            raise DataError(f"expected a finite number, found '{wrong.decode()}'", file=path,
-                            line=number)
-    raise DataError("expected a table of numbers", file=path, line=first)
-
-
-def _check_labels(values, first, path, step=1, hint=""):
-    """Labels must be whole numbers; the lines of `values` are `step` apart."""
-    wrong = (values != np.rint(values)) | (np.abs(values) >= 2**31)
-    if wrong.any():
-        raise DataError(f"expected a class label, found {values[np.argmax(wrong)]:g}{hint}",
-                        file=path, line=first + step * int(np.argmax(wrong)))
 
 
 class ClassSets(NamedTuple):

@@ -16,12 +16,13 @@ from ..data.class_names import number_classes, read_names, read_names_of
 from ..data.groups import group_numbers_beside
 from ..data.libagf import read_cls, read_con
 from ..data.libsvm import read_svm_labels
+from ..data.printed import read_probabilities
 from ..data.weights import read_weights, weights_beside
 from ..files.number_text import is_svm
 from ..score.evaluation import Results, Sets, warn_of_no_probabilities, with_weights
 from ..score.probabilities import probability_of_answers
 from ..score.sets import Hierarchy, Paths
-from .libagf_text import ClassSets, read_probabilities, read_sets
+from .libagf_text import ClassSets, read_sets
 
 
 def load_results(truth_path, base, probabilities=None, k=None, labels=None, names=None):

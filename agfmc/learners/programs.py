@@ -25,7 +25,7 @@ from ..core.errors import AgfmcError, CommandFailed, DataError, ModelError, Plac
 from ..core.provenance import Provenance
 from ..data.libsvm import row_texts, sparse_text
 from ..data.lvq import lvq_lines
-from ..data.svm_predict import read_svm_output
+from ..data.printed import read_svm_output
 from ..executors.threads import run_tasks
 from ..files.atomic import private_folder, temporary_file, writing
 from .options import NodeLearner

@@ -14,7 +14,6 @@ from types import MappingProxyType
 
 import numpy as np
 
-from ..answers.libagf_text import read_probabilities
 from ..calibration.maps import apply_map, fit_in_training, fit_temperature
 from ..calibration.separate_points import (CalibrationResult, DecodedData, mapped_points,
                                            recalibrate)
@@ -28,6 +27,7 @@ from ..core.probabilities import log_loss, probability, SMALLEST
 from ..core.splits import FOLDS, of_rows
 from ..core.text import listed
 from ..data.groups import group_numbers_beside
+from ..data.printed import read_probabilities
 from ..data.libagf import read_cls, read_con
 from ..data.types import Dataset
 from ..data.weights import read_weights, weights_beside

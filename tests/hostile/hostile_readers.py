@@ -30,7 +30,7 @@ from agfmc.models.description import describe_recipe, format_recipe_lines
 from agfmc.answers import columns as answer_columns, libagf_text, libagf_text as set_text
 from agfmc.calibration import file as calibration_file
 from agfmc.data import (class_names, confusions, cost_file, from_table, libagf as vectors, libsvm,
-                        lvq, groups as groups_file, metric_file, reading, svm_predict,
+                        lvq, groups as groups_file, metric_file, printed, reading,
                         weights as weights_file)
 from agfmc.models import control_files, libagf, libsvm as libsvm_model
 from agfmc.landmarks import sums_file
@@ -809,8 +809,8 @@ def readers():
         ("sums", all_sums, [SUMS], False, summed,
          ["landmarks.sums_file.SumsReader", "landmarks.sums_file.is_sums", "files.npz.NpzReader"]),
         ("header of sums", mended_sums, [SUMS_HEADER], False, summed, []),
-        ("probabilities", libagf_text.read_probabilities, [PROBABILITIES], True, probabilities,
-         ["answers.libagf_text.read_probabilities"]),
+        ("probabilities", printed.read_probabilities, [PROBABILITIES], True, probabilities,
+         ["data.printed.read_probabilities"]),
         ("sets", set_text.read_sets, [b"0 2\n-\n17\n"], True, class_sets,
          ["answers.libagf_text.read_sets"]),
         ("confusions", confusions.read_confusions, [JSON, PAIRS], True, confused,
@@ -822,9 +822,9 @@ def readers():
          ["data.confusions.holds_confusions"]),
         ("pair errors", confusions.read_pair_errors, [PAIRS], True, pair_error_counts,
          ["data.confusions.read_pair_errors"]),
-        ("svm-predict", functools.partial(svm_predict.read_svm_output, block=8),
+        ("svm-predict", printed.read_svm_output,
          [b"labels 2 0\n2 0.75 0.25\n0 0.125 0.875\n", b"1\n2\n-1\n", b"1 0.5\n0 1\n"], True,
-         predicted, ["data.svm_predict.read_svm_output"]),
+         predicted, ["data.printed.read_svm_output"]),
         ("training options", text_of(training_options),
          [b"-c 2 -g 0.5 -w0 3", b"learner=linear -s 0 -c 1", b"learner=logistic -c 1"], True,
          anything, []),

@@ -17,10 +17,9 @@ from pathlib import Path
 
 from agfmc.core.errors import AgfmcError
 from agfmc.calibration import file
-from agfmc.data import class_names, confusions, libagf as vectors, libsvm, lvq, reading, svm_predict
+from agfmc.data import class_names, confusions, libagf as vectors, libsvm, lvq, printed, reading
 from agfmc.models import control_files, libagf, libsvm as libsvm_model
 from agfmc.learners import logistic
-from agfmc.answers import libagf_text
 from agfmc.data.types import InputFormat
 
 ROOM = 3 << 29  # bytes of address space beyond what the process has at its start
@@ -122,7 +121,7 @@ LIES = {
         + b"1]]}}")),
     "held-out values": (lambda path: libsvm_model.held_out_values(Path(path).read_bytes(), path),
                         b"SV\n# agfmc held out 999999999999 AACAPw==\n"),
-    "classes of predictions": (svm_predict.read_svm_output, b"labels 1 2147483648\n1 1 0\n")}
+    "classes of predictions": (printed.read_svm_output, b"labels 1 2147483648\n1 1 0\n")}
 
 # name: (reader, file of some megabytes): what takes no more than in proportion
 LARGE = {
@@ -185,9 +184,9 @@ LARGE = {
     "logistic blanks": (logistic.read_logistic_model,
                         b"agfmc logistic 1\nclasses 2\nfeatures 999999\nridge 1\npoints 1\n"
                         + (b" " * (2 * M) + b"\n") * 2),
-    "probabilities": (libagf_text.read_probabilities, b"0.5 0.5 1\n" * (300 * K)),
-    "a long line of probabilities": (libagf_text.read_probabilities, b"0 " * (2 * M)),
-    "blank lines of probabilities": (libagf_text.read_probabilities, b"\n" * (3 * M)),
+    "probabilities": (printed.read_probabilities, b"0.5 0.5 1\n" * (300 * K)),
+    "a long line of probabilities": (printed.read_probabilities, b"0 " * (2 * M)),
+    "blank lines of probabilities": (printed.read_probabilities, b"\n" * (3 * M)),
     "pairs again": (confusions.read_pair_errors, b"0 1 1 0 1 0\n" * (200 * K)),
     "many labels of pairs": (confusions.read_pair_errors, b"".join(
         b"%d %d 1 0 1 0\n" % (2 * i, 2 * i + 1) for i in range(100 * K))),
@@ -202,8 +201,8 @@ LARGE = {
     "many held-out values": (
         lambda path: libsvm_model.held_out_values(Path(path).read_bytes(), path),
         b"SV\n# agfmc held out %d " % (3 * M // 4) + b"AAAA" * M + b"\n"),
-    "predicted classes": (svm_predict.read_svm_output, b"1\n" * (500 * K)),
-    "labels of predictions": (svm_predict.read_svm_output, b"labels " + b" ".join(
+    "predicted classes": (printed.read_svm_output, b"1\n" * (500 * K)),
+    "labels of predictions": (printed.read_svm_output, b"labels " + b" ".join(
         b"%d" % i for i in range(200 * K)) + b"\n1 2\n")}
 
 

@@ -24,9 +24,9 @@ from agfmc.models.libsvm import format_svm_model, read_svm_model
 from agfmc.learners.logistic import format_logistic_model, LogisticModel, read_logistic_model
 from agfmc.data.lvq import lvq_lines, read_lvq, write_lvq
 from agfmc.models.mbm import read_store, write_store
-from agfmc.answers.libagf_text import format_points, read_probabilities
+from agfmc.answers.libagf_text import format_points
+from agfmc.data.printed import read_probabilities, read_svm_output
 from agfmc.files.number_text import is_text
-from agfmc.data.svm_predict import read_svm_output
 from agfmc.core.models import BinaryModel, MergedModel, NodeModel, Kernel
 from agfmc.models.configuration import Configuration
 from agfmc.data.types import InputFormat
@@ -454,7 +454,7 @@ def test_tables_of_probabilities(folder, data):
 
 
 @given(st.data())
-def test_output_of_svm_predict(data):
+def test_output_of_svm_predict(folder, data):
     labels = data.draw(st.lists(st.integers(1 - 2**31, 2**31 - 1), min_size=2, max_size=4,
                                 unique=True))
     n = data.draw(st.integers(1, 5))
@@ -463,7 +463,8 @@ def test_output_of_svm_predict(data):
     classes = data.draw(st.lists(st.sampled_from(labels), min_size=n, max_size=n))
     text = "".join([f"labels {' '.join(map(str, labels))}\n",
                     *(f"{c} {' '.join(map(repr, row))}\n" for c, row in zip(classes, p.tolist()))])
-    got = read_svm_output("-", io.BytesIO(text.encode()))
+    (folder / "o").write_text(text)
+    got = read_svm_output(folder / "o")
     assert got.labels == tuple(labels) and got.classes.tolist() == classes
     assert got.p.tobytes() == p.tobytes()
 

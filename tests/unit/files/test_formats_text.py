@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from agfmc.core.errors import DataError
+from agfmc.data.printed import read_probabilities
 from agfmc.files import number_text as module
-from agfmc.answers.libagf_text import format_points, read_probabilities
+from agfmc.answers.libagf_text import format_points
 
 def read(words):
     return module.numbers(np.frombuffer(b" ".join(words), np.uint8), len(words))
@@ -89,7 +90,7 @@ def test_nothing_to_print():
     ("", "holds no probabilities: classify_m prints none for a tree without --tree path (that of "
          "the class) or --tree full"), ("labels 0 1\n", "holds no probabilities"),
     ("\n", ":1: expected numbers, found a blank line"), ("labels\n.5 .5 0\n",
-                                                         ":1: expected numbers"),
+                                                         ":1: expected labels after"),
     ("0.5 0.5 0\n\n0.5 0.5 1\n", ":2: expected numbers, found a blank line"),
     ("0.5 0.5 0\n0.5 0.5\n", ":2: expected 3 numbers as in line 1, found 2"),
     ("0.5 0.5 0\n0.5 x 1\n", ":2: expected a finite number, found 'x'"),
@@ -97,11 +98,11 @@ def test_nothing_to_print():
     ("0.5 0.5 0\n0.5 inf 1\n", ":2: expected a finite number, found 'inf'"),
     ("0.5 0\n0.5 1\n", ":1: expected at least 2 probabilities and a class in each line, found 2 "
                         "numbers (what --tree path prints; --tree full prints all)"),
-    ("0.5 0.5 0\n0.5 0.5 0.5\n", ":2: expected a class label, found 0.5; what classify_m "
-     "prints with --top or --stop is no table"),
+    ("0.5 0.5 0\n0.5 0.5 0.5\n", ":2: expected a class label, a whole number of 32 bits, found 0.5"
+     "; what classify_m prints with --top or --stop is no table"),
     ("0.5 0.5 99999999999\n", ":1: expected a class label"),
     ("labels 0 x\n.5 .5 0\n", ":1: expected a finite number, found 'x'"),
-    ("labels 0 1.5\n.5 .5 0\n", ":1: expected a class label, found 1.5"),
+    ("labels 0 1.5\n.5 .5 0\n", ":1: expected a class label, a whole number of 32 bits, found 1.5"),
     ("labels 0 1 2\n.5 .5 0\n", ":2: the first line names 3 classes, but the next one has 2"),
     ("labels 0 1\n.5 .5 0\n.5 .5 .1\n", ":3: expected a class label"),
     ("\u00e9 1 2\n", "expected probabilities as text")])
