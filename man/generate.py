@@ -1,11 +1,10 @@
-"""Manual pages of the commands: `python -m man.generate [--check] [folder]`.
+"""Manual pages: `python -m man.generate [--check] [folder]`.
 
-One page for each file in bin/, made from the command's parser with
-argparse-manpage, and from folder/extra/COMMAND.man: first the line for NAME,
-in plain text, then sections in roff, each under its name in square brackets;
-`[compatibility]` may be left out.  The text of `[see also]` is a list of pages,
-`name(section)`.  Nothing in a page depends on the day, the terminal or the version
-of Python.
+The sources are Markdown.  The page of a command, one for each file in bin/, is made from its
+parser and from commands/COMMAND.md: first the line for NAME, then the sections; Compatibility may
+be left out.  Pages of the site below site/docs that begin with a description are the pages of
+sections 5 (reference) and 7 (guide).  Nothing in a page depends on the day, the terminal or the
+version of Python.
 """
 
 from __future__ import annotations
@@ -14,23 +13,22 @@ import argparse
 import importlib
 import re
 import sys
-import textwrap
 from pathlib import Path
 
 from agfmc.cli.options import Parser
 from agfmc.cli.run import run_command
-from agfmc.core.errors import DataError, EXIT_STATUSES, UsageError
+from agfmc.core.errors import DataError, EXIT_STATUSES
 
-__all__ = ["commands", "get_parser", "main", "make_page", "make_pages"]
+from .roff import page_of, to_roff
+
+__all__ = ["command_page", "commands", "get_parser", "main", "make_pages"]
 
 PROG = "python -m man.generate"
 ROOT = Path(__file__).resolve().parents[1]
 SECTIONS = ("description", "files", "examples", "compatibility", "see also")
 OPTIONAL = {"compatibility"}  # commands that libAGF has too
 
-_ESCAPES = str.maketrans({"\\": "\\e", "-": "\\-", "'": "\\(aq", "`": "\\(ga", "^": "\\(ha",
-                          "~": "\\(ti", '"': "\\(dq"})
-_LAYOUT = ".nr HY 0\n.nh\n.ad l"  # neither hyphens nor wide gaps in what is to be typed
+_LAYOUT = (".nr HY 0", ".nh", ".ad l")  # neither hyphens nor wide gaps in what is to be typed
 _ENTRY = re.compile(r"((?:-?[0-9]+ )?[a-z][a-z:-]*): (.+)")
 
 
@@ -40,181 +38,109 @@ def commands():
 
 
 def make_pages(folder):
-    """{file name: text} of the pages of all commands; hand-written parts from folder/extra.
+    """{file name: text} of all pages, from the Markdown in `folder`.
 
-    Raises `UsageError` without argparse-manpage, `DataError` for a command
-    without parser or hand-written part.
+    Raises `DataError` for a command without parser or hand-written part.
     """
     names = commands()
     if not names:
         raise DataError("there are no commands: run from the source tree", file=str(ROOT / "bin"))
-    return {f"{name}.1": make_page(name, Path(folder) / "extra" / f"{name}.man")
-            for name in names}
+    pages = {f"{name}.1": _page(name, 1, f"commands/{name}.md",
+                                *command_page(name, Path(folder) / f"commands/{name}.md"))
+             for name in names}
+    for path in Path(folder).glob("site/docs/[gr]*/*.md"):
+        source = path.relative_to(folder)
+        match = re.match(r"---\ndescription: (.*)\n---\n", text := path.read_text(encoding="utf-8"))
+        if match:  # the others are pages of the site alone
+            name, section = page_of(f"{path.parent.name}/{path.name}")
+            pages[f"{name}.{section}"] = _page(name, section, source, match[1], text[match.end():])
+    return pages
 
 
-def make_page(name, extra):
-    """The text of one page; `extra` is the file with the hand-written parts."""
-    try:
-        from argparse_manpage.manpage import Manpage
-    except ImportError:
-        raise UsageError("argparse-manpage is not installed: pip install 'agfmc[man]'") from None
+def command_page(name, path):
+    """Return the summary and the Markdown of the page of a command; `path` has what is written by
+    hand."""
     try:
         parser = importlib.import_module(f"agfmc.cli.{name}").get_parser()
     except ModuleNotFoundError as error:
         raise DataError(f"no parser for this command: {error}",
                         file=str(ROOT / "bin" / name)) from None
-    summary, parts = _read_extra(extra)
-    page = Manpage(parser, {"date": "-", "project_name": "agfmc", "description": summary,
-                            "manual_title": "agfmc manual"})
-    page.date = ""
-    page.mf = _Body()
-    page.add_section("synopsis", "=", _synopsis(parser))
-    page.add_section("description", "=", parts["description"])
-    page.add_section("exit status", "=", _exit_statuses())
-    page.add_section("files", "=", parts["files"])
-    page.add_section("examples", "=", _examples(parser, parts["examples"]))
-    if "compatibility" in parts:
-        page.add_section("compatibility", "=", parts["compatibility"])
-    page.add_section("see also", "=", _see_also(parts["see also"]))
-    head = f'.\\" Made by generate.py from the parser and from extra/{name}.man.\n'
-    return head + str(page).replace("\n.SH NAME\n", f"\n{_LAYOUT}\n.SH NAME\n", 1)
+    summary, parts = _read_parts(path)
+    usage = (parser.usage % {"prog": parser.prog}).removeprefix(name).strip()
+    options, operands = [], []
+    for group in parser._action_groups:
+        actions = [action for action in group._group_actions if action.help != argparse.SUPPRESS]
+        if actions and not actions[0].option_strings:
+            operands += actions
+        elif actions:
+            options += [f"### {group.title[:1].upper()}{group.title[1:]}",
+                        *(_entry(parser, action) for action in actions)]
+    examples = [f"{what}:\n\n```\n{line}\n```" for what, line in parser.short_help()[1]] \
+        if parser.is_long else []
+    blocks = [
+        "## Synopsis", f"`{name}` " + re.sub(r"[A-Za-z][\w-]*", r"*\g<0>*", _markdown(usage)),
+        "## Description", _markdown(parser.description), parts["description"],
+        *["### Operands"] * bool(operands), *(_entry(parser, action) for action in operands),
+        "## Options", *options,
+        "## Exit status", *(f"`{status}`\n:   {_markdown(text)}" for status, text in EXIT_STATUSES),
+        "## Files", parts["files"], "## Examples", *examples, parts["examples"],
+        *["## Compatibility", parts.get("compatibility")] * ("compatibility" in parts),
+        "## See also", parts["see also"]]
+    return summary, "\n\n".join(blocks) + "\n"
 
 
-def _read_extra(path):
-    """The line for NAME and {section: roff} of a hand-written part."""
+def _page(name, section, source, summary, markdown):
+    return "\n".join([
+        f'.\\" Made by generate.py from {source}{" and the parser" * (section == 1)}.',
+        f'.TH {name.upper()} "{section}" "" "agfmc" "agfmc manual"', *_LAYOUT,
+        ".SH NAME", *to_roff(f"{name} - {summary}", ""),
+        *to_roff(markdown, Path(source).parent.name), ""])
+
+
+def _read_parts(path):
+    """The line for NAME and {section: Markdown} of a hand-written part."""
     try:
-        lines = Path(path).read_text(encoding="utf-8").rstrip("\n").split("\n")
+        summary, *rest = re.split(rf"^## ({'|'.join(SECTIONS)})$",
+                                  Path(path).read_text(encoding="utf-8"), flags=re.M | re.I)
     except OSError as error:
         raise DataError(f"cannot read: {error.strerror}", file=str(path)) from None
-    parts, current = {}, None
-    for number, line in enumerate(lines[1:], 2):
-        match = re.fullmatch(r"\[([a-z ]+)\]", line)
-        if match and match.group(1) in SECTIONS and match.group(1) not in parts:
-            current = parts[match.group(1)] = []
-        elif match or current is None:
-            raise DataError("expected one of the sections " + " ".join(
-                f"[{name}]" for name in SECTIONS) + f", each once, found '{line}'",
-                file=str(path), line=number)
-        else:
-            current.append(line)
-    missing = [name for name in SECTIONS if not parts.get(name)
-               and (name in parts or name not in OPTIONAL)]
-    if missing:
-        raise DataError(f"the section [{missing[0]}] is missing or empty", file=str(path))
-    return lines[0], {name: "\n".join(text) for name, text in parts.items()}
+    titles = [title.lower() for title in rest[::2]]
+    parts = {title: text.strip() for title, text in zip(titles, rest[1::2]) if text.strip()}
+    if titles != [title for title in SECTIONS if title in parts] or \
+            OPTIONAL | {*parts} != {*SECTIONS}:
+        raise DataError("expected the sections " + ", ".join(SECTIONS) + ", each once and with a "
+                        f"text, found {', '.join(titles) or 'none'}", file=str(path))
+    return summary.strip(), parts
 
 
-class _Body:
-    """DESCRIPTION and OPTIONS, in the place of argparse-manpage's own formatter.
-
-    That one wraps text to the terminal and joins the lines of a table.
-    """
-
-    def format_parser(self, parser, extra_description=None):
-        lines = [".SH DESCRIPTION", *_text(parser.description), ".PP", extra_description]
-        operands, groups = [], []
-        for group in parser._action_groups:
-            actions = [a for a in group._group_actions if a.help != argparse.SUPPRESS]
-            if actions and not actions[0].option_strings:
-                operands += actions
-            elif actions:
-                groups.append((group.title, actions))
-        if operands:
-            lines.append(".SS Operands")
-        for action in operands:
-            lines += [".TP", _operand(action), *_help(parser, action)]
-        lines.append(".SH OPTIONS")
-        for title, actions in groups:
-            lines.append(f".SS {title[:1].upper()}{title[1:]}")
-            for action in actions:
-                lines += [".TP", _option(action), *_help(parser, action)]
-        return lines
-
-    def format_footer(self, data):
-        return []
-
-
-def _operand(action):
-    text = (action.metavar or action.dest).strip("{}")
-    return re.sub(r"[^|\s]+", lambda word: _italic(word.group()), text)
-
-
-def _option(action):
-    """`-Q METHOD, --method METHOD`, from the action itself."""
-    value = ""
-    if action.nargs != 0:
-        value = _italic(action.metavar or action.dest.upper())
-        value = f" [{value}]" if action.nargs == "?" else f" {value}"
-    return ", ".join(_bold(name) + value for name in action.option_strings)
-
-
-def _help(parser, action):
-    """The help of an action; lines `name: text` after the first become a list."""
-    known = {**vars(action), "prog": parser.prog}
-    first, *rest = (action.help % known).split("\n")
-    lines = _text(first)
-    indented = False
+def _entry(parser, action):
+    """An option or operand with its help as a definition; lines `name: text` are inner ones."""
+    value = _markdown(action.metavar or action.dest.upper()).strip("{}")
+    if not action.option_strings:
+        term = re.sub(r"[^|\s]+", r"*\g<0>*", (action.metavar or action.dest).strip("{}"))
+    else:
+        value = f" \\[*{value}*\\]" if action.nargs == "?" else f" *{value}*" * (action.nargs != 0)
+        term = ", ".join(f"`{name}`{value}" for name in action.option_strings)
+    first, *rest = (action.help % {**vars(action), "prog": parser.prog}).split("\n")
+    lines = [term, f":   {_markdown(first)}"]
     for line in rest:
         entry = _ENTRY.fullmatch(line)
-        if entry and not indented:
-            lines.append(".RS")
-            indented = True
-        lines += [".TP", _bold(entry.group(1)), *_text(entry.group(2))] if entry else \
-            [".br", *_text(line)]
-    return lines + [".RE"] * indented
-
-
-def _synopsis(parser):
-    """The usage: values and operands italic."""
-    usage = (parser.usage % {"prog": parser.prog}).removeprefix(parser.prog)
-    text = re.sub(r"[A-Za-z][\w-]*", lambda word: _italic(word.group()), usage.strip())
-    return "\n".join([f".TP {len(parser.prog) + 1}n", _bold(parser.prog), *_wrapped(text)])
-
-
-def _examples(parser, more):
-    """Those of `--help`, and then those that are written by hand."""
-    lines = []
-    for what, command in parser.short_help()[1] if parser.is_long else ():
-        lines += [*_text(what + ":"), ".PP", ".EX", command.translate(_ESCAPES), ".EE", ".PP"]
-    return "\n".join([*lines, more])
-
-
-def _exit_statuses():
-    lines = []
-    for status, meaning in EXIT_STATUSES:
-        lines += [".TP", _bold(str(status)), *_text(meaning)]
+        lines += ["", f"    `{entry[1]}`", f"    :   {_markdown(entry[2])}"] if entry else \
+            [f"    <br>{_markdown(line)}"]
     return "\n".join(lines)
 
 
-def _see_also(text):
-    pages = re.findall(r"([\w.]+)\(([1-8])\)", text)
-    return ",\n".join(f"{_bold(name)}({section})" for name, section in pages)
-
-
-def _text(text):
-    """Prose as lines of roff; `code` in bold."""
-    pieces = re.split(r"`([^`\n]*)`", text)
-    return _wrapped("".join(_bold(piece) if i % 2 else piece.translate(_ESCAPES)
-                            for i, piece in enumerate(pieces)))
-
-
-def _wrapped(roff):
-    lines = textwrap.wrap(roff, 96, break_long_words=False, break_on_hyphens=False)
-    return [rf"\&{line}" if line[0] in ".'" else line for line in lines]
-
-
-def _bold(text):
-    return rf"\fB{text.translate(_ESCAPES)}\fR"
-
-
-def _italic(text):
-    return rf"\fI{text.translate(_ESCAPES)}\fR"
+def _markdown(text):
+    """Plain text with `code` as Markdown, in which options are code."""
+    text = re.sub(r"(?<![\w`])(--[a-z][\w-]*|-[A-Za-z0])(?![\w`])", r"`\1`", text)
+    return "".join(piece if i % 2 else re.sub(r"([\\*_<>\[\]])", r"\\\1", piece)
+                   for i, piece in enumerate(re.split(r"(`[^`]*`)", text)))
 
 
 def get_parser():
-    """The command's argument parser; argparse-manpage is not loaded."""
-    parser = Parser(PROG, "Make the manual pages of all commands.")
-    parser.add("folder", "where the pages are, and extra/ (default: man in the source tree)",
+    """The command's argument parser."""
+    parser = Parser(PROG, "Make the manual pages.")
+    parser.add("folder", "where pages and sources are (default: man in the source tree)",
                nargs="?", default=str(ROOT / "man"))
     group = parser.group("action")
     group.add("--check", "write nothing: fail where a page is not what would be written")
@@ -234,7 +160,7 @@ def execute(args):
         return
     stale = [name for name, text in pages.items()
              if not (folder / name).is_file() or (folder / name).read_bytes() != text.encode()]
-    stale += sorted(path.name for path in folder.glob("*.1") if path.name not in pages)
+    stale += sorted(path.name for path in folder.glob("*.[157]") if path.name not in pages)
     if stale:
         raise DataError(f"out of date: {' '.join(stale)}; run python -m man.generate",
                         file=str(folder))

@@ -111,8 +111,8 @@ class Parser(_Options, argparse.ArgumentParser):
         group = self.group("general options")
         group.add("--quiet", "errors only: no warnings, no progress, no reports")
         group.add("--log FORM", "what standard error has: text (default), or json, for programs: "
-                  "an event in each line, a JSON object (man agfmc)", choices=("text", "json"),
-                  default="text")
+                  "an event in each line, a JSON object (man agfmc_messages)",
+                  choices=("text", "json"), default="text")
         group.add("--debug", "show where in the program an error arose")
         group.add("--version", "print the version and stop", action="version",
                   version=f"%(prog)s (agfmc) {__version__}")

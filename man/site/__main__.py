@@ -10,34 +10,10 @@ import sys
 from pathlib import Path
 
 import agfmc
-from man.generate import commands
-from man.pages import sections, to_markdown
+from man.generate import command_page, commands
 
 ROOT = Path(__file__).resolve().parents[2]
 MAN, DOCS, PAGES = ROOT / "man", Path(__file__).parent / "docs", ROOT / "build" / "site-pages"
-# Subsections of agfmc(7) by the page that they become.
-GUIDES = {
-    "tables": ("Tables", "Names", "Compressed text"), "groups": ("Groups",),
-    "weights": ("Weights", "Costs", "Rare classes"),
-    "calibration": ("How probabilities are made", "Calibration and guarantees",
-                    "Answers that are sets of classes"),
-    "explain": ("What matters, and whether more data would help",), "decoders": ("Decoders",),
-    "designs": ("Schemes", "Searching for a design"), "ensembles": ("Ensembles",),
-    "learners": ("Which learner",), "deployment": ("Deployment",),
-    "scale": ("Scale", "Several cores, several machines", "Seeds and repeatability"),
-    "messages": ("Messages", "Messages for programs")}
-
-
-def link(folder):
-    """The function that gives the target of a manual page, for pages in a folder."""
-    known = set(commands())
-
-    def target(name, section):
-        if name in known:
-            return f"../commands/{name}.md"
-        return {"agfmc_control": "../reference/control.md", "agfmc": "../index.md",
-                "agfmc_model": "../reference/model.md"}.get(name) if section else None
-    return target
 
 
 def write(name, text):
@@ -47,34 +23,11 @@ def write(name, text):
     path.write_text(text, encoding="utf-8")
 
 
-def write_guides():
-    """The guides; a subsection of agfmc(7) without a page is an error."""
-    parts = sections((MAN / "agfmc.7").read_text(encoding="utf-8"))
-    parts.pop("Commands, by task")
-    for name, titles in GUIDES.items():
-        text = "".join(f"## {title}\n\n{to_markdown(parts.pop(title), link('guide'))}\n"
-                       for title in titles)
-        if len(titles) == 1:
-            text = text[1:]
-        else:
-            text = f"# {name.capitalize()}\n\n{text}"
-        write(f"guide/{name}.md", text)
-    write("guide/kernels.md", "# Kernels and metrics\n\n" + "".join(
-        f"## {title}\n\n{to_markdown(text, link('guide'))}\n" for title, text in parts.items()))
-
-
 def write_commands():
-    """A page for each command, and the formats."""
+    """A page for each command."""
     for name in commands():
-        roff = (MAN / f"{name}.1").read_text(encoding="utf-8")
-        text = to_markdown(roff[roff.index(".SH NAME"):], link("commands"))
-        text = re.sub(r"^## Name\n\n(.*?) - (.*)", rf"# {name}\n\n\2", text, count=1)
-        write(f"commands/{name}.md", text)
-    for page in ("control", "model"):
-        roff = (MAN / f"agfmc_{page}.5").read_text(encoding="utf-8")
-        text = to_markdown(roff[roff.index(".SH DESCRIPTION"):], link("reference"))
-        title = {"control": "Control files", "model": "Files of data and models"}[page]
-        write(f"reference/{page}.md", text.replace("## Description\n", f"# {title}\n", 1))
+        summary, text = command_page(name, MAN / "commands" / f"{name}.md")
+        write(f"commands/{name}.md", f"# {name}\n\n{summary}\n\n{text}")
 
 
 def write_python():
@@ -148,7 +101,6 @@ def main(words):
     """Make all pages anew and run mkdocs; -> exit status."""
     shutil.rmtree(PAGES, ignore_errors=True)
     shutil.copytree(DOCS, PAGES)
-    write_guides()
     write_commands()
     write_python()
     write_rest()

@@ -1,7 +1,7 @@
 """The manual pages: what the parsers say, nothing stale, nothing that cannot be typed."""
 
 import functools
-import importlib.util
+import importlib
 import itertools
 import os
 import re
@@ -34,11 +34,10 @@ from agfmc.files.kinds import ANSWER_FORMATS
 from agfmc.score.rows import PAGE
 from agfmc.core.models import MergedModel, NodeModel, Kernel
 from agfmc.data.normalisation import LearnedMetric, Normalisation
+from man import generate as manpages
+from man.roff import to_roff
 
 ROOT = Path(__file__).resolve().parents[2]
-_SPEC = importlib.util.spec_from_file_location("manpages", ROOT / "man" / "generate.py")
-manpages = importlib.util.module_from_spec(_SPEC)
-_SPEC.loader.exec_module(manpages)
 MAN = ROOT / "man"
 COMMANDS = sorted(path.name for path in (ROOT / "bin").iterdir() if path.is_file())
 PAGES = sorted(MAN.glob("*.[157]"))
@@ -103,22 +102,19 @@ EXAMPLES = sorted({(path.name, command, tuple(arguments)) for path in PAGES
 def test_pages_and_commands_match_one_to_one():
     assert COMMANDS and COMMANDS == manpages.commands()
     assert sorted(path.stem for path in MAN.glob("*.1")) == COMMANDS
-    assert sorted(path.stem for path in (MAN / "extra").iterdir()) == COMMANDS
+    assert sorted(path.stem for path in (MAN / "commands").iterdir()) == COMMANDS
 
 
-def test_pages_are_what_the_parsers_generate(tmp_path, monkeypatch):
-    pytest.importorskip("argparse_manpage")
+def test_pages_are_what_is_generated(tmp_path, monkeypatch):
     monkeypatch.setenv("COLUMNS", "33")
-    monkeypatch.setenv("SOURCE_DATE_EPOCH", "86400")
-    shutil.copytree(MAN / "extra", tmp_path / "extra")
-    assert manpages.main([str(tmp_path)]) == 0
-    for command in COMMANDS:
-        assert (tmp_path / f"{command}.1").read_bytes() == (MAN / f"{command}.1").read_bytes(), \
-            "run python -m man.generate"
+    shutil.copytree(MAN, tmp_path / "man", ignore=shutil.ignore_patterns("*.[157]"))
+    assert manpages.main([str(tmp_path / "man")]) == 0
+    made = {path.name: path.read_bytes() for path in (tmp_path / "man").glob("*.[157]")}
+    assert made == {path.name: path.read_bytes() for path in PAGES}, "run python -m man.generate"
+    assert {"agfmc.7", "agfmc_tables.7", "agfmc_control.5"} <= set(made)
 
 
 def test_check_finds_a_page_that_is_out_of_date(tmp_path, capsys):
-    pytest.importorskip("argparse_manpage")
     shutil.copytree(MAN, tmp_path / "man")
     assert manpages.main(["--check", str(tmp_path / "man")]) == 0
     stale = tmp_path / "man" / "mbm_info.1"
@@ -128,21 +124,13 @@ def test_check_finds_a_page_that_is_out_of_date(tmp_path, capsys):
     assert "out of date: mbm_info.1 gone.1;" in capsys.readouterr().err
 
 
-def test_one_line_without_argparse_manpage(tmp_path, monkeypatch, capsys):
-    monkeypatch.setitem(sys.modules, "argparse_manpage.manpage", None)
-    assert manpages.main([str(tmp_path)]) == 2
-    error = capsys.readouterr().err
-    assert "argparse-manpage is not installed" in error and error.count("\n") == 1
-
-
 @pytest.mark.parametrize("lines", [
-    "a summary\nno section\n[files]\nx", "a summary\n[files]\nx\n[files]\ny",
-    "a summary\n[bugs]\nx", "a summary\n[description]\nx\n[files]\nx\n[examples]\nx"])
+    "a summary\nno section\n## Files\nx", "a summary\n## Files\nx\n## Files\ny",
+    "a summary\n## Bugs\nx", "a summary\n## Description\nx\n## Files\n\n## Examples\nx"])
 def test_hand_written_parts_are_checked(tmp_path, lines):
-    pytest.importorskip("argparse_manpage")
-    (tmp_path / "mbm_info.man").write_text(lines)
-    with pytest.raises(AgfmcError, match="section"):
-        manpages.make_page("mbm_info", tmp_path / "mbm_info.man")
+    (tmp_path / "mbm_info.md").write_text(lines)
+    with pytest.raises(AgfmcError, match="expected the sections"):
+        manpages.command_page("mbm_info", tmp_path / "mbm_info.md")
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -303,8 +291,8 @@ def test_limits_and_keys_of_the_formats_are_those_of_the_code():
 
 def test_training_options_are_all_in_the_page():
     text = section(text_of("multi_borders"), "DESCRIPTION")
-    text = plain(text[text.index(r"They are the options of LIBSVM"):text.index(".RE")])
-    tags = re.findall(r"^\.TP(?: 12n)?\n(.*)$", text, re.M)
+    text = plain(text[text.index("They are the options of LIBSVM"):text.index(".SS Calibration")])
+    tags = re.findall(r"^\.TP\n(.*)$", text, re.M)
     listed = set(re.findall(r"-[a-z][01]?", " ".join(tags)))
     for option in listed:
         parse_options(f"{option} 1" if option != "-q" else "-q")
@@ -315,8 +303,8 @@ def test_training_options_are_all_in_the_page():
 
 def test_the_overview_and_readme_list_every_command_once_by_task():
     text = (MAN / "agfmc.7").read_text(encoding="utf-8")
-    part = text[text.index(".SS Commands, by task"):text.index("From a table to scores")]
-    words = re.findall(r"^\\f(?:I(.+?)\\fR$|B(\w+)\\fR\(1\)$)", part, re.M)
+    part = text[text.index(".SH COMMANDS, BY TASK"):text.index("From a table to scores")]
+    words = re.findall(r"^(?:\.SS (.+)|\\fB(\w+)\\fR\(1\))$", part, re.M)
     listed = [(task.lower(), command) for task, command in words]
     assert sorted(command for _, command in listed if command) == COMMANDS
     assert [task for task, _ in listed if task] == [
@@ -328,42 +316,49 @@ def test_the_overview_and_readme_list_every_command_once_by_task():
         [word for row in listed for word in row if word]
 
 
+def test_the_overview_names_every_topic():
+    assert set(re.findall(r"^\\fB(agfmc_\w+)\\fR\(7\)$", (MAN / "agfmc.7").read_text(), re.M)) == {
+        path.stem for path in PAGES if path.name.startswith("agfmc_") and path.suffix == ".7"}
+
+
 def test_every_decoder_is_explained_in_the_overview():
-    part = (MAN / "agfmc.7").read_text(encoding="utf-8")
-    part = plain(part[part.index(".SS Decoders"):part.index(".SS Schemes")])
-    tags = " ".join(re.findall(r"^\.TP(?: 10n)?\n(.*)$", part, re.M)).replace(",", "").split()
+    part = plain((MAN / "agfmc_decoders.7").read_text(encoding="utf-8"))
+    tags = " ".join(re.findall(r"^\.TP\n(.*)$", part, re.M)).replace(",", "").split()
     assert tags == [str(m.number) if m.number is not None else m.name for m in METHODS
-                    if m.number != -1], "man/agfmc.7, Decoders: an entry for each row of the table"
+                    if m.number != -1], "guide/decoders.md: an entry for each row of the table"
 
 
-def words_of(page, tags=None):
-    """The words of a page, or those of the tags in a subsection `tags`, "" for the whole page."""
+def words_of(page, tags=False):
+    """The words of a page, or those of its terms."""
     text = (MAN / page).read_text(encoding="utf-8")
     if tags:
-        text = re.search(rf"^\.SS {tags}\n(.*?)(?=^\.S[SH])", text, re.M | re.S)[1]
-    if tags is not None:
-        text = "\n".join(re.findall(r"^\.TP.*\n(.*)$", text, re.M))
-    return re.findall(r"[\w-]+", plain(text))
+        text = "\n".join(re.findall(r"^(.*)\n:   ", text, re.M))
+    return re.findall(r"[\w-]+", text)
+
+
+GUIDE, REFERENCE = "site/docs/guide", "site/docs/reference"
 
 
 @pytest.mark.parametrize("name, pages", [
-    *((name, {"agfmc.7": "Which learner", "agfmc_control.5": None, "extra/multi_borders.man": None}
-       | ({"extra/tune_m.man": ""} if row.searched else {}))
+    *((name, {f"{GUIDE}/learners.md": True, f"{REFERENCE}/control.md": False,
+              "commands/multi_borders.md": False}
+       | ({"commands/tune_m.md": True} if row.searched else {}))
       for name, row in LEARNERS.items() if not row.is_program),
-    *((name, {"agfmc.7": "Kernels", "agfmc_model.5": None, "extra/multi_borders.man": None})
-      for name in KERNELS),
-    *((name, dict.fromkeys(["agfmc_model.5", "extra/calibrate_m.man"])) for name in KINDS),
-    *((row.ending[1:], {"extra/classify_m.man": None}) for row in ANSWER_FORMATS)])
+    *((name, {f"{GUIDE}/kernels.md": True, f"{REFERENCE}/model.md": False,
+              "commands/multi_borders.md": False}) for name in KERNELS),
+    *((name, dict.fromkeys([f"{REFERENCE}/model.md", "commands/calibrate_m.md"]))
+      for name in KINDS),
+    *((row.ending[1:], {"commands/classify_m.md": False}) for row in ANSWER_FORMATS)])
 def test_every_row_of_a_table_is_explained(name, pages):
     for page, tags in pages.items():
-        assert name in words_of(page, tags), f"man/{page} has no entry for {name} {tags or ''}"
+        assert name in words_of(page, tags), f"man/{page} has no entry for {name}"
 
 
 def test_every_score_is_explained():
-    text = " ".join(words_of("extra/eval_uc.man")).lower()
+    text = " ".join(words_of("commands/eval_uc.md")).lower()
     for row in PAGE.values():
         words = re.findall(r"[\w-]+", row.title.split(",")[0].format("k").lower())
-        assert " ".join(words) in text, f"man/extra/eval_uc.man does not explain: {row.title}"
+        assert " ".join(words) in text, f"man/commands/eval_uc.md does not explain: {row.title}"
 
 
 def test_the_estimator_names_every_learner_and_kernel():
@@ -439,23 +434,22 @@ def test_examples_of_the_help_run(tmp_path):
             assert done.returncode == 0, (line, done.stderr)
 
 
-def test_pages_as_markdown():
-    from man.pages import sections, to_markdown
-
-    roff = (".SH A\n.SS One\nSee \\fBtune_m\\fR(1) \\-\\-by, p*.\n.TP 8n\n\\fB\\-Q\\fR \\fIX\\fR\n"
-            "text\n.IP \\(bu 2\na\n.PP\n.EX\n    a_b \\- \\fBc\\fR\n.EE\n.SS Two\nx\n.SH B\ny\n")
-    parts = sections(roff)
-    assert parts["Two"] == "\nx\n" and list(parts) == ["One", "Two"]
-    assert to_markdown(parts["One"], lambda name, section: section and f"{name}.md") == (
-        "See [`tune_m`](tune_m.md) `--by`, p\\*.\n\n`-Q` *X*\n:   text\n\n-   a\n\n"
-        "```\n    a_b - c\n```\n")
+def test_markdown_as_roff():
+    text = ("# A\n\nSee [`tune_m`](../commands/tune_m.md), [tables](tables.md) `--by`, p\\*.\n\n"
+            "`-Q` *X*\n:   text\n\n    `inner`\n    :   x\n\n-   a\n\n## Two\n\n"
+            "```\n    a_b - c\n```\n")
+    assert to_roff(text, "guide") == [
+        ".SH DESCRIPTION", r"See \fBtune_m\fR(1), \fBagfmc_tables\fR(7) \fB\-\-by\fR, p*.",
+        ".TP", r"\fB\-Q\fR \fIX\fR", "text", ".RS", ".TP", r"\fBinner\fR", "x", ".RE",
+        r".IP \(bu 2n", "a", ".SH TWO", ".EX", r"    a_b \- c", ".EE"]
 
 
-BANNED = re.compile(r"\b(is told|are told|asked of|hurry|utili[sz]e|leverage|obviously|"
+BANNED = re.compile(r"\b(is told|are told|asked of|hurry|utili[sz]e|leverag(?:ed|ing)|obviously|"
                     r"foresee|whatsoever|stranger|settled|wherein|thereof)\b", re.I)
 
 
-@pytest.mark.parametrize("path", [ROOT / "README.md", *sorted((MAN / "site").rglob("*.md"))],
+@pytest.mark.parametrize("path", [ROOT / "README.md", *sorted((MAN / "site").rglob("*.md")),
+                                  *sorted((MAN / "commands").glob("*.md"))],
                          ids=lambda path: path.stem)
 def test_prose_is_plain(path):
     """Words that this project does not use, and sentences of more than 45 words."""
