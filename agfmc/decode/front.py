@@ -11,7 +11,7 @@ from ..core.rows import by_name
 from ..core.solver_status import SolverStatus
 from .code_kinds import KINDS
 from .methods import DEFAULT, find_method, Method
-from .pair_strategies import QueryOptions
+from .pair_strategies import PairQueries
 
 
 @dataclass(frozen=True)
@@ -64,10 +64,10 @@ class CodeDecoder:
 
 
 def pair_decoder(a: np.ndarray, method: str | int | Method,
-                 options: QueryOptions | None = None) -> Callable:
+                 queries: PairQueries = PairQueries()) -> Callable:
     """decide(n, evaluate) -> `Decision` of a method that queries single classifiers of the
     code a (m, k), see `pair_queries`.  Raises as `CodeDecoder` does."""
-    return _prepare(find_method(method), _checked_code(a), options or QueryOptions())
+    return _prepare(find_method(method), _checked_code(a), queries)
 
 
 def _prepare(method, a, *options):

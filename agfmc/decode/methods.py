@@ -22,7 +22,7 @@ class Method(namedtuple("Method", "number name aliases summary solver gives code
     gives       "probabilities" (non-negative, sum 1), "estimates" (of probabilities, but signs
                 and sums are free), "votes", "values", or "winner": it queries single
                 classifiers, knows the winner's probability alone, and its solver, one of
-                `pair_strategies`, takes `QueryOptions` as well
+                `pair_strategies`, takes `PairQueries` as well
     codes       a key of `code_kinds.KINDS`
     takes       "r", differences of probabilities, "learned", the same and the `LearnedDecoder` of
                 the model, or "g", raw values turned so that g > 0 speaks for +1

@@ -1,6 +1,6 @@
 """Decoders of one-vs-one codes that query only the pairs they need.
 
-Each function takes a `PairTable` and `QueryOptions` and returns decide(n, evaluate) ->
+Each function takes a `PairTable` and `PairQueries` and returns decide(n, evaluate) ->
 `Decision`; see `pair_queries`.  The probability of the winner is that of all pairs
 queried, fitted together, for votes, and of the pairs of the winner for
 eliminations: what was closer to the truth on real data.
@@ -20,20 +20,21 @@ from .pair_queries import fitted_probability, met_probability, Queries
 
 
 @dataclass(frozen=True)
-class QueryOptions:
-    """Options of the decoders that query single classifiers.
+class PairQueries:
+    """Choices of decoders that query some of the pairs of a one-vs-one configuration.
 
     Attributes
     ----------
     opponents : opponents of each class in a poll, a number or a word such as `3log`, 3 log2 k
-    finalists : number of best classes that are polled in full
-    weights : errors (k, k) of pairs of classes, columns of the code, or None
+    finalists : number of best classes that are polled in full, None for no class
+    pair_errors : for the decoder radag, the errors (k, k) of the pairs, columns of the code, or a
+        file of them, which `pair_decoder` does not read
     """
 
     opponents: str = "3log"
     seed: int = 1
-    finalists: int = 0
-    weights: np.ndarray | None = None
+    finalists: int | None = None
+    pair_errors: str | np.ndarray | None = None
 
 
 def opponents_of(word: str, k: int) -> int:
@@ -67,7 +68,7 @@ def _decider(table, probability, choose):
     return decide
 
 
-def max_win(table: PairTable, options: QueryOptions) -> Callable:
+def max_win(table: PairTable, queries: PairQueries) -> Callable:
     """MAX-WIN: all pairs vote, the class with most votes wins.
 
     Ties go to the larger sum of r over the class's pairs (r > 0 for the class), then to the lowest
@@ -81,7 +82,7 @@ def max_win(table: PairTable, options: QueryOptions) -> Callable:
     return _decider(table, fitted_probability, lambda queries: (ballot.best(queries, 1)[:, 0],))
 
 
-def poll(table: PairTable, options: QueryOptions) -> Callable:
+def poll(table: PairTable, queries: PairQueries) -> Callable:
     """POLL: each class meets some others at random, and gains a vote for each that it beats.
 
     Each class meets l = opponents others, drawn uniformly and with replacement; what was drawn more
@@ -100,10 +101,10 @@ def poll(table: PairTable, options: QueryOptions) -> Callable:
     ----------
     Bunrupunthunad, Fakcharoenphol and Rakthanmanon, 2003.
     """
-    if options.finalists < 0:
+    opponents, finalists = opponents_of(queries.opponents, table.k), queries.finalists or 0
+    if finalists < 0:
         raise UsageError("the number of classes that are polled again cannot be negative")
-    opponents, finalists = opponents_of(options.opponents, table.k), options.finalists
-    ballot = _Ballot(table, draw(table.k, opponents, options.seed))
+    ballot = _Ballot(table, draw(table.k, opponents, queries.seed))
 
     def choose(queries):
         best = ballot.best(queries, max(finalists, 1))
@@ -204,7 +205,7 @@ def _row_sums(values):
     return np.ascontiguousarray(values).sum(axis=1)
 
 
-def ddag(table: PairTable, options: QueryOptions) -> Callable:
+def ddag(table: PairTable, queries: PairQueries) -> Callable:
     """Decision directed acyclic graph: the loser of two classes is struck off the list.
 
     The first and the last class of a list are compared, until one is left. Queries k - 1 pairs per
@@ -217,7 +218,7 @@ def ddag(table: PairTable, options: QueryOptions) -> Callable:
     return _decider(table, met_probability, lambda queries: (_walk(queries),))
 
 
-def unanimous(table: PairTable, options: QueryOptions) -> Callable:
+def unanimous(table: PairTable, queries: PairQueries) -> Callable:
     """The AND of a class's classifiers: the class that wins all its k - 1 pairs.
 
     A point without one is rejected. Only the winner of a `ddag` can be such a class, so the graph
@@ -249,7 +250,7 @@ def unanimous(table: PairTable, options: QueryOptions) -> Callable:
     return _decider(table, met_probability, choose)
 
 
-def adag(table: PairTable, options: QueryOptions) -> Callable:
+def adag(table: PairTable, queries: PairQueries) -> Callable:
     """Adaptive graph: a tournament of the classes.
 
     In each round slot i meets slot size-1-i and the winner takes slot i; of an odd number the
@@ -263,23 +264,22 @@ def adag(table: PairTable, options: QueryOptions) -> Callable:
     return _tournament(table, lambda slots: slots)
 
 
-def radag(table: PairTable, options: QueryOptions) -> Callable:
+def radag(table: PairTable, queries: PairQueries) -> Callable:
     """Reordering adaptive graph: a tournament that pairs the classes anew in each round.
 
     As `adag`, but the sum of the weights of the pairs of a round is smallest; of an odd number, the
-    class that the best pairing leaves out passes on. The weights (k, k) of the options are the
-    error of each pair, from training (w + w^T counts). Queries k - 1 pairs per point, in each round
-    each pair in at most one call. Raises `UsageError` if weights is missing, has another shape or
-    is not finite.
+    class that the best pairing leaves out passes on. The weights (k, k) are the errors of each
+    pair, from training (w + w^T counts). Queries k - 1 pairs per point, in each round each pair in
+    at most one call. Raises `UsageError` if they are missing, have another shape or are not finite.
 
     References
     ----------
     Phetkaew, Kijsirikul and Rivepiboon, 2003.
     """
-    if options.weights is None:
+    if queries.pair_errors is None:
         raise UsageError("radag needs the errors of the pairs: give --pair-errors, a file that "
                          "multi_borders --cv-errors writes")
-    weights = np.asarray(options.weights, dtype=float)
+    weights = np.asarray(queries.pair_errors, dtype=float)
     if weights.shape != (table.k, table.k):
         raise UsageError(f"the weights of the pairs must be {table.k} x {table.k}")
     off = ~np.eye(table.k, dtype=bool)

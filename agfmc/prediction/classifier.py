@@ -18,6 +18,7 @@ from ..core.models import LearnedDecoder
 from ..core.points import as_numbers, is_sparse
 from ..core.probabilities import confidence, REJECTED
 from ..core.solver_status import SolverStatus
+from ..data.confusions import read_pair_errors
 from ..decode.ensemble import average
 from ..decode.front import CodeDecoder, pair_decoder
 from ..decode.methods import find_method
@@ -387,8 +388,11 @@ class _Prediction:
             number: _ready(one, execution)
             for number, one in configuration.node_classifiers.items()}
         if way == "pairs":
-            self._decide = pair_decoder(self._code(0), method,
-                                        decoding.queries.options(self.tree.labels))
+            queries = decoding.queries
+            if isinstance(queries.pair_errors, str):
+                errors = read_pair_errors(queries.pair_errors).error_rates(self.tree.labels)
+                queries = replace(queries, pair_errors=errors)
+            self._decide = pair_decoder(self._code(0), method, queries)
             return
         coded = [number for number, node in enumerate(nodes) if not node.bare and not node.direct]
         learned = self._learned(configuration, execution) \

@@ -16,11 +16,10 @@ from ..control.matrix import columns_are_orthogonal, rows_to_matrix
 from ..control.tree import Tree, TREE_DECODERS
 from ..core.costs import cost_matrix, CostMatrix
 from ..core.errors import ControlError, UsageError
-from ..data.confusions import read_pair_errors
 from ..data.cost_file import read_costs
 from ..decode.code_kinds import KINDS, one_vs_one
 from ..decode.methods import DEFAULT, find_method, Method, METHODS
-from ..decode.pair_strategies import QueryOptions
+from ..decode.pair_strategies import PairQueries
 
 # Averages of the members of an ensemble, each of which gives the probabilities of all classes.
 ENSEMBLE_MODES = tuple(name for name, what in TREE_DECODERS.items() if what == "ensembles")
@@ -34,31 +33,6 @@ TREE_MODES = ("recursive", "path", "full", "flat", *ENSEMBLE_MODES)
 LEARNED_POINTS, _LEARNED_WEIGHTS = 50, 6_000
 
 AUTO = "auto"  # of stop
-
-
-@dataclass(frozen=True)
-class PairQueries:
-    """Choices of decoders that query some of the pairs of a one-vs-one configuration.
-
-    Attributes
-    ----------
-    opponents : opponents of each class in a poll, a number or a text such as "3log", 3 log2 k
-    finalists : number of best classes that are polled in full, None for no class
-    pair_errors : for the decoder radag, a file of the errors of the pairs, or the errors (k, k) of
-        the classes in the order of the tree
-    """
-
-    opponents: str = "3log"
-    seed: int = 1
-    finalists: int | None = None
-    pair_errors: str | np.ndarray | None = None
-
-    def options(self, labels: Sequence[int]) -> QueryOptions:
-        """The options of the decoders, for classes in the order of these labels."""
-        weights = self.pair_errors
-        if isinstance(weights, str):
-            weights = read_pair_errors(weights).error_rates(labels)
-        return QueryOptions(self.opponents, self.seed, self.finalists or 0, weights)
 
 
 @dataclass(frozen=True)

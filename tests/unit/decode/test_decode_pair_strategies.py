@@ -11,12 +11,12 @@ from agfmc.decode import code_kinds, pair_queries, pair_strategies
 from agfmc.decode.front import CodeDecoder
 from agfmc.decode.pair_strategies import LARGEST, match_by_masks, match_by_milp, Matcher
 from agfmc.decode.pair_queries import fitted_probability, met_probability
-from agfmc.decode.pair_strategies import (adag, ddag, draw, max_win, poll, QueryOptions, radag,
+from agfmc.decode.pair_strategies import (adag, ddag, draw, max_win, poll, PairQueries, radag,
                                           unanimous)
 from agfmc.core.errors import UsageError
 from agfmc.experiments.simulation import adag_success, ddag_success
 
-PLAIN = QueryOptions()
+PLAIN = PairQueries()
 
 
 def one_vs_one(k):
@@ -62,14 +62,14 @@ def weights_for(k, seed=0):
 
 
 def polled(opponents, seed, top=0):
-    return QueryOptions(str(opponents), seed, top)
+    return PairQueries(str(opponents), seed, top)
 
 
 def all_decoders(table, seed=3):
     yield "max_win", max_win(table, PLAIN)
     yield "ddag", ddag(table, PLAIN)
     yield "adag", adag(table, PLAIN)
-    yield "radag", radag(table, QueryOptions(weights=weights_for(table.k)))
+    yield "radag", radag(table, PairQueries(pair_errors=weights_for(table.k)))
     yield "and", unanimous(table, PLAIN)
     yield "poll", poll(table, polled(2, seed))
     yield "top", poll(table, polled(2, seed, 3))
@@ -170,7 +170,7 @@ def test_as_one_point_at_a_time(data):
             (max_win(table, PLAIN), lambda one: one.max_win()),
             (ddag(table, PLAIN), lambda one: one.ddag(order)),
             (adag(table, PLAIN), lambda one: one.adag(order)),
-            (radag(table, QueryOptions(weights=weights)),
+            (radag(table, PairQueries(pair_errors=weights)),
              lambda one: one.adag(order, seats_by_search(weights))),
             (poll(table, polled(times, seed)), lambda one: one.poll(counts, 0)),
             (poll(table, polled(times, seed, top)), lambda one: one.poll(counts, top)),
@@ -301,9 +301,9 @@ def test_permuted_classes():
     r = rng.uniform(-1, 1, (150, len(a)))
     weights = rng.random((k, k))
     before, after = pair_table(k), code_kinds.one_vs_one(a[:, order])
-    moved = QueryOptions(weights=weights[np.ix_(order, order)])
+    moved = PairQueries(pair_errors=weights[np.ix_(order, order)])
     for strategy in (max_win, unanimous, radag):
-        expected, _ = run(strategy(before, QueryOptions(weights=weights)), r)
+        expected, _ = run(strategy(before, PairQueries(pair_errors=weights)), r)
         found, _ = run(strategy(after, moved), r)
         np.testing.assert_array_equal(np.where(found.winner < 0, -1, order[found.winner]),
                                       expected.winner)
@@ -316,8 +316,9 @@ def test_permuted_classes():
 
 
 @pytest.mark.parametrize("strategy, options, words", [
-    (radag, PLAIN, "give --pair-errors"), (radag, QueryOptions(weights=np.zeros((3, 3))), "4 x 4"),
-    (radag, QueryOptions(weights=np.full((4, 4), np.nan)), "finite"),
+    (radag, PLAIN, "give --pair-errors"),
+    (radag, PairQueries(pair_errors=np.zeros((3, 3))), "4 x 4"),
+    (radag, PairQueries(pair_errors=np.full((4, 4), np.nan)), "finite"),
     (poll, polled(0, 1), "opponent"), (poll, polled(1, 1, -1), "negative")])
 def test_bad_options(strategy, options, words):
     with pytest.raises(UsageError, match=words):
@@ -384,7 +385,7 @@ def test_radag_with_many_classes():
         weights[i, i + 2] = weights[i + 1, i + 3] = 0
     weights[k - 2, k - 1] = 0
     r = np.random.default_rng(0).uniform(-1, 1, (20, table.m))
-    decision, _ = run(radag(table, QueryOptions(weights=weights)), r)
+    decision, _ = run(radag(table, PairQueries(pair_errors=weights)), r)
     for i in range(0, k - 2, 4):
         assert decision.queried[:, table.row[[i, i + 1], [i + 2, i + 3]]].all()
     assert decision.queried[:, table.row[k - 2, k - 1]].all()
