@@ -45,7 +45,6 @@ class SolverStatus:
 
 
 # From decision values r (n, m) to p or scores (n, k), and how it went.
-
 Solver = Callable[[np.ndarray], tuple[np.ndarray, SolverStatus]]
 
 

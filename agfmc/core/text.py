@@ -6,7 +6,6 @@ import math
 import re
 
 # What no page can show, and what would turn the order of the text around it.
-
 _UNSEEN = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e"
                      "\u2060\u2066-\u2069\ud800-\udfff\ufeff\ufffe\uffff]")
 _LONGEST = 60  # characters of options or a name that are shown

@@ -13,7 +13,6 @@ from ..core.solver_status import direct, Solver
 from .code_kinds import OneVsRest
 
 # Beyond these |z| the values are cut off, so that no sum of losses overflows.
-
 FAR = 1e100
 FAR_EXPONENTIAL = 500.0
 

@@ -106,7 +106,6 @@ def one_vs_rest(a: np.ndarray) -> OneVsRest | None:
 
 
 # The word in the column `codes` of the table of methods: what recognises such a code.
-
 KINDS = {"any": lambda a: a, "one-vs-one": one_vs_one, "one-vs-rest": one_vs_rest}
 
 

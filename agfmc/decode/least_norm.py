@@ -20,7 +20,6 @@ TINY = 1e-12
 SATURATED = 1e-12
 # Decision values less far than this from +-1, and not saturated, leave singular values
 # whose squares cannot be distinguished from rounding.
-
 NEARLY = 1e-4
 DIGITS = 180
 RIDGE = 70  # the penalty is 10^-RIDGE; what 1 - |r| may leave of a singular value is 1e-16

@@ -84,7 +84,6 @@ def descend(nodes: Tree, n: int, evaluate: Callable, least: float = -np.inf,
 
 
 # A product may be so much larger than that of its node, as shares are rounded.
-
 _ROUNDING = 1.0 + 1e-9
 
 

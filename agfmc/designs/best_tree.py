@@ -29,7 +29,6 @@ from .distances import join, parts_of
 # Parts that a tree is cut into, so many in turn, and rounds without a better tree after which the
 # next number has its turn: on 26 classes 4, 6, 8 came to lower costs in fewer splits than other
 # numbers, one number alone, and orders of the classes whose intervals are cut.
-
 _PARTS, _IDLE_SWAPS = (4, 6, 8), 40
 _GAIN = 1e-9  # of the cost: less is no better tree
 

@@ -189,6 +189,5 @@ def _classes_of(source):
 
 
 # {scheme with different designs: function of it, a source, how many, its settings}
-
 _MEMBERS = {"random-tree": _random_trees, "best-tree": _best_trees, "random": _codes,
             "random-as-orthogonal": _codes}

@@ -68,7 +68,6 @@ def number(element: tuple[int, ...], p: int) -> int:
 # Hadamard matrices
 
 # First rows of the four symmetric circulants in Williamson's array.
-
 WILLIAMSON = {
     92: (
         "+++++-++---++---++-++++",

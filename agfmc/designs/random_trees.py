@@ -66,7 +66,6 @@ def data_balanced(counts: Sequence[int], generator: random.Random):
 
 
 # {name: function of the numbers of points in the classes and a generator}
-
 KINDS: dict[str, Callable] = {"uniform": uniform, "class-balanced": class_balanced,
                               "data-balanced": data_balanced}
 

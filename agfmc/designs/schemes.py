@@ -126,12 +126,10 @@ SCHEMES = (
 DEFAULT = SCHEMES[1]
 
 # In general use, for any number of classes, and quick: the default candidates of a comparison.
-
 COMPARED = ("one-vs-one", "one-vs-rest", "orthogonal", "adjacent", "tree", "empirical",
             "best-tree", "ensemble")
 
 # Splits that a search for a tree tries there: all of them for 8 classes, some for up to 26.
-
 COMPARED_SPLITS = 3600
 
 

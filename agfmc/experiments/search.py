@@ -232,7 +232,6 @@ class Grid(NamedTuple):
 
 _GAMMA_POLYNOMIAL = Axis(-2.0, 2.0, 2.0)  # about the exponent of `scale_exponent`
 # of kernels whose probabilities depend less on either, so that few points find the best
-
 _COARSE = {"log2g": Axis(-2.0, 2.0, 2.0), "log2c": Axis(1.0, 7.0, 3.0)}
 
 

@@ -19,16 +19,12 @@ from .values import PreparedKernel
 # Points per matrix product.  Every block has this size, short ones are padded:
 # the f of a point then depends neither on its neighbours nor on how the points
 # were cut up.
-
 BLOCK = 128
 # Support vectors per matrix product: the kernel buffer has 8 * BLOCK * _LONGEST bytes.
-
 _LONGEST = 512
 # Products of fewer multiplications than this go faster: BLAS need not pack them.
-
 _SMALL = 1_000_000
 # What one block more costs, in coefficients of a dense block.
-
 _OVERHEAD = 2000
 
 _local = threading.local()

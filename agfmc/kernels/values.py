@@ -16,12 +16,10 @@ from ..core.kernels import KERNELS
 from ..core.rows import by_name
 
 # numbers too large for a kernel end in decision values that are not finite, and are detected there
-
 _quiet = np.errstate(over="ignore", invalid="ignore")
 
 
 # The product's rounding changes g|x - s|^2 by about 1e-15 g|x|^2, and exp of it by as much.
-
 _FAR = 1e5
 _SLOWER = 10  # a feature of a distance takes so many times as long as one of the product
 _NONE = np.zeros(0, dtype=np.intp)

@@ -19,7 +19,6 @@ from .learner import LANDMARKS, NystromOptions
 
 # A landmark is dropped where the part of its K(z, z) that the others leave over is at most this
 # part of the largest.
-
 _DEPENDENT = 1e-6
 
 

@@ -34,7 +34,6 @@ _RANGES = 400  # the most, though they be larger then: each may be a separate co
 # Multiplications for the sums beyond which those of kernel values are made, and turned into those
 # of features at the end: half the work.  It costs digits: lambda must be this many times as large
 # as the rounding of N, times the condition of the landmarks.
-
 _RAW = 1e12
 _ROUNDING = 1e4 * np.finfo(np.float64).eps
 SEARCHED = 5000  # points that lambda is judged by

@@ -27,7 +27,6 @@ from .sums_file import GroupSums
 
 # So many sets of classes have a lambda each, or as many as take so many multiplications to solve;
 # of more, some choose a common one.
-
 _SEPARATE, _CHEAP, _SAMPLED = 8, 1e10, 8
 _TRIALS = 7  # values of lambda that are tried, about
 # Leverages of many sets are estimated in so many random directions where a set has so many times

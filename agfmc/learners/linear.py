@@ -33,7 +33,6 @@ _PARALLEL = (0, 2)  # those that draw no random numbers
 _FREE_BIAS = (0, 2, 5, 6)
 # LIBLINEAR's own for the support vector machines.  Its 0.01, 0.01 and 0.1 for logistic regression
 # leave single probabilities wrong by 0.1 to 0.4, and these by at most 0.02.
-
 _TOLERANCE = {0: 1e-4, 1: 0.1, 2: 0.01, 3: 0.1, 5: 0.01, 6: 1e-4, 7: 0.01}
 _SEED = 1  # as in a program that sets none: LIBLINEAR's own
 _OLDEST = 250
@@ -202,7 +201,6 @@ def _plane(w, intercept, labels):
 _DUAL = (1, 3, 7)
 # LIBLINEAR's own; where descent in the dual has not ended then, LIBLINEAR goes over to the primal,
 # and scikit-learn's does not
-
 _STEPS, _DUAL_STEPS = 1000, 20_000
 
 

@@ -53,12 +53,10 @@ from .points import side_factors, Solution, TOO_LARGE
 _STEPS, _INNER = 200, 300  # of Newton's method, of conjugate gradients in each
 # Points of a multinomial model evaluated together.  Every block has this size, short ones are
 # padded: the answer for a point does not depend on its neighbours.
-
 BLOCK = 512
 _DENSE = 2000  # features up to which the preconditioner is a full matrix
 # Largest entry of the gradient over n, on standardised features: what is aimed at, and
 # what is passed over in silence where rounding stops the descent before.
-
 _AIM, _ENOUGH = 1e-10, 1e-6
 
 

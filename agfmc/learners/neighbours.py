@@ -29,7 +29,6 @@ _CELLS = 1 << 21  # candidate distances held at once
 _TREE_FEATURES = 20  # above, a search tree visits nearly every point
 _TREE_POINTS = 2000  # below, the product is done before scipy is loaded
 # Two distances from the tree are taken as different when they differ by more than this.
-
 _MARGIN = 1e-9
 _ROUNDING = 1e-6  # of a sum of weights, which are float32 in files
 _TINY = 1e-140  # of a distance: its square is still a normal number

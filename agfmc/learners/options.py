@@ -176,7 +176,6 @@ class NodeLearner(_Learner):
 
 
 # Letters of libAGF's own trainer, class borders, and of svm-train that are not among them.
-
 BORDERS = frozenset("-h -i -I -k -l -N -q -r -s -t -T -v -V -W".split())
 LIBSVM = frozenset("-b -c -d -e -g -m -n -p -w".split())
 

@@ -40,7 +40,6 @@ _KINDS = {kind.libagf: name for name, kind in KERNELS.items() if kind.in_libsvm}
 _SIGN = re.compile(r'["{}]|(?<![^\s{};"])#[^\n]*(?:\s+#[^\n]*){0,1000}')
 _KERNEL = re.compile(rf"^[ \t\r]*(?:{'|'.join(_KINDS)})[ \t\r]*$", re.M)
 # a control file whose only model has the name SVM goes on with a brace or a position
-
 _START = re.compile(rb"[ \t]*SVM[ \t\r]*\n(?!\s*(?:\{|[0-9]+\s))")
 _LARGEST = 2**31
 _NAME = re.compile("[A-Za-z/][A-Za-z0-9/._-]*")  # what libAGF is known to read

@@ -28,12 +28,10 @@ from .sets import hierarchical_scores, Paths, set_scores
 
 MOST_PLACES = 2 * 10**9  # resamples by points by classes of which areas are computed
 # Scores whose intervals are Wilson's.
-
 _SHARES = [name for name, row in PAGE.items() if row.share and not row.resampled]
 _ROUNDING = 1e-5  # of probabilities in text
 # Resamples for the interval of the mean cost, unless all scores have theirs, and points that are
 # drawn for it in all.
-
 _RESAMPLES, _LEAST_RESAMPLES, _MOST_DRAWN = 1000, 100, 2 * 10**8
 
 

@@ -138,7 +138,6 @@ BEFORE = ("log_loss", "brier", "expected_calibration_error")  # compared before 
 
 # Scores that configurations are compared by, that of costs only where there are costs; and those
 # of one page of results.
-
 COST = PAGE["cost"]
 SCORES = {name: score for name, score in PAGE.items() if score.option and score != COST}
 ALL_SCORES = {**SCORES, COST.name: COST}
@@ -147,14 +146,12 @@ BY_COST = {**BY_OPTION, COST.option: COST.name}
 FURTHER = {name: score for name, score in PAGE.items() if score.function and not score.option}
 
 # What is measured of each configuration: {name: (head of its column, title in a list)}.
-
 COLUMNS = {"design_s": ("design s", "design, seconds"),
            "train_s": ("train s", "training, seconds"),
            "classify_s": ("test s", "classification, seconds"),
            **{name: (score.head, score.title) for name, score in ALL_SCORES.items()}}
 
 # The same for the cost of an answer on any machine, a mean over the points.
-
 COST_PER_POINT = {"queried": ("classifiers evaluated", "binary classifiers evaluated per point"),
                   "kernel_values": ("kernel values", "kernel values computed per point")}
 
