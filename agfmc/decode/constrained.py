@@ -6,12 +6,11 @@ of min |[M; 1^T] u - [0; 1]|^2, u >= 0.  p is optimal if and only if, with
 G = M^T M and f = p^T G p, (G p)_j = f where p_j > 0 and (G p)_j >= f where
 p_j = 0.
 
-Three parts: the decoder, which pivots for many points at once (`pivot`); the two
-systems of equations, solved on given passive sets; and their Cholesky factors.
-A system knows the code alone; `at` gives it the decision values of some points, for which it
-proposes passive sets (first), solves the equations on them (solve) and says which other classes
-the solution leaves wanting (slack).  In systems and factors every array has the points last.  No
-point's numbers depend on its neighbours.
+Two parts: the decoder, which pivots for many points at once (`pivot`), and the two systems of
+equations, solved on given passive sets.  A system knows the code alone; `at` gives it the decision
+values of some points, for which it proposes passive sets (first), solves the equations on them
+(solve) and says which other classes the solution leaves wanting (slack).  In systems every array
+has the points last.  No point's numbers depend on its neighbours.
 """
 
 from copy import copy
@@ -24,9 +23,10 @@ from . import least_norm
 from .closed_forms import closed_form, project
 from .code_kinds import check_dense, determines
 from .pivot import pivot
+from .unconstrained import solve_each
 
 CHUNK = 8192
-BUDGET = 1 << 19  # bytes of a span of systems
+BUDGET = 1 << 21  # bytes of systems that are solved together
 TABLE = 16 << 20  # bytes of all entries of K
 MOST = 64  # classes for which there is such a table
 SINGULAR = 1e9
@@ -90,14 +90,13 @@ class _Determined:
         m, self.k = a.shape
         code = a.astype(float)
         self.whole = code.T @ code + m
-        self.gram = np.append(self.whole.ravel(), np.zeros(2 * self.k))
         self.votes = Exact(code.T)
         self.scale = 1.0 / m
         self.tiny = 1e-14 * (m + 10)
 
     def at(self, r):
         problem = copy(self)
-        problem.workspace, problem.c = _Workspace(), self.votes(r)
+        problem.c = self.votes(r)
         return problem
 
     def first(self):
@@ -105,35 +104,19 @@ class _Determined:
 
     def solve(self, points, passive):
         """p (k, t), and doubtful (t,), which is none."""
-        k, n = passive.shape
-        c = np.zeros((k + 1, n))
-        np.take(self.c, points, axis=1, out=c[:k])
-        p = np.zeros((k + 1, n))
-        self.mu = np.empty(n)
-        for s, some, classes, empty, matrix in self.workspace.spans(passive, 2):
-            offset = classes * k
-            for i in range(s):
-                np.take(self.gram, offset[i] + classes[:i + 1], out=matrix[i, :i + 1], mode="clip")
-            cells = classes * n
-            cells += some
-            np.take(c.ravel(), cells, out=matrix[s], mode="clip")
-            matrix[s + 1] = 1.0
-            x, one = self.workspace.factor(matrix, empty)
-            mu = (1.0 - (one * x).sum(axis=0)) / (one * one).sum(axis=0)
-            self.mu[some] = mu
-            one *= mu
-            x += one
-            _back(matrix, x)
-            p.ravel()[cells] = x
-        self.right = c[:k]
-        return p[:k], np.zeros(n, dtype=bool)
+        p, self.mu = np.zeros(passive.T.shape), np.empty(len(points))
+        for some, classes in _of_one_size(passive):
+            right = np.ones((*classes.shape, 2))
+            right[:, :, 0] = self.c[classes, points[some, None]]
+            x = np.linalg.solve(self.whole[classes[:, :, None], classes[:, None]], right)
+            total = x.sum(axis=1)
+            self.mu[some] = (1.0 - total[:, 0]) / total[:, 1]
+            p[some[:, None], classes] = x[:, :, 0] + self.mu[some, None] * x[:, :, 1]
+        return np.ascontiguousarray(p.T), np.zeros(len(points), dtype=bool)
 
     def slack(self, points, p):
         """H p - c - mu (k, t)."""
-        w = self.whole @ p
-        w -= self.right
-        w -= self.mu
-        return w
+        return self.whole @ p - self.c[:, points] - self.mu
 
 
 class _General:
@@ -156,8 +139,6 @@ class _General:
         self.votes = Exact(self.code)
         # Rounding of u and of K u, whose entries are sums of m terms of at most 4.
         self.tiny = 1e-14 * (m + 10)
-        # Any fixed vector in general position will do to test for singularity.
-        self.probe = np.append(np.cos(1.0 + np.arange(self.k)), 0.0)
         self.points = 1 << 30
         self.entries = self.table = None
         if self.k <= MOST:
@@ -166,13 +147,16 @@ class _General:
             cross = self.code[low] * self.size[high] + self.size[low] * self.code[high]
             constant = 1.0 + (self.code[low] * self.code[high]).sum(axis=1, keepdims=True)
             self.entries = ExactBounded(np.hstack([-cross, both, constant]))
+            self.cells = np.zeros((self.k, self.k), dtype=np.intp)  # of the table
+            self.cells[low, high] = self.cells[high, low] = np.arange(len(low))
             self.points = max(256, TABLE // (8 * len(low)))
 
     def at(self, r):
         problem = copy(self)
-        problem.workspace, problem.r = _Workspace(), r
+        problem.r = r
         if self.entries is not None:
-            problem.table = self.entries(np.vstack([r, r * r, np.ones(r.shape[1])]))
+            problem.table = np.ascontiguousarray(self.entries(
+                np.vstack([r, r * r, np.ones(r.shape[1])])).T)
         return problem
 
     def first(self):
@@ -181,39 +165,20 @@ class _General:
 
     def solve(self, points, passive):
         """u (k, t), and which (t,) met a matrix too near to singular to be trusted."""
-        k, n = passive.shape
-        u = np.zeros((k + 1, n))
-        doubtful = np.zeros(n, dtype=bool)
-        equal = self.table is None
-        for s, some, classes, empty, matrix in self.workspace.spans(passive, 2, equal):
-            (self._form if equal else self._look_up)(points[some], classes, matrix)
-            matrix[s] = 1.0
-            np.take(self.probe, classes, out=matrix[s + 1])
-            trace = sum(matrix[j, j] * (empty[j] <= np.arange(len(some))) for j in range(s))
-            x, probe = self.workspace.factor(matrix, empty)
-            # |K^-1 probe| |K| bounds the condition number from below.
-            doubtful[some] = ~((probe * probe).sum(axis=0) * trace < SINGULAR)
-            _back(matrix, x)
-            u.ravel()[classes * n + some] = x
-        return u[:k], doubtful
+        u, doubtful = np.zeros(passive.T.shape), np.zeros(len(points), dtype=bool)
+        for some, classes in _of_one_size(passive):
+            u[some[:, None], classes], doubtful[some] = solve_each(
+                self._systems(points[some], classes), np.ones(classes.shape), SINGULAR)
+        return np.ascontiguousarray(u.T), doubtful
 
-    def _look_up(self, points, classes, matrix):
-        n = self.table.shape[1]
-        offset = classes * (classes + 1) // 2 * n
-        offset[classes == self.k] = 0
-        offset += points
-        step = classes * n
-        for i in range(len(classes)):
-            np.take(self.table.ravel(), offset[i] + step[:i + 1], out=matrix[i, :i + 1],
-                    mode="clip")
-
-    def _form(self, points, classes, matrix):
-        part = np.take(self.code, classes.T, axis=0)
-        size = np.abs(part)
-        size *= np.take(self.r, points, axis=1).T[:, None, :]
-        part -= size
-        gram = part @ part.transpose(0, 2, 1)
-        np.add(gram.transpose(1, 2, 0), 1.0, out=matrix[:len(classes)])
+    def _systems(self, points, classes):
+        """K (t, s, s) of the classes (t, s) of points (t,)."""
+        if self.table is not None:
+            cells = self.cells.take(classes[:, :, None] * self.k + classes[:, None])
+            return self.table.take(cells + points[:, None, None] * self.table.shape[1])
+        part = self.code[classes]
+        part -= np.abs(part) * self.r.T[points, None]
+        return part @ part.transpose(0, 2, 1) + 1.0
 
     def slack(self, points, u):
         """K u - 1 (k, t), without forming K."""
@@ -236,84 +201,11 @@ def _positive(v):
     return np.ascontiguousarray((project(v) > 0).T)
 
 
-class _Workspace:
-    """Memory for small positive definite systems of many points, used again and again.
-
-    A step of the elimination is one call of numpy for all points.  A smaller system
-    is filled up with rows of the unit matrix, which adds exact zeros.
-    """
-
-    def __init__(self):
-        self.memory = self.spare = np.empty(0)
-
-    def spans(self, passive, extra, equal=False):
-        """Yield the passive sets (k, n) in spans of points of similar number s.
-
-        (s, some (t,) indices of points, classes (s, t) their passive ones filled up
-        with k, empty (s,), matrix (s + extra, s, t) to write to); the first empty[j]
-        points have no class j.  With `equal` all points of a span have s classes.
-        """
-        k, n = passive.shape
-        size = np.add.reduce(passive, axis=0, dtype=np.int16)
-        order = np.argsort(size, kind="stable")
-        size = size[order].astype(np.intp)
-        flat = np.flatnonzero(np.take(passive.T, order, axis=0))
-        flat -= np.repeat(np.arange(0, n * k, k), size)
-        index = np.full((n, int(size[-1])), k)
-        index[np.arange(index.shape[1]) < size[:, None]] = flat
-        index = np.ascontiguousarray(index.T)
-        start = 0
-        while start < n:
-            s = int(size[start])
-            stop = start + max(2, BUDGET // (8 * s * (s + extra)))
-            if stop >= n - 1:
-                stop = n
-            if equal:
-                stop = min(stop, int(np.searchsorted(size, s, side="right")))
-            s = int(size[stop - 1])
-            part = slice(start, stop)
-            some, classes = order[part], index[:s, part]
-            if len(some) == 1:
-                some, classes = np.repeat(some, 2), np.repeat(classes, 2, axis=1)
-            empty = np.searchsorted(size[part], np.arange(s), side="right")
-            numbers = (s + extra)**2 * len(some)
-            if len(self.memory) < numbers:
-                self.memory = np.empty(numbers)
-                self.spare = np.empty(numbers // 4 + 1)
-            matrix = self.memory[:(s + extra) * s * len(some)].reshape(s + extra, s, len(some))
-            yield s, some, classes, empty, matrix
-            start = stop
-
-    def factor(self, matrix, empty):
-        """Cholesky factors, in offset, of a span's matrix (s + t, s, n): L, with 1/L_jj in
-        the diagonal, and below it L^-1 times the t right-hand sides, which are returned.
-
-        Of the symmetric part the lower half is read.  A point that is not positive
-        definite gets NaN.
-        """
-        rows, s, n = matrix.shape
-        for j, count in enumerate(empty):
-            if count:
-                matrix[j, :j, :count] = 0.0
-                matrix[j, j, :count] = 1.0
-                matrix[s:, j, :count] = 0.0
-        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-            for j in range(s):
-                column = matrix[j:, j]
-                if j:
-                    terms = self.spare[:(rows - j) * j * n].reshape(rows - j, j, n)
-                    np.multiply(matrix[j:, :j], matrix[j, :j], out=terms)
-                    column -= terms.sum(axis=1)
-                np.sqrt(column[0], out=column[0])
-                np.reciprocal(column[0], out=column[0])
-                column[1:] *= column[0]
-        return matrix[s:]
-
-
-def _back(matrix, x):
-    """L^-T x, in offset, for x (s, n) and the first s rows of what `factor` left."""
-    with np.errstate(invalid="ignore", over="ignore"):
-        for j in range(len(x) - 1, -1, -1):
-            x[j] *= matrix[j, j]
-            if j:
-                x[:j] -= matrix[j, :j] * x[j]
+def _of_one_size(passive):
+    """Yield (numbers of points (t,), their classes (t, s)) of passive sets (k, n) with as many."""
+    size = np.count_nonzero(passive, axis=0)
+    for s in np.unique(size).tolist():
+        points, step = np.flatnonzero(size == s), max(1, BUDGET // (8 * s * s))
+        for start in range(0, len(points), step):
+            some = points[start:start + step]
+            yield some, np.nonzero(passive.T[some])[1].reshape(-1, s)

@@ -110,19 +110,10 @@ def _stacked(system, careful, shape):
     Points whose matrix is singular, or too near, go to careful(r) -> p, flat.
     """
     m, k = shape
-    probe = np.cos(1.0 + np.arange(k))
 
     def solve(r):
         r = np.ascontiguousarray(r)  # BLAS sums as memory lies
-        matrix, right = system(r)
-        right = np.stack([right, np.broadcast_to(probe, right.shape)], axis=2)
-        x, bad = _solve_each(matrix, right)
-        # As in least squares with signs: a lower bound of the condition number.
-        trace = np.trace(matrix, axis1=1, axis2=2)
-        with np.errstate(over="ignore", invalid="ignore"):  # NaN where a pivot was a denormal
-            bad |= ~(np.abs(x[:, :, 1]).max(axis=1) * trace <= SINGULAR)
-            bad |= ~np.isfinite(x).all(axis=(1, 2))
-        p = x[:, :, 0]
+        p, bad = solve_each(*system(r), SINGULAR)
         flat = np.zeros(0, dtype=bool)
         if bad.any():
             p[bad], flat = careful(r[bad])
@@ -131,14 +122,18 @@ def _stacked(system, careful, shape):
     return in_chunks(solve, BUDGET // (8 * k * (m + k)), k)
 
 
-def _solve_each(matrix, right):
-    """Solutions of matrix (n, s, s) x = right (n, s, t), and which (n,) are singular.
+def solve_each(matrix: np.ndarray, right: np.ndarray, limit: float) \
+        -> tuple[np.ndarray, np.ndarray]:
+    """Solutions of matrix (n, s, s) x = right (n, s), and which (n,) are singular, or nearly.
 
-    numpy refuses a whole stack for one singular matrix; the stack is halved
-    until the singular ones are alone.  Their solution is given as 0.
+    These have a lower bound of the condition number above `limit`.  numpy refuses a whole stack for
+    one singular matrix; the stack is halved until the singular ones are alone.
     """
-    x, singular = np.zeros_like(right), np.zeros(len(matrix), dtype=bool)
-    stacks = [slice(0, len(matrix))]
+    n, s = right.shape
+    x, singular = np.zeros((n, s, 2)), np.zeros(n, dtype=bool)
+    # any fixed vector in general position will do to test for singularity
+    right = np.stack([right, np.broadcast_to(np.cos(1.0 + np.arange(s)), (n, s))], axis=2)
+    stacks = [slice(0, n)]
     while stacks:
         stack = stacks.pop()
         try:
@@ -149,4 +144,7 @@ def _solve_each(matrix, right):
             else:
                 middle = (stack.start + stack.stop) // 2
                 stacks += [slice(stack.start, middle), slice(middle, stack.stop)]
-    return x, singular
+    trace = np.trace(matrix, axis1=1, axis2=2)
+    with np.errstate(over="ignore", invalid="ignore"):  # NaN where a pivot was a denormal
+        singular |= ~(np.abs(x[:, :, 1]).max(axis=1) * trace <= limit)
+    return x[:, :, 0], singular | ~np.isfinite(x).all(axis=(1, 2))
