@@ -261,10 +261,6 @@ def _outcomes(split, experiment, item, workers=1):
 def _configuration(candidate, split, trained, experiment):
     """The trained `Configuration`, its `HeldOut` or None, the seconds of a core that it took, and
     {key: seconds} of the calibration of each decoder."""
-    if not experiment.quick_maps:
-        import scipy.optimize  # the maps need it, and to load it is no part of their time
-
-        del scipy
     tree, jobs, shared = candidate.tree, candidate.jobs, {}
     seconds = sum({id(part): part.seconds for part in trained}.values())
     models = [binary_model(job, part, split.data.x, shared) for job, part in zip(jobs, trained)]

@@ -136,9 +136,8 @@ class KernelTable:
         """K (p, q) of rows a (p,) and b (q,) of x, which must be in the table."""
         first, second = (self._pointers[rows].astype(np.int64) - self._memory.ctypes.data + 8
                          for rows in (a, b))
-        width = 16 * self._nodes.shape[1]
-        column = 1 + second // width * 2 + second % 16 // 8
-        return self._nodes[(first // width)[:, None], column, (first % 16 // 8)[:, None]]
+        column = 1 + second // (16 * self._nodes.shape[1]) * 2 + second % 16 // 8
+        return self._memory[first[:, None] // 8 + 2 * column]
 
     def _fill_by_product(self, block, values, low):
         """Kernel values of single precision in `low`; values: room for those of the product."""
