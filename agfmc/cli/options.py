@@ -453,8 +453,9 @@ def is_trained(tree):
 def add_kernel_memory(group):
     """The option --kernel-memory."""
     group.add("--kernel-memory MB", "megabytes for tables of kernel values, used if they save "
-              "time (default 512; 0: none), and for the sums of learner=nystrom, which need at "
-              "least 16 P^2 bytes with P landmarks. Results do not depend on it",
+              "time (default 512, all pairs of 8,190 samples; 0: none), and for the sums of "
+              "learner=nystrom, which need at least 16 P^2 bytes with P landmarks. Results do "
+              "not depend on it",
               whole_number(0, 10**9), default=512)
 
 
