@@ -66,14 +66,13 @@ def _panel(rows, top):
     for index, (_, look, shade, mark, parts) in enumerate(lines):
         shift = (index / (len(lines) - 1) - 0.5) * _ASIDE * step
         points = [(x + shift, panel.y(part["success"])) for x, part in zip(places, parts)]
-        drawing.open(stroke_opacity=shade, fill_opacity=shade)
-        drawing.line(points, f"{look} thin")
-        for (x, y), part, n in zip(points, parts, rounds):
-            if n:
-                ends = map(panel.y, wilson(part["success"], n))
-                drawing.line([(x, end) for end in ends], f"{look.split()[0]} bar")
-            _mark(drawing, x, y, look.split()[0], mark)
-        drawing.close()
+        with drawing.group(stroke_opacity=shade, fill_opacity=shade):
+            drawing.line(points, f"{look} thin")
+            for (x, y), part, n in zip(points, parts, rounds):
+                if n:
+                    ends = map(panel.y, wilson(part["success"], n))
+                    drawing.line([(x, end) for end in ends], f"{look.split()[0]} bar")
+                _mark(drawing, x, y, look.split()[0], mark)
     return drawing
 
 
@@ -93,10 +92,9 @@ def _key(lines):
     drawing = Drawing(60 + max(text_width(words) for words, *_ in lines), 20 * len(lines) + 4)
     for index, (words, look, shade, mark, _) in enumerate(lines):
         y = 20 * index + 10
-        drawing.open(stroke_opacity=shade, fill_opacity=shade)
-        drawing.line([(2, y), (38, y)], f"{look} thin")
-        _mark(drawing, 20, y, look.split()[0], mark)
-        drawing.close()
+        with drawing.group(stroke_opacity=shade, fill_opacity=shade):
+            drawing.line([(2, y), (38, y)], f"{look} thin")
+            _mark(drawing, 20, y, look.split()[0], mark)
         drawing.text(46, y + 4, words)
     return drawing
 

@@ -55,13 +55,12 @@ def named_bars(names: Sequence[str], counts: Sequence[float], unit: str = "point
     drawing = Drawing(WIDTH, pitch * len(names) + 4)
     for index, (name, count, text) in enumerate(zip(names, counts, texts)):
         y = 2 + index * pitch
-        drawing.open(data_classes=(index,), title=f"{name}: {text} {unit}")
-        drawing.add("rect", "band", x=0, y=y, width=WIDTH, height=pitch)
-        drawing.text(side - 8, y + pitch / 2 + 4, name, "end", width=side - 8)
-        drawing.add("rect", "fill-left mark", x=side, y=y + 2, width=room * count / top,
-                    height=pitch - 4)
-        drawing.text(side + room * count / top + 5, y + pitch / 2 + 4, text)
-        drawing.close()
+        with drawing.group(data_classes=(index,), title=f"{name}: {text} {unit}"):
+            drawing.add("rect", "band", x=0, y=y, width=WIDTH, height=pitch)
+            drawing.text(side - 8, y + pitch / 2 + 4, name, "end", width=side - 8)
+            drawing.add("rect", "fill-left mark", x=side, y=y + 2, width=room * count / top,
+                        height=pitch - 4)
+            drawing.text(side + room * count / top + 5, y + pitch / 2 + 4, text)
     return drawing
 
 
@@ -323,20 +322,18 @@ def class_recall(scores: Mapping, names: Mapping[int, str]) -> Picture | None:
     drawing.text(side + 80, 13, "precision")
     panel.axis_across()
     for place, (at, row) in enumerate(shown):
-        y = 24 + place * pitch
-        drawing.open(data_classes=(at,))
-        drawing.add("rect", "band", x=0, y=y, width=WIDTH, height=pitch)
-        drawing.text(side - 10, y + pitch / 2 + 4, title_of[at], "end", width=side - 10)
-        if row["precision"] is not None:  # below the disc of the recall, whose place it often has
-            drawing.add("path", "fill-right", f"precision {row['precision']:.4f}",
-                        d=f"M{pixels(panel.x(row['precision']))} {pixels(y + pitch / 2 - 7)}"
-                        "l7 7l-7 7l-7 -7z")
-        drawing.open(title=f"{title_of[at]}: recall {row['recall']:.4f} ({ends[at][0]:.4f} to "
-                     f"{ends[at][1]:.4f})")
-        drawing.add("path", "left curve", d=level_bar(*map(panel.x, ends[at]), y + pitch / 2))
-        drawing.add("circle", "fill-left edge", cx=panel.x(row["recall"]), cy=y + pitch / 2, r=4.5)
-        drawing.close()
-        drawing.close()
+        y, middle = 24 + place * pitch, 24 + (place + 0.5) * pitch
+        with drawing.group(data_classes=(at,)):
+            drawing.add("rect", "band", x=0, y=y, width=WIDTH, height=pitch)
+            drawing.text(side - 10, middle + 4, title_of[at], "end", width=side - 10)
+            if row["precision"] is not None:  # below the disc of the recall, which it often meets
+                drawing.add("path", "fill-right", f"precision {row['precision']:.4f}",
+                            d=f"M{pixels(panel.x(row['precision']))} {pixels(middle - 7)}"
+                            "l7 7l-7 7l-7 -7z")
+            with drawing.group(f"{title_of[at]}: recall {row['recall']:.4f} ({ends[at][0]:.4f} to "
+                               f"{ends[at][1]:.4f})"):
+                drawing.add("path", "left curve", d=level_bar(*map(panel.x, ends[at]), middle))
+                drawing.add("circle", "fill-left edge", cx=panel.x(row["recall"]), cy=middle, r=4.5)
     worst = chosen[0]
     summary = f"Least recall {percent(worst[1]['recall'])} of {title_of[worst[0]]}"
     table = DataTable("Recall and precision of the classes", (
@@ -420,20 +417,19 @@ def _map_names(drawing, box, titles, columns, cell):
     k, named = len(titles), cell >= 14
     aside, above = (box.left, box.top - 16) if named else (8, 8)
     for index, name in enumerate(columns if k <= _LIT else ()):
-        drawing.open(data_classes=(index,) * (index < k))
-        if index < k:
-            drawing.add("rect", "band", x=box.left - aside, y=box.top + index * cell,
-                        width=box.width + aside, height=cell)
-        drawing.add("rect", "band", x=box.left + index * cell, y=box.top - above,
-                    height=box.height + above, width=cell)
-        if named:
+        with drawing.group(data_classes=(index,) * (index < k)):
             if index < k:
-                drawing.text(box.left - 6, box.top + (index + 0.5) * cell + 4, name, "end",
-                             width=box.left - 8)
-            x, y = box.left + (index + 0.5) * cell + 4, box.top - 6
-            drawing.text(x, y, name, width=box.top - 24,
-                         transform=f"rotate(-90 {pixels(x)} {pixels(y)})")
-        drawing.close()
+                drawing.add("rect", "band", x=box.left - aside, y=box.top + index * cell,
+                            width=box.width + aside, height=cell)
+            drawing.add("rect", "band", x=box.left + index * cell, y=box.top - above,
+                        height=box.height + above, width=cell)
+            if named:
+                if index < k:
+                    drawing.text(box.left - 6, box.top + (index + 0.5) * cell + 4, name, "end",
+                                 width=box.left - 8)
+                x, y = box.left + (index + 0.5) * cell + 4, box.top - 6
+                drawing.text(x, y, name, width=box.top - 24,
+                             transform=f"rotate(-90 {pixels(x)} {pixels(y)})")
     drawing.text(box.left, 12, "answer")
     if not named:
         drawing.text(0, box.top - 8, "truth")

@@ -124,12 +124,11 @@ def forest(rows: Sequence[tuple], axis: str, reference: str | None = None,
         significant = not differences or interval is None or interval[0] > 0 or interval[1] < 0
         if interval is not None:
             title += f" ({show(interval[0])} to {show(interval[1])})"
-        drawing.open(title=title)
-        if interval is not None:
-            drawing.add("path", "left curve", d=level_bar(*map(panel.x, interval), y + 26))
-        drawing.add("circle", "fill-left edge" if significant else "fill-paper left thin",
-                    cx=panel.x(mean), cy=y + 26, r=5)
-        drawing.close()
+        with drawing.group(title=title):
+            if interval is not None:
+                drawing.add("path", "left curve", d=level_bar(*map(panel.x, interval), y + 26))
+            drawing.add("circle", "fill-left edge" if significant else "fill-paper left thin",
+                        cx=panel.x(mean), cy=y + 26, r=5)
     return drawing
 
 

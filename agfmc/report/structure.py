@@ -136,16 +136,15 @@ class _Matrix:
         drawing, head = self.drawing, self.top - 28
         for index, name in enumerate(self.called):
             x = self.left + index * self.wide
-            drawing.open(data_classes=(self.places[index],), title="" if self.named else name)
-            drawing.add("rect", "band", x=x, y=24, width=self.wide,
-                        height=self.top - 24 + self.m * self.tall)
-            if self.named and upright:
-                base = x + self.wide / 2 + 4
-                drawing.text(base, self.top - 6, name, width=head - 6, title=name,
-                             transform=f"rotate(-90 {pixels(base)} {pixels(self.top - 6)})")
-            elif self.named:
-                drawing.text(x + self.wide / 2, self.top - 6, name, "mid")
-            drawing.close()
+            with drawing.group("" if self.named else name, data_classes=(self.places[index],)):
+                drawing.add("rect", "band", x=x, y=24, width=self.wide,
+                            height=self.top - 24 + self.m * self.tall)
+                if self.named and upright:
+                    base = x + self.wide / 2 + 4
+                    drawing.text(base, self.top - 6, name, width=head - 6, title=name,
+                                 transform=f"rotate(-90 {pixels(base)} {pixels(self.top - 6)})")
+                elif self.named:
+                    drawing.text(x + self.wide / 2, self.top - 6, name, "mid")
         if not self.named:
             drawing.text(self.left, 40, f"{self.k} classes, from {self.called[0]} to "
                          f"{self.called[-1]}", width=max(drawing.width - self.left, 200))
@@ -155,20 +154,19 @@ class _Matrix:
         drawing, wide, tall = self.drawing, self.wide, self.tall
         gap = 2 if min(wide, tall) >= 8 else 1 if min(wide, tall) >= 4 else 0.5
         disc = min(wide, tall) - gap
-        drawing.open(stroke_width=tall - gap, stroke_dasharray=f"{wide - gap:g} {gap:g}")
-        for index, row in enumerate(rows):
-            y = self.top + (index + 0.5) * tall
-            full = len(row.left) + len(row.right) == self.k
-            drawing.open(title=self._row_words(row, index), data_classes=() if full else tuple(
-                sorted(self.places[j] for j in (*row.left, *row.right))))
-            if not full and tall >= 8:
-                drawing.add("rect", "band", x=0, y=self.top + index * tall, width=self.left - 3,
-                            height=tall)
-            drawing.add("path", "left", d=self._runs(row.left, y, gap / 2))
-            drawing.add("path", "right disc", d=self._runs(row.right, y, wide / 2),
-                        stroke_width=disc, stroke_dasharray=f".01 {wide - 0.01:g}")
-            drawing.close()
-        drawing.close()
+        with drawing.group(stroke_width=tall - gap, stroke_dasharray=f"{wide - gap:g} {gap:g}"):
+            for index, row in enumerate(rows):
+                y = self.top + (index + 0.5) * tall
+                full = len(row.left) + len(row.right) == self.k
+                places = sorted(self.places[j] for j in (*row.left, *row.right))
+                with drawing.group(self._row_words(row, index),
+                                   data_classes=() if full else tuple(places)):
+                    if not full and tall >= 8:
+                        drawing.add("rect", "band", x=0, y=self.top + index * tall,
+                                    width=self.left - 3, height=tall)
+                    drawing.add("path", "left", d=self._runs(row.left, y, gap / 2))
+                    drawing.add("path", "right disc", d=self._runs(row.right, y, wide / 2),
+                                stroke_width=disc, stroke_dasharray=f".01 {wide - 0.01:g}")
 
     def _runs(self, side, y, offset):
         text = ""
@@ -371,13 +369,12 @@ class _Tree:
     def _draw_ends(self, texts):
         for index, (end, text) in enumerate(zip(self.ends, texts)):
             y = self.top + (index + 0.5) * self.pitch
-            self.drawing.open(data_classes=_positions(self.place, *(
-                [[end.label]] if isinstance(end, Leaf) else self.labels[end])))
-            self.drawing.add("rect", "band", x=self.end + 2, y=y - self.pitch / 2,
-                             width=self.drawing.width - self.end - 2, height=self.pitch)
-            self.drawing.text(self.end + 6, y + 4, text, "" if isinstance(end, Leaf) else "muted",
-                              width=self.drawing.width - self.end - 8)
-            self.drawing.close()
+            with self.drawing.group(data_classes=_positions(self.place, *(
+                      [[end.label]] if isinstance(end, Leaf) else self.labels[end]))):
+                self.drawing.add("rect", "band", x=self.end + 2, y=y - self.pitch / 2,
+                                 width=self.drawing.width - self.end - 2, height=self.pitch)
+                self.drawing.text(self.end + 6, y + 4, text, "muted" * (not isinstance(end, Leaf)),
+                                  width=self.drawing.width - self.end - 8)
 
     def _draw_branches(self):
         for number in sorted(self.opened):
@@ -403,27 +400,26 @@ class _Tree:
         total = sum(cost.log_loss for cost in self.costs.values()) or 1
         for number in sorted(self.opened):
             x, y, cost = self._x(number), self.y["node", number], self.costs.get(number)
-            self.drawing.open(title=self._words(number, total), data_node=number,
-                              data_classes=_positions(self.place, *self.labels[number]))
-            if self.boxes[number]:
-                for look, opacity in (("fill-paper", None), (
-                        "fill-right", f"{0.7 * self.depths.get(number, 0):.2f}")):
-                    self.drawing.add("rect", f"{look} edged mark", x=x, y=y - 10, rx=4,
-                                     width=self._wide(number), height=20, fill_opacity=opacity)
-                    if not self.depths.get(number):
-                        break
-                self.drawing.text(x + 7, y + 4, self.boxes[number])
-            else:
-                radius = 3.5 if cost is None else 2.5 + \
-                    (self.pitch / 2 - 3.5) * math.sqrt(max(cost.log_loss, 0) / top)
-                if radius < 6:  # small ones are hard to point at
-                    self.drawing.add("circle", "hit", cx=x, cy=y, r=7)
-                self.drawing.add("circle", "fill-ink edge mark", cx=x, cy=y, r=radius)
-                share = 0 if cost is None else cost.log_loss / total
-                if share >= 0.03 and self.step >= 36:
-                    self.drawing.text(x + radius + 3, y + 4, f"{100 * share:.0f}\u202f%",
-                                      "halo small")
-            self.drawing.close()
+            with self.drawing.group(title=self._words(number, total), data_node=number,
+                                    data_classes=_positions(self.place, *self.labels[number])):
+                if self.boxes[number]:
+                    for look, opacity in (("fill-paper", None), (
+                            "fill-right", f"{0.7 * self.depths.get(number, 0):.2f}")):
+                        self.drawing.add("rect", f"{look} edged mark", x=x, y=y - 10, rx=4,
+                                         width=self._wide(number), height=20, fill_opacity=opacity)
+                        if not self.depths.get(number):
+                            break
+                    self.drawing.text(x + 7, y + 4, self.boxes[number])
+                else:
+                    radius = 3.5 if cost is None else 2.5 + \
+                        (self.pitch / 2 - 3.5) * math.sqrt(max(cost.log_loss, 0) / top)
+                    if radius < 6:  # small ones are hard to point at
+                        self.drawing.add("circle", "hit", cx=x, cy=y, r=7)
+                    self.drawing.add("circle", "fill-ink edge mark", cx=x, cy=y, r=radius)
+                    share = 0 if cost is None else cost.log_loss / total
+                    if share >= 0.03 and self.step >= 36:
+                        self.drawing.text(x + radius + 3, y + 4, f"{100 * share:.0f}\u202f%",
+                                          "halo small")
 
     def _words(self, number, total):
         sides = " / ".join(listed(self.names, side, 6) for side in self.labels[number][:4])
@@ -494,16 +490,15 @@ def node_costs(nodes: Sequence[NodeCost], tree: Tree, names: Mapping[int, str]) 
     for index, cost in enumerate(shown):
         y = 22 + index * pitch
         title = " / ".join(listed(names, side, 6) for side in labels[cost.node])
-        drawing.open(title=f"node {cost.node}: {title}", data_node=cost.node,
-                     data_classes=_positions(position_of, *labels[cost.node]))
-        drawing.add("rect", "band", x=0, y=y - 2, width=WIDTH, height=pitch)
-        drawing.text(0, y + 12, _short_sides(names, labels[cost.node]))
-        share = cost.log_loss / total if total else 0
-        wide = 120 * cost.log_loss / top
-        drawing.add("rect", "fill-left mark", x=0, y=y + 18, width=max(wide, 1), height=13)
-        drawing.text(wide + 6, y + 29, percent(share))
-        drawing.text(WIDTH, y + 29, f"{percent(cost.error)} of {percent(cost.share)}", "end")
-        drawing.close()
+        with drawing.group(title=f"node {cost.node}: {title}", data_node=cost.node,
+                           data_classes=_positions(position_of, *labels[cost.node])):
+            drawing.add("rect", "band", x=0, y=y - 2, width=WIDTH, height=pitch)
+            drawing.text(0, y + 12, _short_sides(names, labels[cost.node]))
+            share = cost.log_loss / total if total else 0
+            wide = 120 * cost.log_loss / top
+            drawing.add("rect", "fill-left mark", x=0, y=y + 18, width=max(wide, 1), height=13)
+            drawing.text(wide + 6, y + 29, percent(share))
+            drawing.text(WIDTH, y + 29, f"{percent(cost.error)} of {percent(cost.share)}", "end")
     first = shown[0]
     sides = " from ".join(listed(names, side, 4) for side in labels[first.node])
     summary = f"The node that tells {sides} adds most to the log loss " \

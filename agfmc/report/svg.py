@@ -13,7 +13,8 @@ import struct
 import unicodedata
 import zlib
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 from xml.sax.saxutils import escape, quoteattr
 
@@ -196,12 +197,11 @@ class Drawing:
         """A shape without content but a title, which is shown when it is pointed at."""
         self.shapes.append(Shape(tag, look, attributes, title))
 
-    def open(self, look: str = "", title: str = "", **attributes) -> None:
-        """Begin a group, which `close` ends."""
-        self.shapes.append(Shape("g", look, attributes, title))
-
-    def close(self) -> None:
-        """End the last group that was begun."""
+    @contextmanager
+    def group(self, title: str = "", **attributes) -> Iterator[None]:
+        """The shapes that are added within the block belong together."""
+        self.shapes.append(Shape("g", "", attributes, title))
+        yield
         self.shapes.append(Shape("/g"))
 
     def text(self, x: float, y: float, text: str, look: str = "", *, width: float = 0,
