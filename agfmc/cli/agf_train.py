@@ -9,6 +9,7 @@ from dataclasses import replace
 from ..core.errors import AgfmcError, one_line, UsageError
 from ..core.text import spread
 from ..files.atomic import check_output, private_folder
+from ..files.kinds import name_of_file
 from ..files.opening import is_stream
 from ..score.rows import BY_COST, BY_OPTION, COST, SCORES
 from . import mbh2mbm, multi_borders, nfold, tune_m
@@ -20,7 +21,7 @@ from .messages import (messages_from, Progress, report, time_words, WARNING, wri
                        write_stdout)
 from .option_types import list_of, option_words, output_file, time_span, whole_number
 from .options import add_seed, Parser
-from .pages import add_report, names_in, page_name, page_of, plain, training_inputs, training_part
+from .pages import add_report, names_in, page_of, plain, training_inputs, training_part
 
 _LOO = "--platt=loo"  # as the search does: folds would take several times as long
 _RESERVED = 0.2  # of the time limit, for the page
@@ -328,7 +329,7 @@ def _write_page(run, page, answers, importance):
     data, names = data_of_model(info), configuration.tree.names
     if source is not None:
         data, names = training_part(*source), names_in(source[1].data)
-    title = page.title(page_name(run.args.model))
+    title = page.title(name_of_file(run.args.model))
     steps = [page.step("does all of this"), Step(f"mkdir -p {shlex.quote(run.steps)}",
                                                  "the same in steps"),
              *(Step(line.rstrip("\n")) for line in run.script)]

@@ -6,6 +6,7 @@ import sys
 from ..core.errors import JobsFailed
 from ..core.version import RESULTS
 from ..designs.schemes import COMPARED
+from ..files.kinds import name_of_file
 from ..score.rows import BY_COST
 from .data_options import add_train
 from .designs import add_scheme_options
@@ -14,7 +15,7 @@ from .experiments import (add_answers, add_experiment, add_nested, experiment_re
 from .messages import json_text, Progress, write_message
 from .option_types import whole_number
 from .options import add_plot, check_plot, Parser
-from .pages import add_report, page_name, page_of, plain, training_inputs, write_page
+from .pages import add_report, page_of, plain, training_inputs, write_page
 
 
 def get_parser():
@@ -77,7 +78,7 @@ def execute(args):
                   **result}
         if page.requested:
             write_page(page, request, experiment,
-                       f"comparison of configurations: {page_name(args.train)}", "compares",
+                       f"comparison of configurations: {name_of_file(args.train)}", "compares",
                        comparison=plain(result))
         _print(result, "json" if args.json else "csv" if args.csv else "markdown" if args.markdown
                else "text")

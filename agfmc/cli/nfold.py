@@ -7,6 +7,7 @@ from dataclasses import replace
 from ..core.errors import one_line, UsageError
 from ..core.version import RESULTS
 from ..files.atomic import check_output
+from ..files.kinds import name_of_file
 from .data_options import add_control
 from .experiments import (add_answers, add_experiment, add_nested, experiment_request,
                           nested_tuning, opened_experiment, plan_of,
@@ -14,7 +15,7 @@ from .experiments import (add_answers, add_experiment, add_nested, experiment_re
 from .messages import json_text, Progress
 from .option_types import output_base
 from .options import add_bins, add_plot, check_files, check_plot, Parser, refuse_ending
-from .pages import add_report, page_name, page_of, training_inputs, write_page
+from .pages import add_report, page_of, training_inputs, write_page
 from ..score.rows import ALL_SCORES
 
 _SEED = 1001  # of splits that are not those of a tune_m or a compare_control before
@@ -135,7 +136,7 @@ def _write_page(page, request, experiment, candidate, results, bins, curve):
 
     rows = TrainingRows(request.source, request.form, experiment.data)
     answers = answers_of(experiment, candidate, results, rows, bins)
-    write_page(page, request, experiment, f"{candidate.name}: {page_name(request.source)}",
+    write_page(page, request, experiment, f"{candidate.name}: {name_of_file(request.source)}",
                "cross-validates", rows=rows,
                more=[("seed of training", str(request.settings.seed)),
                      ("seed of the splits", str(experiment.plan.seed))], answers=answers,

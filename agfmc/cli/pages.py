@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 from ..core.errors import UsageError
 from ..files.atomic import check_output, replacing_with
-from .data_options import input_format, weight_files
+from ..files.kinds import is_table
+from .data_options import weight_files
 from .messages import json_text
 from .option_types import output_file, refuse_given
 from .options import data_files
@@ -131,13 +132,6 @@ def _options(args):
         yield name, "yes" if value is True else str(value)
 
 
-def page_name(path):
-    """The name of a file without folder and ending, for a title."""
-    from ..report.multiqc import name_of_file
-
-    return name_of_file(path)
-
-
 def names_in(data):
     """{label: name} of the classes in a `Dataset`, as far as they have names."""
     return {label: data.name_of[label] for label in data.counts if label in data.name_of}
@@ -181,5 +175,6 @@ def plain(result):
 
 def training_inputs(args, *others):
     """The files that a command on training data reads; others: further ones."""
-    return [*data_files(args.train, input_format(args, args.train).kind), *weight_files(args),
+    is_text = args.svm or args.lvq or args.table or is_table(args.train)
+    return [*data_files(args.train, "text" if is_text else "binary"), *weight_files(args),
             getattr(args, "costs", None), args.norm_file, *others]

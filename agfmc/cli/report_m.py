@@ -5,14 +5,14 @@ import sys
 from dataclasses import replace
 
 from ..core.errors import DataError, UsageError
-from ..files.kinds import ANSWERS_IN_HELP, is_answer_table, is_table
+from ..files.kinds import ANSWERS_IN_HELP, is_answer_table, is_table, name_of_file
 from ..files.opening import is_stream
 from ..score.rows import COST, SCORES
 from .data_options import add_table, weight_files
 from .file_names import file_named
 from .option_types import output_file, refuse_given
 from .options import add_bins, add_model_files, is_trained, model_source, Parser
-from .pages import add_page_words, page_name, page_of
+from .pages import add_page_words, page_of
 from .scoring import (add_classes, add_scores, add_true_classes, answers_request, check_kind,
                       read_results, score_request)
 
@@ -76,7 +76,7 @@ def execute(args):
                  if path is not None)
     info = None if model is None else model.info
     page.write(ReportContent(
-        page.title("standard input" if first == "-" else page_name(first)),
+        page.title("standard input" if first == "-" else name_of_file(first)),
         names if model is None else {**model.tree.names, **names},
         None if info is None else data_of_model(info), model, part, comparison, search, page.card,
         page.provenance(info=info), [page.step("writes this page")],

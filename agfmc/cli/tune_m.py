@@ -9,6 +9,7 @@ from ..core.errors import JobsFailed, UsageError
 from ..core.kernels import KERNEL_NAMES, SEARCHED_KERNELS, TUNED_KERNELS
 from ..core.version import RESULTS
 from ..files.atomic import check_output, replacing_with
+from ..files.kinds import name_of_file
 from ..score.rows import BY_COST, COST
 from .data_options import add_control
 from .experiments import (add_answers, add_experiment, add_sample, CONTINUES, experiment_request,
@@ -16,7 +17,7 @@ from .experiments import (add_answers, add_experiment, add_sample, CONTINUES, ex
 from .messages import json_text, Progress, report, write_stdout, write_stderr
 from .option_types import finite_number, list_of, output_file, whole_number
 from .options import add_plot, add_time_limit, check_plot, deadline_of, Parser
-from .pages import add_report, page_name, page_of, plain, training_inputs, write_page
+from .pages import add_report, page_of, plain, training_inputs, write_page
 
 _LARGEST = 60  # exponent of 2
 _STEP = 2.0  # of exponents, where none is given
@@ -77,8 +78,8 @@ def execute(args):
         if page.requested and result["tried"]:
             from ..report.content import ModelPart
             write_page(page, request, task.experiment,
-                       f"search for options: {page_name(result['control'])}, "
-                       f"{page_name(args.train)}", "searches", search=plain(result),
+                       f"search for options: {name_of_file(result['control'])}, "
+                       f"{name_of_file(args.train)}", "searches", search=plain(result),
                        model=ModelPart(task.tree if tree is None else tree))
         elif page.requested:
             report("nothing was tried, so no page, and no file for MultiQC")

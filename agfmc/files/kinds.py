@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import NamedTuple
 
 
@@ -44,6 +45,8 @@ ANSWER_FORMATS = (
 TEXT_ENDINGS = tuple(end for one in ANSWER_FORMATS if one.delimiter for end in one.endings)
 ENDINGS = tuple(end for one in ANSWER_FORMATS if one.is_table for end in one.endings)
 ANSWER_ENDINGS = tuple(end for one in ANSWER_FORMATS for end in one.endings)
+_UNTITLED = {*ENDINGS, ".txt", ".jsonl", ".json", ".svm", ".lvq", ".vec", ".cls", ".con", ".truth",
+             ".mbm", ".mbc", ".mbt"}  # endings that titles do not have
 ANSWERS_IN_HELP = ", ".join(one.ending for one in ANSWER_FORMATS)
 
 
@@ -55,6 +58,14 @@ def is_table(path: str) -> bool:
 def is_answer_table(path: str) -> bool:
     """Return True if the name of a file ends as those of tables of answers do."""
     return str(path).lower().endswith(ANSWER_ENDINGS)
+
+
+def name_of_file(path: str) -> str:
+    """The name of a file of data, answers or a model, without its folder and the ending that tells
+    its format; the path where nothing else is left."""
+    stem = os.path.basename(path).removesuffix(".gz")
+    base, ending = os.path.splitext(stem)
+    return (base if ending in _UNTITLED else stem) or path
 
 
 def answer_format(path: str) -> AnswerFormat:

@@ -13,12 +13,11 @@ from collections import Counter
 from collections.abc import Mapping
 
 from ..core.errors import UsageError
+from ..files.kinds import name_of_file
 from ..score.rows import PAGE
 from .content import ReportContent
 
 ENDING = "_mqc.json"
-_ENDINGS = {".csv", ".tsv", ".txt", ".jsonl", ".parquet", ".feather", ".svm", ".lvq", ".vec",
-            ".cls", ".con", ".truth", ".mbm", ".mbc", ".mbt", ".json"}
 # {column: (title, what it is, whether larger is better, or None)}
 
 _HEADS: dict[str, tuple[str, str, bool | None]] = {
@@ -99,15 +98,6 @@ def search_section(search: Mapping, title: str = "") -> str:
     return _section("agfmc_search", "Search for training options",
                     f"Options for {search['control']} on {search['data']}: {search['plan']} "
                     "(agfmc).", rows)
-
-
-def name_of_file(path: str) -> str:
-    """The name of a file of data, answers or a model, without its folder and the ending that tells
-    its format; the path where nothing else is left."""
-    name = os.path.basename(path)
-    stem = name.removesuffix(".gz")
-    base, ending = os.path.splitext(stem)
-    return (base if ending in _ENDINGS else stem) or path
 
 
 def _section(name, title, about, rows):

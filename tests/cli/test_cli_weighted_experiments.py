@@ -71,6 +71,12 @@ def test_balanced_classes_make_the_accuracy_balanced(run):
     assert scores["priors"] == pytest.approx([1 / 3] * 3)
 
 
+def test_class_weights_from_standard_input(run):
+    done = run("nfold", "-b", "-d", 2, "--class-weight", "-", *FAST, "one-vs-one", "t",
+               stdin=b"2 3\n")
+    assert "weights: of classes (0=1, 1=1, 2=3)" in done.out
+
+
 @pytest.mark.few(1)
 @pytest.mark.parametrize("words", [
     ("nfold", "-b", "-d", "2", *FAST, "one-vs-one", "t"),

@@ -19,7 +19,8 @@ from agfmc.cli.gather import (answers_part, report_score_request, data_part, fil
                               hardest_points,
                               read_card, relabelled, TrainingRows)
 from agfmc.report.content import ReportContent
-from agfmc.report.multiqc import comparison_section, name_of_file, section_of
+from agfmc.files.kinds import name_of_file
+from agfmc.report.multiqc import comparison_section, section_of
 from agfmc.tables.types import ColumnRoles, TableFormat
 
 LABELS = np.array([2, 5, 9])
