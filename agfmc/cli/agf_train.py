@@ -278,7 +278,7 @@ def _answers(run, control, seconds):
                  "columns matter", f"{run.line([*words, held])}; "
                  f"{run.line(['report_m', '--answers', held, '-o', 'FILE.html', run.model])}"):
         return None, None
-    with nfold.cross_validated(run.parsed(nfold, words), True) as (
+    with nfold.cross_validated(*nfold.validation(run.parsed(nfold, words), True)) as (
             request, experiment, candidate, results, _):
         rows = TrainingRows(args.train, request.form, experiment.data)
         part = nfold.answers_of(experiment, replace(candidate, name="the chosen configuration"),

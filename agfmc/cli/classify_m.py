@@ -6,6 +6,7 @@ import os
 from collections import deque
 from contextlib import suppress
 from dataclasses import replace
+from typing import NamedTuple
 
 from ..control.tree import TREE_DECODERS
 from ..core.errors import and_more, DataError, ModelError, UsageError, warn_user
@@ -162,10 +163,30 @@ def _add_queries(group):
     group.add("--margins", "report the sum of 1/margin^2 over the binary classifiers")
 
 
-def _writes_table(args, form):
-    """Return True if the answers to points of an `InputFormat` are a table."""
-    return form.kind == "table" or args.predictor is None and (
-        args.output == "-" or is_answer_table(args.output))
+class _Answers(NamedTuple):
+    """The points, their `InputFormat`, and how the answers to them are written.
+
+    Attributes
+    ----------
+    to_table : answers are a table, with `all_columns` beside all columns of the points
+    by_program : another program classifies
+    header, decisions : as the options
+    default_way : --tree is not given
+    reasons : the number of --explain, or None
+    format : that of --format, or None
+    """
+
+    points: str
+    form: object
+    output: str
+    to_table: bool
+    all_columns: bool
+    by_program: bool
+    header: bool
+    decisions: bool
+    default_way: bool
+    reasons: int | None
+    format: str | None
 
 
 def execute(args):
@@ -185,7 +206,10 @@ def execute(args):
     pool = workers(args)
     form = input_format(args, args.test, lvq or args.lvq, not args.no_labels,
                         table=args.stream)
-    _check_together(args, form)
+    request = _Answers(args.test, form, args.output, form.kind == "table" or not external and (
+        args.output == "-" or is_answer_table(args.output)), args.all_columns, external,
+        args.header, args.decisions, args.tree is None, args.explain, args.format)
+    _check_together(args, request)
     # the text that -O writes has room for the one probability
     mode = args.tree or _MODES[0]
     decoding = Decoding(args.method or DEFAULT.name,
@@ -226,7 +250,8 @@ def execute(args):
                   "--priors training they are those of the data as it was")
     classifier = Classifier(configuration, decoding, execution)
     quantity = quantity_of(classifier, args.quantiles or ()) if args.quantity else None
-    _check_files(args, form, classifier)
+    _check_files(request, classifier, args.model, args.path, args.files,
+                 {"--priors": args.priors, "--trained-priors": args.trained_priors})
     if form.fill != 0 and classifier.features is None:
         raise UsageError("-E needs a model that records its number of features; the files of "
                          f"{args.model} do not: missing features can only be 0")
@@ -234,10 +259,9 @@ def execute(args):
     failed = 0
     with pool as executor:
         if args.stream:
-            done, failed = _streamed(args, form, configuration.recipe, classifier, quantity,
-                                     explainer)
+            done, failed = _streamed(request, configuration.recipe, classifier, quantity, explainer)
         else:
-            done = _classified(args, form, configuration.recipe, classifier, quantity, executor,
+            done = _classified(request, configuration.recipe, classifier, quantity, executor,
                                explainer)
     if done.stops.warning():
         warn_user(done.stops.warning())
@@ -254,7 +278,7 @@ def execute(args):
                         "error", file=args.test)
 
 
-def _classified(args, form, recipe, classifier, quantity, executor, explainer):
+def _classified(request, recipe, classifier, quantity, executor, explainer):
     from ..data.reading import iter_points
     from ..kernels.machine import KernelCounter
     from ..answers.writing import Layout, write_answers, write_predictions
@@ -262,12 +286,12 @@ def _classified(args, form, recipe, classifier, quantity, executor, explainer):
     from ..answers.tables import numbered, write_answer_table
     from ..tables.types import ROW
 
-    output, decoding = args.output, classifier.decoding
+    form, output, decoding = request.form, request.output, classifier.decoding
     counter = KernelCounter(classifier.values.model) if classifier.counting else None
     step = classifier.rows if explainer is None else explainer.rows
 
     def to_table(heads, rows):
-        table = _table(args, classifier, heads, quantity, explainer)
+        table = _table(request, classifier, heads, quantity, explainer)
         waiting = deque()
 
         def points():
@@ -282,40 +306,40 @@ def _classified(args, form, recipe, classifier, quantity, executor, explainer):
     if form.kind == "table":
         from ..data.from_table import rows_to_classify
 
-        with rows_to_classify(args.test, form, recipe, args.all_columns) as rows:
+        with rows_to_classify(request.points, form, recipe, request.all_columns) as rows:
             done = to_table(rows.heads, rows.chunks(step))
             rows.warn()
             return done
-    chunks = iter_points(args.test, form, step, d=classifier.features,
+    chunks = iter_points(request.points, form, step, d=classifier.features,
                          sparse=classifier.values.takes_sparse and explainer is None,
                          missing=recipe is not None and recipe.keeps_missing)
-    if args.predictor is not None:
+    if request.by_program:
         return write_predictions(classify(classifier, chunks), output, write_bytes,
                                  classifier.classes if classifier.all_classes else None)
-    if _writes_table(args, form):
+    if request.to_table:
         return to_table((ROW,), numbered(chunks))
     layout = Layout(classifier.classes, classifier.all_classes,
-                    not decoding.prints_values, _with_sets(decoding), args.header, quantity,
-                    args.decisions)
+                    not decoding.prints_values, _with_sets(decoding), request.header, quantity,
+                    request.decisions)
     return write_answers(classify(classifier, chunks, executor, layout.formatted), output,
                          write_bytes, layout, counter)
 
 
-def _table(args, classifier, heads, quantity, explainer, form="csv"):
+def _table(request, classifier, heads, quantity, explainer, form="csv"):
     """The `AnswerTable`; `form`: the format where nothing else says one."""
     from ..answers.tables import answer_table
 
     decoding = classifier.decoding
-    if args.tree is None and decoding.descends(classifier.tree) \
+    if request.default_way and decoding.descends(classifier.tree) \
             and decoding.top is None and decoding.stop is None:
         report("a descent of the tree gives the probability of its class alone: --tree full "
                "gives those of all classes")
-    path = f".{args.format or form}" if args.output == "-" else args.output
+    path = f".{request.format or form}" if request.output == "-" else request.output
     return answer_table(classifier, classifier.names, heads, path, quantity,
-                        *(() if explainer is None else (explainer.names, args.explain)))
+                        *(() if explainer is None else (explainer.names, request.reasons)))
 
 
-def _streamed(args, form, recipe, classifier, quantity, explainer):
+def _streamed(request, recipe, classifier, quantity, explainer):
     """Answer lines as they come; -> (`Summary`, number of wrong lines)."""
     from ..data.from_table import rows_of_lines
     from ..files.opening import arriving_lines, open_input
@@ -323,13 +347,13 @@ def _streamed(args, form, recipe, classifier, quantity, explainer):
     from ..prediction.stream import LineAnswers
     from ..tables.types import ROW
 
-    rows, heads, answered_in = form, (ROW,), "csv"
-    with open_input(args.test, raw=True) as file:
+    rows, heads, form = request.form, (ROW,), "csv"
+    with open_input(request.points, raw=True) as file:
         lines = arriving_lines(file)
-        if form.kind == "table":
-            rows, lines = rows_of_lines(lines, form, recipe, args.all_columns, file.name)
-            heads, answered_in = rows.heads, rows.table.answered_in
-        table = _table(args, classifier, heads, quantity, explainer, answered_in)
+        if rows.kind == "table":
+            rows, lines = rows_of_lines(lines, rows, recipe, request.all_columns, file.name)
+            heads, form = rows.heads, rows.table.answered_in
+        table = _table(request, classifier, heads, quantity, explainer, form)
         answers = LineAnswers(
             classifier, rows, table, file.name,
             lambda error: write_message(error, file=error.file, line=error.line), explainer,
@@ -341,7 +365,7 @@ def _streamed(args, form, recipe, classifier, quantity, explainer):
                     for part in answers(data, number):
                         add(*part)
                     write_bytes(b"")
-    if form.kind == "table":
+    if request.form.kind == "table":
         rows.warn()
     return answers.summary, answers.failed
 
@@ -350,11 +374,11 @@ def _with_sets(decoding):
     return decoding.guarantees.coverage is not None or decoding.stop is not None
 
 
-def _check_together(args, form):
+def _check_together(args, request):
     """`UsageError`, before anything is read, for operands and options that do not go together."""
     refuse_scheme(args.model, "DATA | multi_borders ... - DATA MODEL CONTROL makes one that is "
                               "trained")
-    external, to_table, kind = args.predictor is not None, _writes_table(args, form), form.kind
+    external, to_table, kind = request.by_program, request.to_table, request.form.kind
     table = kind == "table"
     for wrong, message in (
             (table and external, "-O: other programs read points, not tables"),
@@ -391,20 +415,23 @@ def _check_together(args, form):
                          "choose another name")
 
 
-def _check_files(args, form, classifier):
-    """Refuse outputs that are inputs; warn of names of classes that are not those of the tree."""
+def _check_files(request, classifier, model, folder, files, shares):
+    """Refuse outputs that are inputs; warn of names of classes that are not those of the tree.
+
+    `folder` is that of the models, or None; `files` those of the parsed arguments; `shares`
+    {option: its file, or proportions}.
+    """
     from ..models.control_files import model_files
 
     tree = classifier.tree
-    outputs = [args.output] if args.predictor is not None or _writes_table(args, form) else [
-        args.output + end for end in (".cls", ".con", ".sets")[:2 + _with_sets(
+    outputs = [request.output] if request.by_program or request.to_table else [
+        request.output + end for end in (".cls", ".con", ".sets")[:2 + _with_sets(
             classifier.decoding)]]
-    check_files(args.files, {"output": outputs}, {
-        "model": [args.model, *model_files(tree, args.path, outputs)],
-        **{option: [value] * isinstance(value, str) for option, value in (
-            ("--priors", args.priors), ("--trained-priors", args.trained_priors))}})
-    if form.kind == "binary" and args.test.endswith(".vec"):
-        _warn_of_other_names(args.model, tree, f"{args.test[:-4]}.names")
+    check_files(files, {"output": outputs}, {
+        "model": [model, *model_files(tree, folder, outputs)],
+        **{option: [value] * isinstance(value, str) for option, value in shares.items()}})
+    if request.form.kind == "binary" and request.points.endswith(".vec"):
+        _warn_of_other_names(model, tree, f"{request.points[:-4]}.names")
 
 
 def _warn_of_other_names(model, tree, path):

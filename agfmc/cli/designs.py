@@ -2,6 +2,7 @@
 
 import argparse
 from dataclasses import replace
+from typing import NamedTuple
 
 from ..core.errors import UsageError
 from ..designs.schemes import COMPARED_SPLITS, find_scheme, LINKAGES, METRICS
@@ -142,54 +143,77 @@ def searches_with(option):
         + " and -Q ensemble --of best-tree" + " or with --draws" * (option in _OF_DRAWS)
 
 
-def search_of(args, scheme):
-    """The `CodeSearch` of the options, or the `TreeSearch` but for its loss."""
+class SearchChoices(NamedTuple):
+    """Settings of the search for a design.
+
+    Attributes
+    ----------
+    search : `CodeSearch`, or `TreeSearch` but for its loss
+    loss : text of --by, or None
+    names : file of the class names, or None
+    settings : settings of `designs.design.search`
+    folder, stores : as for `state`
+    """
+
+    search: object
+    loss: str | None
+    names: str | None
+    settings: dict
+    folder: str | None
+    stores: bool
+
+
+def search_choices(args, scheme):
+    """The `SearchChoices` of the options."""
+    from ..executors.threads import available_cores
     from ..designs.code_search import CodeSearch, POINTS, POOL
     from ..designs.split_costs import LEFT_OUT, SPLITS, TreeSearch
     from ..models.control_files import read_control
 
     if "code" not in scheme.options:
-        return TreeSearch(_machine(args, LEFT_OUT), args.splits or SPLITS,
-                          balance=args.balance or 0.0)
-    if args.rows is not None and args.nrow is not None:
+        search = TreeSearch(_machine(args, LEFT_OUT), args.splits or SPLITS,
+                            balance=args.balance or 0.0)
+    elif args.rows is not None and args.nrow is not None:
         raise UsageError("nrow and --rows are the same: expected one of them")
-    return CodeSearch(
-        _machine(args, POINTS), None if args.rows == "auto" else args.rows, args.pool or POOL,
-        None if args.start is None else read_control(args.start))
+    else:
+        search = CodeSearch(
+            _machine(args, POINTS), None if args.rows == "auto" else args.rows, args.pool or POOL,
+            None if args.start is None else read_control(args.start))
+    return SearchChoices(search, args.by, args.names, {
+        "options": args.options, "workers": args.jobs or available_cores()},
+        args.state, not args.no_state)
 
 
-def searched_design(args, scheme, search, points):
+def searched_design(scheme, points, source, settings, choices):
     """The result of a search of a scheme in `LabelledPoints`: its `tree`, and `notes`.
 
-    `search` is that of `search_of`.
+    `source` is that of the points, `settings` are those of schemes, `choices` the `SearchChoices`.
     """
-    from ..executors.threads import available_cores
     from ..designs.best_tree import count_splits
     from ..data.training import with_source_in_errors
     from ..experiments.caches import CostStore
-    from ..designs import design
+    from ..designs.design import search
 
     names, keeps = points.names, "store" in scheme.options
-    if args.names is not None:
+    if choices.names is not None:
         from ..data.class_names import read_names_of
-        names = read_names_of(args.names, points.labels)
+        names = read_names_of(choices.names, points.labels)
         points = points._replace(names=names)
-    options = {"options": args.options, "workers": args.jobs or available_cores(),
-               **scheme_settings(args)}
+    options = {**choices.settings, **settings}
     if "code" in scheme.options:
-        options["code"] = search
+        options["code"] = choices.search
     else:
-        options["search"] = replace(search, loss=_loss(args.by, points.labels, names))
-    stores = not args.no_state and (args.state is not None or keeps and count_splits(
+        options["search"] = replace(choices.search, loss=_loss(choices.loss, points.labels, names))
+    stores = choices.stores and (choices.folder is not None or keeps and count_splits(
         len(points.labels)) > COMPARED_SPLITS)
-    with state(args.state, stores, points) as cache, with_source_in_errors(args.source):
+    with state(choices.folder, stores, points) as cache, with_source_in_errors(source):
         if keeps:
             options["store"] = store = CostStore(cache, points)
         with Progress("searching") as progress:
-            result = design.search(scheme.name, points, progress=progress, **options)
+            design = search(scheme.name, points, progress=progress, **options)
         if keeps:
             report_reused(store)
-    return result
+    return design
 
 
 def draw_design(path, tree, design):

@@ -57,7 +57,7 @@ def execute(args):
     form = next((name for name in ("json", "csv", "brier", "brief") if getattr(args, name)), None)
     request, scoring = answers_request(args, args.truth, args.result, args.probabilities,
                                        args.column), score_request(args)
-    results, names_of = read_results(args, request, scoring)
+    results, names_of = read_results(request, scoring)
     if form in ("brief", "brier") and args.plot is None:
         scores, names = compared_scores(results), {}
         scores |= {"points": len(results.truth), "labels": results.labels}
@@ -66,7 +66,7 @@ def execute(args):
     warn_of_other_numbers(scores)
     if names:
         scores["names"] = list(names.values())
-    text = _text(args, form, scores, of_table)
+    text = _text(form, not args.no_header, args.brief, scores, of_table)
     if args.plot is not None:
         from ..report.chart_scores import draw_scores
         draw_scores(args.plot, {**classwise_calibration(results, args.bins), **scores}, names,
@@ -88,7 +88,7 @@ def _check_operands(args, of_table):
         raise UsageError(f"{args.truth} holds the answers: expected the true classes before them")
 
 
-def _text(args, form, scores, of_table):
+def _text(form, header, brief, scores, of_table):
     from ..report.text import format_scores, scores_csv
 
     if form == "json":
@@ -96,18 +96,18 @@ def _text(args, form, scores, of_table):
     if form == "csv":
         return scores_csv(scores, of_table)
     if form == "brier":
-        return _brier(args, scores)
+        return _brier(header, brief, scores)
     if form == "brief":
-        head = "accuracy uncertainty coefficient\n" * (not args.no_header)
+        head = "accuracy uncertainty coefficient\n" * header
         return head + "%6.4f %6.4f\n" % (scores["accuracy"], scores["uncertainty_coefficient"])
     return format_scores(scores)
 
 
-def _brier(args, scores):
-    key, what = ("brier_winning", "winning class") if args.brief else ("brier_all", "all classes")
+def _brier(header, brief, scores):
+    key, what = ("brier_winning", "winning class") if brief else ("brier_all", "all classes")
     if scores[key] is None:
         raise UsageError("the Brier score over all classes needs the probabilities: give the file "
                          "that classify_m printed" if key == "brier_all" else
                          "the Brier score of the winning classes needs result.con and the number "
                          "of classes: give -k, or the probabilities")
-    return f"Brier score, {what}\n" * (not args.no_header) + "%8.6f\n" % scores[key]
+    return f"Brier score, {what}\n" * header + "%8.6f\n" % scores[key]

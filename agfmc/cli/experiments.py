@@ -128,26 +128,31 @@ def plan_of(args, trials, parts=None, repeats=1):
 
 
 class ExperimentRequest(NamedTuple):
-    """The options of an experiment, and the data, splits and settings that they name.
+    """The data, splits and settings of an experiment.
 
     Attributes
     ----------
-    settings : `TrainingSettings`, but for the normalisation in the file of -a
+    settings : `TrainingSettings`, but for the normalisation in the file `norm_file`
+    scales : warn of unequal scales
+    sample : number of rows, or None
+    costs : file, or None
+    folder, stores : as for `state`
     workers : result of `options.workers`
     """
 
-    args: object
     source: str
     form: object
     plan: object
     settings: object
+    norm_file: str | None
+    scales: bool
+    min_class: int | None
+    sample: int | None
+    costs: str | None
     calibrated: tuple
+    folder: str | None
+    stores: bool
     workers: object
-
-    @property
-    def costs(self):
-        """The file of the costs, or None."""
-        return getattr(self.args, "costs", None)
 
     def head(self, experiment):
         """The part of the results about the data and their costs."""
@@ -158,13 +163,14 @@ class ExperimentRequest(NamedTuple):
 
     def suited(self, candidate, experiment):
         """The `Candidate` for the classes that --min-class has left in the data."""
-        return candidate if self.args.min_class is None else \
+        return candidate if self.min_class is None else \
             candidate.for_classes(experiment.data.counts)
 
 
 def experiment_request(args, source, plan, loo):
     """The `ExperimentRequest` of the options for data `source`; loo: as of `TrainingSettings`."""
-    if getattr(args, "costs", None) is None and getattr(args, "by", None) == COST.option:
+    costs = getattr(args, "costs", None)
+    if costs is None and getattr(args, "by", None) == COST.option:
         raise UsageError(f"--by {COST.option} needs the costs of the answers: --costs FILE")
     form = input_format(args, source)
     settings = training_settings(
@@ -174,7 +180,10 @@ def experiment_request(args, source, plan, loo):
         raise UsageError("-a with -n or -S would write a normalisation, and here each training "
                          "part has its own: leave -a out, or give it alone")
     calibrated = (True, False) if getattr(args, "both", False) else (not args.uncalibrated,)
-    return ExperimentRequest(args, source, form, plan, settings, calibrated, workers(args))
+    return ExperimentRequest(source, form, plan, settings, args.norm_file,
+                             checks_scales(args, form), args.min_class,
+                             getattr(args, "sample", None), costs, calibrated,
+                             args.state, not args.no_state, workers(args))
 
 
 @contextmanager
@@ -189,26 +198,26 @@ def opened_experiment(request):
     from ..experiments.experiment import clear_worker_caches, Experiment
     from ..training.metric import warn_of_mapped, warn_of_metric
 
-    args, source, costs, normalisation = request.args, request.source, request.costs, None
-    data, _, _ = load_training(source, request.form, min_class=args.min_class,
-                               scales=checks_scales(args, request.form))
-    if getattr(args, "sample", None) is not None:
-        data = chosen_rows(data, stratified_sample(data.y, args.sample, request.plan.seed,
+    source, costs, normalisation = request.source, request.costs, None
+    data, _, _ = load_training(source, request.form, min_class=request.min_class,
+                               scales=request.scales)
+    if request.sample is not None:
+        data = chosen_rows(data, stratified_sample(data.y, request.sample, request.plan.seed,
                                                    groups=data.groups))
     if data.y.min() == data.y.max():
         raise DataError("holds one class: expected at least two", file=source)
     costs = None if costs is None else read_costs(costs, list(data.counts), data.name_of)
     warn_of_mapped(source, data)
-    if args.norm_file is not None:
-        normalisation = read_std(args.norm_file)
+    if request.norm_file is not None:
+        normalisation = read_std(request.norm_file)
         with with_source_in_errors(source):
             normalisation.apply(data.x[:1])  # or it does not fit the data
-        warn_of_metric(args.norm_file, normalisation.metric, data)
+        warn_of_metric(request.norm_file, normalisation.metric, data)
     experiment = Experiment(data, request.plan,
                             replace(request.settings, normalisation=normalisation),
                             calibrated=request.calibrated, costs=costs)
     with library_words(), clear_worker_caches(), request.workers as pool, \
-            state(args.state, not args.no_state, data) as cache:
+            state(request.folder, request.stores, data) as cache:
         yield replace(experiment, cache=cache, settings=replace(experiment.settings, workers=pool))
 
 

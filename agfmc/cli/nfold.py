@@ -3,6 +3,7 @@
 import sys
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import NamedTuple
 
 from ..core.errors import one_line, UsageError
 from ..core.version import RESULTS
@@ -58,7 +59,8 @@ def execute(args):
     _check_outputs(args)
     page = page_of(args, training_inputs(args, args.control))
     curve = None
-    with cross_validated(args, args.outbase is not None or page.requested) as (
+    output = _Output(args.json, args.brief, args.both, args.bins, args.plot)
+    with cross_validated(*validation(args, args.outbase is not None or page.requested)) as (
             request, experiment, candidate, results, tuning):
         if args.curve:
             from ..experiments.learning_curve import learning_curve
@@ -68,9 +70,9 @@ def execute(args):
         if args.outbase is not None:
             write_held_out(args.outbase, *results, data=experiment.data)
         if page.requested:
-            _write_page(page, request, experiment, candidate, results, args.bins, curve)
+            _write_page(page, request, experiment, candidate, results, output.bins, curve)
         # in here, so that what is finished is stored where it fails
-        _print(args, request, experiment, candidate, results,
+        _print(output, request, experiment, candidate, results,
                None if tuning is None else tuning.words, curve)
 
 
@@ -87,14 +89,17 @@ def _check_outputs(args):
         check_output(path)
 
 
-@contextmanager
-def cross_validated(args, both):
-    """(`ExperimentRequest`, `Experiment`, `Candidate`, list of `CrossValidation`, `NestedTuning` or
-    None) of the options, for `with`: finished work is stored until that block ends well. With
-    `both` also for the probabilities before a calibration.
-    """
-    from ..experiments.comparison import cross_validate
+class _Output(NamedTuple):
+    json: bool
+    brief: bool
+    both: bool
+    bins: int
+    plot: str | None
 
+
+def validation(args, both):
+    """The `ExperimentRequest`, `Candidate`, and `NestedTuning` or None, of the options, with `both`
+    also for the probabilities before a calibration."""
     tuning, plan = nested_tuning(args), plan_of(args, 1, 5)
     if args.seed is None:
         plan = plan._replace(seed=_SEED)
@@ -102,6 +107,15 @@ def cross_validated(args, both):
     request = experiment_request(args, args.train, plan, args.platt == "loo")
     if both and not args.uncalibrated:
         request = request._replace(calibrated=(True, False))
+    return request, candidate, tuning
+
+
+@contextmanager
+def cross_validated(request, candidate, tuning):
+    """(`ExperimentRequest`, `Experiment`, `Candidate`, list of `CrossValidation`, `NestedTuning` or
+    None) of a `validation`, for `with`: finished work is stored until that block ends well."""
+    from ..experiments.comparison import cross_validate
+
     with opened_experiment(request) as experiment:
         candidate = request.suited(candidate, experiment)
         with Progress("cross-validating") as progress:
@@ -143,7 +157,7 @@ def _write_page(page, request, experiment, candidate, results, bins, curve):
                model=ModelPart(experiment.design_of(candidate)[0].tree), curve=curve)
 
 
-def _print(args, request, experiment, candidate, results, tuned, curve):
+def _print(output, request, experiment, candidate, results, tuned, curve):
     from ..experiments.results import group_errors
     from ..report.chart_importance import curve_table, learning_curves
     from ..report.text import (blocks_text, data_lines, format_scores, score_lines, table_text,
@@ -152,25 +166,25 @@ def _print(args, request, experiment, candidate, results, tuned, curve):
     from ..score.evaluation import classwise_calibration, evaluate
 
     plan, names = experiment.plan, experiment.data.name_of
-    result, uncalibrated = results[0], results[1:] if args.both else []
+    result, uncalibrated = results[0], results[1:] if output.both else []
     before = uncalibrated[0].results.p if uncalibrated else None
-    scores = evaluate(replace(result.results, before=before), args.bins)
+    scores = evaluate(replace(result.results, before=before), output.bins)
     if names:
         scores["names"] = [names.get(label, "") for label in result.results.labels]
-    if args.plot is not None:
+    if output.plot is not None:
         from ..report.chart_scores import draw_scores
-        draw_scores(args.plot, {**classwise_calibration(result.results, args.bins), **scores},
+        draw_scores(output.plot, {**classwise_calibration(result.results, output.bins), **scores},
                     names, request.source, learning_curves(curve))
     head = {"configuration": candidate.name, "decoder": result.decoder,
             "classifiers": result.classifiers, "plan": plan.description,
             **request.head(experiment), **group_errors(result.results),
             "calibrated": result.calibrated,
             **({} if tuned is None else {"tuned": tuned})}
-    if args.json:
+    if output.json:
         content = {**scores, "over_splits": result.columns,
                    **({} if curve is None else {"curve": curve})}
         for other in uncalibrated:
-            content["uncalibrated"] = {**evaluate(other.results, args.bins),
+            content["uncalibrated"] = {**evaluate(other.results, output.bins),
                                        "over_splits": other.columns}
         text = json_text({"version": RESULTS, **head, **content})
     else:
@@ -189,7 +203,7 @@ def _print(args, request, experiment, candidate, results, tuned, curve):
             text += blocks_text(tuned_blocks(tuned, plan.count), folded=True)
         if curve is not None:
             text += f"\n{table_text(curve_table(curve))}{curve['words']}\n"
-        if not args.brief:
+        if not output.brief:
             text += f"\nall held-out points together\n{format_scores(scores)}"
     sys.stdout.write(text)
     sys.stdout.flush()

@@ -3,6 +3,7 @@
 import os
 import sys
 from contextlib import contextmanager
+from typing import NamedTuple
 
 from ..core.errors import DataError, JobsFailed, UsageError, warn_user
 from ..designs.schemes import COMPARED, DEFAULT, find_scheme, SCHEMES
@@ -11,7 +12,7 @@ from ..score.rows import BY_OPTION
 from .data_options import (add_normalisation, add_training_kind, input_format, load_normalised,
                            NORMALISATION, points_request, WEIGHTS)
 from .designs import (add_drawing, add_scheme_options, add_searching, draw_design, joined_controls,
-                      Operands, refuse_unheeded, scheme_settings, search_of, searched_design,
+                      Operands, refuse_unheeded, scheme_settings, search_choices, searched_design,
                       SEARCHING, searches_with, with_average, with_losses)
 from .experiments import (add_answers, add_sample, add_splits, add_state, add_trying, CONTINUES,
                           experiment_request, opened_experiment, plan_of, report_reused)
@@ -89,6 +90,18 @@ def get_parser():
     return parser.finish()
 
 
+class _Output(NamedTuple):
+    """The values of the options on how a design is written; options: "" for those of the design."""
+
+    options: str
+    average: str | None
+    no_names: bool
+    names: str | None
+    print_matrix: bool
+    plot: str | None
+    dot: bool
+
+
 def execute(args):
     """Design the control tree, draw it, print it."""
     check_plot(args)
@@ -97,26 +110,27 @@ def execute(args):
         raise UsageError(f"unrecognized operands: {' '.join(args.controls[1:])}"
                          if len(args.controls) > 1 else "argument nrow: expected a whole number, "
                          f"found '{args.controls[0]}'; -Q ensemble joins control files")
+    output = _Output(args.options if args.no_names or not args.best else "", args.average,
+                     args.no_names, args.names, args.print_matrix, args.plot, args.dot)
     if args.best:
-        _write_best(args)
+        _write_best(best_request(args), output)
         return
     scheme = scheme_of(args)
     _refuse_idle(args, scheme)
     if args.controls:
-        _write(args, joined_controls(args))
+        _write(output, joined_controls(args))
         return
-    points = _points_of(args, scheme)
-    design = (_searched if scheme is not None and scheme.searched else _designed)(
-        args, scheme, points)
-    _write(args, design.tree, design)
+    request = design_request(args, scheme)
+    design = (_searched if scheme is not None and scheme.searched else designed)(request)
+    _write(output, design.tree, design)
 
 
-def _write_best(args):
+def _write_best(request, output):
     from ..training.run import TimeUp
 
     try:
-        with _best(args) as (tree, choice):
-            _write(args, tree)
+        with best(request) as (tree, choice):
+            _write(output, tree)
             if not choice.complete:
                 # raised in here, so that what is finished is stored
                 raise JobsFailed(f"time limit reached after {choice.splits} of "
@@ -127,29 +141,29 @@ def _write_best(args):
                          f"{CONTINUES}") from None
 
 
-def _write(args, tree, design=None):
+def _write(output, tree, design=None):
     from ..control.build import for_output, with_options, without_names
     from ..control.graphviz import format_dot
     from ..control.tree import changed
     from ..control.write import require_readable, tree_lines
 
-    tree = with_average(args.average, tree)
-    if args.options and (args.no_names or not args.best):  # else they are in its head
-        tree = with_options(tree, args.options)
-    if args.no_names or args.names is not None:
+    tree = with_average(output.average, tree)
+    if output.options:
+        tree = with_options(tree, output.options)
+    if output.no_names or output.names is not None:
         from ..data.class_names import read_names_of
-        tree = without_names(tree) if args.no_names else \
-            changed(tree, names=read_names_of(args.names, tree.classes))
+        tree = without_names(tree) if output.no_names else \
+            changed(tree, names=read_names_of(output.names, tree.classes))
     require_readable(tree)
-    if args.print_matrix:
+    if output.print_matrix:
         _print_matrix(tree)
-    if args.plot is not None:
-        draw_design(args.plot, tree, design)
-    if args.dot:
+    if output.plot is not None:
+        draw_design(output.plot, tree, design)
+    if output.dot:
         sys.stdout.write(format_dot(with_losses(tree, design)))
     else:
         # comments of any kind would be in libAGF's way
-        notes = () if design is None or args.no_names else design.notes
+        notes = () if design is None or output.no_names else design.notes
         write_stdout(f"# {line}\n" for line in notes)
         write_stdout(tree_lines(for_output(tree)))
     sys.stdout.flush()
@@ -215,10 +229,29 @@ def _is_file(args):
         not is_table(args.source) and os.path.exists(args.source) and not os.path.isdir(args.source)
 
 
-def _points_of(args, scheme):
-    """The `PointsRequest` of training data for a `Scheme`, or None; `UsageError` where the options
-    do not go together."""
-    form, source = input_format(args, args.source), args.source
+class _DesignRequest(NamedTuple):
+    """A design of the operand source by a `Scheme`, or None for a control file as it is.
+
+    Attributes
+    ----------
+    points : `PointsRequest` of training data, None for a number
+    folder : folder of -y
+    of_points : given options that are for training data
+    choices : `SearchChoices` of a search, or None
+    """
+
+    source: str
+    scheme: object
+    settings: dict
+    points: object
+    folder: str | None
+    of_points: list
+    choices: object
+
+
+def design_request(args, scheme):
+    """The `_DesignRequest` of the options; `UsageError` where they do not go together."""
+    form, source, choices = input_format(args, args.source), args.source, None
     if scheme is not None and scheme.searched:
         if is_number(source) and "classes" not in scheme.made_of:
             raise UsageError(f"-Q {scheme.name} searches in data: expected training data, found "
@@ -229,15 +262,19 @@ def _points_of(args, scheme):
         refuse_unheeded(args, scheme)
         if is_number(source):
             refuse_given(args, NORMALISATION, f"is for training data: found the number {source}")
+        else:
+            choices = search_choices(args, scheme)
     of_data = not is_number(source) and scheme is not None and "control" not in scheme.made_of
-    return points_request(args, source, form) if of_data else None
+    return _DesignRequest(
+        source, scheme, scheme_settings(args), points_request(args, source, form) if of_data else
+        None, args.path, given(args, "--metric", *NORMALISATION, "--min-class", *WEIGHTS), choices)
 
 
-def _designed(args, scheme, points):
+def designed(request):
     """The `Design` of a scheme without a search."""
     from ..designs.design import Design, make_design
 
-    source = args.source
+    scheme, source = request.scheme, request.source
     if scheme is None or "control" in scheme.made_of:
         from ..control.build import rename
         from ..models.control_files import model_file, read_control
@@ -245,14 +282,14 @@ def _designed(args, scheme, points):
             return Design(read_control(source))
         refuse_scheme(source, "DATA writes one")
         tree = read_control(source)
-        if args.path is not None:
+        if request.folder is not None:
             tree.require_names()
-            tree = rename(tree, [model_file(row.text, args.path) for row in tree.rows])
+            tree = rename(tree, [model_file(row.text, request.folder) for row in tree.rows])
         return Design(scheme.make(tree))
     if "classes" not in scheme.made_of:
-        return _from_operand(args, scheme, points)
-    labels, names = _labels(args.source, points)
-    return make_design(scheme.name, labels, names, **scheme_settings(args))
+        return _from_operand(request)
+    labels, names = _labels(request)
+    return make_design(scheme.name, labels, names, **request.settings)
 
 
 def is_number(text):
@@ -260,7 +297,8 @@ def is_number(text):
     return text.isascii() and text.isdigit()
 
 
-def _labels(source, points):
+def _labels(request):
+    source, points = request.source, request.points
     if points is None:
         k = int(source) if len(source) < 8 else 10**7
         if k > 100_000:
@@ -274,40 +312,40 @@ def _labels(source, points):
     return labels, names
 
 
-def _from_operand(args, scheme, points):
+def _from_operand(request):
     from ..designs.design import make_design
 
-    source = args.source
+    scheme, source = request.scheme, request.source
     if is_number(source):
         expected = " or ".join({"data": "training data", "confusions": "a contingency table"}[word]
                              for word in scheme.made_of)
         raise UsageError(f"-Q {scheme.heading.split()[0]} designs from data: expected {expected}, "
                          f"found the number {source}")
     of_data, material = "data" in scheme.made_of, None
-    if not of_data or "confusions" in scheme.made_of and points.form.kind == "binary":
+    if not of_data or "confusions" in scheme.made_of and request.points.form.kind == "binary":
         from ..data.confusions import holds_confusions, read_confusions
         if not of_data or holds_confusions(source):
             material = read_confusions(source)
-            if of_data:
-                refuse_given(args, ("--metric", *NORMALISATION, "--min-class", *WEIGHTS), "is for "
-                             f"training data, and {source} holds how often classes were confused")
-    return make_design(scheme.name, _labelled_points(points) if material is None else material,
-                       **scheme_settings(args))
+            if of_data and request.of_points:
+                raise UsageError(f"{request.of_points[0]} is for training data, and {source} holds "
+                                 "how often classes were confused")
+    return make_design(scheme.name, _labelled_points(request) if material is None else material,
+                       **request.settings)
 
 
-def _searched(args, scheme, points):
-    if points is None:
+def _searched(request):
+    if request.points is None:
         from ..designs.design import make_design
-        return make_design(scheme.name, _labels(args.source, None)[0], **scheme_settings(args))
-    search = search_of(args, scheme)  # which checks options, before the points are read
-    return searched_design(args, scheme, search, _labelled_points(points))
+        return make_design(request.scheme.name, _labels(request)[0], **request.settings)
+    return searched_design(request.scheme, _labelled_points(request), request.source,
+                           request.settings, request.choices)
 
 
-def _labelled_points(points):
+def _labelled_points(request):
     from ..designs.design import LabelledPoints
 
-    data = load_normalised(points)
-    _require_two(data.counts, points.source)
+    data = load_normalised(request.points)
+    _require_two(data.counts, request.source)
     return LabelledPoints(data.x, data.y, sorted(data.counts), data.name_of, data.weights,
                           data.groups)
 
@@ -317,16 +355,23 @@ def _require_two(labels, source):
         raise DataError("holds one class: expected at least two", file=source)
 
 
-@contextmanager
-def _best(args):
-    """(control tree, `Choice`), for `with`: what is finished is stored until that block ends well.
-    Its head has the decoder, and the options if there are any.  The table goes to standard error.
-    Raises `TimeUp` where the deadline comes before the end of the first split, and `UsageError` for
-    options that are not for --best."""
-    from ..control.build import with_heading
-    from ..experiments.candidates import read_candidates, suited
-    from ..experiments.comparison import find_best
-    from ..report.text import data_lines, plain_table, row_notes
+class _BestRequest(NamedTuple):
+    """A choice: an `ExperimentRequest`, the `Candidate`s, by the option of a score.
+
+    The candidates are the user's if `chosen`; `deadline` is on `time.monotonic`, or None.
+    """
+
+    experiment: object
+    candidates: list
+    chosen: bool
+    by: str
+    options: str
+    deadline: float | None
+
+
+def best_request(args):
+    """The `_BestRequest` of the options; `UsageError` where they are not for --best."""
+    from ..experiments.candidates import read_candidates
 
     refuse_given(args, SEARCHING, "is for a search alone, not for --best")
     refuse_given(args, ["--average"], "is for -Q ensemble alone: --best tries both averages")
@@ -340,13 +385,27 @@ def _best(args):
         [word.strip() for word in args.type.split(",")]
     candidates = read_candidates(words, **{**scheme_settings(args), "draws": args.draws or 1})
     request = experiment_request(args, args.source, plan_of(args, 10, 5, 2), args.platt == "loo")
-    deadline = deadline_of(args)
+    return _BestRequest(request, candidates, args.type is not None, by, args.options,
+                        deadline_of(args))
+
+
+@contextmanager
+def best(choosing):
+    """(control tree, `Choice`), for `with`: what is finished is stored until that block ends well.
+    Its head has the decoder, and the options if there are any.  The table goes to standard error.
+    Raises `TimeUp` where the deadline comes before the end of the first split."""
+    from ..control.build import with_heading
+    from ..experiments.candidates import suited
+    from ..experiments.comparison import find_best
+    from ..report.text import data_lines, plain_table, row_notes
+
+    request, candidates, deadline = choosing.experiment, choosing.candidates, choosing.deadline
     with opened_experiment(request) as experiment:
-        if args.type is None:
+        if not choosing.chosen:
             candidates = suited(candidates, len(experiment.data.counts))
         candidates = [request.suited(candidate, experiment) for candidate in candidates]
         with Progress("comparing", deadline=deadline) as progress:
-            choice = find_best(experiment, candidates, by=BY_OPTION[by],
+            choice = find_best(experiment, candidates, by=BY_OPTION[choosing.by],
                                progress=progress, deadline=deadline)
         report_reused(experiment)
         for failed in choice.result["rows"]:
@@ -356,9 +415,9 @@ def _best(args):
         write_stderr(f"{result['points']} points, {result['classes']} classes; {result['plan']}\n"
                      f"{data_lines(request.head(experiment))}"
                      f"{plain_table(result, brief=True)}{row_notes(result)}")
-        _report_choice(by, choice)
+        _report_choice(choosing.by, choice)
         tree = with_heading(choice.tree, "decoder", choice.row["decoder"])
-        yield with_heading(tree, "options", args.options or tree.options or None), choice
+        yield with_heading(tree, "options", choosing.options or tree.options or None), choice
 
 
 def _report_choice(by, choice):

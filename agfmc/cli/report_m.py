@@ -3,6 +3,7 @@
 import os
 import sys
 from dataclasses import replace
+from typing import NamedTuple
 
 from ..core.errors import DataError, UsageError
 from ..files.kinds import ANSWERS_IN_HELP, is_answer_table, is_table, name_of_file
@@ -10,7 +11,7 @@ from ..files.opening import is_stream
 from ..score.rows import COST, SCORES
 from .data_options import add_table, weight_files
 from .file_names import file_named
-from .option_types import output_file, refuse_given
+from .option_types import given, output_file
 from .options import add_bins, add_model_files, is_trained, model_source, Parser
 from .pages import add_page_words, page_of
 from .scoring import (add_classes, add_scores, add_true_classes, answers_request, check_kind,
@@ -67,11 +68,16 @@ def execute(args):
     _check(args)
     answers = None if args.answers is None else _answers_request(args)
     page = page_of(args, _inputs(args, answers), args.output)
-    model, importance = (None, None) if args.model is None else _model(args)
+    request = _Request(
+        None if args.model is None else model_source(args, args.model), answers,
+        score_request(args, resamples=args.intervals or None), args.bins, _origin(args))
+    trained = given(args, "-y", "--calibration", "--uncalibrated", "--importance")
+    model, importance = (None, None) if request.model is None else \
+        _model(request.model, trained, args.importance)
     comparison = None if args.comparison is None else \
         read_comparison(args.comparison, SCORES, [COST.name])
     search = None if args.search is None else read_search(args.search, SCORES, [COST.name])
-    part, names = (None, {}) if answers is None else _answers(args, answers, model)
+    part, names = (None, {}) if answers is None else _answers(request, model)
     first = next(path for path in (args.model, args.answers, args.comparison, args.search)
                  if path is not None)
     info = None if model is None else model.info
@@ -81,6 +87,19 @@ def execute(args):
         None if info is None else data_of_model(info), model, part, comparison, search, page.card,
         page.provenance(info=info), [page.step("writes this page")],
         importance))
+
+
+class _Request(NamedTuple):
+    """The contents of a page: a `ModelSource`, an `AnswersRequest`, or None, and the scores.
+
+    `origin` is that of the answers, in words.
+    """
+
+    model: object
+    answers: object
+    scores: object
+    bins: int
+    origin: str
 
 
 def _check(args):
@@ -129,8 +148,9 @@ def _inputs(args, answers):
     return files
 
 
-def _model(args):
-    """The `ModelPart` of the model, and what matters to it on holdout data, or None."""
+def _model(source, options, holdout):
+    """The `ModelPart` of a `ModelSource`, and what matters to it on the holdout data of that name,
+    or None. `options` are the given ones that a trained model alone has."""
     from ..data.training import read_points
     from ..data.types import InputFormat
     from ..models.description import describe
@@ -138,11 +158,11 @@ def _model(args):
     from ..prediction.importance import EFFECTS, importance as column_importance
     from ..report.content import ModelPart
 
-    source, holdout = model_source(args, args.model), args.importance
-    tree, name = read_tree(args.model), os.path.basename(args.model)
+    tree, name = read_tree(source.path), os.path.basename(source.path)
     if not is_trained(tree):
-        refuse_given(args, ("-y", "--calibration", "--uncalibrated", "--importance"),
-                     f"is for a trained model: {args.model} is a training control file")
+        for option in options:
+            raise UsageError(f"{option} is for a trained model: {source.path} is a training "
+                             "control file")
         return ModelPart(tree, name), None
     configuration, importance = load_configuration(source), None
     if holdout is not None:
@@ -153,14 +173,11 @@ def _model(args):
     return ModelPart(configuration.tree, name, describe(configuration)), importance
 
 
-def _answers(args, answers, model):
-    """The `AnswersPart` of an `AnswersRequest`, beside the `ModelPart` or None, and {label: name}.
-    """
+def _answers(request, model):
     from ..score.evaluation import warn_of_other_numbers
     from .gather import answers_part, relabelled, report_score_request
 
-    tree, arrange = None if model is None else model.tree, None
-    requested = score_request(args, resamples=args.intervals or None)
+    answers, tree, arrange = request.answers, None if model is None else model.tree, None
     if tree is not None and answers.of_table:
         arrange = lambda results, names: relabelled(results, [names[at] for at in sorted(names)],
                                                     tree)
@@ -170,11 +187,11 @@ def _answers(args, answers, model):
     elif tree is not None and sorted(tree.names) == list(range(len(tree.names))):
         answers = answers._replace(class_names=tuple(
             tree.names[label] for label in sorted(tree.names)) or None)
-    results, names_of = read_results(args, answers, requested, arrange)
+    results, names_of = read_results(answers, request.scores, arrange)
     if tree is not None:
-        _check_classes(args.model, tree, results, names_of)
-    scores = report_score_request(results, requested, requested.resamples)
-    part = answers_part(results, _origin(args), scores=scores, bins=args.bins, tree=tree,
+        _check_classes(request.model.path, tree, results, names_of)
+    scores = report_score_request(results, request.scores, request.scores.resamples)
+    part = answers_part(results, request.origin, scores=scores, bins=request.bins, tree=tree,
                         ids=_ids(answers.source))
     warn_of_other_numbers(part.scores)
     return part, names_of()

@@ -77,14 +77,15 @@ def check_kind(args, of_table, *more):
 
 
 class AnswersRequest(NamedTuple):
-    """Answers and their true classes.
+    """Answers, their true classes, and what scores need besides.
+
+    The other fields are as the options of eval_uc.
 
     Attributes
     ----------
     truth, result, probabilities : files, or, for `of_table`, the table of the answers, None, None
-    source : `AnswerSource` for reading that table
-    before : file of the probabilities before calibration, or None
-    class_names : names of the classes of a model, where no file has others
+    source : options for reading that table
+    names, class_names : file of the names of the classes, or in its place the names of the model
     """
 
     truth: str
@@ -92,7 +93,14 @@ class AnswersRequest(NamedTuple):
     probabilities: str | None
     source: object
     weights: object
+    classes: int | None
+    labels: list | None
+    names: str | None
     before: str | None
+    sets: str | None
+    control: str | None
+    costs: str | None
+    priors: object
     class_names: tuple | None = None
 
     @property
@@ -113,7 +121,8 @@ def answers_request(args, truth, result=None, probabilities=None, column=None, *
     read = [truth, probabilities, args.data, args.before, args.costs]
     return AnswersRequest(
         truth, result, probabilities, source, weight_source(args, "-" if "-" in read else None),
-        args.before)._replace(**changes)
+        args.classes, args.labels, args.names, args.before, args.sets, args.control, args.costs,
+        args.priors)._replace(**changes)
 
 
 def score_request(args, **changes):
@@ -124,9 +133,8 @@ def score_request(args, **changes):
                    **changes)
 
 
-def read_results(args, request, scores, arrange=None):
-    """The `Results` of the options and an `AnswersRequest`, and a function that returns {label:
-    name}.
+def read_results(request, scores, arrange=None):
+    """The `Results` of an `AnswersRequest`, and a function that returns {label: name}.
 
     `scores` is the `ScoreRequest`; arrange(results, names) returns both with other labels, before
     costs and weights.
@@ -137,8 +145,8 @@ def read_results(args, request, scores, arrange=None):
     from ..models.files import read_tree
     from ..score.evaluation import weighted, with_weights
 
-    tree, weights = None if args.control is None else read_tree(args.control), request.weights
-    results, names_of = (_of_table if request.of_table else _of_files)(args, request, tree)
+    tree, weights = None if request.control is None else read_tree(request.control), request.weights
+    results, names_of = (_of_table if request.of_table else _of_files)(request, tree)
     if arrange is not None:
         results, arranged = arrange(results, names_of())
         names_of = lambda: arranged
@@ -152,32 +160,32 @@ def read_results(args, request, scores, arrange=None):
                                   {} if weights.classes is None else names_of())
     elif results.weights is not None or weights.classes is not None:
         results = with_weights(results, results.weights, weights.classes, names_of())
-    if args.costs is not None:
-        results = replace(results, costs=read_costs(args.costs, results.labels.tolist(),
+    if request.costs is not None:
+        results = replace(results, costs=read_costs(request.costs, results.labels.tolist(),
                                                     names_of()))
-    if args.priors is None:
+    if request.priors is None:
         return results, names_of
-    shares = proportions(args.priors, results.labels, names=names_of())
+    shares = proportions(request.priors, results.labels, names=names_of())
     return weighted(results, shares), names_of
 
 
-def _of_table(_, request, tree):
+def _of_table(request, tree):
     from ..answers.result_tables import load_answers
 
     results, names = load_answers(request.source, tree)
     return results, lambda: dict(enumerate(names))
 
 
-def _of_files(args, request, tree):
+def _of_files(request, tree):
     from ..answers.results import load_results, names_beside, with_probabilities_before, with_sets
 
-    names = args.names or request.class_names
+    names = request.names or request.class_names
     if names is None and os.path.isfile(f"{request.result}.names"):
         names = f"{request.result}.names"
-    results = load_results(request.truth, request.result, request.probabilities, args.classes,
-                           args.labels, names)
+    results = load_results(request.truth, request.result, request.probabilities, request.classes,
+                           request.labels, names)
     if request.before is not None:
         results = with_probabilities_before(results, request.before)
-    if args.sets is not None:
-        results = with_sets(results, args.sets, tree)
-    return results, lambda: names_beside(request.truth, results.labels, args.names)
+    if request.sets is not None:
+        results = with_sets(results, request.sets, tree)
+    return results, lambda: names_beside(request.truth, results.labels, request.names)

@@ -74,7 +74,11 @@ def execute(args):
     """Read, search, write."""
     _check_outputs(args)
     page = page_of(args, training_inputs(args, args.control))
-    with _searched(args) as (request, result, tree, task):
+    candidate = _again(args, read_one_candidate(args))
+    request = experiment_request(args, args.train, plan_of(args, 1, 5), args.platt != "cv")
+    how = {"by": BY_COST[args.by], "search": args.search, "per_partition": args.per_partition}
+    with _searched(request, candidate, args.platt, deadline_of(args),
+                   {"space": _space(args), **how}) as (result, tree, task):
         if page.requested and result["tried"]:
             from ..report.content import ModelPart
             write_page(page, request, task.experiment,
@@ -83,42 +87,45 @@ def execute(args):
                        model=ModelPart(task.tree if tree is None else tree))
         elif page.requested:
             report("nothing was tried, so no page, and no file for MultiQC")
-        _write(args, result, tree)
+        _write(result, tree, args.json, args.csv, args.plot)
         if not result["complete"]:
             # raised in here, so that what is finished is stored
             raise JobsFailed(_unfinished(task.experiment.cache, result, tree))
 
 
-@contextmanager
-def _searched(args):
-    """(`ExperimentRequest`, result, control tree, `TuningTask`), for `with`: what is finished is
-    stored until that block ends well."""
+def _space(args):
+    """The `SearchSpace` of the options."""
     from ..experiments.search import Axis, SearchSpace
-    from ..experiments.tuning import prepare_tuning, tune
 
     axes = {column: Axis(*getattr(args, column)) for column in PARAMETERS
             if getattr(args, column) is not None}
-    space = SearchSpace(args.kernels, range(args.degrees[0], args.degrees[1] + 1),
-                        tuple(dict.fromkeys(args.coef0)),
-                        axes.get("log2c"), axes.get("log2g"), args.refine, axes)
-    candidate = _again(args, read_one_candidate(args))
-    request = experiment_request(args, args.train, plan_of(args, 1, 5), args.platt != "cv")
-    deadline = deadline_of(args)
+    return SearchSpace(args.kernels, range(args.degrees[0], args.degrees[1] + 1),
+                       tuple(dict.fromkeys(args.coef0)),
+                       axes.get("log2c"), axes.get("log2g"), args.refine, axes)
+
+
+@contextmanager
+def _searched(request, candidate, platt, deadline, how):
+    """(result, control tree, `TuningTask`) of an `ExperimentRequest` and a `Candidate`, for `with`:
+    what is finished is stored until that block ends well.
+
+    `platt` is as the option, or None; `deadline` on `time.monotonic`, or None; `how` as for `tune`.
+    """
+    from ..experiments.tuning import prepare_tuning, tune
+
     with opened_experiment(request) as experiment:
         candidate = request.suited(candidate, experiment)
         with Progress("tuning", deadline=deadline) as progress:
-            task = prepare_tuning(experiment, candidate, args.platt == "loo", progress)
-        if args.platt is not None and task.left_out:
+            task = prepare_tuning(experiment, candidate, platt == "loo", progress)
+        if platt is not None and task.left_out:
             report("--platt does not apply: probabilities of learner=nystrom come from its exact "
                    "leave-one-out values")
         with Progress("tuning", deadline=deadline) as progress:
-            result, tree = tune(task, space, by=BY_COST[args.by], search=args.search,
-                                per_partition=args.per_partition, deadline=deadline,
-                                progress=progress)
+            result, tree = tune(task, deadline=deadline, progress=progress, **how)
         report_reused(experiment)
-        result = {"control": candidate.name, "data": args.train, **request.head(experiment),
+        result = {"control": candidate.name, "data": request.source, **request.head(experiment),
                   **result}
-        yield request, result, tree, task
+        yield result, tree, task
 
 
 def _again(args, candidate):
@@ -146,21 +153,21 @@ def _check_outputs(args):
         check_output(path)
 
 
-def _write(args, result, tree):
+def _write(result, tree, json_file, csv_file, picture):
     from ..control.write import tree_lines
     from ..report.text import blocks_text, data_lines, search_csv
     from ..report.trials import search_blocks
 
     if result["tried"]:
         write_stderr(blocks_text(search_blocks(result)))
-    texts = {args.json: json_text({"version": RESULTS, **result}),
-             args.csv: search_csv(result.get("partitions") or [result.get("common", result)])}
+    texts = {json_file: json_text({"version": RESULTS, **result}),
+             csv_file: search_csv(result.get("partitions") or [result.get("common", result)])}
     texts.pop(None, None)
 
     def draw():
-        if args.plot is not None and result["best"] is not None:
+        if picture is not None and result["best"] is not None:
             from ..report.chart_scores import draw_search
-            draw_search(args.plot, result)
+            draw_search(picture, result)
 
     with replacing_with(texts, before=draw):
         pass
