@@ -1,4 +1,3 @@
-//@ head
 /* A classifier of agfmc, written by mbh2mbm --c: decoder @DECODER@.
 
    int model_classify(const double *x, double *p) takes the MODEL_FEATURES features of a point, in
@@ -7,46 +6,99 @@
    is missing (NAN) that may not be, or numbers are too large. It needs @MEMORY@ kB of stack, and
    changes nothing else, so threads may call it at the same time.
 
-   cc -O3 -std=c99 -c model.c                          to link it to a program; -march=native makes
-                                                       it faster, for processors like this one
+   cc -O3 -std=c99 -c model.c                          to link it to a program
    cc -O3 -std=c99 -DMODEL_MAIN -o model model.c -lm   a program of its own:
    ./model < points.csv > answers.csv                  commas, a heading with the names or none
    ./model --self-test                                 ten points beside the suite's own answers */
 #include <math.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
-//@ values
+enum {
+@SIZES@
+};
+
 struct values {                         /* what is known of one point */
-    double z[NORMALISED];        /* its features, normalised */
+    double z[NORMALISED];               /* its features, normalised */
     double f[CLASSIFIERS];              /* decision value of each binary classifier */
     double t[CLASSIFIERS];              /* half the logarithm of P(right side) / P(left side) */
     double r[CLASSIFIERS];              /* P(right side) - P(left side) */
 };
 
-struct node {                           /* of a tree; a coding matrix is one node alone */
-    void (*rule)(const struct node *node, const struct values *v, double *p);
-    int first, rows;                    /* its classifiers */
-    int count;                          /* its branches */
-    const int *branch;                  /* of each the class, or CLASSES + number of a node */
-    const short *code;                  /* rows x count, -1 left, +1 right */
-    const double *matrix, *offset;      /* rows x count and count */
-    enum { OF_R, OF_SIGNS, OF_F, OF_LOG_ODDS, OF_POINT } takes;
-    enum { AS_IT_IS, PROJECTED, SOFTMAX, ORDERED } then;
-    enum { HAMMING, LINEAR_LOSS, HINGE, EXPONENTIAL_LOSS, LOGIT, QUADRATIC } loss;
+struct matrix {                         /* as blocks of rows that are 0 but in the same columns */
+    int blocks;
+    const int *shape;                   /* rows and columns of each block */
+    const int *column;                  /* columns of the first block, of the second one ... */
+    const double *value;                /* rows of the first block ... */
 };
 
-/* y_c = sum over j of x_j m_jc, of |x_j - m_jc| or of (x_j - m_jc)^2, four rows of the matrix m at
-   a time, in loops that compilers make vectors of */
-enum terms { PRODUCTS, DISTANCES, SQUARES };
+struct normalisation {                  /* z += (x - mean) matrix */
+    const double *mean;
+    struct matrix matrix;
+};
+
+struct kernel {                         /* f += k coef of k = K(z, sv) */
+    enum { KERNEL_LINEAR, KERNEL_POLYNOMIAL, KERNEL_RBF, KERNEL_SIGMOID, KERNEL_LAPLACIAN,
+           KERNEL_EXPONENTIAL } kind;
+    double gamma, coef0;
+    int degree;
+    int first, width;                   /* the features that it sees */
+    int count;                          /* support vectors */
+    const double *sv;                   /* width x count */
+    struct matrix coef;
+};
+
+struct tree_node {
+    double value;                       /* threshold, or the value of a leaf */
+    int feature;                        /* -1: a leaf */
+    int left, right;                    /* nodes that follow; they come after this one */
+    int missing_left;                   /* where a missing value goes */
+};
+
+struct node {                           /* of a tree; a coding matrix is one node alone */
+    enum { RULE_MATRIX, RULE_LEAST_SQUARES, RULE_PAIRS, RULE_PRODUCTS, RULE_HAMMING, RULE_LINEAR,
+           RULE_HINGE, RULE_EXPONENTIAL, RULE_LOGIT, RULE_QUADRATIC } rule;
+    int first, rows;                    /* its classifiers */
+    int count;                          /* its branches */
+    const int *branch;                  /* of each the class, or MODEL_CLASSES + number of a node */
+    const int *code;                    /* of each row how many branches have a side, and these,
+                                           from 1; negative on the left */
+    const double *offset;               /* for each branch */
+    struct matrix matrix;               /* rows x branches */
+    enum { TAKES_F, TAKES_R, TAKES_SIGNS, TAKES_LOG_ODDS, TAKES_POINTS } takes;
+    enum { THEN_NOTHING, THEN_PROJECT, THEN_SOFTMAX, THEN_DIFFERENCES } then;
+};
+
+struct map {                            /* softmax(log p weights + offset), mixed with equal p */
+    struct matrix weights;
+    const double *offset;
+    double least, floor;
+};
+
+@TABLES@
+
+/* Loops for the vectors of the processor at hand, chosen when the program starts, where the compiler
+   can do that (-DVECTORS= : not so, for -fsanitize=thread) */
+#if !defined(VECTORS) && defined(__has_attribute) && defined(__x86_64__) && defined(__GLIBC__)
+#if __has_attribute(target_clones)
+#define VECTORS __attribute__((target_clones("avx2", "default")))
+#endif
+#endif
+#ifndef VECTORS
+#define VECTORS
+#endif
+
+/* y_c = sum over j of x_j m_jc, of |x_j - m_jc| or of (x_j - m_jc)^2, four rows of m at a time */
+enum terms { PRODUCT, DISTANCE, SQUARE };
 
 static double term(enum terms terms, double x, double m)
 {
-    return terms == PRODUCTS ? x * m : terms == DISTANCES ? fabs(x - m) : (x - m) * (x - m);
+    return terms == PRODUCT ? x * m : terms == DISTANCE ? fabs(x - m) : (x - m) * (x - m);
 }
 
-static void sums(enum terms terms, const double *restrict x, int rows, const double *restrict m,
-                 int columns, double *restrict y)
+VECTORS static void sums(enum terms terms, const double *restrict x, int rows,
+                         const double *restrict m, int columns, double *restrict y)
 {
     int j = 0;
     for (int c = 0; c < columns; c++)
@@ -61,8 +113,8 @@ static void sums(enum terms terms, const double *restrict x, int rows, const dou
 }
 
 /* x_i becomes exp(x_i), x_i < 0 and at least -700: a rational function of the remainder of log 2
-   (Cephes), in a loop that compilers make vectors of */
-static void exponentials(double *x, int n)
+   (Cephes) */
+VECTORS static void exponentials(double *x, int n)
 {
     for (int i = 0; i < n; i++)
         x[i] = x[i] < -700.0 ? -700.0 : x[i];
@@ -81,88 +133,66 @@ static void exponentials(double *x, int n)
     }
 }
 
-//@ scale_features
-/* Features that stay apart: z_i = (x_c - mean_c) factor_i, c = column_i */
-static void scale_features(const double *x, const double *mean, const int *column,
-                           const double *factor, int n, double *z)
+/* y += x m */
+static void add_products(const struct matrix *m, const double *x, double *y)
 {
-    for (int i = 0; i < n; i++)
-        z[i] = (x[column[i]] - mean[column[i]]) * factor[i];
+    double part[WIDEST];
+    const int *shape = m->shape, *column = m->column;
+    const double *value = m->value;
+    for (int block = 0; block < m->blocks; block++, shape += 2) {
+        int rows = shape[0], columns = shape[1];
+        sums(PRODUCT, x, rows, value, columns, part);
+        for (int c = 0; c < columns; c++)
+            y[column[c]] += part[c];
+        x += rows;
+        column += columns;
+        value += rows * columns;
+    }
 }
 
-//@ mix_features
-/* z = (x - mean) matrix */
-static void mix_features(const double *x, const double *mean, const double *matrix, int n,
-                         double *z)
+static void normalise(const double *x, double *z)
 {
     double centred[MODEL_FEATURES];
-    for (int j = 0; j < MODEL_FEATURES; j++)
-        centred[j] = x[j] - mean[j];
-    sums(PRODUCTS, centred, MODEL_FEATURES, matrix, n, z);
+    memset(z, 0, NORMALISED * sizeof *z);
+    for (int i = 0; i < NORMALISATIONS; i++) {
+        for (int j = 0; j < MODEL_FEATURES; j++)
+            centred[j] = x[j] - normalisations[i].mean[j];
+        add_products(&normalisations[i].matrix, centred, z);
+    }
+    if (!NORMALISATIONS)
+        memcpy(z, x, NORMALISED * sizeof *z);
 }
-
-//@ kernel
-struct coefficients {                   /* f_c += sum over i of k_i coef_ic */
-    int first, count;                   /* kernel values */
-    int classifiers;                    /* those that they are of */
-    const int *classifier;
-    const double *coef;                 /* count x classifiers */
-};
-
-struct kernel {
-    enum { LINEAR, POLYNOMIAL, RBF, SIGMOID, LAPLACIAN, EXPONENTIAL } kind;
-    double gamma, coef0;
-    int degree;
-    int first, width;                   /* the features that it sees */
-    int count;                          /* support vectors */
-    const double *sv;                   /* width x count */
-    int blocks;
-    const struct coefficients *coefficients;
-};
 
 static void add_kernel_sums(const struct kernel *kernel, struct values *v)
 {
-    double k[SUPPORT_VECTORS], f[CLASSIFIERS];
-    double gamma = kernel->gamma, coef0 = kernel->coef0;
-    int n = kernel->count, kind = kernel->kind;
-    sums(kind == RBF || kind == EXPONENTIAL ? SQUARES : kind == LAPLACIAN ? DISTANCES : PRODUCTS,
-         v->z + kernel->first, kernel->width, kernel->sv, n, k);
+    double k[SUPPORT_VECTORS], gamma = kernel->gamma, coef0 = kernel->coef0;
+    int n = kernel->count, kind = kernel->kind, squares = kind == KERNEL_RBF
+        || kind == KERNEL_EXPONENTIAL, distances = squares || kind == KERNEL_LAPLACIAN;
+    sums(squares ? SQUARE : distances ? DISTANCE : PRODUCT, v->z + kernel->first, kernel->width,
+         kernel->sv, n, k);
     for (int i = 0; i < n; i++)
         switch (kind) {
-        case POLYNOMIAL: k[i] = pow(gamma * k[i] + coef0, kernel->degree); break;
-        case SIGMOID: k[i] = tanh(gamma * k[i] + coef0); break;
-        case RBF: case LAPLACIAN: k[i] *= -gamma; break;
-        case EXPONENTIAL: k[i] = -gamma * sqrt(k[i]); break;
+        case KERNEL_POLYNOMIAL: k[i] = pow(gamma * k[i] + coef0, kernel->degree); break;
+        case KERNEL_SIGMOID: k[i] = tanh(gamma * k[i] + coef0); break;
+        case KERNEL_EXPONENTIAL: k[i] = -gamma * sqrt(k[i]); break;
+        case KERNEL_RBF: case KERNEL_LAPLACIAN: k[i] *= -gamma; break;
         }
-    if (kind == RBF || kind == LAPLACIAN || kind == EXPONENTIAL)
+    if (distances)
         exponentials(k, n);
-    for (int b = 0; b < kernel->blocks; b++) {
-        const struct coefficients *block = &kernel->coefficients[b];
-        sums(PRODUCTS, k + block->first, block->count, block->coef, block->classifiers, f);
-        for (int c = 0; c < block->classifiers; c++)
-            v->f[block->classifier[c]] += f[c];
-    }
+    add_products(&kernel->coef, k, v->f);
 }
 
-//@ forest
-struct tree_node {
-    double value;                       /* threshold, or the value of a leaf */
-    int feature;                        /* -1: a leaf */
-    int left, right;                    /* nodes that follow; they come after this one */
-    int missing_left;                   /* where a missing value goes */
-};
-
-static double leaf_value(const struct tree_node *nodes, int at, const double *z)
+static double leaf_value(int at, const double *z)
 {
-    while (nodes[at].feature >= 0) {
-        double value = z[nodes[at].feature];
-        int goes_left = isnan(value) ? nodes[at].missing_left : value <= nodes[at].value;
-        at = goes_left ? nodes[at].left : nodes[at].right;
+    while (tree_nodes[at].feature >= 0) {
+        const struct tree_node *node = &tree_nodes[at];
+        double value = z[node->feature];
+        int goes_left = isnan(value) ? node->missing_left : value <= node->value;
+        at = goes_left ? node->left : node->right;
     }
-    return nodes[at].value;
+    return tree_nodes[at].value;
 }
 
-//@ project
 /* The nearest point with p >= 0 and sum 1 (Michelot 1986) */
 static void project(double *p, int n)
 {
@@ -184,7 +214,6 @@ static void project(double *p, int n)
         p[j] = fmax(p[j] - top - level, 0.0);
 }
 
-//@ softmax
 static void softmax(double *p, int n)
 {
     double top = p[0], sum = 0.0;
@@ -196,9 +225,8 @@ static void softmax(double *p, int n)
         p[j] /= sum;
 }
 
-//@ order
 /* p from P(among the first i + 1 classes), made not to fall (isotonic regression) */
-static void order(double *p, int n)
+static void differences(double *p, int n)
 {
     double sum[BRANCHES], before = 0.0;
     int size[BRANCHES], blocks = 0, j = 0;
@@ -218,185 +246,77 @@ static void order(double *p, int n)
     p[n - 1] = 1.0 - before;
 }
 
-//@ linear_rule project order softmax
-/* p = then(matrix values + offset) */
-static void linear_rule(const struct node *node, const struct values *v, double *p)
+static void matrix_rule(const struct node *node, const struct values *v, double *p)
 {
     double value[ROWS];
     for (int i = 0; i < node->rows; i++) {
         int at = node->first + i;
         switch (node->takes) {
-        case OF_R: value[i] = v->r[at]; break;
-        case OF_SIGNS: value[i] = (v->r[at] > 0.0) - (v->r[at] < 0.0); break;
-        case OF_F: value[i] = v->f[at]; break;
-        case OF_LOG_ODDS: value[i] = fmin(fmax(2.0 * v->t[at], -30.0), 30.0); break;
-        case OF_POINT: value[i] = v->z[i]; break;
+        case TAKES_F: value[i] = v->f[at]; break;
+        case TAKES_R: value[i] = v->r[at]; break;
+        case TAKES_SIGNS: value[i] = (v->r[at] > 0.0) - (v->r[at] < 0.0); break;
+        case TAKES_LOG_ODDS: value[i] = fmin(fmax(2.0 * v->t[at], -30.0), 30.0); break;
+        case TAKES_POINTS: value[i] = v->z[i]; break;
         }
     }
-    sums(PRODUCTS, value, node->rows, node->matrix, node->count, p);
-    for (int j = 0; j < node->count; j++)
-        p[j] += node->offset[j];
+    memcpy(p, node->offset, node->count * sizeof *p);
+    add_products(&node->matrix, value, p);
     switch (node->then) {
-    case AS_IT_IS: break;
-    case PROJECTED: project(p, node->count); break;
-    case SOFTMAX: softmax(p, node->count); break;
-    case ORDERED: order(p, node->count); break;
+    case THEN_NOTHING: break;
+    case THEN_PROJECT: project(p, node->count); break;
+    case THEN_SOFTMAX: softmax(p, node->count); break;
+    case THEN_DIFFERENCES: differences(p, node->count); break;
     }
 }
 
-//@ product_rule
-/* The probabilities of the sides of a class, multiplied */
-static void product_rule(const struct node *node, const struct values *v, double *p)
+static double loss(int rule, double z)
 {
-    for (int j = 0; j < node->count; j++) {
-        p[j] = 1.0;
-        for (int i = 0; i < node->rows; i++)
-            if (node->code[i * node->count + j])
-                p[j] *= (1.0 + node->code[i * node->count + j] * v->r[node->first + i]) / 2.0;
-    }
-}
-
-//@ loss_rule
-/* The negative sum of the losses of a class */
-static double loss_of(const struct node *node, double z)
-{
-    double limit = node->loss == EXPONENTIAL_LOSS ? 500.0 : 1e100;
+    double limit = rule == RULE_EXPONENTIAL ? 500.0 : 1e100;
     z = fmin(fmax(z, -limit), limit);
-    switch (node->loss) {
-    case HAMMING: return (1.0 - ((z > 0.0) - (z < 0.0))) / 2.0;
-    case LINEAR_LOSS: return -z;
-    case HINGE: return fmax(1.0 - z, 0.0);
-    case EXPONENTIAL_LOSS: return exp(-z);
-    case LOGIT: return fmax(-2.0 * z, 0.0) + log1p(exp(-2.0 * fabs(z)));
-    case QUADRATIC: return (1.0 - z) * (1.0 - z);
-    }
-    return 0.0;
-}
-
-static void loss_rule(const struct node *node, const struct values *v, double *p)
-{
-    for (int j = 0; j < node->count; j++) {
-        p[j] = 0.0;
-        for (int i = 0; i < node->rows; i++)
-            p[j] -= loss_of(node, node->code[i * node->count + j] * v->f[node->first + i]);
+    switch (rule) {
+    case RULE_HAMMING: return (1.0 - ((z > 0.0) - (z < 0.0))) / 2.0;
+    case RULE_LINEAR: return -z;
+    case RULE_HINGE: return fmax(1.0 - z, 0.0);
+    case RULE_EXPONENTIAL: return exp(-z);
+    case RULE_LOGIT: return fmax(-2.0 * z, 0.0) + log1p(exp(-2.0 * fabs(z)));
+    default: return (1.0 - z) * (1.0 - z);
     }
 }
 
-//@ equations
-/* K = M^T M + 1 1^T of M = A - |A| r, whose solution K u = 1 is p but for its sum */
-struct equations {
-    int n;
-    double k[CODED][CODED];
-};
-
-/* Solve K u = 1 for the classes in `passive`, u = 0 for others, and set w = K u - 1 for these.
-   Returns 0 where K is too near to singular to be trusted. */
-static int solve(const struct equations *e, const char *passive, double *u, double *w)
+/* Products of the probabilities of the sides of a class, or the negative sum of its losses */
+static void code_rule(const struct node *node, const struct values *v, double *p)
 {
-    double a[CODED][CODED + 2], trace = 0.0, length = 0.0, least = 1.0;
-    int set[CODED], count = 0;
-    for (int j = 0; j < e->n; j++)
-        if (passive[j])
-            set[count++] = j;
-    for (int i = 0; i < count; i++) {
-        for (int j = i; j < count; j++)
-            a[i][j] = e->k[set[i]][set[j]];
-        a[i][count] = 1.0;
-        a[i][count + 1] = cos(1.0 + set[i]);    /* a probe of the condition */
-        trace += a[i][i];
-    }
-    for (int j = 0; j < count; j++) {
-        for (int i = j + 1; i < count; i++) {
-            double factor = a[j][i] / a[j][j];
-            for (int t = i; t < count + 2; t++)
-                a[i][t] -= factor * a[j][t];
+    const int *code = node->code;
+    memcpy(p, node->offset, node->count * sizeof *p);
+    for (int i = node->first; i < node->first + node->rows; i++)
+        for (int count = *code++; count > 0; count--, code++) {
+            double side = *code > 0 ? 1.0 : -1.0, *here = p + abs(*code) - 1;
+            if (node->rule == RULE_PRODUCTS)
+                *here *= (1.0 + side * v->r[i]) / 2.0;
+            else
+                *here -= loss(node->rule, side * v->f[i]);
         }
-        least = fmin(least, a[j][j]);
-        length += a[j][count + 1] * a[j][count + 1] / a[j][j];
-    }
-    for (int j = 0; j < e->n; j++) {
-        u[j] = 0.0;
-        w[j] = -1.0;
-    }
-    for (int i = count - 1; i >= 0; i--) {
-        double x = a[i][count];
-        for (int j = i + 1; j < count; j++)
-            x -= a[i][j] * u[set[j]];
-        u[set[i]] = x / a[i][i];
-    }
-    for (int i = 0; i < count; i++)
-        for (int j = 0; j < e->n; j++)
-            w[j] += e->k[set[i]][j] * u[set[i]];
-    return least > 0.0 && length * trace < 1e9;
 }
 
-static void positive_shares(double *p, int n)
-{
-    double sum = 0.0;
-    for (int j = 0; j < n; j++)
-        sum += p[j] = fmax(p[j], 0.0);
-    for (int j = 0; j < n; j++)
-        p[j] /= sum;
-}
-
-//@ pair_rule equations
-/* Least squares of one-vs-one, where no class is negative; the code is rows x (left, right) */
-static void pair_rule(const struct node *node, const struct values *v, double *p)
-{
-    struct equations e;
-    char all[CODED];
-    double w[CODED];
-    e.n = node->count;
-    for (int j = 0; j < e.n; j++)
-        e.k[j][j] = 1.0;
-    for (int i = 0; i < node->rows; i++) {
-        int left = node->code[2 * i], right = node->code[2 * i + 1];
-        double r = v->r[node->first + i];
-        e.k[left][right] = e.k[right][left] = r * r;
-        e.k[left][left] += (1.0 + r) * (1.0 + r);
-        e.k[right][right] += (1.0 - r) * (1.0 - r);
-    }
-    memset(all, 1, sizeof all);
-    solve(&e, all, p, w);
-    positive_shares(p, e.n);
-}
-
-//@ least_squares_rule equations
-static void fill_equations(const struct node *node, const struct values *v, struct equations *e)
-{
-    e->n = node->count;
-    for (int j = 0; j < e->n; j++)
-        for (int l = 0; l < e->n; l++)
-            e->k[j][l] = 1.0;
-    for (int i = 0; i < node->rows; i++) {
-        double m[CODED];
-        int class[CODED], count = 0;
-        for (int j = 0; j < e->n; j++)
-            if (node->code[i * e->n + j]) {
-                m[count] = node->code[i * e->n + j] - v->r[node->first + i];
-                class[count++] = j;
-            }
-        for (int s = 0; s < count; s++)
-            for (int t = 0; t < count; t++)
-                e->k[class[s]][class[t]] += m[s] * m[t];
-    }
-}
-
-/* Numbers of 80 digits, sums of doubles, for equations that doubles cannot solve: a compiler must
-   not reorder these sums (no -ffast-math). */
-enum { PARTS = 5 };
-struct wide {
+/* The least squares with p >= 0 and sum 1, of doubles and, where these are not sure of the end, of
+   numbers of 80 digits, sums of doubles: a compiler must not reorder these sums (no -ffast-math) */
+typedef struct {
     double part[PARTS];
-};
+} wide;
 
-static struct wide wide_of(double value)
+static wide wide_of(double value)
 {
-    struct wide result = {{value}};
+    wide result = {{value}};
     return result;
 }
 
+static double wide_value(wide a)
+{
+    return a.part[0];
+}
+
 /* a + b c */
-static struct wide add_product(struct wide a, struct wide b, struct wide c)
+static wide wide_add(wide a, wide b, wide c)
 {
     double term[PARTS * (PARTS + 2)];
     int count = 0;
@@ -419,180 +339,191 @@ static struct wide add_product(struct wide a, struct wide b, struct wide c)
     return a;
 }
 
-static struct wide minus_product(struct wide a, struct wide b, struct wide c)
+/* - a / b */
+static wide wide_ratio(wide a, wide b)
 {
-    for (int i = 0; i < PARTS; i++)
-        b.part[i] = -b.part[i];
-    return add_product(a, b, c);
-}
-
-static struct wide quotient(struct wide a, struct wide b)
-{
-    struct wide x = wide_of(1.0 / b.part[0]);
+    wide x = wide_of(-1.0 / b.part[0]);
     for (int step = 0; step < 3; step++)
-        x = add_product(x, x, minus_product(wide_of(1.0), b, x));
-    return add_product(wide_of(0.0), a, x);
+        x = wide_add(x, x, wide_add(wide_of(1.0), b, x));
+    return wide_add(wide_of(0.0), a, x);
 }
 
-struct wide_equations {
-    int n;
-    struct wide k[CODED][CODED];
-};
-
-/* As above, with values within 1e-12 of +-1 made +-1, and with 1e-36 |p|^2 added to what is made
-   small, so that of many solutions the shortest is found. */
-static void fill_wide(const struct node *node, const struct values *v, struct wide_equations *e)
+static double double_of(double value)
 {
-    e->n = node->count;
-    for (int j = 0; j < e->n; j++)
-        for (int l = 0; l < e->n; l++)
-            e->k[j][l] = add_product(wide_of(1.0), wide_of(j == l), wide_of(1e-36));
-    for (int i = 0; i < node->rows; i++) {
-        double r = v->r[node->first + i];
-        const short *a = node->code + i * e->n;
-        if (1.0 - fabs(r) < 1e-12)
-            r = r > 0.0 ? 1.0 : -1.0;
-        for (int j = 0; j < e->n; j++)
-            for (int l = 0; a[j] && l < e->n; l++)
-                if (a[l])
-                    e->k[j][l] = add_product(
-                        e->k[j][l], minus_product(wide_of(a[j]), wide_of(1.0), wide_of(r)),
-                        minus_product(wide_of(a[l]), wide_of(1.0), wide_of(r)));
+    return value;
+}
+
+static double double_value(double a)
+{
+    return a;
+}
+
+static double double_add(double a, double b, double c)
+{
+    return a + b * c;
+}
+
+static double double_ratio(double a, double b)
+{
+    return -a / b;
+}
+
+//@ double wide
+/* K = M^T M + 1 1^T of M = A - |A| r, whose solution K u = 1 is p but for its sum. With a ridge
+   values within 1e-12 of +-1 are made +-1, and ridge |p|^2 is added to what is made small, so that
+   of many solutions the shortest is found. */
+static void NUMBER_equations(const struct node *node, const struct values *v, double ridge,
+                             NUMBER k[CODED][CODED])
+{
+    const int *code = node->code;
+    for (int j = 0; j < node->count; j++)
+        for (int l = 0; l < node->count; l++)
+            k[j][l] = NUMBER_add(NUMBER_of(1.0), NUMBER_of(j == l), NUMBER_of(ridge));
+    for (int i = node->first; i < node->first + node->rows; i++) {
+        NUMBER m[CODED];
+        int count = *code++;
+        double r = ridge > 0.0 && fabs(v->r[i]) > 1.0 - 1e-12 ? copysign(1.0, v->r[i]) : v->r[i];
+        for (int s = 0; s < count; s++)
+            m[s] = NUMBER_add(NUMBER_of(code[s] > 0 ? 1.0 : -1.0), NUMBER_of(-1.0), NUMBER_of(r));
+        for (int s = 0; s < count; s++)
+            for (int t = 0; t < count; t++) {
+                NUMBER *here = &k[abs(code[s]) - 1][abs(code[t]) - 1];
+                *here = NUMBER_add(*here, m[s], m[t]);
+            }
+        code += count;
     }
 }
 
-static int solve_wide(const struct wide_equations *e, const char *passive, double *u, double *w)
+/* Solve K u = 1 for the classes in `passive`, where others are 0. y becomes u, and for the others
+   K u - 1. Returns whether K is far enough from singular. */
+VECTORS static int NUMBER_solve(NUMBER k[CODED][CODED], int n, const char *passive, double *y)
 {
-    struct wide a[CODED][CODED], x[CODED];
+    NUMBER a[CODED][CODED + 2], minus_u[CODED];
+    double trace = 0.0, length = 0.0, least = 1.0;
     int set[CODED], count = 0;
-    for (int j = 0; j < e->n; j++)
+    for (int j = 0; j < n; j++)
         if (passive[j])
             set[count++] = j;
     for (int i = 0; i < count; i++) {
-        x[i] = wide_of(1.0);
-        for (int j = 0; j <= i; j++)
-            a[i][j] = e->k[set[i]][set[j]];
+        for (int j = i; j < count; j++)
+            a[i][j] = k[set[i]][set[j]];
+        a[i][count] = NUMBER_of(1.0);
+        a[i][count + 1] = NUMBER_of(cos(1.0 + set[i]));     /* a probe of the condition */
+        trace += NUMBER_value(a[i][i]);
     }
-    for (int j = 0; j < count; j++)
+    for (int j = 0; j < count; j++) {
+        double pivot = NUMBER_value(a[j][j]), probe = NUMBER_value(a[j][count + 1]);
         for (int i = j + 1; i < count; i++) {
-            struct wide factor = quotient(a[i][j], a[j][j]);
-            for (int t = j + 1; t <= i; t++)
-                a[i][t] = minus_product(a[i][t], factor, a[t][j]);
-            x[i] = minus_product(x[i], factor, x[j]);
+            NUMBER factor = NUMBER_ratio(a[j][i], a[j][j]);
+            for (int t = i; t < count + 2; t++)
+                a[i][t] = NUMBER_add(a[i][t], factor, a[j][t]);
         }
+        least = fmin(least, pivot);
+        length += probe * probe / pivot;
+    }
     for (int i = count - 1; i >= 0; i--) {
         for (int j = i + 1; j < count; j++)
-            x[i] = minus_product(x[i], a[j][i], x[j]);
-        x[i] = quotient(x[i], a[i][i]);
+            a[i][count] = NUMBER_add(a[i][count], a[i][j], minus_u[j]);
+        minus_u[i] = NUMBER_ratio(a[i][count], a[i][i]);
+        y[set[i]] = -NUMBER_value(minus_u[i]);
     }
-    for (int j = 0; j < e->n; j++) {
-        struct wide sum = wide_of(-1.0);
-        for (int i = 0; i < count; i++)
-            sum = add_product(sum, e->k[j][set[i]], x[i]);
-        u[j] = 0.0;
-        w[j] = sum.part[0];
-    }
-    for (int i = 0; i < count; i++)
-        u[set[i]] = x[i].part[0];
-    return 1;
+    for (int j = 0; j < n; j++)
+        if (!passive[j]) {
+            NUMBER sum = NUMBER_of(1.0);
+            for (int i = 0; i < count; i++)
+                sum = NUMBER_add(sum, k[j][set[i]], minus_u[i]);
+            y[j] = -NUMBER_value(sum);
+        }
+    return least > 0.0 && length * trace < 1e9;
 }
 
 /* Exchange the classes on the wrong side, all at once; when that has failed three times to make
    them fewer, the last one alone, until they are fewer (Portugal, Judice and Vicente 1994).
    Returns 0 where the end is not sure. */
-static int pivot(const struct equations *e, const struct wide_equations *wide, int n, double tiny,
-                 double *u)
+static int NUMBER_least_squares(const struct node *node, const struct values *v, double ridge,
+                                double tiny, double *p)
 {
-    double w[CODED];
+    NUMBER k[CODED][CODED];
     char passive[CODED];
+    int n = node->count, fewest = n + 1, patience = 3, wrong = 1, sure = 0;
+    NUMBER_equations(node, v, ridge, k);
     memset(passive, 1, sizeof passive);
-    for (int step = 0, fewest = n + 1, patience = 3; step < 20 + 4 * n; step++) {
-        int sure = wide ? solve_wide(wide, passive, u, w) : solve(e, passive, u, w);
-        int wrong = 0, last = 0;
+    for (int step = 0; wrong && step < 20 + 4 * n; step++) {
+        int last = 0;
+        sure = NUMBER_solve(k, n, passive, p);
+        wrong = 0;
         for (int j = 0; j < n; j++) {
-            if ((passive[j] ? u[j] : w[j]) < -tiny) {
+            if (p[j] < -tiny) {
                 wrong++;
                 last = j;
             }
-            sure = sure && (passive[j] || w[j] >= 10.0 * tiny);
+            sure = sure && (passive[j] || p[j] >= 10.0 * tiny);
         }
-        if (wrong == 0)
-            return sure;
-        int single = wrong >= fewest && patience == 0;
-        if (wrong < fewest) {
-            fewest = wrong;
-            patience = 3;
-        } else if (!single)
-            patience--;
-        for (int j = single ? last : 0; j < (single ? last + 1 : n); j++)
-            passive[j] ^= (passive[j] ? u[j] : w[j]) < -tiny;
+        patience = wrong < fewest ? 3 : patience - 1;
+        fewest = wrong < fewest ? wrong : fewest;
+        for (int j = 0; j < n; j++)
+            passive[j] ^= p[j] < -tiny && (patience >= 0 || j == last);
     }
-    return 0;
+    for (int j = 0; j < n; j++)
+        p[j] = passive[j] ? fmax(p[j], 0.0) : 0.0;
+    return sure && !wrong;
 }
 
-/* The least squares with p >= 0 and sum 1; of many solutions the nearest to equal ones */
-static void least_squares_rule(const struct node *node, const struct values *v, double *p)
+//@
+static void least_squares(const struct node *node, const struct values *v, double *p)
 {
-    struct equations e;
-    fill_equations(node, v, &e);
-    if (!pivot(&e, NULL, e.n, 1e-14 * (node->rows + 10), p)) {
-        struct wide_equations wide;
-        fill_wide(node, v, &wide);
-        pivot(NULL, &wide, e.n, 1e-40, p);
-    }
-    positive_shares(p, e.n);
+    double sum = 0.0;
+    if (!double_least_squares(node, v, 0.0, 1e-14 * (node->rows + 10), p))
+        wide_least_squares(node, v, 1e-36, 1e-40, p);
+    for (int j = 0; j < node->count; j++)
+        sum += p[j];
+    for (int j = 0; j < node->count; j++)
+        p[j] /= sum;
 }
 
-//@ member
 /* The probabilities of all classes by the nodes from first to end, one tree */
 static void member(const struct values *v, int first, int end, double *p)
 {
-    double reached[NODES] = {0.0}, share[BRANCHES];
-    reached[first] = 1.0;
-    for (int node = first; node < end; node++) {
-        nodes[node].rule(&nodes[node], v, share);
-        for (int j = 0; j < nodes[node].count; j++) {
-            int target = nodes[node].branch[j];
-            double here = reached[node] * share[j];
-            if (target < MODEL_CLASSES)
-                p[target] = here;
-            else
-                reached[target - MODEL_CLASSES] = here;
+    double reached[MODEL_CLASSES + NODES] = {0.0}, share[BRANCHES];
+    reached[MODEL_CLASSES + first] = 1.0;
+    for (int i = first; i < end; i++) {
+        const struct node *node = &nodes[i];
+        switch (node->rule) {
+        case RULE_MATRIX: matrix_rule(node, v, share); break;
+        case RULE_PAIRS: case RULE_LEAST_SQUARES: least_squares(node, v, share); break;
+        default: code_rule(node, v, share); break;
         }
+        for (int j = 0; j < node->count; j++)
+            reached[node->branch[j]] = reached[MODEL_CLASSES + i] * share[j];
     }
+    memcpy(p, reached, MODEL_CLASSES * sizeof *p);
 }
 
-//@ average softmax
-static void average(const struct values *v, int count, int geometric, double *p)
+static void average(const struct values *v, double *p)
 {
     double q[MODEL_CLASSES];
-    for (int j = 0; j < MODEL_CLASSES; j++)
-        p[j] = 0.0;
-    for (int i = 0; i < count; i++) {
+    memset(p, 0, sizeof q);
+    for (int i = 0; i < MEMBERS; i++) {
         member(v, members[i], members[i + 1], q);
         for (int j = 0; j < MODEL_CLASSES; j++)
-            p[j] += weights[i] * (geometric ? log(fmax(q[j], 1e-16)) : q[j]);
+            p[j] += weights[i] * (GEOMETRIC ? log(fmax(q[j], 1e-16)) : q[j]);
     }
-    if (geometric)
+    if (GEOMETRIC)
         softmax(p, MODEL_CLASSES);
 }
 
-//@ calibrate softmax
-static void calibrate(double *p, int diagonal, double least, double floor)
+static void calibrate(const struct map *map, double *p)
 {
-    double z[MODEL_CLASSES], y[MODEL_CLASSES];
+    double z[MODEL_CLASSES];
     for (int j = 0; j < MODEL_CLASSES; j++)
-        z[j] = log(fmax(p[j], least));
-    if (!diagonal)
-        sums(PRODUCTS, z, MODEL_CLASSES, map_weights, MODEL_CLASSES, y);
-    for (int j = 0; j < MODEL_CLASSES; j++)
-        p[j] = map_offset[j] + (diagonal ? map_weights[j] * z[j] : y[j]);
+        z[j] = log(fmax(p[j], map->least));
+    memcpy(p, map->offset, sizeof z);
+    add_products(&map->weights, z, p);
     softmax(p, MODEL_CLASSES);
     for (int j = 0; j < MODEL_CLASSES; j++)
-        p[j] = (1.0 - floor) * p[j] + floor / MODEL_CLASSES;
+        p[j] = (1.0 - map->floor) * p[j] + map->floor / MODEL_CLASSES;
 }
 
-//@ largest
 /* The class of the largest p, the first in the order of the tree where there are several */
 static int largest(const double *p)
 {
@@ -603,117 +534,139 @@ static int largest(const double *p)
     return best;
 }
 
-//@ input
+int model_classify(const double *x, double *p)
+{
+    struct values v;
+    int answer;
+    normalise(x, v.z);
+    for (int i = 0; i < NORMALISED; i++)
+        if (TAKES_MISSING ? isinf(v.z[i]) : !isfinite(v.z[i]))
+            return -1;
+    for (int i = 0; i < CLASSIFIERS; i++)
+        v.f[i] = -rho[i];
+    for (int i = 0; i < KERNELS; i++)
+        add_kernel_sums(&kernels[i], &v);
+    for (int i = 0; i < CLASSIFIERS; i++) {
+        for (int tree = tree_start[i]; tree < tree_start[i + 1]; tree++)
+            v.f[i] += leaf_value(tree_roots[tree], v.z);
+        if (!isfinite(v.f[i]))
+            return -1;
+        v.t[i] = slope[i] * v.f[i] + shift[i];
+        v.r[i] = -2.0 * fabs(v.t[i]);
+    }
+    exponentials(v.r, CLASSIFIERS);     /* tanh */
+    for (int i = 0; i < CLASSIFIERS; i++)
+        v.r[i] = copysign((1.0 - v.r[i]) / (1.0 + v.r[i]), v.t[i]);
+    average(&v, p);
+    answer = largest(p);
+    for (int i = 0; i < MAPS; i++) {
+        calibrate(&maps[i], p);
+        answer = CLASS_BEFORE_MAP ? answer : largest(p);
+    }
+    return isnan(p[answer]) ? -1 : answer;
+}
+
+#ifdef MODEL_MAIN
 #include <float.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 struct input {                          /* a column of a table */
     const char *name;
-    int feature;
-    int has_fill;
-    double fill;                        /* in place of a missing value; NAN: it stays missing */
+    double fill;                        /* in place of a missing value; NAN: it stays missing;
+                                           INFINITY: that is an error */
     int indicator;                      /* the feature behind it is 1 where the value is missing */
 };
 
-//@ main
-static void show(const char *before, const char *text)   /* in one line */
+@MAIN_TABLES@
+
+static long line, next_line = 1;        /* of the record in work, and of the next character */
+static char *text;                      /* its cells, each with a 0 behind it */
+static size_t used, room;
+
+static void show(const char *before, const char *word)  /* in one line */
 {
-    fprintf(stderr, "%s'", before);
-    for (int i = 0; text[i] && i < 60; i++)
-        fputc((unsigned char)text[i] < ' ' || text[i] == 127 ? ' ' : text[i], stderr);
-    fputc('\'', stderr);
+    if (word) {
+        fprintf(stderr, "%s'", before);
+        for (int i = 0; word[i] && i < 60; i++)
+            putc((unsigned char)word[i] < ' ' || word[i] == 127 ? ' ' : word[i], stderr);
+        putc('\'', stderr);
+    }
 }
 
-static void fail(long line, const char *message, const char *cell, const char *column)
+static void fail(const char *message, const char *cell, const char *column)
 {
     fflush(stdout);
     fprintf(stderr, "model: line %ld: %s", line, message);
-    if (cell)
-        show(", found ", cell);
-    if (column)
-        show(" in column ", column);
-    fputc('\n', stderr);
+    show(", found ", cell);
+    show(" in column ", column);
+    putc('\n', stderr);
     exit(1);
 }
 
 static void *resized(void *memory, size_t size)
 {
     memory = realloc(memory, size);
-    if (!memory) {
-        fputs("model: not enough memory\n", stderr);
-        exit(1);
-    }
+    if (!memory)
+        fail("not enough memory", NULL, NULL);
     return memory;
 }
 
-struct record {                         /* one record of CSV */
-    long line, next_line;               /* its first line, and that of the next record */
-    size_t cells, used, room;
-    char *text;                         /* the cells, each with a 0 behind it */
-};
+static void append(int c)
+{
+    if (used == room)
+        text = resized(text, room = 2 * room + 4096);
+    text[used++] = (char)c;
+}
 
-static int next_character(struct record *record)
+/* A character; CR LF and CR are LF outside of quotes. */
+static int next_character(int in_quotes)
 {
     int c = getchar();
-    if (c == 0)
-        fail(record->next_line, "expected text, found a byte of value 0", NULL, NULL);
-    record->next_line += c == '\n';
+    if (c == '\r' && !in_quotes && (c = getchar()) != '\n') {
+        ungetc(c, stdin);
+        c = '\n';
+    }
+    next_line += c == '\n';
+    if (c == 0) {
+        line = next_line;
+        fail("expected text, found a byte of value 0", NULL, NULL);
+    }
     return c;
 }
 
-static void append(struct record *record, int c)
+/* Read a record that is not an empty line. Returns the number of its cells, 0 at the end. */
+static size_t read_record(void)
 {
-    if (record->used == record->room)
-        record->text = resized(record->text, record->room = 2 * record->room + 4096);
-    record->text[record->used++] = (char)c;
-}
-
-/* Read a record that is not an empty line. Returns 0 at the end of the input. */
-static int read_record(struct record *record)
-{
-    int c, in_quotes = 0, begins = 1;
-    record->cells = record->used = 0;
-    record->line = record->next_line;
-    while ((c = next_character(record)) != EOF) {
-        if (in_quotes) {
-            if (c != '"' || (c = next_character(record)) == '"') {
-                append(record, c);
-                continue;
-            }
-            in_quotes = 0;
+    enum { BEGINNING, PLAIN, QUOTED, QUOTE_IN_QUOTES } state = BEGINNING;
+    size_t cells = 0;
+    line = next_line;
+    used = 0;
+    for (;;) {
+        int c = next_character(state == QUOTED);
+        if (state == QUOTED ? c != '"' : state == QUOTE_IN_QUOTES && c == '"') {
             if (c == EOF)
-                break;
-        } else if (c == '"' && begins) {
-            in_quotes = 1;
-            begins = 0;
-            continue;
+                fail("a quote is not closed", NULL, NULL);
+            append(c);
+            state = QUOTED;
+        } else if (state == QUOTED)
+            state = QUOTE_IN_QUOTES;
+        else if (state == BEGINNING && c == '"')
+            state = QUOTED;
+        else if (state == BEGINNING && cells == 0 && c == '\n')
+            line = next_line;
+        else if (state == BEGINNING && cells == 0 && c == EOF)
+            return 0;
+        else if (c == ',' || c == '\n' || c == EOF) {
+            append(0);
+            cells++;
+            state = BEGINNING;
+            if (c != ',')
+                return cells;
+        } else {
+            append(c);
+            state = PLAIN;
         }
-        if (c == '\r') {                /* CR LF, or CR alone */
-            c = getchar();
-            if (c != '\n')
-                ungetc(c, stdin);
-            c = '\n';
-            record->next_line++;
-        }
-        if (c == '\n' && begins && record->cells == 0) {
-            record->line = record->next_line;
-            continue;
-        }
-        begins = c == ',';
-        append(record, c == ',' || c == '\n' ? 0 : c);
-        record->cells += begins;
-        if (c == '\n')
-            break;
     }
-    if (in_quotes)
-        fail(record->line, "a quote is not closed", NULL, NULL);
-    if (c == EOF && record->used == 0 && begins)
-        return 0;
-    if (c == EOF)
-        append(record, 0);
-    record->cells++;
-    return 1;
 }
 
 static char *trimmed(char *cell)
@@ -736,28 +689,29 @@ static int is_number(const char *cell, double *value)
 static int is_missing(const char *cell)
 {
     double value, blank;
-    int numeric = is_number(cell, &value);
+    int numeric = is_number(cell, &value), missing = 0;
     for (int i = 0; i < BLANKS; i++)
-        if (!strcmp(cell, blanks[i]) || (numeric && is_number(blanks[i], &blank)
-                                         && value - blank <= 0.0 && blank - value <= 0.0))
-            return 1;
-    return 0;
+        missing |= !strcmp(cell, blanks[i])
+            || (numeric && is_number(blanks[i], &blank) && value == blank);
+    return missing;
 }
 
-/* The features of a cell, in single precision, as the suite reads tables. */
-static void put(const struct input *input, const char *cell, long line, double *x)
+/* Put the features of a cell at x, in single precision, as the suite reads tables. Returns the
+   place behind them. */
+static double *put(const struct input *input, const char *cell, double *x)
 {
-    double value = input->has_fill ? input->fill : 0.0;
+    double value = input->fill;
     int missing = is_missing(cell);
-    if (missing && !input->has_fill && !input->indicator)
-        fail(line, "a missing value", NULL, input->name);
+    if (missing && isinf(value))
+        fail("a missing value", NULL, input->name);
     if (!missing && !is_number(cell, &value))
-        fail(line, "expected a number", cell, input->name);
+        fail("expected a number", cell, input->name);
     if (fabs(value) > FLT_MAX)
-        fail(line, "expected a number of single precision", cell, input->name);
-    x[input->feature] = (float)value;
+        fail("expected a number of single precision", cell, input->name);
+    *x++ = (float)value;
     if (input->indicator)
-        x[input->feature + 1] = missing;
+        *x++ = missing;
+    return x;
 }
 
 static void print_cell(const char *before, const char *name)
@@ -770,21 +724,21 @@ static void print_cell(const char *before, const char *name)
 }
 
 /* Whether the first record is a heading. position[i] becomes the column of input i. */
-static int is_heading(const struct record *record, char **cell, size_t *position)
+static int is_heading(char **cell, size_t cells, size_t *position)
 {
     double value;
     const char *absent = NULL;
     for (int i = 0; i < INPUTS; i++) {
-        for (position[i] = 0; position[i] < record->cells; position[i]++)
+        for (position[i] = 0; position[i] < cells; position[i]++)
             if (!strcmp(cell[position[i]], inputs[i].name))
                 break;
-        if (position[i] == record->cells)
+        if (position[i] == cells)
             absent = inputs[i].name;
     }
-    for (size_t j = 0; absent && j < record->cells; j++) {
-        char *text = trimmed(cell[j]);
-        if (!is_number(text, &value) && !is_missing(text))
-            fail(record->line, "the heading lacks a name, or there is no number", text, absent);
+    for (size_t j = 0; absent && j < cells; j++) {
+        char *word = trimmed(cell[j]);
+        if (!is_number(word, &value) && !is_missing(word))
+            fail("the heading lacks a name, or there is no number", word, absent);
     }
     for (int i = 0; absent && i < INPUTS; i++)
         position[i] = (size_t)i;
@@ -793,52 +747,47 @@ static int is_heading(const struct record *record, char **cell, size_t *position
 
 static int classify_table(void)
 {
-    struct record record = {0, 1, 0, 0, 0, NULL};
     static size_t position[INPUTS];     /* these may be large */
-    char **cell = NULL, message[99];
     static double x[MODEL_FEATURES], p[MODEL_CLASSES];
-    size_t columns = 0;
+    static char **cell;
+    char message[99];
+    size_t columns = 0, cells;
     fputs("class", stdout);
     for (int j = 0; j < MODEL_CLASSES; j++) {
         putchar(',');
         print_cell("p:", model_class_names[j]);
     }
     putchar('\n');
-    while (read_record(&record)) {
-        char *text = record.text;
-        int answer, is_first = columns == 0;
-        if (is_first && !strncmp(text, "\xef\xbb\xbf", 3))
-            text += 3;                  /* the mark of UTF-8 */
-        cell = resized(cell, record.cells * sizeof *cell);
-        for (size_t j = 0; j < record.cells; j++, text += strlen(text) + 1)
-            cell[j] = text;
-        if (is_first) {
-            int heading = is_heading(&record, cell, position);
-            columns = heading ? record.cells : INPUTS;
-            if (heading)
+    while ((cells = read_record())) {
+        int answer;
+        double *behind = x;
+        char *next = text + (columns || strncmp(text, "\xef\xbb\xbf", 3) ? 0 : 3);  /* of UTF-8 */
+        cell = resized(cell, cells * sizeof *cell);
+        for (size_t j = 0; j < cells; j++, next += strlen(next) + 1)
+            cell[j] = next;
+        if (!columns) {
+            columns = INPUTS;
+            if (is_heading(cell, cells, position)) {
+                columns = cells;
                 continue;
+            }
         }
-        if (record.cells != columns) {
-            sprintf(message, "expected %lu columns, found %lu", (unsigned long)columns,
-                    (unsigned long)record.cells);
-            fail(record.line, message, NULL, NULL);
-        }
+        sprintf(message, "expected %lu columns, found %lu", (unsigned long)columns,
+                (unsigned long)cells);
+        if (cells != columns)
+            fail(message, NULL, NULL);
         for (int i = 0; i < INPUTS; i++)
-            put(&inputs[i], trimmed(cell[position[i]]), record.line, x);
+            behind = put(&inputs[i], trimmed(cell[position[i]]), behind);
         answer = model_classify(x, p);
         if (answer < 0)
-            fail(record.line, "no answer: missing values, or numbers too large", NULL, NULL);
+            fail("no answer: missing values, or numbers too large", NULL, NULL);
         print_cell("", model_class_names[answer]);
         for (int j = 0; j < MODEL_CLASSES; j++)
             printf(",%.12g", p[j]);
         putchar('\n');
     }
-    free(record.text);
-    free(cell);
-    if (ferror(stdin) || fflush(stdout)) {
-        fputs("model: an error of reading or writing\n", stderr);
-        return 1;
-    }
+    if (ferror(stdin) || fflush(stdout))
+        fail("an error of reading or writing", NULL, NULL);
     return 0;
 }
 
@@ -849,8 +798,8 @@ static int self_test(void)
         int answer = model_classify(test_points + i * MODEL_FEATURES, p);
         for (int j = 0; j < MODEL_CLASSES; j++) {
             double right = test_p[i * MODEL_CLASSES + j];
-            double difference = answer < 0 ? HUGE_VAL : fabs(p[j] - right) / fmax(1.0, fabs(right));
-            largest = fmax(largest, isnan(difference) ? HUGE_VAL : difference);
+            double difference = fabs(p[j] - right) / fmax(1.0, fabs(right));
+            largest = answer < 0 || isnan(difference) ? HUGE_VAL : fmax(largest, difference);
         }
     }
     printf("largest difference %.3g\n", largest);
@@ -866,3 +815,4 @@ int main(int argc, char **argv)
     fputs("usage: model < points.csv > answers.csv, or model --self-test\n", stderr);
     return 2;
 }
+#endif

@@ -35,7 +35,7 @@ from ..core.rows import by_name
 from ..data.normalisation import Normalisation
 from ..decode.class_scores import LOSSES
 from ..decode.closed_forms import recognised_form
-from ..decode.code_kinds import KINDS
+from ..decode.code_kinds import adjacent_order, KINDS
 from ..decode.methods import Method
 from ..learners.programs import Execution
 from ..models.configuration import Configuration
@@ -84,72 +84,35 @@ class LinearRule:
 
     Attributes
     ----------
-    takes : what v is: "r" of the classifiers of the node; "signs", those of r; "g", f turned by
-        `Steps.orientation` so that g > 0 speaks for the right side; "log-odds", 2 (a f + b) within
-        [-30, 30], where 2 artanh(r), as the suite has it, loses digits beyond 20; "points", z (d',)
-    then : "" for nothing, "project" for the nearest p with p >= 0 and sum p = 1, or "softmax"
+    takes : what v is: "f" or "r" of the classifiers of the node; "signs", those of r; "log-odds",
+        2 (a f + b) within [-30, 30], where 2 artanh(r), as the suite has it, loses digits beyond
+        20; "points", z (d',)
+    then : "nothing"; "project" for the nearest p with p >= 0 and sum p = 1; "softmax";
+        "differences" of the sums of the first i branches, made not to fall with i by isotonic
+        regression, and clipped to [0, 1]: of a chain of branches with a classifier between each two
     """
 
     matrix: np.ndarray
     offset: np.ndarray
-    takes: Literal["r", "signs", "g", "log-odds", "points"] = "r"
-    then: Literal["", "project", "softmax"] = ""
+    takes: Literal["f", "r", "signs", "log-odds", "points"] = "r"
+    then: Literal["nothing", "project", "softmax", "differences"] = "nothing"
 
 
 @dataclass(frozen=True, eq=False)
-class ProductRule:
-    """p_j is the product of (1 + a_ij r_i) / 2 over the rows of the code a (m', c) with a_ij != 0.
+class CodeRule:
+    """What a decoder makes of a code a (m', c).
+
+    Attributes
+    ----------
+    decoder : "least-squares": the p >= 0 with sum 1 and the least sum_i (sum_j m_ij p_j)^2,
+        m_ij = a_ij - |a_ij| r_i, of several the one with the least |p|^2; "pairs", the same for
+        one-vs-one: p = max(u, 0) / sum, K u = 1, K_jl = 1 + sum_i m_ij m_il; "products": p_j of
+        (1 + a_ij r_i) / 2 over the rows with a_ij != 0; or a loss L of `decode.class_scores`: p_j =
+        - sum_i L(a_ij f_i), f clipped to [-500, 500] if exponential, else to [-1e100, 1e100]
     """
 
     code: np.ndarray
-
-
-@dataclass(frozen=True, eq=False)
-class OrderedRule:
-    """Probabilities of classes in an order, of a classifier between each two neighbours.
-
-    P(class among the first i + 1 of `classes`) is (1 - signs[i] r[rows[i]]) / 2, made not to fall
-    with i by isotonic regression, and clipped to [0, 1]; p are the differences.
-    """
-
-    rows: np.ndarray
-    signs: np.ndarray
-    classes: np.ndarray
-
-
-@dataclass(frozen=True, eq=False)
-class PairRule:
-    """Least squares of a one-vs-one code a (m', c), whose signs hold without any constraint.
-
-    p = max(u, 0) / sum, u the solution of K u = 1, with K_jl = 1 + sum_i m_ij m_il and
-    m_ij = a_ij - |a_ij| r_i.
-    """
-
-    code: np.ndarray
-
-
-@dataclass(frozen=True, eq=False)
-class LeastSquaresRule:
-    """The p >= 0 with sum 1 and the least sum_i (sum_j m_ij p_j)^2, m_ij = a_ij - |a_ij| r_i.
-
-    The code a is (m', c). Where many p are as good, the one with the least |p|^2 is meant.
-    """
-
-    code: np.ndarray
-
-
-@dataclass(frozen=True, eq=False)
-class LossRule:
-    """p_j = - sum_i L(a_ij g_i), L the loss of `decode.class_scores.LOSSES`, g as in `LinearRule`.
-
-    g is clipped to [-500, 500] for the exponential loss, to [-1e100, 1e100] for others.
-    """
-
-    code: np.ndarray
-    loss: str
-
-
-Rule = LinearRule | ProductRule | OrderedRule | PairRule | LeastSquaresRule | LossRule
+    decoder: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,14 +121,14 @@ class Node:
 
     Attributes
     ----------
-    first : its classifiers begin at this one
+    classifiers : its classifiers
     rule : from their values to the probabilities (c,) of the branches
-    branches : ("leaf", position of the class) or ("node", number of a later node) for each
+    branches : of each the position of its class, or k + the number of a later node
     """
 
-    first: int
-    rule: Rule
-    branches: tuple[tuple[str, int], ...]
+    classifiers: range
+    rule: LinearRule | CodeRule
+    branches: tuple[int, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,6 +139,7 @@ class Steps:
     ----------
     classifier : the suite's own, with which every other program has to agree
     labels, names : labels of the classes (k,), ascending, and their names
+    features : their names
     inputs : columns of a table in the order of the features
     blanks : cells of a table that are missing values
     of_cells : False where training had a table with words or dates, and the inputs are the
@@ -183,9 +147,9 @@ class Steps:
     takes_missing : NaN may stand in a point; else there is no answer to such a point
     normalisations : of which the rows of the matrices are the features; () for none
     kernel_sums, forest : of the decision values
-    rho, a, b, orientation : (m,), f less rho, r = tanh(a f + b), the sign of f for the right side
+    rho, a, b : (m,), f less rho, r = tanh(a f + b)
     nodes : all nodes, parents before children
-    members : (number of its first node, weight) of each member of an ensemble
+    members : (slice of its nodes, weight) of each member of an ensemble
     geometric : the average of members is of logarithms of p, at least 1e-16, then a softmax
     map : the calibration map, columns in the order of the labels, or None
     class_before_map : the class is that of the largest p before the map, which keeps the order
@@ -196,19 +160,19 @@ class Steps:
     classifier: Classifier
     labels: tuple[int, ...]
     names: tuple[str, ...]
+    features: tuple[str, ...]
     inputs: tuple[Input, ...]
     blanks: tuple[str, ...]
     of_cells: bool
     takes_missing: bool
     normalisations: tuple[Normalisation, ...]
     kernel_sums: tuple[KernelSums, ...]
-    forest: Forest | None
+    forest: Forest
     rho: np.ndarray
     a: np.ndarray
     b: np.ndarray
-    orientation: np.ndarray
     nodes: tuple[Node, ...]
-    members: tuple[tuple[int, float], ...]
+    members: tuple[tuple[slice, float], ...]
     geometric: bool
     map: ProbabilityMap | None
     class_before_map: bool
@@ -262,15 +226,17 @@ def steps_of(configuration: Configuration, decoder: str | None = None) -> Steps:
     position = {label: at for at, label in enumerate(tree.classes)}
     parts = () if configuration.normalisation is None else configuration.normalisation.parts
     fitted = np.isfinite(machines.a)
+    forest = machines.forest or replace(Forest.none(machines.sv.shape[1]), starts=np.zeros(
+        machines.count + 1, dtype=np.int64))
     takes_missing = machines.forest is not None and all(
         one.keeps_features_apart for one in parts)
     return Steps(
         classifier, tree.classes, tuple(classifier.names),
         *_inputs(configuration, takes_missing), takes_missing,
-        parts, tuple(_kernel_sums(machines)), machines.forest, machines.rho,
+        parts, tuple(_kernel_sums(machines)), forest, machines.rho,
         np.where(fitted, machines.a, machines.orientation), np.where(fitted, machines.b, 0.0),
-        machines.orientation, tuple(_nodes(configuration, decoding, position)),
-        tuple(zip(tree.roots, tree.weights)), decoding.tree == "geometric", calibrated,
+        tuple(_nodes(configuration, decoding, position)),
+        tuple(zip(tree.parts, tree.weights)), decoding.tree == "geometric", calibrated,
         calibrated is not None and calibrated.kind == "temperature",
         np.array([position[label] for label in tree.labels]), decoding.decoder.gives)
 
@@ -294,22 +260,21 @@ def _exported_decoding(tree: Tree, decoder: str | None) -> Decoding:
 
 
 def _inputs(configuration, takes_missing):
-    """The `Input`s of a configuration, the cells that are missing values, and whether these are
-    columns of a table like that of training.
-
-    Of a table with words or dates they are the features that `table2agf` makes of it.
-    """
+    """The names of the features, the `Input`s, the cells that are missing values, and whether the
+    inputs are columns of a table like that of training."""
     recipe, machines = configuration.recipe, configuration.machines
     fill = math.nan if takes_missing and (recipe is None or recipe.keeps_missing) else None
     if recipe is None:
         d = configuration.features or max([machines.sv.shape[1], *(
             one.features for one in configuration.node_classifiers.values())])
-        return tuple(Input(f"x{number}", fill) for number in range(1, d + 1)), (
-            "", "NaN", "nan"), True
-    if any(one.categories or one.date or one.order for one in recipe.columns):
-        return tuple(Input(name, fill) for name in recipe.features), recipe.blanks, False
-    return tuple(Input(one.name, fill if recipe.keeps_missing else one.fill, one.indicator)
-                 for one in recipe.columns), recipe.blanks, True
+        names, blanks = tuple(f"x{number}" for number in range(1, d + 1)), ("", "NaN", "nan")
+    else:
+        names, blanks = recipe.features, recipe.blanks
+        if not any(one.categories or one.date or one.order for one in recipe.columns):
+            return names, tuple(
+                Input(one.name, fill if recipe.keeps_missing else one.fill, one.indicator)
+                for one in recipe.columns), blanks, True
+    return names, tuple(Input(name, fill) for name in names), blanks, recipe is None
 
 
 def _kernel_sums(machines):
@@ -340,18 +305,20 @@ def dense_blocks(coef: csr_array) -> Iterator[tuple[int, int, np.ndarray]]:
     for row, (first, end) in enumerate(zip(coef.indptr, coef.indptr[1:])):
         together = columns | set(coef.indices[first:end].tolist())
         if row > start and len(together) * (row + 1 - start) > 1.25 * (cells + end - first):
-            yield start, row, np.array(sorted(columns))
+            yield start, row, np.array(sorted(columns), dtype=int)
             start, together, cells = row, set(coef.indices[first:end].tolist()), 0
         columns, cells = together, cells + end - first
-    yield start, coef.shape[0], np.array(sorted(columns))
+    yield start, coef.shape[0], np.array(sorted(columns), dtype=int)
 
 
 def _nodes(configuration, decoding, position):
     """Yield the `Node`s of a configuration; `position` is that of each label."""
-    tree, first = configuration.tree, 0
+    tree, first, k = configuration.tree, 0, len(position)
     for number, node in enumerate(tree.nodes):
-        branches = tuple(("leaf", position[child.label]) if isinstance(child, Leaf)
-                         else ("node", child) for child in node.children)
+        branches = tuple(position[child.label] if isinstance(child, Leaf) else k + child
+                         for child in node.children)
+        some = range(first, first + len(node.rows))
+        first = some.stop
         if node.direct:
             weights = configuration.node_classifiers[number].weights
             rule = LinearRule(weights[:, :-1], weights[:, -1], "points", "softmax")
@@ -363,44 +330,48 @@ def _nodes(configuration, decoding, position):
             rule = LinearRule(learned.weights[order], learned.intercept[order], "log-odds",
                               "softmax")
         else:
-            rule = _rule(rows_to_matrix([(row.left, row.right) for row in node.rows],
-                                        len(node.children)), decoding.decoder)
-        yield Node(first, rule, branches)
-        first += len(node.rows)
+            code = rows_to_matrix([(row.left, row.right) for row in node.rows], len(branches))
+            rule = _rule(code, configuration.machines.orientation[some], decoding.decoder)
+            if isinstance(rule, LinearRule) and rule.then == "differences":
+                branches = tuple(branches[at] for at in adjacent_order(code)[2])
+        yield Node(some, rule, branches)
 
 
-def _rule(code: np.ndarray, method: Method) -> Rule:
-    """The rule of a decoder for a code (m', c)."""
+def _rule(code, orientation, method: Method) -> LinearRule | CodeRule:
+    """The rule of a decoder for a code (m', c); f > 0 speaks for the right side where orientation
+    is 1."""
     loss = method.name.removeprefix("loss:")
     if loss in LOSSES:
-        return LossRule(code, loss)
+        return CodeRule(code * orientation[:, None], loss)
     if method.name == "orthogonal":
         return LinearRule(code.T / len(code), np.zeros(code.shape[1]), then="project")
-    form = recognised_form(code)
-    if form is not None and form[0] == "pairs" and method.name == "inverse":
-        return PairRule(code)
+    name, parts = recognised_form(code) or ("least-squares", ())
+    if name == "pairs" and method.name == "inverse":
+        return CodeRule(code, name)
     if method.gives == "votes" or code.all() and (
             method.gives == "estimates" or method.name == "renormalised"):
-        return _affine_rule(code, method)
+        return _affine_rule(code, orientation, method)
     if method.name != "least-squares":
         raise UsageError(f"the decoder {method.name} cannot be exported for a code with zeros that "
                          "is not one-vs-one: choose --decoder least-squares")
-    name, parts = ("", ()) if form is None else form
-    if name == "tree":
-        return ProductRule(code)
     if name == "balanced":
         return LinearRule(code.T / parts, np.zeros(code.shape[1]), then="project")
     if name == "adjacent":
-        return OrderedRule(*parts)
-    return PairRule(code) if name == "pairs" else LeastSquaresRule(code)
+        rows, signs, _ = parts
+        matrix = np.zeros(code.T.shape)
+        matrix[np.arange(len(code)), rows] = -signs / 2
+        return LinearRule(matrix, np.append(np.full(len(code), 0.5), 1.0), then="differences")
+    return CodeRule(code, "products" if name == "tree" else name)
 
 
-def _affine_rule(code, method):
+def _affine_rule(code, orientation, method):
     """The rule of a decoder that is affine, found from its answers to 0 and to unit vectors."""
     solver = "unconstrained:prepare_unconstrained" if method.name == "renormalised" else \
         method.solver
     made, _ = by_name(f"decode.{solver}")(KINDS[method.codes](code))(
         np.eye(len(code) + 1, len(code), k=-1))
-    takes = "signs" if method.name == "vote" else method.takes
-    return LinearRule((made[1:] - made[0]).T, made[0], takes,
-                      "project" if method.name == "renormalised" else "")
+    matrix, offset = (made[1:] - made[0]).T, made[0]
+    if method.takes == "g":
+        return LinearRule(matrix * orientation, offset, "f")
+    return LinearRule(matrix, offset, "signs" if method.name == "vote" else "r",
+                      "project" if method.name == "renormalised" else "nothing")

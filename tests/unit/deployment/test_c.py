@@ -5,6 +5,8 @@ import io
 import shutil
 import subprocess
 from dataclasses import replace
+from pathlib import Path
+from typing import get_args, get_type_hints
 
 import numpy as np
 import pytest
@@ -14,7 +16,7 @@ from agfmc.core.kernels import KERNELS
 from agfmc.decode.class_scores import LOSSES
 from agfmc.deployment import c
 from agfmc.deployment.c import c_program
-from agfmc.deployment.steps import steps_of
+from agfmc.deployment.steps import LinearRule, steps_of
 from agfmc.tables.types import ColumnRecipe, TableRecipe
 
 STRICT = ("-Wall", "-Wextra", "-Werror", "-std=c99")
@@ -161,9 +163,10 @@ def test_recipes_of_numbers(random_steps, build):
 
 
 def test_all_rows_of_tables_have_a_function():
-    assert all(name.upper() in c._parts()["kernel"][1] for name in KERNELS)
-    assert {*LOSSES} == {*c._LOSSES} and all(
-        f"case {name}:" in c._parts()["loss_rule"][1] for name in c._LOSSES.values())
+    text = (Path(c.__file__).parent / "model.c").read_text()
+    rows = {name: get_args(hint) for name, hint in get_type_hints(LinearRule).items()} | {
+        "kernel": KERNELS, "rule": (*LOSSES, "least-squares", "pairs", "products", "matrix")}
+    assert all(c._word(kind, name) in text for kind, names in rows.items() for name in names)
 
 
 def test_large_models_are_refused(pairs, monkeypatch):

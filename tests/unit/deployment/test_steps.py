@@ -11,38 +11,32 @@ from agfmc.core.errors import ModelError, UsageError
 from agfmc.decode.class_scores import LOSSES
 from agfmc.decode.closed_forms import project
 from agfmc.decode.constrained import prepare_general
-from agfmc.deployment.steps import (LeastSquaresRule, LinearRule, LossRule, OrderedRule, PairRule,
-                                    ProductRule, steps_of)
+from agfmc.deployment.steps import LinearRule, steps_of
 from agfmc.kernels.values import PreparedKernel
 from agfmc.models.configuration import Configuration, ModelFiles
 
 
-def branches(rule, z, f, r, g):
+def branches(rule, z, f, r):
     """Probabilities (n, c) by one rule."""
-    code = getattr(rule, "code", None)
     if isinstance(rule, LinearRule):
-        v = {"r": r, "signs": np.sign(r), "g": g, "points": z, "log-odds": 2 * np.arctanh(
+        v = {"r": r, "signs": np.sign(r), "f": f, "points": z, "log-odds": 2 * np.arctanh(
             np.clip(r, -np.tanh(15), np.tanh(15)))}[rule.takes]
         p = v @ rule.matrix.T + rule.offset
-        return {"": p.copy, "project": lambda: project(p),
-                "softmax": lambda: softmax(p, axis=1)}[rule.then]()
-    if isinstance(rule, ProductRule):
+        return {"nothing": p.copy, "project": lambda: project(p),
+                "softmax": lambda: softmax(p, axis=1), "differences": lambda: np.diff(np.clip([
+                    isotonic_regression(one).x for one in p[:, :-1]], 0, 1), prepend=0, append=1)
+                }[rule.then]()
+    code = rule.code
+    if rule.decoder == "products":
         return np.where(code, (1 + code * r[:, :, None]) / 2, 1).prod(axis=1)
-    if isinstance(rule, OrderedRule):
-        left = 0.5 - r[:, rule.rows] * rule.signs / 2
-        sums = np.clip([isotonic_regression(one).x for one in left], 0, 1)
-        p = np.empty((len(r), len(rule.classes)))
-        p[:, rule.classes] = np.diff(sums, prepend=0, append=1)
-        return p
-    if isinstance(rule, PairRule):
+    if rule.decoder == "pairs":
         m = code - np.abs(code) * r[:, :, None]
         u = np.linalg.solve(m.transpose(0, 2, 1) @ m + 1, np.ones((len(r), code.shape[1], 1)))
         return u[..., 0] / u.sum(axis=1)
-    if isinstance(rule, LeastSquaresRule):
+    if rule.decoder == "least-squares":
         return prepare_general(code)(r)[0]
-    assert isinstance(rule, LossRule)
-    limit = 500 if rule.loss == "exponential" else 1e100
-    return -LOSSES[rule.loss](code * np.clip(g, -limit, limit)[:, :, None]).sum(axis=1)
+    limit = 500 if rule.decoder == "exponential" else 1e100
+    return -LOSSES[rule.decoder](code * np.clip(f, -limit, limit)[:, :, None]).sum(axis=1)
 
 
 def evaluate(steps, x):
@@ -54,20 +48,17 @@ def evaluate(steps, x):
         f += PreparedKernel(part.kernel, np.pad(part.sv, ((0, 0), (
             (part.kernel.columns or (0,))[0], 0)))).values(z).T @ part.coef
     f -= steps.rho
-    if steps.forest is not None:
+    if len(steps.forest.roots):
         f += steps.forest.values(z, range(f.shape[1])).T
     r = np.tanh(steps.a * f + steps.b)
-    reached = {number: np.ones(len(x)) for number, _ in steps.members}
-    leaves = {}
-    for number, node in enumerate(steps.nodes):
-        member = max(root for root, _ in steps.members if root <= number)
-        some = slice(node.first, (*(one.first for one in steps.nodes), f.shape[1])[number + 1])
-        p = branches(node.rule, z, f[:, some], r[:, some], (f * steps.orientation)[:, some])
-        for share, (kind, target) in zip(p.T, node.branches):
-            place = reached if kind == "node" else leaves.setdefault(member, {})
-            place[target] = reached[number] * share
-    parts = [np.stack([leaves[root][j] for j in range(len(steps.labels))], axis=1)
-             for root, _ in steps.members]
+    parts, k = [], len(steps.labels)
+    for some, _ in steps.members:
+        reached = {k + some.start: np.ones(len(x))}
+        for number, node in enumerate(steps.nodes[some], k + some.start):
+            of = node.classifiers
+            p = branches(node.rule, z, f[:, of], r[:, of])
+            reached.update(zip(node.branches, (p * reached[number][:, None]).T))
+        parts.append(np.stack([reached[j] for j in range(k)], axis=1))
     weights = np.array([weight for _, weight in steps.members])
     if steps.geometric:
         p = softmax(np.tensordot(weights, np.log(np.maximum(parts, 1e-16)), 1), axis=1)
