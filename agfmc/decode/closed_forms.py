@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.reproducible import Exact
+from ..core.reproducible import Uniform
 from .code_kinds import adjacent_order, balanced_scale, one_vs_one, one_vs_rest, tree_splits
 from .pairwise import PairSystem
 
@@ -58,8 +58,8 @@ def _products(a, splits):
 def _balanced(a, scale):
     rest = one_vs_rest(a) if scale == 4.0 else None
     if rest is None:
-        votes = Exact(a.T)
-        return _piecewise(lambda r: project(votes.rows(r) * (1.0 / scale)), a.shape[1])
+        votes = Uniform(a / scale)
+        return _piecewise(lambda r: project(votes(r)), a.shape[1])
     # A^T r / 4 is r_j / 2 less a number that all classes share.
     rows, signs = _columns(rest.rows), rest.signs / 2
     return _piecewise(lambda r: project(r[:, rows] * signs), a.shape[1])

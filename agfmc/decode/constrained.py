@@ -9,15 +9,15 @@ p_j = 0.
 Two parts: the decoder, which pivots for many points at once (`pivot`), and the two systems of
 equations, solved on given passive sets.  A system knows the code alone; `at` gives it the decision
 values of some points, for which it proposes passive sets (first), solves the equations on them
-(solve) and says which other classes the solution leaves wanting (slack).  In systems every array
-has the points last.  No point's numbers depend on its neighbours.
+(solve) and says which other classes the solution leaves wanting (slack).  No point's numbers
+depend on its neighbours.
 """
 
 from copy import copy
 
 import numpy as np
 
-from ..core.reproducible import Exact, ExactBounded
+from ..core.reproducible import Uniform
 from ..core.solver_status import direct, in_chunks, Solver, SolverStatus
 from . import least_norm
 from .closed_forms import closed_form, project
@@ -27,8 +27,6 @@ from .unconstrained import solve_each
 
 CHUNK = 8192
 BUDGET = 1 << 21  # bytes of systems that are solved together
-TABLE = 16 << 20  # bytes of all entries of K
-MOST = 64  # classes for which there is such a table
 SINGULAR = 1e9
 
 
@@ -43,12 +41,12 @@ def prepare_general(a: np.ndarray) -> Solver:
     check_dense(a)
     system = _Determined(a) if a.all() and determines(a) else _General(a)
     rescue = least_norm.prepare_constrained(a)
-    return in_chunks(lambda r: _solve(system, rescue, r), min(CHUNK, system.points), a.shape[1])
+    return in_chunks(lambda r: _solve(system, rescue, r), CHUNK, a.shape[1])
 
 
 def _solve(system, rescue, r):
     n = len(r)
-    problem = system.at(np.ascontiguousarray(r.T))
+    problem = system.at(r)
 
     def evaluate(points, passive):
         u, doubtful = problem.solve(points, passive)
@@ -84,13 +82,12 @@ class _Determined:
     """
 
     unique = True
-    points = 1 << 30
 
     def __init__(self, a):
         m, self.k = a.shape
         code = a.astype(float)
         self.whole = code.T @ code + m
-        self.votes = Exact(code.T)
+        self.votes = Uniform(code)
         self.scale = 1.0 / m
         self.tiny = 1e-14 * (m + 10)
 
@@ -100,14 +97,14 @@ class _Determined:
         return problem
 
     def first(self):
-        return _positive(self.c.T * self.scale)
+        return _positive(self.c * self.scale)
 
     def solve(self, points, passive):
         """p (k, t), and doubtful (t,), which is none."""
         p, self.mu = np.zeros(passive.T.shape), np.empty(len(points))
-        for some, classes in _of_one_size(passive):
+        for some, classes in _of_one_size(passive, self.k):
             right = np.ones((*classes.shape, 2))
-            right[:, :, 0] = self.c[classes, points[some, None]]
+            right[:, :, 0] = self.c[points[some, None], classes]
             x = np.linalg.solve(self.whole[classes[:, :, None], classes[:, None]], right)
             total = x.sum(axis=1)
             self.mu[some] = (1.0 - total[:, 0]) / total[:, 1]
@@ -116,16 +113,11 @@ class _Determined:
 
     def slack(self, points, p):
         """H p - c - mu (k, t)."""
-        return self.whole @ p - self.c[:, points] - self.mu
+        return self.whole @ p - self.c[points].T - self.mu
 
 
 class _General:
-    """Any code (m, k): u_P = K_PP^-1 1 with K = M^T M + 1 1^T, different at every point.
-
-    m_ij = a_ij - |a_ij| r_i, so K_jl = 1 + sum_i a_ij a_il - (a_ij |a_il| + |a_ij| a_il) r_i
-    + |a_ij a_il| r_i^2: one product gives it for all points, while there are not too
-    many classes; beyond, it is formed from M for the passive classes alone.
-    """
+    """Any code (m, k): u_P = K_PP^-1 1 with K = M^T M + 1 1^T, different at every point."""
 
     unique = False
 
@@ -133,67 +125,33 @@ class _General:
         m, self.k = a.shape
         self.code = a.astype(float).T.copy()
         self.size = np.abs(self.code)
-        self.forth = np.vstack([self.code.T, self.size.T, np.ones(self.k)])
-        self.down = np.hstack([self.code, -self.size])
-        self.weight = 1.0 / self.size.sum(axis=1)[:, None]
-        self.votes = Exact(self.code)
+        self.votes = Uniform(self.code.T / self.size.sum(axis=1))
         # Rounding of u and of K u, whose entries are sums of m terms of at most 4.
         self.tiny = 1e-14 * (m + 10)
-        self.points = 1 << 30
-        self.entries = self.table = None
-        if self.k <= MOST:
-            low, high = np.tril_indices(self.k)
-            both = self.size[low] * self.size[high]
-            cross = self.code[low] * self.size[high] + self.size[low] * self.code[high]
-            constant = 1.0 + (self.code[low] * self.code[high]).sum(axis=1, keepdims=True)
-            self.entries = ExactBounded(np.hstack([-cross, both, constant]))
-            self.cells = np.zeros((self.k, self.k), dtype=np.intp)  # of the table
-            self.cells[low, high] = self.cells[high, low] = np.arange(len(low))
-            self.points = max(256, TABLE // (8 * len(low)))
 
     def at(self, r):
         problem = copy(self)
         problem.r = r
-        if self.entries is not None:
-            problem.table = np.ascontiguousarray(self.entries(
-                np.vstack([r, r * r, np.ones(r.shape[1])])).T)
         return problem
 
     def first(self):
-        v = self.votes(self.r) * self.weight
-        return _positive(v.T)
+        return _positive(self.votes(self.r))
 
     def solve(self, points, passive):
         """u (k, t), and which (t,) met a matrix too near to singular to be trusted."""
         u, doubtful = np.zeros(passive.T.shape), np.zeros(len(points), dtype=bool)
-        for some, classes in _of_one_size(passive):
+        for some, classes in _of_one_size(passive, self.r.shape[1]):
+            part = self.code[classes]  # of M^T
+            part -= np.abs(part) * self.r[points[some], None]
             u[some[:, None], classes], doubtful[some] = solve_each(
-                self._systems(points[some], classes), np.ones(classes.shape), SINGULAR)
+                part @ part.transpose(0, 2, 1) + 1.0, np.ones(classes.shape), SINGULAR)
         return np.ascontiguousarray(u.T), doubtful
-
-    def _systems(self, points, classes):
-        """K (t, s, s) of the classes (t, s) of points (t,)."""
-        if self.table is not None:
-            cells = self.cells.take(classes[:, :, None] * self.k + classes[:, None])
-            return self.table.take(cells + points[:, None, None] * self.table.shape[1])
-        part = self.code[classes]
-        part -= np.abs(part) * self.r.T[points, None]
-        return part @ part.transpose(0, 2, 1) + 1.0
 
     def slack(self, points, u):
         """K u - 1 (k, t), without forming K."""
-        m = len(self.r)
-        r = np.take(self.r, points, axis=1)
-        there = self.forth @ u
-        residual = there[m:2 * m]
-        residual *= r
-        np.subtract(there[:m], residual, out=residual)
-        there[:m] = residual
-        there[m:2 * m] *= r
-        w = self.down @ there[:2 * m]
-        w += there[2 * m]
-        w -= 1.0
-        return w
+        r = self.r[points].T
+        residual = self.code.T @ u - r * (self.size.T @ u)
+        return self.code @ residual - self.size @ (r * residual) + u.sum(axis=0) - 1.0
 
 
 def _positive(v):
@@ -201,11 +159,14 @@ def _positive(v):
     return np.ascontiguousarray((project(v) > 0).T)
 
 
-def _of_one_size(passive):
-    """Yield (numbers of points (t,), their classes (t, s)) of passive sets (k, n) with as many."""
+def _of_one_size(passive, width):
+    """Yield (numbers of points (t,), their classes (t, s)) of passive sets (k, n) with as many.
+
+    Each class of a point takes `width` numbers of memory.
+    """
     size = np.count_nonzero(passive, axis=0)
     for s in np.unique(size).tolist():
-        points, step = np.flatnonzero(size == s), max(1, BUDGET // (8 * s * s))
+        points, step = np.flatnonzero(size == s), max(1, BUDGET // (8 * s * width))
         for start in range(0, len(points), step):
             some = points[start:start + step]
             yield some, np.nonzero(passive.T[some])[1].reshape(-1, s)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..core.reproducible import Exact
+from ..core.reproducible import Uniform
 from .code_kinds import PairTable
 
 LEAST = 1e-7
@@ -138,8 +138,7 @@ def fitted_probability(table: PairTable, r: np.ndarray, queried: np.ndarray,
     n, m = r.shape
     k = table.k
     p = np.empty(n)
-    classes = np.arange(k)[:, None]
-    lose, win = Exact(classes == table.low), Exact(classes == table.high)
+    lose, win = (Uniform(side[:, None] == np.arange(k)) for side in (table.low, table.high))
     cells = table.row.copy()
     cells[np.arange(k), np.arange(k)] = m + np.arange(k)
     step = max(1, BUDGET // (8 * k * k))
@@ -147,8 +146,8 @@ def fitted_probability(table: PairTable, r: np.ndarray, queried: np.ndarray,
         known = queried[start:start + step]
         # The normal matrix plus 1 1^T, whose solution for 1 is p but for its sum.
         part = np.where(known, r[start:start + step], 1.0)
-        diagonal = (lose.rows(np.where(known, 1.0 + part, 0.0)**2)
-                    + win.rows((1.0 - part)**2) + (1.0 + 1e-9))
+        diagonal = (lose(np.where(known, 1.0 + part, 0.0)**2) + win((1.0 - part)**2)
+                    + (1.0 + 1e-9))
         system = np.concatenate([part * part, diagonal], axis=1)[:, cells.ravel()]
         u = np.linalg.solve(system.reshape(-1, k, k), np.ones((len(part), k, 1)))[:, :, 0]
         np.maximum(u, 0.0, out=u)

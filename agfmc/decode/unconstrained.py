@@ -6,7 +6,7 @@ Q = A + (1 - |A|) r (row i times r_i), so that M p = Q p - r where sum p = 1.
 
 import numpy as np
 
-from ..core.reproducible import Exact, Uniform
+from ..core.reproducible import Uniform
 from ..core.solver_status import direct, in_chunks, Solver, SolverStatus
 from .closed_forms import project
 from .code_kinds import check_dense, determines, one_vs_one
@@ -19,8 +19,8 @@ SINGULAR = 1e6
 
 def prepare_orthogonal(a: np.ndarray) -> Solver:
     """Solver of the projection of A^T r / m onto the simplex."""
-    votes = Exact(a.T)
-    return direct(lambda r: project(votes.rows(r) / a.shape[0]))
+    votes = Uniform(a / a.shape[0])
+    return direct(lambda r: project(votes(r)))
 
 
 def prepare_inverse(a: np.ndarray) -> Solver:
