@@ -8,7 +8,7 @@ from ..core.errors import ControlError, DataError, UsageError
 from ..score.rows import ALL_SCORES, BY_COST, BY_OPTION, COST
 from .data_options import (add_normalisation, add_training_kind, checks_scales, input_format,
                            training_settings)
-from .messages import counted, library_words, report
+from .messages import counted, report
 from .option_types import fraction, output_file, time_span, whole_number
 from .options import add_executor, add_kernel_memory, add_seed, add_workers, workers
 
@@ -216,7 +216,7 @@ def opened_experiment(request):
     experiment = Experiment(data, request.plan,
                             replace(request.settings, normalisation=normalisation),
                             calibrated=request.calibrated, costs=costs)
-    with library_words(), clear_worker_caches(), request.workers as pool, \
+    with clear_worker_caches(), request.workers as pool, \
             state(request.folder, request.stores, data) as cache:
         yield replace(experiment, cache=cache, settings=replace(experiment.settings, workers=pool))
 

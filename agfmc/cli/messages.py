@@ -1,4 +1,4 @@
-"""Standard error: messages, progress, and the warnings of LIBSVM; scores as JSON.
+"""Standard error: messages and progress; scores as JSON.
 
 Messages go to the `MessageHandler` of the command: `--quiet` is its level, and it writes them as
 lines or, with `--log json`, as events.
@@ -12,9 +12,8 @@ import threading
 import time
 from contextlib import contextmanager
 
-from ..core.errors import DataError, one_line, shortened, warn_user
+from ..core.errors import one_line, shortened
 from ..core.version import __version__
-from ..files.atomic import temporary_file
 
 INFO, WARNING, ERROR, CRITICAL = 20, 30, 40, 50  # as in `logging`, which takes long to be loaded
 _KINDS = {WARNING: "warning", ERROR: "error"}
@@ -320,43 +319,3 @@ def time_words(seconds):
     """Seconds as H:MM:SS."""
     minutes, seconds = divmod(int(seconds + 0.5), 60)
     return f"{minutes // 60}:{minutes % 60:02d}:{seconds:02d}"
-
-
-@contextmanager
-def library_words():
-    """Turn what a C library writes to standard error within the block into warnings after it. Our
-    own words go on to where they went before.  Does nothing where `sys.stderr` is not the process's
-    standard error, or nothing can be written in between."""
-    try:
-        caught = temporary_file() if sys.stderr.fileno() == 2 else None
-    except (OSError, ValueError, AttributeError, DataError):
-        caught = None
-    if caught is None:
-        yield
-        return
-    before = sys.stderr
-    before.flush()
-    saved = os.dup(2)
-    with caught, os.fdopen(os.dup(2), "w", encoding=before.encoding, errors=before.errors,
-                           buffering=1) as sys.stderr:
-        os.dup2(caught.fileno(), 2)
-        try:
-            yield
-        finally:
-            os.dup2(saved, 2)
-            os.close(saved)
-            sys.stderr = before
-            caught.seek(0)
-            lines = caught.read().decode(errors="replace").split("\n")
-            _pass_on([line for line in lines if line.strip()])
-
-
-def _pass_on(words):
-    """One warning for all the times that LIBSVM gave up, and each other line as it is."""
-    limit = [word for word in words if "max number of iterations" in word]
-    if limit:
-        warn_user(f"LIBSVM stopped at its limit of iterations {counted(len(limit), 'time')} "
-                  "(folds included): normalise the data, or try a smaller -c or a larger -e")
-    for word in words:
-        if word not in limit:
-            warn_user(f"LIBSVM says: {word.strip()}")

@@ -20,7 +20,7 @@ from .data_options import (add_normalisation, add_train, add_training_kind, chec
                            weight_files)
 from .file_names import names_scheme
 from .hints import operand
-from .messages import counted, library_words, Progress, report, write_message, write_stdout
+from .messages import counted, Progress, report, write_message, write_stdout
 from .option_types import option_words, output_base, output_file
 from .options import (add_executor, add_kernel_memory, add_seed, add_time_limit, add_workers,
                       check_files, deadline_of, Parser, refuse_name, workers)
@@ -391,7 +391,7 @@ def _train(request, work, pool, tally):
 
     done = frozenset() if request.retrain else _finished_models(work, tally)
     earlier = PreviousRun(done, _replaceable(work.control_out), not request.retrain)
-    with library_words(), pool as executor, Progress("training") as progress:
+    with pool as executor, Progress("training") as progress:
         made = train(work, progress, earlier, deadline=request.deadline,
                      held_out=tally and tally.add, workers=executor)
     _report_chosen(work, made.settled)
