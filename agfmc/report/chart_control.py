@@ -47,7 +47,7 @@ def control_pictures(tree: Tree, shares: Mapping[int, float] | None = None) -> l
     pictures = []
     for member, title in titled_members(tree, _MOST_MEMBERS):
         if member.kind == "coding matrix":
-            pictures.append(coding_matrix(member, names, title, whole=True))
+            pictures.append(coding_matrix(member, names, title))
             continue
         boxes = {number: (_words(node, sides, names, (shares or {}).get(number)), 0)
                  for number, (node, sides) in enumerate(zip(member.nodes, member.branch_labels()))}

@@ -8,15 +8,13 @@ universal design", 2008).  Every colour of text has a contrast of 4.5 at least o
 # mixed with the paper below numbers, which have to stay readable on them.
 
 LIGHT = {"paper": "#ffffff", "ink": "#1b1b1b", "muted": "#595959", "grid": "#e4e4e4",
-         "grey": "#8c8c8c", "left": "#2171b5", "right": "#e6730c", "left-pale": "#9ecae1",
-         "right-pale": "#fdbe85", "left-text": "#1a5f9e", "right-text": "#a84a00",
-         "shade-left": "#2171b5", "shade-right": "#e6730c", "third": "#009e73",
-         "fourth": "#cc79a7"}
+         "grey": "#8c8c8c", "left": "#2171b5", "right": "#e6730c", "third": "#009e73",
+         "left-pale": "#9ecae1", "left-text": "#1a5f9e", "shade-left": "#2171b5",
+         "shade-right": "#e6730c"}
 DARK = {"paper": "#15181d", "ink": "#e9eaec", "muted": "#a9afb8", "grid": "#333842",
-        "grey": "#8c929c", "left": "#6baed6", "right": "#fd8d3c", "left-pale": "#2b5876",
-        "right-pale": "#8a4b14", "left-text": "#8cc3e8", "right-text": "#fdae6b",
-        "shade-left": "#3f7fa8", "shade-right": "#b5651d", "third": "#4cc39b",
-        "fourth": "#dfa3c4"}
+        "grey": "#8c929c", "left": "#6baed6", "right": "#fd8d3c", "third": "#4cc39b",
+        "left-pale": "#2b5876", "left-text": "#8cc3e8", "shade-left": "#3f7fa8",
+        "shade-right": "#b5651d"}
 
 # Settings of matplotlib for all figures.
 

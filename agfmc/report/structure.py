@@ -6,7 +6,6 @@ their numbers in the control tree (`data-node`).
 
 from __future__ import annotations
 
-import heapq
 import itertools
 import math
 from collections.abc import Mapping, Sequence
@@ -19,7 +18,7 @@ from .svg import cut_to_width, Drawing, pixels, png_address, text_width, WIDTH
 from .words import class_name, percent
 
 _MEMBERS = 3  # of an ensemble that are drawn
-_MOST_ROWS, _FIRST_ROWS = 600, 120  # of a matrix that are drawn, and of one with more
+_TALL_ROWS = 600  # of a matrix, which have two pixels at least
 _TABLE_ROWS = 400  # of a table
 _MOST_VECTORS = 20_000  # cells; more of them are an image
 _NAMED_COLUMNS = 60
@@ -62,25 +61,18 @@ def listed(names: Mapping[int, str], labels: Sequence[int], most: int = 12) -> s
 # Coding matrices
 
 
-def coding_matrix(tree: Tree, names: Mapping[int, str], title: str = "Coding matrix",
-                  whole: bool = False) -> Picture:
+def coding_matrix(tree: Tree, names: Mapping[int, str], title: str = "Coding matrix") -> Picture:
     """A coding matrix: a column for each class, a row for each binary classifier.
 
-    Blue squares are -1, the left side, orange discs +1, the right side; other cells are 0. With
-    `whole` all rows are drawn, however many there are.
+    Blue squares are -1, the left side, orange discs +1, the right side; other cells are 0.
     """
-    node, labels = tree.nodes[0], tree.labels
-    m, k = len(node.rows), len(labels)
-    shown = list(node.rows if whole or m <= _MOST_ROWS else node.rows[:_FIRST_ROWS])
-    drawing = _Matrix(tree, names, shown).drawing
-    zeros = any(len(row.left) + len(row.right) < k for row in shown)
-    summary = f"{m} binary classifier{'s' * (m != 1)} of {k} classes" + (
-        ", each of which leaves classes out" if zeros and all(
-            len(row.left) + len(row.right) < k for row in shown) else "")
+    rows, m, k = tree.nodes[0].rows, len(tree.nodes[0].rows), len(tree.labels)
+    drawing = _Matrix(tree, names, rows).drawing
+    partial = [len(row.left) + len(row.right) < k for row in rows]
+    summary = f"{m} binary classifier{'s' * (m != 1)} of {k} classes" \
+        + ", each of which leaves classes out" * all(partial)
     note = "A column for each class, a row for each binary classifier. Blue squares: \u22121 " \
-           "(left), orange discs: +1 (right)" + "; blank: left out" * zeros + "."
-    if m > len(shown):
-        note += f" The first {len(shown)} of {m} rows."
+           "(left), orange discs: +1 (right)" + "; blank: left out" * any(partial) + "."
     return Picture(drawing, title, summary, note, _rows_table(tree, names))
 
 
@@ -97,7 +89,7 @@ class _Matrix:
         self.wide = max(15, min(22, 600 // self.k)) if self.named else \
             max(1, min(8, 840 // self.k))
         self.tall = min(20, self.wide) if self.m <= 40 and self.named else \
-            max(2, min(14, self.wide + 2, 560 // self.m)) if self.m <= _MOST_ROWS else \
+            max(2, min(14, self.wide + 2, 560 // self.m)) if self.m <= _TALL_ROWS else \
             1200 / self.m
         texts = [row.text.strip() for row in rows]
         if any(row.is_name for row in rows) or len(set(texts)) < len(texts):
@@ -233,7 +225,6 @@ def _options(row):
 # Trees
 
 
-_MOST_ENDS = 240  # classes, or groups of them that are not divided further
 _MOST_NAME = 400  # pixels
 _MOST_BOXED, _WIDEST_BOX = 3600, 190  # pixels of nodes below each other with texts; of a text
 _WIDEST_LINE = 12  # pixels, for all points of the data
@@ -243,8 +234,6 @@ def decision_tree(tree: Tree, names: Mapping[int, str], nodes: Sequence[NodeCost
                   title: str = "Tree of the classes", boxes: Mapping[int, tuple] | None = None,
                   shares: Mapping[int, float] | None = None) -> Picture:
     """A tree with its classes at the right, the side -1 of each node above the side +1.
-
-    Of a large tree the smallest groups of classes are not divided, unless boxes are given.
 
     Parameters
     ----------
@@ -262,41 +251,33 @@ def decision_tree(tree: Tree, names: Mapping[int, str], nodes: Sequence[NodeCost
     if nodes:
         note += " The larger the disc, the more the node adds to the log loss; the number is " \
                 "its share."
-    if layout.closed:
-        note += f" {layout.closed} groups of classes are not divided further here."
     return Picture(layout.drawing, title, summary, note.strip(), _nodes_table(tree, names, nodes))
 
 
 class _Tree:
-    """Places of nodes and classes, and the drawing.
-
-    `ends` stand at the right, labels or numbers of nodes that are not divided; `closed` is the
-    number of these.
-    """
+    """Places of nodes and classes, and the drawing; `ends` are the labels as they stand there."""
 
     def __init__(self, tree, names, costs, boxes, shares):
         self.tree, self.names, self.costs, self.shares = tree, names, costs, shares
         self.labels, self.place = tree.branch_labels(), _positions_of_labels(tree)
         self.branches = [tuple(_positions(self.place, labels) for labels in node)
                          for node in self.labels]
-        self.opened = self._opened(_MOST_ENDS if boxes is None else len(tree.labels))
-        self.ends = self._order()
-        self.closed = sum(not isinstance(end, Leaf) for end in self.ends)
+        self.ends, self.numbers = self._order(), range(len(tree.nodes))
         self.pitch = 18 if len(self.ends) <= 60 else 15
-        depth = max(tree.nodes[number].depth for number in self.opened) + 1
-        self.boxes = {number: _box_text(tree.nodes[number]) for number in self.opened}
+        depth = max(node.depth for node in tree.nodes) + 1
+        self.boxes = dict(enumerate(map(_box_text, tree.nodes)))
         self.depths = {}
         if boxes is not None and depth * (_WIDEST_BOX + 30) <= _MOST_BOXED:
             self.boxes |= {number: cut_to_width(text, _WIDEST_BOX)
                            for number, (text, _) in boxes.items() if text}
             self.depths = {number: deep for number, (_, deep) in boxes.items()}
         self.step = max(8, min(46, 480 / depth))
-        widest = max((self._wide(number) for number in self.opened), default=0)
+        widest = max(map(self._wide, self.numbers))
         if widest:
             self.step = max(self.step, min(widest + 30, 220))
         self.x0, self.top = 14, 26
         self.end = self.x0 + depth * self.step
-        texts = [self._end_text(end) for end in self.ends]
+        texts = [class_name(names, label) for label in self.ends]
         name = min(max(map(text_width, texts)), _MOST_NAME)
         self.drawing = Drawing(max(self.end + 1.1 * name + 14, 300),
                                self.top + len(self.ends) * self.pitch + 6)
@@ -309,81 +290,54 @@ class _Tree:
     def _wide(self, number):
         return text_width(self.boxes[number]) + 14 if self.boxes[number] else 0
 
-    def _opened(self, most):
-        """Numbers of the nodes that are divided: the largest first, while there is room."""
-        def size(number):
-            return sum(map(len, self.branches[number]))
-
-        opened, ends = set(), 1
-        heap = [(-size(0), 0)]
-        while heap:
-            _, at = heapq.heappop(heap)
-            children = self.tree.nodes[at].children
-            if opened and ends + len(children) - 1 > most:
-                continue
-            opened.add(at)
-            ends += len(children) - 1
-            for child in children:
-                if not isinstance(child, Leaf):
-                    heapq.heappush(heap, (-size(child), child))
-        return opened
-
     def _order(self):
         ends, stack = [], [0]
         while stack:
             child = stack.pop()
-            if isinstance(child, Leaf) or child not in self.opened:
-                ends.append(child)
+            if isinstance(child, Leaf):
+                ends.append(child.label)
             else:
                 stack.extend(reversed(self.tree.nodes[child].children))
         return ends
 
     def _places(self):
-        """The height of each end, and of each node that is divided: the middle of its branches."""
-        self.y = {end.label if isinstance(end, Leaf) else ("node", end):
-                  self.top + (index + 0.5) * self.pitch for index, end in enumerate(self.ends)}
-        for number in sorted(self.opened, reverse=True):
+        """The height of each end, and of each node: the middle of its branches."""
+        self.y = {label: self.top + (index + 0.5) * self.pitch
+                  for index, label in enumerate(self.ends)}
+        for number in reversed(self.numbers):
             heights = [self._height(child) for child in self.tree.nodes[number].children]
             self.y["node", number] = (heights[0] + heights[-1]) / 2
 
     def _height(self, child):
         return self.y[child.label if isinstance(child, Leaf) else ("node", child)]
 
-    def _end_text(self, end):
-        if isinstance(end, Leaf):
-            return class_name(self.names, end.label)
-        labels = [label for side in self.labels[end] for label in side]
-        return f"{len(labels)} classes: {listed(self.names, labels, 3)}"
-
     def _x(self, number):
         return self.x0 + self.tree.nodes[number].depth * self.step
 
     def _legend(self):
         drawing = self.drawing
-        if any(self.tree.nodes[number].bare for number in self.opened):
+        if any(node.bare for node in self.tree.nodes):
             drawing.line([(1, 9), (19, 9)], "left branch")
             drawing.text(25, 13, "\u22121, left")
             drawing.line([(92, 9), (110, 9)], "right branch")
             drawing.text(116, 13, "+1, right")
 
     def _draw_ends(self, texts):
-        for index, (end, text) in enumerate(zip(self.ends, texts)):
-            y = self.top + (index + 0.5) * self.pitch
-            with self.drawing.group(data_classes=_positions(self.place, *(
-                      [[end.label]] if isinstance(end, Leaf) else self.labels[end]))):
+        for label, text in zip(self.ends, texts):
+            y = self.y[label]
+            with self.drawing.group(data_classes=(self.place[label],)):
                 self.drawing.add("rect", "band", x=self.end + 2, y=y - self.pitch / 2,
                                  width=self.drawing.width - self.end - 2, height=self.pitch)
-                self.drawing.text(self.end + 6, y + 4, text, "muted" * (not isinstance(end, Leaf)),
+                self.drawing.text(self.end + 6, y + 4, text,
                                   width=self.drawing.width - self.end - 8)
 
     def _draw_branches(self):
-        for number in sorted(self.opened):
-            node, y = self.tree.nodes[number], self.y["node", number]
+        for number, node in enumerate(self.tree.nodes):
+            y = self.y["node", number]
             x = self._x(number) + self._wide(number)
             for branch, child in enumerate(node.children):
                 height = self._height(child)
-                far = self._x(child) if not isinstance(child, Leaf) and child in self.opened \
-                    else self.end
+                far = self.end if isinstance(child, Leaf) else self._x(child)
                 if node.bare:
                     path = f"M{pixels(x)} {pixels(y)}V{pixels(height)}H{pixels(far)}"
                 else:
@@ -398,7 +352,7 @@ class _Tree:
     def _draw_nodes(self):
         top = max([cost.log_loss for cost in self.costs.values()] or [0]) or 1
         total = sum(cost.log_loss for cost in self.costs.values()) or 1
-        for number in sorted(self.opened):
+        for number in self.numbers:
             x, y, cost = self._x(number), self.y["node", number], self.costs.get(number)
             with self.drawing.group(title=self._words(number, total), data_node=number,
                                     data_classes=_positions(self.place, *self.labels[number])):

@@ -93,9 +93,9 @@ def test_large_matrices_are_images(read):
     assert palette[0][3] == 0 and palette[1][2] > palette[1][0] and palette[2][0] > palette[2][2]
 
 
-def test_of_very_many_rows_the_first_are_drawn(read):
+def test_very_many_rows_are_an_image_of_bounded_height(read):
     picture = structure.coding_matrix(from_rows(one_vs_one(60), range(60)), {})
-    assert "The first 120 of 1770 rows" in picture.note and "400 of 1770" in picture.table.caption
+    assert "400 of 1770" in picture.table.caption and len(read(picture).pixels()[0]) == 1770
     assert read(picture).size[1] < 1400
 
 
@@ -131,28 +131,18 @@ def test_discs_grow_with_the_cost_of_a_node(read):
     assert "30.0\u202f% of its points on the wrong side" in picture.svg
 
 
-@pytest.mark.parametrize("k", [2, 26, 200])
+@pytest.mark.parametrize("k", [2, 26, 1000])
 def test_trees_name_all_classes(read, k):
     picture = structure.decision_tree(balanced_tree(k), names_of(k))
     found = read(picture)
-    assert tree_places(found) == list(names_of(k).values()) and not found.clashes()
-    assert len(picture.svg) < 150_000 and "not divided" not in picture.note
+    assert tree_places(found) == list(names_of(k).values())
+    assert len(picture.svg) < 750 * max(k, 200) and (k > 200 or not found.clashes())
 
 
 def test_chains_do_not_become_wide(read):
     text = "".join(f'"" {{ {label} ' for label in range(199)) + "199" + " }" * 199
     found = read(structure.decision_tree(parse(text), {}))
     assert found.size[0] < 1800 and len(found.picture.svg) < 400_000
-
-
-def test_small_groups_of_very_large_trees_are_not_divided(read):
-    picture = structure.decision_tree(balanced_tree(1000), {})
-    found = read(picture)
-    assert len(found.texts) <= 245 and "groups of classes are not divided" in picture.note
-    assert len(found.classes()) == 1000 and not found.clashes()
-    groups = [int(text.split()[0]) for text in found.texts if "classes:" in text]
-    single = sum(text.isdigit() for text in found.texts)
-    assert sum(groups) + single == 1000
 
 
 def test_matrices_and_classifiers_of_several_classes_are_boxes(read):
