@@ -69,8 +69,10 @@ class _Columns:
     def __init__(self, table, predicted):
         names = table.names
         if predicted not in names:
-            raise DataError(f"there is no column '{one_line(predicted)}' of answers: --predicted "
-                            f"names it; the columns are {listed_names(names)}", file=table.file)
+            raise DataError(f"there is no column '{one_line(predicted)}' of answers: a table of "
+                            "answers comes first, --data names that of the true classes, and "
+                            f"--predicted the column; the columns are {listed_names(names)}",
+                            file=table.file)
         self.predicted = predicted
         self.p = {name: plain_word(name.removeprefix(_P)) for name in names if name.startswith(_P)}
         if len(set(self.p.values())) < len(self.p):
@@ -153,9 +155,9 @@ def _default_truth(table, names, source, columns):
                       f"'{one_line(name)}', the only one with the names of the classes",
                       AgfmcNotice)
     if len(alike) != 1:
-        raise UsageError(f"--truth COLUMN names the column of the true classes in {table.file}, or "
-                         "in the table of --data"
-                         + f": {listed_names(alike)} could hold them" * bool(alike))
+        raise UsageError(f"{table.file} does not show which column has the true classes: --truth "
+                         "COLUMN names it, and --data TABLE another table that has it"
+                         + f"; {listed_names(alike)} could hold them" * bool(alike))
     return alike[0]
 
 

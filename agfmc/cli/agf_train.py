@@ -92,7 +92,7 @@ def execute(args):
         run = _Run(args, folder, start)
         with _searched(run) as chosen:
             control = _write_control(run, chosen)
-            seconds = _train(run, control, chosen.member_weights)
+            seconds = _train(run, control, chosen)
         try:
             if page.requested:
                 answers = _answers(run, control, seconds)
@@ -116,7 +116,7 @@ class _Run:
 
     folder: of the files between the steps, and steps: the one in the script;  comments: comments,
     script: the commands of the steps that are behind;  comparison: as JSON has it, or None;
-    curve: log losses, as on the page;  notes: sentences on what the time limit left out.
+    curve: log losses, as on the page;  notes: sentences on what was left out.
     """
 
     def __init__(self, args, folder, start):
@@ -137,8 +137,9 @@ class _Run:
         self.comments += [f"# {one_line(line)}\n" for line in text.splitlines()]
 
     def note(self, text):
-        """Report what the time limit left out; the page has it too."""
+        """Report what the time limit or the training left out; the page and the script have it."""
         self.notes.append(text)
+        self.comment(text)
         report(text)
 
     def omits(self, seconds, part, commands):
@@ -160,9 +161,9 @@ class _Run:
         """A file between the steps."""
         return os.path.join(self.folder, name)
 
-    def parsed(self, command, words, *more):
-        """The arguments of the command of a module; more: words for this run alone."""
-        return command.get_parser().parse_args([*words[1:], *more])
+    def parsed(self, command, words):
+        """The arguments of the command of a module."""
+        return command.get_parser().parse_args(words[1:])
 
     def line(self, words):
         """A command as it stands in the script."""
@@ -202,7 +203,7 @@ def _searched(run):
         if chosen.choice is not None:
             result = chosen.result
             write_stderr(table_text(contender_table(result)) + "\n")
-            write_stderr(f"{result['points']} points, {result['classes']} classes; "
+            write_stderr(f"Comparison on {result['points']} points, {result['classes']} classes; "
                          f"{result['plan']}\n{data_lines(request.head(experiment))}"
                          f"{plain_table(result, brief=True)}{row_notes(result)}")
             run.comparison = plain({
@@ -224,13 +225,15 @@ def _write_control(run, chosen):
     else:
         row, result = choice.row, choice.result
         members = " and ".join(result["members"].get(row["configuration"], ()))
-        run.comment(f"{estimate_line(chosen.estimate, result['by'])}"
+        estimate = estimate_line(chosen.estimate, result["by"])
+        if estimate:
+            report(estimate.rstrip("\n"))
+        run.comment(f"{estimate}"
                     f"configuration: {row['configuration']}{': ' * bool(members)}{members}\n"
                     f"  in the comparison: {_scores(row)} ({result['points']} points, "
                     f"{result['plan']}; chosen among {len(result['rows'])} by these points, and so "
                     "slightly too good: quote the estimate)")
     for text in chosen.cut:
-        run.comment(text)
         run.note(text)
     if choice is not None and choice.margin is not None:
         run.comment(f"{choice.top['configuration']} is better than the single best by "
@@ -248,10 +251,12 @@ def _scores(columns):
                      for name in ("log_loss", "accuracy") if columns[name] is not None)
 
 
-def _train(run, control, member_weights):
+def _train(run, control, chosen):
     """Train and merge; -> the seconds that it took."""
+    from ..models.files import read_tree
+
     start, out = time.monotonic(), run.path("m.mbc")
-    weights = [f"--member-weights={member_weights}"] * (member_weights is not None)
+    weights = [f"--member-weights={chosen.member_weights}"] * (chosen.member_weights is not None)
     words = ["multi_borders", *run.common, _LOO, *weights, "-a",
              run.path("m.std"), "-y", run.folder, control, run.train, "m", out]
     run.add(words)
@@ -260,6 +265,10 @@ def _train(run, control, member_weights):
         words = ["mbh2mbm", "-y", run.folder, out, run.model]
         run.add(words)
         mbh2mbm.execute(run.parsed(mbh2mbm, words))
+    count, left = len(chosen.tree.roots), len(read_tree(out).roots)
+    if left < count:
+        run.note(f"the model averages {left} of the {count} configurations: the others got no "
+                 "weight")
     return time.monotonic() - start
 
 

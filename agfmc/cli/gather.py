@@ -129,8 +129,7 @@ def hardest_points(results: Results, ids: Callable | None = None,
                    number: int = HARDEST) -> tuple[HardPoint, ...]:
     """The points whose true class has the least probability, the least first, each once.
 
-    () without probabilities. `ids` is as for `answers_part`; without it points are named by their
-    number.
+    () without probabilities. `ids` is as for `answers_part`; without it they are rows, from 1.
     """
     if results.p is None:
         return ()
@@ -143,7 +142,7 @@ def hardest_points(results: Results, ids: Callable | None = None,
         if len(chosen) == number:
             break
     names = {} if ids is None else ids(list(chosen))
-    return tuple(HardPoint(names.get(row, str(row)), int(results.truth[at]),
+    return tuple(HardPoint(names.get(row, str(row + 1)), int(results.truth[at]),
                            int(results.result[at]), float(of_truth[at]), _likely(results, at))
                  for row, at in chosen.items())
 

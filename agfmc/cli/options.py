@@ -308,10 +308,6 @@ class _HelpAll(argparse._HelpAction):
 class _Formatter(argparse.HelpFormatter):
     """Help in which a line break of the text is a line break on the screen."""
 
-    def __init__(self, prog, **settings):
-        # argparse would load shutil for the width
-        super().__init__(prog, **{"width": _columns() - 2, **settings})
-
     def _split_lines(self, text, width):
         return [line for part in text.split("\n")
                 for line in super(_Formatter, self)._split_lines(part, width)]
@@ -323,16 +319,6 @@ class _ShortFormatter(_Formatter):
     def _split_lines(self, text, width):
         return super()._split_lines(
             re.split(r":?\n|\. (?=[A-Z])|; (?![^(]*\))| \((?:needs|not with) -", text)[0], width)
-
-
-def _columns():
-    with contextlib.suppress(KeyError, ValueError):
-        columns = int(os.environ["COLUMNS"])
-        if columns > 0:
-            return columns
-    with contextlib.suppress(AttributeError, ValueError, OSError):
-        return os.get_terminal_size(sys.__stdout__.fileno()).columns or 80
-    return 80
 
 
 def data_files(base, kind="binary", ends=(".vec", ".cls", ".dat", ".names", ".wgt", ".grp")):

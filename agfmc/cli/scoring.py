@@ -66,8 +66,8 @@ def check_kind(args, of_table, *more):
     """`UsageError` for options of the other kind of answers; more: options of files."""
     if of_table:
         refuse_given(args, (*more, "-k", "--labels", "--sets", "--weights"),
-                     "is for files of numbers: a table of answers holds all, --weight names the "
-                     "column of the weights, and --data the table of the true classes")
+                     "is for files of numbers: a table of answers comes first, --data names the "
+                     "table of the true classes, and --weight the column of the weights")
         return
     if args.sets is None:
         refuse_given(args, ["--control"], "needs --sets")

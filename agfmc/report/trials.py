@@ -273,8 +273,9 @@ def contender_table(result: Mapping) -> DataTable:
     names = "configuration", "rows", "score", "seconds", "train_s", "classify_us", \
         "kernel_values", "outcome"
     return without_empty(DataTable(
-        "The contenders of each stage. The best of each learner and kernel, three at most, are "
-        "kept for the next stage.", columns,
+        f"The contenders of each stage, with the best {ALL_SCORES[result['by']].title} of their "
+        "search. The best of each learner and kernel, three at most, are kept for the next stage.",
+        columns,
         tuple(TableRow((*cells[:3], *(None if seconds is None else round(seconds, 2)
                                       for seconds in cells[3:5]), *cells[5:]))
               for cells in ([row[name] for name in names] for row in result["contenders"]))))

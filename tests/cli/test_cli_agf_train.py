@@ -13,8 +13,10 @@ import pytest
 import agfmc
 from agfmc.cli import agf_train
 from agfmc.cli.hints import classify_command
+from agfmc.control.tree import Tree
 from agfmc.experiments import portfolio
 from agfmc.experiments.search import Axis, SearchSpace
+from agfmc.models import files
 from agfmc.prediction import importance
 from agfmc.training import in_memory
 
@@ -99,8 +101,15 @@ def test_an_average_of_learners_is_one_control_file_and_the_commands_repeat_it(
     monkeypatch.setattr(portfolio, "CONTENDERS", (
         portfolio.Contender("svm", "one-vs-one", "-t laplacian"),
         portfolio.Contender("trees", "one-vs-one", "learner=trees -n 5")))
-    out = run("agf_train", *WORDS, "m.mbm", "--ensemble", "--class-weight", "balanced").out
+    with monkeypatch.context() as patch:  # as if the last training left one out
+        patch.setattr(files, "read_tree", lambda path, read=files.read_tree: Tree(
+            read(path).roots[:1]))
+        _, out, err = run("agf_train", *WORDS, "m.mbm", "--ensemble", "--class-weight", "balanced")
+    text = "the model averages 1 of the 2 configurations: the others got no weight"
+    assert f"agf_train: {text}\n" in err and f"# {text}\n" in out
     assert out.startswith("# estimate for new data: log loss ")
+    assert f"agf_train: {out.splitlines()[0].removeprefix('# ')}\n" in err
+    assert "stage, with the best log loss of their search." in err and "\nComparison on 50 p" in err
     assert "# configuration: average of " in out and "--class-weight=balanced" in out
     first = Path("m.mbm").read_bytes()
     lines = iter(out.split("mkdir -p ")[1].splitlines())

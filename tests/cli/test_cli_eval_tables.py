@@ -206,7 +206,7 @@ def changed(path, old, new):
 
 
 @pytest.mark.parametrize("change, words, status, text", [
-    (None, ["answers.csv"], 2, "--truth COLUMN names the column"),
+    (None, ["answers.csv"], 2, "answers.csv does not show which column has the true classes"),
     (None, ["truth.cls"], 2, "operands are missing"),
     (None, ["truth.cls", "answers.csv"], 2, "comes first: eval_uc answers.csv [--truth COL"),
     (None, [*FILES, "--data", "data.csv"], 2, "--data is for a table of answers"),

@@ -309,7 +309,7 @@ MODELS = [
      "t.csv: --truth: there is no column 'kind'; the columns are 'id', 'class',",
      EVALUATE + " --truth kind"),
     ("answers: no truth", ANSWERS.replace(",species", ",a").replace("ant\n", "fly\n"),
-     "--truth COLUMN names the column of the true classes in t.csv, or in the", EVALUATE),
+     "t.csv does not show which column has the true classes: --truth COLUMN names", EVALUATE),
     ("answers: ragged", answer(5, "r3,ant\n"), "t.csv:5: 2 cells, expected 7 as in the header",
      EVALUATE_TRUTH),
     ("answers: word p", answer(5, "r3,ant,.6,.6,much,.2,ant\n"),
@@ -323,7 +323,8 @@ MODELS = [
      "t.csv: column 'class' has the class 'dog', and there is no column 'p:dog'", EVALUATE_TRUTH),
     ("answers: empty", "", EMPTY, EVALUATE_TRUTH),
     ("answers: no class", GOOD,
-     "t.csv: there is no column 'class' of answers: --predicted names it; the", EVALUATE_TRUTH)]
+     "t.csv: there is no column 'class' of answers: a table of answers comes first, --data",
+     EVALUATE_TRUTH)]
 
 MISTAKES = [(number, *row) for number, row in enumerate(
     RAGGED + QUOTES + ENCODINGS + HEADERS + DELIMITERS + NUMBERS + MISSING + CLASSES + ROLES + FILES

@@ -39,7 +39,7 @@ def test_hardest_points_ascend_and_have_their_probabilities():
     of_truth = found.p[np.arange(30), y]
     points = hardest_points(found, number=5)
     order = np.argsort(of_truth)[:5]
-    assert [point.id for point in points] == [str(row) for row in order]
+    assert [point.id for point in points] == [str(row + 1) for row in order]
     for point, row in zip(points, order):
         assert (point.truth, point.answer) == (found.truth[row], found.result[row])
         assert point.p_truth == of_truth[row]
@@ -50,7 +50,7 @@ def test_hardest_points_ascend_and_have_their_probabilities():
 def test_points_that_are_held_out_twice_and_those_of_weight_0_are_told_once_or_not():
     found = results(rows=np.repeat(np.arange(15), 2))
     assert len({point.id for point in hardest_points(found)}) == 15
-    first = int(hardest_points(results(), number=1)[0].id)
+    first = int(hardest_points(results(), number=1)[0].id) - 1
     weights = np.ones(30)
     weights[[0, first]] = 0
     with pytest.warns(match="2 of 30 points have weight 0"):
