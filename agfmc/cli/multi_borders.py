@@ -9,7 +9,6 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
-from typing import NamedTuple
 
 from ..core.errors import AgfmcError, JobsFailed, UsageError
 from ..files.atomic import replacing_with
@@ -103,33 +102,6 @@ def _range(text):
     return int(match[1]), int(match[2])
 
 
-class _Request(NamedTuple):
-    """A run: its `Source`, `Output` and `TrainingSettings`, `Trainer` or None, and what follows.
-
-    The other fields are as the options.
-
-    Attributes
-    ----------
-    beside : first part of the names of files beside the control file, or, for a stream, beside the
-        models
-    names : the control file has a head
-    irrelevant : count samples of other classes, too
-    deadline : on `time.monotonic`, or None
-    """
-
-    source: object
-    output: object
-    settings: object
-    trainer: object
-    control_out: str
-    beside: str
-    names: bool
-    member_weights: str | None
-    retrain: bool
-    irrelevant: bool
-    deadline: float | None
-
-
 def execute(args):
     """Take the options apart, plan the jobs, train or print them, write the control file."""
     from ..prediction.calibrate import check_weights
@@ -137,42 +109,47 @@ def execute(args):
     from ..training.pair_errors import PairTally
     from ..training.plan import plan
 
-    pool = workers(args)
-    request = _request(args)
-    work = plan(replace(request.source, control=_control(request)), request.output,
-                request.settings, request.trainer)
-    if request.settings.metric is not None:
-        report_metric(request.settings.metric, request.settings.nsv, work.settings.normalisation,
-                      work.norm_file)
+    pool, deadline, beside = workers(args), deadline_of(args), _beside(args)
+    source, output, settings, trainer = _run_of(args, beside)
+    work = plan(replace(source, control=_control(source, settings)), output, settings, trainer)
+    if settings.metric is not None:
+        report_metric(settings.metric, settings.nsv, work.settings.normalisation, work.norm_file)
     named_decoding(work.tree)  # refused before the training, not after it
-    check_weights(request.member_weights, work.tree, work.calibration_rows is not None)
-    tally = None if request.output.errors is None else PairTally(
-        work.binary, work.data.x, work.data.y, request.irrelevant, work.data.weights)
+    check_weights(args.member_weights, work.tree, work.calibration_rows is not None)
+    tally = None if output.errors is None else PairTally(
+        work.binary, work.data.x, work.data.y, args.cv_irrelevant, work.data.weights)
+    save = partial(_save, output, work, beside, not args.no_names)
     if args.dry_run:
-        _print_commands(args, request, work)
+        _print_commands(args, source.form, work, save)
         return
     if args.sums is not None:
-        _make_sums(request, args.sums, work, pool)
+        _make_sums(args.sums, work, pool, args.retrain)
         return
-    trained = _train(request, work, pool, tally)
-    finish = partial(_finish, request, work, tally)
-    if request.output.only is not None:
-        finish()
+    trained = _train(work, pool, tally, args.retrain, deadline)
+    if output.only is not None:
+        _finish(output, work, tally)
         return
-    tree, calibration, lines = _calibration(request, work, trained)
-    _save(request, work, tree, calibration, finish)
+    tree, calibration, lines = _calibration(output, work, trained, args.member_weights)
+    save(tree, calibration, partial(_finish, output, work, tally))
     for line in lines:
         report(line)
 
 
-def _request(args):
-    from ..calibration.file import calibration_of
+def _beside(args):
+    """The first part of the names of files beside the control file, or, for a stream, beside the
+    models."""
     from ..models.control_files import model_file
+
+    return model_file(args.model, args.path) if is_stream(args.control_out) else args.control_out
+
+
+def _run_of(args, beside):
+    """The `Source`, `Output`, `TrainingSettings`, and `Trainer` or None, of the options."""
+    from ..calibration.file import calibration_of
     from ..training.external import Command, Trainer
     from ..training.held_out import CALIBRATION_POINTS
     from ..training.plan import Output, Source
 
-    deadline = deadline_of(args)
     # libAGF's: with -- LVQ text, if there are no binary files of that name
     binary = os.path.exists(f"{args.train}.vec") or not os.path.isfile(args.train)
     other = args.svm or args.table or binary or is_table(args.train)
@@ -182,7 +159,6 @@ def _request(args):
         Command(args.command), args.convert and Command(args.convert), args.keep,
         args.allow_commands)
     all_of_it = args.only is None and args.sums is None
-    beside = model_file(args.model, args.path) if is_stream(args.control_out) else args.control_out
     output = Output(args.model, args.path, args.only, args.unnormalised,
                     args.control_out if all_of_it and args.control_out != "-" else None,
                     args.cv_errors, calibration_of(beside) if all_of_it else None)
@@ -191,12 +167,10 @@ def _request(args):
         calibration=0 if args.no_calibration else CALIBRATION_POINTS)
     source = Source(args.control or "-", args.train, form, args.norm_file, args.min_class,
                     args.dense, all_of_it and trainer is None and checks_scales(args, form))
-    return _Request(source, output, settings, trainer, args.control_out, beside, not args.no_names,
-                    args.member_weights, args.retrain, args.cv_irrelevant, deadline)
+    return source, output, settings, trainer
 
 
-def _control(request):
-    source, settings = request.source, request.settings
+def _control(source, settings):
     if not names_scheme(source.control):
         return source.control
     from ..data.training import class_totals
@@ -233,9 +207,9 @@ def _check_together(args, form, binary):
             raise UsageError(message)
 
 
-def _calibration(request, work, trained):
+def _calibration(output, work, trained, member_weights):
     """The tree, the `Calibration` of the models, or None, and lines on it. trained:
-    those that are in memory.  The tree has the requested weights."""
+    those that are in memory.  The tree has the requested weights of its members."""
     from ..prediction.calibrate import fit_calibration, with_learned_weights
     from ..models.files import merged, ModelSource
     from ..prediction.decoding import Decoding
@@ -247,15 +221,14 @@ def _calibration(request, work, trained):
         return work.tree, None, [
             "the probabilities are not calibrated: another program gives no decision values of "
             "samples that were held out (calibrate_m calibrates by data kept apart)"]
-    output = request.output
-    source = ModelSource(request.control_out, work.settings.normalisation, output.folder,
+    source = ModelSource(output.control or "-", work.settings.normalisation, output.folder,
                          output.unnormalised)
     tree, lines = work.tree, []
     try:
         held_out, losses = held_out_of(work, trained), {}
         known = {name: fitted.model for name, fitted in trained.items()}
         configuration = merged(tree, source, known)
-        if request.member_weights is not None:
+        if member_weights is not None:
             configuration, held_out = with_learned_weights(configuration, held_out)
             tree, dropped = configuration.tree, len(tree.roots) - len(configuration.tree.roots)
             text = tree.headings["weights"].text if tree.is_ensemble else "1"
@@ -277,36 +250,37 @@ def _calibration(request, work, trained):
     return tree, calibration, lines
 
 
-def _save(request, work, tree, calibration=None, finish=lambda: None):
+def _save(output, work, beside, names, tree, calibration=None, finish=lambda: None):
     """Write control-out, the calibration and a table's recipe; without one an earlier one goes.
-    finish() is called when both are written but for their names: as late as can be, as it looks for
-    models of another run."""
+    `beside` begins the recipe's name; `names` says that the control file has a head. finish() is
+    called when both are written but for their names: as late as can be, as it looks for models of
+    another run."""
     from ..calibration.file import format_calibration
     from ..control.build import without_names
     from ..control.write import tree_lines
     from ..models.control_files import control_text
     from ..tables.recipe_file import format_recipe, recipe_beside
 
-    if not request.names:
+    if not names:
         tree = without_names(tree)
     contents = {}
-    if request.control_out != "-":
-        contents[request.control_out] = control_text(tree, request.control_out)
+    if output.control is not None:
+        contents[output.control] = control_text(tree, output.control)
     for path, content, form in (
-            (request.output.calibration, calibration, format_calibration),
-            (recipe_beside(request.beside), work.data.recipe, format_recipe)):
+            (output.calibration, calibration, format_calibration),
+            (recipe_beside(beside), work.data.recipe, format_recipe)):
         contents[path] = None if content is None else form(content, path)
     with replacing_with(contents):
         finish()
-        if request.control_out == "-":
+        if output.control is None:
             write_stdout(tree_lines(tree))
 
 
-def _print_commands(args, request, work):
+def _print_commands(args, form, work, save):
     from ..training.fit import check_landmarks
     from ..training.run import ranges_of, save_normalisation
 
-    form, counts = request.source.form, ranges_of(work)
+    counts = ranges_of(work)
     if counts and args.cv_errors is not None:
         raise UsageError("-0 and --cv-errors exclude each other where classifiers share landmarks: "
                          "one run counts the errors of all pairs")
@@ -330,7 +304,7 @@ def _print_commands(args, request, work):
             args, form, work, [*options, *["--no-names"] * args.no_names, f"-j{args.jobs or 0}"],
             control=args.control, retrain=False))
     save_normalisation(work)
-    _save(request, work, work.tree)
+    save(work.tree)
     sys.stdout.write("".join(lines))
 
 
@@ -370,29 +344,28 @@ def _ourselves():
     return ["multi_borders"]
 
 
-def _make_sums(request, group_and_range, work, pool):
+def _make_sums(group_and_range, work, pool, retrain):
     from ..training.run import make_range_sums
 
     with pool as executor, Progress("sums") as progress:
-        made = make_range_sums(work, *group_and_range, progress, not request.retrain,
-                               executor)
+        made = make_range_sums(work, *group_and_range, progress, not retrain, executor)
     if not made:
         report("kept from an earlier run: the sums of this range, or what is trained from them "
                "(--retrain makes them again)")
 
 
-def _train(request, work, pool, tally):
+def _train(work, pool, tally, retrain, deadline):
     """Train what an earlier run did not; -> models in memory, of `Outcome`.
 
     Raises `JobsFailed` where something is missing. `pool` is that of `workers`, `tally` a
-    `PairTally` or None.
+    `PairTally` or None, and `deadline` on `time.monotonic`, or None.
     """
     from ..training.run import PreviousRun, train
 
-    done = frozenset() if request.retrain else _finished_models(work, tally)
-    earlier = PreviousRun(done, _replaceable(work.control_out), not request.retrain)
+    done = frozenset() if retrain else _finished_models(work, tally)
+    earlier = PreviousRun(done, _replaceable(work.control_out), not retrain)
     with pool as executor, Progress("training") as progress:
-        made = train(work, progress, earlier, deadline=request.deadline,
+        made = train(work, progress, earlier, deadline=deadline,
                      held_out=tally and tally.add, workers=executor)
     _report_chosen(work, made.settled)
     for failure in made.errors:
@@ -400,7 +373,7 @@ def _train(request, work, pool, tally):
     if made.stopped:
         raise JobsFailed(f"time limit reached: {made.done} of {len(work.jobs)} classifiers are "
                          "trained; the same command "
-                         f"{'without --retrain ' * request.retrain}continues from there")
+                         f"{'without --retrain ' * retrain}continues from there")
     if made.errors:
         raise JobsFailed(f"{len(made.errors)} of {len(work.binary)} binary classifiers could not "
                          "be trained; the finished ones are kept, and control-out is not written")
@@ -422,7 +395,7 @@ def _report_chosen(work, chosen):
                f"lambda {between} ({counted(len(jobs), 'classifier')})")
 
 
-def _finish(request, work, tally):
+def _finish(output, work, tally):
     from ..training.run import replaced
 
     other = replaced(work)
@@ -431,10 +404,10 @@ def _finish(request, work, tally):
                          "same names. control-out is not written; the same command continues from "
                          "there")
     if tally is not None:
-        tally.write(request.output.errors)
+        tally.write(output.errors)
     if work.trainer is not None and work.trainer.keep:
         report("the temporary files are kept in the folders "
-               f"{os.path.join(work.folder or '', request.output.base)}*.tmp")
+               f"{os.path.join(work.folder or '', output.base)}*.tmp")
 
 
 def _replaceable(control_out):

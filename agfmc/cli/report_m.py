@@ -3,7 +3,6 @@
 import os
 import sys
 from dataclasses import replace
-from typing import NamedTuple
 
 from ..core.errors import DataError, UsageError
 from ..files.kinds import ANSWERS_IN_HELP, is_answer_table, is_table, name_of_file
@@ -68,16 +67,15 @@ def execute(args):
     _check(args)
     answers = None if args.answers is None else _answers_request(args)
     page = page_of(args, _inputs(args, answers), args.output)
-    request = _Request(
-        None if args.model is None else model_source(args, args.model), answers,
-        score_request(args, resamples=args.intervals or None), args.bins, _origin(args))
+    scores = score_request(args, resamples=args.intervals or None)
     trained = given(args, "-y", "--calibration", "--uncalibrated", "--importance")
-    model, importance = (None, None) if request.model is None else \
-        _model(request.model, trained, args.importance)
+    model, importance = (None, None) if args.model is None else \
+        _model(model_source(args, args.model), trained, args.importance)
     comparison = None if args.comparison is None else \
         read_comparison(args.comparison, SCORES, [COST.name])
     search = None if args.search is None else read_search(args.search, SCORES, [COST.name])
-    part, names = (None, {}) if answers is None else _answers(request, model)
+    part, names = (None, {}) if answers is None else _answers(
+        answers, scores, args.bins, _origin(args), model, args.model)
     first = next(path for path in (args.model, args.answers, args.comparison, args.search)
                  if path is not None)
     info = None if model is None else model.info
@@ -87,19 +85,6 @@ def execute(args):
         None if info is None else data_of_model(info), model, part, comparison, search, page.card,
         page.provenance(info=info), [page.step("writes this page")],
         importance))
-
-
-class _Request(NamedTuple):
-    """The contents of a page: a `ModelSource`, an `AnswersRequest`, or None, and the scores.
-
-    `origin` is that of the answers, in words.
-    """
-
-    model: object
-    answers: object
-    scores: object
-    bins: int
-    origin: str
 
 
 def _check(args):
@@ -173,11 +158,14 @@ def _model(source, options, holdout):
     return ModelPart(configuration.tree, name, describe(configuration)), importance
 
 
-def _answers(request, model):
+def _answers(answers, requested, bins, origin, model, path):
+    """The `AnswersPart` of an `AnswersRequest` with the scores of a `ScoreRequest`, and {label:
+    name}. `origin` says in words where they come from, `model` is the `ModelPart` of a file, or
+    None."""
     from ..score.evaluation import warn_of_other_numbers
     from .gather import answers_part, relabelled, report_score_request
 
-    answers, tree, arrange = request.answers, None if model is None else model.tree, None
+    tree, arrange = None if model is None else model.tree, None
     if tree is not None and answers.of_table:
         arrange = lambda results, names: relabelled(results, [names[at] for at in sorted(names)],
                                                     tree)
@@ -187,11 +175,11 @@ def _answers(request, model):
     elif tree is not None and sorted(tree.names) == list(range(len(tree.names))):
         answers = answers._replace(class_names=tuple(
             tree.names[label] for label in sorted(tree.names)) or None)
-    results, names_of = read_results(answers, request.scores, arrange)
+    results, names_of = read_results(answers, requested, arrange)
     if tree is not None:
-        _check_classes(request.model.path, tree, results, names_of)
-    scores = report_score_request(results, request.scores, request.scores.resamples)
-    part = answers_part(results, request.origin, scores=scores, bins=request.bins, tree=tree,
+        _check_classes(path, tree, results, names_of)
+    scores = report_score_request(results, requested, requested.resamples)
+    part = answers_part(results, origin, scores=scores, bins=bins, tree=tree,
                         ids=_ids(answers.source))
     warn_of_other_numbers(part.scores)
     return part, names_of()
