@@ -271,6 +271,23 @@ def test_control_files_of_the_control_page():
     assert matrix in blocks(CONTROL)
 
 
+SITE_PAGES = [ROOT / "README.md", *sorted((MAN / "site" / "docs").rglob("*.md"))]
+
+
+def test_commands_and_control_files_of_the_site_are_right():
+    calls = []
+    for path in SITE_PAGES:
+        for block in re.findall(r"^```sh\n(.*?)^```", path.read_text("utf-8"), re.M | re.S):
+            for line in block.replace("\\\n", "").splitlines():
+                calls += invocations(line.partition("#")[0])
+    assert len(calls) > 50
+    for command, arguments in calls:
+        parser_of(command).parse_args(arguments)
+    page = (MAN / "site" / "docs" / "guide" / "control.md").read_text(encoding="utf-8")
+    trees = [parse(block) for block in re.findall(r"^```\n([\"#].*?)^```", page, re.M | re.S)]
+    assert len(trees) == 6
+
+
 def test_limits_and_keys_of_the_formats_are_those_of_the_code():
     assert f"more than {MAX_MEMBERS} configurations" in CONTROL
     assert f"deeper than {MAX_DEPTH} levels" in CONTROL
@@ -448,7 +465,7 @@ BANNED = re.compile(r"\b(is told|are told|asked of|hurry|utili[sz]e|leverag(?:ed
                     r"foresee|whatsoever|stranger|settled|wherein|thereof)\b", re.I)
 
 
-@pytest.mark.parametrize("path", [ROOT / "README.md", *sorted((MAN / "site").rglob("*.md")),
+@pytest.mark.parametrize("path", [*SITE_PAGES, MAN / "site" / "paper.md",
                                   *sorted((MAN / "commands").glob("*.md"))],
                          ids=lambda path: path.stem)
 def test_prose_is_plain(path):
