@@ -2,7 +2,6 @@
 
 import os
 import sys
-from contextlib import contextmanager
 from typing import NamedTuple
 
 from ..core.errors import DataError, JobsFailed, UsageError, warn_user
@@ -113,7 +112,9 @@ def execute(args):
     output = _Output(args.options if args.no_names or not args.best else "", args.average,
                      args.no_names, args.names, args.print_matrix, args.plot, args.dot)
     if args.best:
-        _write_best(best_request(args), output)
+        request, candidates = _best_request(args)
+        _write_best(output, request, candidates, args.type is not None, args.by or "log-loss",
+                    args.options, deadline_of(args))
         return
     scheme = scheme_of(args)
     _refuse_idle(args, scheme)
@@ -123,22 +124,6 @@ def execute(args):
     request = design_request(args, scheme)
     design = (_searched if scheme is not None and scheme.searched else designed)(request)
     _write(output, design.tree, design)
-
-
-def _write_best(request, output):
-    from ..training.run import TimeUp
-
-    try:
-        with best(request) as (tree, choice):
-            _write(output, tree)
-            if not choice.complete:
-                # raised in here, so that what is finished is stored
-                raise JobsFailed(f"time limit reached after {choice.splits} of "
-                                 f"{choice.result['splits']} splits, the best of which is written; "
-                                 f"{CONTINUES}")
-    except TimeUp:
-        raise JobsFailed("time limit reached before the end of the first split; "
-                         f"{CONTINUES}") from None
 
 
 def _write(output, tree, design=None):
@@ -355,58 +340,46 @@ def _require_two(labels, source):
         raise DataError("holds one class: expected at least two", file=source)
 
 
-class _BestRequest(NamedTuple):
-    """A choice: an `ExperimentRequest`, the `Candidate`s, by the option of a score.
-
-    The candidates are the user's if `chosen`; `deadline` is on `time.monotonic`, or None.
-    """
-
-    experiment: object
-    candidates: list
-    chosen: bool
-    by: str
-    options: str
-    deadline: float | None
-
-
-def best_request(args):
-    """The `_BestRequest` of the options; `UsageError` where they are not for --best."""
+def _best_request(args):
+    """The `ExperimentRequest` and `Candidate`s of the options; `UsageError` where they are not for
+    --best."""
     from ..experiments.candidates import read_candidates
 
     refuse_given(args, SEARCHING, "is for a search alone, not for --best")
     refuse_given(args, ["--average"], "is for -Q ensemble alone: --best tries both averages")
-    by = args.by or "log-loss"
-    if by not in BY_OPTION:
-        raise UsageError(f"--by {by}: expected, with --best, one of {', '.join(BY_OPTION)}")
+    if args.by not in (None, *BY_OPTION):
+        raise UsageError(f"--by {args.by}: expected, with --best, one of {', '.join(BY_OPTION)}")
     if is_number(args.source):
         raise UsageError("--best tries configurations on training data, and cannot know them by "
                          f"their number of classes: found {args.source}")
     words = (*COMPARED, "adjacent-ordered") if args.type is None else \
         [word.strip() for word in args.type.split(",")]
     candidates = read_candidates(words, **{**scheme_settings(args), "draws": args.draws or 1})
-    request = experiment_request(args, args.source, plan_of(args, 10, 5, 2), args.platt == "loo")
-    return _BestRequest(request, candidates, args.type is not None, by, args.options,
-                        deadline_of(args))
+    return experiment_request(args, args.source, plan_of(args, 10, 5, 2),
+                              args.platt == "loo"), candidates
 
 
-@contextmanager
-def best(choosing):
-    """(control tree, `Choice`), for `with`: what is finished is stored until that block ends well.
-    Its head has the decoder, and the options if there are any.  The table goes to standard error.
-    Raises `TimeUp` where the deadline comes before the end of the first split."""
+def _write_best(output, request, candidates, chosen, by, options, deadline):
+    """Write the best of the candidates by the option of a score, with its decoder, and the options
+    if there are any, in the head; the table goes to standard error. The candidates are the user's
+    if `chosen`; `deadline` is on `time.monotonic`, or None."""
     from ..control.build import with_heading
     from ..experiments.candidates import suited
     from ..experiments.comparison import find_best
     from ..report.text import data_lines, plain_table, row_notes
+    from ..training.run import TimeUp
 
-    request, candidates, deadline = choosing.experiment, choosing.candidates, choosing.deadline
     with opened_experiment(request) as experiment:
-        if not choosing.chosen:
+        if not chosen:
             candidates = suited(candidates, len(experiment.data.counts))
         candidates = [request.suited(candidate, experiment) for candidate in candidates]
-        with Progress("comparing", deadline=deadline) as progress:
-            choice = find_best(experiment, candidates, by=BY_OPTION[choosing.by],
-                               progress=progress, deadline=deadline)
+        try:
+            with Progress("comparing", deadline=deadline) as progress:
+                choice = find_best(experiment, candidates, by=BY_OPTION[by], progress=progress,
+                                   deadline=deadline)
+        except TimeUp:
+            raise JobsFailed("time limit reached before the end of the first split; "
+                             f"{CONTINUES}") from None
         report_reused(experiment)
         for failed in choice.result["rows"]:
             if "error" in failed:
@@ -415,9 +388,12 @@ def best(choosing):
         write_stderr(f"{result['points']} points, {result['classes']} classes; {result['plan']}\n"
                      f"{data_lines(request.head(experiment))}"
                      f"{plain_table(result, brief=True)}{row_notes(result)}")
-        _report_choice(choosing.by, choice)
+        _report_choice(by, choice)
         tree = with_heading(choice.tree, "decoder", choice.row["decoder"])
-        yield with_heading(tree, "options", choosing.options or tree.options or None), choice
+        _write(output, with_heading(tree, "options", options or tree.options or None))
+        if not choice.complete:  # raised in here, so that what is finished is stored
+            raise JobsFailed(f"time limit reached after {choice.splits} of {result['splits']} "
+                             f"splits, the best of which is written; {CONTINUES}")
 
 
 def _report_choice(by, choice):
