@@ -1,10 +1,10 @@
 """Manual pages: `python -m man.generate [--check] [folder]`.
 
-The sources are Markdown.  The page of a command, one for each file in bin/, is made from its
-parser and from commands/COMMAND.md: first the line for NAME, then the sections; Compatibility may
-be left out.  Pages of the site below site/docs that begin with a description are the pages of
-sections 5 (reference) and 7 (guide).  Nothing in a page depends on the day, the terminal or the
-version of Python.
+The sources are Markdown.  The page of a command, one for each file in bin/, is made with
+argparse-manpage from its parser and from commands/COMMAND.md: first the line for NAME, then the
+sections; Compatibility may be left out.  Pages of the site below site/docs that begin with a
+description are the pages of sections 5 (reference) and 7 (guide).  Nothing in a page depends on the
+day, the terminal or the version of Python.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 
 from agfmc.cli.options import Parser
 from agfmc.cli.run import run_command
-from agfmc.core.errors import DataError, EXIT_STATUSES
+from agfmc.core.errors import DataError, EXIT_STATUSES, UsageError
 
 from .roff import page_of, to_roff
 
@@ -28,7 +28,7 @@ ROOT = Path(__file__).resolve().parents[1]
 SECTIONS = ("description", "files", "examples", "compatibility", "see also")
 OPTIONAL = {"compatibility"}  # commands that libAGF has too
 
-_LAYOUT = (".nr HY 0", ".nh", ".ad l")  # neither hyphens nor wide gaps in what is to be typed
+_LAYOUT = ".nr HY 0\n.nh\n.ad l"  # neither hyphens nor wide gaps in what is to be typed
 _ENTRY = re.compile(r"((?:-?[0-9]+ )?[a-z][a-z:-]*): (.+)")
 
 
@@ -40,31 +40,74 @@ def commands():
 def make_pages(folder):
     """{file name: text} of all pages, from the Markdown in `folder`.
 
-    Raises `DataError` for a command without parser or hand-written part.
+    Raises `UsageError` without argparse-manpage, `DataError` for a command without parser or
+    hand-written part.
     """
     names = commands()
     if not names:
         raise DataError("there are no commands: run from the source tree", file=str(ROOT / "bin"))
-    pages = {f"{name}.1": _page(name, 1, f"commands/{name}.md",
-                                *command_page(name, Path(folder) / f"commands/{name}.md"))
+    pages = {f"{name}.1": _command_page(name, Path(folder) / f"commands/{name}.md")
              for name in names}
     for path in Path(folder).glob("site/docs/[gr]*/*.md"):
         source = path.relative_to(folder)
         match = re.match(r"---\ndescription: (.*)\n---\n", text := path.read_text(encoding="utf-8"))
         if match:  # the others are pages of the site alone
             name, section = page_of(f"{path.parent.name}/{path.name}")
-            pages[f"{name}.{section}"] = _page(name, section, source, match[1], text[match.end():])
+            pages[f"{name}.{section}"] = "\n".join([
+                f'.\\" Made by generate.py from {source}.',
+                f'.TH {name.upper()} "{section}" "" "agfmc" "agfmc manual"', _LAYOUT, ".SH NAME",
+                *to_roff(f"{name} - {match[1]}", ""),
+                *to_roff(text[match.end():], source.parent.name), ""])
     return pages
+
+
+def _command_page(name, path):
+    """The manual page of a command."""
+    try:
+        from argparse_manpage.manpage import Manpage
+    except ImportError:
+        raise UsageError("argparse-manpage is not installed: pip install 'agfmc[man]'") from None
+    summary, markdown = command_page(name, path)
+    page = Manpage(_parser(name), {"date": "-", "project_name": "agfmc", "description": summary,
+                                   "manual_title": "agfmc manual"})
+    page.date = ""
+    sections = re.split(r"^\.SH (.*)\n", "\n".join(to_roff(markdown, path.parent.name)), flags=re.M)
+    content = dict(zip(sections[1::2], map(str.rstrip, sections[2::2])))
+    page.mf = _Body([f".SH {title}\n{content.pop(title)}" for title in ("DESCRIPTION", "OPTIONS")])
+    for title, text in content.items():
+        page.add_section(title, "=", text)
+    head = f'.\\" Made by generate.py from commands/{name}.md and the parser.\n'
+    return head + str(page).replace("\n.SH NAME\n", f"\n{_LAYOUT}\n.SH NAME\n", 1)
+
+
+class _Body:
+    """DESCRIPTION and OPTIONS, in place of argparse-manpage's own formatter.
+
+    That one wraps text to the terminal and joins the lines of a table.
+    """
+
+    def __init__(self, sections):
+        self._sections = sections
+
+    def format_parser(self, parser, extra_description=None):
+        return self._sections
+
+    def format_footer(self, data):
+        return []
+
+
+def _parser(name):
+    try:
+        return importlib.import_module(f"agfmc.cli.{name}").get_parser()
+    except ModuleNotFoundError as error:
+        raise DataError(f"no parser for this command: {error}",
+                        file=str(ROOT / "bin" / name)) from None
 
 
 def command_page(name, path):
     """Return the summary and the Markdown of the page of a command; `path` has what is written by
     hand."""
-    try:
-        parser = importlib.import_module(f"agfmc.cli.{name}").get_parser()
-    except ModuleNotFoundError as error:
-        raise DataError(f"no parser for this command: {error}",
-                        file=str(ROOT / "bin" / name)) from None
+    parser = _parser(name)
     summary, parts = _read_parts(path)
     usage = (parser.usage % {"prog": parser.prog}).removeprefix(name).strip()
     options, operands = [], []
@@ -87,14 +130,6 @@ def command_page(name, path):
         *["## Compatibility", parts.get("compatibility")] * ("compatibility" in parts),
         "## See also", parts["see also"]]
     return summary, "\n\n".join(blocks) + "\n"
-
-
-def _page(name, section, source, summary, markdown):
-    return "\n".join([
-        f'.\\" Made by generate.py from {source}{" and the parser" * (section == 1)}.',
-        f'.TH {name.upper()} "{section}" "" "agfmc" "agfmc manual"', *_LAYOUT,
-        ".SH NAME", *to_roff(f"{name} - {summary}", ""),
-        *to_roff(markdown, Path(source).parent.name), ""])
 
 
 def _read_parts(path):
@@ -138,7 +173,7 @@ def _markdown(text):
 
 
 def get_parser():
-    """The command's argument parser."""
+    """The command's argument parser; argparse-manpage is not loaded."""
     parser = Parser(PROG, "Make the manual pages.")
     parser.add("folder", "where pages and sources are (default: man in the source tree)",
                nargs="?", default=str(ROOT / "man"))

@@ -106,7 +106,9 @@ def test_pages_and_commands_match_one_to_one():
 
 
 def test_pages_are_what_is_generated(tmp_path, monkeypatch):
+    pytest.importorskip("argparse_manpage")
     monkeypatch.setenv("COLUMNS", "33")
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "86400")
     shutil.copytree(MAN, tmp_path / "man", ignore=shutil.ignore_patterns("*.[157]"))
     assert manpages.main([str(tmp_path / "man")]) == 0
     made = {path.name: path.read_bytes() for path in (tmp_path / "man").glob("*.[157]")}
@@ -115,6 +117,7 @@ def test_pages_are_what_is_generated(tmp_path, monkeypatch):
 
 
 def test_check_finds_a_page_that_is_out_of_date(tmp_path, capsys):
+    pytest.importorskip("argparse_manpage")
     shutil.copytree(MAN, tmp_path / "man")
     assert manpages.main(["--check", str(tmp_path / "man")]) == 0
     stale = tmp_path / "man" / "mbm_info.1"
@@ -122,6 +125,13 @@ def test_check_finds_a_page_that_is_out_of_date(tmp_path, capsys):
     (tmp_path / "man" / "gone.1").write_text("")
     assert manpages.main(["--check", str(tmp_path / "man")]) == 1
     assert "out of date: mbm_info.1 gone.1;" in capsys.readouterr().err
+
+
+def test_one_line_without_argparse_manpage(tmp_path, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "argparse_manpage.manpage", None)
+    assert manpages.main([str(tmp_path)]) == 2
+    error = capsys.readouterr().err
+    assert "argparse-manpage is not installed" in error and error.count("\n") == 1
 
 
 @pytest.mark.parametrize("lines", [
