@@ -15,8 +15,6 @@ from ..core.reproducible import Uniform
 from .code_kinds import adjacent_order, balanced_scale, one_vs_one, one_vs_rest, tree_splits
 from .pairwise import PairSystem
 
-CHUNK = 512
-
 
 def recognised_form(a: np.ndarray) -> tuple[str, Any] | None:
     """(name, parts) of the closed form for the code a (m, k), or None; parts of `code_kinds`.
@@ -59,33 +57,15 @@ def _balanced(a, scale):
     rest = one_vs_rest(a) if scale == 4.0 else None
     if rest is None:
         votes = Uniform(a / scale)
-        return _piecewise(lambda r: project(votes(r)), a.shape[1])
+        return lambda r: project(votes(r))
     # A^T r / 4 is r_j / 2 less a number that all classes share.
-    rows, signs = _columns(rest.rows), rest.signs / 2
-    return _piecewise(lambda r: project(r[:, rows] * signs), a.shape[1])
+    return lambda r: project(r.take(rest.rows, axis=1) * (rest.signs / 2))
 
 
 def _adjacent(a, chain):
     rows, signs, classes = chain
-    rows, classes, half = _columns(rows), _columns(np.argsort(classes)), signs / 2
-    return _piecewise(lambda r: distribution(0.5 - r[:, rows] * half)[:, classes], a.shape[1])
-
-
-def _columns(order):
-    """An index of columns; a slice, which costs nothing, where they stay as they are."""
-    return slice(None) if np.array_equal(order, np.arange(len(order))) else order
-
-
-def _piecewise(solve, k):
-    """solve, (n, m) -> (n, k), on as many points at a time as caches hold."""
-    def solve_all(r):
-        p = np.empty((len(r), k))
-        for start in range(0, len(r), CHUNK):
-            part = slice(start, start + CHUNK)
-            p[part] = solve(r[part])
-        return p
-
-    return solve_all
+    columns = np.argsort(classes)
+    return lambda r: distribution(0.5 - r.take(rows, axis=1) * (signs / 2)).take(columns, axis=1)
 
 
 def project(v: np.ndarray) -> np.ndarray:
@@ -94,10 +74,6 @@ def project(v: np.ndarray) -> np.ndarray:
     p = max(v - theta, 0) with theta = max over t of (sum of the t largest - 1) / t
     (Held, Wolfe and Crowder 1974; Duchi et al. 2008).
     """
-    return _piecewise(_projected, v.shape[1])(v)
-
-
-def _projected(v):
     # Nothing but differences within a row matters: a small top keeps the digits.
     top = v.max(axis=1, keepdims=True)
     falling = np.sort(v, axis=1)[:, ::-1] - top
@@ -120,7 +96,7 @@ def isotonic_regression(y: np.ndarray) -> np.ndarray:
     start: np.ndarray = np.append(np.arange(n * t), n * t)  # of each block, through all rows
     while True:
         keep = np.flatnonzero((mean[1:] > mean[:-1]) | first[1:])
-        if len(keep) == len(mean) - 1:
+        if len(keep) >= len(mean) - 1:  # also of no rows
             break
         keep = np.concatenate(([0], keep + 1, [len(mean)]))
         start = np.take(start, keep)
