@@ -335,7 +335,7 @@ def test_the_overview_and_readme_list_every_command_once_by_task():
     listed = [(task.lower(), command) for task, command in words]
     assert sorted(command for _, command in listed if command) == COMMANDS
     assert [task for task, _ in listed if task] == [
-        "prepare data", "design", "train", "classify", "judge", "report", "exchange with others"]
+        "prepare data", "design", "train", "classify", "evaluate", "report", "convert"]
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     table = readme[readme.index("| task | command | does |"):].split("\n\n")[0]
     rows = re.findall(r"^\| ([a-z ]*?)\s*\| `(\w+)` \|", table, re.M)
