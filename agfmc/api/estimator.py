@@ -232,7 +232,7 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
     >>> search.fit(X, y).best_estimator_.feature_weights_.shape
     (4,)
 
-    Sets of classes, of which 90 % hold the true one, by points that were kept apart:
+    Sets of classes, of which 90 % hold the true one, by holdout points:
 
     >>> from sklearn.model_selection import train_test_split
     >>> X, X_apart, y, y_apart = train_test_split(X, y, random_state=0)
@@ -540,7 +540,7 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         calibration = self._calibration()
         if calibration is None or calibration.points is None:
             raise ValueError(f"sets need calibration points of the decoder {self.decoder_!r}, and "
-                             "there are none: calibrate(X, y) makes them from points kept apart")
+                             "there are none: calibrate(X, y) makes them from holdout points")
         limits = quantiles(calibration.points, self.configuration_.tree.classes, alpha, score,
                            by_class)
         return prediction_sets(self._answers(X).columns, limits, score)[:, self._labelled.columns]
@@ -593,7 +593,7 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
                                       classes={label: factor for label, factor
                                                in self._factors.items() if label in present})
             decoded = answers_of_data(self.configuration_, decoder, data, "binary",
-                                      "points kept apart", workers_of(self.n_jobs))
+                                      "holdout points", workers_of(self.n_jobs))
             if map is None:
                 calibration = self._calibration()
                 old = ProbabilityMap("none") if calibration is None else calibration.map

@@ -97,7 +97,7 @@ def read_table(path: Any, recipe: TableRecipe | None = None, labelled: bool | No
             field.name for kind in (ColumnRoles, TableFormat) for field in fields(kind)))
     known = roles.keys() - {"label", "weight"}
     if recipe is not None and known:
-        raise UsageError(f"{', '.join(sorted(known))}: the recipe tells what the columns are for")
+        raise UsageError(f"{', '.join(sorted(known))}: the recipe says what the columns are for")
     form = InputFormat("table", layout=TableFormat(**layout), roles=ColumnRoles(**roles),
                        groups=None)
     with open_table(path, form.layout if recipe is None else form.layout.for_model(recipe),

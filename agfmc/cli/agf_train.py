@@ -221,7 +221,7 @@ def _write_control(run, chosen):
     run.script.append(f"cat > {shlex.quote(os.path.join(run.steps, 'chosen.mbt'))} <<'END'\n"
                       f"{control_text(chosen.tree, path)}END\n")
     if choice is None:
-        run.comment("no estimate for new data, because nothing was judged before the time limit")
+        run.comment("no estimate for new data, because nothing was scored before the time limit")
     else:
         row, result = choice.row, choice.result
         members = " and ".join(result["members"].get(row["configuration"], ()))

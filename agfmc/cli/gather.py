@@ -190,7 +190,7 @@ def settings_of(info: Mapping) -> list[tuple[str, str]]:
     lines: dict[str, int] = {}
     for one in [*info["binary_models"], *info["direct_classifiers"]]:
         line = Provenance.from_line(one["made_by"]).without_identity().to_line()
-        lines[line or "not told"] = lines.get(line or "not told", 0) + 1
+        lines[line or "unknown"] = lines.get(line or "unknown", 0) + 1
     pairs += [("trained by" if len(lines) == 1 else f"trained by, {count} classifiers", line)
               for line, count in list(lines.items())[:_SETTINGS]]
     if len(lines) > _SETTINGS:

@@ -82,7 +82,7 @@ def reword(message, options, operands):
                                   if word.startswith("-"))), "")
         return start + " ".join(words) + f"; {hint}" * bool(hint)
     if message.startswith("argument --by: invalid choice: 'cost:") and "--costs" in options:
-        return "argument --by: the file of costs is given apart: --by cost --costs FILE"
+        return "argument --by: the file of costs is given separately: --by cost --costs FILE"
     return message
 
 

@@ -27,7 +27,7 @@ def get_parser():
     group.add("--names FILE", "class names, line i for label i, in place of those in control")
     add_model_files(group, "stored: the model then takes raw data")
     group = parser.group("format of out")
-    unheld = dict.fromkeys(("-a", "--names", "--calibration"), "that format has no place for it")
+    unheld = dict.fromkeys(("-a", "--names", "--calibration"), "that format cannot store it")
     group.add("-Z, --ascii", "libAGF's ASCII model", excludes=unheld)
     group.add("--libsvm", "one LIBSVM model of all classes, from a one-vs-one configuration",
               excludes={**unheld, "-Z": "out has one format"})
@@ -107,7 +107,7 @@ def execute(args):
         vectors = f"{before} support vectors, {after} after merging{share}"
     calibrated = ""
     if configuration.calibration is not None:
-        calibrated = ", without the calibration: that format has no place for it" if form else \
+        calibrated = ", without the calibration: that format cannot store it" if form else \
             f", with a calibration of {len(configuration.calibration.decoders)} decoders"
     recipe = ", without the recipe: table2agf --recipe writes points for it" \
         if form and configuration.recipe is not None else ""

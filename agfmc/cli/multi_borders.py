@@ -220,7 +220,7 @@ def _calibration(output, work, trained, member_weights):
     if work.calibration_rows is None:
         return work.tree, None, [
             "the probabilities are not calibrated: another program gives no decision values of "
-            "samples that were held out (calibrate_m calibrates by data kept apart)"]
+            "samples that were held out (calibrate_m calibrates with holdout data)"]
     source = ModelSource(output.control or "-", work.settings.normalisation, output.folder,
                          output.unnormalised)
     tree, lines = work.tree, []

@@ -140,7 +140,7 @@ def read_table(path: Any, form: InputFormat, recipe: TableRecipe | None = None, 
             recipe = filled_recipe(recipe, x)
             fill_missing(x, recipe)
             for name in () if given else columns_that_tell(recipe, x, y):
-                warn_user(f"{table.file}: column '{one_line(name)}' tells the class of every "
+                warn_user(f"{table.file}: column '{one_line(name)}' determines the class of every "
                           "row alone: leave it out (--ignore) if new data will not have it")
             if not given and form.groups is None and roles.group is None:
                 _warn_of_groups(table, roles, group_columns(recipe, x, y))

@@ -80,14 +80,14 @@ class TreeSearchResult:
         """Lines about the tree and the search."""
         best = self.best
         *lines, judged = self._search_notes()
-        return [*lines, f"{len(best.nodes)} classifiers, of which {best.queries:.2f} are asked for "
-                "a point on average", judged, "   loss +- std.error    share of points: node",
+        return [*lines, f"{len(best.nodes)} classifiers, of which {best.queries:.2f} are evaluated "
+                "for a point on average", judged, "   loss +- std.error    share of points: node",
                 *(f"{node.loss:7.4f} {node.error:8.4f} {node.share:12.4f}  "
                   + sides_text(node.left, node.right, best.tree.names) for node in best.nodes)]
 
     def member_notes(self, members: Sequence[ScoredTree]) -> list[str]:
         """Lines about the search and the trees of an ensemble that it chose."""
-        return [*self._search_notes(), "   loss +- std.error    asked: member",
+        return [*self._search_notes(), "   loss +- std.error    evaluated: member",
                 *(f"{one.loss:7.4f} {one.error:8.4f} {one.queries:12.2f}  {in_brackets(one.tree)}"
                   for one in members)]
 
@@ -107,7 +107,7 @@ class TreeSearchResult:
                          f"by a local search among {trees}; how much better the best of all is, is "
                          "not known")
         if self.balance:
-            lines.append(f"balance: {self.balance:g} for each classifier that a point is asked")
+            lines.append(f"balance: {self.balance:g} for each classifier that a point needs")
         return [*lines, f"judged by {self.costs.splits.options.canonical()}"]
 
 

@@ -154,7 +154,7 @@ class Chosen(NamedTuple):
 
     tree: for training on all rows;  member_weights: "held-out" for an average of contenders, whose
     weights are learned, else None: members of one contender differ by chance alone;  choice: the
-    `comparison.Choice`, or None where nothing could be judged in time;  estimate: for new data, as
+    `comparison.Choice`, or None where nothing could be scored in time;  estimate: for new data, as
     `report.text.estimate_line` takes it, or None;  seconds: expected for the training on all rows,
     or None;  cut: sentences on options that the time limit has left as they were;  result: plain
     values, that of the choice, with the contenders, the members of averages, and the choice.
@@ -303,7 +303,7 @@ class Portfolio:
             margin = _difference(self.by, top.scored, first.scored, stage.judge.plan)
             chosen = top if margin.gain > max(margin.error, _LEAST_GAIN) else first
         if self.ensemble and not averages:
-            warn_user("no average of several contenders could be judged in time: the single best "
+            warn_user("no average of several contenders could be scored in time: the single best "
                       "one is taken")
         estimate = stage.estimate(chosen, judged)
         result = table_of(stage.judge, [(one.candidate.name, one.scored[0].decoder)

@@ -25,7 +25,7 @@ def require_one_kernel(configuration, what, way_out):
         raise ModelError(f"{what} can hold support vector machines only, not a classifier of code "
                          f"{next(iter(tree.directs.values())).learner_letter}")
     if configuration.normalisation is not None:
-        raise ModelError(f"{what} has no place for a normalisation: leave it out, and normalise "
+        raise ModelError(f"{what} cannot store a normalisation: leave it out, and normalise "
                          "the data instead")
     if len(kernels) != 1:
         raise ModelError(f"{what} has one kernel for all binary classifiers, these have "

@@ -181,7 +181,7 @@ def format_recipe_lines(info: dict) -> str:
 
 
 def _recipe_lines(info):
-    return [("table", f"{info['source'] or 'not told'}: {len(info['columns'])} columns, "
+    return [("table", f"{info['source'] or 'unknown'}: {len(info['columns'])} columns, "
                       f"{len(info['features'])} features; missing values: {info['missing']}"),
             ("label", f"{info['label']}: {len(info['classes'])} classes, "
                       + _listed(info["classes"])),
@@ -301,7 +301,7 @@ def format_description(info: dict) -> str:
     settings = {}
     for binary in binaries:
         text = Provenance.from_line(binary["made_by"]).without_identity().to_line()
-        settings.setdefault(text or "not told", []).append(binary["name"])
+        settings.setdefault(text or "unknown", []).append(binary["name"])
     for text, names in settings.items():
         which = "all" if len(names) == len(binaries) else f"{len(names)} models"
         lines.append(("trained by", f"{which}: {text}"))

@@ -14,7 +14,7 @@
     l support vectors, by number from 0
 
 with f = sum c K(x, sv) - rho and r = tanh(a f + b).  All classifiers share one
-kernel.  The text has no place for a normalisation, for class names, and for
+kernel.  The text cannot hold a normalisation, for class names, and for
 classifiers without probabilities.
 """
 

@@ -138,7 +138,7 @@ def _overall(answers):
     scores = answers.scores
     blocks = [facts([*[("answers", answers.origin)] * bool(answers.origin),
                      ("points", count(scores["points"])),
-                     *[("classes", "not told (-k)")] * (scores["classes"] is None),
+                     *[("classes", "unknown (-k)")] * (scores["classes"] is None),
                      *[("rejected", count(scores["rejected"]))] * bool(scores["rejected"]),
                      *[("cost without answers", number(scores.get("no_answer_cost")))] *
                      ("no_answer_cost" in scores)]),

@@ -215,7 +215,7 @@ def _calibration(calibration, decoder):
 
 
 def _trained_by(info):
-    times_of = Counter(Provenance.from_line(one["made_by"]).options or "not told"
+    times_of = Counter(Provenance.from_line(one["made_by"]).options or "unknown"
                        for one in info["binary_models"])
     if not times_of:
         return []

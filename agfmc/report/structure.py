@@ -246,7 +246,7 @@ def decision_tree(tree: Tree, names: Mapping[int, str], nodes: Sequence[NodeCost
     deepest = max(node.depth for node in tree.nodes) + 1
     summary = f"{k} classes below {inner} node{'s' * (inner != 1)}, at most {deepest} " \
               f"node{'s' * (deepest != 1)} on the way to a class"
-    note = "Of each node the side \u22121 (left, blue) is above the side +1 (right, orange)." \
+    note = "At each node, side \u22121 (left, blue) is above side +1 (right, orange)." \
         if any(node.bare for node in tree.nodes) else ""
     if nodes:
         note += " The larger the disc, the more the node adds to the log loss; the number is " \
@@ -455,7 +455,7 @@ def node_costs(nodes: Sequence[NodeCost], tree: Tree, names: Mapping[int, str]) 
             drawing.text(WIDTH, y + 29, f"{percent(cost.error)} of {percent(cost.share)}", "end")
     first = shown[0]
     sides = " from ".join(listed(names, side, 4) for side in labels[first.node])
-    summary = f"The node that tells {sides} adds most to the log loss " \
+    summary = f"The node that separates {sides} adds most to the log loss " \
               f"({percent(first.log_loss / total if total else 0)})"
     note = "The log losses of all nodes sum to that of all points. Error: the share of the " \
            "points below a node that are on its wrong side."

@@ -138,7 +138,7 @@ def test_seed_and_settings(best):
     assert best("--seed", "1", "five").out == first != best("--seed", "2", "five").out
     found = notes(best("--by", "error", "--balance", "0.25", "five"))
     assert found[0].startswith("best-tree: leave-one-out errors at nodes 0.")
-    assert "balance: 0.25 for each classifier that a point is asked" in found
+    assert "balance: 0.25 for each classifier that a point needs" in found
     limited = notes(best("--splits", "40", "five"))[1]
     assert re.match(r"not exact: \d+ of 90 splits were tried, by a local search among 105 trees",
                     limited)

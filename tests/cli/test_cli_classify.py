@@ -144,10 +144,10 @@ def test_y_is_where_the_models_are(made, run, monkeypatch, tmp_path):
 
 @pytest.mark.parametrize("words, status, text", [
     ("-Z --libsvm pairs.mbc x", 2, "--libsvm and -Z exclude each other"),
-    ("-Z -a n.std pairs.mbc x", 2, "-Z and -a exclude each other: that format has no place for it"),
+    ("-Z -a n.std pairs.mbc x", 2, "-Z and -a exclude each other: that format cannot store it"),
     ("-Z --names names pairs.mbc x", 2, "-Z and --names exclude each other"),
-    ("-Z n.mbm x", 1, "no place for a normalisation"),
-    ("--libsvm n.mbm x", 1, "no place for a normalisation"),
+    ("-Z n.mbm x", 1, "cannot store a normalisation"),
+    ("--libsvm n.mbm x", 1, "cannot store a normalisation"),
     ("-Z kernels.mbc x", 1, "one kernel for all binary classifiers, these have 2"),
     ("--libsvm rest.mbc x", 1, "one binary classifier for each of the 3 pairs"),
     ("cut.mbaio x", 1, "cut.mbaio:"),

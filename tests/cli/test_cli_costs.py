@@ -263,7 +263,7 @@ def test_costs_are_a_part_of_what_is_kept(run, here):
 @pytest.mark.parametrize("command, words, told", [
     ("compare_control", "--by cost trn pairs", "--by cost needs the costs of the answers"),
     ("nfold", "--by cost --tune pairs trn", "--by cost needs the costs of the answers"),
-    ("compare_control", "--by cost:costs trn pairs", "given apart: --by cost --costs FILE"),
+    ("compare_control", "--by cost:costs trn pairs", "given separately: --by cost --costs FILE"),
     ("print_control", "--costs costs --by cost -Q best-tree trn", "unrecognized arguments: --co"),
     ("tune_m", "--costs costs --by cost --per-partition pairs trn", "--per-partition scores"),
     ("nfold", "--costs two pairs trn", "two:1: class 7 has no column")])

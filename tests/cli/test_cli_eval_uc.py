@@ -57,7 +57,7 @@ def test_number_of_classes_comes_from_k_labels_or_columns(files, run):
     assert printed(run, "-B", "-b", "-k", "2", "truth.cls", "out") == wanted
     assert printed(run, "-B", "-b", "--labels", "2,7", "truth.cls", "out") == wanted
     assert printed(run, "-B", "-b", "truth.cls", "out", "bare") == wanted
-    assert "not told" in printed(run, "truth.cls", "out")
+    assert "unknown (-k)" in printed(run, "truth.cls", "out")
 
 
 def test_json(files, run):

@@ -284,7 +284,7 @@ def test_a_learned_metric(data, tmp_path):
 
 @pytest.mark.parametrize("options, words", [
     ({"weight": "w"}, "is a feature of the model"),
-    ({"missing": "mean"}, "missing: the recipe tells what the columns are for")])
+    ({"missing": "mean"}, "missing: the recipe says what the columns are for")])
 def test_options_that_tables_do_not_take(tmp_path, options, words):
     path = tmp_path / "t.csv"
     path.write_text("x,w,class\n1,2,a\n3,4,b\n")

@@ -34,7 +34,7 @@ def test_a_column_that_tells_the_class_is_told(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("x,grade,class\n" + "".join(f"{i % 7},g{i % 3},{'abc'[i % 3]}\n"
                                                 for i in range(30)))
-    with pytest.warns(AgfmcWarning, match="column 'grade' tells the class of every row alone"):
+    with pytest.warns(AgfmcWarning, match="column 'grade' determines the class of every row"):
         data = read_table(str(path), InputFormat("table", layout=TableFormat(),
                                                  roles=ColumnRoles()))
     with warnings.catch_warnings():

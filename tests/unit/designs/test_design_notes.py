@@ -29,8 +29,9 @@ def test_numbers_are_those_of_the_tree():
     assert lines[0] == (f"best-tree: leave-one-out log loss {best.loss:.4f} +- {best.error:.4f} a "
                         f"point; judged by points that did not choose it {chosen.holdout:.4f} +- "
                         f"{chosen.holdout_error:.4f}")
-    assert "balance: 0.01 for each classifier that a point is asked" in lines
-    assert f"4 classifiers, of which {best.queries:.2f} are asked for a point on average" in lines
+    assert "balance: 0.01 for each classifier that a point needs" in lines
+    assert f"4 classifiers, of which {best.queries:.2f} are evaluated for a point on average" in \
+        lines
     table = [line.split(None, 3) for line in lines[6:10]]
     assert [list(map(float, row[:3])) for row in table] == [
         [round(value, 4) for value in (node.loss, node.error, node.share)] for node in best.nodes]

@@ -74,7 +74,7 @@ def test_what_needs_k_is_left_out_without_it(files):
     scores = evaluate(load_results(truth, base))
     assert scores["classes"] is None
     assert scores["brier_winning"] is scores["brier_all"] is scores["calibration"] is None
-    assert "not told (-k)" in format_scores(scores)
+    assert "unknown (-k)" in format_scores(scores)
     for told in ({"k": 3}, {"labels": [0, 1, 2]}):
         scores = evaluate(load_results(truth, base, **told))
         assert scores["classes"] == 3
