@@ -17,6 +17,7 @@ from scipy.sparse import csr_array
 from ..calibration.maps import KINDS
 from ..core.errors import ModelError
 from ..decode.class_scores import LOSSES
+from ..files.csv import csv_line
 from .steps import CodeRule, dense_blocks, LinearRule, Node, Steps
 
 LARGEST = 64_000_000  # bytes of text
@@ -59,33 +60,33 @@ def c_program(steps: Steps) -> str:
     for word, value in (("DECODER", steps.classifier.decoding.name), ("GIVES", steps.gives),
                         ("MEMORY", -(-memory // 1000)), ("TABLES", texts[0]),
                         ("MAIN_TABLES", texts[1]), ("SIZES", _wrapped(
-                            [f"{name} = {value}" for name, value in sizes.items()]))):
+                            [f"{name} = {value}" for name, value in sizes.items()], 4))):
         program = program.replace(f"@{word}@", str(value))
     return program
 
 
 def _sizes(steps):
     """{name: value} of the constants of the program, and the bytes of memory that a call needs."""
-    linear, coded = ([node.rule for node in steps.nodes if isinstance(node.rule, kind)]
-                     for kind in (LinearRule, CodeRule))
-    solved = [rule for rule in coded if rule.decoder in ("pairs", "least-squares")]
-    features, k, m = len(steps.features), len(steps.labels), max(1, len(steps.rho))
-    width = sum(one.matrix.shape[1] for one in steps.normalisations) or features
-    branches = max(len(node.branches) for node in steps.nodes)
-    rows = max([rule.matrix.shape[1] for rule in linear], default=1)
-    vectors = min(_MOST_VALUES, max([len(one.sv) for one in steps.kernel_sums], default=1))
-    equations = max([rule.code.shape[1] for rule in solved], default=1)
-    parts = 5 if any(rule.decoder == "least-squares" for rule in solved) else 1
-    sizes = {"MODEL_FEATURES": features, "MODEL_CLASSES": k, "NORMALISED": width, "CLASSIFIERS": m,
-             "NODES": len(steps.nodes), "BRANCHES": branches, "CODED": equations, "PARTS": parts,
-             "ROWS": rows, "SUPPORT_VECTORS": vectors, "WIDEST": max(width, m, branches, k),
-             "NORMALISATIONS": len(steps.normalisations), "KERNELS": len(_kernels(steps)),
-             "MEMBERS": len(steps.members), "MAPS": int(steps.map is not None),
-             "GEOMETRIC": int(steps.geometric), "TAKES_MISSING": int(steps.takes_missing),
-             "CLASS_BEFORE_MAP": int(steps.class_before_map), "INPUTS": len(steps.inputs),
-             "BLANKS": len(steps.blanks), "TESTS": TESTS}
-    memory = 8 * (width + features + 4 * m + rows + vectors + 3 * k + len(steps.nodes)
-                  + 4 * branches + sizes["WIDEST"] + (3 + 2 * parts) * equations ** 2)
+    solved = [node.rule for node in steps.nodes if isinstance(node.rule, CodeRule)
+              and node.rule.decoder in ("pairs", "least-squares")]
+    k, m, branches = len(steps.labels), len(steps.rho), max(
+        len(node.branches) for node in steps.nodes)
+    width = sum(one.matrix.shape[1] for one in steps.normalisations) or len(steps.features)
+    sizes = {
+        "MODEL_FEATURES": len(steps.features), "MODEL_CLASSES": k, "NORMALISED": width,
+        "CLASSIFIERS": max(1, m), "NODES": len(steps.nodes), "BRANCHES": branches,
+        "CODED": max([rule.code.shape[1] for rule in solved], default=1),
+        "PARTS": 5 if any(rule.decoder == "least-squares" for rule in solved) else 1,
+        "SUPPORT_VECTORS": max([len(one.sv) for one in _kernels(steps)], default=1),
+        "WIDEST": max(width, m, branches, k), "NORMALISATIONS": len(steps.normalisations),
+        "KERNELS": len(_kernels(steps)), "MEMBERS": len(steps.members),
+        "MAPS": int(steps.map is not None), "GEOMETRIC": int(steps.geometric),
+        "TAKES_MISSING": int(steps.takes_missing),
+        "CLASS_BEFORE_MAP": int(steps.map is not None and KINDS[steps.map.kind].keeps_order),
+        "INPUTS": len(steps.inputs), "BLANKS": len(steps.blanks), "TESTS": TESTS}
+    memory = 8 * (width + len(steps.features) + 5 * m + sizes["SUPPORT_VECTORS"] + 3 * k
+                  + len(steps.nodes) + 4 * branches + sizes["WIDEST"]
+                  + (3 + 2 * sizes["PARTS"]) * sizes["CODED"] ** 2)
     if memory > MOST_MEMORY:
         raise ModelError(f"a C program would need {memory / 1e6:.0f} MB of memory for a "
                          f"point, more than {MOST_MEMORY / 1e6:.0f}: the model has too many "
@@ -106,9 +107,9 @@ class _Tables:
         """
         self._bytes += 4 * np.size(values)
         if self._bytes <= LARGEST:
-            cells = [_number(value) for value in values.ravel().tolist()] \
-                if isinstance(values, np.ndarray) else list(values)
-            text = f"[{max(1, len(cells))}] = {{\n{_wrapped(cells or ['0'])}\n}};\n"
+            cells, columns = ([_number(value) for value in values.ravel().tolist()], 4) \
+                if isinstance(values, np.ndarray) else (values, 1)
+            text = f"[{max(1, len(cells))}] = {{\n{_wrapped(cells or ['0'], columns)}\n}};\n"
             self._bytes += len(text)
         if self._bytes > LARGEST:
             raise ModelError(f"the C program would have more than {LARGEST / 1e6:.0f} MB: train "
@@ -140,21 +141,15 @@ def _number(value):
     return "NAN" if math.isnan(value) else repr(float(value))
 
 
-def _wrapped(cells):
-    lines, used = [[]], 0
-    for cell in cells:
-        if used + len(cell) > 94 and lines[-1]:
-            lines.append([])
-            used = 0
-        lines[-1].append(cell)
-        used += len(cell) + 2
-    return ",\n".join("    " + ", ".join(line) for line in lines)
+def _wrapped(cells, columns=1):
+    return ",\n".join("    " + ", ".join(cells[start:start + columns])
+                      for start in range(0, len(cells), columns))
 
 
-def _string(text: str) -> str:
+def _string(text: str | bytes) -> str:
     """A string of C, whatever the text: all but plain ASCII as octal numbers."""
-    return '"' + "".join(chr(byte) if byte in _SAFE else f"\\{byte:03o}"
-                         for byte in text.encode("utf-8", "surrogateescape")) + '"'
+    data = text if isinstance(text, bytes) else text.encode("utf-8", "surrogateescape")
+    return '"' + "".join(chr(byte) if byte in _SAFE else f"\\{byte:03o}" for byte in data) + '"'
 
 
 def _word(kind: str, name: str) -> str:
@@ -213,18 +208,18 @@ def _node(tables, node: Node):
     """The row of a node."""
     rule, code, matrix = node.rule, "NULL", _row(0, "NULL", "NULL", "NULL")
     if isinstance(rule, LinearRule):
-        name, takes, then = "matrix", rule.takes, rule.then
-        rows, offset, matrix = rule.matrix.shape[1], rule.offset, tables.matrix(
-            "rule", rule.matrix.T)
+        name, takes, then, offset = "matrix", rule.takes, rule.then, rule.offset
+        matrix = tables.matrix("rule", rule.matrix.T)
     else:
-        name, takes, then, rows = rule.decoder, "r", "nothing", len(rule.code)
+        name, takes, then = rule.decoder, "r", "nothing"
         offset = np.full(rule.code.shape[1], float(name == "products"))
         if name in LOSSES:
             offset -= (rule.code == 0).sum(axis=0) * LOSSES[name](np.float64(0))
         code = tables.add("int", "code_", np.concatenate([
             [np.count_nonzero(row), *(row * np.arange(1, len(row) + 1))[row != 0]]
             for row in rule.code]))
-    return _row(_word("rule", name), node.classifiers.start, rows, len(node.branches),
+    return _row(_word("rule", name), 0 if takes == "points" else node.classifiers.start,
+                len(node.classifiers), len(node.branches),
                 tables.add("int", "branches_", np.array(node.branches)), code,
                 tables.add("double", "offset_", offset), matrix, _word("takes", takes),
                 _word("then", then))
@@ -244,6 +239,9 @@ def _main_tables(_, steps):
             _string(one.name), "INFINITY" if one.fill is None and not one.indicator else
             _number(float(one.fill or 0.0)), int(one.indicator)) for one in steps.inputs]),
         ("char *const", "blanks", [*map(_string, steps.blanks)]),
+        ("char *const", "heading", [_string(csv_line(["class", *(
+            f"p:{name}" for name in steps.names)]))]),
+        ("char *const", "class_cells", [_string(csv_line([name])[:-1]) for name in steps.names]),
         ("double", "test_points", x[some]), ("double", "test_p", p[some]))
 
 

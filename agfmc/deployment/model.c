@@ -22,8 +22,9 @@ enum {
 struct values {                         /* what is known of one point */
     double z[NORMALISED];               /* its features, normalised */
     double f[CLASSIFIERS];              /* decision value of each binary classifier */
-    double t[CLASSIFIERS];              /* half the logarithm of P(right side) / P(left side) */
     double r[CLASSIFIERS];              /* P(right side) - P(left side) */
+    double sign[CLASSIFIERS];           /* of it */
+    double odds[CLASSIFIERS];           /* log of P(right side) / P(left side), within [-30, 30] */
 };
 
 struct matrix {                         /* as blocks of rows that are 0 but in the same columns */
@@ -59,7 +60,7 @@ struct tree_node {
 struct node {                           /* of a tree; a coding matrix is one node alone */
     enum { RULE_MATRIX, RULE_LEAST_SQUARES, RULE_PAIRS, RULE_PRODUCTS, RULE_HAMMING, RULE_LINEAR,
            RULE_HINGE, RULE_EXPONENTIAL, RULE_LOGIT, RULE_QUADRATIC } rule;
-    int first, rows;                    /* its classifiers */
+    int first, rows;                    /* its classifiers; 0 where it takes points */
     int count;                          /* its branches */
     const int *branch;                  /* of each the class, or MODEL_CLASSES + number of a node */
     const int *code;                    /* of each row how many branches have a side, and these,
@@ -196,22 +197,20 @@ static double leaf_value(int at, const double *z)
 /* The nearest point with p >= 0 and sum 1 (Michelot 1986) */
 static void project(double *p, int n)
 {
-    double top = p[0], level = -HUGE_VAL;
-    for (int j = 1; j < n; j++)
-        top = fmax(top, p[j]);
-    for (int above = n + 1, before = n + 2; above < before;) {
+    double level = -HUGE_VAL, before;
+    do {
         double sum = -1.0;
-        before = above;
-        above = 0;
+        int count = 0;
+        before = level;
         for (int j = 0; j < n; j++)
-            if (p[j] - top > level) {
-                sum += p[j] - top;
-                above++;
+            if (p[j] > level) {
+                sum += p[j];
+                count++;
             }
-        level = sum / above;
-    }
+        level = sum / count;
+    } while (level > before);
     for (int j = 0; j < n; j++)
-        p[j] = fmax(p[j] - top - level, 0.0);
+        p[j] = fmax(p[j] - level, 0.0);
 }
 
 static void softmax(double *p, int n)
@@ -248,19 +247,9 @@ static void differences(double *p, int n)
 
 static void matrix_rule(const struct node *node, const struct values *v, double *p)
 {
-    double value[ROWS];
-    for (int i = 0; i < node->rows; i++) {
-        int at = node->first + i;
-        switch (node->takes) {
-        case TAKES_F: value[i] = v->f[at]; break;
-        case TAKES_R: value[i] = v->r[at]; break;
-        case TAKES_SIGNS: value[i] = (v->r[at] > 0.0) - (v->r[at] < 0.0); break;
-        case TAKES_LOG_ODDS: value[i] = fmin(fmax(2.0 * v->t[at], -30.0), 30.0); break;
-        case TAKES_POINTS: value[i] = v->z[i]; break;
-        }
-    }
+    const double *taken[] = {v->f, v->r, v->sign, v->odds, v->z};
     memcpy(p, node->offset, node->count * sizeof *p);
-    add_products(&node->matrix, value, p);
+    add_products(&node->matrix, taken[node->takes] + node->first, p);
     switch (node->then) {
     case THEN_NOTHING: break;
     case THEN_PROJECT: project(p, node->count); break;
@@ -348,25 +337,10 @@ static wide wide_ratio(wide a, wide b)
     return wide_add(wide_of(0.0), a, x);
 }
 
-static double double_of(double value)
-{
-    return value;
-}
-
-static double double_value(double a)
-{
-    return a;
-}
-
-static double double_add(double a, double b, double c)
-{
-    return a + b * c;
-}
-
-static double double_ratio(double a, double b)
-{
-    return -a / b;
-}
+#define double_of(value) (value)
+#define double_value(a) (a)
+#define double_add(a, b, c) ((a) + (b) * (c))
+#define double_ratio(a, b) (-(a) / (b))
 
 //@ double wide
 /* K = M^T M + 1 1^T of M = A - |A| r, whose solution K u = 1 is p but for its sum. With a ridge
@@ -551,12 +525,14 @@ int model_classify(const double *x, double *p)
             v.f[i] += leaf_value(tree_roots[tree], v.z);
         if (!isfinite(v.f[i]))
             return -1;
-        v.t[i] = slope[i] * v.f[i] + shift[i];
-        v.r[i] = -2.0 * fabs(v.t[i]);
+        double odds = 2.0 * (slope[i] * v.f[i] + shift[i]);
+        v.r[i] = -fabs(odds);
+        v.sign[i] = (odds > 0.0) - (odds < 0.0);
+        v.odds[i] = fmin(fmax(odds, -30.0), 30.0);
     }
     exponentials(v.r, CLASSIFIERS);     /* tanh */
     for (int i = 0; i < CLASSIFIERS; i++)
-        v.r[i] = copysign((1.0 - v.r[i]) / (1.0 + v.r[i]), v.t[i]);
+        v.r[i] = copysign((1.0 - v.r[i]) / (1.0 + v.r[i]), v.odds[i]);
     average(&v, p);
     answer = largest(p);
     for (int i = 0; i < MAPS; i++) {
@@ -714,15 +690,6 @@ static double *put(const struct input *input, const char *cell, double *x)
     return x;
 }
 
-static void print_cell(const char *before, const char *name)
-{
-    const char *quote = name[strcspn(name, ",\"\r\n")] ? "\"" : "";
-    printf("%s%s", quote, before);
-    for (; *name; name++)
-        printf("%s%c", *name == '"' ? "\"" : "", *name);
-    fputs(quote, stdout);
-}
-
 /* Whether the first record is a heading. position[i] becomes the column of input i. */
 static int is_heading(char **cell, size_t cells, size_t *position)
 {
@@ -752,12 +719,7 @@ static int classify_table(void)
     static char **cell;
     char message[99];
     size_t columns = 0, cells;
-    fputs("class", stdout);
-    for (int j = 0; j < MODEL_CLASSES; j++) {
-        putchar(',');
-        print_cell("p:", model_class_names[j]);
-    }
-    putchar('\n');
+    fputs(heading[0], stdout);
     while ((cells = read_record())) {
         int answer;
         double *behind = x;
@@ -781,7 +743,7 @@ static int classify_table(void)
         answer = model_classify(x, p);
         if (answer < 0)
             fail("no answer: missing values, or numbers too large", NULL, NULL);
-        print_cell("", model_class_names[answer]);
+        fputs(class_cells[answer], stdout);
         for (int j = 0; j < MODEL_CLASSES; j++)
             printf(",%.12g", p[j]);
         putchar('\n');

@@ -312,8 +312,8 @@ def _answers(graph, steps, z, f, outputs):
             for one, (_, weight) in zip(p, steps.members))
     p = p.by("Softmax", axis=1) if steps.geometric else p
     mapped = p if steps.map is None else _mapped(steps.map, p)
-    best = (p if steps.class_before_map else mapped).columns(steps.tie_order).by(
-        "ArgMax", axis=1, keepdims=0)
+    sure = p if steps.map is not None and KINDS[steps.map.kind].keeps_order else mapped
+    best = sure.columns(steps.tie_order).by("ArgMax", axis=1, keepdims=0)
     checked = [f] * (len(steps.rho) > 0) + [z] * (not steps.takes_missing)
     unknown = np.isnan(sum(one.sums() for one in checked) * 0)  # infinite ones, too
     graph.add("Where", unknown, np.nan, mapped, outputs=outputs[1:])

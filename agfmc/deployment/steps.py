@@ -12,7 +12,7 @@ number of simple steps is refused.  In their order:
 6. of each member of an ensemble, products along the branches to the classes
 7. the average of the members
 8. the calibration `map`
-9. the class: the largest p, on ties the first in `tie_order`
+9. the class: the largest p, on ties the first in `tie_order`; before a map that keeps the order
 """
 
 from __future__ import annotations
@@ -42,23 +42,7 @@ from ..models.configuration import Configuration
 from ..prediction.classifier import Classifier
 from ..prediction.decision import calibration_of
 from ..prediction.decoding import decoders_of, Decoding
-
-
-@dataclass(frozen=True)
-class Input:
-    """One column of a table of numbers: a feature, and a second one that tells missing values.
-
-    Attributes
-    ----------
-    name : name of the column
-    fill : number in place of a missing value, NaN where it stays missing; None: that is an error,
-        or 0 with an indicator
-    indicator : a feature after it is 1 where the value is missing, else 0
-    """
-
-    name: str
-    fill: float | None = None
-    indicator: bool = False
+from ..tables.types import ColumnRecipe
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,7 +124,7 @@ class Steps:
     classifier : the suite's own, with which every other program has to agree
     labels, names : labels of the classes (k,), ascending, and their names
     features : their names
-    inputs : columns of a table in the order of the features
+    inputs : columns of numbers of a table in the order of the features; a `fill` NaN stays missing
     blanks : cells of a table that are missing values
     of_cells : False where training had a table with words or dates, and the inputs are the
         features that `table2agf` makes of it
@@ -152,7 +136,6 @@ class Steps:
     members : (slice of its nodes, weight) of each member of an ensemble
     geometric : the average of members is of logarithms of p, at least 1e-16, then a softmax
     map : the calibration map, columns in the order of the labels, or None
-    class_before_map : the class is that of the largest p before the map, which keeps the order
     tie_order : positions of the classes in the order in which the first of the largest p wins
     gives : "probabilities", "estimates" or "votes", what the p are
     """
@@ -161,7 +144,7 @@ class Steps:
     labels: tuple[int, ...]
     names: tuple[str, ...]
     features: tuple[str, ...]
-    inputs: tuple[Input, ...]
+    inputs: tuple[ColumnRecipe, ...]
     blanks: tuple[str, ...]
     of_cells: bool
     takes_missing: bool
@@ -175,7 +158,6 @@ class Steps:
     members: tuple[tuple[slice, float], ...]
     geometric: bool
     map: ProbabilityMap | None
-    class_before_map: bool
     tie_order: np.ndarray
     gives: str
 
@@ -237,7 +219,6 @@ def steps_of(configuration: Configuration, decoder: str | None = None) -> Steps:
         np.where(fitted, machines.a, machines.orientation), np.where(fitted, machines.b, 0.0),
         tuple(_nodes(configuration, decoding, position)),
         tuple(zip(tree.parts, tree.weights)), decoding.tree == "geometric", calibrated,
-        calibrated is not None and calibrated.kind == "temperature",
         np.array([position[label] for label in tree.labels]), decoding.decoder.gives)
 
 
@@ -260,7 +241,7 @@ def _exported_decoding(tree: Tree, decoder: str | None) -> Decoding:
 
 
 def _inputs(configuration, takes_missing):
-    """The names of the features, the `Input`s, the cells that are missing values, and whether the
+    """The names of the features, the inputs, the cells that are missing values, and whether the
     inputs are columns of a table like that of training."""
     recipe, machines = configuration.recipe, configuration.machines
     fill = math.nan if takes_missing and (recipe is None or recipe.keeps_missing) else None
@@ -272,9 +253,9 @@ def _inputs(configuration, takes_missing):
         names, blanks = recipe.features, recipe.blanks
         if not any(one.categories or one.date or one.order for one in recipe.columns):
             return names, tuple(
-                Input(one.name, fill if recipe.keeps_missing else one.fill, one.indicator)
+                replace(one, fill=fill if recipe.keeps_missing else one.fill)
                 for one in recipe.columns), blanks, True
-    return names, tuple(Input(name, fill) for name in names), blanks, recipe is None
+    return names, tuple(ColumnRecipe(name, fill=fill) for name in names), blanks, recipe is None
 
 
 def _kernel_sums(machines):

@@ -66,7 +66,9 @@ def evaluate(steps, x):
         p = np.tensordot(weights, parts, 1)
     mapped = p if steps.map is None else apply_map(steps.map, p)
     order = steps.tie_order
-    best = order[np.argmax((p if steps.class_before_map else mapped)[:, order], axis=1)]
+    if steps.map is None or steps.map.kind != "temperature":  # which keeps the order
+        p = mapped
+    best = order[np.argmax(p[:, order], axis=1)]
     return np.array(steps.labels)[best], mapped
 
 
