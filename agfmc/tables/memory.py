@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,8 @@ from ..core.errors import DataError, one_line, UsageError
 from ..files.codec import json_object
 from .text import Block, column_names, stripped, Table
 from .types import TableFormat
+
+_FEW = 8  # rows of a frame of pandas, which gives so few faster than its columns
 
 
 class RowTable(Table):
@@ -32,8 +33,9 @@ class RowTable(Table):
 
     def blocks(self, requested: Mapping[int, str]) -> Iterator[Block]:
         """One block of all rows."""
-        block = Block(len(self._rows), self.file, self.counted, {}, lambda: np.array(self._numbers))
         columns, kinds = {}, {}
+        block = Block(len(self._rows), self.file, self.counted, columns,
+                      lambda: np.array(self._numbers))
         for at, kind in requested.items():
             try:
                 values = self._values(at)
@@ -53,7 +55,7 @@ class RowTable(Table):
                                   f"{type(values[texts.index(None)]).__name__}")
             if kind != "text":
                 kinds[at] = kind
-        yield self.of_text(replace(block, columns=columns), kinds)
+        yield self.of_text(block, kinds)
 
     def put(self, data: bytes, line: int) -> None:
         """Let `blocks` yield these lines, JSON objects, of which the first has that number."""
@@ -71,9 +73,7 @@ class FrameTable(RowTable):
     """A frame of named columns that NumPy takes, of pandas, Polars, PyArrow or NumPy itself."""
 
     def _values(self, at):
-        column = self._rows[self._keys[at]]
-        # what pandas' own method returns, in a fifth of the time
-        values = column.to_numpy() if hasattr(column, "iloc") else np.asarray(column)
+        values = np.asarray(self._rows[self._keys[at]])
         if values.dtype.kind in "iuf" and type(self.blanks) is frozenset:  # no number is missing
             return values
         if values.dtype.kind == "M":  # as datetime writes it
@@ -92,6 +92,9 @@ def table_in_memory(source: Any, form: TableFormat) -> Table:
     if isinstance(source, (list, tuple)) and all(isinstance(row, Mapping) for row in source):
         keys = dict.fromkeys(key for row in source for key in row)
         return RowTable(source, list(keys), form, kind)
+    if hasattr(source, "iloc") and hasattr(source, "columns") and len(source) < _FEW:
+        names, rows = list(source.columns), source.to_numpy(dtype=object).tolist()
+        return RowTable([dict(zip(names, row)) for row in rows], names, form, kind)
     array_names = getattr(getattr(source, "dtype", None), "names", None)
     names = getattr(source, "column_names", getattr(source, "columns", array_names))
     if names is None and hasattr(source, "__arrow_c_stream__"):
