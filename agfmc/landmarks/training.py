@@ -26,7 +26,8 @@ from .sums import factors_of, Group, SEARCHED, Sums, Work
 from .sums_file import GroupSums
 
 # So many sets of classes have a lambda each, or as many as take so many multiplications to solve;
-# of more, some choose a common one.
+# of more, some choose a common one: with it, others had a squared error that was higher than with
+# their own by .5 % on average (letter, 1000 landmarks), and by 2 % at most.
 _SEPARATE, _CHEAP, _SAMPLED = 8, 1e10, 8
 _TRIALS = 7  # values of lambda that are tried, about
 # Leverages of many sets are estimated in so many random directions where a set has so many times

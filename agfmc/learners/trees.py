@@ -187,6 +187,8 @@ def _features(x):
 
 def _with_categories(x, features, middle):
     """The points with the number of its word, or NaN for none, in place of several columns."""
+    if len(features) == x.shape[1]:
+        return x
     result = x[:, [words.start for words in features]]
     for at, words in enumerate(features):
         if len(words) > 1:
