@@ -2,6 +2,7 @@
 
 import os
 
+from ..core.text import first_words
 from .data_options import add_groups, add_table, table_format
 from .messages import counted, report
 from .option_types import output_base
@@ -51,13 +52,8 @@ def execute(args):
     recipe, rows, counts = convert_table(args.source, table_format(args, not args.no_labels),
                                          args.base, recipe)
     text = f"{counted(rows, 'row')}, {counted(len(recipe.features), 'feature')} (" \
-        + _first(recipe.features) + ")"
+        + first_words(recipe.features, _SHOWN) + ")"
     if counts is not None:
-        text += ", classes: " + _first([f"{name} {count}" for name, count in zip(
-            recipe.classes, counts.tolist())])
+        text += ", classes: " + first_words([f"{name} {count}" for name, count in zip(
+            recipe.classes, counts.tolist())], _SHOWN)
     report(f"{os.path.basename(args.base)}.vec: {text}")
-
-
-def _first(words):
-    more = f" and {len(words) - _SHOWN} more" if len(words) > _SHOWN else ""
-    return ", ".join(words[:_SHOWN]) + more

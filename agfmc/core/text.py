@@ -73,3 +73,9 @@ def listed(labels):
     """Labels in a message: all, or the first and how many there are."""
     text = " ".join(map(str, labels[:12]))
     return f"{text} ... ({len(labels)})" if len(labels) > 12 else text
+
+
+def first_words(words, most=20):
+    """Words in a message, with commas: all, or the first and how many more there are."""
+    more = f" and {len(words) - most} more" if len(words) > most else ""
+    return ", ".join(map(str, words[:most])) + more

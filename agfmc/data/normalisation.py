@@ -17,11 +17,11 @@ from ..core.errors import AgfmcNotice, DataError, one_line, UsageError, warn_use
 from ..core.lazy_points import is_lazy
 from ..core.points import has_missing, padded_blocks
 from ..core.provenance import MetricOrigin
+from ..core.text import first_words
 
 # Numbers of a matrix that is applied without matrix products: in training, where the digests of
 # points had better be alike on all machines, and elsewhere.
 _SMALL = 256 * 256, 32 * 32
-_SHOWN = 20  # features in a message
 _NAMES: ContextVar[tuple[str, ...]] = ContextVar("names of the features", default=())
 _BLOCK = 1 << 20  # values at a time
 _BINARY = 0.7  # taken for the deviation of a feature of zeros and ones
@@ -295,9 +295,7 @@ def _named(features, count):
     names, plural = feature_names(count), "s" * (len(features) != 1)
     if not names:
         return f"feature{plural} {', '.join(map(str, features))} (from 0)"
-    more = f" and {len(features) - _SHOWN} more" if len(features) > _SHOWN else ""
-    return f"feature{plural} " + ", ".join(
-        f"'{one_line(names[feature])}'" for feature in features[:_SHOWN]) + more
+    return f"feature{plural} " + first_words([f"'{one_line(names[at])}'" for at in features])
 
 
 def blocks(x: np.ndarray) -> Iterator[np.ndarray]:

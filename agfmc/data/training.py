@@ -12,6 +12,7 @@ from ..control.tree import Tree
 from ..core.errors import DataError, one_line, warn_user
 from ..core.lazy_points import is_lazy
 from ..core.points import is_sparse
+from ..core.text import first_words
 from ..core.weights import NO_WEIGHTS, total_weights
 from ..tables.types import TableRecipe
 from .from_table import read_table, table_labels
@@ -26,7 +27,6 @@ from .weights import (chosen_rows, weights_beside, with_class_weights, with_fina
 # A table of all features is made where it takes less than this, or less than so many times
 # what is not zero.
 _TABLE, _TIMES = 1 << 26, 4
-_SHOWN = 20  # classes in a warning
 _FAINT = float(np.finfo(np.float32).tiny)
 
 
@@ -163,8 +163,9 @@ def large_classes(counts: dict, least: int, source, names: dict) -> list[int]:
                         f"{len(counts)} would be left by --min-class {least}: expected at least "
                         "2", file=source)
     if small:
-        shown = _some([str(label) + (f" '{one_line(names[label])}'" if names.get(label) else "")
-                       + f" ({counts[label]})" for label in small])
+        shown = first_words([
+            str(label) + (f" '{one_line(names[label])}'" if names.get(label) else "")
+            + f" ({counts[label]})" for label in small])
         have, are = ("has", "is") if len(small) == 1 else ("have", "are")
         warn_user(f"{len(small)} of {len(counts)} classes {have} fewer than {least} samples "
                   f"and {are} left out: {shown}; {sum(counts[label] for label in small)} of "
@@ -183,13 +184,8 @@ def for_classes(tree: Tree, labels) -> Tree:
         size, left = (len(t.rows) + len(t.directs) for t in (tree, smaller))
         where = "" if tree.source is None else f"{tree.source}: "
         warn_user(f"{where}{left} of {size} classifiers remain{'s' * (left == 1)} without "
-                  f"class{'es' * (len(gone) > 1)} {_some(gone)}")
+                  f"class{'es' * (len(gone) > 1)} {first_words(gone)}")
     return smaller
-
-
-def _some(words):
-    more = f" and {len(words) - _SHOWN} more" if len(words) > _SHOWN else ""
-    return ", ".join(map(str, words[:_SHOWN])) + more
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.errors import AgfmcNotice, DataError, one_line, UsageError
+from ..core.text import first_words
 from .dates import DateSurvey, odd_words
 from .reading import columns_called
 from .text import no_number, number_of, row_error, Table, with_points, Words
@@ -25,7 +26,6 @@ _MANY_WORDS = 30  # of a column: from which on rare ones share a feature
 _RARE = 5  # rows that a word needs there
 _OTHER = "other"  # the category of rare words
 _FEW_ROWS = 20  # in which all values may well be different
-_SHOWN = 20  # names in a message
 IDENTIFIER = re.compile("(?:^|[ ._-])[iI][dD]$|[a-z]I[dD]$")
 _DISTINCT = 1 << 20  # whole numbers that are compared with each other
 _FEW_WORDS = 0.1  # of the cells of a column of numbers: a mistake, where they are fewer,
@@ -129,8 +129,7 @@ def _quoted(name):
 
 def listed_names(names) -> str:
     """The names in quotes, or the first of many, for a message."""
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return ", ".join(map(_quoted, names[:_SHOWN])) + more
+    return first_words([*map(_quoted, names)])
 
 
 @dataclass
@@ -521,7 +520,5 @@ def _refuse_odd_dates(table, column, position):
 
 def _missing_cells(columns):
     count = sum(column.missing for column in columns)
-    shown = [f"{_quoted(column.name)} ({column.missing})" for column in columns[:_SHOWN]]
-    more = f" and {len(columns) - _SHOWN} more" if len(columns) > _SHOWN else ""
-    return f"{count} missing value{'s' * (count > 1)} in column{'s' * (len(columns) > 1)} " \
-           f"{', '.join(shown)}{more}"
+    shown = first_words([f"{_quoted(column.name)} ({column.missing})" for column in columns])
+    return f"{count} missing value{'s' * (count > 1)} in column{'s' * (len(columns) > 1)} {shown}"
