@@ -86,7 +86,7 @@ def add_nested(parser, by=False):
     """--tune, --search and --time-limit; by: with --by for it alone."""
     group = parser.group("tuning")
     group.add("--tune", "search the options that a control leaves open, as tune_m does, inside "
-              "each training part, so that holdout data judge options that they did not choose")
+              "each training part, so that holdout data test options that they did not choose")
     if by:
         group.add("--by SCORE", f"score that this search optimises: {', '.join(BY_OPTION)} "
                   f"(default {_BY}), or, with --costs, {COST.option}", choices=tuple(BY_COST),

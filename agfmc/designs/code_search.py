@@ -311,13 +311,13 @@ class ChosenCode:
         rows, labels = matrix_of(self.tree)
         lines = [f"best-code: {point.rows} rows of {self.pool} candidates; leave-one-out log loss "
                  f"{point.loss:.4f} +- {self.error:.4f} a point, {100 * point.wrong:.2f} % wrong; "
-                 f"judged by points that did not choose it {point.judged:.4f} +- {point.error:.4f}",
+                 f"on points that did not choose it {point.judged:.4f} +- {point.error:.4f}",
                  "decoded by least squares, after a temperature of "
                  f"{1 / float(self.map.weights):.3f} and a floor of {self.map.floor:.2g}",
                  "smallest distance between rows {}, between columns {}".format(
                      *smallest_distances(rows, len(labels))),
-                 f"judged by {self.machine.canonical()}",
-                 "rows    loss  wrong  judged +- error: the row that came (+) or went (-)"]
+                 f"evaluated by {self.machine.canonical()}",
+                 "rows    loss  wrong  others +- error: the row added (+) or removed (-)"]
         exchanged = [point] if point.added else []
         for number, step in enumerate((*self.curve, *exchanged)):
             changes = "; ".join(f"{sign} {sides_text(*row, names)}"

@@ -96,7 +96,7 @@ class TreeSearchResult:
         trees = f"{space.all_trees:,} trees"
         lines = [f"{'random' if self.drawn else 'best'}-tree: leave-one-out "
                  f"{self.costs.search.loss.title} {best.loss:.4f} +- {best.error:.4f} a point; "
-                 "judged by points that did not choose it "
+                 "on points that did not choose it "
                  f"{self.holdout:.4f} +- {self.holdout_error:.4f}"]
         if self.exact:
             lines.append(f"exact: the least of all {trees}, from {space.splits:,} splits")
@@ -108,7 +108,7 @@ class TreeSearchResult:
                          "not known")
         if self.balance:
             lines.append(f"balance: {self.balance:g} for each classifier that a point needs")
-        return [*lines, f"judged by {self.costs.splits.options.canonical()}"]
+        return [*lines, f"evaluated by {self.costs.splits.options.canonical()}"]
 
 
 def in_brackets(tree: Tree) -> str:

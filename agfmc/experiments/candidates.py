@@ -27,7 +27,7 @@ from ..prediction.decoding import decoders_of, Decoding, named_decoding
 from ..training.fit import TrainingSettings
 from .search import SearchedOptions
 
-CANNOT_JUDGE = "a learned decoder is fitted to the leave-one-out values: --loo cannot judge it"
+CANNOT_JUDGE = "a learned decoder is fitted to the leave-one-out values: --loo cannot evaluate it"
 
 
 @dataclass(frozen=True)

@@ -137,8 +137,8 @@ def tune(task: TuningTask, space: SearchSpace, *, by: str, search: str = "fast",
         space = space._replace(kernels=SEARCHED_KERNELS[:1])
     if per_partition and fast:
         if task.experiment.plan.count < 2:
-            raise UsageError("--per-partition is judged by splits that chose nothing: it needs at "
-                             "least two, as with -d 5, or --search full")
+            raise UsageError("--per-partition is evaluated on splits that chose nothing: it needs "
+                             "at least two, as with -d 5, or --search full")
         task = replace(task, left_out=False)
     experiment = task.experiment.left_out if task.left_out else task.experiment
     experiment = replace(experiment, along_cost=fast)

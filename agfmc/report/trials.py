@@ -312,7 +312,7 @@ def tuned_blocks(tuned: Mapping, splits: int) -> list[Block]:
     ended = sum(not search["complete"] for search in tuned["searches"])
     blocks = [heading("Options tuned inside each training part"),
               text(f"{tuned['search'].capitalize()} search, {tuned['plan']}, by "
-                   f"{ALL_SCORES[tuned['by']].title}: held-out points judge options that they did "
+                   f"{ALL_SCORES[tuned['by']].title}: held-out points test options that they did "
                    "not choose.")]
     if ended:
         blocks.append(note(f"{ended} of {plural(len(rows), 'search', 'es')} ended at the time "

@@ -38,7 +38,7 @@ def test_a_code_from_data(control, run):
     notes = [line for line in done.out.splitlines() if line.startswith("# ")]
     assert notes[0].startswith("# best-code: 5 rows of 25 candidates; leave-one-out log loss ")
     assert notes[2].startswith("# smallest distance between rows ")
-    assert notes[3] == "# judged by learner=nystrom -t 2 -g 0.3 -m 12 -l 0.05 --loo 5000"
+    assert notes[3] == "# evaluated by learner=nystrom -t 2 -g 0.3 -m 12 -l 0.05 --loo 5000"
     assert [line.split()[1] for line in notes[5:]] == [
         str(number) for number in range(8 - len(notes) + 3, 6)]
     assert rows_of(done.out) == 5 and parse(done.out).classes == (2, 3, 5, 9)

@@ -101,11 +101,11 @@ def test_notes_are_comments_of_a_control_file(best, run):
     done = best("spaced")
     found = notes(done)
     number = r"\d+\.\d{4}"
-    assert re.fullmatch(rf"best-tree: leave-one-out log loss {number} \+- {number} a point; judged "
-                        rf"by points that did not choose it {number} \+- {number}", found[0])
+    assert re.fullmatch(rf"best-tree: leave-one-out log loss {number} \+- {number} a point; on "
+                        rf"points that did not choose it {number} \+- {number}", found[0])
     assert found[1] == "exact: the least of all 105 trees, from 90 splits"
     assert found[2].startswith("4 classifiers, of which 2.")
-    assert found[3].startswith("judged by learner=nystrom -t 2 -g 0.2 -m 30 -l 0.1")
+    assert found[3].startswith("evaluated by learner=nystrom -t 2 -g 0.2 -m 30 -l 0.1")
     rows = [line for line in found if re.match(rf" +{number} ", line)]
     table = np.array([line.split()[:3] for line in rows], dtype=float)
     assert len(table) == 4 and table[0, 2] == 1.0
@@ -157,7 +157,7 @@ def test_the_search_sees_the_features_as_they_are_normalised(best, folder):
     ("-t 0 -c 2", "-t 0")])
 def test_training_options_give_the_kernel(run, options, machine):
     done = run("print_control", "-Q", "best-tree", "--options", options, "plain")
-    assert f"judged by learner=nystrom {machine}" in done.out
+    assert f"evaluated by learner=nystrom {machine}" in done.out
     assert {row.text for row in parse(done.out).rows} == {options}
 
 

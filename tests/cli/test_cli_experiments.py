@@ -247,7 +247,7 @@ def test_options_are_searched_inside_the_training_parts(ask, data, narrow):
     assert err == ""
     assert text.startswith("one-vs-one, tuned, inverse: 3 binary classifiers; each of 2 parts ")
     assert "\nOptions tuned inside each training part\nFast search, each of 5 parts held out, by " \
-           "log loss: held-out points judge options that they did not choose.\n" in text
+           "log loss: held-out points test options that they did not choose.\n" in text
     np.testing.assert_array_equal(read_cls("held.truth"), read_cls("train.cls"))
     assert os.path.exists("held.raw.txt")
     told = json.loads(ask("nfold", "--json", *words)[1])

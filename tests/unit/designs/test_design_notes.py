@@ -27,7 +27,7 @@ def test_numbers_are_those_of_the_tree():
     chosen = found(balance=0.01)
     lines, best = chosen.notes, chosen.best
     assert lines[0] == (f"best-tree: leave-one-out log loss {best.loss:.4f} +- {best.error:.4f} a "
-                        f"point; judged by points that did not choose it {chosen.holdout:.4f} +- "
+                        f"point; on points that did not choose it {chosen.holdout:.4f} +- "
                         f"{chosen.holdout_error:.4f}")
     assert "balance: 0.01 for each classifier that a point needs" in lines
     assert f"4 classifiers, of which {best.queries:.2f} are evaluated for a point on average" in \

@@ -315,7 +315,7 @@ def test_partitions_of_a_single_split_cannot_be_judged():
     plan = SplitPlan(0.3, None, 1, 1)
     start = prepare_tuning(Experiment(data, plan, TrainingSettings(loo=True), ResultCache(None)),
                            read_candidate("one-vs-one"))
-    with pytest.raises(UsageError, match="judged by splits that chose nothing"):
+    with pytest.raises(UsageError, match="evaluated on splits that chose nothing"):
         tune(start, SMALL, by="log_loss", per_partition=True)
 
 
