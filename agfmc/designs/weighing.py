@@ -11,7 +11,8 @@ entries that are not 0 in each row and column.  Made here:
 
 import random
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
+from math import isqrt
 
 import numpy as np
 
@@ -87,37 +88,31 @@ def possible_weights(k: int, near: float = 0, most: int | None = None) -> list[i
 
 @lru_cache(maxsize=None)
 def _weights(m):
-    weights = {w for w in (m, m - 1, _circulant_root(m) ** 2) if _is_basic(m, w)}
+    weights = set(_basic(m))
     for a in range(2, int(m ** 0.5) + 1):
         if m % a == 0:
             weights |= {u * v for u in _weights(a) for v in _weights(m // a)}
     return frozenset(weights)
 
 
-def _circulant_root(m):
-    """q with q^2 + q + 1 = m if there is one, else 0."""
-    q = int(m ** 0.5)
-    while q * q + q + 1 > m:
-        q -= 1
-    return q if q * q + q + 1 == m else 0
-
-
-def _is_basic(m, w):
-    if w == m:
-        return is_constructible(m)
-    if w == m - 1:
-        return w % 2 == 1 and w > 1 and prime_power(w) is not None
-    q = _circulant_root(m)
-    return q > 1 and w == q * q and prime_power(q) is not None
+def _basic(m):
+    """{w: a function that makes a W(m, w)} of those that are no Kronecker product."""
+    makers, q = {}, isqrt(m)
+    if is_constructible(m):
+        makers[m] = partial(hadamard, m)
+    if m > 2 and m % 2 == 0 and prime_power(m - 1):
+        makers[m - 1] = partial(conference, m - 1)
+    if q > 1 and q * q + q + 1 == m and prime_power(q):
+        makers[q * q] = partial(_circulant, q)
+    return makers
 
 
 def _matrices(m, w):
     """Yield the W(m, w) that can be made, as arrays of int8."""
-    if _is_basic(m, w):
+    if w in (makers := _basic(m)):
+        yield makers[w]()
         if w == m:
-            yield hadamard(m)
             return
-        yield conference(w) if w == m - 1 else _circulant(_circulant_root(m))
     for a in range(2, m // 2 + 1):
         if m % a:
             continue
