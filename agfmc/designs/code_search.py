@@ -334,32 +334,15 @@ class ChosenCode:
 def best_code(points: LabelledPoints, *, code: CodeSearch | None = None, rows: int | None = None,
               options: str = "", seed: int = 1, workers: int = 1,
               progress: Callable | None = None) -> ChosenCode:
-    """The best code for labelled points that a search comes to.
+    """The best code of so many rows, by default as many as help, that a search comes to.
 
-    Parameters
-    ----------
-    points : LabelledPoints
-    code : CodeSearch, optional
-    rows : int, optional
-        By default as many as help.
-    options : str
-        Training options, whose kernel the classifiers of the search have.
-    seed : int
-    workers : int
-    progress : function, optional
-
-    Returns
-    -------
-    ChosenCode
+    `options` are training options, whose kernel the classifiers of the search have.
 
     Raises
     ------
-    UsageError
-        For a number of rows that cannot be.
-    DataError
-        For two classes, for a start with other classes, and as `SplitCosts` does.
-    ControlError
-        For a start with other names.
+    UsageError : for a number of rows that cannot be
+    DataError : for two classes, for a start with other classes, and as `SplitCosts` does
+    ControlError : for a start with other names
     """
     search = code or CodeSearch()
     requested = rows if search.rows is None else search.rows

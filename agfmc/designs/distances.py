@@ -167,20 +167,8 @@ def confusion_distances(errors: np.ndarray, samples: np.ndarray,
 
 
 def joined_tree(distances: np.ndarray, linkage: str = "single") -> tuple[Tree, list[float]]:
-    """A decision `Tree` by agglomeration of classes, its labels the positions 0..k-1.
-
-    Parameters
-    ----------
-    distances : array (k, k)
-    linkage : str
-        As of `join`.
-
-    Returns
-    -------
-    tree : Tree
-    heights : list of float
-        Distance between the two sides of each node.
-    """
+    """A decision `Tree` by agglomeration of classes, its labels the positions 0..k-1, and the
+    distance between the two sides of each node; distances (k, k) and linkage as of `join`."""
     pairs, heights = join(distances, linkage)
     return from_pairs(pairs, range(len(distances))), heights
 

@@ -27,26 +27,10 @@ def random_tree(source: int | LabelledPoints, *, kind: str = "uniform", seed: in
                 draws: int = 1, **searching) -> Design | TreeSearchResult:
     """A random decision tree of a kind in `random_trees.KINDS`.
 
-    Parameters
-    ----------
-    source : int or LabelledPoints
-        Number of classes k, for a tree over their positions; or points, for the tree of `draws`
-        different ones that has the least leave-one-out loss.
-    kind : str
-    seed : int
-    draws : int
-    **searching
-        `search`, of which `machine` and `loss` count, `options`, `workers`, `progress` and `store`,
-        as of `tree_search.best_tree`.
-
-    Returns
-    -------
-    Tree or TreeSearchResult
-
-    Raises
-    ------
-    UsageError
-        For settings that need data where there are none.
+    `source` is the number of classes, for a tree over their positions, or points, for the tree of
+    `draws` different ones that has the least leave-one-out loss. `searching` are `search`, of which
+    `machine` and `loss` count, `options`, `workers`, `progress` and `store`, as of
+    `tree_search.best_tree`. Raises `UsageError` for settings that need data where there are none.
     """
     if draws > 1:
         return _best_draws(source, 1, {**searching, "kind": kind, "seed": seed, "draws": draws})[0]
@@ -104,25 +88,12 @@ def _best_draws(points, number, settings):
 
 def ensemble(source: int | LabelledPoints, *, of: str = "random-tree",
              members: int | None = None, **settings) -> Design:
-    """An ensemble of different designs of one scheme, over the positions of classes or points.
+    """An ensemble of different designs of one scheme, for a number of classes or points.
 
-    Parameters
-    ----------
-    source : int or LabelledPoints
-        Number of classes k, or points.
-    of : str
-        "random-tree", the first trees that its seed draws, or with `draws` the best of so many;
-        "best-tree", trees each of which is the best for some of the points; or a random code, from
-        one seed after the other.
-    members : int, optional
-        By default `MEMBERS` or as many as there are.
-    **settings
-        Of the scheme.
-
-    Raises
-    ------
-    UsageError
-        For any other scheme, and for more members than there are.
+    The scheme `of` is "random-tree", the first trees that its seed draws, or with `draws` the best
+    of so many; "best-tree", trees each of which is the best for some of the points; or a random
+    code, from one seed after the other. By default there are `MEMBERS`, or as many as exist. Raises
+    `UsageError` for any other scheme, and for more members than there are.
     """
     scheme = find_scheme(of)
     if scheme.name not in _MEMBERS:

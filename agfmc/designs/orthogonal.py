@@ -193,18 +193,8 @@ def orthogonal(k: int, reduced: bool = False) -> Sequence:
     some negated: m rows with A^T A = m I. As m < 2k (every power of two is an order), and two rows
     of a Hadamard matrix agree in exactly m/2 columns, no two rows can be equal or complements.
     Fewer classes have not the 4 partitions that orthogonal columns take: `instead_of_orthogonal`.
-
-    Parameters
-    ----------
-    k : int
-        Number of classes.
-    reduced : bool
-        Without the first row, which is +1: m-1 rows with A^T A = m I - 1 1^T, none constant for the
-        same reason.
-
-    Returns
-    -------
-    Rows (left, right) of class positions
+    With `reduced` they are without the first row, which is +1: m-1 rows with A^T A = m I - 1 1^T,
+    none constant for the same reason.
     """
     if k < 4:
         return instead_of_orthogonal(k)

@@ -35,28 +35,11 @@ def random_code(k: int, rows: int | None = None, strict: bool = False, seed: int
     probabilities, which an `AgfmcWarning` says: they then have the rank that is left to them, and
     no two columns are equal.
 
-    Parameters
-    ----------
-    k : int
-        Number of classes.
-    rows : int, optional
-        By default 4 ceil(k/4), or all there are if that is fewer.
-    strict : bool
-        No entries are 0.
-    seed : int
-    draws : int
-        Of several draws, each with a separate stream, that one is taken which determines what its
-        rows can and has the largest smallest distance between two columns, then between two rows
-        (`matrix.smallest_distances`), then the largest mean of each; of equal ones the first.
-
-    Returns
-    -------
-    Rows (left, right) of class positions
-
-    Raises
-    ------
-    UsageError
-        For k < 2, for more rows than exist, and for too few to separate k classes.
+    By default there are 4 ceil(k/4) rows, or all there are if that is fewer; strict ones have no
+    entries 0. Of several draws, each with a separate stream, that one is taken which determines
+    what its rows can and has the largest smallest distance between two columns, then between two
+    rows (`matrix.smallest_distances`), then the largest mean of each; of equal ones the first.
+    Raises `UsageError` for k < 2, for more rows than exist, and for too few to separate k classes.
     """
     rows, available = _checked_rows(k, rows, strict)
     code = _first_draw(k, rows, strict, available, seed)

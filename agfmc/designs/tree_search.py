@@ -256,21 +256,8 @@ def best_tree(points: LabelledPoints, *, search: TreeSearch | None = None, optio
               store=None) -> TreeSearchResult:
     """The best tree for labelled points that the budget of its search allows.
 
-    Parameters
-    ----------
-    points : LabelledPoints
-    search : TreeSearch, optional
-    options : str
-        Training options, whose kernel the classifiers of the search have.
-    seed : int
-    workers : int
-    progress : function, optional
-    store : optional
-        Stores the costs of splits.
-
-    Returns
-    -------
-    TreeSearchResult
+    `options` are training options, whose kernel the classifiers of the search have; `store` stores
+    the costs of splits.
     """
     search = search or TreeSearch()
     if search.machine is None:

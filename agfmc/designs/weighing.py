@@ -30,26 +30,13 @@ def special(k: int, rows: int | None = None) -> Sequence:
     A is the first k columns of a weighing matrix W(m, w), m >= k as small as possible and at most
     2k, some columns negated, without the rows that are empty. All classes are connected through
     rows, no row is a duplicate or complement of another, and the rank is k.
+    `rows` is w, where print_control takes the number of rows of other codes. By default the code
+    has the fewest rows that one with zeros can have and of these the most entries, which keeps the
+    classes farthest apart; where there is no such code (k = 4) it is the strict one.
 
-    Parameters
-    ----------
-    k : int
-        Number of classes.
-    rows : int, optional
-        w, where print_control takes the number of rows of other codes. By default the fewest rows
-        that a code with zeros can have and of these the most entries, which keeps the classes
-        farthest apart; where there is no such code (k = 4) the strict one.
-
-    Returns
-    -------
-    Rows (left, right) of class positions
-
-    Raises
-    ------
-    UsageError
-        For k < 4, where the entries of rows with two or three of them would contribute only
-        negative terms to the products of different columns, which must sum to 0, and, with the
-        possible values, for a w that gives no code.
+    Raises `UsageError` for k < 4, where the entries of rows with two or three of them would
+    contribute only negative terms to the products of different columns, which must sum to 0, and,
+    with the possible values, for a w that gives no code.
     """
     if k < 4:
         raise UsageError(f"a code with orthogonal columns needs at least 4 classes, not {k}")
