@@ -72,21 +72,8 @@ def fit_temperature(p: np.ndarray, y: np.ndarray, weights: np.ndarray | None = N
     """The temperature, 1/20 to 20, and the floor of p (n, c) with the least log loss.
 
     The loss is convex in the floor; the temperature is sought on a grid, then between neighbours.
-
-    Parameters
-    ----------
-    p : array (n, c)
-        Probabilities.
-    y : array (n,)
-        True columns.
-    weights : array (n,), optional
-        Weights of the points.
-    floor : bool
-        False for a floor of 0, and neither of the terms for few points.
-
-    Returns
-    -------
-    ProbabilityMap
+    `y` (n,) are true columns; without `floor` it is 0, and neither of the terms for few points is
+    in the loss.
     """
     if len(y) == 0:
         raise DataError("a calibration map needs points, there are none")

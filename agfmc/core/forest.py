@@ -19,21 +19,13 @@ class Forest:
 
     Attributes
     ----------
-    features : int
-        The number d of features.
-    starts : array (m + 1,)
-        Classifier i has the trees starts[i] to starts[i + 1].
-    roots : array (t,)
-        The number of the first node of each tree, whose nodes end before the next root.
-    feature : array (q,)
-        The feature that a node compares, -1 for a leaf.
-    value : array (q,)
-        The threshold of a node, or the value of a leaf.
-    left, right : array (q,)
-        The nodes that follow if the feature is at most, or above, the threshold.  They come after
-        their node, and may follow several; a leaf has itself.
-    missing_left : array (q,)
-        True if a missing value goes left.
+    starts : classifier i has the trees starts[i] to starts[i + 1] (m + 1,)
+    roots : first node (t,) of each tree, whose nodes end before the next root
+    feature : feature (q,) that a node compares, -1 for a leaf
+    value : threshold (q,) of a node, or value of a leaf
+    left, right : nodes (q,) that follow if the feature is at most, or above, the threshold; they
+        come after their node, and may follow several; a leaf has itself
+    missing_left : mask (q,) of the nodes at which a missing value goes left
     """
 
     features: int

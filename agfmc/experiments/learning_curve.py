@@ -21,21 +21,10 @@ def learning_curve(experiment: Experiment, candidate: Candidate, whole: CrossVal
     Larger samples contain the smaller ones, and the held-out points are the same for all. Samples
     that are too small to be trained on are left out with a warning.
 
-    Parameters
-    ----------
-    experiment : Experiment
-    candidate : Candidate
-    whole : CrossValidation
-        The result with whole training parts.
-    progress : function of (done, total, words), optional
-
-    Returns
-    -------
-    dict
-        `log_loss`, if there are probabilities, and `accuracy`: lists of {"samples", "score",
-        "error"}, means over the held-out points with their standard errors; `last`, {"score",
-        "gain", "error"}: the improvement of the first of these scores in the last step, with its
-        standard error; `words`: a sentence about it.
+    `whole` is the result with whole training parts. The dictionary has `log_loss`, if there are
+    probabilities, and `accuracy`: lists of {"samples", "score", "error"}, means over the held-out
+    points with their standard errors; `last`, {"score", "gain", "error"}: the improvement of the
+    first of these scores in the last step, with its standard error; `words`: a sentence about it.
     """
     parts, curve = [], {}
     for number, share in enumerate(SHARES):

@@ -36,22 +36,14 @@ class TreesOptions(PlaneLearner):
 
     Attributes
     ----------
-    rounds : int
-        -n, the number of trees at most.
-    rate : float
-        -r, the learning rate.
-    leaves : int
-        -l, leaves of a tree at most.
-    smallest_leaf : int
-        -m, samples of a leaf at least.
-    patience : int
-        -e, rounds without improvement after which training stops; 0 for no early stopping.
-    random_thresholds : int
-        -x, 1 for one random threshold for each feature and node, 0 for the best one.
-    weights : tuple
-        Pairs (side, factor) of -w0 and -w1.
-    seed : int
-        Of all random choices; set by `seeded`.
+    rounds : -n, the number of trees at most
+    rate : -r, the learning rate
+    leaves : -l, leaves of a tree at most
+    smallest_leaf : -m, samples of a leaf at least
+    patience : -e, rounds without improvement after which training stops; 0 for no early stopping
+    random_thresholds : -x, 1 for one random threshold for each feature and node, 0 for the best one
+    weights : pairs (side, factor) of -w0 and -w1
+    seed : of all random choices; set by `seeded`
     """
 
     rounds: int = 400
@@ -88,30 +80,10 @@ class TreesOptions(PlaneLearner):
         return f"lightgbm {_lightgbm().__version__}"
 
     def solve(self, packed, rows, side, w=None, groups=None) -> Solution:
-        """Train one booster on the points in those rows.
+        """The `Solution` of one booster, a `Forest` whose value is the log-odds of the right side.
 
-        Parameters
-        ----------
-        packed : array (n, d)
-            All points; NaN is a missing value.
-        rows : array (l,)
-            Numbers of the points of this problem.
-        side : array (l,)
-            0 for left and 1 for right.
-        w : array (l,), optional
-            Weights of the samples.
-        groups : array (l,), optional
-            Groups of the samples, each of which stops the training early as a whole.
-
-        Returns
-        -------
-        Solution
-            Whose function is a `Forest`; its value is the log-odds of the right side.
-
-        Raises
-        ------
-        DataError
-            If LightGBM refuses the problem.
+        Of the points `packed`, NaN is a missing value; each of the `groups` (l,) stops the training
+        early as a whole. Raises `DataError` if LightGBM refuses the problem.
         """
         x, y = np.asarray(packed[rows], dtype=np.float64), np.asarray(side, dtype=np.float64)
         for number, factor in self.weights:
