@@ -161,19 +161,9 @@ class Forest:
         return self.values(x, [0])[0]
 
     def values(self, x: np.ndarray, columns) -> np.ndarray:
-        """Decision values of some classifiers.
+        """Decision values (c, n) of the classifiers of these numbers for points x (n, d).
 
-        Parameters
-        ----------
-        x : array (n, d)
-            Points; NaN is a missing value.
-        columns : sequence of int
-            Numbers of the classifiers (c,).
-
-        Returns
-        -------
-        array (c, n)
-            A point's values do not depend on the other points.
+        NaN is a missing value. A point's values do not depend on the other points.
         """
         import numpy as np
 
