@@ -158,6 +158,6 @@ def test_the_column_of_the_true_classes(run, there):
     Path("two.csv").write_text("".join(f"{line},{'no' if at == 0 else line.split(',')[2]}\n"
                                        for at, line in enumerate(text)))
     run("eval_uc", "two.csv", status=2).refused("'segment', 'no' could hold them")
-    run("eval_uc", "plain.csv", status=2).refused("--truth COLUMN names the column")
+    run("eval_uc", "plain.csv", status=2).refused("--truth COLUMN names it")
     Path("two.csv").write_text(Path("two.csv").read_text().replace("segment", "TARGET"))
     assert run("eval_uc", "two.csv").out == scores

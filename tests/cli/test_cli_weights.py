@@ -226,7 +226,7 @@ MISTAKES = [
                                         "weights in a table is named with --weight w"),
     (CSV + ["-w", "w"], None, 2, "arguments: -w"),
     (["eval_uc", "t.csv", "--truth", "class", "--weights", "w.txt"], None, 2,
-     "--weight names the column of the weights"),
+     "and --weight the column of the weights"),
     (["eval_uc", "t", "-w", "w"], None, 2, "arguments: -w"),
     (["eval_uc", "t.cls", "t", "--class-weight", "1=1e300"], None, 1,
      "the weights of samples and classes are not all from 1e-100 to 1e+100"),
