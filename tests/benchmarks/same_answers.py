@@ -310,9 +310,11 @@ def programs(tree, folder):
 def options_of(tree, bin_folder):
     """The part of `UNCALIBRATED` that the checkout has."""
     env = {**os.environ, "PYTHONPATH": str(tree)}
-    return {start: option for start, option in UNCALIBRATED.items() if option in
-            subprocess.run([bin_folder / start.split()[0], "--help"], env=env, text=True,
-                           check=True, capture_output=True).stdout}
+    pages = {start: "".join(subprocess.run(  # older ones show all options with --help
+        [bin_folder / start.split()[0], option], env=env, text=True, check=False,
+        capture_output=True).stdout for option in ("--help", "--help-all"))
+        for start in UNCALIBRATED}
+    return {start: option for start, option in UNCALIBRATED.items() if option in pages[start]}
 
 
 def without_times(value):
