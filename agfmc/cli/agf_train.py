@@ -231,8 +231,9 @@ def _write_control(run, chosen):
         run.comment(f"{estimate}"
                     f"configuration: {row['configuration']}{': ' * bool(members)}{members}\n"
                     f"  in the comparison: {_scores(row)} ({result['points']} points, "
-                    f"{result['plan']}; chosen among {len(result['rows'])} by these points, and so "
-                    "slightly too good: quote the estimate)")
+                    f"{result['plan']}" + (
+                        f"; the best of {len(result['rows'])} on these points, and so slightly too "
+                        "good: quote the estimate" if len(result["rows"]) > 1 else "") + ")")
     for text in chosen.cut:
         run.note(text)
     if choice is not None and choice.margin is not None:

@@ -65,9 +65,10 @@ def add_classes(parser):
 def check_kind(args, of_table, *more):
     """`UsageError` for options of the other kind of answers; more: options of files."""
     if of_table:
-        refuse_given(args, (*more, "-k", "--labels", "--sets", "--weights"),
-                     "is for files of numbers: a table of answers comes first, --data names the "
-                     "table of the true classes, and --weight the column of the weights")
+        refuse_given(args, (*more, "-k", "--labels", "--sets"),
+                     "is for files of numbers; a table of answers holds classes, probabilities and "
+                     "sets, and --data names the table of the true classes")
+        refuse_given(args, ("--weights",), "is for files of numbers: --weight names a column")
         return
     if args.sets is None:
         refuse_given(args, ["--control"], "needs --sets")

@@ -82,11 +82,12 @@ class FrameTable(RowTable):
 
 
 def table_in_memory(source: Any, form: TableFormat) -> Table:
-    """The `Table` of a list of dictionaries, or of a frame of columns with names.
+    """The `Table` of a dictionary, of a list of dictionaries, or of a frame of columns with names.
 
     Raises `DataError` for no rows, and `UsageError` for anything else.
     """
-    kind = type(source).__name__
+    source = [source] if isinstance(source, Mapping) else source
+    kind = "table" if isinstance(source, (list, tuple)) else type(source).__name__
     if hasattr(source, "__len__") and not len(source):
         raise DataError("the table has no rows", file=kind)
     if isinstance(source, (list, tuple)) and all(isinstance(row, Mapping) for row in source):
@@ -104,7 +105,7 @@ def table_in_memory(source: Any, form: TableFormat) -> Table:
         names = source.column_names
     if names is None:
         raise UsageError("expected a table: its file or name, a list of dictionaries, or a frame "
-                         f"whose columns have names, found {kind}")
+                         f"whose columns have names, found {type(source).__name__}")
     return FrameTable(source, list(names), form, kind)
 
 

@@ -92,9 +92,8 @@ def write_rest():
                          ("CHANGELOG.md", "changelog.md")):
         text = (ROOT / name).read_text(encoding="utf-8")
         write(target, text.replace("man/site/docs/", "") if target != "index.md" else
-              re.sub(r"^\| `(\w+)` \|", r"| [`\1`](commands/\1.md) |", re.sub(
-                  r"(\| [a-z ]*\| )`(\w+)` \|", r"\1[`\2`](commands/\2.md) |",
-                  text.replace("man/site/docs/", "")), flags=re.M))
+              re.sub(rf"\| `({'|'.join(commands())})` \|", r"| [`\1`](commands/\1.md) |",
+                     text.replace("man/site/docs/", "")))
 
 
 def main(words):

@@ -173,7 +173,8 @@ def test_rare_words_share_a_feature():
             ColumnRecipe("x", ("other", "w00", "w01", "w02"), other="other"), [told])
     assert column(cells, min_words=5)[0].other == "other"
     assert column([f"w{row % 30}" for row in range(150)])[1] == [
-        "each of the 30 words of column 'x' is a feature (--ignore leaves the column out)"]
+        "each of the 30 words of column 'x' is a feature (--ignore leaves the column "
+        "out; --group names it if the rows of a word are alike)"]
     assert column([*cells, "x"], categorical=("x",))[0].other is None
     assert len(column([*cells, "x"], min_words=1)[0].categories) == 30
     # a word that is named other is one of them, and may be the most frequent

@@ -79,13 +79,17 @@ def test_a_structured_array(expected):
     assert np.array_equal(x[0], expected.x[0]) and x[1, 0] == 7
 
 
+def test_a_dictionary_is_one_row(expected):
+    assert np.array_equal(expected.recipe.apply(ROWS[1]), expected.recipe.apply(ROWS[1:2]))
+
+
 @pytest.mark.parametrize("rows, kind, message", [
-    ([], DataError, "list: the table has no rows"), (5, UsageError, "expected a table"),
+    ([], DataError, "table: the table has no rows"), (5, UsageError, "expected a table"),
     ([[1, 2]], UsageError, "found list"), (np.ones((2, 2)), UsageError, "found ndarray"),
-    ([{"size": 1}], DataError, "list: lacks the columns 'colour', 'day'"),
-    (ROWS[:1] + [{}], DataError, "list: row 2: lacks the column 'size'"),
+    ([{"size": 1}], DataError, "table: lacks the columns 'colour', 'day'"),
+    (ROWS[:1] + [{}], DataError, "table: row 2: lacks the column 'size'"),
     (ROWS[:1] + [{**ROWS[1], "size": "big"}], DataError,
-     "list: row 2: expected a number in column 'size', found 'big'"),
+     "table: row 2: expected a number in column 'size', found 'big'"),
     ([{**ROWS[1], "size": float("inf")}], DataError, "found 'inf'"),
     ([{**ROWS[1], "day": "2024-02-30"}], DataError, "expected a date"),
     ([{**ROWS[1], "colour": ["red"]}], DataError, "row 1: expected a number or a word in column "
