@@ -573,8 +573,8 @@ static void fail(const char *message, const char *cell, const char *column)
 {
     fflush(stdout);
     fprintf(stderr, "model: line %ld: %s", line, message);
+    show(" ", column);
     show(", found ", cell);
-    show(" in column ", column);
     putc('\n', stderr);
     exit(1);
 }
@@ -679,11 +679,11 @@ static double *put(const struct input *input, const char *cell, double *x)
     double value = input->fill;
     int missing = is_missing(cell);
     if (missing && isinf(value))
-        fail("a missing value", NULL, input->name);
+        fail("a missing value in column", NULL, input->name);
     if (!missing && !is_number(cell, &value))
-        fail("expected a number", cell, input->name);
+        fail("expected a number in column", cell, input->name);
     if (fabs(value) > FLT_MAX)
-        fail("expected a number of single precision", cell, input->name);
+        fail("expected a number of single precision in column", cell, input->name);
     *x++ = (float)value;
     if (input->indicator)
         *x++ = missing;
@@ -705,7 +705,7 @@ static int is_heading(char **cell, size_t cells, size_t *position)
     for (size_t j = 0; absent && j < cells; j++) {
         char *word = trimmed(cell[j]);
         if (!is_number(word, &value) && !is_missing(word))
-            fail("the heading lacks a name, or there is no number", word, absent);
+            fail("expected numbers, or a heading with the column", word, absent);
     }
     for (int i = 0; absent && i < INPUTS; i++)
         position[i] = (size_t)i;

@@ -248,7 +248,7 @@ def _inputs(configuration, takes_missing):
     if recipe is None:
         d = configuration.features or max([machines.sv.shape[1], *(
             one.features for one in configuration.node_classifiers.values())])
-        names, blanks = tuple(f"x{number}" for number in range(1, d + 1)), ("", "NaN", "nan")
+        names, blanks = tuple(f"f{number}" for number in range(1, d + 1)), ("", "NaN", "nan")
     else:
         names, blanks = recipe.features, recipe.blanks
         if not any(one.categories or one.date or one.order for one in recipe.columns):

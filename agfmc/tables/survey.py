@@ -426,8 +426,9 @@ def _recipe_of_words(table, column, roles, filled, missing, notes):
                           f"{roles.min_words or _RARE} rows each, share the feature '{_OTHER}' "
                           "(--min-words)")
     elif different >= _MANY_WORDS and not column.categorical:
-        notes.done.append(f"each of the {different} words of column {name} is a feature (--ignore "
-                          "leaves the column out; --group names it if the rows of a word are alike)")
+        notes.done.append(f"each of the {different} words of column {name} is a feature "
+                          "(--ignore leaves the column out; --group names it if the rows of a word "
+                          "are alike)")
     counts, words, fill = words, set(words), None
     if filled is not None:
         fill = plain_word(filled)

@@ -141,7 +141,7 @@ def test_a_function_makes_the_same_model(run, table, ensemble, learners, words):
     assert (made.tree.names, made.recipe.columns) == (model.tree.names, model.recipe.columns)
     estimate, choice = result["estimate"], result["choice"]["configuration"]
     assert done.out.startswith(f"# estimate for new data: log loss {estimate['score']:.4f}, ")
-    assert "by these points, and so slightly too good: quote the estimate" in done.out
+    assert ("good: quote the estimate" in done.out) == (len(result["rows"]) > 1)
     assert f"\n# configuration: {choice}" in done.out and result["contenders"][0]["rows"] == 50
     if ensemble:
         members = " and ".join(result["members"][choice])

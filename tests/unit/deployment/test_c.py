@@ -117,14 +117,13 @@ WRONG = [
     ("a,b\n1,2\n3", "line 3: expected 2 columns, found 1"),
     ("a,b\n\n1,2,3", "line 3: expected 2 columns, found 3"),
     ("1,2,3", "line 1: expected 2 columns, found 3"),
-    ("a,b\n1,2\n1,x\x01%s\n", "line 3: expected a number, found 'x %s' in column 'b'"),
-    ("a,b\n0x1,2\n", "line 2: expected a number, found '0x1' in column 'a'"),
-    ("a,b\n1e999,2\n", "line 2: expected a number, found '1e999' in column 'a'"),
-    ("a,b\n1e39,2\n", "line 2: expected a number of single precision, found '1e39' in column 'a'"),
-    ("a,b\n1,inf\n", "line 2: expected a number, found 'inf' in column 'b'"),
+    ("a,b\n1,2\n1,x\x01%s\n", "line 3: expected a number in column 'b', found 'x %s'"),
+    ("a,b\n0x1,2\n", "line 2: expected a number in column 'a', found '0x1'"),
+    ("a,b\n1e999,2\n", "line 2: expected a number in column 'a', found '1e999'"),
+    ("a,b\n1e39,2\n", "line 2: expected a number of single precision in column 'a', found '1e39'"),
+    ("a,b\n1,inf\n", "line 2: expected a number in column 'b', found 'inf'"),
     ("a,b\n1,\n", "line 2: a missing value in column 'b'"),
-    ("a,c\n1,2\n", "line 1: the heading lacks a name, or there is no number, found 'a' in column "
-                   "'b'"),
+    ("a,c\n1,2\n", "line 1: expected numbers, or a heading with the column 'b', found 'a'"),
     ("a,b\n\"1,2\n", "line 2: a quote is not closed"),
     ("a,b\n1,\x002\n", "line 2: expected text, found a byte of value 0")]
 

@@ -129,7 +129,7 @@ def test_metadata():
     model = onnx.load_model_from_string(model_of(two_classes(2)))
     known = {one.key: json.loads(one.value) for one in model.metadata_props}
     assert model.producer_name == "agfmc" and model.producer_version
-    assert known == {"features": ["x1", "x2"], "classes": ["0", "1"], "labels": [0, 1],
+    assert known == {"features": ["f1", "f2"], "classes": ["0", "1"], "labels": [0, 1],
                      "decoder": "full", "gives": "probabilities",
                      "provenance": ["agfmc 9; seed 7"]}
 
