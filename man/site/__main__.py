@@ -27,7 +27,7 @@ def write_commands():
     """A page for each command."""
     for name in commands():
         summary, text = command_page(name, MAN / "commands" / f"{name}.md")
-        write(f"commands/{name}.md", f"# {name}\n\n{summary}\n\n{text}")
+        write(f"commands/{name}.md", f"---\ndescription: {summary}\n---\n# {name}\n\n{text}")
 
 
 def write_python():
