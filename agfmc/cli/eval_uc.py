@@ -25,7 +25,7 @@ def get_parser():
     parser.add("probabilities", "standard output of classify_m: k probabilities and a class per "
                "line, with or without a first line `labels ...` (- is standard input)", nargs="?")
     add_scores(parser)
-    group = add_table(parser, "the answers", roles=False)
+    group = add_table(parser, "answers", roles=False)
     group.add("--truth COLUMN", "column of the true classes, in the table of the answers or of "
               "--data (default: class, label or target, or the only one that has the names of "
               "the classes)", dest="column")

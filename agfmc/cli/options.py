@@ -110,8 +110,8 @@ class Parser(_Options, argparse.ArgumentParser):
         self.usage = f"%(prog)s [options] {operands}".rstrip()
         group = self.group("general options")
         group.add("--quiet", "errors only: no warnings, no progress, no reports")
-        group.add("--log FORM", "what standard error has: text (default), or json, for programs: "
-                  "an event in each line, a JSON object (man agfmc_messages)",
+        group.add("--log FORM", "format of standard error: text (default), or json, for programs: "
+                  "a JSON object in each line (man agfmc_messages)",
                   choices=("text", "json"), default="text")
         group.add("--debug", "show where in the program an error arose")
         group.add("--version", "print the version and stop", action="version",

@@ -36,7 +36,7 @@ def get_parser():
     group.add("--search FILE", "file of tune_m --json")
     add_model_files(group)
     add_scores(parser)
-    group = add_table(parser, "the answers", roles=False)
+    group = add_table(parser, "ANSWERS", roles=False)
     group.add("--truth TRUTH", "true classes: a file of labels (.cls, or LIBSVM text; default "
               "ANSWERS.truth), or, for a table, the column in the table of the answers or of "
               "--data (default: as in training, or as for eval_uc)")
