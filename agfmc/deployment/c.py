@@ -12,7 +12,7 @@ import re
 from dataclasses import replace
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, diags
 
 from ..calibration.maps import KINDS
 from ..core.errors import ModelError
@@ -183,7 +183,7 @@ def _tables(tables, steps):
         for one in _kernels(steps)]
     maps = [] if fitted is None else [_row(
         tables.matrix("map", fitted.weights.T if np.ndim(fitted.weights) == 2 else
-                      np.diag(np.broadcast_to(fitted.weights, len(fitted.intercept)))),
+                      diags(np.broadcast_to(fitted.weights, len(fitted.intercept)))),
         tables.add("double", "offset_", fitted.intercept),
         KINDS[fitted.kind].least, float(fitted.floor))]
     yield from (

@@ -528,7 +528,7 @@ int model_classify(const double *x, double *p)
         double odds = 2.0 * (slope[i] * v.f[i] + shift[i]);
         v.r[i] = -fabs(odds);
         v.sign[i] = (odds > 0.0) - (odds < 0.0);
-        v.odds[i] = fmin(fmax(odds, -30.0), 30.0);
+        v.odds[i] = odds < -30.0 ? -30.0 : odds > 30.0 ? 30.0 : odds;
     }
     exponentials(v.r, CLASSIFIERS);     /* tanh */
     for (int i = 0; i < CLASSIFIERS; i++)
@@ -555,8 +555,8 @@ struct input {                          /* a column of a table */
 
 @MAIN_TABLES@
 
-static long line, next_line = 1;        /* of the record in work, and of the next character */
-static char *text;                      /* its cells, each with a 0 behind it */
+static long line, next_line = 1;        /* of the record in work, and of what follows */
+static char *text, **cell;              /* the record, and its cells when it is split */
 static size_t used, room;
 
 static void show(const char *before, const char *word)  /* in one line */
@@ -579,78 +579,67 @@ static void fail(const char *message, const char *cell, const char *column)
     exit(1);
 }
 
-static void *resized(void *memory, size_t size)
-{
-    memory = realloc(memory, size);
-    if (!memory)
-        fail("not enough memory", NULL, NULL);
-    return memory;
-}
-
 static void append(int c)
 {
-    if (used == room)
-        text = resized(text, room = 2 * room + 4096);
+    if (used == room) {
+        room = 2 * room + 4096;
+        text = realloc(text, room);
+        cell = realloc(cell, room * sizeof *cell);
+    }
+    if (!text || !cell)
+        fail("not enough memory", NULL, NULL);
     text[used++] = (char)c;
 }
 
-/* A character; CR LF and CR are LF outside of quotes. */
-static int next_character(int in_quotes)
+/* Read a record that is not an empty line. Returns 0 at the end. */
+static int read_record(void)
 {
-    int c = getchar();
-    if (c == '\r' && !in_quotes && (c = getchar()) != '\n') {
-        ungetc(c, stdin);
-        c = '\n';
-    }
-    next_line += c == '\n';
-    if (c == 0) {
+    int c, quoted = 0;
+    do {
         line = next_line;
-        fail("expected text, found a byte of value 0", NULL, NULL);
-    }
-    return c;
-}
-
-/* Read a record that is not an empty line. Returns the number of its cells, 0 at the end. */
-static size_t read_record(void)
-{
-    enum { BEGINNING, PLAIN, QUOTED, QUOTE_IN_QUOTES } state = BEGINNING;
-    size_t cells = 0;
-    line = next_line;
-    used = 0;
-    for (;;) {
-        int c = next_character(state == QUOTED);
-        if (state == QUOTED ? c != '"' : state == QUOTE_IN_QUOTES && c == '"') {
-            if (c == EOF)
-                fail("a quote is not closed", NULL, NULL);
+        used = 0;
+        while ((c = getchar()) != EOF) {
+            if (c == '\r' && !quoted) {     /* CR LF, or CR alone */
+                if ((c = getchar()) != '\n')
+                    ungetc(c, stdin);
+                c = '\n';
+            }
+            next_line += c == '\n';
+            if (c == '\n' && !quoted)
+                break;
+            if (c == 0) {
+                line = next_line;
+                fail("expected text, found a byte of value 0", NULL, NULL);
+            }
+            quoted ^= c == '"';
             append(c);
-            state = QUOTED;
-        } else if (state == QUOTED)
-            state = QUOTE_IN_QUOTES;
-        else if (state == BEGINNING && c == '"')
-            state = QUOTED;
-        else if (state == BEGINNING && cells == 0 && c == '\n')
-            line = next_line;
-        else if (state == BEGINNING && cells == 0 && c == EOF)
-            return 0;
-        else if (c == ',' || c == '\n' || c == EOF) {
-            append(0);
-            cells++;
-            state = BEGINNING;
-            if (c != ',')
-                return cells;
-        } else {
-            append(c);
-            state = PLAIN;
         }
-    }
+    } while (used == 0 && c != EOF);
+    if (quoted)
+        fail("a quote is not closed", NULL, NULL);
+    append(0);
+    return used > 1;
 }
 
-static char *trimmed(char *cell)
+/* Split the record into cells, without quotes and outer blanks. Returns their number. */
+static size_t split(void)
 {
-    cell += strspn(cell, " \t");
-    for (size_t length = strlen(cell); length && strchr(" \t", cell[length - 1]);)
-        cell[--length] = 0;
-    return cell;
+    size_t cells = 0;
+    char *from = text + (strncmp(text, "\xef\xbb\xbf", 3) ? 0 : 3), *to = from, separator;
+    do {
+        char *begin = to;
+        if (*from == '"')
+            for (from++; *from && (*from != '"' || *++from == '"'); from++)
+                *to++ = *from;
+        while (*from && *from != ',')
+            *to++ = *from++;
+        separator = *from++;
+        while (to > begin && (to[-1] == ' ' || to[-1] == '\t'))
+            to--;
+        *to++ = 0;
+        cell[cells++] = begin + strspn(begin, " \t");
+    } while (separator);
+    return cells;
 }
 
 static int is_number(const char *cell, double *value)
@@ -691,7 +680,7 @@ static double *put(const struct input *input, const char *cell, double *x)
 }
 
 /* Whether the first record is a heading. position[i] becomes the column of input i. */
-static int is_heading(char **cell, size_t cells, size_t *position)
+static int is_heading(size_t cells, size_t *position)
 {
     double value;
     const char *absent = NULL;
@@ -702,11 +691,9 @@ static int is_heading(char **cell, size_t cells, size_t *position)
         if (position[i] == cells)
             absent = inputs[i].name;
     }
-    for (size_t j = 0; absent && j < cells; j++) {
-        char *word = trimmed(cell[j]);
-        if (!is_number(word, &value) && !is_missing(word))
-            fail("expected numbers, or a heading with the column", word, absent);
-    }
+    for (size_t j = 0; absent && j < cells; j++)
+        if (!is_number(cell[j], &value) && !is_missing(cell[j]))
+            fail("expected numbers, or a heading with the column", cell[j], absent);
     for (int i = 0; absent && i < INPUTS; i++)
         position[i] = (size_t)i;
     return !absent;
@@ -716,20 +703,16 @@ static int classify_table(void)
 {
     static size_t position[INPUTS];     /* these may be large */
     static double x[MODEL_FEATURES], p[MODEL_CLASSES];
-    static char **cell;
     char message[99];
-    size_t columns = 0, cells;
+    size_t columns = 0;
     fputs(heading[0], stdout);
-    while ((cells = read_record())) {
+    while (read_record()) {
         int answer;
         double *behind = x;
-        char *next = text + (columns || strncmp(text, "\xef\xbb\xbf", 3) ? 0 : 3);  /* of UTF-8 */
-        cell = resized(cell, cells * sizeof *cell);
-        for (size_t j = 0; j < cells; j++, next += strlen(next) + 1)
-            cell[j] = next;
+        size_t cells = split();
         if (!columns) {
             columns = INPUTS;
-            if (is_heading(cell, cells, position)) {
+            if (is_heading(cells, position)) {
                 columns = cells;
                 continue;
             }
@@ -739,7 +722,7 @@ static int classify_table(void)
         if (cells != columns)
             fail(message, NULL, NULL);
         for (int i = 0; i < INPUTS; i++)
-            behind = put(&inputs[i], trimmed(cell[position[i]]), behind);
+            behind = put(&inputs[i], cell[position[i]], behind);
         answer = model_classify(x, p);
         if (answer < 0)
             fail("no answer: missing values, or numbers too large", NULL, NULL);

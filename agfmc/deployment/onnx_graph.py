@@ -175,14 +175,13 @@ class _Graph:
     def scan(self, step, state, *sequences):
         """The last state of state = step(state, item of each sequence), and the items of a second
         result where steps return pairs."""
-        helper, types = self.onnx.helper, self.onnx.TensorProto
-        outer, self.nodes = self.nodes, []
+        helper, outer, self.nodes = self.onnx.helper, self.nodes, []
         items = [self.array() for _ in (state, *sequences)]
         made = step(*items)
         made = made if isinstance(made, tuple) else (made,)
         given, results = ([helper.make_tensor_value_info(
-            one.name, types.INT64 if getattr(of, "dtype", None) == np.int64 else types.DOUBLE, None)
-            for one, of in zip(arrays, (state, *sequences))] for arrays in (items, made))
+            one.name, self.onnx.TensorProto.DOUBLE, None) for one in arrays]
+            for arrays in (items, made))
         body = helper.make_graph(self.nodes, "step", given, results)
         self.nodes = outer
         return self.add("Scan", state, *sequences, results=len(made), body=body,
