@@ -569,12 +569,12 @@ static void show(const char *before, const char *word)  /* in one line */
     }
 }
 
-static void fail(const char *message, const char *cell, const char *column)
+static void fail(const char *message, const char *word, const char *column)
 {
     fflush(stdout);
     fprintf(stderr, "model: line %ld: %s", line, message);
     show(" ", column);
-    show(", found ", cell);
+    show(", found ", word);
     putc('\n', stderr);
     exit(1);
 }
@@ -642,37 +642,37 @@ static size_t split(void)
     return cells;
 }
 
-static int is_number(const char *cell, double *value)
+static int is_number(const char *word, double *value)
 {
     char *end;
-    if (!*cell || cell[strspn(cell, "0123456789+-.eE")])
+    if (!*word || word[strspn(word, "0123456789+-.eE")])
         return 0;
-    *value = strtod(cell, &end);
+    *value = strtod(word, &end);
     return !*end && isfinite(*value);
 }
 
-static int is_missing(const char *cell)
+static int is_missing(const char *word)
 {
     double value, blank;
-    int numeric = is_number(cell, &value), missing = 0;
+    int numeric = is_number(word, &value), missing = 0;
     for (int i = 0; i < BLANKS; i++)
-        missing |= !strcmp(cell, blanks[i])
+        missing |= !strcmp(word, blanks[i])
             || (numeric && is_number(blanks[i], &blank) && value == blank);
     return missing;
 }
 
 /* Put the features of a cell at x, in single precision, as the suite reads tables. Returns the
    place behind them. */
-static double *put(const struct input *input, const char *cell, double *x)
+static double *put(const struct input *input, const char *word, double *x)
 {
     double value = input->fill;
-    int missing = is_missing(cell);
+    int missing = is_missing(word);
     if (missing && isinf(value))
         fail("a missing value in column", NULL, input->name);
-    if (!missing && !is_number(cell, &value))
-        fail("expected a number in column", cell, input->name);
+    if (!missing && !is_number(word, &value))
+        fail("expected a number in column", word, input->name);
     if (fabs(value) > FLT_MAX)
-        fail("expected a number of single precision in column", cell, input->name);
+        fail("expected a number of single precision in column", word, input->name);
     *x++ = (float)value;
     if (input->indicator)
         *x++ = missing;
