@@ -1,6 +1,7 @@
 """Multi-class classification from binary classifiers, as an estimator of scikit-learn."""
 
 import os
+import re
 from contextlib import contextmanager
 from dataclasses import replace
 from numbers import Integral
@@ -38,6 +39,7 @@ from ..experiments.experiment import with_learned
 from ..learners.estimators import MemberLearners
 from ..learners.protocol import parse_options, unnamed
 from ..models.control_files import read_control
+from ..models.description import training_tree
 from ..models.files import load, save
 from ..prediction.calibrate import answers_of_data, calibrated, check_weights, with_decoders
 from ..prediction.classifier import Classifier
@@ -668,16 +670,21 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         the models that a control file names;  parameters: of the estimator, such as `decoder`,
         `reject` and `n_jobs`.  Classes are the names that the model has for
         them, else its numbers.  Raises `agfmc.core.errors.AgfmcError` for what cannot be read.
+
+        A clone is trained with the control, the learner with its options (`C`, `gamma` ...),
+        `normalise`, `n_components` and `metric` that the file records.  Other parameters, as
+        `class_weight`, are those given here, else defaults; so are landmarks and `alpha` of
+        "nystrom", and all options of models that another program trained.
         """
         configuration = load(path, None if normalisation is None else read_std(normalisation),
                              models_in)
-        tree = configuration.tree
-        estimator = cls(control=format_tree(unnamed(tree)), **parameters)
+        estimator = cls(**{**_recorded(configuration), **parameters})
         estimator._factors = {}
         if configuration.recipe is not None:
             estimator.feature_names_in_ = np.array(configuration.recipe.features, dtype=object)
         return estimator._store(configuration if estimator.calibrated else
-                               replace(configuration, calibration=None), labels_in(tree))
+                               replace(configuration, calibration=None),
+                               labels_in(configuration.tree))
 
     def _store(self, configuration, labelled):
         """Make `self` the estimator of a trained configuration."""
@@ -782,6 +789,33 @@ def recipe_of_names(names, tree, missing):
     except AgfmcError:
         return None
     return recipe
+
+
+def _recorded(configuration):
+    """Parameters to train a configuration anew, as far as its models record them."""
+    tree, parameters = training_tree(configuration), {}
+    texts = {row.text for row in tree.rows if row.quoted}
+    if all(text.startswith("learner=nystrom") for text in texts):
+        # landmarks and penalty of single classifiers, which suit no other points
+        texts = {re.sub(r" -[ml] \S+", "", text) for text in texts}
+    if len(texts) == 1:
+        parameters = parameters_of(texts.pop())
+    if len(texts) < 2:
+        tree = unnamed(tree)
+    scale, text, k = configuration.normalisation, format_tree(tree), len(tree.classes)
+    if any(one.metric for one in configuration.provenances):
+        parameters["metric"] = "diagonal" if scale.keeps_features_apart else "learned"
+    elif scale is not None and scale.keeps_features_apart:
+        parameters["normalise"] = True
+    elif scale is not None:
+        map = scale.matrix  # with orthonormal columns, if features were not divided before it
+        parameters["n_components"] = map.shape[1]
+        parameters["normalise"] = not np.allclose(map.T @ map, np.eye(map.shape[1]), atol=1e-4)
+    for scheme, rows in ("one-vs-one", k * (k - 1) // 2), ("one-vs-rest", k):
+        if len(tree.rows) == rows and \
+                text == format_tree(design.design(scheme, tree.classes, names=tree.names)):
+            text = scheme
+    return {**parameters, "control": text}
 
 
 def sketch(control):

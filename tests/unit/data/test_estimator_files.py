@@ -9,6 +9,7 @@ import pytest
 
 pytest.importorskip("sklearn", reason="scikit-learn is not installed")
 
+from sklearn.base import clone
 from sklearn.svm import SVC
 
 import agfmc
@@ -215,3 +216,18 @@ def test_options_and_decoder_of_a_control_file(run, design, decoder):
         assert np.array_equal(p, expected)
     assert own.decoder_ == loaded.decoder_ == again.decoder_ == decoder
     assert MultiClassFromBinary.load("m.mbm", decoder="least-squares").decoder_ == "least-squares"
+
+
+@pytest.mark.few(2)
+@pytest.mark.parametrize("settings", [
+    {"C": 10, "gamma": "scale", "normalise": True}, {"control": "ovr", "metric": "diagonal"},
+    {"control": '"-c 3" 0 / 1 2 3; "" 1 / 0 2 3; "" 2 3 / 0 1; {0 1 2 3}', "n_components": 2},
+    {"n_components": 2, "normalise": True},
+    {"learner": "nystrom", "kernel": "laplacian", "control": "ensemble"}])
+def test_a_clone_of_a_loaded_model_is_trained_as_the_model_was(tmp_path, settings):
+    x, y = points(range(4))
+    model = MultiClassFromBinary(**settings).fit(x, y)
+    model.save(tmp_path / "m.mbm")
+    loaded = MultiClassFromBinary.load(tmp_path / "m.mbm")
+    assert len(loaded.control) > 20 or "\n" not in loaded.control
+    np.testing.assert_array_equal(clone(loaded).fit(x, y).predict_proba(x), model.predict_proba(x))
