@@ -15,7 +15,7 @@ import numpy as np
 from ..core.errors import DataError
 from ..core.lazy_points import LazyPoints, StoredTable
 from ..core.memory import memory_limit, within_memory
-from ..files.atomic import checked, replacing, replacing_all
+from ..files.atomic import checked, replacing_all
 from ..files.number_text import foreign_start, is_text, LABELS, POINTS, SCALE, VALUES
 from ..files.opening import open_input, read_bytes
 from .metric_file import check_metric_output, format_metric, metric_path, remove_metric, with_metric
@@ -147,15 +147,6 @@ class VecWriter:
         self.n += len(x)
 
 
-def write_vec(path, x, before=None):
-    """Write x (n, d) as float32, `replacing`; DataError for no rows, NaN, infinity, overflow."""
-    x = np.asarray(x)
-    if x.ndim != 2 or x.size == 0:
-        raise DataError("there are no points to write", file=path)
-    with replacing(path, binary=True, before=before) as file:
-        write_table(file, x)
-
-
 def write_table(file, x):
     """Write x (n, d) as a `.vec` to an open binary file; DataError as for `VecWriter`."""
     writer = VecWriter(file, x.shape[1])
@@ -237,15 +228,6 @@ def cls_bytes(y, path=None, start=0):
 def con_bytes(values, path=None, start=0):
     """Numbers (n,) as the bytes of a `.con` or `.dat` file; DataError for NaN, infinity."""
     return _float_bytes(np.asarray(values)[:, None], path, start)
-
-
-def write_cls(path, y):
-    """Write labels y (n,) as int32."""
-    data = cls_bytes(y, path)
-    if not data:
-        raise DataError("there is nothing to write", file=path)
-    with replacing(path, binary=True) as file:
-        file.write(data)
 
 
 def read_std(path):

@@ -19,7 +19,7 @@ from ..core.errors import DataError
 from ..core.lazy_points import LazyPoints, StoredTable
 from ..core.memory import memory_limit
 from ..core.points import SparsePoints
-from ..files.atomic import replacing, temporary_file, writing
+from ..files.atomic import temporary_file, writing
 from ..files.number_text import (BLOCK, CONTROL, number_of, numbers, parsed_blocks, table_line,
                                  TABLE_MARKS)
 from ..files.opening import open_input
@@ -386,13 +386,6 @@ def svm_lines(x, y, names=None, full=False):
         entries = [f" {j + 1}:{v!r}".removesuffix(".0")
                    for j, v in zip(stored.tolist(), row[stored].tolist())]
         yield f"{label if names is None else names[label]}{''.join(entries)}\n"
-
-
-def write_svm(path, x, y, names=None):
-    """Write x (n, d), y (n,) as LIBSVM text; `names` (entry i for label i) replace labels."""
-    check_points(x, y, names, path)
-    with replacing(path) as file:
-        file.writelines(svm_lines(x, y, names))
 
 
 def check_points(x, y, names, path):

@@ -6,12 +6,10 @@ import numpy as np
 
 from ..core.errors import DataError
 from ..core.memory import within_memory
-from ..files.atomic import replacing
 from ..files.number_text import (BLOCK, CONTROL, foreign_line, number_of, numbers,
                                  parsed_blocks)
 from ..files.opening import open_input
 from .class_names import show, TextLabels
-from .libsvm import check_points
 from .types import Dataset, InputFormat
 
 
@@ -41,13 +39,6 @@ def iter_lvq(path, form: InputFormat = InputFormat("lvq"), rows: int = 4096,
         column = TextLabels(file.name, ignore=True)
         for x, _ in _parts(file, column, form, d, block):
             yield from (x[start:start + rows] for start in range(0, len(x), rows))
-
-
-def write_lvq(path, x, y=None, header=True, names=None):
-    """Write x (n, d) and, unless None, y (n,) as LVQ text, values without loss."""
-    check_points(x, y, names, path)
-    with replacing(path) as file:
-        file.writelines(lvq_lines(x, y, header, names))
 
 
 def lvq_lines(x, y=None, header=True, names=None):

@@ -25,7 +25,7 @@ from pathlib import Path
 import numpy as np
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
+sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "support")]
 DATA = ROOT.parent / "shared" / "datasets"
 ONE = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1",
        "PYTHONPATH": str(ROOT)}  # of a checkout that is not installed
@@ -69,8 +69,7 @@ class Bench:
         """Normalised training rows of a data set as base name.vec, .cls and name.svm."""
         def make(path):
             from agfmc.data.libsvm import read_svm
-            from agfmc.data.libsvm import write_svm
-            from agfmc.data.libagf import write_cls, write_vec
+            from data_files import write_cls, write_svm, write_vec
             data = read_svm(str(self.sets / f"{name}.svm"))
             x = ((data.x - data.x[:rows].mean(0)) / data.x[:rows].std(0, ddof=1)).astype("f4")
             rng = np.random.default_rng(1)
@@ -124,8 +123,8 @@ def train_exhaustive(b):
     b.data("sat", 4435)
     plan = b.plan("exhaustive", 6)
     from agfmc.control.parse import parse
-    from agfmc.data.libsvm import write_svm
     from agfmc.data.libagf import read_cls, read_vec
+    from data_files import write_svm
     x, y = read_vec(b.folder / "sat.vec"), read_cls(b.folder / "sat.cls")
     for number, (_, right) in enumerate(parse((b.folder / plan).read_text()).sides()):
         b.once(f"part-{number}.svm", lambda path, right=right: write_svm(

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from agfmc.control.parse import parse
-from agfmc.data.libsvm import write_svm
 from agfmc.designs import code_search
+from data_files import write_svm
 
 FAST = ("--search-options", "-m 12 -g 0.3 -l 0.05")
 

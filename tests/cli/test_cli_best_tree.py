@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from agfmc.control.parse import parse
-from agfmc.data.libagf import write_cls, write_vec
+from data_files import write_cls, write_vec
 
 MACHINE = ("--search-options", "-m 30 -g 0.2 -l 0.1")
 CENTRE = np.random.default_rng(5).normal(size=(9, 3)) * 2

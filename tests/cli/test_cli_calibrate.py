@@ -11,10 +11,11 @@ import pytest
 from agfmc.calibration.maps import apply_map, fit_temperature
 from agfmc.calibration.sets import prediction_sets, quantiles
 from agfmc.calibration.thresholds import error_threshold
-from agfmc.data.libagf import read_cls, write_cls, write_vec
+from agfmc.data.libagf import read_cls
 from agfmc.prediction.classifier import Classifier
 from agfmc.models.files import load
 from agfmc.prediction.decoding import Decoding
+from data_files import write_cls, write_vec
 
 LABELS = np.array([2, 5, 9], dtype=np.int32)
 

@@ -14,8 +14,8 @@ import pytest
 from agfmc.cli import main_of
 from agfmc.core.errors import ModelError
 from agfmc.calibration.file import read_calibration
-from agfmc.data.libsvm import write_svm
-from agfmc.data.libagf import read_cls, write_cls, write_vec
+from agfmc.data.libagf import read_cls
+from data_files import write_cls, write_svm, write_vec
 
 PAIRS = '"" 0 / 1; "" 0 / 2; "" 1 / 2; {2 5 9}'
 TREE = '"" {2 "-t 0" {5 9}}'

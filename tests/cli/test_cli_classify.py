@@ -16,8 +16,9 @@ import pytest
 from agfmc.control.parse import parse
 from agfmc.data.class_names import names_bytes
 from agfmc.data.confusions import read_pair_errors
-from agfmc.data.libagf import read_cls, read_con, read_vec, write_cls, write_vec
+from agfmc.data.libagf import read_cls, read_con, read_vec
 from agfmc.models.files import load
+from data_files import write_cls, write_vec
 
 
 @pytest.fixture(scope="module")

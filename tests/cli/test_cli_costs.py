@@ -11,7 +11,8 @@ import pytest
 
 import agfmc
 from agfmc.core.costs import CostMatrix
-from agfmc.data.libagf import read_cls, read_con, write_cls, write_vec
+from agfmc.data.libagf import read_cls, read_con
+from data_files import write_cls, write_vec
 
 LABELS = [2, 5, 7]
 COSTS = np.array([[0, 1, 2, .8], [1, 0, 2, .8], [6, 3, 0, .8]])

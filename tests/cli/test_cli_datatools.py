@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from agfmc.data.lvq import read_lvq, write_lvq
-from agfmc.data.libsvm import read_svm, write_svm
-from agfmc.data.libagf import (con_bytes, read_cls, read_con, read_std, read_vec, write_cls,
-                               write_vec)
+from agfmc.data.lvq import read_lvq
+from agfmc.data.libsvm import read_svm
+from agfmc.data.libagf import con_bytes, read_cls, read_con, read_std, read_vec
 from agfmc.data.types import InputFormat
+from data_files import write_cls, write_lvq, write_svm, write_vec
 
 
 @pytest.fixture(autouse=True)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from agfmc.models.control_files import read_control, write_control
-from agfmc.data.libagf import write_cls, write_vec
+from data_files import write_cls, write_vec
 
 TREE = '"" {"" {0 2} "" {5 6}}\n'
 PAIRS = '"" 0 / 1; "" 0 / 2; "" 0 / 3; "" 1 / 2; "" 1 / 3; "" 2 / 3; {0 2 5 6}\n'

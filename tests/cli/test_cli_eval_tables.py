@@ -11,7 +11,7 @@ import pytest
 
 from agfmc.files.csv import csv_line, csv_lines
 from agfmc.answers.libagf_text import format_points
-from agfmc.data.libagf import write_cls
+from data_files import write_cls
 
 NAMES = ["ash", "elm, red", "oak"]
 

@@ -17,9 +17,10 @@ import pytest
 from agfmc.cli import compare_control, main_of, nfold, print_control, run as wrapper, tune_m
 from agfmc.control.learners import LEARNERS
 from agfmc.experiments import binary_problems, comparison, nested, search, tuning
-from agfmc.data.libagf import read_cls, read_con, read_vec, write_cls, write_std, write_vec
+from agfmc.data.libagf import read_cls, read_con, read_vec, write_std
 from agfmc.data.normalisation import Normalisation
 from agfmc.core.splits import stratified_sample
+from data_files import write_cls, write_vec
 
 OPTIONS = ("-n", "-+", "-c 5 -g 0.1")
 

@@ -10,8 +10,9 @@ import pyarrow.parquet
 import pytest
 
 import agfmc
-from agfmc.data.libagf import read_cls, write_cls, write_vec
+from agfmc.data.libagf import read_cls
 from agfmc.prediction import contributions
+from data_files import write_cls, write_vec
 
 COLUMNS = ["length", "width", "colour"]  # of which the last has three features
 

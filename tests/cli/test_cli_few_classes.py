@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from agfmc.answers.libagf_text import read_sets
-from agfmc.data.libagf import read_cls, read_con, read_vec, write_cls, write_vec
+from agfmc.data.libagf import read_cls, read_con, read_vec
+from data_files import write_cls, write_vec
 
 # A matrix of three branches, of which one is a class and the others are trees, out of order.
 NESTED = '"" 0 / 1; "" 0 / 2; "" 1 / 2; { "" {3 "" {0 2}} 1 "" { "" {6 4} "" {7 5} } }'

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from agfmc.data.libagf import write_cls, write_vec
+from data_files import write_cls, write_vec
 
 
 @pytest.fixture(scope="module")

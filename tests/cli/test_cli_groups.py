@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from agfmc.core import probabilities, splits
-from agfmc.data.libagf import write_cls, write_vec
 from agfmc.learners import platt
 from agfmc.score import intervals
+from data_files import write_cls, write_vec
 
 CLASSES, GROUPS, EACH = 3, 15, 6
 _FOLDS = ("deal_groups", "stratified_folds", "stratified_parts")

@@ -14,9 +14,8 @@ from hostile_store import put_together, taken_apart
 from agfmc.cli.options import FILES
 from agfmc.cli.option_types import output_base, output_file
 from agfmc.core.errors import UsageError
-from agfmc.data.libsvm import write_svm
-from agfmc.data.lvq import write_lvq
-from agfmc.data.libagf import read_cls, read_vec, write_cls, write_vec
+from agfmc.data.libagf import read_cls, read_vec
+from data_files import write_cls, write_lvq, write_svm, write_vec
 
 
 @pytest.fixture

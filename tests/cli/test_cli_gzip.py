@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from agfmc.data.libagf import write_cls, write_vec
+from data_files import write_cls, write_vec
 
 WORDS = np.array(["ant", "bee", "cat"])
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from agfmc.data.libagf import write_cls, write_vec
+from data_files import write_cls, write_vec
 
 REST = '"" 1 2 / 0; "" 0 2 / 1; "" 0 1 / 2; {2 5 9}'
 PAIRS = '"" 0 / 1; "" 0 / 2; "" 1 / 2; {2 5 9}'

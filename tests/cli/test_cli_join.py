@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import agfmc
-from agfmc.data.libagf import write_cls, write_vec
+from data_files import write_cls, write_vec
 
 
 @pytest.fixture(scope="module")

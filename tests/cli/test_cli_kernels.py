@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from agfmc.data.libagf import write_cls, write_vec
+from data_files import write_cls, write_vec
 
 
 @pytest.fixture(autouse=True)

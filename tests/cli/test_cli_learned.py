@@ -8,7 +8,8 @@ import pytest
 
 from agfmc import load
 from agfmc.calibration.file import read_calibration
-from agfmc.data.libagf import read_cls, write_cls, write_vec
+from agfmc.data.libagf import read_cls
+from data_files import write_cls, write_vec
 
 LABELS = np.array([2, 5, 9])
 REST = '"" 0 / 1 2; "" 1 / 0 2; "" 0 1 / 2; {9 2 5}'

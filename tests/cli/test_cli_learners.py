@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from agfmc.models.libsvm import read_svm_model
-from agfmc.data.libagf import write_cls, write_vec
+from data_files import write_cls, write_vec
 
 pytest.importorskip("liblinear")
 

@@ -15,9 +15,10 @@ from agfmc.data.types import Dataset
 from agfmc.training.metric import learned_rows
 from agfmc.core.errors import DataError
 from agfmc.data.metric_file import read_metric
-from agfmc.data.libagf import read_cls, read_std, read_vec, write_cls, write_vec
+from agfmc.data.libagf import read_cls, read_std, read_vec
 from agfmc.data.types import InputFormat
 from agfmc.data.normalisation import LearnedMetric, Normalisation
+from data_files import write_cls, write_vec
 
 LEARN = ("-n", "--learn-metric=1", "--metric-options", "-m 30")
 SVM = ("-+", "-c 1 -g 0.5")

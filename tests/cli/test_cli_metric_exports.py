@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from agfmc.models.libsvm import read_svm_model
-from agfmc.data.libagf import read_std, write_cls, write_vec
+from agfmc.data.libagf import read_std
+from data_files import write_cls, write_vec
 
 LEARNED = ("-n", "--learn-metric", 1, "--metric-options", "-m 30")
 WAYS = {"svm": "-c 10 -g 0.3", "nystrom": "learner=nystrom -m 30 -g 0.3"}

@@ -9,8 +9,9 @@ import pytest
 from agfmc.api.estimator import MultiClassFromBinary
 from agfmc.training.metric import MetricOptions
 from agfmc.data.reading import read_training
-from agfmc.data.libagf import read_std, write_cls, write_vec
+from agfmc.data.libagf import read_std
 from agfmc.data.types import InputFormat
+from data_files import write_cls, write_vec
 
 LEARN = ("-n", "--learn-metric", "1", "--metric-options", "-m 30")
 QUICK = ("-d", "3", "--log2c", "0:2:2", "--log2g=-3:-1:2", "--refine", "0")

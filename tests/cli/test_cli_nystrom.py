@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from agfmc.models.libsvm import read_svm_model
-from agfmc.data.libagf import write_cls, write_vec
+from data_files import write_cls, write_vec
 
 NYSTROM = "learner=nystrom -m 60 -g 0.2"
 CENTRE = np.random.default_rng(5).normal(size=(5, 4)) * 1.8

@@ -14,8 +14,8 @@ from agfmc.control.parse import parse
 from agfmc.decode.pair_strategies import opponents_of
 from agfmc.experiments.simulation import adag_success, read_similarity, similarity_family, simulate
 from agfmc.data.confusions import read_pair_errors
-from agfmc.data.libsvm import write_svm
-from agfmc.data.libagf import read_std, write_cls, write_vec
+from agfmc.data.libagf import read_std
+from data_files import write_cls, write_svm, write_vec
 
 PRIORS = [.1, .1, .2, .4, .2]
 TRAINED = "# class 4: four\nm-00 0 / 1;\nm-01 2 / 0;\n'x y' 1 / 2;\n{ 7 4 9 }\n".replace("'", '"')

@@ -16,8 +16,8 @@ from agfmc.designs.schemes import SCHEMES
 from agfmc.control.build import code_rows
 from agfmc.control.graphviz import format_dot
 from agfmc.control.parse import parse
-from agfmc.data.libagf import write_cls, write_vec
 from agfmc.designs.design import design, matrix_of
+from data_files import write_cls, write_vec
 
 FROM_NUMBERS = [scheme for scheme in SCHEMES if "classes" in scheme.made_of]
 ROWS = {"one-vs-rest": 5, "one-vs-one": 10, "tree": 4, "orthogonal": 8, "adjacent": 4,

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from agfmc.control.parse import parse
-from agfmc.data.libagf import write_cls, write_vec
+from data_files import write_cls, write_vec
 
 ROOT = Path(__file__).resolve().parents[2]
 WORDS = ("-Q", "best-tree", "--search-options", "-m 10 -g 0.3 -l 0.1", "-j", "1")

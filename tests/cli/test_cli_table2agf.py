@@ -8,7 +8,8 @@ import pytest
 
 from agfmc.files.csv import csv_line, csv_lines
 from agfmc.tables.recipe_file import read_recipe
-from agfmc.data.libagf import read_cls, read_con, read_vec, write_cls, write_vec
+from agfmc.data.libagf import read_cls, read_con, read_vec
+from data_files import write_cls, write_vec
 
 COLOURS = ["blue", "dark, blue", "red"]
 

@@ -11,7 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from agfmc.data.libagf import read_cls, write_cls, write_vec
+from agfmc.data.libagf import read_cls
+from data_files import write_cls, write_vec
 
 SPECIES = ["ant", "bee, fly", "cat"]
 HEADER = ["id", "length", "width", "colour", "code", "species"]

@@ -12,7 +12,8 @@ import pytest
 
 from agfmc.data import from_table
 from agfmc.tables.recipe_file import read_recipe
-from agfmc.data.libagf import read_vec, write_cls, write_vec
+from agfmc.data.libagf import read_vec
+from data_files import write_cls, write_vec
 
 NAMES = ["id", "length", "width", "colour", "code", "species"]
 SPECIES = ["ant", "bee fly", "cat"]

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from agfmc.models.control_files import read_control
-from agfmc.data.libsvm import write_svm
 from agfmc.models.libsvm import read_svm_model
-from agfmc.data.libagf import read_cls, read_std, write_cls, write_vec
+from agfmc.data.libagf import read_cls, read_std
+from data_files import write_cls, write_svm, write_vec
 
 
 @pytest.fixture

@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from agfmc.data.libagf import read_cls, write_cls, write_vec
+from agfmc.data.libagf import read_cls
 from agfmc.data.weights import read_weights
+from data_files import write_cls, write_vec
 
 N = 90
 FAST = ("-+", "learner=logistic", "--uncalibrated")

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from agfmc.answers.libagf_text import format_points
-from agfmc.data.libagf import con_bytes, write_cls
+from agfmc.data.libagf import con_bytes
 from agfmc.core.probabilities import confidence
+from data_files import write_cls
 
 LABELS = np.array([2, 5, 7])
 N = 60

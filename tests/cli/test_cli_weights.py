@@ -9,10 +9,11 @@ import pytest
 
 from agfmc.data.training import load_training
 from agfmc.data.reading import read_training
-from agfmc.data.libagf import read_cls, read_vec, write_cls, write_vec
+from agfmc.data.libagf import read_cls, read_vec
 from agfmc.data.weights import read_weights
 from agfmc.data.types import InputFormat
 from agfmc.core.weights import WeightSource
+from data_files import write_cls, write_vec
 
 N = 60
 

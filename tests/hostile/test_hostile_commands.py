@@ -85,9 +85,8 @@ LINES = [
 def files(tmp_path_factory):
     """A folder in which all these commands end well; and "out", an empty one."""
     folder = tmp_path_factory.mktemp("right")
-    from agfmc.data.lvq import write_lvq
-    from agfmc.data.libsvm import write_svm
-    from agfmc.data.libagf import con_bytes, write_cls, write_vec
+    from agfmc.data.libagf import con_bytes
+    from data_files import write_cls, write_lvq, write_svm, write_vec
 
     (folder / "out").mkdir()
     base = str(folder)

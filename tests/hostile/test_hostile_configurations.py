@@ -30,11 +30,12 @@ from agfmc.models.libagf import read_ascii_model
 from agfmc.data.libsvm import iter_svm, read_svm
 from agfmc.models.libsvm import read_svm_model, read_svm_multiclass
 from agfmc.data.lvq import iter_lvq, read_lvq
-from agfmc.data.libagf import read_vec, write_cls, write_vec
+from agfmc.data.libagf import read_vec
 from agfmc.data.normalisation import Normalisation
 from agfmc.models import files as configuration
 from agfmc.prediction.classifier import Classifier
 from agfmc.models.files import load
+from data_files import write_cls, write_vec
 
 MODEL = LINEAR.replace("1 1:1\n-1 1:-1", "1 1:1 {}:{}\n-1 1:2")
 WIDE = 1000
@@ -530,7 +531,7 @@ def test_rows_of_many_features_come_a_few_at_a_time(tmp_path, monkeypatch):
 
 
 def test_names_too_long_for_files_are_found_before_the_training(run, tmp_path):
-    from agfmc.data.libagf import write_cls, write_vec
+    from data_files import write_cls, write_vec
 
     k = 100
     y = np.repeat(np.arange(k), 2)

@@ -6,7 +6,7 @@ import signal
 import numpy as np
 import pytest
 
-from agfmc.data.libsvm import write_svm
+from data_files import write_svm
 
 PATIENCE = 120
 WORDS = ("-n", "-+", "learner=nystrom -m 60 -g .1", "../plan", "../big", "m", "ctl")

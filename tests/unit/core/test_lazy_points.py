@@ -14,10 +14,10 @@ from agfmc.data import reading
 from agfmc.core import lazy_points
 from agfmc.data.reading import read_training
 from agfmc.core.lazy_points import is_lazy, open_points
-from agfmc.data.libsvm import write_svm
-from agfmc.data.libagf import open_vec, write_cls, write_vec
+from agfmc.data.libagf import open_vec
 from agfmc.data.types import InputFormat
 from agfmc.data.normalisation import covariance, fit_normalisation
+from data_files import write_cls, write_svm, write_vec
 
 N, D = 300, 5
 ROWS = st.one_of(

@@ -9,10 +9,11 @@ import pytest
 from agfmc.core.errors import AgfmcWarning, DataError, UsageError
 from agfmc.data.class_names import names_bytes, read_names
 from agfmc.data.reading import iter_points, read_labels, read_training
-from agfmc.data.libsvm import read_svm, write_svm
-from agfmc.data.lvq import read_lvq, write_lvq
-from agfmc.data.libagf import con_bytes, write_cls, write_vec
+from agfmc.data.libsvm import read_svm
+from agfmc.data.lvq import read_lvq
+from agfmc.data.libagf import con_bytes
 from agfmc.data.types import InputFormat
+from data_files import write_cls, write_lvq, write_svm, write_vec
 
 X = np.array([[1, 2, 0], [0.5, 0, 3], [4, 4, -4], [0, 0, 1]], np.float32)
 Y = np.array([4, 0, 2, 4], np.int32)

@@ -15,9 +15,9 @@ from sklearn.svm import SVC
 import agfmc
 from agfmc.core.errors import AgfmcError
 from agfmc.api.estimator import MultiClassFromBinary
-from agfmc.data.libsvm import write_svm
-from agfmc.data.libagf import read_cls, write_cls, write_vec
+from agfmc.data.libagf import read_cls
 from agfmc.prediction.classifier import classifier_for
+from data_files import write_cls, write_svm, write_vec
 
 LABELS = (2, 5, 9, 11)
 WORDS = ("birch", "moss", "oak", "pine")

@@ -19,10 +19,10 @@ from agfmc.data import libagf
 from agfmc.data.class_names import names_bytes, read_names
 from agfmc.data.confusions import format_pair_errors, PairErrors, read_confusions, read_pair_errors
 from agfmc.models.libagf import format_ascii_model, read_ascii_model
-from agfmc.data.libsvm import iter_svm, read_svm, svm_lines, write_svm
+from agfmc.data.libsvm import iter_svm, read_svm, svm_lines
 from agfmc.models.libsvm import format_svm_model, read_svm_model
 from agfmc.learners.logistic import format_logistic_model, LogisticModel, read_logistic_model
-from agfmc.data.lvq import lvq_lines, read_lvq, write_lvq
+from agfmc.data.lvq import lvq_lines, read_lvq
 from agfmc.models.mbm import read_store, write_store
 from agfmc.answers.libagf_text import format_points
 from agfmc.data.printed import read_probabilities, read_svm_output
@@ -34,6 +34,7 @@ from agfmc.data.normalisation import Normalisation
 from agfmc.models.files import load, save
 from agfmc.score.evaluation import evaluate, Results
 from agfmc.core.provenance import Provenance
+from data_files import write_cls, write_lvq, write_svm, write_vec
 
 TINY = 5e-324
 EXTREMES = [0.0, -0.0, TINY, -TINY, 2.2250738585072014e-308, 2.225073858507201e-308, 1e308,
@@ -102,7 +103,7 @@ def test_any_numbers_of_a_vec_come_back_as_the_same_bytes(folder, raw, d):
             libagf.read_vec(path)
         return
     for mapped in (False, True):
-        libagf.write_vec(folder / "b.vec", libagf.read_vec(path, mapped))
+        write_vec(folder / "b.vec", libagf.read_vec(path, mapped))
         assert (folder / "b.vec").read_bytes() == path.read_bytes()
     if is_text(values.tobytes(), floats=True):
         return  # without a header it would be taken for text
@@ -118,7 +119,7 @@ def test_any_numbers_of_a_vec_come_back_as_the_same_bytes(folder, raw, d):
 def test_labels_through_every_format(folder, labels):
     y = np.array(labels, np.int32)
     raw = y.astype("<i4").tobytes()
-    libagf.write_cls(folder / "a.cls", y.astype(np.float64))
+    write_cls(folder / "a.cls", y.astype(np.float64))
     assert (folder / "a.cls").read_bytes() == raw
     got = libagf.read_cls(folder / "a.cls", negative=True)
     x = np.ones((len(y), 1))

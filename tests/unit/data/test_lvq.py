@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from agfmc.core.errors import AgfmcWarning, DataError
-from agfmc.data.lvq import iter_lvq, read_lvq, write_lvq
+from agfmc.data.lvq import iter_lvq, read_lvq
 from agfmc.data.types import InputFormat
+from data_files import write_lvq
 
 
 def read(text, how=None, **options):

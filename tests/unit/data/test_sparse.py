@@ -16,9 +16,9 @@ from agfmc.training.fit import fit, TrainingSettings
 from agfmc.prediction.decision_values import MachineValues
 from agfmc.data.reading import iter_points, read_training
 from agfmc.models.libsvm import format_svm_model
-from agfmc.data.libagf import write_cls, write_vec
 from agfmc.learners.protocol import plan_jobs
 from agfmc.data.types import InputFormat
+from data_files import write_cls, write_vec
 
 CODE = '"" 0/1; "" 0/2; "" 1/2; {0 1 2}'
 LINEAR = ["learner=linear", "learner=linear -s 1", "learner=linear -s 2", "learner=linear -w1 2",

@@ -11,8 +11,9 @@ from hypothesis import given, strategies as st
 from agfmc.core.errors import AgfmcWarning, DataError
 from agfmc.data import libsvm
 from agfmc.core.lazy_points import is_lazy
-from agfmc.data.libsvm import iter_svm, read_svm, read_svm_labels, store_svm, svm_lines, write_svm
+from agfmc.data.libsvm import iter_svm, read_svm, read_svm_labels, store_svm, svm_lines
 from agfmc.data.types import InputFormat
+from data_files import write_svm
 
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)
 def read(text, missing=None, **options):

@@ -11,10 +11,11 @@ from agfmc.data.training import load_training
 from agfmc.data.weights import sample_weights, with_final_weights
 from agfmc.core.errors import AgfmcWarning, DataError
 from agfmc.core.lazy_points import is_lazy
-from agfmc.data.libagf import open_vec, write_vec
+from agfmc.data.libagf import open_vec
 from agfmc.data.types import Dataset, InputFormat
 from agfmc.tables.types import ColumnRoles
 from agfmc.core.weights import Weights, WeightSource
+from data_files import write_vec
 
 X = np.arange(12, dtype=np.float32).reshape(6, 2)
 Y = np.array([0, 1, 1, 4, 0, 4], np.int32)

@@ -154,9 +154,8 @@ WRITERS = {
 OTHERS = {"format_description", "format_normalisation", "format_points",
           "format_ranked", "format_recipe_lines", "format_sets",
           "format_validation", "format_weights", "read_bytes", "write_answer_table",
-          "write_answers", "write_cls", "write_curves", "write_lvq", "write_npz",
-          "write_predictions", "write_sums", "write_svm", "write_table", "write_together",
-          "write_vec"}
+          "write_answers", "write_curves", "write_npz", "write_predictions", "write_sums",
+          "write_table", "write_together"}
 
 
 def test_all_writers_are_here():

@@ -13,12 +13,12 @@ from agfmc.control.build import from_rows
 from agfmc.core.errors import AgfmcWarning, CommandFailed, DataError, UsageError
 from agfmc.data import reading
 from agfmc.landmarks.sums_file import SumsReader
-from agfmc.data.libagf import write_cls, write_vec
 from agfmc.landmarks import sums, sums_file
 from agfmc.training import run
 from agfmc.training.fit import TrainingSettings
 from agfmc.training.plan import Output, plan, Source
 from agfmc.training.run import PreviousRun, finished, make_range_sums, ranges_of, train
+from data_files import write_cls, write_vec
 
 ROWS = {"pairs": [((a,), (b,)) for a in range(4) for b in range(a + 1, 4)],
         "rest": [((0,), (1, 2, 3)), ((0, 1), (2, 3))]}

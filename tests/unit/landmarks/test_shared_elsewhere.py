@@ -10,13 +10,14 @@ import pytest
 
 from agfmc.control.build import from_rows
 from agfmc.executors.processes import ProcessPool
-from agfmc.data.libagf import open_vec, write_vec
+from agfmc.data.libagf import open_vec
 from agfmc.landmarks.features import Landmarks
 from agfmc.learners.protocol import plan_jobs
 from agfmc.core.models import Kernel
 from agfmc.data.normalisation import Normalisation
 from agfmc.landmarks import sums
 from agfmc.training.fit import fit, TrainingSettings
+from data_files import write_vec
 
 ROWS = [((0,), (1, 2)), ((0,), (2,)), ((1,), (3,))]
 OPTIONS = "learner=nystrom -m 12 -g .3"

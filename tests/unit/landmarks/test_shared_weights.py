@@ -8,7 +8,7 @@ import pytest
 
 from agfmc.control.build import from_rows
 from agfmc.executors.processes import ProcessPool
-from agfmc.data.libagf import open_vec, write_vec
+from agfmc.data.libagf import open_vec
 from agfmc.landmarks.features import Landmarks
 from agfmc.kernels.machine import decision_values
 from agfmc.learners.platt import fit_sigmoid
@@ -20,6 +20,7 @@ from agfmc.landmarks.sums_file import SumsStore
 from agfmc.landmarks.training import train_shared, sum_range
 from agfmc.landmarks.sums import Group, Problem, range_sums
 from agfmc.core.weights import Weights
+from data_files import write_vec
 
 ROWS = [((0,), (1, 2)), ((0,), (2,)), ((1,), (3,))]
 

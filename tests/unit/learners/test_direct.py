@@ -27,8 +27,9 @@ from agfmc.prediction.classifier import Classifier
 from agfmc.training.run import train, write_node
 from agfmc.models.control_files import write_control
 from agfmc.models.mbm import read_store, write_store
-from agfmc.data.libagf import read_cls, read_std, read_vec, write_cls, write_vec
+from agfmc.data.libagf import read_cls, read_std, read_vec
 from agfmc.core.weights import Weights
+from data_files import write_cls, write_vec
 
 LABELS = np.array([3, 1, 8, 5, 40, 11])
 RUN = Execution(allow_commands=True)

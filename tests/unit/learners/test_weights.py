@@ -14,7 +14,7 @@ from agfmc.core.points import SparsePoints
 from agfmc.control.learners import LEARNERS, NODE_LEARNERS
 from agfmc.control.parse import parse
 from agfmc.core.errors import DataError, ModelError, UsageError
-from agfmc.data.libagf import con_bytes, write_cls, write_vec
+from agfmc.data.libagf import con_bytes
 from agfmc.kernels.machine import decision_values
 from agfmc.kernels.values import PreparedKernel
 from agfmc.learners import leave_one_out, platt
@@ -24,6 +24,7 @@ from agfmc.learners.protocol import (for_weights, learner_class, node_classifier
                                      parse_options, plan_jobs, Samples)
 from agfmc.training.kernel_tables import Tables
 from agfmc.training.run import write_node
+from data_files import write_cls, write_vec
 
 ROOT = Path(__file__).resolve().parents[3]
 SVMS = ["-e 1e-6", "-t 0 -e 1e-6 -c 2", "-t 1 -g 0.1 -r 1 -d 2 -e 1e-6", "-t 3 -g 0.02 -e 1e-6",

@@ -9,12 +9,12 @@ import pytest
 
 from agfmc.control.parse import parse
 from agfmc.core.errors import UsageError
-from agfmc.data.libagf import write_cls, write_vec
 from agfmc.learners.programs import Command
 from agfmc.training.external import train_external, Trainer, TrainerOptions
 from agfmc.training.fit import TrainingSettings
 from agfmc.training.plan import Output, plan, Source
 from agfmc.core.weights import Weights
+from data_files import write_cls, write_vec
 
 CODE = """import sys
 *words, data, model = sys.argv[1:]

@@ -11,8 +11,7 @@ from agfmc.control.parse import parse
 from agfmc.core.errors import DataError
 from agfmc.data import libagf, normalisation, reading
 from agfmc.core.lazy_points import is_lazy
-from agfmc.data.libsvm import write_svm
-from agfmc.data.libagf import write_cls, write_std, write_vec
+from agfmc.data.libagf import write_std
 from agfmc.data.types import InputFormat
 from agfmc.data.normalisation import Normalisation
 from agfmc.core import points as core_points
@@ -20,6 +19,7 @@ from agfmc.training import plan as module
 from agfmc.training.fit import TrainingSettings
 from agfmc.training.plan import Output, plan, Source
 from agfmc.training.run import finished, train
+from data_files import write_cls, write_svm, write_vec
 
 OPTIONS = "learner=nystrom -m 9 -l 1"
 ROWS = [((0,), (1, 2, 3, 4)), ((0, 1), (2, 3, 4)), ((3,), (4,))]

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 from agfmc.control.parse import parse
-from agfmc.data.libagf import write_cls, write_std, write_vec
+from agfmc.data.libagf import write_std
 from agfmc.data.normalisation import Normalisation
 from agfmc.training.fit import TrainingSettings
 from agfmc.training.plan import Output, plan, Source
 from agfmc.training.run import PreviousRun, finished, TimeUp, train, until
+from data_files import write_cls, write_vec
 
 PAIRS = '"" 0 / 1; "-c 2" 0 / 2; "" 1 / 2; {0 1 2}'
 ALL = {"m-00", "m-01", "m-02"}

@@ -20,9 +20,10 @@ from agfmc.learners.programs import Command
 from agfmc.training.external import Trainer
 from agfmc.training.plan import Output, plan, Source
 from agfmc.training.run import PreviousRun, replaced, TimeUp, train
-from agfmc.data.libagf import read_cls, read_vec, write_cls, write_vec
+from agfmc.data.libagf import read_cls, read_vec
 from agfmc.core.provenance import Provenance
 from agfmc.learners.protocol import plan_jobs
+from data_files import write_cls, write_vec
 
 made = Provenance.from_line
 
