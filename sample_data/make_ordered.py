@@ -12,7 +12,8 @@ import sys
 
 import numpy as np
 
-from agfmc.data.libagf import write_cls, write_vec
+from agfmc.data.convert import write_together
+from agfmc.data.types import Dataset
 
 POINTS, FEATURES, CLASSES, NOISE, SEED = 1000, 20, 8, 0.3, 1
 
@@ -24,8 +25,7 @@ def main(base):
     t = x.astype(np.float64) @ np.cos(np.arange(FEATURES))
     t = t + NOISE * generator.standard_normal(POINTS)
     thresholds = np.quantile(t, np.arange(1, CLASSES) / CLASSES)
-    write_vec(f"{base}.vec", x)
-    write_cls(f"{base}.cls", np.searchsorted(thresholds, t))
+    write_together({base: Dataset(x, np.searchsorted(thresholds, t))})
 
 
 if __name__ == "__main__":
