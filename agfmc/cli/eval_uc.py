@@ -84,6 +84,8 @@ def _check_operands(args, of_table):
     if is_answer_table(args.result):
         raise UsageError(f"a table of answers comes first: eval_uc {args.result} [--truth COLUMN] "
                          "[--data TABLE]")
+    if args.truth.endswith(".vec"):
+        raise UsageError(f"{args.truth} holds points: expected the true classes (.cls)")
     if args.truth == f"{args.result}.cls" and args.truth not in args.given_words:
         raise UsageError(f"{args.truth} holds the answers: expected the true classes before them")
 

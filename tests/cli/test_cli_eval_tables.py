@@ -208,6 +208,7 @@ def changed(path, old, new):
 @pytest.mark.parametrize("change, words, status, text", [
     (None, ["answers.csv"], 2, "answers.csv does not show which column has the true classes"),
     (None, ["truth.cls"], 2, "operands are missing"),
+    (None, ["truth.vec", "answers"], 2, "truth.vec holds points: expected the true classes"),
     (None, ["truth.cls", "answers.csv"], 2, "comes first: eval_uc answers.csv [--truth COL"),
     (None, [*FILES, "--data", "data.csv"], 2, "--data is for a table of answers"),
     (None, ["answers.csv", "out", *TABLES[1:]], 2, "result is for files of numbers"),
