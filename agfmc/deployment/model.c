@@ -372,8 +372,8 @@ static void NUMBER_equations(const struct node *node, const struct values *v, do
    K u - 1. Returns whether K is far enough from singular. */
 VECTORS static int NUMBER_solve(NUMBER k[CODED][CODED], int n, const char *passive, double *y)
 {
-    NUMBER a[CODED][CODED + 2], minus_u[CODED];
-    double trace = 0.0, length = 0.0, least = 1.0;
+    NUMBER a[CODED][CODED + 1], minus_u[CODED];
+    double trace = 0.0, least = HUGE_VAL;
     int set[CODED], count = 0;
     for (int j = 0; j < n; j++)
         if (passive[j])
@@ -382,18 +382,15 @@ VECTORS static int NUMBER_solve(NUMBER k[CODED][CODED], int n, const char *passi
         for (int j = i; j < count; j++)
             a[i][j] = k[set[i]][set[j]];
         a[i][count] = NUMBER_of(1.0);
-        a[i][count + 1] = NUMBER_of(cos(1.0 + set[i]));     /* a probe of the condition */
         trace += NUMBER_value(a[i][i]);
     }
     for (int j = 0; j < count; j++) {
-        double pivot = NUMBER_value(a[j][j]), probe = NUMBER_value(a[j][count + 1]);
         for (int i = j + 1; i < count; i++) {
             NUMBER factor = NUMBER_ratio(a[j][i], a[j][j]);
-            for (int t = i; t < count + 2; t++)
+            for (int t = i; t <= count; t++)
                 a[i][t] = NUMBER_add(a[i][t], factor, a[j][t]);
         }
-        least = fmin(least, pivot);
-        length += probe * probe / pivot;
+        least = fmin(least, NUMBER_value(a[j][j]));
     }
     for (int i = count - 1; i >= 0; i--) {
         for (int j = i + 1; j < count; j++)
@@ -408,7 +405,7 @@ VECTORS static int NUMBER_solve(NUMBER k[CODED][CODED], int n, const char *passi
                 sum = NUMBER_add(sum, k[j][set[i]], minus_u[i]);
             y[j] = -NUMBER_value(sum);
         }
-    return least > 0.0 && length * trace < 1e9;
+    return least > 1e-7 * trace;
 }
 
 /* Exchange the classes on the wrong side, all at once; when that has failed three times to make
