@@ -234,10 +234,9 @@ def _weighted(values, coef):
     owner = np.concatenate([columns for _, _, columns in blocks])
     joined = values.graph.joined([*products, values.filled(0.0, 1)])  # zeros stand last
     rows = joined.by("Transpose")  # of which Gather takes some much faster than of columns
-    order = np.argsort(owner, kind="stable")
-    starts = np.searchsorted(owner[order], np.arange(coef.shape[1] + 1))
-    places = [np.where(starts[:-1] + rank < starts[1:], np.append(order, 0)[np.minimum(
-        starts[:-1] + rank, len(order))], len(order)) for rank in range(np.diff(starts).max())]
+    places = np.full((np.bincount(owner).max(), coef.shape[1]), len(owner))
+    for at, classifier in enumerate(owner):
+        places[np.argmax(places[:, classifier] == len(owner)), classifier] = at
     return sum(rows.by("Gather", place, axis=0) for place in places).by("Transpose")
 
 
