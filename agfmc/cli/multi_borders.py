@@ -327,7 +327,7 @@ def _command_line(args, form, work, words, control=None, **other):
         argparse.Namespace(**{**vars(args), "norm_file": work.norm_file, **other}),
         "--min-class", "--norm-file", "-u", "--platt", "--kernel-memory", "--cv-errors",
         "--cv-irrelevant", "--retrain", "--no-calibration", "--member-weights", "--time-limit",
-        "--path", "--command", "--convert", "--allow-commands", "-K", "--quiet")
+        "--path", "--command", "--convert", "--allow-commands", "-K", "--quiet", "--log")
     words += map(operand, (control or args.control_out, args.train, args.model, args.control_out))
     for word in words:
         if "\n" in word and not args.null:

@@ -221,7 +221,7 @@ def test_one_fit(run, trio):
 
 
 def test_the_commands_carry_the_options(trio, run):
-    words = "--platt=loo", "--kernel-memory=7"
+    words = "--platt=loo", "--kernel-memory=7", "--log=json"
     done = run("multi_borders", *words, "-0", "plan", "trn", "m", "m.mbc")
     for line in done.out.splitlines():
         name, *printed = shlex.split(line)
