@@ -67,13 +67,12 @@ def apply_map(fitted: ProbabilityMap, p: np.ndarray) -> np.ndarray:
     return out
 
 
-def fit_temperature(p: np.ndarray, y: np.ndarray, weights: np.ndarray | None = None,
-                    floor: bool = True) -> ProbabilityMap:
+def fit_temperature(p: np.ndarray, y: np.ndarray,
+                    weights: np.ndarray | None = None) -> ProbabilityMap:
     """The temperature, 1/20 to 20, and the floor of p (n, c) with the least log loss.
 
     The loss is convex in the floor; the temperature is sought on a grid, then between neighbours.
-    `y` (n,) are true columns; without `floor` it is 0, and neither of the terms for few points is
-    in the loss.
+    `y` (n,) are true columns.
     """
     if len(y) == 0:
         raise DataError("a calibration map needs points, there are none")
@@ -83,7 +82,7 @@ def fit_temperature(p: np.ndarray, y: np.ndarray, weights: np.ndarray | None = N
 
     @cache
     def profile(log_u):  # loss, and its slope in log_u, at the best floor
-        return _at_temperature(z, y, weights, np.exp(log_u), floor)
+        return _at_temperature(z, y, weights, np.exp(log_u))
 
     grid = np.linspace(-np.log(BOUNDS[1]), -np.log(BOUNDS[0]), GRID).tolist()
     best = min(range(GRID), key=lambda i: profile(grid[i])[0])
@@ -99,7 +98,7 @@ def fit_temperature(p: np.ndarray, y: np.ndarray, weights: np.ndarray | None = N
                           profile(where)[2])
 
 
-def _at_temperature(z, y, weights, u, floor):
+def _at_temperature(z, y, weights, u):
     """(loss, slope in log u, floor) of softmax(u z) with its best floor."""
     s = np.exp(u * z)
     total = s.sum(axis=1)
@@ -107,10 +106,7 @@ def _at_temperature(z, y, weights, u, floor):
     true = np.exp(u * z_true) / total
     above = z_true - np.einsum("ij,ij->i", s, z) / total  # d log(true) / du
     part = 1 / z.shape[1]
-    e = _best_floor(true, part, weights) if floor else 0.0
-    if e == 0:  # by logarithms, which do not overflow
-        loss = weights @ (np.log(total) - u * z_true)
-        return loss, -u * (weights @ above), e
+    e = _best_floor(true, part, weights)
     q = (1 - e) * true + e * part
     loss = -(weights @ np.log(q)) - PRIOR_ERRORS * np.log(e)
     log_u = np.log(u)
