@@ -19,29 +19,20 @@ _IDLE = 200  # draws without a new tree, after which there are taken to be no mo
 
 def uniform(counts: Sequence[int], generator: random.Random):
     """A tree drawn from all (2k - 3)!! alike: each class in turn joins it at one of its nodes."""
-    k = len(counts)
-    children: dict[int, list[int]] = {}  # of the inner nodes, k, k + 1, ...
-    parent: list = [None] * (2 * k)
-    root = 0
-    for leaf in range(1, k):
+    leaves: list[list] = [[leaf] for leaf in range(len(counts))]  # a node has one label or two sides
+    root, inner = leaves[0], []
+    for leaf in range(1, len(counts)):
         at = generator.randrange(2 * leaf - 1)
-        at = at if at < leaf else k + at - leaf
-        inner, above = k + leaf - 1, parent[at]
-        children[inner] = [at, leaf]
-        parent[inner], parent[at], parent[leaf] = above, inner, inner
-        if above is None:
-            root = inner
-        else:
-            children[above][children[above].index(at)] = inner
-    order, stack = [], [root]
-    while stack:
-        node = stack.pop()
-        order.append(node)
-        stack += children.get(node, ())
-    pairs: dict = {}
+        group, at = (leaves, at) if at < leaf else (inner, at - leaf)
+        node, group[at] = group[at], group[at][:]
+        node[:] = group[at], leaves[leaf]
+        inner.append(node)
+    order, pairs = [root], {}
+    for node in order:
+        order += node if len(node) > 1 else ()
     for node in reversed(order):
-        pairs[node] = tuple(pairs[child] for child in children[node]) if node in children else node
-    return pairs[root]
+        pairs[id(node)] = tuple(pairs[id(side)] for side in node) if len(node) > 1 else node[0]
+    return pairs[id(root)]
 
 
 def class_balanced(counts: Sequence[int], generator: random.Random):
