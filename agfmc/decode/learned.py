@@ -20,10 +20,9 @@ import numpy as np
 
 from ..core.errors import DataError, ModelError
 from ..core.models import LearnedDecoder
-from ..core.points import padded_blocks
 from ..core.probabilities import mean, softmax, total
-from ..core.reproducible import TILE, Uniform
-from ..core.solver_status import Solver, SolverStatus
+from ..core.reproducible import Uniform
+from ..core.solver_status import direct, Solver
 from ..core.splits import of_rows, stratified_folds
 
 LIMIT = 30.0  # of log-odds
@@ -57,15 +56,7 @@ def prepare(a: np.ndarray, learned: LearnedDecoder | None = None) -> Solver:
                          f"{len(learned.weights)} classes, the code {a.shape[0]} and {a.shape[1]}")
     product = Uniform(learned.weights.T)
 
-    def solve(r):
-        p = np.empty((len(r), a.shape[1]))
-        for part, block in padded_blocks(r, TILE):  # a row's bits depend on no other
-            z = product(log_odds(np.ascontiguousarray(block)))
-            z += learned.intercept
-            p[part] = softmax(z)[:part.stop - part.start]
-        return p, SolverStatus(len(r))
-
-    return solve
+    return direct(lambda r: softmax(product(log_odds(r)) + learned.intercept))
 
 
 # Fitting

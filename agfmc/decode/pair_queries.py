@@ -15,7 +15,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..core.reproducible import Uniform
 from .code_kinds import PairTable
 
 LEAST = 1e-7
@@ -135,21 +134,19 @@ def fitted_probability(table: PairTable, r: np.ndarray, queried: np.ndarray,
     queries them, this is the product of the odds along the pairs.
     It takes one k x k system for each point.
     """
-    n, m = r.shape
-    k = table.k
+    n, k, low, high = len(r), table.k, table.low, table.high
     p = np.empty(n)
-    lose, win = (Uniform(side[:, None] == np.arange(k)) for side in (table.low, table.high))
-    cells = table.row.copy()
-    cells[np.arange(k), np.arange(k)] = m + np.arange(k)
     step = max(1, BUDGET // (8 * k * k))
     for start in range(0, n, step):
         known = queried[start:start + step]
         # The normal matrix plus 1 1^T, whose solution for 1 is p but for its sum.
         part = np.where(known, r[start:start + step], 1.0)
-        diagonal = (lose(np.where(known, 1.0 + part, 0.0)**2) + win((1.0 - part)**2)
-                    + (1.0 + 1e-9))
-        system = np.concatenate([part * part, diagonal], axis=1)[:, cells.ravel()]
-        u = np.linalg.solve(system.reshape(-1, k, k), np.ones((len(part), k, 1)))[:, :, 0]
+        matrix = np.zeros((len(part), k, k))
+        matrix[:, low, high], matrix[:, high, low] = np.where(known, 1.0 + part, 0.0), 1.0 - part
+        diagonal = np.einsum("nij,nij->ni", matrix, matrix) + (1.0 + 1e-9)
+        matrix[:, low, high] = matrix[:, high, low] = part * part
+        matrix[:, range(k), range(k)] = diagonal
+        u = np.linalg.solve(matrix, np.ones((len(part), k, 1)))[:, :, 0]
         np.maximum(u, 0.0, out=u)
         winning = np.take_along_axis(u, winner[start:start + step, None], axis=1)[:, 0]
         p[start:start + step] = winning / u.sum(axis=1)

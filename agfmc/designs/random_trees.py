@@ -19,7 +19,8 @@ _IDLE = 200  # draws without a new tree, after which there are taken to be no mo
 
 def uniform(counts: Sequence[int], generator: random.Random):
     """A tree drawn from all (2k - 3)!! alike: each class in turn joins it at one of its nodes."""
-    leaves: list[list] = [[leaf] for leaf in range(len(counts))]  # a node has one label or two sides
+    # a node is a list of its class, or of its two sides
+    leaves: list[list] = [[leaf] for leaf in range(len(counts))]
     root, inner = leaves[0], []
     for leaf in range(1, len(counts)):
         at = generator.randrange(2 * leaf - 1)

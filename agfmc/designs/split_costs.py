@@ -251,12 +251,9 @@ class SplitCosts:
         many = right @ sizes
         return np.column_stack([many, sizes.sum() - many])
 
-    def __call__(self, requests: Sequence[Nodes], progress: Callable | None = None) -> Iterator:
+    def __call__(self, requests: Sequence[Nodes]) -> Iterator:
         """Yield the costs (m, GROUPS) of the splits of each of some `Nodes`, by group of points."""
-        for done, (_, costs) in enumerate(run_tasks(self._costs, requests, self.workers)):
-            yield costs
-            if progress is not None:
-                progress((done + 1) / len(requests))
+        return (costs for _, costs in run_tasks(self._costs, requests, self.workers))
 
     def _costs(self, request):
         classes, right = request
