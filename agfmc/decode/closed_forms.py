@@ -15,6 +15,8 @@ from ..core.reproducible import Uniform
 from .code_kinds import adjacent_order, balanced_scale, one_vs_one, one_vs_rest, tree_splits
 from .pairwise import PairSystem
 
+CHUNK = 512
+
 
 def recognised_form(a: np.ndarray) -> tuple[str, Any] | None:
     """(name, parts) of the closed form for the code a (m, k), or None; parts of `code_kinds`.
@@ -57,15 +59,33 @@ def _balanced(a, scale):
     rest = one_vs_rest(a) if scale == 4.0 else None
     if rest is None:
         votes = Uniform(a / scale)
-        return lambda r: project(votes(r))
+        return _piecewise(lambda r: project(votes(r)), a.shape[1])
     # A^T r / 4 is r_j / 2 less a number that all classes share.
-    return lambda r: project(r.take(rest.rows, axis=1) * (rest.signs / 2))
+    rows, signs = _columns(rest.rows), rest.signs / 2
+    return _piecewise(lambda r: project(r[:, rows] * signs), a.shape[1])
 
 
 def _adjacent(a, chain):
     rows, signs, classes = chain
-    columns = np.argsort(classes)
-    return lambda r: distribution(0.5 - r.take(rows, axis=1) * (signs / 2)).take(columns, axis=1)
+    rows, classes, half = _columns(rows), _columns(np.argsort(classes)), signs / 2
+    return _piecewise(lambda r: distribution(0.5 - r[:, rows] * half)[:, classes], a.shape[1])
+
+
+def _columns(order):
+    """An index of columns; a slice, which costs nothing, where they stay as they are."""
+    return slice(None) if np.array_equal(order, np.arange(len(order))) else order
+
+
+def _piecewise(solve, k):
+    """solve, (n, m) -> (n, k), on as many points at a time as caches hold."""
+    def solve_all(r):
+        p = np.empty((len(r), k))
+        for start in range(0, len(r), CHUNK):
+            part = slice(start, start + CHUNK)
+            p[part] = solve(r[part])
+        return p
+
+    return solve_all
 
 
 def project(v: np.ndarray) -> np.ndarray:
@@ -74,12 +94,24 @@ def project(v: np.ndarray) -> np.ndarray:
     p = max(v - theta, 0) with theta = max over t of (sum of the t largest - 1) / t
     (Held, Wolfe and Crowder 1974; Duchi et al. 2008).
     """
+    return _piecewise(_projected, v.shape[1])(v)
+
+
+def _projected(v):
+    k = v.shape[1]
+    # One class after the other for all rows: sums in a fixed order, and fast.
+    rising = np.ascontiguousarray(np.sort(v, axis=1).T)
     # Nothing but differences within a row matters: a small top keeps the digits.
-    top = v.max(axis=1, keepdims=True)
-    falling = np.sort(v, axis=1)[:, ::-1] - top
-    falling[:, 0] = -1.0
-    excess = np.cumsum(falling, axis=1) * (1.0 / np.arange(1, v.shape[1] + 1))
-    return np.maximum(v - top - excess.max(axis=1, keepdims=True), 0.0)
+    top = rising[-1].copy()
+    excess = rising[::-1]
+    excess -= top
+    excess[0] -= 1.0
+    for j in range(1, k):  # np.cumsum is ten times slower along the first axis
+        excess[j] += excess[j - 1]
+    excess *= 1.0 / np.arange(1, k + 1)[:, None]
+    p = v - top[:, None]
+    p -= excess.max(axis=0)[:, None]
+    return np.maximum(p, 0.0)
 
 
 def isotonic_regression(y: np.ndarray) -> np.ndarray:
@@ -96,7 +128,7 @@ def isotonic_regression(y: np.ndarray) -> np.ndarray:
     start: np.ndarray = np.append(np.arange(n * t), n * t)  # of each block, through all rows
     while True:
         keep = np.flatnonzero((mean[1:] > mean[:-1]) | first[1:])
-        if len(keep) >= len(mean) - 1:  # also of no rows
+        if len(keep) == len(mean) - 1:
             break
         keep = np.concatenate(([0], keep + 1, [len(mean)]))
         start = np.take(start, keep)

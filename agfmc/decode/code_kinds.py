@@ -25,6 +25,14 @@ def check_dense(a: np.ndarray) -> None:
                          f"classes and {MAX_ENTRIES} entries at most; votes (-Q vote) take more")
 
 
+def determines(a: np.ndarray) -> bool:
+    """Return True if [A; 1^T] has full rank: one p with sum p = 1 fits the code a (m, k) best.
+
+    For a without zeros the least squares problem is then strictly convex, whatever r.
+    """
+    return bool(np.linalg.matrix_rank(np.vstack([a, np.ones(a.shape[1])])) == a.shape[1])
+
+
 class PairTable:
     """Rows and sides of the pairs of classes in a one-vs-one code of k classes.
 

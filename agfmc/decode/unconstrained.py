@@ -9,7 +9,7 @@ import numpy as np
 from ..core.reproducible import Uniform
 from ..core.solver_status import direct, in_chunks, Solver, SolverStatus
 from .closed_forms import project
-from .code_kinds import check_dense, one_vs_one
+from .code_kinds import check_dense, determines, one_vs_one
 from .least_norm import equality, RANK
 from .pairwise import PairSystem
 
@@ -33,6 +33,10 @@ def prepare_inverse(a: np.ndarray) -> Solver:
         return direct(PairSystem(pairs))
     check_dense(a)
     code, size = a.astype(float), np.abs(a).astype(float)
+    if a.all():  # p = offset + r slope
+        middle = np.full(a.shape[1], 1.0 / a.shape[1])
+        slope = np.linalg.pinv(code - code.mean(axis=1, keepdims=True), rcond=RANK).T
+        return _linear(middle - (code @ middle) @ slope, slope, not determines(a))
 
     def system(r):
         matrix = code - size * r[:, :, None]
@@ -59,6 +63,9 @@ def prepare_unconstrained(a: np.ndarray) -> Solver:
     check_dense(a)
     m, k = a.shape
     code, outside = a.astype(float), 1.0 - np.abs(a)
+    if a.all():
+        inverse = np.linalg.pinv(np.vstack([code, np.ones(k)]))
+        return _linear(inverse[:, m], inverse[:, :m].T, not determines(a))
 
     def matrix(r):
         return np.concatenate([code + outside * r[:, :, None], np.ones((len(r), 1, k))], axis=1)
@@ -86,6 +93,14 @@ def prepare_renormalised(a: np.ndarray) -> Solver:
         p, stops = unconstrained(r)
         return project(p), stops
 
+    return solve
+
+
+def _linear(offset, slope, flat):
+    map_values = Uniform(slope)
+
+    def solve(r):
+        return offset + map_values(r), SolverStatus(len(r), undetermined=len(r) if flat else 0)
     return solve
 
 
