@@ -21,8 +21,8 @@ from ..control.parse import parse
 from ..control.tree import Tree, TREE_DECODERS
 from ..control.write import format_tree
 from ..core.costs import cost_matrix
-from ..core.errors import AgfmcError, warn_user
-from ..core.kernels import KERNEL_NAMES, kernel_word, KERNELS
+from ..core.errors import AgfmcError, UsageError, warn_user
+from ..core.kernels import KERNEL_NAMES, kernel_word
 from ..core.points import SparsePoints
 from ..data.libagf import read_std
 from ..data.normalisation import named_features
@@ -78,9 +78,12 @@ def _has(gives):
     """A check for `available_if`: gives(decoding, tree) of the estimator's decoder."""
     def check(estimator):
         try:
-            return gives(*estimator._decoder_and_tree())
+            decoding, tree = estimator._decoder_and_tree()
         except (AgfmcError, TypeError):
             return True  # the call says what is wrong
+        if not gives(decoding, tree):
+            raise AttributeError(f"not with the decoder {decoding.name!r}")
+        return True
     return check
 
 
@@ -102,9 +105,8 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         The layout of the binary classifiers: the name of a scheme ("one-vs-one" or "ovo",
         "one-vs-rest" or "ovr", "orthogonal", "adjacent", "tree", "empirical", "random",
         "best-tree", "ensemble", ...); the text of a control file, which holds braces; a control
-        file as a `pathlib.Path`; or an `agfmc.control.tree.Tree`.  A control file has the labels
-        0, 1, 2 ... for the classes in their order where those are no whole numbers from 0, or
-        names them.
+        file as a `pathlib.Path`; or an `agfmc.control.tree.Tree`.  Where classes are not whole
+        numbers from 0, a control file names them, or numbers them 0, 1, 2 ... in their order.
     decoder : str, default=None
         How classes are found from the binary classifiers: "least-squares", "inverse",
         "vote", "max-win", ...; for trees also "recursive" (down the branches) and "full" (all
@@ -115,12 +117,13 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         log loss on the points held out, 50 of each class on average.
     estimator : classifier of scikit-learn, or list of such, default=None
         What trains the binary classifiers: a clone for each, on labels 0 and 1.  Any classifier
-        with `predict_proba` or `decision_function` will do, a pipeline too.  With `calibrated`,
-        probabilities of it that are too sure of themselves are corrected, by a sigmoid that has a
-        smaller log loss on the points held out.  Where its
-        `random_state` is None, it is that of this estimator, and one more for each further member
-        of an ensemble.  A list has one for each member.  Models of such classifiers can be
-        pickled, but not saved as model files.  None: a learner of the suite.
+        with `predict_proba` or `decision_function` will do, a pipeline too.  Each binary classifier
+        takes 6 fits, for k classes 6 k in one-vs-rest and 3 k (k - 1) in one-vs-one; 1 with
+        `predict_proba` and `calibrated=False`.  With `calibrated`, probabilities that are too
+        extreme are corrected by a sigmoid, if this lowers the log loss of the points held out.  A
+        `random_state` of None becomes that of this estimator, one more for each further member of
+        an ensemble.  A list has a classifier for each member.  Such models can be pickled, but not
+        saved as model files.  None: a learner of the suite.
     learner : {"svm", "linear", "logistic", "nystrom", "trees"}, default=None
         What trains the binary classifiers: LIBSVM, LIBLINEAR, logistic regression, least squares
         on landmarks, which trains all classifiers from one pass over the data, or boosted trees of
@@ -148,7 +151,8 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         for nu-SVC.  Learner, parameters and options are for classifiers that have no options
         of their own in `control`.
     normalise : bool, default=False
-        Divide features by their standard deviations; part of the model, saved with it.
+        Divide features by their standard deviations.  This is saved with the model, as the scaler
+        of a pipeline is not.
     n_components : int, default=None
         Project the features on so many singular vectors.
     metric : {"learned", "diagonal"} or agfmc.MetricOptions, default=None
@@ -193,9 +197,9 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
     random_state : int, RandomState instance or None, default=1
         Seed of folds and of random codes; None draws a new one for each fit.
     n_jobs : int, default=None
-        Number of threads; None is 1, -1 all cores.  It changes nothing but the time.
+        Number of threads; None is 1, -1 all cores.  The model does not depend on it.
     kernel_memory : float, default=512
-        Megabytes for tables of kernel values in training; as little change.
+        Megabytes for tables of kernel values in training; the model does not depend on it.
 
     Attributes
     ----------
@@ -473,7 +477,7 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
     def predict_proba(self, X):
         """Probabilities (n_samples, n_classes), in the order of `classes_`.
 
-        Only with a decoder that gives them: not with votes and losses, nor "recursive".
+        Decoders by votes or losses, and "recursive", do not give them.
         """
         return self._answers(X).columns[:, self._labelled.columns]
 
@@ -486,9 +490,9 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
     def predict_top(self, X, k=3):
         """The k most probable classes and their probabilities, in descending order.
 
-        They are those of `predict_proba`, and of a tree with the decoder "recursive" those of
-        "full" before calibration, without querying all binary classifiers.  ValueError for a
-        decoder that does not know them.
+        The probabilities are those of `predict_proba`.  For a tree with the decoder "recursive"
+        they are those of "full" before calibration, found without querying all binary classifiers.
+        ValueError for a decoder without probabilities.
 
         Parameters
         ----------
@@ -512,8 +516,9 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         """Sets of classes that hold the true one with probability 1 - alpha or more.
 
         The probability is over calibration points and new points of the same kind together, and
-        for all points on average: a set may be empty (the point is like no class) or have all
-        classes.  It is exact after `calibrate`; with the points that `fit` has held out coverage
+        for all points on average.  A set may have all classes or, where no class is probable
+        enough, none: if fewer than a share alpha of the answers are wrong, some sets must be empty.
+        The probability is exact after `calibrate`; with the points that `fit` has held out coverage
         is close to 1 - alpha in practice, but nothing proves it.  Warns where there are too few
         points: less than 1 / alpha - 1.
 
@@ -651,8 +656,9 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
     def save(self, path):
         """Write the model as a `.mbm` file, which the commands read and `load` reads back.
 
-        Classes that are no whole numbers from 0 are in it by their names, and so are features, by
-        which `classify_m` finds the columns of tables.
+        It has the names of features, by which `classify_m` finds the columns of tables, and those
+        of classes that are not whole numbers from 0.  Earlier steps of a pipeline, such as a
+        scaler, are not in the file: use `normalise=True`, or pickle the pipeline.
         """
         check_is_fitted(self)
         if self._labelled.nameless:
@@ -771,7 +777,8 @@ def errors_as_value_error():
     try:
         yield
     except AgfmcError as error:
-        raise ValueError(str(error)) from error
+        raise ValueError(re.sub("--(max-error|reject|costs|priors|confidence|top)", lambda found:
+                                found[1].replace("-", "_"), str(error))) from error
 
 
 def recipe_of_names(names, tree, missing):
@@ -873,7 +880,8 @@ def options_of(estimator, X=None):
              if isinstance(value := getattr(estimator, name), str) and value
              or value is not None and not isinstance(value, str)]
     if estimator.estimator is not None and given:
-        raise ValueError(f"{given[0]} is for learners of the suite, not for an estimator")
+        raise ValueError(f"{given[0]} is for the learners of agfmc: set parameters of `estimator` "
+                         "in itself")
     words = [_learner_text(estimator)]
     options = parse_options(words[0])
     letters = _letters(options)
@@ -882,8 +890,12 @@ def options_of(estimator, X=None):
             letter, whole = letters[name]
             words.append(f"{letter} " + _word(name, getattr(estimator, name), whole, X,
                                               estimator.normalise))
+            try:
+                parse_options(" ".join(words))
+            except UsageError as error:
+                raise ValueError(str(error).replace(f"option {letter}:", f"{name}:")) from error
         elif name in _FIELDS:
-            raise ValueError(f"{name} is no parameter of learner='{options.name or 'svm'}': "
+            raise ValueError(f"{name} is not a parameter of learner='{options.name or 'svm'}': "
                              f"expected one of {', '.join(letters)}")
     return " ".join(words).strip()
 
@@ -911,7 +923,8 @@ def _word(name, value, whole, X=None, normalise=False):
     """The value of a parameter, as training options have it."""
     if name == "kernel":
         if value not in KERNEL_NAMES:
-            raise ValueError(f"kernel must be one of {', '.join(KERNELS)}, not {value!r}")
+            raise ValueError("kernel must be one of linear, poly, rbf, sigmoid, laplacian, "
+                             f"exponential, not {value!r}")
         return kernel_word(KERNEL_NAMES[value])
     if name == "gamma" and isinstance(value, str):
         if value not in ("scale", "auto"):

@@ -188,9 +188,9 @@ def test_copies_threads_and_searches(wine):
 @pytest.mark.parametrize("settings, message", [
     ({"estimator": LinearRegression()}, "expected a classifier"),
     ({"estimator": "svc"}, "expected a classifier"),
-    ({"estimator": SVC(), "C": 1.0}, "C is for learners of the suite"),
-    ({"estimator": SVC(), "options": "-c 1"}, "options is for learners of the suite"),
-    ({"estimator": SVC(), "metric": "learned"}, "metric is for learners of the suite"),
+    ({"estimator": SVC(), "C": 1.0}, "C is for the learners of agfmc"),
+    ({"estimator": SVC(), "options": "-c 1"}, "options is for the learners of agfmc"),
+    ({"estimator": SVC(), "metric": "learned"}, "metric is for the learners of agfmc"),
     ({"estimator": SVC(), "platt": "loo"}, "not for an estimator"),
     ({"estimator": SVC(), "control": '"-c 1" 0 / 1; "" 0 1 / 2; {0 1 2}'},
      "an estimator has its own parameters"),
