@@ -39,20 +39,38 @@ def write_python():
     things = {name: getattr(agfmc, name) for name in agfmc.__all__ if name != "__version__"}
     for name, thing in [*sorted(things.items()), ("MultiClassFromBinary", MultiClassFromBinary)]:
         lines += [f"## {name}", "", *_documented(thing, name)]
-        for method, function in vars(thing).items() if inspect.isclass(thing) else ():
-            if not method.startswith("_") and inspect.isfunction(function) and function.__doc__:
+        for method in vars(thing) if inspect.isclass(thing) else ():
+            function = getattr(thing, method)
+            if not method.startswith(("_", "set_")) and callable(function) and function.__doc__:
                 lines += [f"### {name}.{method}", "", *_documented(function, method)]
     write("reference/python.md", "\n".join(lines) + "\n")
 
 
+class _Written(str):
+    """A default whose repr is its own text."""
+
+    def __repr__(self):
+        return self
+
+
+def _signature(thing):
+    """The signature as a caller needs it: without `self`, annotations and defaults that are long
+    objects."""
+    parameters = [one.replace(annotation=one.empty)
+                  for one in inspect.signature(thing).parameters.values() if one.name != "self"]
+    return str(inspect.Signature([
+        one.replace(default=_Written("...")) if one.default is not one.empty and
+        (len(repr(one.default)) > 40 or "<" in repr(one.default)) else one
+        for one in parameters]))
+
+
 def _documented(thing, name):
     try:
-        signature = f"{name}{inspect.signature(thing)}" if not (
-            inspect.isclass(thing) and issubclass(thing, Exception)) else name
+        signature = "" if inspect.isclass(thing) and issubclass(thing, Exception) else \
+            _signature(thing)
     except ValueError:
-        signature = name
-    signature = re.sub(r"agfmc(\.\w+)*\.(?=\w)|'", "", signature)
-    yield from ("```python", signature.replace("(self, ", "(").replace("(self)", "()"), "```", "")
+        signature = ""
+    yield from ("```python", name + signature, "```", "")
     blocks = re.split(r"^(\w[\w ]*)\n-{3,}$", inspect.getdoc(thing) or "", flags=re.M)
     yield from (_escaped(blocks[0]), "")
     for title, text in zip(blocks[1::2], blocks[2::2]):
@@ -66,20 +84,32 @@ def _documented(thing, name):
 
 
 def _entries(text):
-    """Entries `name : type` with an indented explanation, as a list."""
-    for line in text.strip("\n").splitlines():
-        if not line.strip():
-            yield ""
-        elif line.startswith(" "):
-            yield "    " + _escaped(line.strip())
+    """Entries `name : type` with an indented explanation, as a list; those that share one follow
+    each other in one entry, and text that is no entry is a paragraph."""
+    heads = []
+    for block in re.split(r"^(?=\S)", text.strip("\n"), flags=re.M)[1:]:
+        head, _, rest = block.partition("\n")
+        name, colon, kind = head.partition(" : ")
+        if rest.strip() or colon or re.fullmatch(r"[\w.*, ]+", head) and not head.endswith("."):
+            heads.append(f"`{name}`" + (f": {_escaped(kind)}" if colon else ""))
         else:
-            name, colon, kind = line.partition(" : ")
-            yield f"- `{name}`" + (f": {_escaped(kind)}" if colon else "")
+            yield from ("", _escaped(head), "")
+            continue
+        if rest.strip() or kind.startswith("array-like"):  # the points and classes of methods
+            yield "- " + "  \n    ".join(heads)
+            yield from ("    " + _escaped(line.strip()) if line.strip() else ""
+                        for line in ["", *rest.rstrip().splitlines()])
+            heads = []
+    if heads:
+        yield "- " + "  \n    ".join(heads)
     yield ""
 
 
 def _escaped(text):
-    return re.sub(r"([<\[])", r"\\\1", re.sub(r"``([^`]*)``", r"`\1`", text))
+    """Text with the backquotes of Markdown, in which `<` and `[` outside of them mean nothing."""
+    parts = re.split(r"(`[^`]*`)", text.replace("``", "`"))
+    return "".join(part if part.startswith("`") else re.sub(r"([<\[])", r"\\\1", part)
+                   for part in parts)
 
 
 def write_rest():
