@@ -111,7 +111,8 @@ def test_names_come_out_as_they_are(random_steps, build):
 
 RIGHT = [
     "1,2\n-1,.5\n", "a,b\n1,2\n-1,.5\n", "b,a\n2,1\n0.5,-1", "b,id,a\n2,x,1\n.5,\"a\nb\",-1",
-    "a,b\r\n1,2\r\n-1,.5\r\n", "\n\na,b\n\n1,2\n\n-1,5e-1", "\"a\",\"b\"\r1, 2 \r\"-1\",.5",
+    "a,b\r\n1,2\r\n-1,.5\r\n", " a,\tb \n1,2\n-1,.5", "\n\na,b\n\n1,2\n\n-1,5e-1",
+    "\"a\",\"b\"\r1, 2 \r\"-1\",.5",
     "\ufeffa,b\n1,2\n-1,.5", "a,b," + "c" * 100_000 + "\n1,2,\n-1,.5," + "x" * 100_000]
 WRONG = [
     ("a,b\n1,2\n3", "line 3: expected 2 columns, found 1"),
