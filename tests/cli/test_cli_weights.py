@@ -227,7 +227,7 @@ MISTAKES = [
                                         "weights in a table is named with --weight w"),
     (CSV + ["-w", "w"], None, 2, "arguments: -w"),
     (["eval_uc", "t.csv", "--truth", "class", "--weights", "w.txt"], None, 2,
-     "and --weight the column of the weights"),
+     "--weights is for files of numbers: --weight names a column"),
     (["eval_uc", "t", "-w", "w"], None, 2, "arguments: -w"),
     (["eval_uc", "t.cls", "t", "--class-weight", "1=1e300"], None, 1,
      "the weights of samples and classes are not all from 1e-100 to 1e+100"),

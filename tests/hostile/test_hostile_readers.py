@@ -63,6 +63,7 @@ NO_FILE = {  # they take text that a reader has taken apart already
     "data.weights.with_final_weights", "data.weights.with_class_weights",
     "data.weights.without_zeros",
     "files.kinds.answer_format", "files.kinds.is_answer_table", "files.kinds.is_table",
+    "files.kinds.name_of_file",
     "tables.dates.day_number", "tables.text.column_names",
     "landmarks.sums_file.names_sums",
     "control.build.from_pairs", "control.build.from_rows", "control.build.with_heading",

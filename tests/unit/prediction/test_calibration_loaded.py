@@ -128,7 +128,8 @@ def test_commands(trained, folder, run):
     assert source_of("m.mbm") is None
     run("mbh2mbm", "--calibration", "x.cal", "m.mbm", "n.mbm").line("with a calibration")
     assert source_of("n.mbm") == "elsewhere"
-    run("mbh2mbm", "--libsvm", "m.mbc", "m.svm").line(", without the calibration: that format has")
+    run("mbh2mbm", "--libsvm", "m.mbc", "m.svm").line(
+        ", without the calibration: that format cannot store it")
     assert "calibr" not in run("mbh2mbm", "-Z", "--uncalibrated", "m.mbc", "m.mbaio").err
     run("mbh2mbm", "-Z", "--calibration", "x.cal", "m.mbc", "m.mbaio", status=2).refused(
         "-Z and --calibration exclude each other")
