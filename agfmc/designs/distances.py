@@ -57,13 +57,20 @@ def _by_class(x, y, labels, w):
 
 
 def _mean_deviation(points, starts, w):
-    w = np.ones(len(points)) if w is None else w
-    sizes = np.add.reduceat(w, starts[:-1])
-    free = np.where(sizes < 2, sizes / 2, sizes - 1)
-    means = np.add.reduceat(points * w[:, None], starts[:-1], axis=0) / sizes[:, None]
-    squares = [np.sum(w[a:b, None] * (points[a:b] - mean)**2)
-               for a, b, mean in zip(starts[:-1], starts[1:], means)]
-    root = np.sqrt(np.sqrt(squares / free))
+    if w is None:
+        sizes = np.diff(starts)
+        free = np.maximum(sizes - 1, 1)
+        sums = np.add.reduceat(points, starts[:-1], axis=0)
+    else:
+        sizes = np.add.reduceat(w, starts[:-1])
+        free = np.where(sizes < 2, sizes / 2, sizes - 1)
+        sums = np.add.reduceat(points * w[:, None], starts[:-1], axis=0)
+    means = sums / sizes[:, None]
+    sigma = np.empty(len(sizes))
+    for i, (a, b) in enumerate(zip(starts[:-1], starts[1:], strict=True)):
+        squares = (points[a:b] - means[i]) ** 2
+        sigma[i] = np.sqrt((np.sum(squares) if w is None else np.sum(w[a:b] @ squares)) / free[i])
+    root = np.sqrt(sigma)
     distances = np.zeros((len(sizes), len(sizes)))
     for i in range(len(sizes)):
         distance = np.sqrt(np.sum((means - means[i]) ** 2, axis=1))

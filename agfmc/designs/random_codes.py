@@ -185,17 +185,20 @@ def _improved(code, k, rows, strict, available, seed, draws):
     for i in range(1, draws):
         generator = random.Random(f"{seed}:{i}")
         drawn = _drawn_rows(generator, k, rows, strict, available)
-        quality = _quality(drawn, k)
-        if quality > best:
+        quality = _quality(drawn, k, best[0])
+        if quality is not None and quality > best:
             turned = _sided(generator, drawn)
             if _determines(turned, k):
                 code, best = turned, quality
     return code
 
 
-def _quality(code, k):
-    """The smallest distances between columns and between rows, then their sums."""
+def _quality(code, k, least=0.0):
+    """The smallest distances between columns and between rows, then their sums; None where columns
+    are nearer than `least`."""
     a = rows_to_matrix(code, k)
-    columns, rows = (np.concatenate([np.zeros(0), *distances(vectors, opposite)])
-                     for vectors, opposite in ((a.T, False), (a, True)))
-    return columns.min(initial=np.inf), rows.min(initial=np.inf), columns.sum(), rows.sum()
+    columns = np.concatenate([*distances(a.T)])
+    if columns.min() < least:
+        return None
+    rows = np.concatenate([np.zeros(0), *distances(a, opposite=True)])
+    return columns.min(), rows.min(initial=np.inf), columns.sum(), rows.sum()
