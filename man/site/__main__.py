@@ -96,7 +96,7 @@ def _entries(text):
             yield from ("", _escaped(head), "")
             continue
         if rest.strip() or kind.startswith("array-like"):  # the points and classes of methods
-            yield "- " + "  \n    ".join(heads)
+            yield "\n- " + "  \n    ".join(heads)
             yield from ("    " + _escaped(line.strip()) if line.strip() else ""
                         for line in ["", *rest.rstrip().splitlines()])
             heads = []
