@@ -27,9 +27,9 @@ _LOO = "--platt=loo"  # as the search does: folds would take several times as lo
 _RESERVED = 0.2  # of the time limit, for the page
 _OVERRUN = 10.0, 0.1  # by which the page may exceed the limit: seconds, or a share of it
 _PARTS, _OTHER_SPLITS = 5, 1000  # of the answers for the page; added to the seed of their splits
-_CHOSEN = "the configuration was chosen on these points, so that these scores are slightly too " \
-    "good, as are those of the comparison, of the parts that chose it: quote the estimate for " \
-    "new data, or scores of rows that took no part (classify_m, eval_uc)"
+_CHOSEN = "the configuration was chosen on these points, so these scores and those of the " \
+    "comparison are slightly too good: quote the estimate for new data, or scores of rows that " \
+    "took no part (classify_m, eval_uc)"
 
 
 def get_parser():
@@ -116,7 +116,8 @@ class _Run:
 
     folder: of the files between the steps, and steps: the one in the script;  comments: comments,
     script: the commands of the steps that are behind;  comparison: as JSON has it, or None;
-    curve: log losses, as on the page;  notes: sentences on what was left out.
+    curve: log losses, as on the page;  notes: sentences on what was left out;  alone: a line of the
+    scores without features.
     """
 
     def __init__(self, args, folder, start):
@@ -124,7 +125,7 @@ class _Run:
         self.model, self.train = operand(args.model), operand(args.train)
         self.steps = f"{os.path.splitext(self.model)[0]}.steps"
         self.comments, self.script, self.comparison, self.curve = [], [], None, []
-        self.notes = []
+        self.notes, self.alone = [], ""
         has_page = args.report is not None or args.multiqc is not None
         self.search_limit = (1 - _RESERVED * has_page) * args.time_limit
         self.data = option_words(args, "-M", "-A", *TABLES, "--missing", "--no-header", "--weights",
@@ -180,9 +181,11 @@ class _Run:
 @contextmanager
 def _searched(run):
     """The `Chosen` of a portfolio, for `with`: what is finished is kept until that block ends."""
+    from ..core.weights import total_weights
     from ..data.training import with_source_in_errors
     from ..executors.threads import available_cores
     from ..experiments.portfolio import Portfolio
+    from ..report.answers import shares_alone
     from ..report.text import data_lines, plain_table, row_notes, table_text
     from ..report.trials import contender_table
 
@@ -199,12 +202,18 @@ def _searched(run):
                 True if args.ensemble else False if args.single else None, progress)
             chosen = portfolio.search(args.learners, args.kernels)
             run.curve = list(portfolio.curve.values())
+            data = experiment.data
+            alone = shares_alone(list(total_weights(
+                data.y, data.weights and data.weights.w).values()))
+            run.alone = "  without features, from the shares of the classes: log loss " \
+                f"{alone['log_loss']:.4f}, accuracy {alone['accuracy']:.4f}\n"
         report_reused(experiment)
         if chosen.choice is not None:
             result = chosen.result
             write_stderr(table_text(contender_table(result)) + "\n")
             write_stderr(f"Comparison on {result['points']} points, {result['classes']} classes; "
-                         f"{result['plan']}\n{data_lines(request.head(experiment))}"
+                         f"{result['plan']}; ± is the deviation over the splits\n"
+                         f"{data_lines(request.head(experiment))}"
                          f"{plain_table(result, brief=True)}{row_notes(result)}")
             run.comparison = plain({
                 "data": args.train, "options": "", **result, **request.head(experiment)})
@@ -228,7 +237,7 @@ def _write_control(run, chosen):
         estimate = estimate_line(chosen.estimate, result["by"])
         if estimate:
             report(estimate.rstrip("\n"))
-        run.comment(f"{estimate}"
+        run.comment(f"{estimate}{run.alone}"
                     f"configuration: {row['configuration']}{': ' * bool(members)}{members}\n"
                     f"  in the comparison: {_scores(row)} ({result['points']} points, "
                     f"{result['plan']}" + (

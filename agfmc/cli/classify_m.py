@@ -51,7 +51,7 @@ def get_parser():
     group = parser.group("tables of answers")
     group.add("--id COLUMN,...", "columns that identify the rows, by names or numbers from 1; the "
               "answers repeat them (default: those of training, else row numbers from 1)", names)
-    group.add("--explain N", "the N columns of the data that spoke most for the answer and against "
+    group.add("--explain N", "the N columns of the data that contribute most to the answer over "
               "the next class, and their contributions, in columns behind each answer",
               whole_number(1), excludes="-O")
     group.add("--all-columns", "repeat all columns of the table in the answers; without --id, "
@@ -233,9 +233,9 @@ def execute(args):
                           named_decoder=named)
     configuration = load_configuration(source)
     if form.kind == "table" and configuration.recipe is None:
-        raise ModelError("was not trained from a table, and does not know the columns of one: "
-                         "train it from the table itself, or convert the rows to points as those "
-                         "of training were", file=args.model)
+        raise ModelError("was not trained from a table, and does not know its columns: train it "
+                         "from a table, or convert the rows as the training data were converted",
+                         file=args.model)
     if not external:
         check_normalised(configuration, form, args.model, args.norm_file)
     if args.tree in _MODES[:2] and configuration.tree.is_ensemble:

@@ -186,7 +186,7 @@ def _unfinished(cache, result, tree):
                       "are written"
         words = [f"after {result['tried']} options, {written}", "no estimate for new data"]
     elif result["tried"]:
-        words = ["before anything but the options given was tried"]
+        words = ["when only the given options had been tried"]
     else:
         words = ["before anything was finished"]
     if cache.keeps_anything():

@@ -38,8 +38,8 @@ def read_probabilities(path):
         hint = " (what --tree path prints; --tree full prints all)" if table.shape[1] == 2 else ""
         raise DataError("expected at least 2 probabilities and a class in each line, found "
                         f"{table.shape[1]} numbers{hint}", file=path, line=first)
-    _check_labels(table[:, -1], first, path, hint="; what classify_m prints with --top or --stop "
-                  "is no table of probabilities")
+    _check_labels(table[:, -1], first, path, hint="; the output of svm-predict, or of classify_m "
+                  "with --top or --stop, has another form")
     if labels is not None and len(labels) != table.shape[1] - 1:
         raise DataError(f"the first line names {len(labels)} classes, but the next one has "
                         f"{table.shape[1] - 1} probabilities", file=path, line=first)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -19,7 +18,7 @@ import numpy as np
 from ..control.build import joined, with_options
 from ..control.tree import Tree
 from ..control.write import format_tree
-from ..core.errors import AgfmcError, JobsFailed, UsageError, warn_user
+from ..core.errors import AgfmcError, AgfmcNotice, JobsFailed, UsageError, warn_user
 from ..core.probabilities import mean, standard_error
 from ..core.splits import stratified_sample
 from ..data.weights import chosen_rows
@@ -100,9 +99,12 @@ def contenders_for(classes: int, rows: int, learners: Sequence[str] | None = Non
     check_names(learners, kernels)
     if learners is None:
         learners = ["nystrom"] if rows > LARGE else ["svm", "nystrom"]
-        with suppress(UsageError):  # where LightGBM is not installed
+        try:
             parse_options("learner=trees").made_by()
             learners.append("trees")
+        except UsageError:
+            warn_user("boosted trees are not tried, because LightGBM is not installed "
+                      "(pip install 'agfmc[trees]')", AgfmcNotice)
     suited = [one for one in CONTENDERS if one.learner in learners
               and one.kernel in (None, *kernels)
               and (not has_nan or parse_options(one.options).allows_nan)]
@@ -319,7 +321,7 @@ class Portfolio:
             "members": {one.candidate.name: [member.candidate.name for member in one.members]
                         for one in averages}}
         cut = tuple(f"the time limit ended the search: the options of {one.candidate.name} are "
-                    f"{self.cut[one.contender]}; give more time (--time-limit)"
+                    f"{self.cut[one.contender]}; give two or three times as long (--time-limit)"
                     for one in chosen.members or [chosen] if one.contender in self.cut)
         return Chosen(chosen.candidate.tree, "held-out" if chosen.members else None, choice,
                       estimate, self.expected(chosen, stage), cut, result)

@@ -39,7 +39,7 @@ def data_words(experiment: Experiment) -> dict[str, str]:
         words["weights"] = f"of {' and '.join(of)}; scores count the points by them"
     if experiment.data.groups is not None:
         words["groups"] = f"{len(np.unique(experiment.data.groups))}, which no split divides; " \
-                          "standard errors are those of means over groups"
+                          "standard errors are computed from the groups"
     return words
 
 

@@ -434,8 +434,7 @@ def _pairs(tree, classes, count):
     distinct = {tuple(sorted(pair)) for pair in pairs}
     if not len(pairs) == len(distinct) == len(tree.rows) == count == needed:
         raise ModelError(f"a LIBSVM model holds one binary classifier for each of the {needed} "
-                         f"pairs of the {len(classes)} classes (one-vs-one): this "
-                         "configuration is another one")
+                         f"pairs of the {len(classes)} classes: this is not one-vs-one")
     return pairs
 
 

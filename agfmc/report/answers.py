@@ -144,7 +144,7 @@ def _overall(answers):
                      ("no_answer_cost" in scores)]),
               *map(note, answers.warnings), *map(table, _overall_tables(answers))]
     if scores.get("before"):
-        blocks += [heading("Before and after calibration"), table(_before_table(scores))]
+        blocks += [heading("Before and after"), table(_before_table(scores))]
     return blocks
 
 
@@ -208,7 +208,7 @@ def _before_table(scores):
     zeros = before["zero_probability"], scores["zero_probability"]
     if any(zeros):
         rows.append(TableRow(("true classes with p = 0", *zeros, None, None)))
-    return DataTable("What the calibration changed.",
+    return DataTable("Scores of the probabilities of --before, and of these.",
                      (Column("score"), Column("before", "number"), Column("after", "number"),
                       Column("change", "number"), Column("standard error", "number")),
                      tuple(rows), sortable=False)

@@ -31,7 +31,8 @@ def importance(result: Mapping) -> Picture | None:
         folded=True)
     first, increase = cut(rows[0][0]), number(rows[0][1])
     note = f"The values of a column are permuted among {count(result['points'])} holdout points" \
-        f"{result.get('trained', '')}. Columns that say the same share their importance. Filled: " \
+        f"{result.get('trained', '')}. Columns with the same information share their " \
+        "importance. Filled: " \
         "the interval of 95 % does not reach 0."
     return Picture(drawing, "Importance of the columns", f"{first} matters most: the log loss "
                    f"rises by {increase} without it", note, table)

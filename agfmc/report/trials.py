@@ -128,8 +128,8 @@ def comparison_blocks(result: Mapping) -> list[Block]:
         blocks.append(text(
             f"Differences in {ALL_SCORES[by].title} are from {_called(against)}"
             + ", means over the splits" * (result["splits"] > 1)
-            + f"; p is that of {test}: below 0.05 a difference is more than chance would often "
-            "give. It is not corrected for the number of rows."))
+            + f"; p is that of {test}, not corrected for the number of rows: chance alone gives "
+            "p below 0.05 in one comparison of twenty."))
     blocks += [text(words) for words in _choice(result)]
     if every > len(result["rows"]):
         blocks.append(note(f"These are the best {len(result['rows'])} of {count(every)} rows"))
@@ -255,7 +255,7 @@ def comparison_tables(result: Mapping) -> list[DataTable]:
                  Column("classifiers", "number", "binary ones")), lambda row: (
                      *(_spread(row.get(name)) for name in few), *_difference(row, result),
                      row.get("classifiers"))),
-        made("Other scores, seconds of a core, and the work of a point on average", True, (
+        made("Other scores, seconds on one core, and mean work for each point", True, (
             *map(_score_column, others), *(Column(COLUMNS[name][0], "number") for name in times),
             *(Column(head, "number", digits=1) for head, _ in COST_PER_POINT.values())),
             lambda row: (*(_spread(row.get(name)) for name in others), *(
@@ -368,8 +368,8 @@ def search_blocks(result: Mapping) -> list[Block]:
     best, search = best_point(result), result.get("common", result)
     if best is not None and best.get("score") is not None and not result.get("own"):
         among = search.get("tried", tried)
-        among = f"It was chosen among {among} by these points, and so is not what new data will " \
-            "give." if among > 1 else "Nothing else was tried."
+        among = f"It is the best of {among} on these points, so this score is too good for new " \
+            "data." if among > 1 else "Nothing else was tried."
         blocks.append(text(f"Chosen: {best['options']}, with the {title} {number(best['score'])} "
                            f"in the search. {among}"))
     estimate = result["estimate"]

@@ -93,7 +93,7 @@ PAGE = {score.name: score for score in (  # in their order on a page
           "calibration error of each class, averaged over the classes.", rare=True,
           larger_is_better=False),
     Score("uncertainty_coefficient", "uncertainty coefficient", "Share of the information about "
-          "the class that the answers tell.", "table", "score.contingency:explained_share",
+          "the class that the answers give.", "table", "score.contingency:explained_share",
           "uncertainty", "unc.coef", "table", resampled=True),
     *(Score(f"uncertainty_coefficient_{word}", f"uncertainty coefficient, {word}",
             rare=True, low=-1.0 if word == "adjusted" else 0.0)
@@ -129,7 +129,7 @@ PAGE = {score.name: score for score in (  # in their order on a page
           "cumulative probabilities. 0 is perfect.", **_LOSS),
     Score("aurc", "AURC", "Mean error over all shares of answered points, the surest first.",
           rare=True, larger_is_better=False),
-    Score("e_aurc", "E-AURC", "What of it an order of the points by their errors would not have.",
+    Score("e_aurc", "E-AURC", "AURC less that of the best possible order of the points.",
           rare=True, larger_is_better=False),
 )}
 HIERARCHICAL = {"hierarchical_precision": "hierarchical precision",

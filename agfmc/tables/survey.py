@@ -372,8 +372,8 @@ def _recipe_of(table, column, roles, notes, order):
         return ColumnRecipe(column.name, None, None if roles.missing in ("error", "keep") else
                             _number_to_fill(table, column, filled), indicator, order=order)
     if column.words and not column.categorical and (date := column.dates.recipe()):
-        notes.done.append(f"column {name} has dates, {date.order}: its features are days"
-                          + f", and {', '.join(date.cycles)} as sine and cosine"
+        notes.done.append(f"column {name} has dates, {date.order}: its features are the number of "
+                          "days" + f", and {', '.join(date.cycles)} as sine and cosine"
                           * bool(date.cycles))
         return ColumnRecipe(column.name, None, None if roles.missing in ("error", "keep") else
                             _number_to_fill(table, column, filled), indicator, date)

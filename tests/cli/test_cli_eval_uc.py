@@ -328,7 +328,7 @@ def test_sets_that_are_no_nodes(ten, run, tmp_path, sets, tree, told):
 
 def test_before_and_after(ten, run):
     page = printed(run, "--before", "raw", "truth.cls", "out", "p")
-    lines = page.split("\nBefore and after calibration\n")[1].splitlines()[2:5]
+    lines = page.split("\nBefore and after\n")[1].splitlines()[2:5]
     scores = json.loads(printed(run, "--json", "truth.cls", "out", "p"))
     old = json.loads(printed(run, "--json", "truth.cls", "out", "raw"))
     for line, name in zip(lines, ("log_loss", "brier", "expected_calibration_error")):

@@ -140,8 +140,8 @@ def test_options_that_the_time_limit_has_left_are_named(data, monkeypatch, calls
     assert portfolio.cut == dict.fromkeys(pair, words)
     assert len(chosen.tree.rows[0].text.split("-")) - 1 >= options
     assert chosen.cut == ("the time limit ended the search: the options of "
-                          f"{chosen.choice.row['configuration']} are {words}; give more time "
-                          "(--time-limit)",)
+                          f"{chosen.choice.row['configuration']} are {words}; give two or "
+                          "three times as long (--time-limit)",)
 
 
 def test_an_interrupted_search_goes_on_from_stored_results(data, tmp_path):

@@ -67,8 +67,8 @@ def points_of(text, roles=ColumnRoles()):
 def test_a_column_of_a_table():
     rows = [f"2024-01-{day:02},{day % 2},{day * day}" for day in range(1, 29)]
     rows[3] = ",0,16"
-    with pytest.warns(AgfmcWarning, match="'when' has dates, year first: its features are days, "
-                                          "and weekday as sine and cosine"):
+    with pytest.warns(AgfmcWarning, match="'when' has dates, year first: its features are the "
+                                          "number of days, and weekday as sine and cosine"):
         recipe, x = points_of("\n".join(["when,class,x", *rows]),
                               ColumnRoles(missing="indicator"))
     assert recipe.features == ("when", "when: sine of the weekday", "when: cosine of the weekday",
