@@ -378,7 +378,7 @@ class _Stage:
         estimate["score"] += pooled(by, chosen.scored) - pooled(by, best)
         if by == "log_loss":
             estimate["error"] = max(estimate["error"], _error_by_forecasts(chosen.scored))
-        how = self.judge.plan.description + ", no group divided" * (
+        how = self.judge.plan.description + " in whole groups, as rows of new groups" * (
             self._experiment.data.groups is not None)
         if not self._all:
             how += ", which took no part in the search for options"

@@ -72,9 +72,10 @@ def test_the_printed_commands_make_the_same_model(run, table, shell):
     comments, script = out.split("mkdir -p ")
     comments = comments.splitlines()
     assert comments[0].startswith("# estimate for new data: log loss ")
-    assert re.fullmatch("# configuration: (one-vs-|average of ).*", comments[1])
+    assert re.match("#   without features, .*: log loss [01].[0-9]{4}, accuracy 0", comments[1])
+    assert re.fullmatch("# configuration: (one-vs-|average of ).*", comments[2])
     number = r"(0|1)?\.\d{4}(±\.\d{4})?"
-    assert re.match(rf"#   in the comparison: log loss {number}, accuracy {number} ", comments[2])
+    assert re.match(rf"#   in the comparison: log loss {number}, accuracy {number} ", comments[3])
     assert script.startswith("'a model.steps'\ncat > 'a model.steps/chosen.mbt' <<'END'\n")
     assert "\nEND\nmulti_borders -n " in script and script.endswith(" 'a model.mbm'\n")
     assert "one-vs-one rbf" in err

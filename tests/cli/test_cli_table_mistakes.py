@@ -287,7 +287,7 @@ MODELS = [
      "the answers to a table are a table: expected a name that ends in .csv, .tsv",
      "classify_m m.mbm t.csv answer"),
     ("model not of tables", GOOD,
-     "b.mbm: was not trained from a table, and does not know the columns of one:",
+     "b.mbm: was not trained from a table, and does not know its columns:",
      "classify_m b.mbm t.csv answer.csv"),
     ("model not of tables cal", GOOD,
      "t.csv: is a table, and the model has no recipe of columns: expected a model",
