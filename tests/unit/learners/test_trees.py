@@ -314,7 +314,7 @@ def test_estimator_of_trees():
     assert not other.__sklearn_tags__().input_tags.allow_nan
     with pytest.raises(ValueError, match="NaN"):
         other.fit(x, y)
-    with pytest.raises(ValueError, match="C is no parameter of learner='trees'"):
+    with pytest.raises(ValueError, match="C is not a parameter of learner='trees'"):
         estimators.MultiClassFromBinary(learner="trees", C=1).fit(x, y)
 
 
