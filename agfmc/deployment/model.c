@@ -343,28 +343,26 @@ static wide wide_ratio(wide a, wide b)
 #define double_ratio(a, b) (-(a) / (b))
 
 //@ double wide
-/* K = M^T M + 1 1^T of M = A - |A| r, whose solution K u = 1 is p but for its sum. With a ridge
-   values within 1e-12 of +-1 are made +-1, and ridge |p|^2 is added to what is made small, so that
-   of many solutions the shortest is found. */
+/* K = M^T M + 1 1^T of M = A - |A| r, its lower half: the solution of K u = 1 is p but for its sum.
+   With a ridge values within 1e-12 of +-1 are made +-1, and ridge |p|^2 is added to what is made
+   small, so that of many solutions the shortest is found. */
 static void NUMBER_equations(const struct node *node, const struct values *v, double ridge,
                              NUMBER k[CODED][CODED])
 {
     const int *code = node->code;
     for (int j = 0; j < node->count; j++)
-        for (int l = 0; l < node->count; l++)
+        for (int l = 0; l <= j; l++)
             k[j][l] = NUMBER_add(NUMBER_of(1.0), NUMBER_of(j == l), NUMBER_of(ridge));
     for (int i = node->first; i < node->first + node->rows; i++) {
         NUMBER m[CODED];
-        int count = *code++;
+        int at[CODED], count = *code++;
         double r = ridge > 0.0 && fabs(v->r[i]) > 1.0 - 1e-12 ? copysign(1.0, v->r[i]) : v->r[i];
-        for (int s = 0; s < count; s++)
-            m[s] = NUMBER_add(NUMBER_of(code[s] > 0 ? 1.0 : -1.0), NUMBER_of(-1.0), NUMBER_of(r));
-        for (int s = 0; s < count; s++)
-            for (int t = 0; t < count; t++) {
-                NUMBER *here = &k[abs(code[s]) - 1][abs(code[t]) - 1];
-                *here = NUMBER_add(*here, m[s], m[t]);
-            }
-        code += count;
+        for (int s = 0; s < count; s++, code++) {
+            NUMBER *row = k[at[s] = abs(*code) - 1];
+            m[s] = NUMBER_add(NUMBER_of(*code > 0 ? 1.0 : -1.0), NUMBER_of(-1.0), NUMBER_of(r));
+            for (int t = 0; t <= s; t++)
+                row[at[t]] = NUMBER_add(row[at[t]], m[s], m[t]);
+        }
     }
 }
 
@@ -380,7 +378,7 @@ VECTORS static int NUMBER_solve(NUMBER k[CODED][CODED], int n, const char *passi
             set[count++] = j;
     for (int i = 0; i < count; i++) {
         for (int j = i; j < count; j++)
-            a[i][j] = k[set[i]][set[j]];
+            a[i][j] = k[set[j]][set[i]];
         a[i][count] = NUMBER_of(1.0);
         trace += NUMBER_value(a[i][i]);
     }
@@ -402,7 +400,7 @@ VECTORS static int NUMBER_solve(NUMBER k[CODED][CODED], int n, const char *passi
         if (!passive[j]) {
             NUMBER sum = NUMBER_of(1.0);
             for (int i = 0; i < count; i++)
-                sum = NUMBER_add(sum, k[j][set[i]], minus_u[i]);
+                sum = NUMBER_add(sum, set[i] < j ? k[j][set[i]] : k[set[i]][j], minus_u[i]);
             y[j] = -NUMBER_value(sum);
         }
     return least > 1e-7 * trace;
