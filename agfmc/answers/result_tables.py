@@ -155,9 +155,12 @@ def _default_truth(table, names, source, columns):
                       f"'{one_line(name)}', the only one with the names of the classes",
                       AgfmcNotice)
     if len(alike) != 1:
+        where = ", and --data TABLE another table that has it" if source.data is None else \
+            " (--data is a table, not LIBSVM text)"
+        found = f"{listed_names(alike)} could hold them" if alike else \
+            f"found the columns {listed_names(names)}"
         raise UsageError(f"{table.file} does not show which column has the true classes: --truth "
-                         "COLUMN names it, and --data TABLE another table that has it"
-                         + f"; {listed_names(alike)} could hold them" * bool(alike))
+                         f"COLUMN names it{where}; {found}")
     return alike[0]
 
 

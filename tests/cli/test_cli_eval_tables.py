@@ -207,6 +207,8 @@ def changed(path, old, new):
 
 @pytest.mark.parametrize("change, words, status, text", [
     (None, ["answers.csv"], 2, "answers.csv does not show which column has the true classes"),
+    (lambda: Path("text.svm").write_text("1 1:2 2:3\n0 1:1\n"),
+     ["answers.csv", "--data", "text.svm"], 2, "is a table, not LIBSVM text); found the columns"),
     (None, ["truth.cls"], 2, "operands are missing"),
     (None, ["truth.vec", "answers"], 2, "truth.vec holds points: expected the true classes"),
     (None, ["truth.cls", "answers.csv"], 2, "comes first: eval_uc answers.csv [--truth COL"),
