@@ -459,7 +459,10 @@ static void member(const struct values *v, int first, int end, double *p)
         const struct node *node = &nodes[i];
         switch (node->rule) {
         case RULE_MATRIX: matrix_rule(node, v, share); break;
-        case RULE_PAIRS: case RULE_LEAST_SQUARES: least_squares(node, v, share); break;
+        case RULE_PAIRS: case RULE_LEAST_SQUARES:
+            if (CODED > 1)              /* else no node has them */
+                least_squares(node, v, share);
+            break;
         default: code_rule(node, v, share); break;
         }
         for (int j = 0; j < node->count; j++)

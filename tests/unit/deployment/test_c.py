@@ -80,7 +80,8 @@ def test_probabilities(seed, random_steps, build):
 @pytest.mark.parametrize("seed", range(50))
 def test_compilers_and_sanitizers(seed, compiler, random_steps, build):
     steps = random_steps(seed)
-    check(steps, build(steps, compiler, SANITIZED), random_steps.points(steps, 200, seed=1))
+    for options in (("-O3",), SANITIZED):
+        check(steps, build(steps, compiler, options), random_steps.points(steps, 200, seed=1))
 
 
 @pytest.fixture(scope="module")
