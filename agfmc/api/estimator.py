@@ -229,15 +229,6 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
     >>> model.predict_proba(X[:2]).shape
     (2, 3)
 
-    A metric that is learned from the data, in as many rounds as the search finds best, and the
-    weight that it gives to each feature:
-
-    >>> import agfmc
-    >>> search = GridSearchCV(MultiClassFromBinary(), {"metric": [
-    ...     agfmc.MetricOptions(rounds=rounds) for rounds in (0, 1, 2)]}, cv=3)
-    >>> search.fit(X, y).best_estimator_.feature_weights_.shape
-    (4,)
-
     Sets of classes, of which 90 % hold the true one, by holdout points:
 
     >>> from sklearn.model_selection import train_test_split
@@ -750,7 +741,7 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         if hasattr(self, "_classifier"):
             tree = self.configuration_.tree
             return decoders_of(tree, (self.decoder_,))[0], tree
-        tree = sketch(self.control)
+        tree = _given(self.control) or design.sketch(self.control)
         return self._decoder_for(tree), tree
 
     def _calibration(self):
@@ -823,11 +814,6 @@ def _recorded(configuration):
                 text == format_tree(design.design(scheme, tree.classes, names=tree.names)):
             text = scheme
     return {**parameters, "control": text}
-
-
-def sketch(control):
-    """A tree of the kind that `control` names, as far as it is known before any data."""
-    return _given(control) or design.sketch(control)
 
 
 def _given(control):
