@@ -56,9 +56,11 @@ LINKAGES = ("single", "complete", "average")  # distances of groups of them
 _SEARCH = {"search": None, "options": "", "workers": 1, "progress": None, "store": None}
 
 SCHEMES = (
-    Scheme(0, "one-vs-rest", ("1vr", "ovr", "one-vs-the-rest"), "each class against all others",
+    Scheme(0, "one-vs-rest", ("ovr", "ova", "1vr", "1-v-rest", "one-vs-all", "one-against-all",
+                              "one-vs-the-rest"), "each class against all others",
            "designs.standard:one_vs_rest", extent=lambda k: (k, 1, "")),
-    Scheme(1, "one-vs-one", ("1v1", "ovo"), "each class against each other (default)",
+    Scheme(1, "one-vs-one", ("ovo", "1v1", "1-v-1", "one-against-one"),
+           "each class against each other (default)",
            "designs.standard:one_vs_one", extent=lambda k: (k * (k - 1) // 2, 0, "")),
     Scheme(2, "tree", ("hierarchical", "hier", "balanced"),
            "balanced decision tree over the classes in ascending order",
@@ -86,7 +88,7 @@ SCHEMES = (
            "a control file, trained or not, as one coding matrix over the same classifiers",
            "control.build:to_code", ("control",)),
     Scheme(10, "orthogonal-special", ("special", "weighing"),
-           "orthogonal code with entries 0; nrow is the number of entries that are not",
+           "orthogonal code with entries 0; nrow is the number of entries in a row that are not 0",
            "designs.weighing:special", options={"rows": None},
            extent=lambda k, rows: (k, 0, "at least ")),
     Scheme(16, "random-as-orthogonal", ("random-ortho",),
@@ -101,14 +103,13 @@ SCHEMES = (
            "designs.class_order:ordered_adjacent", ("data", "confusions"),
            {"metric": "mean-deviation"}, lambda k, **_: (k - 1, 1, "")),
     Scheme(None, "best-tree", (),
-           "decision tree from data with the least leave-one-out loss of all trees, or of those "
-           "that a search comes to",
+           "decision tree from data: that with the least leave-one-out loss a search can find",
            "designs.tree_search:best_tree", ("data",),
            {"seed": 1, **_SEARCH},
            searched=True),
     Scheme(None, "best-code", (),
-           "code from data: rows chosen one by one for the least leave-one-out loss, nrow of them "
-           "or as many as help", "designs.code_search:best_code", ("data",),
+           "code from data: rows are added one by one for the least leave-one-out loss, nrow of "
+           "them or until none helps", "designs.code_search:best_code", ("data",),
            {"code": None, "rows": None, "options": "", "seed": 1, "workers": 1, "progress": None},
            searched=True),
     Scheme(None, "random-tree", (),

@@ -39,8 +39,8 @@ _FILES = tuple(folder + f"libsvm.{end}" for folder in (os.path.join(sys.prefix, 
 _STRANGE = dict.fromkeys(BORDERS, "libAGF's class borders, which have such an option, are not "
                                   "here: LIBSVM trains, with svm-train's options")
 _STRANGE["-v"] = "cross-validation is what nfold does"
-_STRANGE["-s"] = ("0 is C-SVC and 1 nu-SVC; one-class and regression machines (2 to 4) tell no two "
-                  "classes apart (float_to_class makes classes of a quantity), and libAGF's class "
+_STRANGE["-s"] = ("0 is C-SVC and 1 nu-SVC; one-class and regression machines (2 to 4) are not "
+                  "classifiers (float_to_class makes classes of a quantity), and libAGF's class "
                   "borders, whose -s counts samples, are not supported")
 _STRANGE["-t"] = ("precomputed kernels (4) are not read, and libAGF's class borders, whose -t is a "
                   "tolerance, are unsupported")
