@@ -90,7 +90,7 @@ def test_the_printed_commands_make_the_same_model(run, table, shell):
 @pytest.mark.long
 def test_without_time_the_printed_commands_train_one_vs_one(table, shell):
     out, err = shell(f"agf_train {shlex.join(WORDS)} m.mbm --time-limit 0 --quiet")
-    assert out.startswith("# no estimate for new data, because nothing was judged") and err == ""
+    assert out.startswith("# no estimate for new data, because nothing was scored") and err == ""
     assert is_repeated(shell, out, "m.mbm")
 
 
