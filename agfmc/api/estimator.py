@@ -806,9 +806,9 @@ def _recorded(configuration):
     elif scale is not None and scale.keeps_features_apart:
         parameters["normalise"] = True
     elif scale is not None:
-        map = scale.matrix  # with orthonormal columns, if features were not divided before it
-        parameters["n_components"] = map.shape[1]
-        parameters["normalise"] = not np.allclose(map.T @ map, np.eye(map.shape[1]), atol=1e-4)
+        gram = scale.matrix.T @ scale.matrix  # 1 if features were not divided before it
+        parameters["n_components"] = len(gram)
+        parameters["normalise"] = not np.allclose(gram, np.eye(len(gram)), atol=1e-4)
     for scheme, rows in ("one-vs-one", k * (k - 1) // 2), ("one-vs-rest", k):
         if len(tree.rows) == rows and \
                 text == format_tree(design.design(scheme, tree.classes, names=tree.names)):
@@ -909,8 +909,7 @@ def _word(name, value, whole, X=None, normalise=False):
     """The value of a parameter, as training options have it."""
     if name == "kernel":
         if value not in KERNEL_NAMES:
-            raise ValueError("kernel must be one of linear, poly, rbf, sigmoid, laplacian, "
-                             f"exponential, not {value!r}")
+            raise ValueError(f"kernel must be one of {', '.join(KERNEL_NAMES)}, not {value!r}")
         return kernel_word(KERNEL_NAMES[value])
     if name == "gamma" and isinstance(value, str):
         if value not in ("scale", "auto"):

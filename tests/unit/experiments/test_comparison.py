@@ -158,7 +158,7 @@ def test_with_one_split_every_row_has_mcnemars_p(data):
     assert head.endswith("  p  classifiers") and rest.split()[-2] == f"{p_value:.4f}"
     assert f"{result['rows'][1]['difference']['log_loss']['mean']:+.4f}" in rest
     words = blocks_text(comparison_blocks({**result, "options": ""}))
-    assert "p is that of McNemar's exact test of the accuracies: " in words
+    assert "p is that of McNemar's exact test of the accuracies, not corrected" in words
 
 
 def test_the_main_scores_come_first(data):

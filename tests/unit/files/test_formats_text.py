@@ -99,7 +99,7 @@ def test_nothing_to_print():
     ("0.5 0\n0.5 1\n", ":1: expected at least 2 probabilities and a class in each line, found 2 "
                         "numbers (what --tree path prints; --tree full prints all)"),
     ("0.5 0.5 0\n0.5 0.5 0.5\n", ":2: expected a class label, a whole number of 32 bits, found 0.5"
-     "; what classify_m prints with --top or --stop is no table"),
+     "; the output of svm-predict, or of classify_m with --top or --stop, has another form"),
     ("0.5 0.5 99999999999\n", ":1: expected a class label"),
     ("labels 0 x\n.5 .5 0\n", ":1: expected a finite number, found 'x'"),
     ("labels 0 1.5\n.5 .5 0\n", ":1: expected a class label, a whole number of 32 bits, found 1.5"),
