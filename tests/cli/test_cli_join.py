@@ -53,6 +53,7 @@ def test_equal_weights(here, run):
     assert not Path("other").exists()
 
 
+@pytest.mark.long
 def test_learned_weights_and_a_calibration(here, run):
     words = ["--data", "hold", "--member-weights", "held-out", "-o"]
     done = run("mbh2mbm", "--join", "a.mbm", "b.mbc", "c.mbc", *words, "w.mbm")

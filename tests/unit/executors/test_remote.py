@@ -240,6 +240,7 @@ def ends(shared, item):
     return os._exit(3) if item == 9 else item
 
 
+@pytest.mark.long
 def test_task_that_ends_its_workers():
     items = [*range(9), 9, *range(10, 40)]
     with open_executor("processes:2") as pool, pytest.warns(AgfmcWarning) as warned:

@@ -171,6 +171,7 @@ def test_small_classes_are_refused(cache):
         begin(data, cache).search()
 
 
+@pytest.mark.long
 def test_a_later_stage_starts_from_the_best_options_and_is_used_without_new_ones(
         data, cache, monkeypatch):
     monkeypatch.setattr(module, "_SAMPLES", (40, 500))
