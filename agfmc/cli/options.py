@@ -126,7 +126,8 @@ class Parser(_Options, argparse.ArgumentParser):
     def short_help(self):
         """The names of the options that `--help` shows of a long command, and (what it does,
         command line) of examples."""
-        with open(__file__.replace("options.py", "short_help.txt"), encoding="ascii") as file:
+        path = os.path.join(os.path.dirname(__file__), "short_help.txt")
+        with open(path, encoding="ascii") as file:
             part = file.read().split(f"\n{self.prog}: ")[1].split("\n\n")[0]
         names, *lines = part.splitlines()
         return names.split(), list(zip(lines[::2], map(str.strip, lines[1::2])))

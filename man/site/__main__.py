@@ -137,8 +137,8 @@ def main(words):
     text = Path(__file__).with_name("mkdocs.yml").read_text(encoding="utf-8")
     listed = "[" + ", ".join(f"{{{name}: commands/{name}.md}}" for name in commands()) + "]"
     config.write_text(text.replace("COMMANDS", listed), encoding="utf-8")
-    return subprocess.run([sys.executable, "-m", "mkdocs", "build", "-q", "-f",
-                           str(config), *words],
+    # not -q, with which --strict does not see the warnings
+    return subprocess.run([sys.executable, "-m", "mkdocs", "build", "-f", str(config), *words],
                           check=False, env={**os.environ, "NO_MKDOCS_2_WARNING": "1"}).returncode
 
 
