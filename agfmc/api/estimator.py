@@ -669,7 +669,7 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         them, else its numbers.  Raises `agfmc.core.errors.AgfmcError` for what cannot be read.
 
         A clone is trained with the control, the learner with its options (`C`, `gamma` ...),
-        `normalise`, `n_components` and `metric` that the file records.  Other parameters, as
+        `normalise`, `n_components` and `metric` that the file records.  Other parameters, such as
         `class_weight`, are those given here, else defaults; so are landmarks and `alpha` of
         "nystrom", and all options of models that another program trained.
         """
@@ -768,8 +768,10 @@ def errors_as_value_error():
     try:
         yield
     except AgfmcError as error:
-        raise ValueError(re.sub("--(max-error|reject|costs|priors|confidence|top)", lambda found:
-                                found[1].replace("-", "_"), str(error))) from error
+        names = {f"--{name.replace('_', '-')}": name
+                 for name in MultiClassFromBinary._get_param_names()}
+        raise ValueError(re.sub("--[a-z-]+", lambda match: names.get(match[0], match[0]),
+                                str(error))) from error
 
 
 def recipe_of_names(names, tree, missing):

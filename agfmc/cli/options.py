@@ -315,7 +315,7 @@ class _Formatter(argparse.HelpFormatter):
 
 
 class _ShortFormatter(_Formatter):
-    """Of the help of each option, the first sentence."""
+    """Help with only the first sentence of each option."""
 
     def _split_lines(self, text, width):
         return super()._split_lines(

@@ -1,7 +1,7 @@
 """Matrix products that are the same for a point whatever its neighbours.
 
-What BLAS returns for a row depends, in the last bit, on how many rows there are.  So as many points
-are in each product, the last ones filled up.
+What BLAS returns for a row depends, in the last bit, on how many rows there are.  So each
+product has the same number of rows: the last block is padded.
 """
 
 import numpy as np

@@ -84,7 +84,7 @@ class LinearRule:
 
 @dataclass(frozen=True, eq=False)
 class CodeRule:
-    """What a decoder makes of a code a (m', c).
+    """A decoder of a code a (m', c).
 
     Attributes
     ----------
