@@ -19,8 +19,17 @@ wrote; `agfmc.estimators` has the same for scikit-learn.
 The names are imported when they are used: importing the package alone loads no other module.
 """
 
-from .core.errors import (AgfmcError, AgfmcNotice, AgfmcWarning, CommandFailed, ControlError,
-                          DataError, JobsFailed, ModelError, UsageError)
+from .core.errors import (
+    AgfmcError,
+    AgfmcNotice,
+    AgfmcWarning,
+    CommandFailed,
+    ControlError,
+    DataError,
+    JobsFailed,
+    ModelError,
+    UsageError,
+)
 from .core.version import __version__
 
 _HOMES = {
@@ -40,12 +49,40 @@ _HOMES = {
     "training.metric": ("MetricOptions",),
 }
 
-__all__ = ["AgfmcError", "AgfmcNotice", "AgfmcWarning", "Answers", "Axis", "Classifier",
-           "CommandFailed", "Configuration", "ControlError", "DataError", "Dataset", "Decoding",
-           "JobsFailed", "MetricOptions", "ModelError", "Normalisation", "SearchSpace",
-           "UsageError", "__version__", "classifier_for", "design", "explain", "export",
-           "importance", "joined", "load", "read_table", "save", "scores", "train", "train_best",
-           "tune"]
+__all__ = [
+    "AgfmcError",
+    "AgfmcNotice",
+    "AgfmcWarning",
+    "Answers",
+    "Axis",
+    "Classifier",
+    "CommandFailed",
+    "Configuration",
+    "ControlError",
+    "DataError",
+    "Dataset",
+    "Decoding",
+    "JobsFailed",
+    "MetricOptions",
+    "ModelError",
+    "Normalisation",
+    "SearchSpace",
+    "UsageError",
+    "__version__",
+    "classifier_for",
+    "design",
+    "explain",
+    "export",
+    "importance",
+    "joined",
+    "load",
+    "read_table",
+    "save",
+    "scores",
+    "train",
+    "train_best",
+    "tune",
+]
 
 
 def __getattr__(name):

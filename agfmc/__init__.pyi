@@ -1,12 +1,23 @@
 from .answers.types import Answers as Answers
-from .api.functions import (read_table as read_table, scores as scores, train as train,
-                            train_best as train_best, tune as tune)
+from .api.functions import (
+    read_table as read_table,
+    scores as scores,
+    train as train,
+    train_best as train_best,
+    tune as tune,
+)
 from .control.build import joined as joined
-from .core.errors import (AgfmcError as AgfmcError, AgfmcNotice as AgfmcNotice,
-                          AgfmcWarning as AgfmcWarning,
-                          CommandFailed as CommandFailed, ControlError as ControlError,
-                          DataError as DataError, JobsFailed as JobsFailed,
-                          ModelError as ModelError, UsageError as UsageError)
+from .core.errors import (
+    AgfmcError as AgfmcError,
+    AgfmcNotice as AgfmcNotice,
+    AgfmcWarning as AgfmcWarning,
+    CommandFailed as CommandFailed,
+    ControlError as ControlError,
+    DataError as DataError,
+    JobsFailed as JobsFailed,
+    ModelError as ModelError,
+    UsageError as UsageError,
+)
 from .core.version import __version__ as __version__
 from .data.normalisation import Normalisation as Normalisation
 from .data.types import Dataset as Dataset

@@ -5,7 +5,8 @@ try:
 except ImportError as error:
     if (error.name or "").split(".")[0] != "sklearn":
         raise
-    raise ImportError("agfmc.estimators needs scikit-learn: install it with "
-                      "`pip install agfmc[sklearn]`") from error
+    raise ImportError(
+        "agfmc.estimators needs scikit-learn: install it with `pip install agfmc[sklearn]`"
+    ) from error
 
 __all__ = ["EXPECTED_FAILED_CHECKS", "MultiClassFromBinary"]

@@ -13,14 +13,26 @@ import sys
 from pathlib import Path
 
 from setuptools import build_meta
-from setuptools.build_meta import (build_editable, build_sdist, get_requires_for_build_editable,
-                                   get_requires_for_build_sdist, get_requires_for_build_wheel,
-                                   prepare_metadata_for_build_editable,
-                                   prepare_metadata_for_build_wheel)
+from setuptools.build_meta import (
+    build_editable,
+    build_sdist,
+    get_requires_for_build_editable,
+    get_requires_for_build_sdist,
+    get_requires_for_build_wheel,
+    prepare_metadata_for_build_editable,
+    prepare_metadata_for_build_wheel,
+)
 
-__all__ = ["build_editable", "build_sdist", "build_wheel", "get_requires_for_build_editable",
-           "get_requires_for_build_sdist", "get_requires_for_build_wheel",
-           "prepare_metadata_for_build_editable", "prepare_metadata_for_build_wheel"]
+__all__ = [
+    "build_editable",
+    "build_sdist",
+    "build_wheel",
+    "get_requires_for_build_editable",
+    "get_requires_for_build_sdist",
+    "get_requires_for_build_wheel",
+    "prepare_metadata_for_build_editable",
+    "prepare_metadata_for_build_wheel",
+]
 
 SHARE = Path(__file__).resolve().parents[1] / "build" / "share"
 

@@ -25,13 +25,24 @@ from agfmc.core.kernels import TUNED_KERNELS
 
 from .generate import commands
 
-__all__ = ["complete", "FREE", "FREE_OPERANDS", "get_parser", "main", "SHELLS",
-           "values_of", "write_completions"]
+__all__ = [
+    "complete",
+    "FREE",
+    "FREE_OPERANDS",
+    "get_parser",
+    "main",
+    "SHELLS",
+    "values_of",
+    "write_completions",
+]
 
 PROG = "python -m man.completions"
 # The file of a command below share/, by shell.
-SHELLS = {"bash": "bash-completion/completions/{}", "zsh": "zsh/site-functions/_{}",
-          "fish": "fish/vendor_completions.d/{}.fish"}
+SHELLS = {
+    "bash": "bash-completion/completions/{}",
+    "zsh": "zsh/site-functions/_{}",
+    "fish": "fish/vendor_completions.d/{}.fish",
+}
 
 _DECODERS = tuple(method.name for method in METHODS)
 _TREES = tuple(name for name in TREE_DECODERS if name not in _DECODERS)
@@ -45,27 +56,50 @@ _FILE, _FOLDER = "file", "folder"
 # in a list with commas.  The choices that a parser has come first.
 _VALUES = {
     **dict.fromkeys(FILES, (_FILE,)),
-    "FOLDER": (_FOLDER,), "PATH": (_FOLDER,),
-    "METHOD": _DECODERS, "DECODER": _DECODERS + _TREES, "DECODER,...": _DECODERS + _TREES,
-    "TYPE": _NAMES, "SCHEME": _NAMES, "KERNEL,...": TUNED_KERNELS, "WHERE": _WORKERS,
-    "SCORE": _BY, "POLICY": ("error", "mean", "median", "indicator", "value:")}
+    "FOLDER": (_FOLDER,),
+    "PATH": (_FOLDER,),
+    "METHOD": _DECODERS,
+    "DECODER": _DECODERS + _TREES,
+    "DECODER,...": _DECODERS + _TREES,
+    "TYPE": _NAMES,
+    "SCHEME": _NAMES,
+    "KERNEL,...": TUNED_KERNELS,
+    "WHERE": _WORKERS,
+    "SCORE": _BY,
+    "POLICY": ("error", "mean", "median", "indicator", "value:"),
+}
 # Values that are written freely: numbers, names of columns and classes, commands.
-FREE = frozenset("""
+FREE = frozenset(
+    """
     C CODE COLUMN COLUMN,... COMMAND D E FRACTION GROUP:RANGE K K,K,... L L,L,...
     LEARNER,... LO:HI LO:HI[:STEP] M M|auto MB MISSING N NAME NAME,... P P,P,... PARTS Q Q,Q,... R
-    ROUNDS BINS T TEXT TIME VALUE VALUE,... W WEIGHTS WORD,... OPTIONS ORDER,...""".split())
+    ROUNDS BINS T TEXT TIME VALUE VALUE,... W WEIGHTS WORD,... OPTIONS ORDER,...""".split()
+)
 # Options whose values the parser calls by a wider name.
-_OPTIONS = {"--against": (_FILE, *_NAMES), "--class-weight": ("balanced", _FILE),
-            "--command": ("multi_borders",), "--weights": ("none", _FILE),
-            "--options": _TRAINING, "--max-error": ()}
+_OPTIONS = {
+    "--against": (_FILE, *_NAMES),
+    "--class-weight": ("balanced", _FILE),
+    "--command": ("multi_borders",),
+    "--weights": ("none", _FILE),
+    "--options": _TRAINING,
+    "--max-error": (),
+}
 # Operands are files, but for numbers, and those that may be the name of a scheme.
 FREE_OPERANDS = frozenset([("float_to_class", "numbers"), ("print_control", "nrow")])
-_SCHEMES_TOO = frozenset([("compare_control", "control"), ("nfold", "control"),
-                          ("tune_m", "control"), ("order_classes", "control")])
+_SCHEMES_TOO = frozenset(
+    [
+        ("compare_control", "control"),
+        ("nfold", "control"),
+        ("tune_m", "control"),
+        ("order_classes", "control"),
+    ]
+)
 
 # A word that is typed may begin with a quote and hold \\; readline quotes the names that it gets.
-_BASH = {_FILE: "  local name=${1#[\\\"\\']}\n  compgen -f -- \"${name//\\\\/}\"\n",
-         _FOLDER: "  local name=${1#[\\\"\\']}\n  compgen -d -- \"${name//\\\\/}\"\n"}
+_BASH = {
+    _FILE: '  local name=${1#[\\"\\\']}\n  compgen -f -- "${name//\\\\/}"\n',
+    _FOLDER: '  local name=${1#[\\"\\\']}\n  compgen -d -- "${name//\\\\/}"\n',
+}
 # readline ends a word at = and :, which are a part of --option=value and one-vs-one:inverse.
 _BASH_WORDS = Template("""
 
@@ -149,8 +183,7 @@ def values_of(command, action):
     """
     if not action.option_strings:
         known = (command, action.dest)
-        return () if known in FREE_OPERANDS else \
-            (_FILE, *(_NAMES if known in _SCHEMES_TOO else ()))
+        return () if known in FREE_OPERANDS else (_FILE, *(_NAMES if known in _SCHEMES_TOO else ()))
     if action.choices:
         return tuple(map(str, action.choices))
     for name in action.option_strings:
@@ -172,11 +205,11 @@ def _prepare(parser, action, shell):
         metavar = action.metavar or action.dest
         action.choices, action.metavar = None, re.sub(r"[^\w.,|-]+", " ", metavar).strip()
         if values:
-            action.complete = _completer(f"_agfmc_{parser.prog}_{action.dest}", values,
-                                         metavar.endswith(",..."))
+            action.complete = _completer(
+                f"_agfmc_{parser.prog}_{action.dest}", values, metavar.endswith(",...")
+            )
     if shell == "zsh":  # where + and ^ mean something else; their long names remain
-        action.option_strings = [name for name in action.option_strings
-                                 if name not in ("-+", "-^")]
+        action.option_strings = [name for name in action.option_strings if name not in ("-+", "-^")]
 
 
 def _description(parser, action):
@@ -192,16 +225,25 @@ def _completer(name, values, is_list):
     words = [value for value in values if value not in _BASH]
     if len(words) < len(values):
         name += "_files"  # by which shtab tells bash that these are names of files
-    return {"bash": name, "zsh": name, "fish": _fish(values, words, is_list),
-            "preamble": {"bash": _bash(name, values, words, is_list),
-                         "zsh": _zsh(name, values, words, is_list)}}
+    return {
+        "bash": name,
+        "zsh": name,
+        "fish": _fish(values, words, is_list),
+        "preamble": {
+            "bash": _bash(name, values, words, is_list),
+            "zsh": _zsh(name, values, words, is_list),
+        },
+    }
 
 
 def _bash(name, values, words, is_list):
     lines = [_BASH[value] for value in values if value in _BASH]
     if words and is_list:
-        lines += ["  local head=\n", '  [[ $1 == *,* ]] && head=${1%,*},\n',
-                  f'  compgen -P "$head" -W "{" ".join(words)}" -- "${{1##*,}}"\n']
+        lines += [
+            "  local head=\n",
+            "  [[ $1 == *,* ]] && head=${1%,*},\n",
+            f'  compgen -P "$head" -W "{" ".join(words)}" -- "${{1##*,}}"\n',
+        ]
     elif words:
         lines.append(f'  compgen -W "{" ".join(words)}" -- "$1"\n')
     return f"{name}() {{\n{''.join(lines)}}}\n"
@@ -211,8 +253,11 @@ def _zsh(name, values, words, is_list):
     if is_list:
         body = f"_sequence compadd - {' '.join(words)}"
     else:
-        kinds = [f"'{value}s:{value}:_files{' -/' * (value == _FOLDER)}'" for value in values
-                 if value in _BASH]
+        kinds = [
+            f"'{value}s:{value}:_files{' -/' * (value == _FOLDER)}'"
+            for value in values
+            if value in _BASH
+        ]
         if words:
             kinds.append("'words:value:compadd -a words'")
         body = f"local -a words=({' '.join(words)})\n  _alternative {' '.join(kinds)}"
@@ -222,8 +267,10 @@ def _zsh(name, values, words, is_list):
 def _fish(values, words, is_list):
     # --option=value is one word, of which the value is completed
     word = "(string replace -r -- '^--[^=]*=' '' (commandline -ct))"
-    pieces = {_FILE: f"(__fish_complete_path {word})",
-              _FOLDER: f"(__fish_complete_directories {word})"}
+    pieces = {
+        _FILE: f"(__fish_complete_path {word})",
+        _FOLDER: f"(__fish_complete_directories {word})",
+    }
     found = [pieces[value] for value in values if value in pieces]
     if words:
         found.append(f"(__fish_append , {' '.join(words)})" if is_list else " ".join(words))

@@ -46,18 +46,25 @@ def make_pages(folder):
     names = commands()
     if not names:
         raise DataError("there are no commands: run from the source tree", file=str(ROOT / "bin"))
-    pages = {f"{name}.1": _command_page(name, Path(folder) / f"commands/{name}.md")
-             for name in names}
+    pages = {
+        f"{name}.1": _command_page(name, Path(folder) / f"commands/{name}.md") for name in names
+    }
     for path in Path(folder).glob("site/docs/[gr]*/*.md"):
         source = path.relative_to(folder)
         match = re.match(r"---\ndescription: (.*)\n---\n", text := path.read_text(encoding="utf-8"))
         if match:  # the others are pages of the site alone
             name, section = page_of(f"{path.parent.name}/{path.name}")
-            pages[f"{name}.{section}"] = "\n".join([
-                f'.\\" Made by generate.py from {source}.',
-                f'.TH {name.upper()} "{section}" "" "agfmc" "agfmc manual"', _LAYOUT, ".SH NAME",
-                *to_roff(f"{name} - {match[1]}", ""),
-                *to_roff(text[match.end():], source.parent.name), ""])
+            pages[f"{name}.{section}"] = "\n".join(
+                [
+                    f'.\\" Made by generate.py from {source}.',
+                    f'.TH {name.upper()} "{section}" "" "agfmc" "agfmc manual"',
+                    _LAYOUT,
+                    ".SH NAME",
+                    *to_roff(f"{name} - {match[1]}", ""),
+                    *to_roff(text[match.end() :], source.parent.name),
+                    "",
+                ]
+            )
     return pages
 
 
@@ -68,8 +75,15 @@ def _command_page(name, path):
     except ImportError:
         raise UsageError("argparse-manpage is not installed: pip install 'agfmc[man]'") from None
     summary, markdown = command_page(name, path)
-    page = Manpage(_parser(name), {"date": "-", "project_name": "agfmc", "description": summary,
-                                   "manual_title": "agfmc manual"})
+    page = Manpage(
+        _parser(name),
+        {
+            "date": "-",
+            "project_name": "agfmc",
+            "description": summary,
+            "manual_title": "agfmc manual",
+        },
+    )
     page.date = ""
     sections = re.split(r"^\.SH (.*)\n", "\n".join(to_roff(markdown, path.parent.name)), flags=re.M)
     content = dict(zip(sections[1::2], map(str.rstrip, sections[2::2])))
@@ -100,8 +114,9 @@ def _parser(name):
     try:
         return importlib.import_module(f"agfmc.cli.{name}").get_parser()
     except ModuleNotFoundError as error:
-        raise DataError(f"no parser for this command: {error}",
-                        file=str(ROOT / "bin" / name)) from None
+        raise DataError(
+            f"no parser for this command: {error}", file=str(ROOT / "bin" / name)
+        ) from None
 
 
 def command_page(name, path):
@@ -116,35 +131,59 @@ def command_page(name, path):
         if actions and not actions[0].option_strings:
             operands += actions
         elif actions:
-            options += [f"### {group.title[:1].upper()}{group.title[1:]}",
-                        *(_entry(parser, action) for action in actions)]
-    examples = [f"{what}:\n\n```\n{line}\n```" for what, line in parser.short_help()[1]] \
-        if parser.is_long else []
+            options += [
+                f"### {group.title[:1].upper()}{group.title[1:]}",
+                *(_entry(parser, action) for action in actions),
+            ]
+    examples = (
+        [f"{what}:\n\n```\n{line}\n```" for what, line in parser.short_help()[1]]
+        if parser.is_long
+        else []
+    )
     blocks = [
-        "## Synopsis", f"`{name}` " + re.sub(r"[A-Za-z][\w-]*", r"*\g<0>*", _markdown(usage)),
-        "## Description", _markdown(parser.description), parts["description"],
-        *["### Operands"] * bool(operands), *(_entry(parser, action) for action in operands),
-        "## Options", *options,
-        "## Exit status", *(f"`{status}`\n:   {_markdown(text)}" for status, text in EXIT_STATUSES),
-        "## Files", parts["files"], "## Examples", *examples, parts["examples"],
+        "## Synopsis",
+        f"`{name}` " + re.sub(r"[A-Za-z][\w-]*", r"*\g<0>*", _markdown(usage)),
+        "## Description",
+        _markdown(parser.description),
+        parts["description"],
+        *["### Operands"] * bool(operands),
+        *(_entry(parser, action) for action in operands),
+        "## Options",
+        *options,
+        "## Exit status",
+        *(f"`{status}`\n:   {_markdown(text)}" for status, text in EXIT_STATUSES),
+        "## Files",
+        parts["files"],
+        "## Examples",
+        *examples,
+        parts["examples"],
         *["## Compatibility", parts.get("compatibility")] * ("compatibility" in parts),
-        "## See also", parts["see also"]]
+        "## See also",
+        parts["see also"],
+    ]
     return summary, "\n\n".join(blocks) + "\n"
 
 
 def _read_parts(path):
     """The line for NAME and {section: Markdown} of a hand-written part."""
     try:
-        summary, *rest = re.split(rf"^## ({'|'.join(SECTIONS)})$",
-                                  Path(path).read_text(encoding="utf-8"), flags=re.M | re.I)
+        summary, *rest = re.split(
+            rf"^## ({'|'.join(SECTIONS)})$",
+            Path(path).read_text(encoding="utf-8"),
+            flags=re.M | re.I,
+        )
     except OSError as error:
         raise DataError(f"cannot read: {error.strerror}", file=str(path)) from None
     titles = [title.lower() for title in rest[::2]]
     parts = {title: text.strip() for title, text in zip(titles, rest[1::2]) if text.strip()}
-    if titles != [title for title in SECTIONS if title in parts] or \
-            OPTIONAL | {*parts} != {*SECTIONS}:
-        raise DataError("expected the sections " + ", ".join(SECTIONS) + ", each once and with a "
-                        f"text, found {', '.join(titles) or 'none'}", file=str(path))
+    if titles != [title for title in SECTIONS if title in parts] or OPTIONAL | {*parts} != {
+        *SECTIONS
+    }:
+        raise DataError(
+            "expected the sections " + ", ".join(SECTIONS) + ", each once and with a "
+            f"text, found {', '.join(titles) or 'none'}",
+            file=str(path),
+        )
     return summary.strip(), parts
 
 
@@ -160,23 +199,32 @@ def _entry(parser, action):
     lines = [term, f":   {_markdown(first)}"]
     for line in rest:
         entry = _ENTRY.fullmatch(line)
-        lines += ["", f"    `{entry[1]}`", f"    :   {_markdown(entry[2])}"] if entry else \
-            [f"    <br>{_markdown(line)}"]
+        lines += (
+            ["", f"    `{entry[1]}`", f"    :   {_markdown(entry[2])}"]
+            if entry
+            else [f"    <br>{_markdown(line)}"]
+        )
     return "\n".join(lines)
 
 
 def _markdown(text):
     """Plain text with `code` as Markdown, in which options are code."""
     text = re.sub(r"(?<![\w`])(--[a-z][\w-]*|-[A-Za-z0])(?![\w`])", r"`\1`", text)
-    return "".join(piece if i % 2 else re.sub(r"([\\*_<>\[\]])", r"\\\1", piece)
-                   for i, piece in enumerate(re.split(r"(`[^`]*`)", text)))
+    return "".join(
+        piece if i % 2 else re.sub(r"([\\*_<>\[\]])", r"\\\1", piece)
+        for i, piece in enumerate(re.split(r"(`[^`]*`)", text))
+    )
 
 
 def get_parser():
     """The command's argument parser; argparse-manpage is not loaded."""
     parser = Parser(PROG, "Make the manual pages.")
-    parser.add("folder", "where pages and sources are (default: man in the source tree)",
-               nargs="?", default=str(ROOT / "man"))
+    parser.add(
+        "folder",
+        "where pages and sources are (default: man in the source tree)",
+        nargs="?",
+        default=str(ROOT / "man"),
+    )
     group = parser.group("action")
     group.add("--check", "write nothing: fail where a page is not what would be written")
     return parser.finish()
@@ -193,12 +241,16 @@ def execute(args):
             with replacing(str(folder / name)) as file:
                 file.write(text)
         return
-    stale = [name for name, text in pages.items()
-             if not (folder / name).is_file() or (folder / name).read_bytes() != text.encode()]
+    stale = [
+        name
+        for name, text in pages.items()
+        if not (folder / name).is_file() or (folder / name).read_bytes() != text.encode()
+    ]
     stale += sorted(path.name for path in folder.glob("*.[157]") if path.name not in pages)
     if stale:
-        raise DataError(f"out of date: {' '.join(stale)}; run python -m man.generate",
-                        file=str(folder))
+        raise DataError(
+            f"out of date: {' '.join(stale)}; run python -m man.generate", file=str(folder)
+        )
 
 
 def main(argv=None):

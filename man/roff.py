@@ -10,11 +10,24 @@ import re
 
 __all__ = ["page_of", "to_roff"]
 
-_ESCAPES = str.maketrans({"\\": "\\e", "-": "\\-", "'": "\\(aq", "`": "\\(ga", "^": "\\(ha",
-                          "~": "\\(ti", '"': "\\(dq", "\u00a0": "\\~"})
+_ESCAPES = str.maketrans(
+    {
+        "\\": "\\e",
+        "-": "\\-",
+        "'": "\\(aq",
+        "`": "\\(ga",
+        "^": "\\(ha",
+        "~": "\\(ti",
+        '"': "\\(dq",
+        "\u00a0": "\\~",
+    }
+)
 # code, strong, emphasis, link, line break, a character that means nothing
-_INLINE = re.compile(r"`` (.*?) ``|`([^`\n]*)`|\*\*(.+?)\*\*|\*(.+?)\*|"
-                     r"\[(.*?)\]\((.*?)\)|(<br>)|\\([\\*_<>\[\]`])", re.S)
+_INLINE = re.compile(
+    r"`` (.*?) ``|`([^`\n]*)`|\*\*(.+?)\*\*|\*(.+?)\*|"
+    r"\[(.*?)\]\((.*?)\)|(<br>)|\\([\\*_<>\[\]`])",
+    re.S,
+)
 _MARK = re.compile(r"(:   |-   )(.*)")
 
 
@@ -55,14 +68,17 @@ class _Writer:
             mark = _MARK.match(line)
             if line.startswith("#"):
                 level, _, title = line.partition(" ")
-                yield {"#": ".SH DESCRIPTION", "##": f".SH {self._text(title.upper())}",
-                       "###": f".SS {self._text(title)}"}[level]
+                yield {
+                    "#": ".SH DESCRIPTION",
+                    "##": f".SH {self._text(title.upper())}",
+                    "###": f".SS {self._text(title)}",
+                }[level]
             elif line.startswith("```"):
                 end = lines.index("```")
                 yield from (*[".PP"] * (not fresh), ".EX")
                 yield from (_guarded(code.translate(_ESCAPES)) or "\\&" for code in lines[:end])
                 yield ".EE"
-                del lines[:end + 1]
+                del lines[: end + 1]
             elif mark:
                 inner = [mark.group(2)]
                 while next(filter(None, lines), "").startswith("    "):
@@ -82,8 +98,9 @@ class _Writer:
 
     def _entry(self, lines):
         """The text of an entry of a list: the blocks after the first paragraph are set in."""
-        end = next((at for at, line in enumerate(lines) if not line or line.startswith("```")),
-                   len(lines))
+        end = next(
+            (at for at, line in enumerate(lines) if not line or line.startswith("```")), len(lines)
+        )
         yield from self._lines("\n".join(lines[:end]))
         rest = list(self.blocks(lines[end:]))
         if rest:
@@ -95,7 +112,7 @@ class _Writer:
     def _text(self, text):
         out, end = [], 0
         for match in _INLINE.finditer(text):
-            out.append(text[end:match.start()].translate(_ESCAPES))
+            out.append(text[end : match.start()].translate(_ESCAPES))
             end = match.end()
             ticked, code, strong, emphasis, link, target, is_break, escaped = match.groups()
             if link is not None:

@@ -27,9 +27,13 @@ app = FastAPI(title="agfmc")
 @app.get("/model")
 def columns() -> dict:
     """The columns that a row needs, and the classes."""
-    return {"classes": classifier.names, "columns": {
-        one.name: one.categories or one.order or ("date" if one.date else "number")
-        for one in model.recipe.columns}}
+    return {
+        "classes": classifier.names,
+        "columns": {
+            one.name: one.categories or one.order or ("date" if one.date else "number")
+            for one in model.recipe.columns
+        },
+    }
 
 
 @app.post("/classify")
@@ -41,5 +45,7 @@ def classify(rows: list[dict]) -> list[dict]:
         names, probabilities = classifier.predict(rows)
     except agfmc.DataError as error:
         raise HTTPException(422, error.message) from error
-    return [{"class": name, "p": dict(zip(classifier.names, p.tolist()))}
-            for name, p in zip(names, probabilities)]
+    return [
+        {"class": name, "p": dict(zip(classifier.names, p.tolist()))}
+        for name, p in zip(names, probabilities)
+    ]

@@ -17,16 +17,24 @@ from hypothesis import HealthCheck, settings
 # The examples of property tests are the same in every run, whatever the machine's speed and
 # whatever an earlier run left in .hypothesis; `explore` draws others by --hypothesis-seed.
 # `-m long` takes ten times as many.
-settings.register_profile("repeatable", derandomize=True, database=None, deadline=None,
-                          print_blob=True, max_examples=20,
-                          suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "repeatable",
+    derandomize=True,
+    database=None,
+    deadline=None,
+    print_blob=True,
+    max_examples=20,
+    suppress_health_check=[HealthCheck.too_slow],
+)
 settings.register_profile("thorough", settings.get_profile("repeatable"), max_examples=200)
 settings.register_profile("explore", settings.get_profile("thorough"), derandomize=False)
 settings.load_profile("repeatable")
 
 # A shell has what runs in the background ignore these, and what the tests start would too.
-for number, handler in ((signal.SIGINT, signal.default_int_handler),
-                        (signal.SIGQUIT, signal.SIG_DFL)):
+for number, handler in (
+    (signal.SIGINT, signal.default_int_handler),
+    (signal.SIGQUIT, signal.SIG_DFL),
+):
     if signal.getsignal(number) == signal.SIG_IGN:
         signal.signal(number, handler)
 
@@ -35,8 +43,9 @@ for number, handler in ((signal.SIGINT, signal.default_int_handler),
 sys.dont_write_bytecode = False
 
 # As in a process of a command: with more threads numpy's last digits differ.  numpy comes later.
-os.environ.update(dict.fromkeys(
-    ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"))
+os.environ.update(
+    dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+)
 
 # What a test writes need not outlive a loss of power, and disks take milliseconds to promise it.
 os.fsync = lambda handle: None
@@ -54,10 +63,20 @@ def pytest_cmdline_main(config):
     """
     options, here = config.option, not hasattr(config, "workerinput")
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    if here and getattr(options, "numprocesses", 0) is None and options.dist == "no" and (
-            cores > 1 and options.markexpr in config.getini("addopts") and not options.keyword
-            and options.capture != "no" and not options.usepdb and not options.collectonly
-            and all(os.path.isdir(name) for name in config.args)):
+    if (
+        here
+        and getattr(options, "numprocesses", 0) is None
+        and options.dist == "no"
+        and (
+            cores > 1
+            and options.markexpr in config.getini("addopts")
+            and not options.keyword
+            and options.capture != "no"
+            and not options.usepdb
+            and not options.collectonly
+            and all(os.path.isdir(name) for name in config.args)
+        )
+    ):
         options.numprocesses, options.dist = min(cores, MOST_WORKERS), "loadfile"
 
 
@@ -106,12 +125,13 @@ def pytest_collection_modifyitems(config, items):
 def some_of(cases, number=None):
     """So many cases, or as many as each value of each parameter needs to occur, far apart."""
     cases = [item for item in cases if not item.get_closest_marker("long")]
-    values = [{(name, id(value)) for name, value in item.callspec.params.items()}
-              for item in cases]
+    values = [{(name, id(value)) for name, value in item.callspec.params.items()} for item in cases]
     missing, chosen, left = set().union(*values), [], list(range(len(cases)))
     while left and (missing if number is None else len(chosen) < number):
-        best = max(left, key=lambda i: (
-            len(values[i] & missing), min((abs(i - j) for j in chosen), default=-i)))
+        best = max(
+            left,
+            key=lambda i: (len(values[i] & missing), min((abs(i - j) for j in chosen), default=-i)),
+        )
         chosen.append(best)
         left.remove(best)
         missing -= values[best]
@@ -149,6 +169,7 @@ def run():
     command: its name;  words: its command line, made text;  stdin: text or bytes;
     status: the exit status that is expected, None for any;  -> `Done`.
     """
+
     def run(command, *words, stdin="", status=0):
         main = importlib.import_module("agfmc.cli").main_of(command)
         stdin = stdin if isinstance(stdin, bytes) else stdin.encode("utf-8", "surrogateescape")
@@ -158,11 +179,13 @@ def run():
                 patch.setattr(sys, name, stream)
             found = main([str(word) for word in words])
             streams[1].flush()
-        out, err = (stream.buffer.getvalue().decode("utf-8", "surrogateescape")
-                    for stream in streams[1:])
+        out, err = (
+            stream.buffer.getvalue().decode("utf-8", "surrogateescape") for stream in streams[1:]
+        )
         assert status in (found, None), f"status {found}: {command} {words}\n{err}"
         assert found == 0 or err.splitlines()[-1].startswith(
-            (f"{command}: ", '{"event": "done", ')), err  # which --log json ends with
+            (f"{command}: ", '{"event": "done", ')
+        ), err  # which --log json ends with
         assert not any(ord(letter) < 32 for letter in err.replace("\n", "")), err
         return Done(found, out, err)
 

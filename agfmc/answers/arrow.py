@@ -48,11 +48,17 @@ class AnswerArrow:
             sink, writer = pa.PythonFile(file, "w"), None
 
             def add(columns, formatted):
-                copied = [pa.array(np.arange(column.start, column.stop))
-                          if isinstance(column, range) else pa.array(column, pa.string())
-                          for column in columns]
-                waiting.append(pa.table([*copied, *map(self._array, kinds, formatted)],
-                                        [*id_columns, *self.names]))
+                copied = [
+                    pa.array(np.arange(column.start, column.stop))
+                    if isinstance(column, range)
+                    else pa.array(column, pa.string())
+                    for column in columns
+                ]
+                waiting.append(
+                    pa.table(
+                        [*copied, *map(self._array, kinds, formatted)], [*id_columns, *self.names]
+                    )
+                )
                 if sum(map(len, waiting)) >= _ROWS:
                     write_out()
 
@@ -77,8 +83,12 @@ class AnswerArrow:
     def _array(self, kind, column):
         pa = _pyarrow()
         if kind == "set":
-            return pa.array(texts_of_sets(column, lambda members: BETWEEN.join(
-                [self.words[number] for number in members])), pa.string())
+            return pa.array(
+                texts_of_sets(
+                    column, lambda members: BETWEEN.join([self.words[number] for number in members])
+                ),
+                pa.string(),
+            )
         if kind == "number":
             return pa.array(column, pa.float64())
         return pa.array(self.words, pa.string()).take(pa.array(column, mask=column < 0))
@@ -97,6 +107,7 @@ def _pyarrow():
         import pyarrow.ipc
         import pyarrow.parquet
     except ImportError as error:
-        raise UsageError("Parquet and Arrow tables need PyArrow: pip install 'agfmc[table]'"
-                         ) from error
+        raise UsageError(
+            "Parquet and Arrow tables need PyArrow: pip install 'agfmc[table]'"
+        ) from error
     return pyarrow

@@ -75,15 +75,23 @@ class _AnswersOfTable:
     def read(self, kinds):
         table, size, numbers = self._table, 0, []
         parts: dict[str, list] = {name: [] for name in kinds}
-        for block in table.blocks({table.names.index(name): "text" if kind == "set" else kind
-                                   for name, kind in kinds.items()}):
+        for block in table.blocks(
+            {
+                table.names.index(name): "text" if kind == "set" else kind
+                for name, kind in kinds.items()
+            }
+        ):
             size += 8 * block.rows * (len(kinds) + 1)
             refuse_beyond(size, "the answers", self.file)
             numbers.append(block.numbers())
             for name, cells in parts.items():
                 cells.append(block[table.names.index(name)])
-        return AnswerColumns(self.file, table.counted, np.concatenate(numbers), {
-            name: _concatenated(cells, kinds[name]) for name, cells in parts.items()})
+        return AnswerColumns(
+            self.file,
+            table.counted,
+            np.concatenate(numbers),
+            {name: _concatenated(cells, kinds[name]) for name, cells in parts.items()},
+        )
 
 
 def _concatenated(parts, kind):
@@ -93,9 +101,15 @@ def _concatenated(parts, kind):
     if kind == "words":
         words = sorted({word for part in parts for word in part.words})
         code = {word: index for index, word in enumerate(words)}
-        return Words(tuple(words), np.concatenate([
-            np.array([*map(code.__getitem__, part.words), -1], np.int32)[part.codes]
-            for part in parts]))
+        return Words(
+            tuple(words),
+            np.concatenate(
+                [
+                    np.array([*map(code.__getitem__, part.words), -1], np.int32)[part.codes]
+                    for part in parts
+                ]
+            ),
+        )
     cells = [cell for part in parts for cell in part]
     if kind == "set":
         return [tuple(cell.split(BETWEEN)) if cell.strip() else () for cell in cells]
@@ -107,10 +121,16 @@ class _JsonLines:
 
     def __init__(self, path):
         self.file = os.fsdecode(path)
-        lines = read_bytes(path, most=memory_limit() // _TIMES,
-                           expected="answers in a table of columns (.csv, .parquet)").split(b"\n")
-        self._objects = {number: self._object(line, number)
-                         for number, line in enumerate(lines, 1) if line.strip()}
+        lines = read_bytes(
+            path,
+            most=memory_limit() // _TIMES,
+            expected="answers in a table of columns (.csv, .parquet)",
+        ).split(b"\n")
+        self._objects = {
+            number: self._object(line, number)
+            for number, line in enumerate(lines, 1)
+            if line.strip()
+        }
         if not self._objects:
             raise DataError("the table has no rows", file=self.file)
         self.names = tuple(next(iter(self._objects.values())))
@@ -130,25 +150,34 @@ class _JsonLines:
 
     def read(self, kinds):
         numbers = np.array(list(self._objects), dtype=np.int64)
-        return AnswerColumns(self.file, "line", numbers, {
-            name: self._column(name, kind) for name, kind in kinds.items()})
+        return AnswerColumns(
+            self.file,
+            "line",
+            numbers,
+            {name: self._column(name, kind) for name, kind in kinds.items()},
+        )
 
     def _column(self, name, kind):
         for number, members in self._objects.items():
             if name not in members:
-                raise DataError(f"has no '{one_line(name)}', as the lines before it have",
-                                file=self.file, line=number)
+                raise DataError(
+                    f"has no '{one_line(name)}', as the lines before it have",
+                    file=self.file,
+                    line=number,
+                )
             if not _fits(members[name], kind):
                 what = {"number": "a number", "set": "a list of words"}.get(kind, "a word")
-                raise DataError(f"expected {what} in '{one_line(name)}'", file=self.file,
-                                line=number)
+                raise DataError(
+                    f"expected {what} in '{one_line(name)}'", file=self.file, line=number
+                )
         cells = [members[name] for members in self._objects.values()]
         if kind == "number":
             return np.array([np.nan if cell is None else cell for cell in cells], np.float64)
         if kind == "set":
             return [tuple(cell) for cell in cells]
-        texts = [cell if cell is None or isinstance(cell, str) else json.dumps(cell)
-                 for cell in cells]
+        texts = [
+            cell if cell is None or isinstance(cell, str) else json.dumps(cell) for cell in cells
+        ]
         if kind == "text":
             return texts
         words = sorted({*texts} - {None})
@@ -166,15 +195,16 @@ def _fits(value, kind):
     return kind != "number" and isinstance(value, (str, bool))
 
 
-def answer_ids(path: str, form: TableFormat, predicted: str, rows: Iterable[int],
-               columns: Sequence[str] = ()) -> dict[int, str]:
+def answer_ids(
+    path: str, form: TableFormat, predicted: str, rows: Iterable[int], columns: Sequence[str] = ()
+) -> dict[int, str]:
     """{row: id} in a table of answers, the first row is 0.
 
     `columns` are those of the ids, by default those before the answers, `predicted`, as
     `classify_m` writes them; {} where these are too many to be ids.
     """
     with open_answers(path, form) as table:
-        id_columns = tuple(columns) or table.names[:table.names.index(predicted)]
+        id_columns = tuple(columns) or table.names[: table.names.index(predicted)]
         if ROW in id_columns and not columns:
             id_columns = (ROW,)
         if not 0 < len(id_columns) <= _MOST_HEADS:

@@ -31,23 +31,30 @@ _CELLS = 1 << 18  # numbers made to text at once
 
 
 def _guessed_classes(truth, result, path):
-    """The largest label of truth (n,) + 1; a warning where `result`, labels or -1, contradicts it.
-    """
+    """The largest label of truth (n,) + 1; a warning where `result`, labels or -1, contradicts it."""
     k = int(truth.max()) + 1
     labels = np.unique(np.concatenate([truth, result[result >= 0]]))
     if labels[-1] >= k or len(labels) < k:
-        but = f"class {labels[-1]} is among the results" if labels[-1] >= k else \
-            f"only {len(labels)} of them occur"
-        warn_user(f"{k} classes are assumed, one more than the largest label in {path}, but {but}: "
-                  "give eval_uc their number with -k")
+        but = (
+            f"class {labels[-1]} is among the results"
+            if labels[-1] >= k
+            else f"only {len(labels)} of them occur"
+        )
+        warn_user(
+            f"{k} classes are assumed, one more than the largest label in {path}, but {but}: "
+            "give eval_uc their number with -k"
+        )
     return k
 
 
 def _refuse_many_columns(label, path, instead):
     """DataError where columns from 0 to `label` would be too many; instead: what to do then."""
     if label >= _MOST_COLUMNS:
-        raise DataError(f"has class {label}, and a table of all labels from 0 ends at "
-                        f"{_MOST_COLUMNS - 1}: {instead}", file=path)
+        raise DataError(
+            f"has class {label}, and a table of all labels from 0 ends at "
+            f"{_MOST_COLUMNS - 1}: {instead}",
+            file=path,
+        )
 
 
 def _warn_of_rejected(result, what):
@@ -62,8 +69,10 @@ def brief_comparison(truth_path, base, weights=WeightSource()):
     results = _results(truth_path, base, weights)
     _warn_of_rejected(results.result, "they count as wrong")
     scores = _scores(results)
-    return " ".join(_score(scores[name], "6.4f") for name in (
-        "accuracy", "uncertainty_coefficient")) + "\n"
+    return (
+        " ".join(_score(scores[name], "6.4f") for name in ("accuracy", "uncertainty_coefficient"))
+        + "\n"
+    )
 
 
 def _results(truth_path, base, weights, ratings=False):
@@ -85,8 +94,11 @@ def comparison(truth_path, base, bins, weights=WeightSource()):
     results = _results(truth_path, base, weights, rated)
     truth, result = results.truth, results.result
     for labels, path in ((truth, truth_path), (result, f"{base}.cls")):
-        _refuse_many_columns(int(labels.max()), path, "use eval_uc, whose table has the labels "
-                            "that occur, or eval_uc -b")
+        _refuse_many_columns(
+            int(labels.max()),
+            path,
+            "use eval_uc, whose table has the labels that occur, or eval_uc -b",
+        )
     _warn_of_rejected(result, "they count as wrong, and have no column in the table")
     ratings = ()
     if rated:
@@ -97,27 +109,29 @@ def comparison(truth_path, base, bins, weights=WeightSource()):
 
 
 def _scores(results):
-    return {**evaluate(results), "accuracy": mean(results.truth == results.result,
-                                                  results.weights)}
+    return {**evaluate(results), "accuracy": mean(results.truth == results.result, results.weights)}
 
 
 def _page(scores, rows, columns, ratings):
     labels, counts = np.array(scores["labels"]), np.array(scores["contingency"])
-    head, cell, sums = ("%5d ", "%5d ", " %6d\n") if counts.dtype.kind == "i" else \
-        ("%8d ", "%8.2f ", " %9.2f\n")
+    head, cell, sums = (
+        ("%5d ", "%5d ", " %6d\n") if counts.dtype.kind == "i" else ("%8d ", "%8.2f ", " %9.2f\n")
+    )
     seen = labels[labels < columns]
     yield "        retrieval\ntruth " + head * columns % tuple(range(columns)) + "    tot\n"
     totals = np.zeros(columns, dtype=counts.dtype)
     for label in range(rows):
         row, of_class = np.zeros(columns, dtype=counts.dtype), counts[labels == label].sum(axis=0)
-        row[seen] = of_class[:len(seen)]
+        row[seen] = of_class[: len(seen)]
         totals += row
         yield "%3d   " % label + cell * columns % tuple(row.tolist()) + sums % of_class.sum()
     yield "\ntotal " + cell * columns % tuple(totals.tolist()) + "\n\n"
-    for name, key in (("U C (reverse)", "uncertainty_coefficient_reverse"),
-                      ("U C (total)", "uncertainty_coefficient_symmetric"),
-                      ("Uncertainty coefficient", "uncertainty_coefficient"),
-                      ("Accuracy", "accuracy")):
+    for name, key in (
+        ("U C (reverse)", "uncertainty_coefficient_reverse"),
+        ("U C (total)", "uncertainty_coefficient_symmetric"),
+        ("Uncertainty coefficient", "uncertainty_coefficient"),
+        ("Accuracy", "accuracy"),
+    ):
         yield f"{name}: {_score(scores[key], 'f')}\n"
     yield from ratings
 
@@ -126,20 +140,29 @@ def _ratings(results, k, bins, base):
     """Lines: mean rating of a bin, and what it should be by the share of correct answers."""
     con, truth, result = results.winner, results.truth, results.result
     if np.any(np.abs(con) > 1 + 1e-5):
-        warn_user(f"{base}.con holds ratings beyond 1, perhaps made from votes: the table of "
-                  "confidence means little")
+        warn_user(
+            f"{base}.con holds ratings beyond 1, perhaps made from votes: the table of "
+            "confidence means little"
+        )
     answered, k = result >= 0, max(k, 2)
     if k == 2:
         answered &= result < 2  # a third answer is on neither side
         con = np.where(result == 1, con, -con)
-    table = calibration(con[answered], (result == truth)[answered], bins if k > 2 else 2 * bins,
-                        0.0 if k > 2 else -1.0,
-                        weights=of_rows(results.weights, answered))
+    table = calibration(
+        con[answered],
+        (result == truth)[answered],
+        bins if k > 2 else 2 * bins,
+        0.0 if k > 2 else -1.0,
+        weights=of_rows(results.weights, answered),
+    )
     lines = [f"\nAccuracy vs. {'confidence' if k > 2 else 'probability difference'}:\n\n"]
     for position, row in enumerate(table):
         sign = -1 if k == 2 and position < bins else 1
-        lines.append("%10.3f %10.3f\n" % (row.forecast, sign * ((k * row.observed - 1) / (k - 1)))
-                     if row.count else "%10s %10s\n" % ("-", "-"))
+        lines.append(
+            "%10.3f %10.3f\n" % (row.forecast, sign * ((k * row.observed - 1) / (k - 1)))
+            if row.count
+            else "%10s %10s\n" % ("-", "-")
+        )
     return [*lines, "\n"]
 
 
@@ -174,18 +197,26 @@ def samples_of_text(truth_path, path, header=True, classes=True):
         p = read_lvq(path, InputFormat("lvq", header=header, labels=classes)).x
     except DataError as error:
         if header and error.line == 1:  # a number of columns there is never at fault
-            raise DataError("expected the number of columns alone; where there is no such line, "
-                            "as in what classify_m prints, give -H", file=path, line=1) from error
+            raise DataError(
+                "expected the number of columns alone; where there is no such line, "
+                "as in what classify_m prints, give -H",
+                file=path,
+                line=1,
+            ) from error
         raise
     n, k = p.shape
     if k < 2:
         raise DataError("has one column of probabilities: expected one for each class", file=path)
     if n != len(truth):
-        raise DataError(f"has {n} lines of probabilities, but there are {len(truth)} points",
-                        file=path)
+        raise DataError(
+            f"has {n} lines of probabilities, but there are {len(truth)} points", file=path
+        )
     if truth.max() >= k:
-        raise DataError(f"holds class {truth.max()}, but there are {k} columns of probabilities, "
-                        "which stand for the classes from 0", file=truth_path)
+        raise DataError(
+            f"holds class {truth.max()}, but there are {k} columns of probabilities, "
+            "which stand for the classes from 0",
+            file=truth_path,
+        )
     _warn_of_votes(p, path)
     return Samples(*all_samples(p, truth), k, n)
 
@@ -201,8 +232,11 @@ def samples_of_results(truth_path, base):
     con = read_con(f"{base}.con", n=len(truth))
     k = _guessed_classes(truth, result, truth_path)
     if k < 2:
-        raise DataError("holds class 0 alone, from which the number of classes cannot be "
-                        "inferred: use eval_uc with -k", file=truth_path)
+        raise DataError(
+            "holds class 0 alone, from which the number of classes cannot be "
+            "inferred: use eval_uc with -k",
+            file=truth_path,
+        )
     _warn_of_rejected(result, "they are left out")
     answered = result >= 0
     if not answered.any():
@@ -214,17 +248,25 @@ def samples_of_results(truth_path, base):
 
 def _warn_of_votes(p, path):
     if p.min() < -1e-5 or p.max() > 1 + 1e-5:
-        warn_user(f"{path} holds probabilities outside 0 to 1, perhaps made from votes: the scores "
-                  "mean little")
+        warn_user(
+            f"{path} holds probabilities outside 0 to 1, perhaps made from votes: the scores "
+            "mean little"
+        )
 
 
 def format_validation(samples, lines):
     """The four scores of `Samples` as lines; lines: their `Curves`."""
     validation = validate(lines, samples.n)
-    scores = {"1-r": 1 - validation.correlation, "m-1": validation.slope - 1,
-              "Brier score": brier_winning(samples.p, samples.t), "norm. rmse": validation.error}
-    return "".join("%-11s = %s\n" % (name, "%15.8g" % value if value == value else "%15s" % "-")
-                   for name, value in scores.items())
+    scores = {
+        "1-r": 1 - validation.correlation,
+        "m-1": validation.slope - 1,
+        "Brier score": brier_winning(samples.p, samples.t),
+        "norm. rmse": validation.error,
+    }
+    return "".join(
+        "%-11s = %s\n" % (name, "%15.8g" % value if value == value else "%15s" % "-")
+        for name, value in scores.items()
+    )
 
 
 def write_curves(path, lines):
@@ -261,8 +303,9 @@ def _numbered(output, source, names):
     if labels.min() >= 0 and not ByValue(names).whole:
         return output
     k = None if output.labels is None else len(labels)
-    numbers = number_classes(labels, k, source, names,
-                             ": give the .names file of the training data (--names)")
+    numbers = number_classes(
+        labels, k, source, names, ": give the .names file of the training data (--names)"
+    )
     if output.labels is None:
         return output._replace(classes=numbers)
     return output._replace(classes=numbers[_columns(output)], labels=tuple(numbers.tolist()))
@@ -278,12 +321,15 @@ def _ratings_of_output(output, source, names):
     if output.labels is None:
         k, winner = len(names or ()) or int(output.classes.max()) + 1, output.p[:, 0]
         if not names:
-            warn_user(f"{k} classes are assumed, one more than the largest that was predicted: "
-                      "without a first line `labels ...` nothing gives their number")
+            warn_user(
+                f"{k} classes are assumed, one more than the largest that was predicted: "
+                "without a first line `labels ...` nothing gives their number"
+            )
     else:
         k, winner = len(output.labels), output.p[np.arange(len(output.p)), _columns(output)]
-        _refuse_many_columns(max(output.labels), source, "number the classes before training "
-                             "(svm2agf -U)")
+        _refuse_many_columns(
+            max(output.labels), source, "number the classes before training (svm2agf -U)"
+        )
     if k < 2:
         raise DataError("has one class: a confidence rating needs two or more", file=source)
     return confidence(winner, k)
@@ -295,8 +341,12 @@ def _lines(output):
     layout = "%10.6f " * width + "%5d\n"
     step = max(1, _CELLS // width)
     for start in range(0, len(output.p), step):
-        part = output.p[start:start + step]
+        part = output.p[start : start + step]
         wide = np.zeros((len(part), width))
         wide[:, list(output.labels)] = part
-        yield "".join([layout % (*row, label) for row, label in
-                       zip(wide.tolist(), output.classes[start:start + step].tolist())])
+        yield "".join(
+            [
+                layout % (*row, label)
+                for row, label in zip(wide.tolist(), output.classes[start : start + step].tolist())
+            ]
+        )

@@ -32,17 +32,18 @@ def format_points(values, classes=None):
         # The product is rounded, but never to the other side of a tie: only on it is there doubt.
         if not np.all((np.abs(scaled - whole) != 0.5) & (whole < 1e7)):
             line = b" %9.6f" * c + b"%s\n"
-            return b"".join([line % (*row, end)
-                             for row, end in zip(values.tolist(), ends.tolist())])
+            return b"".join(
+                [line % (*row, end) for row, end in zip(values.tolist(), ends.tolist())]
+            )
     out = np.full((n, c * _CELL + ends.itemsize + 1), 10, dtype=np.uint8)
-    cells, left = out[:, :c * _CELL].reshape(n, c, _CELL), whole.astype(np.int32)
+    cells, left = out[:, : c * _CELL].reshape(n, c, _CELL), whole.astype(np.int32)
     for place in (9, 8, 7, 6, 5, 4, 2):
         rest = left // 10
         cells[:, :, place] = left - 10 * rest + 48
         left = rest
     cells[:, :, 0], cells[:, :, 3] = 32, 46
     cells[:, :, 1] = np.where(np.signbit(values), 45, 32)
-    out[:, c * _CELL:-1] = ends.view(np.uint8).reshape(n, ends.itemsize)
+    out[:, c * _CELL : -1] = ends.view(np.uint8).reshape(n, ends.itemsize)
     return out.tobytes().replace(b"\0", b"")  # without the padding of the labels
 
 
@@ -80,8 +81,10 @@ def format_sets(sets, labels, p=None):
     words = [str(label) for label in labels]
     columns = np.nonzero(sets)[1].tolist()
     ends = np.cumsum(np.count_nonzero(sets, axis=1)).tolist()
-    lines = [" ".join([words[j] for j in columns[start:end]]) or "-"
-             for start, end in zip([0, *ends], ends)]
+    lines = [
+        " ".join([words[j] for j in columns[start:end]]) or "-"
+        for start, end in zip([0, *ends], ends)
+    ]
     if p is not None:
         lines = [f"{one:.6f} {line}" for one, line in zip(p.tolist(), lines)]
     return "".join([f"{line}\n" for line in lines]).encode()
@@ -96,16 +99,21 @@ def read_sets(path):
     if not lines[-1].strip():
         lines.pop()
     if not lines:
-        raise DataError("holds no sets: expected a line of labels for each point, - for none",
-                        file=path)
+        raise DataError(
+            "holds no sets: expected a line of labels for each point, - for none", file=path
+        )
     size, labels, numbers = [], [], {}
     for number, line in enumerate(lines, 1):
         words = line.split()
         if words == [b"-"]:
             words = []
         elif len(set(words)) < max(len(words), 1):
-            raise DataError("expected different labels, or - for none, found "
-                            + ("one twice" if words else "a blank line"), file=path, line=number)
+            raise DataError(
+                "expected different labels, or - for none, found "
+                + ("one twice" if words else "a blank line"),
+                file=path,
+                line=number,
+            )
         for word in words:
             if word not in numbers:
                 numbers[word] = _label(word, path, number)
@@ -115,8 +123,12 @@ def read_sets(path):
 
 
 def _label(word, path, number):
-    if not (word.isdigit() and len(word) <= _DIGITS and str(int(word)).encode() == word
-            and int(word) <= MAX_LABEL):
+    if not (
+        word.isdigit()
+        and len(word) <= _DIGITS
+        and str(int(word)).encode() == word
+        and int(word) <= MAX_LABEL
+    ):
         text = word[:20].decode("ascii", "backslashreplace")
         raise DataError(f"expected a class label, found '{text}'", file=path, line=number)
     return int(word)

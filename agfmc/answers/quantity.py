@@ -60,14 +60,19 @@ class Quantity:
     @property
     def header(self) -> bytes:
         """The line that names the columns of `lines`."""
-        return " ".join(["quantity", "mean", *(f"{level:g}" for level in self.levels),
-                         "class"]).encode() + b"\n"
+        return (
+            " ".join(
+                ["quantity", "mean", *(f"{level:g}" for level in self.levels), "class"]
+            ).encode()
+            + b"\n"
+        )
 
     def lines(self, p: np.ndarray, classes: np.ndarray) -> bytes:
         """Text of a line for each point: the numbers of a call, and the class."""
         line = " %12.7g" * (1 + len(self.levels)) + " % 4d\n"
-        return "".join([line % (*row, label) for row, label in
-                        zip(self(p).tolist(), classes.tolist())]).encode()
+        return "".join(
+            [line % (*row, label) for row, label in zip(self(p).tolist(), classes.tolist())]
+        ).encode()
 
 
 def quantity_of(classifier, levels: Sequence[float] = ()) -> Quantity:
@@ -76,18 +81,25 @@ def quantity_of(classifier, levels: Sequence[float] = ()) -> Quantity:
     Raises `UsageError` where there are no probabilities of all classes, or no limits.
     """
     decoding, tree = classifier.decoding, classifier.tree
-    if not classifier.all_classes or decoding.prints_values or \
-            decoding.decoder.gives not in ("probabilities", "estimates"):
-        raise UsageError("--quantity needs the probabilities of all classes: a decoder that gives "
-                         "them, and for a tree --tree full")
+    if (
+        not classifier.all_classes
+        or decoding.prints_values
+        or decoding.decoder.gives not in ("probabilities", "estimates")
+    ):
+        raise UsageError(
+            "--quantity needs the probabilities of all classes: a decoder that gives "
+            "them, and for a tree --tree full"
+        )
     intervals = []
     for label in classifier.classes.tolist():
         name = tree.names.get(label)
         limits = None if name is None else limits_in(name)
         if limits is None:
-            raise UsageError("--quantity needs classes whose names tell their limits, as "
-                             f"float_to_class writes them (0.5..1.2~0.8): class {label} "
-                             + ("has no name" if name is None else f"is named '{name}'"))
+            raise UsageError(
+                "--quantity needs classes whose names tell their limits, as "
+                f"float_to_class writes them (0.5..1.2~0.8): class {label} "
+                + ("has no name" if name is None else f"is named '{name}'")
+            )
         intervals.append(limits)
     low, high, mean = np.array(intervals).T
     low, high = np.where(np.isnan(low), high, low), np.where(np.isnan(high), low, high)
@@ -95,7 +107,9 @@ def quantity_of(classifier, levels: Sequence[float] = ()) -> Quantity:
     order = np.lexsort((high, low))
     wrong = np.flatnonzero(high[order][:-1] > low[order][1:])
     if len(wrong):
-        labels = classifier.classes[order[wrong[0]:wrong[0] + 2]].tolist()
-        raise UsageError("--quantity needs classes that do not overlap: "
-                         + " and ".join(f"'{tree.names[label]}'" for label in labels))
+        labels = classifier.classes[order[wrong[0] : wrong[0] + 2]].tolist()
+        raise UsageError(
+            "--quantity needs classes that do not overlap: "
+            + " and ".join(f"'{tree.names[label]}'" for label in labels)
+        )
     return Quantity(order, low[order], high[order], mean[order], tuple(levels))

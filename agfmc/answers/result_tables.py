@@ -69,10 +69,12 @@ class _Columns:
     def __init__(self, table, predicted):
         names = table.names
         if predicted not in names:
-            raise DataError(f"there is no column '{one_line(predicted)}' of answers: a table of "
-                            "answers comes first, --data names that of the true classes, and "
-                            f"--predicted the column; the columns are {listed_names(names)}",
-                            file=table.file)
+            raise DataError(
+                f"there is no column '{one_line(predicted)}' of answers: a table of "
+                "answers comes first, --data names that of the true classes, and "
+                f"--predicted the column; the columns are {listed_names(names)}",
+                file=table.file,
+            )
         self.predicted = predicted
         self.p = {name: plain_word(name.removeprefix(_P)) for name in names if name.startswith(_P)}
         if len(set(self.p.values())) < len(self.p):
@@ -81,25 +83,31 @@ class _Columns:
         # elsewhere columns of these names have another meaning
         start = names.index(predicted)
         whole = (predicted, "p", EXPECTED_COST, MOST_PROBABLE)
-        costs = whole[2:] if names[start:start + 4] == whole else ()
+        costs = whole[2:] if names[start : start + 4] == whole else ()
         at = names.index("set") if "set" in names else 0
         before = (predicted, "p", *costs)
-        self.sets = "set" if names[max(0, at - len(before)):at] == before else None
+        self.sets = "set" if names[max(0, at - len(before)) : at] == before else None
         at = names.index(AGAINST) if AGAINST in names else len(names)
-        explained = (AGAINST, REASONS) if names[at + 1:at + 2] == (MARGIN,) else ()
-        self.others = [name for name in names if name not in {
-            predicted, "p", self.sets, *costs, *self.p, *explained}]
+        explained = (AGAINST, REASONS) if names[at + 1 : at + 2] == (MARGIN,) else ()
+        self.others = [
+            name
+            for name in names
+            if name not in {predicted, "p", self.sets, *costs, *self.p, *explained}
+        ]
 
     @property
     def kinds(self):
         """{name: kind} for `open_answers`."""
-        kinds = {self.predicted: "words", **dict.fromkeys(self.p, "number"),
-                 self.winner: "number", self.sets: "set"}
+        kinds = {
+            self.predicted: "words",
+            **dict.fromkeys(self.p, "number"),
+            self.winner: "number",
+            self.sets: "set",
+        }
         return {name: kind for name, kind in kinds.items() if name is not None}
 
 
-def load_answers(source: AnswerSource, tree: Tree | None = None) -> tuple[Results,
-                                                                           tuple[str, ...]]:
+def load_answers(source: AnswerSource, tree: Tree | None = None) -> tuple[Results, tuple[str, ...]]:
     """(`Results`, names of the classes, entry i of class i) of a table of answers.
 
     Each set of classes has to be a node of `tree`, if that is given. Weights are as they stand
@@ -113,8 +121,11 @@ def load_answers(source: AnswerSource, tree: Tree | None = None) -> tuple[Result
         kinds = columns.kinds
         if source.data is None:
             held = _truth_column(table, source, columns), _column(table, source.weight, "--weight")
-            kinds = {held[0]: "words", **kinds,
-                     **{name: "number" for name in held[1:] if name is not None}}
+            kinds = {
+                held[0]: "words",
+                **kinds,
+                **{name: "number" for name in held[1:] if name is not None},
+            }
         answers = table.read({**kinds, **{name: "text" for other in others for name in other.keys}})
     other, keys, (column, weight) = _Other(answers, (), held) if source.data is None else others[0]
     words, codes = _complete(other, column)
@@ -125,8 +136,15 @@ def load_answers(source: AnswerSource, tree: Tree | None = None) -> tuple[Result
     number = {name: index for index, name in enumerate(names)}
     result = _numbered(answers.cells[columns.predicted], number)
     p, winner = _probabilities(answers, columns, number, result)
-    results = Results(_numbered(truth, number), result, np.arange(len(names)),
-                      len(names) if known else None, winner, p, weights)
+    results = Results(
+        _numbered(truth, number),
+        result,
+        np.arange(len(names)),
+        len(names) if known else None,
+        winner,
+        p,
+        weights,
+    )
     if source.before is not None and p is not None:
         other, keys, held = others[-1]
         before = _table_of(other, held, number)[_order(answers, other, keys)]
@@ -135,8 +153,11 @@ def load_answers(source: AnswerSource, tree: Tree | None = None) -> tuple[Result
     if columns.sets is not None:
         results = _with_sets(results, answers, answers.cells[columns.sets], names, tree)
     elif tree is not None:
-        raise DataError("has no column 'set' behind the class and p, as classify_m --stop writes "
-                        "it for --control", file=answers.file)
+        raise DataError(
+            "has no column 'set' behind the class and p, as classify_m --stop writes "
+            "it for --control",
+            file=answers.file,
+        )
     return results, names
 
 
@@ -148,19 +169,32 @@ def _default_truth(table, names, source, columns):
         classes = set(columns.p.values())
         with open_answers(table.file, source.layout) as again:
             cells = again.read(dict.fromkeys(names, "words")).cells
-        alike = [name for name in names if cells[name].words and
-                 classes.issuperset(map(plain_word, cells[name].words))]
-        for name in alike[:len(alike) == 1]:
-            warn_user(f"{table.file}: the true classes are those of column "
-                      f"'{one_line(name)}', the only one with the names of the classes",
-                      AgfmcNotice)
+        alike = [
+            name
+            for name in names
+            if cells[name].words and classes.issuperset(map(plain_word, cells[name].words))
+        ]
+        for name in alike[: len(alike) == 1]:
+            warn_user(
+                f"{table.file}: the true classes are those of column "
+                f"'{one_line(name)}', the only one with the names of the classes",
+                AgfmcNotice,
+            )
     if len(alike) != 1:
-        where = ", and --data TABLE another table that has it" if source.data is None else \
-            " (--data is a table, not LIBSVM text)"
-        found = f"{listed_names(alike)} could hold them" if alike else \
-            f"found the columns {listed_names(names)}"
-        raise UsageError(f"{table.file} does not show which column has the true classes: --truth "
-                         f"COLUMN names it{where}; {found}")
+        where = (
+            ", and --data TABLE another table that has it"
+            if source.data is None
+            else " (--data is a table, not LIBSVM text)"
+        )
+        found = (
+            f"{listed_names(alike)} could hold them"
+            if alike
+            else f"found the columns {listed_names(names)}"
+        )
+        raise UsageError(
+            f"{table.file} does not show which column has the true classes: --truth "
+            f"COLUMN names it{where}; {found}"
+        )
     return alike[0]
 
 
@@ -182,13 +216,16 @@ def _truth_column(table, source, columns):
     try:
         name = _column(table, source.truth, "--truth")
     except DataError as error:
-        raise DataError(f"{error.message}; --data names another table that has it",
-                        file=error.file) from None
+        raise DataError(
+            f"{error.message}; --data names another table that has it", file=error.file
+        ) from None
     if name == source.predicted and f"input:{name}" in table.names:
         name = f"input:{name}"  # as classify_m names a column of its input
     if name == source.predicted:
-        raise UsageError(f"column '{one_line(name)}' cannot hold the answers and the truth: "
-                         "--predicted names that of the answers, --data the table of the truth")
+        raise UsageError(
+            f"column '{one_line(name)}' cannot hold the answers and the truth: "
+            "--predicted names that of the answers, --data the table of the truth"
+        )
     return name
 
 
@@ -198,31 +235,49 @@ def _weights(table, column):
         return None
     w = _present(table, column)
     for row in np.flatnonzero(~((w >= 0) & (w < np.inf)))[:1].tolist():
-        raise table.error(row, f"column '{one_line(column)}' has the weight {w[row]:g}: expected a "
-                               "number of 0 or more")
+        raise table.error(
+            row,
+            f"column '{one_line(column)}' has the weight {w[row]:g}: expected a "
+            "number of 0 or more",
+        )
     return w
 
 
 def _read_truth(source, columns):
     others = columns.others
     with open_answers(source.data, source.layout) as table:
-        column = _default_truth(table, table.names, source, columns) if source.truth is None else \
-            _column(table, source.truth, "--truth")
+        column = (
+            _default_truth(table, table.names, source, columns)
+            if source.truth is None
+            else _column(table, source.truth, "--truth")
+        )
         weight = _column(table, source.weight, "--weight")
         for names, file in (others, source.path), (table.names, table.file):
             for name in source.ids:
                 if name not in names or name == column:
-                    raise DataError(f"--id: there is no column '{one_line(name)}' of ids; the "
-                                    f"columns are {listed_names(names)}", file=file)
-        keys = source.ids or tuple(
-            name for name in _keys(others, table, column) if name != weight)
+                    raise DataError(
+                        f"--id: there is no column '{one_line(name)}' of ids; the "
+                        f"columns are {listed_names(names)}",
+                        file=file,
+                    )
+        keys = source.ids or tuple(name for name in _keys(others, table, column) if name != weight)
         if not keys and set(others) - {ROW}:
-            raise DataError("has no column that the answers have too, as ids: theirs are "
-                            f"{listed_names(others)}, and those here {listed_names(table.names)}",
-                            file=table.file)
-        return _Other(table.read({column: "words", **dict.fromkeys(keys, "text"),
-                                  **({} if weight is None else {weight: "number"})}), keys,
-                      (column, weight))
+            raise DataError(
+                "has no column that the answers have too, as ids: theirs are "
+                f"{listed_names(others)}, and those here {listed_names(table.names)}",
+                file=table.file,
+            )
+        return _Other(
+            table.read(
+                {
+                    column: "words",
+                    **dict.fromkeys(keys, "text"),
+                    **({} if weight is None else {weight: "number"}),
+                }
+            ),
+            keys,
+            (column, weight),
+        )
 
 
 def _keys(others, table, column=None):
@@ -232,16 +287,24 @@ def _keys(others, table, column=None):
 
 def _read_before(source, columns):
     if not columns.p:
-        raise UsageError("probabilities before calibration are compared with those after it, and "
-                         f"{source.path} has no columns {_P}NAME")
+        raise UsageError(
+            "probabilities before calibration are compared with those after it, and "
+            f"{source.path} has no columns {_P}NAME"
+        )
     with open_answers(source.before, source.layout) as table:
         before = _Columns(table, source.predicted)
         if set(before.p.values()) != set(columns.p.values()):
-            raise DataError(f"has the classes {listed_names(list(before.p.values()))}, and not "
-                            + listed_names(list(columns.p.values())), file=table.file)
+            raise DataError(
+                f"has the classes {listed_names(list(before.p.values()))}, and not "
+                + listed_names(list(columns.p.values())),
+                file=table.file,
+            )
         keys = source.ids or _keys(columns.others, table)
-        return _Other(table.read({**dict.fromkeys(before.p, "number"),
-                                  **dict.fromkeys(keys, "text")}), keys, before)
+        return _Other(
+            table.read({**dict.fromkeys(before.p, "number"), **dict.fromkeys(keys, "text")}),
+            keys,
+            before,
+        )
 
 
 def _complete(table, column):
@@ -249,9 +312,12 @@ def _complete(table, column):
     words = table.cells[column]
     missing = np.flatnonzero(words.codes < 0)
     if len(missing):
-        raise table.error(int(missing[0]), f"column '{one_line(column)}' has no class"
-                          + f" (one of {len(missing)} such rows)" * (len(missing) > 1)
-                          + ": expected the true class in every row")
+        raise table.error(
+            int(missing[0]),
+            f"column '{one_line(column)}' has no class"
+            + f" (one of {len(missing)} such rows)" * (len(missing) > 1)
+            + ": expected the true class in every row",
+        )
     return words
 
 
@@ -260,15 +326,23 @@ def _order(answers, truth, keys):
     n, other = len(answers.numbers), len(truth.numbers)
     if not keys:
         if n != other:
-            raise DataError(f"has {n} answers, and {_name(truth)} has {other} rows: expected as "
-                            "many, or a column of ids that both have", file=answers.file)
+            raise DataError(
+                f"has {n} answers, and {_name(truth)} has {other} rows: expected as "
+                "many, or a column of ids that both have",
+                file=answers.file,
+            )
         return np.arange(n)
     here, there = _rows_by_id(answers, keys), _rows_by_id(truth, keys)
-    for rows, others, table, what in ((here, there, answers, "row"),
-                                      (there, here, truth, "answer")):
+    for rows, others, table, what in (
+        (here, there, answers, "row"),
+        (there, here, truth, "answer"),
+    ):
         for absent in (key for key in rows if key not in others):
-            raise table.error(rows[absent], f"there is no {what} of {_shown(keys, absent)} in "
-                              + _name(truth if table is answers else answers))
+            raise table.error(
+                rows[absent],
+                f"there is no {what} of {_shown(keys, absent)} in "
+                + _name(truth if table is answers else answers),
+            )
     return np.fromiter((there[key] for key in here), np.int64, n)
 
 
@@ -277,14 +351,18 @@ def _rows_by_id(table, keys):
     rows: dict[tuple, int] = {}
     for row, key in enumerate(zip(*(map(str.strip, table.cells[name]) for name in keys))):
         if rows.setdefault(key, row) != row:
-            raise table.error(row, f"{_shown(keys, key)} stands in {table.counted} "
-                              f"{table.numbers[rows[key]]} already: expected different ids")
+            raise table.error(
+                row,
+                f"{_shown(keys, key)} stands in {table.counted} "
+                f"{table.numbers[rows[key]]} already: expected different ids",
+            )
     return rows
 
 
 def _shown(keys, values):
-    return ", ".join(f"{one_line(name)} '{one_line(value[:60])}'"
-                     for name, value in zip(keys, values))
+    return ", ".join(
+        f"{one_line(name)} '{one_line(value[:60])}'" for name, value in zip(keys, values)
+    )
 
 
 def _name(table):
@@ -300,32 +378,45 @@ def _names(source, answers, columns, truth):
     true = {plain_word(word) for word in truth.words}
     column = f"column '{one_line(columns.predicted)}'"
     if not true & answered.union(first):
-        raise DataError(f"no answer is one of the true classes {listed_names(sorted(true))}: "
-                        "--truth names another column than theirs?", file=answers.file)
+        raise DataError(
+            f"no answer is one of the true classes {listed_names(sorted(true))}: "
+            "--truth names another column than theirs?",
+            file=answers.file,
+        )
     strange = ordered_words(answered.difference(first))
     if columns.p and strange:
-        raise DataError(f"{column} has the class '{one_line(strange[0])}', and there is no column "
-                        f"'{_P}{one_line(strange[0])}' of its probability", file=answers.file)
+        raise DataError(
+            f"{column} has the class '{one_line(strange[0])}', and there is no column "
+            f"'{_P}{one_line(strange[0])}' of its probability",
+            file=answers.file,
+        )
     names = [*first, *ordered_words((answered | true).difference(first))]
     if len(names) > _MOST_CLASSES:
-        raise DataError(f"{column} and the truth have {len(names)} different values, and look not "
-                        "like classes", file=answers.file)
-    unknown = ordered_words(true - answered.union(first) if not columns.p else
-                            true.difference(columns.p.values()))
+        raise DataError(
+            f"{column} and the truth have {len(names)} different values, and look not like classes",
+            file=answers.file,
+        )
+    unknown = ordered_words(
+        true - answered.union(first) if not columns.p else true.difference(columns.p.values())
+    )
     if unknown:
         codes = [index for index, word in enumerate(truth.words) if plain_word(word) in unknown]
         count = int(np.isin(truth.codes, codes).sum())
-        warn_user(f"{_name(answers)}: the true class '{one_line(unknown[0])}'"
-                  f"{and_more(unknown)} is none of the answers': {count} "
-                  f"row{'s count' if count > 1 else ' counts'} as wrong"
-                  + ", with probability 0" * bool(columns.p))
+        warn_user(
+            f"{_name(answers)}: the true class '{one_line(unknown[0])}'"
+            f"{and_more(unknown)} is none of the answers': {count} "
+            f"row{'s count' if count > 1 else ' counts'} as wrong"
+            + ", with probability 0"
+            * bool(columns.p)
+        )
     return tuple(names), bool(first)
 
 
 def _numbered(words: Words, number):
     """Numbers (n,) int32 of the classes, -1 where there is none."""
-    return np.array([*(number[plain_word(word)] for word in words.words), -1],
-                    np.int32)[words.codes]
+    return np.array([*(number[plain_word(word)] for word in words.words), -1], np.int32)[
+        words.codes
+    ]
 
 
 def _table_of(answers, columns, number):
@@ -356,8 +447,10 @@ def _present(table, column):
 
 def _with_sets(results, answers: AnswerColumns, sets, names, tree):
     number = {name: index for index, name in enumerate(names)}
-    numbered = ClassSets(np.array(list(map(len, sets)), dtype=np.int64),
-                         np.array([number[word] for one in sets for word in one], dtype=np.int64))
+    numbered = ClassSets(
+        np.array(list(map(len, sets)), dtype=np.int64),
+        np.array([number[word] for one in sets for word in one], dtype=np.int64),
+    )
     paths = None
     if tree is not None:
         known = {plain_word(tree.names.get(label, str(label))): label for label in tree.labels}
@@ -365,6 +458,11 @@ def _with_sets(results, answers: AnswerColumns, sets, names, tree):
         if strange:
             raise DataError(f"the tree has no class '{one_line(strange[0])}'", file=tree.source)
         labels = np.array([known[name] for name in names])
-        paths = paths_of_sets(ClassSets(numbered.size, labels[numbered.labels]),
-                              labels[results.truth], tree, answers.file, answers.numbers)
+        paths = paths_of_sets(
+            ClassSets(numbered.size, labels[numbered.labels]),
+            labels[results.truth],
+            tree,
+            answers.file,
+            answers.numbers,
+        )
     return replace(results, sets=sets_beside_truth(numbered, results.truth, paths))

@@ -49,14 +49,17 @@ def load_results(truth_path, base, probabilities=None, k=None, labels=None, name
     given = names if names is None or isinstance(names, tuple) else read_names(names)
     truth = _read_truth(truth_path, known, given)
     if truth.min() < 0:
-        truth = number_classes(truth, known, truth_path, given,
-                               ": give eval_uc --names, or -k if all occur")
+        truth = number_classes(
+            truth, known, truth_path, given, ": give eval_uc --names, or -k if all occur"
+        )
     result = read_cls(f"{base}.cls", n=len(truth), negative=True)
     present = np.unique(np.concatenate([truth, result[result >= 0]]))
     ratings = truth_path.removesuffix(".cls") + ".con"
     if os.path.exists(ratings) and not os.path.exists(f"{base}.con"):
-        warn_user(f"{truth_path} has a file {ratings}, as results have, and {base}.cls has "
-                  "none: the true classes come first, then the base name of the results")
+        warn_user(
+            f"{truth_path} has a file {ratings}, as results have, and {base}.cls has "
+            "none: the true classes come first, then the base name of the results"
+        )
     p = winner = None
     if table is not None:
         p = _checked(table, result, probabilities, base)
@@ -68,9 +71,11 @@ def load_results(truth_path, base, probabilities=None, k=None, labels=None, name
     if p is not None:
         winner = probability_of_answers(p, result, labels)
         for label in truth[~np.isin(truth, labels)][:1]:
-            raise DataError(f"holds class {label}, for which there are no probabilities: give the "
-                            f"command without {probabilities}, and such points count as wrong",
-                            file=truth_path)
+            raise DataError(
+                f"holds class {label}, for which there are no probabilities: give the "
+                f"command without {probabilities}, and such points count as wrong",
+                file=truth_path,
+            )
     elif k is not None and os.path.exists(f"{base}.con"):
         winner = probability(read_con(f"{base}.con", n=len(truth)), k)
     p, winner = without_votes(p, winner, probabilities or base + ".con")
@@ -80,11 +85,16 @@ def load_results(truth_path, base, probabilities=None, k=None, labels=None, name
 def _checked(table, result, file, base):
     """The probabilities of a table, which is of the points and classes of result (n,)."""
     if len(table.p) != len(result):
-        raise DataError(f"has {len(table.p)} lines of probabilities, but there are {len(result)} "
-                        "points", file=file)
+        raise DataError(
+            f"has {len(table.p)} lines of probabilities, but there are {len(result)} points",
+            file=file,
+        )
     for row in np.flatnonzero(table.classes != result)[:1].tolist():
-        raise DataError(f"the class of point {row} (from 0) is {table.classes[row]}, but "
-                        f"{result[row]} in {base}.cls: they are not of one run", file=file)
+        raise DataError(
+            f"the class of point {row} (from 0) is {table.classes[row]}, but "
+            f"{result[row]} in {base}.cls: they are not of one run",
+            file=file,
+        )
     return table.p
 
 
@@ -94,13 +104,14 @@ def _read_truth(path, k, names):
         return read_cls(path, negative=True)
     y, words = read_svm_labels(path, names)
     if names is None and words is not None and len(words) != k:
-        raise DataError("the labels are words, and the numbers of their classes are not known: "
-                        "give --names", file=path)
+        raise DataError(
+            "the labels are words, and the numbers of their classes are not known: give --names",
+            file=path,
+        )
     return y
 
 
-def with_weights_of(results: Results, truth_path: str, source: WeightSource,
-                    names=None) -> Results:
+def with_weights_of(results: Results, truth_path: str, source: WeightSource, names=None) -> Results:
     """`results` with the weights of a source, and the groups beside the true classes.
 
     Without a file of weights, those in base.wgt beside base.cls (or base.truth) are taken, with a
@@ -108,13 +119,16 @@ def with_weights_of(results: Results, truth_path: str, source: WeightSource,
     `read_groups` and `with_weights` do.
     """
     path = source.file
-    results = replace(results, groups=group_numbers_beside(_base_of(truth_path),
-                                                           len(results.truth)))
+    results = replace(
+        results, groups=group_numbers_beside(_base_of(truth_path), len(results.truth))
+    )
     if path is None and truth_path != "-":
         path = weights_beside(_base_of(truth_path))
         if path is not None:
-            warn_user(f"the points of {truth_path} have the weights in {path} (--weights none: "
-                      "they all count alike)")
+            warn_user(
+                f"the points of {truth_path} have the weights in {path} (--weights none: "
+                "they all count alike)"
+            )
     w = None if path in (None, NO_WEIGHTS) else read_weights(path, len(results.truth))
     if w is None and source.classes is None:
         return results
@@ -130,10 +144,13 @@ def without_votes(p, winner, file):
 
     Warns of that, and of values below 0 or above 1;  `DataError` for NaN and infinity.
     """
-    if (p is not None and np.median(np.abs(p.sum(axis=1) - 1.0)) > 0.2) or \
-            (winner is not None and not (winner.min() > -1.0 and winner.max() < 2.0)):
-        warn_user(f"the values in {file} are votes, not probabilities: scores of probabilities "
-                  "are left out")
+    if (p is not None and np.median(np.abs(p.sum(axis=1) - 1.0)) > 0.2) or (
+        winner is not None and not (winner.min() > -1.0 and winner.max() < 2.0)
+    ):
+        warn_user(
+            f"the values in {file} are votes, not probabilities: scores of probabilities "
+            "are left out"
+        )
         return None, None
     if winner is not None:
         warn_of_no_probabilities(winner if p is None else p, f"the probabilities in {file}")
@@ -154,15 +171,19 @@ def _labels(labels, present, k, needed):
     if len(present) == k:
         return present
     if len(present) > k:
-        raise UsageError(f"there are {k} classes, but {len(present)} different labels in the files "
-                         f"({listed(present.tolist())})" + ": without the probabilities, points of "
-                         "a class that the model does not know count as wrong" * needed)
+        raise UsageError(
+            f"there are {k} classes, but {len(present)} different labels in the files "
+            f"({listed(present.tolist())})" + ": without the probabilities, points of "
+            "a class that the model does not know count as wrong" * needed
+        )
     if present.max() < k:
         return np.arange(k)
     if needed:
-        raise UsageError(f"the files hold {len(present)} of the {k} classes, and nothing gives the "
-                         "labels of the columns: give --labels, or let classify_m print them "
-                         "with --header")
+        raise UsageError(
+            f"the files hold {len(present)} of the {k} classes, and nothing gives the "
+            "labels of the columns: give --labels, or let classify_m print them "
+            "with --header"
+        )
     return None
 
 
@@ -173,15 +194,24 @@ def with_probabilities_before(results, path):
     none to compare with.
     """
     if results.p is None:
-        raise UsageError("probabilities before calibration are compared with those after it: "
-                         "give the file that classify_m printed")
+        raise UsageError(
+            "probabilities before calibration are compared with those after it: "
+            "give the file that classify_m printed"
+        )
     table = read_probabilities(path)
     if table.p.shape != results.p.shape:
-        raise DataError("has {} lines of {} probabilities, but there are {} points and {} classes"
-                        .format(*table.p.shape, *results.p.shape), file=path)
+        raise DataError(
+            "has {} lines of {} probabilities, but there are {} points and {} classes".format(
+                *table.p.shape, *results.p.shape
+            ),
+            file=path,
+        )
     if table.labels is not None and not np.array_equal(table.labels, results.labels):
-        raise DataError(f"has the classes {listed(table.labels.tolist())}, and not "
-                        f"{listed(list(results.labels))}", file=path)
+        raise DataError(
+            f"has the classes {listed(table.labels.tolist())}, and not "
+            f"{listed(list(results.labels))}",
+            file=path,
+        )
     warn_of_no_probabilities(table.p, f"the probabilities in {path}")
     return replace(results, before=table.p)
 
@@ -194,14 +224,18 @@ def with_sets(results, path, tree=None):
     """
     sets = read_sets(path)
     if len(sets.size) != len(results.truth):
-        raise DataError(f"has {len(sets.size)} lines, but there are {len(results.truth)} points",
-                        file=path)
+        raise DataError(
+            f"has {len(sets.size)} lines, but there are {len(results.truth)} points", file=path
+        )
     points = sets.points
     strange = ~np.isin(sets.labels, results.labels)
     if results.k is not None and strange.any():
         at = int(np.argmax(strange))
-        raise DataError(f"class {sets.labels[at]} is not one of the classes "
-                        f"{listed(list(results.labels))}", file=path, line=int(points[at]) + 1)
+        raise DataError(
+            f"class {sets.labels[at]} is not one of the classes {listed(list(results.labels))}",
+            file=path,
+            line=int(points[at]) + 1,
+        )
     paths = None if tree is None else paths_of_sets(sets, results.truth, tree, path)
     return replace(results, sets=sets_beside_truth(sets, results.truth, paths))
 
@@ -214,21 +248,26 @@ def sets_beside_truth(sets: ClassSets, truth: np.ndarray, paths: Paths | None) -
     return Sets(sets.size, holds, paths)
 
 
-def paths_of_sets(sets: ClassSets, truth: np.ndarray, tree: Tree, path: str,
-                  numbers: np.ndarray | None = None) -> Paths:
+def paths_of_sets(
+    sets: ClassSets, truth: np.ndarray, tree: Tree, path: str, numbers: np.ndarray | None = None
+) -> Paths:
     """The `Paths` of sets that are nodes of a tree, and of the true classes (n,).
 
     `numbers` (n,) are those of the lines in the file `path`, by default from 1.
     """
     where = "the tree" if tree.source is None else f"the tree in {tree.source}"
     if tree.is_ensemble:
-        raise DataError(f"sets are nodes of one tree, and {where} is not the only one: expected a "
-                        "control file of one configuration", file=tree.source)
+        raise DataError(
+            f"sets are nodes of one tree, and {where} is not the only one: expected a "
+            "control file of one configuration",
+            file=tree.source,
+        )
     order = np.argsort(tree.labels)
     labels = np.array(tree.labels)[order]
     for label in truth[~np.isin(truth, labels)][:1]:
-        raise DataError(f"the tree has no class {label}, which is the true one of a point",
-                        file=tree.source)
+        raise DataError(
+            f"the tree has no class {label}, which is the true one of a point", file=tree.source
+        )
     points, known = sets.points, np.isin(sets.labels, labels)
     first, end = np.full((2, len(sets.size)), -1)
     starts = (np.cumsum(sets.size) - sets.size)[sets.size > 0]
@@ -242,9 +281,12 @@ def paths_of_sets(sets: ClassSets, truth: np.ndarray, tree: Tree, path: str,
     wrong = np.flatnonzero(node < 0) if known.all() else points[~known]
     if len(wrong):
         labels_of_set = sets.labels[points == wrong[0]].tolist()
-        raise DataError(f"expected a class, or all classes below a node of {where}, found "
-                        + (listed(labels_of_set) if labels_of_set else "an empty set"), file=path,
-                        line=int(wrong[0] + 1 if numbers is None else numbers[wrong[0]]))
+        raise DataError(
+            f"expected a class, or all classes below a node of {where}, found "
+            + (listed(labels_of_set) if labels_of_set else "an empty set"),
+            file=path,
+            line=int(wrong[0] + 1 if numbers is None else numbers[wrong[0]]),
+        )
     return hierarchy.paths(node, order[np.searchsorted(labels, truth)])
 
 

@@ -44,14 +44,15 @@ class AnswerTable:
             return answers.explanation.margin - answers.explanation.reference
         if part.name == REASONS:
             contributions = answers.explanation.contributions
-            most = np.argsort(-contributions, axis=1, kind="stable")[:, :len(part.names)]
+            most = np.argsort(-contributions, axis=1, kind="stable")[:, : len(part.names)]
             # behind the classes among the words
             return len(self.labels) + most, np.take_along_axis(contributions, most, axis=1)
         if part.kind == "number":
             return answers.cost if part.name == EXPECTED_COST else answers.winner
         if part.kind == "word":
-            return self._numbers(answers.probable if part.name == MOST_PROBABLE else
-                                 answers.classes)
+            return self._numbers(
+                answers.probable if part.name == MOST_PROBABLE else answers.classes
+            )
         if part.kind == "set":
             return answers.sets
         if part.kind == "ranked":
@@ -62,9 +63,15 @@ class AnswerTable:
         return np.where(labels < 0, -1, np.searchsorted(self.labels, labels))
 
 
-def answer_table(classifier, names: Sequence[str], id_columns: Sequence[str], path: str,
-                 quantity: Quantity | None = None, explained: Sequence[str] = (),
-                 reasons: int = 0) -> AnswerTable:
+def answer_table(
+    classifier,
+    names: Sequence[str],
+    id_columns: Sequence[str],
+    path: str,
+    quantity: Quantity | None = None,
+    explained: Sequence[str] = (),
+    reasons: int = 0,
+) -> AnswerTable:
     """The `AnswerTable` of a classifier whose classes have these names, labels ascending.
 
     The ending of `path` decides how the output is written. A column of the input, one of
@@ -73,21 +80,27 @@ def answer_table(classifier, names: Sequence[str], id_columns: Sequence[str], pa
     """
     form, words = answer_format(path), (*names, *explained)
     if form.delimiter is None:  # text with delimiters alone keeps bytes that are no UTF-8
-        words = tuple(word.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-                      for word in words)
-    parts = _parts(classifier, words[:len(names)], quantity)
+        words = tuple(
+            word.encode("utf-8", "surrogateescape").decode("utf-8", "replace") for word in words
+        )
+    parts = _parts(classifier, words[: len(names)], quantity)
     if explained:
         ranks = tuple(str(rank) for rank in range(1, min(reasons, len(explained)) + 1))
-        parts += (Part("word", AGAINST), Part("number", MARGIN, form="%.9g"),
-                  Part("ranked", REASONS, ranks, "reason", "%.9g", "contribution"))
+        parts += (
+            Part("word", AGAINST),
+            Part("number", MARGIN, form="%.9g"),
+            Part("ranked", REASONS, ranks, "reason", "%.9g", "contribution"),
+        )
     text = by_name(form.writer)(words, parts, form)
     columns = set(text.names)
     id_columns = tuple(f"input:{name}" if name in columns else name for name in id_columns)
-    twice = sorted(name for name in set(id_columns)
-                   if id_columns.count(name) > 1 or name in columns)
+    twice = sorted(
+        name for name in set(id_columns) if id_columns.count(name) > 1 or name in columns
+    )
     if twice:
-        raise UsageError(f"the answers would have two columns '{twice[0]}': rename that of the "
-                         "input")
+        raise UsageError(
+            f"the answers would have two columns '{twice[0]}': rename that of the input"
+        )
     return AnswerTable(text, id_columns, classifier.classes, quantity)
 
 
@@ -126,8 +139,14 @@ def numbered(chunks: Iterable, first: int = 1) -> Iterator[tuple]:
         first += len(x)
 
 
-def write_answer_table(answers: Iterable[tuple], id_columns: Iterable, table: AnswerTable,
-                       path: str, show: Callable, counter=None) -> Summary:
+def write_answer_table(
+    answers: Iterable[tuple],
+    id_columns: Iterable,
+    table: AnswerTable,
+    path: str,
+    show: Callable,
+    counter=None,
+) -> Summary:
     """Write answers, as `AnswerTable.formatted` returns them, to a file or show(bytes).
 
     Parameters

@@ -49,10 +49,16 @@ class Part(NamedTuple):
     def columns(self) -> list[tuple[str, str]]:
         """The names and kinds of its columns."""
         if self.kind == "ranked":
-            return [pair for number in self.names
-                    for pair in ((self.prefix + number, "word"), (self.second + number, "number"))]
-        return [(self.prefix + name, "number") for name in self.names] \
-            if self.kind == "numbers" else [(self.name, self.kind)]
+            return [
+                pair
+                for number in self.names
+                for pair in ((self.prefix + number, "word"), (self.second + number, "number"))
+            ]
+        return (
+            [(self.prefix + name, "number") for name in self.names]
+            if self.kind == "numbers"
+            else [(self.name, self.kind)]
+        )
 
     def values(self, value) -> list[np.ndarray]:
         """Their values in some rows, as they stand in `value`."""
@@ -76,12 +82,16 @@ class AnswerText:
     @property
     def names(self) -> list[str]:
         """The names of the columns, or of the members, behind those of the head."""
-        return [part.name for part in self.parts] if self.delimiter is None else \
-            [name for part in self.parts for name, _ in part.columns()]
+        return (
+            [part.name for part in self.parts]
+            if self.delimiter is None
+            else [name for part in self.parts for name, _ in part.columns()]
+        )
 
     @contextmanager
-    def opened(self, path: str, id_columns: Sequence[str],
-               show: Callable[[bytes], None]) -> Iterator[Callable]:
+    def opened(
+        self, path: str, id_columns: Sequence[str], show: Callable[[bytes], None]
+    ) -> Iterator[Callable]:
         """A function that writes rows: add(cells of the columns of the input, formatted answers).
 
         `id_columns` are the names of these columns. The file `path` appears whole or not at all;
@@ -101,13 +111,16 @@ class AnswerText:
         """Whole lines of some rows: cells of the input, a list or a `range` for each name, and the
         formatted answers."""
         encode = functools.partial(map, json_string) if self.delimiter is None else self._cells
-        cells = [map(str, column) if isinstance(column, range) else encode(column)
-                 for column in columns]
+        cells = [
+            map(str, column) if isinstance(column, range) else encode(column) for column in columns
+        ]
         if self.delimiter is not None:
             rows = map(self.delimiter.join, zip(*cells))
         else:
-            rows = map("".join(["{", *(f"{_member(name)}%s, " for name in id_columns)]).__mod__,
-                       zip(*cells))
+            rows = map(
+                "".join(["{", *(f"{_member(name)}%s, " for name in id_columns)]).__mod__,
+                zip(*cells),
+            )
         return "".join(map(operator.add, rows, formatted))
 
     def _cells(self, column):
@@ -128,8 +141,11 @@ class AnswerText:
             form, cells = self._part(part, value)
             forms.append(_member(part.name) + form if self.delimiter is None else form)
             columns += cells
-        whole = self.delimiter + self.delimiter.join(forms) + "\n" if self.delimiter else \
-            ", ".join(forms) + "}\n"
+        whole = (
+            self.delimiter + self.delimiter.join(forms) + "\n"
+            if self.delimiter
+            else ", ".join(forms) + "}\n"
+        )
         return list(map(whole.__mod__, zip(*columns)))
 
     def failed(self, message: str) -> str:
@@ -140,21 +156,29 @@ class AnswerText:
 
     def _part(self, part, value):
         """(a form for the operator %, the columns of what stands in it)."""
-        if part.kind == "numbers" and self.delimiter and part.form == _PLAIN \
-                and np.isfinite(value).all():
+        if (
+            part.kind == "numbers"
+            and self.delimiter
+            and part.form == _PLAIN
+            and np.isfinite(value).all()
+        ):
             text = format_points(value).decode()  # the same digits, many at once
             text = text.replace("  ", self.delimiter).replace(" ", self.delimiter)
             return "%s", [text[1:-1].split("\n" + self.delimiter)]
-        pairs = [self._column(kind, part.form, column)
-                 for (_, kind), column in zip(part.columns(), part.values(value))]
+        pairs = [
+            self._column(kind, part.form, column)
+            for (_, kind), column in zip(part.columns(), part.values(value))
+        ]
         forms, columns = [form for form, _ in pairs], [cells for _, cells in pairs]
         if self.delimiter is not None:
             return self.delimiter.join(forms), columns
         if part.kind == "numbers":
             return "{" + ", ".join(map(str.__add__, map(_member, part.names), forms)) + "}", columns
         if part.kind == "ranked":
-            return "[" + ", ".join(f'{{"{part.prefix}": {word}, "{part.second}": {number}}}'
-                                   for word, number in zip(forms[::2], forms[1::2])) + "]", columns
+            return "[" + ", ".join(
+                f'{{"{part.prefix}": {word}, "{part.second}": {number}}}'
+                for word, number in zip(forms[::2], forms[1::2])
+            ) + "]", columns
         return forms[0], columns
 
     @functools.cached_property
@@ -188,8 +212,10 @@ def refuse_divided(words: Sequence[str], parts: Sequence[Part]) -> None:
     """`UsageError` for a word that would be two in the text of a set, if there are sets."""
     split = [word for word in words if BETWEEN in word]
     if split and any(part.kind == "set" for part in parts):
-        raise UsageError(f"the name '{split[0]}' cannot stand in a set, whose names have "
-                         f"'{BETWEEN}' between them: .jsonl writes lists")
+        raise UsageError(
+            f"the name '{split[0]}' cannot stand in a set, whose names have "
+            f"'{BETWEEN}' between them: .jsonl writes lists"
+        )
 
 
 def texts_of_sets(members: np.ndarray, text_of: Callable[[list[int]], str]) -> list[str]:

@@ -56,16 +56,29 @@ class Layout:
         if sets is None:
             text = self._text(answers)
         else:
-            text = sets if answers.columns is None else \
-                format_sets(answers.sets, self.labels, answers.columns[:, 0])
-        return (replace(answers, columns=None, ranked=None), text, cls_bytes(answers.classes),
-                con_bytes(answers.confidence), sets)
+            text = (
+                sets
+                if answers.columns is None
+                else format_sets(answers.sets, self.labels, answers.columns[:, 0])
+            )
+        return (
+            replace(answers, columns=None, ranked=None),
+            text,
+            cls_bytes(answers.classes),
+            con_bytes(answers.confidence),
+            sets,
+        )
 
     def _text(self, answers):
         if self.decisions:
-            return "".join(["% 4d %12.7g % 4d\n" % row for row in zip(
-                answers.classes.tolist(), answers.cost.tolist(),
-                answers.probable.tolist())]).encode()
+            return "".join(
+                [
+                    "% 4d %12.7g % 4d\n" % row
+                    for row in zip(
+                        answers.classes.tolist(), answers.cost.tolist(), answers.probable.tolist()
+                    )
+                ]
+            ).encode()
         if answers.columns is None:
             return None
         if answers.ranked is not None:
@@ -75,8 +88,9 @@ class Layout:
         return format_points(answers.columns, answers.classes if self.with_class else None)
 
 
-def write_answers(answers: Iterable[tuple], base: str, show: Callable, layout: Layout,
-                  counter=None) -> Summary:
+def write_answers(
+    answers: Iterable[tuple], base: str, show: Callable, layout: Layout, counter=None
+) -> Summary:
     """Classes to base.cls, confidence ratings to base.con, what is printed to show(bytes).
 
     Sets of classes, where there are some, are printed, and go to base.sets too; those that have
@@ -106,8 +120,9 @@ def write_answers(answers: Iterable[tuple], base: str, show: Callable, layout: L
     return summary
 
 
-def write_predictions(answers: Iterable[Answers], path: str, show: Callable,
-                      labels: np.ndarray | None = None) -> Summary:
+def write_predictions(
+    answers: Iterable[Answers], path: str, show: Callable, labels: np.ndarray | None = None
+) -> Summary:
     """One text file as svm-predict writes it: `labels ...`, then a class and probabilities.
 
     Parameters
@@ -127,8 +142,12 @@ def write_predictions(answers: Iterable[Answers], path: str, show: Callable,
             write(_header(labels))
         for block in answers:
             text = format_points(block.columns).decode()
-            write("".join(f"{label}{line}\n" for label, line in zip(
-                block.classes.tolist(), text.splitlines())).encode())
+            write(
+                "".join(
+                    f"{label}{line}\n"
+                    for label, line in zip(block.classes.tolist(), text.splitlines())
+                ).encode()
+            )
             summary.add(block)
     return summary
 

@@ -64,18 +64,24 @@ except ImportError:  # scikit-learn before 1.6
         """scikit-learn's function of that name."""
         return estimator._validate_data(*arrays, **settings)
 
+
 _MOST_CLASSES = 10_000  # that a recipe has names of
 # Of scikit-learn's `check_estimator`; before version 1.6 a tag has them.
 EXPECTED_FAILED_CHECKS = dict.fromkeys(
-    ("check_sample_weights_invariance", "check_sample_weight_equivalence_on_dense_data",
-     "check_sample_weight_equivalence_on_sparse_data"),
-    "a sample is held out with all of its weight, but copies of it one by one")
+    (
+        "check_sample_weights_invariance",
+        "check_sample_weight_equivalence_on_dense_data",
+        "check_sample_weight_equivalence_on_sparse_data",
+    ),
+    "a sample is held out with all of its weight, but copies of it one by one",
+)
 
 _DTYPES = (np.float64, np.float32)
 
 
 def _has(gives):
     """A check for `available_if`: gives(decoding, tree) of the estimator's decoder."""
+
     def check(estimator):
         try:
             decoding, tree = estimator._decoder_and_tree()
@@ -84,6 +90,7 @@ def _has(gives):
         if not gives(decoding, tree):
             raise AttributeError(f"not with the decoder {decoding.name!r}")
         return True
+
     return check
 
 
@@ -238,14 +245,43 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
     (2, 3)
     """
 
-    def __init__(self, control="one-vs-one", *, estimator=None, decoder=None, learner=None,
-                 C=None, kernel=None, gamma=None, degree=None, coef0=None, tol=None,
-                 n_landmarks=None, alpha=None, n_estimators=None, learning_rate=None,
-                 num_leaves=None, min_child_samples=None,
-                 options="", normalise=False, n_components=None, metric=None, platt="cv",
-                 class_weight=None, priors=None, member_weights=None, calibrated=True, reject=None,
-                 max_error=None, confidence=0.95, costs=None, reject_label=None, random_state=1,
-                 n_jobs=None, kernel_memory=MEGABYTES):
+    def __init__(
+        self,
+        control="one-vs-one",
+        *,
+        estimator=None,
+        decoder=None,
+        learner=None,
+        C=None,
+        kernel=None,
+        gamma=None,
+        degree=None,
+        coef0=None,
+        tol=None,
+        n_landmarks=None,
+        alpha=None,
+        n_estimators=None,
+        learning_rate=None,
+        num_leaves=None,
+        min_child_samples=None,
+        options="",
+        normalise=False,
+        n_components=None,
+        metric=None,
+        platt="cv",
+        class_weight=None,
+        priors=None,
+        member_weights=None,
+        calibrated=True,
+        reject=None,
+        max_error=None,
+        confidence=0.95,
+        costs=None,
+        reject_label=None,
+        random_state=1,
+        n_jobs=None,
+        kernel_memory=MEGABYTES,
+    ):
         parameters = dict(locals())
         del parameters["self"]
         vars(self).update(parameters)
@@ -281,17 +317,34 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
                 configuration = calibrated(
                     *train_configuration(tree, data, settings=settings),
                     [decoding] if decoding.decoder.takes == "learned" else None,
-                    self.member_weights, self.estimator is not None
-                    and self.decoder is None and tree.decoder is None)
+                    self.member_weights,
+                    self.estimator is not None and self.decoder is None and tree.decoder is None,
+                )
             if self.estimator is None and hasattr(self, "feature_names_in_"):
-                configuration = replace(configuration, recipe=recipe_of_names(
-                    self.feature_names_in_.tolist(), configuration.tree,
-                    "keep" if self._allows_nan else "error"))
+                configuration = replace(
+                    configuration,
+                    recipe=recipe_of_names(
+                        self.feature_names_in_.tolist(),
+                        configuration.tree,
+                        "keep" if self._allows_nan else "error",
+                    ),
+                )
             self._factors = {} if data.weights is None else dict(data.weights.factors)
             return self._store(configuration, labelled)
 
-    def tune(self, X, y, by="log_loss", *, search="fast", time_limit=None, space=None,
-             progress=None, sample_weight=None, groups=None):
+    def tune(
+        self,
+        X,
+        y,
+        by="log_loss",
+        *,
+        search="fast",
+        time_limit=None,
+        space=None,
+        progress=None,
+        sample_weight=None,
+        groups=None,
+    ):
         """Fit a copy of the estimator with the parameters that a search by cross-validation finds.
 
         The search is that of the command tune_m: it proposes its own grid, and refines it.  Its
@@ -344,21 +397,34 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         (['C', 'gamma', 'kernel'], (2, 3))
         """
         if self.estimator is not None:
-            raise ValueError("tune searches the options of the suite's own learners: for the "
-                             "parameters of an estimator, use GridSearchCV with estimator__NAME")
+            raise ValueError(
+                "tune searches the options of the suite's own learners: for the "
+                "parameters of an estimator, use GridSearchCV with estimator__NAME"
+            )
         tuned = clone(self)
         with errors_as_value_error():
             data, tree, _, settings = tuned._prepare(X, y, sample_weight, groups)
             result, best, learned = search_options(
-                tree or self.control, data, replace(settings, loo=True),
-                None if self.decoder is None else (self.decoder,), by=by, search=search,
-                time_limit=time_limit, space=space, progress=progress)
+                tree or self.control,
+                data,
+                replace(settings, loo=True),
+                None if self.decoder is None else (self.decoder,),
+                by=by,
+                search=search,
+                time_limit=time_limit,
+                space=space,
+                progress=progress,
+            )
             # options of nodes are written into the control
-            parameters = parameters_of(result["points"][result["best"]]["options"]) \
-                if tree is None or any(open_rows(tree)) else {"control": best}
+            parameters = (
+                parameters_of(result["points"][result["best"]]["options"])
+                if tree is None or any(open_rows(tree))
+                else {"control": best}
+            )
         tuned.set_params(**parameters)
-        result["params"] = {name: value for name, value in parameters.items()
-                            if value != getattr(self, name)}
+        result["params"] = {
+            name: value for name, value in parameters.items() if value != getattr(self, name)
+        }
         return tuned._fit(X, y, sample_weight, groups, (settings.seed, learned)), result
 
     def _prepare(self, X, y, sample_weight, groups):
@@ -376,17 +442,26 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         if tree is not None:
             tree, labelled = named(tree, labelled)
         self._reject_label(classes)
-        data = Dataset(X, labelled.labels[codes].astype(np.int32),
-                       weights=weights_of(sample_weight, y))
-        data = with_final_weights(with_groups(data, groups),
-                                  classes=factors_of(self.class_weight, labelled))
+        data = Dataset(
+            X, labelled.labels[codes].astype(np.int32), weights=weights_of(sample_weight, y)
+        )
+        data = with_final_weights(
+            with_groups(data, groups), classes=factors_of(self.class_weight, labelled)
+        )
         options = options_of(self, X)
         learners = None if self.estimator is None else MemberLearners(self._estimators, seed)
         settings = TrainingSettings(
-            options, seed, learners=learners, scale=bool(self.normalise), nsv=self.n_components,
-            metric=metric_options(self.metric), loo=self.platt == "loo",
-            workers=workers_of(self.n_jobs), kernel_memory=self.kernel_memory,
-            **({} if self.calibrated else {"calibration": 0}))
+            options,
+            seed,
+            learners=learners,
+            scale=bool(self.normalise),
+            nsv=self.n_components,
+            metric=metric_options(self.metric),
+            loo=self.platt == "loo",
+            workers=workers_of(self.n_jobs),
+            kernel_memory=self.kernel_memory,
+            **({} if self.calibrated else {"calibration": 0}),
+        )
         return data, tree, labelled, settings
 
     def _checked(self, *arrays, **settings):
@@ -400,12 +475,16 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
                 return (X, *map(np.asarray, arrays[1:])) if len(arrays) > 1 else X
             values = self._classifier.values  # which `load` has without parameters of training
             if self.estimator is None:
-                missing = missing or values.takes_missing or getattr(
-                    self.configuration_.recipe, "keeps_missing", False)
+                missing = (
+                    missing
+                    or values.takes_missing
+                    or getattr(self.configuration_.recipe, "keeps_missing", False)
+                )
                 sparse = sparse or values.is_linear
         finite = {_FINITE: "allow-nan"} if missing else {}
-        checked = validate_data(self, *arrays, dtype=_DTYPES, accept_sparse=sparse,
-                                **finite, **settings)
+        checked = validate_data(
+            self, *arrays, dtype=_DTYPES, accept_sparse=sparse, **finite, **settings
+        )
         X, *y = checked if len(arrays) == 2 else (checked,)
         if hasattr(X, "toarray"):
             X = SparsePoints.of_matrix(X)
@@ -415,8 +494,11 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         """Return whether X has the columns of a recipe that does more than copy numbers."""
         recipe = self.configuration_.recipe
         names = getattr(X, "column_names", getattr(X, "columns", ()))  # of PyArrow, of others
-        return recipe is not None and {one.name for one in recipe.columns} <= set(names) and \
-            any(one != ColumnRecipe(one.name) for one in recipe.columns)
+        return (
+            recipe is not None
+            and {one.name for one in recipe.columns} <= set(names)
+            and any(one != ColumnRecipe(one.name) for one in recipe.columns)
+        )
 
     @property
     def _allows_nan(self):
@@ -430,18 +512,23 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
     @property
     def _keeps_sparse(self):
         try:
-            return MemberLearners(self._estimators, 0).keeps_sparse \
-                if self.estimator is not None else parse_options(
-                    options_of(self, np.ones((1, 1)))).keeps_sparse and not (
-                        self.normalise or self.n_components or self.metric)
+            return (
+                MemberLearners(self._estimators, 0).keeps_sparse
+                if self.estimator is not None
+                else parse_options(options_of(self, np.ones((1, 1)))).keeps_sparse
+                and not (self.normalise or self.n_components or self.metric)
+            )
         except (AgfmcError, ValueError):  # which `fit` raises
             return False
 
     @property
     def _estimators(self):
         """The estimators of the members, or one for all."""
-        return tuple(self.estimator) if isinstance(self.estimator, (list, tuple)) else \
-            (self.estimator,)
+        return (
+            tuple(self.estimator)
+            if isinstance(self.estimator, (list, tuple))
+            else (self.estimator,)
+        )
 
     def _more_tags(self):  # scikit-learn before 1.6
         return {"allow_nan": self._allows_nan, "_xfail_checks": EXPECTED_FAILED_CHECKS}
@@ -462,7 +549,8 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
             return self.classes_[self._labelled.positions(labels)]
         positions = self._labelled.positions(np.maximum(labels, self._labelled.labels.min()))
         return np.append(self.classes_, [self._none])[
-            np.where(labels < 0, len(self.classes_), positions)]
+            np.where(labels < 0, len(self.classes_), positions)
+        ]
 
     @available_if(_has(gives_probabilities))
     def predict_proba(self, X):
@@ -497,8 +585,9 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         with errors_as_value_error():
-            classifier = Classifier(self.configuration_,
-                                    replace(self._decoder_and_tree()[0], top=k))
+            classifier = Classifier(
+                self.configuration_, replace(self._decoder_and_tree()[0], top=k)
+            )
         answers = self._answers(X, classifier)
         return self.classes_[self._labelled.positions(answers.ranked)], answers.columns
 
@@ -537,10 +626,13 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
             raise ValueError(f"score must be one of {', '.join(SCORES)}, not {score!r}")
         calibration = self._calibration()
         if calibration is None or calibration.points is None:
-            raise ValueError(f"sets need calibration points of the decoder {self.decoder_!r}, and "
-                             "there are none: calibrate(X, y) makes them from holdout points")
-        limits = quantiles(calibration.points, self.configuration_.tree.classes, alpha, score,
-                           by_class)
+            raise ValueError(
+                f"sets need calibration points of the decoder {self.decoder_!r}, and "
+                "there are none: calibrate(X, y) makes them from holdout points"
+            )
+        limits = quantiles(
+            calibration.points, self.configuration_.tree.classes, alpha, score, by_class
+        )
         return prediction_sets(self._answers(X).columns, limits, score)[:, self._labelled.columns]
 
     def calibrate(self, X, y, map=None, sample_weight=None, groups=None):
@@ -573,8 +665,9 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         if map not in (None, "auto", *MAP_KINDS):
-            raise ValueError(f"map must be None, 'auto' or one of {', '.join(MAP_KINDS)}, "
-                             f"not {map!r}")
+            raise ValueError(
+                f"map must be None, 'auto' or one of {', '.join(MAP_KINDS)}, not {map!r}"
+            )
         X, y = self._checked(X, y, reset=False)
         strange = ~np.isin(y, self.classes_)
         if strange.any():
@@ -587,22 +680,41 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         present = set(labels.tolist())
         with errors_as_value_error():
             data = Dataset(X, labels, weights=weights_of(sample_weight, y))
-            data = with_final_weights(with_groups(data, groups),
-                                      classes={label: factor for label, factor
-                                               in self._factors.items() if label in present})
-            decoded = answers_of_data(self.configuration_, decoder, data, "binary",
-                                      "holdout points", workers_of(self.n_jobs))
+            data = with_final_weights(
+                with_groups(data, groups),
+                classes={
+                    label: factor for label, factor in self._factors.items() if label in present
+                },
+            )
+            decoded = answers_of_data(
+                self.configuration_,
+                decoder,
+                data,
+                "binary",
+                "holdout points",
+                workers_of(self.n_jobs),
+            )
             if map is None:
                 calibration = self._calibration()
                 old = ProbabilityMap("none") if calibration is None else calibration.map
-                points, _ = mapped_points(apply_map(old, decoded.p), decoded.y, decoded.answer,
-                                          old.kind, key, tree.classes, decoded.left)
-                result = CalibrationResult(DecoderCalibration(old, points), {
-                    "points": len(decoded.y), "source": decoded.source})
+                points, _ = mapped_points(
+                    apply_map(old, decoded.p),
+                    decoded.y,
+                    decoded.answer,
+                    old.kind,
+                    key,
+                    tree.classes,
+                    decoded.left,
+                )
+                result = CalibrationResult(
+                    DecoderCalibration(old, points),
+                    {"points": len(decoded.y), "source": decoded.source},
+                )
             else:
                 result = recalibrate(decoded, key, tree.classes, map)
-            return self._store(with_decoders(self.configuration_, {key: result}, decoded.y),
-                               self._labelled)
+            return self._store(
+                with_decoders(self.configuration_, {key: result}, decoded.y), self._labelled
+            )
 
     @available_if(_has(lambda decoder, tree: decoder.gives_scores))
     def decision_function(self, X):
@@ -617,13 +729,20 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         if self.costs is not None:
             scores = -expected_costs(scores, cost_matrix(self.costs, self.classes_.tolist()).costs)
         answered = answers.classes >= 0
-        positions = self._labelled.positions(np.where(answered, answers.classes,
-                                                      self._labelled.labels[0]))
+        positions = self._labelled.positions(
+            np.where(answered, answers.classes, self._labelled.labels[0])
+        )
         if len(self.classes_) == 2:
             scores = scores[:, 1] - scores[:, 0]
-            return np.where(~answered, scores, np.where(
-                positions == 1, np.maximum(scores, np.finfo(np.float64).tiny),
-                np.minimum(scores, 0.0)))
+            return np.where(
+                ~answered,
+                scores,
+                np.where(
+                    positions == 1,
+                    np.maximum(scores, np.finfo(np.float64).tiny),
+                    np.minimum(scores, 0.0),
+                ),
+            )
         # of equal scores, which decoders break in the order of the tree, one must be the largest
         tied = np.flatnonzero(answered & (scores.argmax(axis=1) != positions))
         scores[tied, positions[tied]] = np.nextafter(scores[tied].max(axis=1), np.inf)
@@ -639,9 +758,11 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         if normalisation is not None and normalisation.metric is not None:
             return normalisation.metric.weights
         if any(one.metric for one in self.configuration_.provenances):
-            raise AttributeError("a metric was learned, but model files do not store the weights "
-                                 "of features: pickle keeps them with a fitted estimator, and "
-                                 "X.metric beside X.std where multi_borders learned it")
+            raise AttributeError(
+                "a metric was learned, but model files do not store the weights "
+                "of features: pickle keeps them with a fitted estimator, and "
+                "X.metric beside X.std where multi_borders learned it"
+            )
         raise AttributeError("no metric was learned: there are no weights of features")
 
     def save(self, path):
@@ -653,8 +774,10 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         if self._labelled.nameless:
-            raise ValueError("a model file cannot name these classes: names are of one line, "
-                             f"different, and not empty ({self.classes_[:8].tolist()!r})")
+            raise ValueError(
+                "a model file cannot name these classes: names are of one line, "
+                f"different, and not empty ({self.classes_[:8].tolist()!r})"
+            )
         with errors_as_value_error():
             save(path, self.configuration_)
 
@@ -673,15 +796,17 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         `class_weight`, are those given here, else defaults; so are landmarks and `alpha` of
         "nystrom", and all options of models that another program trained.
         """
-        configuration = load(path, None if normalisation is None else read_std(normalisation),
-                             models_in)
+        configuration = load(
+            path, None if normalisation is None else read_std(normalisation), models_in
+        )
         estimator = cls(**{**_recorded(configuration), **parameters})
         estimator._factors = {}
         if configuration.recipe is not None:
             estimator.feature_names_in_ = np.array(configuration.recipe.features, dtype=object)
-        return estimator._store(configuration if estimator.calibrated else
-                               replace(configuration, calibration=None),
-                               labels_in(configuration.tree))
+        return estimator._store(
+            configuration if estimator.calibrated else replace(configuration, calibration=None),
+            labels_in(configuration.tree),
+        )
 
     def _store(self, configuration, labelled):
         """Make `self` the estimator of a trained configuration."""
@@ -697,11 +822,19 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
     def _decoder_for(self, tree, machines=None):
         """The `Decoding` for a tree; machines: they may hold no probabilities, only votes."""
         name = self.decoder
-        if name is None and tree.decoder is None and machines is not None and \
-                not tree.hierarchical and not np.isfinite(machines.a).all():
+        if (
+            name is None
+            and tree.decoder is None
+            and machines is not None
+            and not tree.hierarchical
+            and not np.isfinite(machines.a).all()
+        ):
             name = "vote"
-        if self.member_weights is not None and not tree.is_ensemble and \
-                TREE_DECODERS.get(name) == "ensembles":
+        if (
+            self.member_weights is not None
+            and not tree.is_ensemble
+            and TREE_DECODERS.get(name) == "ensembles"
+        ):
             name = None  # one member is left
         decoder = decoders_of(tree, None if name is None else (name,))[0]
         if decoder.method == "and":
@@ -723,19 +856,30 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
     def _deciding(self, decoder, labelled):
         """The `Decoding` with the costs of answers, priors, or that rejects points, as wanted."""
         order, priors = np.argsort(labelled.labels), self.priors
-        costs = None if self.costs is None else cost_matrix(
-            self.costs, labelled.classes.tolist()).taken(order)
+        costs = (
+            None
+            if self.costs is None
+            else cost_matrix(self.costs, labelled.classes.tolist()).taken(order)
+        )
         if priors is not None and not isinstance(priors, str):
             priors = np.asarray(priors, dtype=np.float64)
             if priors.shape != order.shape:
-                raise ValueError(f"priors: expected {len(order)} numbers, one for each class, "
-                                 f"found an array of shape {priors.shape}")
+                raise ValueError(
+                    f"priors: expected {len(order)} numbers, one for each class, "
+                    f"found an array of shape {priors.shape}"
+                )
             priors = priors[order].tolist()
         elif priors not in (None, TRAINING):
             raise ValueError(f"priors: expected numbers or '{TRAINING}', found {priors!r}")
-        return replace(decoder, reject=self.reject, costs=costs, priors=priors,
-                       guarantees=Guarantees(
-                           self.max_error, None if self.max_error is None else self.confidence))
+        return replace(
+            decoder,
+            reject=self.reject,
+            costs=costs,
+            priors=priors,
+            guarantees=Guarantees(
+                self.max_error, None if self.max_error is None else self.confidence
+            ),
+        )
 
     def _decoder_and_tree(self):
         if hasattr(self, "_classifier"):
@@ -748,8 +892,9 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         """The `DecoderCalibration` of the decoder in use, or None."""
         decoder, tree = self._decoder_and_tree()
         calibration = self.configuration_.calibration
-        return None if calibration is None else \
-            calibration.decoders.get(decoder.calibration_key(tree))
+        return (
+            None if calibration is None else calibration.decoders.get(decoder.calibration_key(tree))
+        )
 
     def _answers(self, X, classifier=None):
         check_is_fitted(self)
@@ -768,10 +913,12 @@ def errors_as_value_error():
     try:
         yield
     except AgfmcError as error:
-        names = {f"--{name.replace('_', '-')}": name
-                 for name in MultiClassFromBinary._get_param_names()}
-        raise ValueError(re.sub("--[a-z-]+", lambda match: names.get(match[0], match[0]),
-                                str(error))) from error
+        names = {
+            f"--{name.replace('_', '-')}": name for name in MultiClassFromBinary._get_param_names()
+        }
+        raise ValueError(
+            re.sub("--[a-z-]+", lambda match: names.get(match[0], match[0]), str(error))
+        ) from error
 
 
 def recipe_of_names(names, tree, missing):
@@ -812,8 +959,9 @@ def _recorded(configuration):
         parameters["n_components"] = len(gram)
         parameters["normalise"] = not np.allclose(gram, np.eye(len(gram)), atol=1e-4)
     for scheme, rows in ("one-vs-one", k * (k - 1) // 2), ("one-vs-rest", k):
-        if len(tree.rows) == rows and \
-                text == format_tree(design.design(scheme, tree.classes, names=tree.names)):
+        if len(tree.rows) == rows and text == format_tree(
+            design.design(scheme, tree.classes, names=tree.names)
+        ):
             text = scheme
     return {**parameters, "control": text}
 
@@ -825,26 +973,39 @@ def _given(control):
     if isinstance(control, os.PathLike):
         return read_control(os.fspath(control))
     if not isinstance(control, str):
-        raise TypeError("control must be the name of a scheme, the text of a control file, a "
-                        f"pathlib.Path, or a Tree, not {control!r}")
+        raise TypeError(
+            "control must be the name of a scheme, the text of a control file, a "
+            f"pathlib.Path, or a Tree, not {control!r}"
+        )
     return parse(control) if "{" in control else None
 
 
 def _refuse_search(scheme, estimator):
-    """Raise ValueError for an estimator and a scheme that is searched by losses of least squares.
-    """
+    """Raise ValueError for an estimator and a scheme that is searched by losses of least squares."""
     row = find_scheme(scheme)
     if estimator is not None and row.searched and "classes" not in row.made_of:
-        raise ValueError(f"{row.name!r} is searched by leave-one-out losses of the suite's least "
-                         "squares, not by those of an estimator: expected another scheme, such as "
-                         "'empirical' or 'ensemble', or the tree of agfmc.design as control")
+        raise ValueError(
+            f"{row.name!r} is searched by leave-one-out losses of the suite's least "
+            "squares, not by those of an estimator: expected another scheme, such as "
+            "'empirical' or 'ensemble', or the tree of agfmc.design as control"
+        )
 
 
 # Parameters of the learners, and the fields of their options, whose `letters` tell the rest.
-_FIELDS = {"kernel": "kernel", "degree": "degree", "gamma": "gamma", "coef0": "coef0", "C": "cost",
-           "tol": "tolerance", "n_landmarks": "landmarks", "alpha": "ridge",
-           "n_estimators": "rounds", "learning_rate": "rate", "num_leaves": "leaves",
-           "min_child_samples": "smallest_leaf"}
+_FIELDS = {
+    "kernel": "kernel",
+    "degree": "degree",
+    "gamma": "gamma",
+    "coef0": "coef0",
+    "C": "cost",
+    "tol": "tolerance",
+    "n_landmarks": "landmarks",
+    "alpha": "ridge",
+    "n_estimators": "rounds",
+    "learning_rate": "rate",
+    "num_leaves": "leaves",
+    "min_child_samples": "smallest_leaf",
+}
 
 
 def _letters(options):
@@ -864,27 +1025,36 @@ def options_of(estimator, X=None):
 
     X (n, d): training points, whose variance `gamma="scale"` needs.
     """
-    given = [name for name in ("learner", "options", "metric", *_FIELDS)
-             if isinstance(value := getattr(estimator, name), str) and value
-             or value is not None and not isinstance(value, str)]
+    given = [
+        name
+        for name in ("learner", "options", "metric", *_FIELDS)
+        if isinstance(value := getattr(estimator, name), str)
+        and value
+        or value is not None
+        and not isinstance(value, str)
+    ]
     if estimator.estimator is not None and given:
-        raise ValueError(f"{given[0]} is for the learners of agfmc: set parameters of `estimator` "
-                         "in itself")
+        raise ValueError(
+            f"{given[0]} is for the learners of agfmc: set parameters of `estimator` in itself"
+        )
     words = [_learner_text(estimator)]
     options = parse_options(words[0])
     letters = _letters(options)
     for name in given:
         if name in letters:
             letter, whole = letters[name]
-            words.append(f"{letter} " + _word(name, getattr(estimator, name), whole, X,
-                                              estimator.normalise))
+            words.append(
+                f"{letter} " + _word(name, getattr(estimator, name), whole, X, estimator.normalise)
+            )
             try:
                 parse_options(" ".join(words))
             except UsageError as error:
                 raise ValueError(str(error).replace(f"option {letter}:", f"{name}:")) from error
         elif name in _FIELDS:
-            raise ValueError(f"{name} is not a parameter of learner='{options.name or 'svm'}': "
-                             f"expected one of {', '.join(letters)}")
+            raise ValueError(
+                f"{name} is not a parameter of learner='{options.name or 'svm'}': "
+                f"expected one of {', '.join(letters)}"
+            )
     return " ".join(words).strip()
 
 
@@ -901,8 +1071,9 @@ def parameters_of(text):
         if name is None:
             others += [letter, word]
         else:
-            parameters[name] = int(word) if whole else \
-                word if name == "kernel" or word == "auto" else float(word)
+            parameters[name] = (
+                int(word) if whole else word if name == "kernel" or word == "auto" else float(word)
+            )
     parameters["kernel"] = getattr(options, "kernel", None)
     return {**parameters, "options": " ".join(others)}
 
@@ -918,8 +1089,9 @@ def _word(name, value, whole, X=None, normalise=False):
             raise ValueError(f"gamma must be 'scale', 'auto' or a number, not {value!r}")
         variance = 1.0
         if value == "scale":  # of normalised features each is 1, or 0 where they are constant
-            variance = float(np.mean(np.ptp(X, axis=0) > 0) if normalise else
-                             np.var(X, dtype=np.float64))
+            variance = float(
+                np.mean(np.ptp(X, axis=0) > 0) if normalise else np.var(X, dtype=np.float64)
+            )
         return repr(1.0 / (X.shape[1] * (variance or 1.0)))
     if name == "alpha" and isinstance(value, str) and value == "auto":
         return value
@@ -929,8 +1101,9 @@ def _word(name, value, whole, X=None, normalise=False):
             return repr(number)
     except (TypeError, ValueError, OverflowError):
         pass
-    raise ValueError(f"{name} must be {'a whole number' if whole else 'a number'} or None, not "
-                     f"{value!r}")
+    raise ValueError(
+        f"{name} must be {'a whole number' if whole else 'a number'} or None, not {value!r}"
+    )
 
 
 def seed_of(random_state):

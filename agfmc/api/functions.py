@@ -30,8 +30,13 @@ from ..experiments.tuning import find_options
 from ..learners.protocol import parse_options
 from ..models.configuration import Configuration
 from ..prediction.calibrate import calibrated, check_weights
-from ..score.evaluation import (evaluate, Results, ScoreRequest, warn_of_no_probabilities,
-                                with_weights)
+from ..score.evaluation import (
+    evaluate,
+    Results,
+    ScoreRequest,
+    warn_of_no_probabilities,
+    with_weights,
+)
 from ..score.probabilities import probability_of_answers
 from ..score.rows import SCORES
 from ..tables.reading import open_table
@@ -41,8 +46,9 @@ from ..training.in_memory import checked_points, train_configuration
 from ..training.metric import metric_options, MetricOptions
 
 
-def read_table(path: Any, recipe: TableRecipe | None = None, labelled: bool | None = None,
-               **options) -> Dataset:
+def read_table(
+    path: Any, recipe: TableRecipe | None = None, labelled: bool | None = None, **options
+) -> Dataset:
     """Read points from a table.
 
     Parameters
@@ -88,20 +94,28 @@ def read_table(path: Any, recipe: TableRecipe | None = None, labelled: bool | No
     (('size', 'colour=blue', 'colour=red'), [[7.0, 0.0, 1.0]], None)
     """
     several = ("ids", "ignored", "categorical", "ordered", "classes", "blanks")
-    options = {name: (value,) if name in several and isinstance(value, str) else value
-               for name, value in options.items()}
-    roles, layout = ({field.name: options.pop(field.name) for field in fields(kind)
-                      if field.name in options} for kind in (ColumnRoles, TableFormat))
+    options = {
+        name: (value,) if name in several and isinstance(value, str) else value
+        for name, value in options.items()
+    }
+    roles, layout = (
+        {field.name: options.pop(field.name) for field in fields(kind) if field.name in options}
+        for kind in (ColumnRoles, TableFormat)
+    )
     if options:
-        raise UsageError(f"there is no argument '{next(iter(options))}': expected " + ", ".join(
-            field.name for kind in (ColumnRoles, TableFormat) for field in fields(kind)))
+        raise UsageError(
+            f"there is no argument '{next(iter(options))}': expected "
+            + ", ".join(field.name for kind in (ColumnRoles, TableFormat) for field in fields(kind))
+        )
     known = roles.keys() - {"label", "weight"}
     if recipe is not None and known:
         raise UsageError(f"{', '.join(sorted(known))}: the recipe says what the columns are for")
-    form = InputFormat("table", layout=TableFormat(**layout), roles=ColumnRoles(**roles),
-                       groups=None)
-    with open_table(path, form.layout if recipe is None else form.layout.for_model(recipe),
-                    again=True) as table:
+    form = InputFormat(
+        "table", layout=TableFormat(**layout), roles=ColumnRoles(**roles), groups=None
+    )
+    with open_table(
+        path, form.layout if recipe is None else form.layout.for_model(recipe), again=True
+    ) as table:
         if recipe is not None:
             if labelled is None:
                 labelled = form.roles.label is not None or recipe.label in table.names
@@ -110,9 +124,17 @@ def read_table(path: Any, recipe: TableRecipe | None = None, labelled: bool | No
         return read_training_table(table, form, recipe)
 
 
-def train(control: str | Tree, x: np.ndarray | Dataset, y: np.ndarray | None = None, *,
-          options: str = "", normalise: bool = False, seed: int = 1,
-          metric: MetricOptions | str | None = None, **training) -> Configuration:
+def train(
+    control: str | Tree,
+    x: np.ndarray | Dataset,
+    y: np.ndarray | None = None,
+    *,
+    options: str = "",
+    normalise: bool = False,
+    seed: int = 1,
+    metric: MetricOptions | str | None = None,
+    **training,
+) -> Configuration:
     """Train a configuration, with calibrated probabilities.
 
     Labels that are words, negative or larger than 2^31 - 1 are numbered in ascending order, and
@@ -201,8 +223,11 @@ def _data(x, y, training, missing):
             words, y = np.unique(np.asarray(classes, str), return_inverse=True)
             names = tuple(words.tolist())
             check_names(names, "y")
-        elif len(classes) and (numbers := np.asarray(classes)).dtype.kind in "iu" and not \
-                0 <= numbers.min() <= numbers.max() <= MAX_LABEL:
+        elif (
+            len(classes)
+            and (numbers := np.asarray(classes)).dtype.kind in "iu"
+            and not 0 <= numbers.min() <= numbers.max() <= MAX_LABEL
+        ):
             numbers, y = np.unique(numbers, return_inverse=True)
             names = tuple(map(str, numbers.tolist()))
         x = Dataset(SparsePoints.of_matrix(x) if hasattr(x, "toarray") else x, y, names)
@@ -226,16 +251,24 @@ def _are_words(classes):
 def _trained(tree, data, settings):
     check_weights(settings.member_weights, tree, settings.calibration)
     configuration = calibrated(
-        *train_configuration(tree, data, settings=settings),
-        weights=settings.member_weights)
+        *train_configuration(tree, data, settings=settings), weights=settings.member_weights
+    )
     if data.names is not None:
         configuration = configuration.renamed(data.name_of)
     return configuration if data.recipe is None else replace(configuration, recipe=data.recipe)
 
 
-def tune(control: str | Tree, x: np.ndarray | Dataset, y: np.ndarray | None = None, *,
-         by: str = "log_loss", search: str = "fast", time_limit: float | None = None,
-         space: SearchSpace | None = None, **training) -> tuple[Configuration, dict]:
+def tune(
+    control: str | Tree,
+    x: np.ndarray | Dataset,
+    y: np.ndarray | None = None,
+    *,
+    by: str = "log_loss",
+    search: str = "fast",
+    time_limit: float | None = None,
+    space: SearchSpace | None = None,
+    **training,
+) -> tuple[Configuration, dict]:
     """Search the training options by cross-validation, then train with the best.
 
     Parameters
@@ -289,15 +322,28 @@ def tune(control: str | Tree, x: np.ndarray | Dataset, y: np.ndarray | None = No
     settings = _settings(**training)
     with named_features(data.recipe.features if data.recipe else ()):
         result, tree, learned = search_options(
-            control, data, replace(settings, loo=training.get("loo", True)), by=by, search=search,
-            time_limit=time_limit, space=space)
+            control,
+            data,
+            replace(settings, loo=training.get("loo", True)),
+            by=by,
+            search=search,
+            time_limit=time_limit,
+            space=space,
+        )
         return _trained(tree, data, with_learned(settings, learned)), result
 
 
-def train_best(x: np.ndarray | Dataset, y: np.ndarray | None = None, *, by: str = "log_loss",
-               time_limit: float = 300.0, learners: Sequence[str] | None = None,
-               kernels: Sequence[str] | None = None, ensemble: bool | None = None,
-               **training) -> tuple[Configuration, dict]:
+def train_best(
+    x: np.ndarray | Dataset,
+    y: np.ndarray | None = None,
+    *,
+    by: str = "log_loss",
+    time_limit: float = 300.0,
+    learners: Sequence[str] | None = None,
+    kernels: Sequence[str] | None = None,
+    ensemble: bool | None = None,
+    **training,
+) -> tuple[Configuration, dict]:
     """Compare configurations with several learners, tune the best, and train the best one.
 
     The model is that of the command agf_train for the same data and options.
@@ -343,12 +389,20 @@ def train_best(x: np.ndarray | Dataset, y: np.ndarray | None = None, *, by: str 
     if by not in SCORES:
         raise UsageError(f"by: expected one of {', '.join(SCORES)}, found {by!r}")
     settings = _settings("", **{"normalise": True, "loo": True, "workers": 0, **training})
-    with named_features(data.recipe.features if data.recipe else ()), clear_worker_caches(), \
-            ResultCache(None) as cache:
-        experiment = Experiment(replace(data, x=np.asarray(data.x)),
-                                SplitPlan(None, 5, 1, settings.seed), settings, cache)
+    with (
+        named_features(data.recipe.features if data.recipe else ()),
+        clear_worker_caches(),
+        ResultCache(None) as cache,
+    ):
+        experiment = Experiment(
+            replace(data, x=np.asarray(data.x)),
+            SplitPlan(None, 5, 1, settings.seed),
+            settings,
+            cache,
+        )
         chosen = Portfolio(experiment, by, start, time_limit, available_cores(), ensemble).search(
-            learners, kernels)
+            learners, kernels
+        )
         for text in chosen.cut:
             warn_user(text)
         settings = replace(settings, member_weights=chosen.member_weights)
@@ -362,10 +416,17 @@ def search_options(control, data, settings, decoders=None, **how):
     decoders: names, or None;  how: as for `find_options`.
     """
     data = replace(data, x=np.asarray(data.x))
-    experiment = Experiment(data, SplitPlan(parts=5, trials=1, seed=settings.seed), settings,
-                            calibrated=(settings.calibration > 0,))
-    candidate = Candidate("control", control, None, decoders) if isinstance(control, Tree) else \
-        Candidate(control, None, control, decoders, {"seed": settings.seed})
+    experiment = Experiment(
+        data,
+        SplitPlan(parts=5, trials=1, seed=settings.seed),
+        settings,
+        calibrated=(settings.calibration > 0,),
+    )
+    candidate = (
+        Candidate("control", control, None, decoders)
+        if isinstance(control, Tree)
+        else Candidate(control, None, control, decoders, {"seed": settings.seed})
+    )
     result, tree = find_options(experiment, candidate, **how)
     return result, tree, experiment.learned.get(None)
 
@@ -374,14 +435,23 @@ def _settings(options="", normalise=False, seed=1, metric=None, **training):
     known = [field.name for field in fields(TrainingSettings)][3:]
     for word in training:
         if word not in known:
-            raise UsageError(f"there is no argument '{word}': expected options, normalise, seed or "
-                             f"one of {', '.join(known)}")
+            raise UsageError(
+                f"there is no argument '{word}': expected options, normalise, seed or "
+                f"one of {', '.join(known)}"
+            )
     return TrainingSettings(options, seed, normalise, metric=metric_options(metric), **training)
 
 
-def scores(truth: np.ndarray, classes: np.ndarray, probabilities: np.ndarray | None = None,
-           labels: np.ndarray | None = None, *, sample_weight: np.ndarray | None = None,
-           costs: np.ndarray | CostMatrix | None = None, **options) -> dict:
+def scores(
+    truth: np.ndarray,
+    classes: np.ndarray,
+    probabilities: np.ndarray | None = None,
+    labels: np.ndarray | None = None,
+    *,
+    sample_weight: np.ndarray | None = None,
+    costs: np.ndarray | CostMatrix | None = None,
+    **options,
+) -> dict:
     """Score answers against the true classes, as eval_uc does.
 
     Parameters
@@ -418,20 +488,30 @@ def scores(truth: np.ndarray, classes: np.ndarray, probabilities: np.ndarray | N
         truth, classes, labels = _numbered(truth, classes, labels)
     truth, classes = as_numbers(truth, "truth", 1), as_numbers(classes, "classes", 1)
     if len(truth) != len(classes):
-        raise UsageError(f"classes: expected {len(truth)}, as many as in truth, found "
-                         f"{len(classes)}")
+        raise UsageError(
+            f"classes: expected {len(truth)}, as many as in truth, found {len(classes)}"
+        )
     if labels is None:
         labels = np.unique(np.concatenate([truth, classes[classes >= 0]]))
     winner, labels = None, as_numbers(labels, "labels", 1)
     if probabilities is not None:
         probabilities = as_numbers(probabilities, "probabilities", 2)
         if probabilities.shape != (len(truth), len(labels)):
-            raise UsageError(f"expected probabilities of shape {(len(truth), len(labels))}, a "
-                             f"column for each class, found {probabilities.shape}")
+            raise UsageError(
+                f"expected probabilities of shape {(len(truth), len(labels))}, a "
+                f"column for each class, found {probabilities.shape}"
+            )
         warn_of_no_probabilities(probabilities, "the probabilities")
         winner = probability_of_answers(probabilities, classes, labels)
-    results = Results(truth, classes, labels, len(labels), winner, probabilities,
-                      costs=None if costs is None else cost_matrix(costs, labels.tolist()))
+    results = Results(
+        truth,
+        classes,
+        labels,
+        len(labels),
+        winner,
+        probabilities,
+        costs=None if costs is None else cost_matrix(costs, labels.tolist()),
+    )
     if sample_weight is not None:
         results = with_weights(results, sample_weight)
     return evaluate(results, request=request)
@@ -441,12 +521,19 @@ def _numbered(truth, classes, labels):
     """True classes, which are words, answers, words or numbers, and labels: positions in these."""
     words = list(classes) if _are_words(classes) else []
     if labels is None and not words:
-        raise UsageError("labels: expected the names of the classes, as the true classes are words "
-                         "and the answers are numbers")
-    position = {word: number for number, word in enumerate(
-        np.unique([*truth, *words]) if labels is None else labels)}
+        raise UsageError(
+            "labels: expected the names of the classes, as the true classes are words "
+            "and the answers are numbers"
+        )
+    position = {
+        word: number
+        for number, word in enumerate(np.unique([*truth, *words]) if labels is None else labels)
+    }
     missing = [word for word in (*truth, *words) if word not in position]
     if missing:
         raise UsageError(f"labels: the class '{missing[0]}' is missing")
-    return ([position[word] for word in truth],
-            [position[word] for word in words] if words else classes, list(position.values()))
+    return (
+        [position[word] for word in truth],
+        [position[word] for word in words] if words else classes,
+        list(position.values()),
+    )

@@ -75,8 +75,11 @@ def _numbers(words):
     except ValueError:
         return None
     are_labels = all(0 <= number <= MAX_LABEL for number in numbers)
-    if are_labels or [str(number) for number in numbers] != words or \
-            not all(abs(number) < 2**63 for number in numbers):
+    if (
+        are_labels
+        or [str(number) for number in numbers] != words
+        or not all(abs(number) < 2**63 for number in numbers)
+    ):
         return None
     return numbers
 
@@ -91,12 +94,17 @@ def named(tree, labelled):
         return tree, labelled
     label_of = {tree.names[label]: label for label in tree.labels if label in tree.names}
     if not label_of:
-        return changed(tree, names={label: labelled.names[label] for label in tree.labels
-                                    if label in labelled.names}), labelled
+        return changed(
+            tree,
+            names={
+                label: labelled.names[label] for label in tree.labels if label in labelled.names
+            },
+        ), labelled
     words = list(labelled.names.values())
     if set(label_of) != set(words):
-        in_tree, in_data = (", ".join(sorted(names)[:8]) + ", ..." * (len(names) > 8)
-                            for names in (label_of, words))
+        in_tree, in_data = (
+            ", ".join(sorted(names)[:8]) + ", ..." * (len(names) > 8) for names in (label_of, words)
+        )
         raise DataError(f"the control names the classes {in_tree}, but the data have {in_data}")
     labels = np.array([label_of[word] for word in words], dtype=np.int64)
     return tree, Labelled(labelled.classes, labels, {label_of[word]: word for word in words})
@@ -115,8 +123,10 @@ def weights_of(sample_weight, y):
         raise ValueError("sample_weight: all weights are zero")
     missing = np.setdiff1d(y, y[weights.w > 0]).tolist()
     if missing:
-        raise ValueError(f"sample_weight: all samples of class {missing[0]!r} have weight 0: leave "
-                         "such classes out of X and y")
+        raise ValueError(
+            f"sample_weight: all samples of class {missing[0]!r} have weight 0: leave "
+            "such classes out of X and y"
+        )
     return weights
 
 
@@ -128,13 +138,16 @@ def factors_of(class_weight, labelled):
     if class_weight is None or isinstance(class_weight, str) and class_weight == BALANCED:
         return class_weight
     if not isinstance(class_weight, Mapping):
-        raise ValueError(f"class_weight must be None, {BALANCED!r} or a dictionary of the weights "
-                         f"of classes, not {class_weight!r}")
+        raise ValueError(
+            f"class_weight must be None, {BALANCED!r} or a dictionary of the weights "
+            f"of classes, not {class_weight!r}"
+        )
     label_of = dict(zip(labelled.classes.tolist(), labelled.labels.tolist()))
     for key, factor in class_weight.items():
         if key not in label_of:
             raise ValueError(f"class_weight: {key!r} is not one of the classes")
         if not 0 < factor < np.inf:
-            raise ValueError(f"class_weight: expected numbers above 0, found {factor!r} for class "
-                             f"{key!r}")
+            raise ValueError(
+                f"class_weight: expected numbers above 0, found {factor!r} for class {key!r}"
+            )
     return {label_of[key]: float(factor) for key, factor in class_weight.items()}

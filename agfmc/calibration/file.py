@@ -23,8 +23,11 @@ def calibration_of(path):
 def check_calibration_output(path):
     """Raise `DataError` where a calibration would take the place of a file that is none."""
     if os.path.isfile(path) and not _CALIBRATION.begins(path):
-        raise DataError("is no calibration, and the name is that of the calibration: expected "
-                        "another name of control-out, or this file elsewhere", file=path)
+        raise DataError(
+            "is no calibration, and the name is that of the calibration: expected "
+            "another name of control-out, or this file elsewhere",
+            file=path,
+        )
 
 
 def format_calibration(calibration, path=None):
@@ -36,8 +39,11 @@ def read_calibration(path):
     """Read the file of a `Calibration`; raises `ModelError` with the path of an invalid key."""
     # there are numbers for each point, so that the size on the disk is the limit
     size = os.path.getsize(path) if os.path.isfile(path) else 0
-    raw = read_bytes(path, most=max(size, SMALL_TEXT),
-                     expected="a calibration, and a larger one without compression")
+    raw = read_bytes(
+        path,
+        most=max(size, SMALL_TEXT),
+        expected="a calibration, and a larger one without compression",
+    )
     return _CALIBRATION.read(raw, path)
 
 
@@ -52,12 +58,14 @@ def check_calibration(calibration, fail):
     if len(calibration.counts) != len(classes):
         raise fail("the calibration does not count the points of each class")
     for key, decoder in calibration.decoders.items():
-        fault = _fault_of_map(decoder.map, 2 if key.split()[0] == "recursive" else len(classes)) \
-            or _fault_of_points(decoder.points, classes, decoder.map.kind == "none")
+        fault = _fault_of_map(
+            decoder.map, 2 if key.split()[0] == "recursive" else len(classes)
+        ) or _fault_of_points(decoder.points, classes, decoder.map.kind == "none")
         if fault:
             raise fail(f"{fault} ('{key}')")
-    if learned is not None and (len(learned.weights) != len(classes)
-                                or np.shape(learned.intercept) != (len(classes),)):
+    if learned is not None and (
+        len(learned.weights) != len(classes) or np.shape(learned.intercept) != (len(classes),)
+    ):
         raise fail("the learned decoder does not fit the number of classes")
     if learned is not None and not (_moderate(learned.weights) and _moderate(learned.intercept)):
         raise fail("a number of the learned decoder is not finite, or too large")
@@ -73,8 +81,11 @@ def _fault_of_map(stored, columns):
     if stored.floor == 1:
         return "the floor of a calibration map is not below 1"
     if shape is None:
-        return "a calibration map of kind none has numbers" \
-            if weights is not None or intercept is not None or stored.floor else None
+        return (
+            "a calibration map of kind none has numbers"
+            if weights is not None or intercept is not None or stored.floor
+            else None
+        )
     if weights is None or np.shape(weights) != shape or np.shape(intercept) != (columns,):
         return "a calibration map does not fit the number of classes"
     if not (_moderate(weights) and _moderate(intercept)):
@@ -87,14 +98,19 @@ def _fault_of_map(stored, columns):
 def _fault_of_points(points, classes, unmapped):
     if points is None:
         return None
-    values = [part for part in (points.p_true, points.cumulative, points.p_largest, points.left)
-              if part is not None]
+    values = [
+        part
+        for part in (points.p_true, points.cumulative, points.p_largest, points.left)
+        if part is not None
+    ]
     if {len(part) for part in (*values, points.right)} != {len(points.label)}:
         return "the calibration points are not all of one number"
     if not np.isin(points.label, classes).all():
         return "a calibration point is of none of the classes"
-    if not all(_moderate(part) and unmapped or np.all((part >= -1e-9) & (part <= 1 + 1e-9))
-               for part in values):
+    if not all(
+        _moderate(part) and unmapped or np.all((part >= -1e-9) & (part <= 1 + 1e-9))
+        for part in values
+    ):
         return "a probability of a calibration point is not in [0, 1]"
     return None
 

@@ -57,8 +57,8 @@ def apply_map(fitted: ProbabilityMap, p: np.ndarray) -> np.ndarray:
     product = kind.product(weights)
     out = np.empty(np.shape(p))  # row by row in memory, so that every row is summed alike
     for start in range(0, len(out), ROWS):
-        z = out[start:start + ROWS]
-        np.log(np.maximum(p[start:start + ROWS], kind.least), out=z)
+        z = out[start : start + ROWS]
+        np.log(np.maximum(p[start : start + ROWS], kind.least), out=z)
         z[:] = product(z)
         z += intercept
         softmax(z)
@@ -67,8 +67,9 @@ def apply_map(fitted: ProbabilityMap, p: np.ndarray) -> np.ndarray:
     return out
 
 
-def fit_temperature(p: np.ndarray, y: np.ndarray,
-                    weights: np.ndarray | None = None) -> ProbabilityMap:
+def fit_temperature(
+    p: np.ndarray, y: np.ndarray, weights: np.ndarray | None = None
+) -> ProbabilityMap:
     """The temperature, 1/20 to 20, and the floor of p (n, c) with the least log loss.
 
     The loss is convex in the floor; the temperature is sought on a grid, then between neighbours.
@@ -94,8 +95,9 @@ def fit_temperature(p: np.ndarray, y: np.ndarray,
             where = _root(lambda at: profile(at)[1], *ends)
         else:  # the slope turns more than once between them
             where = min(np.linspace(ends[0], ends[1], 33).tolist(), key=lambda at: profile(at)[0])
-    return ProbabilityMap("temperature", np.array(np.exp(where)), np.zeros(np.shape(p)[1]),
-                          profile(where)[2])
+    return ProbabilityMap(
+        "temperature", np.array(np.exp(where)), np.zeros(np.shape(p)[1]), profile(where)[2]
+    )
 
 
 def _at_temperature(z, y, weights, u):
@@ -110,8 +112,11 @@ def _at_temperature(z, y, weights, u):
     q = (1 - e) * true + e * part
     loss = -(weights @ np.log(q)) - PRIOR_ERRORS * np.log(e)
     log_u = np.log(u)
-    return loss + PRIOR_TEMPERATURE * log_u**2 / 2, \
-        PRIOR_TEMPERATURE * log_u - u * (weights @ ((1 - e) * true * above / q)), e
+    return (
+        loss + PRIOR_TEMPERATURE * log_u**2 / 2,
+        PRIOR_TEMPERATURE * log_u - u * (weights @ ((1 - e) * true * above / q)),
+        e,
+    )
 
 
 def _best_floor(true, part, weights):
@@ -190,8 +195,12 @@ def _fit_matrix(p, y, ridges, weights):
         true = s[rows, y]
         e = _best_floor(true, 1 / c, weights)
         q = (1 - e) * true + e / c
-        loss = PRIOR_TEMPERATURE * np.log(u)**2 / 2 - weights @ np.log(q) \
-            - PRIOR_ERRORS * np.log(e) + mass * ridge * (x[:-1] @ x[:-1])
+        loss = (
+            PRIOR_TEMPERATURE * np.log(u) ** 2 / 2
+            - weights @ np.log(q)
+            - PRIOR_ERRORS * np.log(e)
+            + mass * ridge * (x[:-1] @ x[:-1])
+        )
         return loss, s, weights * (1 - e) * true / q, e
 
     def step_from(x, s, share, ridge):
@@ -279,18 +288,19 @@ def _fit_linear(kind, p, y, ridges, weights):
         error[rows, y] -= 1
         error *= 1 if weights is None else weights[:, None]
         left, _, right = np.linalg.svd(error.T @ z)
-        x = np.concatenate([x[2:], -0.1 * left[:, :rank].ravel(), 0.1 * right[:rank].T.ravel(),
-                            x[:2]])
+        x = np.concatenate(
+            [x[2:], -0.1 * left[:, :rank].ravel(), 0.1 * right[:rank].T.ravel(), x[:2]]
+        )
     x[-2:] = start.weights, np.log(start.floor / (1 - start.floor))
 
     def loss(x, ridge):
-        deviation, b = x[:size].reshape(shape), x[size:size + c]
+        deviation, b = x[:size].reshape(shape), x[size : size + c]
         e = 1 / (1 + np.exp(-x[-1]))
         s = x[-2] * z + b
         s += z * deviation if diagonal else z @ deviation.T
-        penalty = share * (x[:size + c] @ x[:size + c])
+        penalty = share * (x[: size + c] @ x[: size + c])
         if rank:
-            left, right = x[size + c:-2].reshape(2, c, rank)
+            left, right = x[size + c : -2].reshape(2, c, rank)
             inner = z @ right
             s += inner @ left.T
             penalty += np.sum((left.T @ left) * (right.T @ right))
@@ -298,23 +308,28 @@ def _fit_linear(kind, p, y, ridges, weights):
         true = s[rows, y]
         q = (1 - e) * true + e / c
         log_u = np.log(x[-2])
-        value = (PRIOR_TEMPERATURE * log_u**2 / 2 - total(np.log(q), weights)
-                 - PRIOR_ERRORS * np.log(e)) / n + ridge * penalty
+        value = (
+            PRIOR_TEMPERATURE * log_u**2 / 2 - total(np.log(q), weights) - PRIOR_ERRORS * np.log(e)
+        ) / n + ridge * penalty
         ratio = (1 - e) * true / q
         s *= ratio[:, None]  # d loss / d logits
         s[rows, y] -= ratio
         s /= n if weights is None else (n / weights)[:, None]
         slope = np.empty_like(x)
         slope[:size] = ((s * z).sum(axis=0) if diagonal else s.T @ z).ravel()
-        slope[size:size + c] = s.sum(axis=0)
+        slope[size : size + c] = s.sum(axis=0)
         slope[-2] = np.einsum("ij,ij->", s, z) + PRIOR_TEMPERATURE * log_u / x[-2] / n
-        slope[:size + c] += 2 * ridge * share * x[:size + c]
+        slope[: size + c] += 2 * ridge * share * x[: size + c]
         if rank:
-            slope[size + c:-2] = np.stack([
-                s.T @ inner + 2 * ridge * left @ (right.T @ right),
-                z.T @ (s @ left) + 2 * ridge * right @ (left.T @ left)]).ravel()
-        slope[-1] = -e * (1 - e) * total((1 / c - true) / q, weights) / n \
-            - PRIOR_ERRORS * (1 - e) / n
+            slope[size + c : -2] = np.stack(
+                [
+                    s.T @ inner + 2 * ridge * left @ (right.T @ right),
+                    z.T @ (s @ left) + 2 * ridge * right @ (left.T @ left),
+                ]
+            ).ravel()
+        slope[-1] = (
+            -e * (1 - e) * total((1 / c - true) / q, weights) / n - PRIOR_ERRORS * (1 - e) / n
+        )
         return value, slope
 
     limit = np.log(MOST_FLOOR / (1 - MOST_FLOOR))
@@ -322,15 +337,23 @@ def _fit_linear(kind, p, y, ridges, weights):
     least[-2:], most[-2:] = (1 / BOUNDS[1], -4 * limit), (1 / BOUNDS[0], limit)
     fitted = []
     for ridge in ridges:
-        end = minimize(loss, x, (ridge,), "L-BFGS-B", jac=True, options={"maxiter": STEPS},
-                       bounds=Bounds(least, most)).x
+        end = minimize(
+            loss,
+            x,
+            (ridge,),
+            "L-BFGS-B",
+            jac=True,
+            options={"maxiter": STEPS},
+            bounds=Bounds(least, most),
+        ).x
         scale = end[-2] if diagonal else end[-2] * np.eye(c)
         w = scale + end[:size].reshape(shape)
         if rank:
-            left, right = end[size + c:-2].reshape(2, c, rank)
+            left, right = end[size + c : -2].reshape(2, c, rank)
             w = np.diag(w) + left @ right.T
-        fitted.append(ProbabilityMap(kind, w, end[size:size + c].copy(),
-                                     float(1 / (1 + np.exp(-end[-1])))))
+        fitted.append(
+            ProbabilityMap(kind, w, end[size : size + c].copy(), float(1 / (1 + np.exp(-end[-1]))))
+        )
     return fitted
 
 
@@ -373,15 +396,37 @@ class Kind(NamedTuple):
 KINDS = {
     "none": Kind(lambda p, y, ridges, weights: [ProbabilityMap("none")]),
     "temperature": Kind(
-        lambda p, y, ridges, weights: [fit_temperature(p, y, weights)], shape=lambda c: (),
+        lambda p, y, ridges, weights: [fit_temperature(p, y, weights)],
+        shape=lambda c: (),
         has_intercept=False,
-        fault=lambda weights: None if weights > 0 else "a temperature is not above 0"),
-    "vector": Kind(partial(_fit_linear, "vector"), shape=lambda c: (c,), least=SMALLEST_LINEAR,
-                   ridges=RIDGES, keeps_order=False),
-    "structured": Kind(partial(_fit_linear, "structured"), lambda weights: Uniform(weights.T),
-                       lambda c: (c, c), SMALLEST_LINEAR, RIDGES[1:], 4, False, rank=2),
-    "matrix": Kind(_fit_matrix, lambda weights: Uniform(weights.T),
-                   lambda c: (c, c), SMALLEST_LINEAR, RIDGES, 4, False),
+        fault=lambda weights: None if weights > 0 else "a temperature is not above 0",
+    ),
+    "vector": Kind(
+        partial(_fit_linear, "vector"),
+        shape=lambda c: (c,),
+        least=SMALLEST_LINEAR,
+        ridges=RIDGES,
+        keeps_order=False,
+    ),
+    "structured": Kind(
+        partial(_fit_linear, "structured"),
+        lambda weights: Uniform(weights.T),
+        lambda c: (c, c),
+        SMALLEST_LINEAR,
+        RIDGES[1:],
+        4,
+        False,
+        rank=2,
+    ),
+    "matrix": Kind(
+        _fit_matrix,
+        lambda weights: Uniform(weights.T),
+        lambda c: (c, c),
+        SMALLEST_LINEAR,
+        RIDGES,
+        4,
+        False,
+    ),
 }
 
 
@@ -397,9 +442,13 @@ class MapTrial(NamedTuple):
     maps: tuple[ProbabilityMap, ...] = ()
 
 
-def fit_in_training(p: np.ndarray, y: np.ndarray, seed: int = 1,
-                    weights: np.ndarray | None = None, groups: np.ndarray | None = None
-                    ) -> tuple[ProbabilityMap, Callable]:
+def fit_in_training(
+    p: np.ndarray,
+    y: np.ndarray,
+    seed: int = 1,
+    weights: np.ndarray | None = None,
+    groups: np.ndarray | None = None,
+) -> tuple[ProbabilityMap, Callable]:
     """The map that training fits to p (n, c) with true columns y (n,), and a function to apply it.
 
     It is a temperature, or a matrix where there are few classes, four points for each number, and
@@ -409,11 +458,13 @@ def fit_in_training(p: np.ndarray, y: np.ndarray, seed: int = 1,
     """
     c = p.shape[1]
     if 2 < c <= MOST_CLASSES and _has_points_for("matrix", p, weights):
-        rows = np.argsort(y, kind="stable")[::-(-len(y) // MOST_POINTS)]
+        rows = np.argsort(y, kind="stable")[:: -(-len(y) // MOST_POINTS)]
         few, true, w, few_groups = (of_rows(one, rows) for one in (p, y, weights, groups))
         fold = stratified_folds(true, seed, 3, few_groups)
-        trials = [_best_ridge(kind, few, true, fold, ridges, w) for kind, ridges in (
-            ("temperature", (0.0,)), ("matrix", (2e-3, 1e-2, 5e-2)))]
+        trials = [
+            _best_ridge(kind, few, true, fold, ridges, w)
+            for kind, ridges in (("temperature", (0.0,)), ("matrix", (2e-3, 1e-2, 5e-2)))
+        ]
         chosen = choose_map(trials, w, few_groups)
         if chosen.kind == "matrix":
             fitted = refit(chosen, few, true, w)
@@ -432,19 +483,26 @@ def _has_points_for(kind, p, weights):
     """Return whether n points, by their effective number, are enough to choose such a map."""
     n, c = p.shape
     if weights is not None:
-        n = weights.sum()**2 / (weights @ weights)
+        n = weights.sum() ** 2 / (weights @ weights)
     return KINDS[kind].points * KINDS[kind].numbers(c) <= n
 
 
-def refit(trial: MapTrial, p: np.ndarray, y: np.ndarray,
-          weights: np.ndarray | None = None) -> ProbabilityMap:
+def refit(
+    trial: MapTrial, p: np.ndarray, y: np.ndarray, weights: np.ndarray | None = None
+) -> ProbabilityMap:
     """The map of a `MapTrial` fitted to p (n, c), true columns y (n,) and weights (n,)."""
     return KINDS[trial.kind].fit(p, y, (trial.ridge,), weights)[0]
 
 
-def compare_maps(p: np.ndarray, y: np.ndarray, kind: str = "auto", seed: int = 1,
-                 folds: int = FOLDS, weights: np.ndarray | None = None,
-                 groups: np.ndarray | None = None) -> list[MapTrial]:
+def compare_maps(
+    p: np.ndarray,
+    y: np.ndarray,
+    kind: str = "auto",
+    seed: int = 1,
+    folds: int = FOLDS,
+    weights: np.ndarray | None = None,
+    groups: np.ndarray | None = None,
+) -> list[MapTrial]:
     """A `MapTrial` of each kind, from the simple to the complex; of one, unless it is "auto".
 
     p (n, c), y (n,): true columns.  The ridge of a kind has the least cross-validated log loss on
@@ -452,18 +510,20 @@ def compare_maps(p: np.ndarray, y: np.ndarray, kind: str = "auto", seed: int = 1
     four points for each number, which did harm on other points even where cross-validation was for
     them.
     """
-    kinds = [name for name in KINDS if _has_points_for(name, p, weights)] \
-        if kind == "auto" else [kind]
+    kinds = (
+        [name for name in KINDS if _has_points_for(name, p, weights)] if kind == "auto" else [kind]
+    )
     fold = stratified_folds(y, seed, folds, groups)
     return [_best_ridge(name, p, y, fold, KINDS[name].ridges, weights) for name in kinds]
 
 
 def _best_ridge(kind, p, y, fold, ridges, weights):
     others = [fold != number for number in range(fold.max() + 1)]
-    maps = [KINDS[kind].fit(p[rows], y[rows], ridges, of_rows(weights, rows))
-            for rows in others]
-    trials = (MapTrial(kind, ridge, losses(held_out_map(by_fold, p, fold), y), by_fold)
-              for ridge, by_fold in zip(ridges, zip(*maps)))
+    maps = [KINDS[kind].fit(p[rows], y[rows], ridges, of_rows(weights, rows)) for rows in others]
+    trials = (
+        MapTrial(kind, ridge, losses(held_out_map(by_fold, p, fold), y), by_fold)
+        for ridge, by_fold in zip(ridges, zip(*maps))
+    )
     return min(trials, key=lambda trial: mean(trial.losses, weights))
 
 
@@ -475,8 +535,9 @@ def held_out_map(maps: Sequence[ProbabilityMap], p: np.ndarray, fold: np.ndarray
     return out
 
 
-def choose_map(trials: list[MapTrial], weights: np.ndarray | None = None,
-               groups: np.ndarray | None = None) -> MapTrial:
+def choose_map(
+    trials: list[MapTrial], weights: np.ndarray | None = None, groups: np.ndarray | None = None
+) -> MapTrial:
     """The simplest of trials whose mean loss is within one standard error of the least.
 
     The standard error is that of the mean difference of the losses, point by point.
@@ -487,4 +548,3 @@ def choose_map(trials: list[MapTrial], weights: np.ndarray | None = None,
         if mean(difference, weights) <= standard_error(difference, weights, groups):
             return trial
     return best
-

@@ -47,8 +47,9 @@ class Adjustment:
         return out
 
 
-def class_counts(totals: Sequence[tuple[Sequence[int], float]], k: int,
-                 weighted: bool = False) -> np.ndarray | None:
+def class_counts(
+    totals: Sequence[tuple[Sequence[int], float]], k: int, weighted: bool = False
+) -> np.ndarray | None:
     """Samples (k,) of the classes, from what sets of them have together; None if unknown.
 
     Solves the linear system, which must have full rank, by least squares.
@@ -80,8 +81,9 @@ def class_counts(totals: Sequence[tuple[Sequence[int], float]], k: int,
     target = np.array(list(total_of.values()), dtype=counts.dtype)
     if not known.all():
         rest = sides[:, ~known]
-        solved, _, rank, _ = np.linalg.lstsq(rest, target - sides[:, known] @ counts[known],
-                                            rcond=None)
+        solved, _, rank, _ = np.linalg.lstsq(
+            rest, target - sides[:, known] @ counts[known], rcond=None
+        )
         if rank < rest.shape[1]:
             return None
         counts[~known] = solved if weighted else np.rint(solved)

@@ -26,32 +26,41 @@ TOLERANCE = 1e-12  # of the comparison of scores
 CELLS = 1 << 20  # numbers made at once
 
 
-def calibration_points(p: np.ndarray, y: np.ndarray, answer: np.ndarray,
-                       labels: Sequence[int]) -> CalibrationPoints:
+def calibration_points(
+    p: np.ndarray, y: np.ndarray, answer: np.ndarray, labels: Sequence[int]
+) -> CalibrationPoints:
     """The `CalibrationPoints` of p (n, k); y, answer (n,): true and given columns of `labels`."""
     rows = np.arange(len(y))
     cumulative = np.empty(len(y))
     for part in _parts(p):
-        cumulative[part] = class_scores(p[part], "aps")[rows[:part.stop - part.start], y[part]]
-    return CalibrationPoints(np.asarray(labels, dtype=np.int32)[y], p[rows, y], cumulative,
-                             p[rows, answer], y == answer)
+        cumulative[part] = class_scores(p[part], "aps")[rows[: part.stop - part.start], y[part]]
+    return CalibrationPoints(
+        np.asarray(labels, dtype=np.int32)[y], p[rows, y], cumulative, p[rows, answer], y == answer
+    )
 
 
-def answer_points(p: np.ndarray, labels: np.ndarray, right: np.ndarray,
-                  left: np.ndarray | None = None) -> CalibrationPoints:
+def answer_points(
+    p: np.ndarray, labels: np.ndarray, right: np.ndarray, left: np.ndarray | None = None
+) -> CalibrationPoints:
     """`CalibrationPoints` for thresholds, of the probabilities p (n,) of the answers alone.
 
     `labels` (n,) are the true classes, `right` (n,) a mask of the right answers; `left` (n,), if
     known, are the scores of the true classes for `node_sets`.
     """
-    return CalibrationPoints(labels.astype(np.int32), np.where(right, p, 1.0 - p),
-                             np.ones(len(p)), p, right, left)
+    return CalibrationPoints(
+        labels.astype(np.int32), np.where(right, p, 1.0 - p), np.ones(len(p)), p, right, left
+    )
 
 
 def point_scores(points: CalibrationPoints, score: str) -> np.ndarray:
     """The scores (n,) of the true classes; score: one of `SCORES`, or "node" for `node_sets`."""
-    return 1 - points.p_true if score == "lac" else \
-        points.left if score == "node" else points.cumulative
+    return (
+        1 - points.p_true
+        if score == "lac"
+        else points.left
+        if score == "node"
+        else points.cumulative
+    )
 
 
 def class_scores(p: np.ndarray, score: str) -> np.ndarray:
@@ -101,8 +110,13 @@ def class_groups(points: CalibrationPoints, labels: Sequence[int], alpha: float)
     return group
 
 
-def quantiles(points: CalibrationPoints, labels: Sequence[int], alpha: float, score: str,
-              by_class: bool = False) -> np.ndarray:
+def quantiles(
+    points: CalibrationPoints,
+    labels: Sequence[int],
+    alpha: float,
+    score: str,
+    by_class: bool = False,
+) -> np.ndarray:
     """The largest score (k,) of each class with which it is in a set with error alpha.
 
     With `by_class` the sets contain the true class with probability 1 - alpha for each class (or
@@ -129,8 +143,10 @@ def quantiles(points: CalibrationPoints, labels: Sequence[int], alpha: float, sc
 
 
 def _too_few(alpha, n, what):
-    return f"a coverage of {1 - alpha:g} needs {least_points(alpha)} calibration points, " \
-           f"there are {n}: {what}"
+    return (
+        f"a coverage of {1 - alpha:g} needs {least_points(alpha)} calibration points, "
+        f"there are {n}: {what}"
+    )
 
 
 def prediction_sets(p: np.ndarray, limits: np.ndarray, score: str) -> np.ndarray:
@@ -151,8 +167,13 @@ def node_sets(left: np.ndarray, limits: np.ndarray) -> np.ndarray:
     return left <= np.where(left <= limits + TOLERANCE, left, 0.0).max(axis=1, keepdims=True)
 
 
-def p_values(p: np.ndarray, points: CalibrationPoints, labels: Sequence[int], score: str,
-             by_class: bool = False) -> np.ndarray:
+def p_values(
+    p: np.ndarray,
+    points: CalibrationPoints,
+    labels: Sequence[int],
+    score: str,
+    by_class: bool = False,
+) -> np.ndarray:
     """Conformal p values (n, k) of the classes, labels (k,), for calibrated p (n, k).
 
     (1 + points whose score is no less than that of the class) / (1 + points), with `by_class` of
@@ -160,8 +181,11 @@ def p_values(p: np.ndarray, points: CalibrationPoints, labels: Sequence[int], sc
     """
     scores = point_scores(points, score)
     column = np.searchsorted(labels, points.label)
-    parts = [([j], np.sort(scores[column == j])) for j in range(len(labels))] if by_class \
+    parts = (
+        [([j], np.sort(scores[column == j])) for j in range(len(labels))]
+        if by_class
         else [(slice(None), np.sort(scores))]
+    )
     out = np.empty(p.shape)
     for part in _parts(p):
         shifted = class_scores(p[part], score) - TOLERANCE

@@ -46,8 +46,9 @@ def points_needed(max_error: float, confidence: float = 0.95) -> int:
     return max(math.ceil(min(points, 1e18) - 1e-9), 1)
 
 
-def error_threshold(p_largest: np.ndarray, right: np.ndarray, max_error: float,
-                    confidence: float = 0.95) -> Threshold:
+def error_threshold(
+    p_largest: np.ndarray, right: np.ndarray, max_error: float, confidence: float = 0.95
+) -> Threshold:
     """The laxest `Threshold` at which the error of the answers is at most `max_error`.
 
     From strict to lax, thresholds of `GRID` pass while `clopper_pearson_upper` of the error among
@@ -69,14 +70,18 @@ def error_threshold(p_largest: np.ndarray, right: np.ndarray, max_error: float,
     least = points_needed(max_error, confidence)
     first = int(np.argmax(accepted >= max(least, min(3 * least, len(right) // 5))))
     if accepted[first] < least:
-        raise DataError(f"an error of at most {max_error:g} cannot be proved with confidence "
-                        f"{confidence:g} from {len(right)} calibration points: at least {least} "
-                        "without an error among them would be needed")
+        raise DataError(
+            f"an error of at most {max_error:g} cannot be proved with confidence "
+            f"{confidence:g} from {len(right)} calibration points: at least {least} "
+            "without an error among them would be needed"
+        )
     passed = clopper_pearson_upper(errors, accepted, confidence) <= max_error
     last = first + int(np.argmin(np.append(passed[first:], False))) - 1
     if last < first:
-        raise DataError(f"no threshold proves an error of at most {max_error:g} with confidence "
-                        f"{confidence:g}: of the {accepted[first]} calibration points with "
-                        f"probability {GRID[first]:g} or more, {errors[first]} are errors (at "
-                        f"least {least} points are needed, without an error among them)")
+        raise DataError(
+            f"no threshold proves an error of at most {max_error:g} with confidence "
+            f"{confidence:g}: of the {accepted[first]} calibration points with "
+            f"probability {GRID[first]:g} or more, {errors[first]} are errors (at "
+            f"least {least} points are needed, without an error among them)"
+        )
     return Threshold(float(GRID[last]), int(accepted[last]), int(errors[last]))

@@ -11,6 +11,7 @@ def main_of(name: str):
     from importlib import import_module
 
     from .run import run_command
+
     command = import_module(f".{name}", __name__)
     return lambda argv=None: run_command(command.get_parser(), command.execute, argv)
 

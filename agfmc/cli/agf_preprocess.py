@@ -8,9 +8,17 @@ from dataclasses import replace
 
 from ..core.errors import UsageError
 from ..files.kinds import is_table, TEXT_ENDINGS
-from .data_options import (add_groups, add_input_kind, add_normalisation, add_weights,
-                           fits_normalisation, input_format, learned_metric, NORMALISATION,
-                           report_metric)
+from .data_options import (
+    add_groups,
+    add_input_kind,
+    add_normalisation,
+    add_weights,
+    fits_normalisation,
+    input_format,
+    learned_metric,
+    NORMALISATION,
+    report_metric,
+)
 from .messages import report, write_bytes
 from .option_types import fraction, output_base, refuse_given, whole_number
 from .options import add_seed, add_workers, check_files, data_files, Parser, refuse_ending
@@ -18,45 +26,84 @@ from .options import add_seed, add_workers, check_files, data_files, Parser, ref
 
 def get_parser():
     """The command's argument parser; loads nothing heavy."""
-    parser = Parser("agf_preprocess", "Prepare data for training: partition and relabel the "
-                    "classes, draw rows, select features, shuffle or sort, split into training "
-                    "and test data, normalise, in this order. Statistics are those of the "
-                    "training part.",
-                    operands="[input output [test]] [feature ... | left ... / right ... [/ ...]]")
-    parser.add("input", "base name of the .vec and .cls files, or a table, or LIBSVM text, or "
-               "LVQ with -A", nargs="?")
-    parser.add("output", "base name of the files to write; with -f, of the training part, and "
-               "with -d, output-00, output-01, ... For a table also a table, .csv or .tsv, with "
-               "copies of its rows", output_base, nargs="?")
-    parser.add("rest", "with -f first the base name of the test part; then, with -F, the features "
-               "to keep, counted from 0, or else a partition such as `0 1 / 2 / 3`: its sides "
-               "become classes 0, 1, 2, and other classes are left out", output_base, nargs="*",
-               default=[], metavar="test | feature | partition")
+    parser = Parser(
+        "agf_preprocess",
+        "Prepare data for training: partition and relabel the "
+        "classes, draw rows, select features, shuffle or sort, split into training "
+        "and test data, normalise, in this order. Statistics are those of the "
+        "training part.",
+        operands="[input output [test]] [feature ... | left ... / right ... [/ ...]]",
+    )
+    parser.add(
+        "input",
+        "base name of the .vec and .cls files, or a table, or LIBSVM text, or LVQ with -A",
+        nargs="?",
+    )
+    parser.add(
+        "output",
+        "base name of the files to write; with -f, of the training part, and "
+        "with -d, output-00, output-01, ... For a table also a table, .csv or .tsv, with "
+        "copies of its rows",
+        output_base,
+        nargs="?",
+    )
+    parser.add(
+        "rest",
+        "with -f first the base name of the test part; then, with -F, the features "
+        "to keep, counted from 0, or else a partition such as `0 1 / 2 / 3`: its sides "
+        "become classes 0, 1, 2, and other classes are left out",
+        output_base,
+        nargs="*",
+        default=[],
+        metavar="test | feature | partition",
+    )
     group = add_input_kind(parser, "input", excludes="--table")  # libAGF's users say -A -M
     add_weights(group, classes=False)
     add_groups(group)
     group.add("-0, --from-stdin", "read standard input: omit the operand input")
     group.add("-1, --to-stdout", "write standard output: omit the operand output")
-    group.add("-C, --no-labels", "there are no labels, neither input.cls nor a last column of LVQ "
-              "text", excludes="-L")
+    group.add(
+        "-C, --no-labels",
+        "there are no labels, neither input.cls nor a last column of LVQ text",
+        excludes="-L",
+    )
     group.add("-L, --ordinates", "numbers in place of labels, and .dat files in place of .cls")
     group = parser.group("selection")
     group.add("-F, --features", "select the listed features, in the listed order")
     group.add("-U, --relabel", "number the classes 0 to k-1 in ascending order of their labels")
-    group.add("--rows N", "draw a stratified random sample of N rows, or take all if there are "
-              "no more", whole_number(1))
-    group.add("--min-per-class M", "with --rows: at least M rows of each class, or all of a "
-              "smaller one (default: 1)", whole_number(0), needs="--rows")
+    group.add(
+        "--rows N",
+        "draw a stratified random sample of N rows, or take all if there are no more",
+        whole_number(1),
+    )
+    group.add(
+        "--min-per-class M",
+        "with --rows: at least M rows of each class, or all of a smaller one (default: 1)",
+        whole_number(0),
+        needs="--rows",
+    )
     group = parser.group("order and splitting")
     group.add("-z, --shuffle", "put the rows in random order")
     group.add("-B, --sort", "sort the rows by class, with -L by ordinate; the sort is stable")
-    group.add("-f, --fraction FRACTION", "put the last FRACTION of the rows into the test part",
-              fraction, excludes=("-d", "-P"))
-    group.add("-R, --independent", "with -f: each row goes into the test part with probability "
-              "FRACTION", needs="-f", excludes="--stratified")
+    group.add(
+        "-f, --fraction FRACTION",
+        "put the last FRACTION of the rows into the test part",
+        fraction,
+        excludes=("-d", "-P"),
+    )
+    group.add(
+        "-R, --independent",
+        "with -f: each row goes into the test part with probability FRACTION",
+        needs="-f",
+        excludes="--stratified",
+    )
     group.add("--stratified", "with -f: a random FRACTION of every class", needs="-f")
-    group.add("-d, --parts PARTS", "divide the rows into PARTS equal parts",
-              whole_number(2, 100_000), excludes="-P")
+    group.add(
+        "-d, --parts PARTS",
+        "divide the rows into PARTS equal parts",
+        whole_number(2, 100_000),
+        excludes="-P",
+    )
     add_seed(group)
     group = add_normalisation(parser, trains=False)
     add_workers(group)
@@ -72,12 +119,25 @@ def execute(args):
     from ..data.preprocess import covariances, preprocess, Recipe
 
     # libAGF's users may say -A -M for LIBSVM text
-    form = input_format(args, None if args.from_stdin else args.input,
-                        args.lvq and not args.svm, not args.no_labels, args.ordinates)
+    form = input_format(
+        args,
+        None if args.from_stdin else args.input,
+        args.lvq and not args.svm,
+        not args.no_labels,
+        args.ordinates,
+    )
     source, output, test, rest = _operands(args, form.kind)
-    recipe = Recipe(rows=args.rows, least=_least(args), shuffle=args.shuffle,
-                    fraction=args.fraction, stratified=args.stratified,
-                    independent=args.independent, parts=args.parts, form=form, seed=args.seed)
+    recipe = Recipe(
+        rows=args.rows,
+        least=_least(args),
+        shuffle=args.shuffle,
+        fraction=args.fraction,
+        stratified=args.stratified,
+        independent=args.independent,
+        parts=args.parts,
+        form=form,
+        seed=args.seed,
+    )
     if form.kind == "table" and any(name == "-" or is_table(name or "") for name in (output, test)):
         _divide_table(args, recipe, source, output, test, rest)
         return
@@ -91,12 +151,25 @@ def execute(args):
     metric, fit = learned_metric(args, args.normalise), None
     if fits_normalisation(args) or metric is not None:
         fit = functools.partial(
-            fitted_normalisation, scale=args.normalise, nsv=args.svd, metric=metric,
-            weighted=args.weighted_norm, seed=args.seed, workers=args.jobs)
+            fitted_normalisation,
+            scale=args.normalise,
+            nsv=args.svd,
+            metric=metric,
+            weighted=args.weighted_norm,
+            seed=args.seed,
+            workers=args.jobs,
+        )
     recipe = replace(
-        recipe, partition=partition, compact=args.relabel, features=features, sort=args.sort,
-        fit=fit, learned=metric is not None, norm_in=args.norm_file if fit is None else None,
-        norm_out=None if fit is None else args.norm_file)
+        recipe,
+        partition=partition,
+        compact=args.relabel,
+        features=features,
+        sort=args.sort,
+        fit=fit,
+        learned=metric is not None,
+        norm_in=args.norm_file if fit is None else None,
+        norm_out=None if fit is None else args.norm_file,
+    )
     if args.covariance:
         for row in covariances(recipe, source):
             sys.stdout.write("".join("%12.6g " % value for value in row) + "\n")
@@ -111,28 +184,50 @@ def execute(args):
 def _divide_table(args, recipe, source, output, test, rest):
     from ..data.table_parts import divide_table, table_names
 
-    what = "is for points: the rows of a table are copied with all columns as they are; give " \
-           "base names for the outputs, and points are written"
+    what = (
+        "is for points: the rows of a table are copied with all columns as they are; give "
+        "base names for the outputs, and points are written"
+    )
     refuse_given(args, (*NORMALISATION, "-F", "-U", "-B", "-L", "-P"), what)
     if rest:
         raise UsageError(f"a partition {what}")
-    refuse_given(args, ("-j", "-E", "--categorical", "--min-words", "--ordered", "--id", "--ignore",
-                        "--weight", "--weights"), what)
+    refuse_given(
+        args,
+        (
+            "-j",
+            "-E",
+            "--categorical",
+            "--min-words",
+            "--ordered",
+            "--id",
+            "--ignore",
+            "--weight",
+            "--weights",
+        ),
+        what,
+    )
     if args.no_labels and (args.label or args.classes or args.stratified):
-        raise UsageError("-C says that there are no classes: not with --label, --classes or "
-                         "--stratified")
+        raise UsageError(
+            "-C says that there are no classes: not with --label, --classes or --stratified"
+        )
     for name in (output, test):
         if name not in (None, "-") and not name.lower().endswith(TEXT_ENDINGS):
-            raise UsageError("expected names of tables in text for the outputs, .csv or .tsv, with "
-                             f".gz or without, or base names for points, found '{name}'")
+            raise UsageError(
+                "expected names of tables in text for the outputs, .csv or .tsv, with "
+                f".gz or without, or base names for points, found '{name}'"
+            )
     names = [name for name in table_names(recipe, output, test) if name != test]
     check_files(args.files, {"output": names, "test": [test]}, {"input": [source]})
     _report(divide_table(recipe, source, output, test, write_bytes))
 
 
 def _report(written):
-    report(", ".join(f"{'standard output' if base == '-' else base}: {rows} rows"
-                     for base, rows in written.items()))
+    report(
+        ", ".join(
+            f"{'standard output' if base == '-' else base}: {rows} rows"
+            for base, rows in written.items()
+        )
+    )
 
 
 def _least(args):
@@ -149,11 +244,14 @@ def _operands(args, kind):
         raise UsageError("-C is not for LIBSVM text: its lines begin with labels")
     split = args.fraction is not None
     words = [word for word in (args.input, args.output, *args.rest) if word is not None]
-    names = ["-" if given else words.pop(0) if words else None
-             for given in (args.from_stdin, args.to_stdout)]
+    names = [
+        "-" if given else words.pop(0) if words else None
+        for given in (args.from_stdin, args.to_stdout)
+    ]
     if names[0] is None or names[1] is None and not args.covariance:
-        raise UsageError("expected the operands input and output (or -0 and -1) (try "
-                         "agf_preprocess --help)")
+        raise UsageError(
+            "expected the operands input and output (or -0 and -1) (try agf_preprocess --help)"
+        )
     if split and not words:
         raise UsageError("with -f, expected the base name of the test part after output")
     return *names, words[0] if split else None, words[split:]
@@ -171,28 +269,41 @@ def _check_files(args, recipe, source, output, test):
         refuse_ending(base or "-", ends[:2])
     bases = [output] if recipe.parts is None else part_names(output, recipe.parts)
     more = [one.ENDING if kind == "binary" else one.TEXT_ENDING for one in (weights, groups)]
-    written = {what: [path for base in names if base is not None for path in (
-        *data_files(base, kind, ends), *(base + end for end in more if base != "-"))]
-        for what, names in (("output", bases), ("test", [test]))}
+    written = {
+        what: [
+            path
+            for base in names
+            if base is not None
+            for path in (
+                *data_files(base, kind, ends),
+                *(base + end for end in more if base != "-"),
+            )
+        ]
+        for what, names in (("output", bases), ("test", [test]))
+    }
     if recipe.fit is not None and recipe.norm_out is None:
         norm_out = f"{output}.std"
         written["the normalisation"] = [norm_out, metric_path(norm_out) if recipe.learned else None]
     data = data_files(source, recipe.form.kind)
     read = {"input": data}
     # in place, as by sort -o, but no row of what may be the only copy must be missing then
-    same = list(map(os.path.realpath, data)) == list(map(os.path.realpath,
-                                                         data_files(output, kind)))
-    if same and all(step is None for step in (recipe.fraction, recipe.parts, recipe.partition,
-                                              recipe.rows)):
+    same = list(map(os.path.realpath, data)) == list(
+        map(os.path.realpath, data_files(output, kind))
+    )
+    if same and all(
+        step is None for step in (recipe.fraction, recipe.parts, recipe.partition, recipe.rows)
+    ):
         read = {"input": [], "--weights": [], "--groups": []}
     check_files(args.files, written, read)
 
 
 def _partition(words):
     if "/" not in words:
-        raise UsageError("expected a partition of classes such as `0 1 / 2`, found "
-                         f"'{' '.join(words)[:40]}' (features are selected with -F, and a test "
-                         "part is made with -f)")
+        raise UsageError(
+            "expected a partition of classes such as `0 1 / 2`, found "
+            f"'{' '.join(words)[:40]}' (features are selected with -F, and a test "
+            "part is made with -f)"
+        )
     sides, side_of = [[]], {}
     for word in words:
         if word == "/":

@@ -14,11 +14,17 @@ from ..files.opening import is_stream
 from ..score.rows import BY_COST, BY_OPTION, COST, SCORES
 from . import mbh2mbm, multi_borders, nfold, tune_m
 from .data_options import add_train, add_training_kind, input_format, TABLES, weight_files
-from .experiments import (add_state, experiment_request, opened_experiment, plan_of,
-                          report_reused)
+from .experiments import add_state, experiment_request, opened_experiment, plan_of, report_reused
 from .hints import classify_command, operand
-from .messages import (messages_from, Progress, report, time_words, WARNING, write_stderr,
-                       write_stdout)
+from .messages import (
+    messages_from,
+    Progress,
+    report,
+    time_words,
+    WARNING,
+    write_stderr,
+    write_stdout,
+)
 from .option_types import list_of, option_words, output_file, time_span, whole_number
 from .options import add_seed, Parser
 from .pages import add_report, names_in, page_of, plain, training_inputs, training_part
@@ -27,46 +33,77 @@ _LOO = "--platt=loo"  # as the search does: folds would take several times as lo
 _RESERVED = 0.2  # of the time limit, for the page
 _OVERRUN = 10.0, 0.1  # by which the page may exceed the limit: seconds, or a share of it
 _PARTS, _OTHER_SPLITS = 5, 1000  # of the answers for the page; added to the seed of their splits
-_CHOSEN = "the configuration was chosen on these points, so these scores and those of the " \
-    "comparison are slightly too good: quote the estimate for new data, or scores of rows that " \
+_CHOSEN = (
+    "the configuration was chosen on these points, so these scores and those of the "
+    "comparison are slightly too good: quote the estimate for new data, or scores of rows that "
     "took no part (classify_m, eval_uc)"
+)
 
 
 def get_parser():
     """The command's argument parser; loads nothing heavy."""
-    parser = Parser("agf_train", "Train a calibrated model: compare configurations with several "
-                    "learners, tune the best, train the best one, or an average of the best, on "
-                    "all data, and write one file. Standard output is a shell script that trains "
-                    "the same model again; its comments give the choices and their scores.")
+    parser = Parser(
+        "agf_train",
+        "Train a calibrated model: compare configurations with several "
+        "learners, tune the best, train the best one, or an average of the best, on "
+        "all data, and write one file. Standard output is a shell script that trains "
+        "the same model again; its comments give the choices and their scores.",
+    )
     add_train(parser)
     parser.add("model", "the model file to be written (.mbm)", output_file)
     group = parser.group("work")
-    group.add("--time-limit TIME", "limit for the whole run, in seconds, M:SS or H:MM:SS (default "
-              "5:00). The search ends at three quarters of it, or earlier if nothing improves; "
-              "the final training is never interrupted", time_span, default=300.0)
-    group.add("--learners LEARNER,...", "learners to try: svm, nystrom, trees (default: nystrom, "
-              "svm for at most 20,000 rows, and trees if LightGBM is installed)",
-              list_of(str))
-    group.add("--kernels KERNEL,...", "kernels to try: rbf, laplacian (default: both)",
-              list_of(str))
-    group.add("--ensemble", "train an average of the best configurations with different learners "
-              "or kernels, even if it is not clearly better than the best one",
-              excludes="--single")
+    group.add(
+        "--time-limit TIME",
+        "limit for the whole run, in seconds, M:SS or H:MM:SS (default "
+        "5:00). The search ends at three quarters of it, or earlier if nothing improves; "
+        "the final training is never interrupted",
+        time_span,
+        default=300.0,
+    )
+    group.add(
+        "--learners LEARNER,...",
+        "learners to try: svm, nystrom, trees (default: nystrom, "
+        "svm for at most 20,000 rows, and trees if LightGBM is installed)",
+        list_of(str),
+    )
+    group.add(
+        "--kernels KERNEL,...", "kernels to try: rbf, laplacian (default: both)", list_of(str)
+    )
+    group.add(
+        "--ensemble",
+        "train an average of the best configurations with different learners "
+        "or kernels, even if it is not clearly better than the best one",
+        excludes="--single",
+    )
     group.add("--single", "train the best configuration alone")
-    group.add("--by SCORE", f"score on holdout data that decides: {', '.join(BY_OPTION)} "
-              f"(default log-loss), or, with --costs, {COST.option}", choices=tuple(BY_COST),
-              default="log-loss")
-    group.add("--costs FILE", "costs of each answer for each true class, as for classify_m: the "
-              "answers that are compared are those with the least expected cost, and the mean cost "
-              "is one more score")
-    group.add("-j, --jobs N", "threads; 0 means all cores of this process (default). The model "
-              "does not depend on it unless the time limit is reached", whole_number(0, 1024),
-              default=0)
+    group.add(
+        "--by SCORE",
+        f"score on holdout data that decides: {', '.join(BY_OPTION)} "
+        f"(default log-loss), or, with --costs, {COST.option}",
+        choices=tuple(BY_COST),
+        default="log-loss",
+    )
+    group.add(
+        "--costs FILE",
+        "costs of each answer for each true class, as for classify_m: the "
+        "answers that are compared are those with the least expected cost, and the mean cost "
+        "is one more score",
+    )
+    group.add(
+        "-j, --jobs N",
+        "threads; 0 means all cores of this process (default). The model "
+        "does not depend on it unless the time limit is reached",
+        whole_number(0, 1024),
+        default=0,
+    )
     add_seed(group)
     add_state(parser)
-    add_report(parser, "data, comparison, model, and a final five-fold cross-validation, "
-               "which takes about five times as long as the training. The search leaves a fifth "
-               "of the time limit for it; it is omitted if it would clearly exceed the limit")
+    add_report(
+        parser,
+        "data, comparison, model, and a final five-fold cross-validation, "
+        "which takes about five times as long as the training. The search leaves a fifth "
+        "of the time limit for it; it is omitted if it would clearly exceed the limit",
+    )
     add_training_kind(parser, stream="")
     return parser.finish()
 
@@ -79,8 +116,9 @@ def execute(args):
     mbh2mbm.check_model_name(args.model)
     check_names(args.learners, args.kernels)
     if is_stream(args.train):
-        raise UsageError("the data are read several times: expected the name of a file, found "
-                         f"'{args.train}'")
+        raise UsageError(
+            f"the data are read several times: expected the name of a file, found '{args.train}'"
+        )
     if "-" in weight_files(args):
         what = "groups" if args.groups == "-" else "weights"
         raise UsageError(f"the {what} are read several times: expected the name of a file")
@@ -128,8 +166,18 @@ class _Run:
         self.notes, self.alone = [], ""
         has_page = args.report is not None or args.multiqc is not None
         self.search_limit = (1 - _RESERVED * has_page) * args.time_limit
-        self.data = option_words(args, "-M", "-A", *TABLES, "--missing", "--no-header", "--weights",
-                                 "--class-weight", "--groups", "--min-class")
+        self.data = option_words(
+            args,
+            "-M",
+            "-A",
+            *TABLES,
+            "--missing",
+            "--no-header",
+            "--weights",
+            "--class-weight",
+            "--groups",
+            "--min-class",
+        )
         self.common = ["-n", f"-j{args.jobs}", f"--seed={args.seed}", *self.data]
         self.trying = option_words(args, "--costs", "--state", "--no-state")
 
@@ -149,8 +197,10 @@ class _Run:
         overrun = max(_OVERRUN[0], _OVERRUN[1] * self.args.time_limit)
         is_late = time.monotonic() + seconds > self.start + self.args.time_limit + overrun
         if is_late:
-            self.note(f"{part}: that would take about {time_words(max(seconds, 1))}, more than the "
-                      f"time limit leaves; the commands for it: {commands}")
+            self.note(
+                f"{part}: that would take about {time_words(max(seconds, 1))}, more than the "
+                f"time limit leaves; the commands for it: {commands}"
+            )
         return is_late
 
     @property
@@ -170,8 +220,11 @@ class _Run:
         """A command as it stands in the script."""
         at = self.folder
         return shlex.join(
-            self.steps + word.removeprefix(at) if word == at or word.startswith(at + os.sep)
-            else word for word in words)
+            self.steps + word.removeprefix(at)
+            if word == at or word.startswith(at + os.sep)
+            else word
+            for word in words
+        )
 
     def add(self, words):
         """Add a command."""
@@ -194,29 +247,42 @@ def _searched(run):
     parsed = run.parsed(tune_m, words)
     request = experiment_request(parsed, args.train, plan_of(parsed, 1, _PARTS), True)
     with opened_experiment(request) as experiment:
-        with Progress("searching", deadline=run.start + args.time_limit) as progress, \
-                with_source_in_errors(args.train):
+        with (
+            Progress("searching", deadline=run.start + args.time_limit) as progress,
+            with_source_in_errors(args.train),
+        ):
             portfolio = Portfolio(
-                experiment, BY_COST[args.by], run.start, run.search_limit,
+                experiment,
+                BY_COST[args.by],
+                run.start,
+                run.search_limit,
                 args.jobs or available_cores(),
-                True if args.ensemble else False if args.single else None, progress)
+                True if args.ensemble else False if args.single else None,
+                progress,
+            )
             chosen = portfolio.search(args.learners, args.kernels)
             run.curve = list(portfolio.curve.values())
             data = experiment.data
-            alone = shares_alone(list(total_weights(
-                data.y, data.weights and data.weights.w).values()))
-            run.alone = "  without features, from the shares of the classes: log loss " \
+            alone = shares_alone(
+                list(total_weights(data.y, data.weights and data.weights.w).values())
+            )
+            run.alone = (
+                "  without features, from the shares of the classes: log loss "
                 f"{alone['log_loss']:.4f}, accuracy {alone['accuracy']:.4f}\n"
+            )
         report_reused(experiment)
         if chosen.choice is not None:
             result = chosen.result
             write_stderr(table_text(contender_table(result)) + "\n")
-            write_stderr(f"Comparison on {result['points']} points, {result['classes']} classes; "
-                         f"{result['plan']}; ± is the deviation over the splits\n"
-                         f"{data_lines(request.head(experiment))}"
-                         f"{plain_table(result, brief=True)}{row_notes(result)}")
-            run.comparison = plain({
-                "data": args.train, "options": "", **result, **request.head(experiment)})
+            write_stderr(
+                f"Comparison on {result['points']} points, {result['classes']} classes; "
+                f"{result['plan']}; ± is the deviation over the splits\n"
+                f"{data_lines(request.head(experiment))}"
+                f"{plain_table(result, brief=True)}{row_notes(result)}"
+            )
+            run.comparison = plain(
+                {"data": args.train, "options": "", **result, **request.head(experiment)}
+            )
         yield chosen
 
 
@@ -227,8 +293,10 @@ def _write_control(run, chosen):
 
     path, choice = os.path.join(run.folder, "chosen.mbt"), chosen.choice
     write_control(path, chosen.tree)
-    run.script.append(f"cat > {shlex.quote(os.path.join(run.steps, 'chosen.mbt'))} <<'END'\n"
-                      f"{control_text(chosen.tree, path)}END\n")
+    run.script.append(
+        f"cat > {shlex.quote(os.path.join(run.steps, 'chosen.mbt'))} <<'END'\n"
+        f"{control_text(chosen.tree, path)}END\n"
+    )
     if choice is None:
         run.comment("no estimate for new data, because nothing was scored before the time limit")
     else:
@@ -237,28 +305,42 @@ def _write_control(run, chosen):
         estimate = estimate_line(chosen.estimate, result["by"])
         if estimate:
             report(estimate.rstrip("\n"))
-        run.comment(f"{estimate}{run.alone}"
-                    f"configuration: {row['configuration']}{': ' * bool(members)}{members}\n"
-                    f"  in the comparison: {_scores(row)} ({result['points']} points, "
-                    f"{result['plan']}" + (
-                        f"; the best of {len(result['rows'])} on these points, and so slightly too "
-                        "good: quote the estimate" if len(result["rows"]) > 1 else "") + ")")
+        run.comment(
+            f"{estimate}{run.alone}"
+            f"configuration: {row['configuration']}{': ' * bool(members)}{members}\n"
+            f"  in the comparison: {_scores(row)} ({result['points']} points, "
+            f"{result['plan']}"
+            + (
+                f"; the best of {len(result['rows'])} on these points, and so slightly too "
+                "good: quote the estimate"
+                if len(result["rows"]) > 1
+                else ""
+            )
+            + ")"
+        )
     for text in chosen.cut:
         run.note(text)
     if choice is not None and choice.margin is not None:
-        run.comment(f"{choice.top['configuration']} is better than the single best by "
-                    f"{choice.margin.gain:.4f}, {'' if row is choice.top else 'not '}more than one "
-                    f"standard error, {choice.margin.error:.4f}")
+        run.comment(
+            f"{choice.top['configuration']} is better than the single best by "
+            f"{choice.margin.gain:.4f}, {'' if row is choice.top else 'not '}more than one "
+            f"standard error, {choice.margin.error:.4f}"
+        )
     if chosen.seconds is not None and chosen.seconds > max(run.left, 1.0):
-        report("the time limit cannot be kept: training on all points takes about "
-               f"{time_words(chosen.seconds)}")
+        report(
+            "the time limit cannot be kept: training on all points takes about "
+            f"{time_words(chosen.seconds)}"
+        )
     return path
 
 
 def _scores(columns):
     """Log loss and accuracy of {score: summary or None}, as far as there are any."""
-    return ", ".join(f"{SCORES[name].title} {spread(columns[name])}"
-                     for name in ("log_loss", "accuracy") if columns[name] is not None)
+    return ", ".join(
+        f"{SCORES[name].title} {spread(columns[name])}"
+        for name in ("log_loss", "accuracy")
+        if columns[name] is not None
+    )
 
 
 def _train(run, control, chosen):
@@ -267,8 +349,20 @@ def _train(run, control, chosen):
 
     start, out = time.monotonic(), run.path("m.mbc")
     weights = [f"--member-weights={chosen.member_weights}"] * (chosen.member_weights is not None)
-    words = ["multi_borders", *run.common, _LOO, *weights, "-a",
-             run.path("m.std"), "-y", run.folder, control, run.train, "m", out]
+    words = [
+        "multi_borders",
+        *run.common,
+        _LOO,
+        *weights,
+        "-a",
+        run.path("m.std"),
+        "-y",
+        run.folder,
+        control,
+        run.train,
+        "m",
+        out,
+    ]
     run.add(words)
     with messages_from(WARNING):  # the reports name files that go
         multi_borders.execute(run.parsed(multi_borders, words))
@@ -277,8 +371,9 @@ def _train(run, control, chosen):
         mbh2mbm.execute(run.parsed(mbh2mbm, words))
     count, left = len(chosen.tree.roots), len(read_tree(out).roots)
     if left < count:
-        run.note(f"the model averages {left} of the {count} configurations: the others got no "
-                 "weight")
+        run.note(
+            f"the model averages {left} of the {count} configurations: the others got no weight"
+        )
     return time.monotonic() - start
 
 
@@ -289,22 +384,39 @@ def _answers(run, control, seconds):
 
     args = run.args
     splits = f"--seed={args.seed + _OTHER_SPLITS}"
-    words = ["nfold", f"-d{_PARTS}", *run.trying, *(splits if word.startswith("--seed=") else word
-                                       for word in run.common),
-             _LOO, control, run.train]
+    words = [
+        "nfold",
+        f"-d{_PARTS}",
+        *run.trying,
+        *(splits if word.startswith("--seed=") else word for word in run.common),
+        _LOO,
+        control,
+        run.train,
+    ]
     held = run.path("held")
-    if run.omits(_PARTS * seconds, "the page has no held-out answers, and does not show which "
-                 "columns matter", f"{run.line([*words, held])}; "
-                 f"{run.line(['report_m', '--answers', held, '-o', 'FILE.html', run.model])}"):
+    if run.omits(
+        _PARTS * seconds,
+        "the page has no held-out answers, and does not show which columns matter",
+        f"{run.line([*words, held])}; "
+        f"{run.line(['report_m', '--answers', held, '-o', 'FILE.html', run.model])}",
+    ):
         return None, None
     with nfold.cross_validated(*nfold.validation(run.parsed(nfold, words), True)) as (
-            request, experiment, candidate, results, _):
+        request,
+        experiment,
+        candidate,
+        results,
+        _,
+    ):
         rows = TrainingRows(args.train, request.form, experiment.data)
-        part = nfold.answers_of(experiment, replace(candidate, name="the chosen configuration"),
-                                 results, rows)
+        part = nfold.answers_of(
+            experiment, replace(candidate, name="the chosen configuration"), results, rows
+        )
     run.add([*words, held])
-    run.comment(f"held-out answers on the page: decoder {results[0].decoder}\n  on the page: "
-            f"{_scores(results[0].columns)} ({experiment.plan.description}; {_CHOSEN})\n")
+    run.comment(
+        f"held-out answers on the page: decoder {results[0].decoder}\n  on the page: "
+        f"{_scores(results[0].columns)} ({experiment.plan.description}; {_CHOSEN})\n"
+    )
     return replace(part, warnings=(_CHOSEN,)), (request, experiment, rows)
 
 
@@ -321,18 +433,24 @@ def _importance(run, chosen, answers, seconds):
     from ..training.in_memory import train_configuration
 
     experiment, data = source[1], source[1].data
-    train, test = (chosen_rows(data, rows) for rows in next(
-        splits(data.y, experiment.plan, data.groups))[1:])
+    train, test = (
+        chosen_rows(data, rows) for rows in next(splits(data.y, experiment.plan, data.groups))[1:]
+    )
     passes = 10 * len(data_columns(data.recipe, data.x.shape[1])) + EFFECTS * VALUES
     needed = seconds + passes * part.splits["classify_s"]["mean"] * min(1, POINTS / len(test.y))
-    if run.omits(needed, "the page does not show which columns matter", "report_m --importance "
-                 f"HOLDOUT -o FILE.html {run.model}"):
+    if run.omits(
+        needed,
+        "the page does not show which columns matter",
+        f"report_m --importance HOLDOUT -o FILE.html {run.model}",
+    ):
         return None
     settings = replace(experiment.settings, member_weights=chosen.member_weights)
-    configuration = calibrated(*train_configuration(chosen.tree, train, settings=settings),
-                               weights=settings.member_weights)
-    result = importance(replace(configuration, recipe=data.recipe), test, effects=EFFECTS,
-                        seed=run.args.seed)
+    configuration = calibrated(
+        *train_configuration(chosen.tree, train, settings=settings), weights=settings.member_weights
+    )
+    result = importance(
+        replace(configuration, recipe=data.recipe), test, effects=EFFECTS, seed=run.args.seed
+    )
     return {**result, "trained": "; the model that is measured was trained on all others"}
 
 
@@ -349,12 +467,28 @@ def _write_page(run, page, answers, importance):
     if source is not None:
         data, names = training_part(*source), names_in(source[1].data)
     title = page.title(name_of_file(run.args.model))
-    steps = [page.step("does all of this"), Step(f"mkdir -p {shlex.quote(run.steps)}",
-                                                 "the same in steps"),
-             *(Step(line.rstrip("\n")) for line in run.script)]
+    steps = [
+        page.step("does all of this"),
+        Step(f"mkdir -p {shlex.quote(run.steps)}", "the same in steps"),
+        *(Step(line.rstrip("\n")) for line in run.script),
+    ]
     model = ModelPart(configuration.tree, os.path.basename(run.args.model), info)
-    content = ReportContent(title, names, data, model, part, run.comparison, None, page.card,
-                            page.provenance(file_digests([run.args.model]), info), steps,
-                            importance, {"log_loss": run.curve, "words": "The best contender of "
-                                         "each stage, on a sample of the data."}, run.notes)
+    content = ReportContent(
+        title,
+        names,
+        data,
+        model,
+        part,
+        run.comparison,
+        None,
+        page.card,
+        page.provenance(file_digests([run.args.model]), info),
+        steps,
+        importance,
+        {
+            "log_loss": run.curve,
+            "words": "The best contender of each stage, on a sample of the data.",
+        },
+        run.notes,
+    )
     page.write(content)

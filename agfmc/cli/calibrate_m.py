@@ -9,56 +9,102 @@ from ..control.tree import TREE_DECODERS
 from ..core.errors import UsageError, warn_user
 from ..decode.methods import DEFAULT
 from ..files.atomic import check_output, replacing
-from .data_options import (add_groups, add_input_kind, add_weights, check_normalised,
-                           input_format)
+from .data_options import add_groups, add_input_kind, add_weights, check_normalised, input_format
 from .messages import json_text
 from .option_types import output_base, whole_number
-from .options import (add_model_files, add_seed, add_workers, check_files, model_source, Parser,
-                      refuse_name)
+from .options import (
+    add_model_files,
+    add_seed,
+    add_workers,
+    check_files,
+    model_source,
+    Parser,
+    refuse_name,
+)
 
 MAPS = ("auto", *MAP_KINDS)
 
 
 def get_parser():
     """The command's argument parser; loads nothing heavy."""
-    parser = Parser("calibrate_m", "Calibrate the class probabilities of a trained configuration "
-                    "with points that it was not trained on, print the effect, and write the "
-                    "model with the calibration.")
-    parser.add("model", "model file, or control file for classification (- is standard input); "
-               "an existing calibration of other decoders remains",
-               metavar="{control | model}")
+    parser = Parser(
+        "calibrate_m",
+        "Calibrate the class probabilities of a trained configuration "
+        "with points that it was not trained on, print the effect, and write the "
+        "model with the calibration.",
+    )
+    parser.add(
+        "model",
+        "model file, or control file for classification (- is standard input); "
+        "an existing calibration of other decoders remains",
+        metavar="{control | model}",
+    )
     group = add_input_kind(parser, "--data", "label")
     add_weights(group)
     add_groups(group)
-    group.add("--data DATA", "calibration set with labels, separate from the training data: base "
-              "name of .vec and .cls files, a table, LIBSVM text, or LVQ with -A",
-              excludes="--from")
-    group.add("--from BASE", "in place of --data: the answers of a cross-validation, the files "
-              "BASE.truth, .cls and .txt (or .raw.txt), with weights .wgt and groups .grp, that "
-              "nfold writes",
-              dest="base")
+    group.add(
+        "--data DATA",
+        "calibration set with labels, separate from the training data: base "
+        "name of .vec and .cls files, a table, LIBSVM text, or LVQ with -A",
+        excludes="--from",
+    )
+    group.add(
+        "--from BASE",
+        "in place of --data: the answers of a cross-validation, the files "
+        "BASE.truth, .cls and .txt (or .raw.txt), with weights .wgt and groups .grp, that "
+        "nfold writes",
+        dest="base",
+    )
     group = parser.group("model")
     add_model_files(group, "applied to the points, and stored in OUT")
     group = parser.group("calibration")
-    group.add("-Q, --decoder DECODER", "decoder to calibrate, as for nfold (default: the one "
-              "that suits the configuration; with --data also least-squares, and full of a tree)")
-    group.add("--tree MODE", "for trees: recursive or full, for ensembles average or geometric; "
-              "with -Q as the decoder of the matrices in them, as for classify_m",
-              choices=tuple(TREE_DECODERS))
-    group.add("--map KIND", "auto (default): the simplest whose log loss is within one standard "
-              f"error of the least; {', '.join(MAP_KINDS[1:])}: this one, with a floor; none: "
-              "uncalibrated", choices=MAPS, default=MAPS[0])
-    group.add("--folds N", "folds of the cross-validation of the maps (default 5)",
-              whole_number(2, 1000), default=5)
+    group.add(
+        "-Q, --decoder DECODER",
+        "decoder to calibrate, as for nfold (default: the one "
+        "that suits the configuration; with --data also least-squares, and full of a tree)",
+    )
+    group.add(
+        "--tree MODE",
+        "for trees: recursive or full, for ensembles average or geometric; "
+        "with -Q as the decoder of the matrices in them, as for classify_m",
+        choices=tuple(TREE_DECODERS),
+    )
+    group.add(
+        "--map KIND",
+        "auto (default): the simplest whose log loss is within one standard "
+        f"error of the least; {', '.join(MAP_KINDS[1:])}: this one, with a floor; none: "
+        "uncalibrated",
+        choices=MAPS,
+        default=MAPS[0],
+    )
+    group.add(
+        "--folds N",
+        "folds of the cross-validation of the maps (default 5)",
+        whole_number(2, 1000),
+        default=5,
+    )
     add_seed(group)
     add_workers(group)
     group = parser.group("output")
-    group.add("-o, --output OUT", "model file to write (.mbm), which may be model itself; or a "
-              "name that ends in .cal or .cal.gz, for the calibration only. Without it, nothing "
-              "is written", output_base)
+    group.add(
+        "-o, --output OUT",
+        "model file to write (.mbm), which may be model itself; or a "
+        "name that ends in .cal or .cal.gz, for the calibration only. Without it, nothing "
+        "is written",
+        output_base,
+    )
     group.add("--json", "print one JSON object")
-    parser.need("--data", "-M", "-A", "--table", "--weight", "--weights", "--class-weight",
-                "--group", "--groups")
+    parser.need(
+        "--data",
+        "-M",
+        "-A",
+        "--table",
+        "--weight",
+        "--weights",
+        "--class-weight",
+        "--group",
+        "--groups",
+    )
     parser.file_names = {"model": "model", "data": "data", "base": "answers"}
     return parser.finish()
 
@@ -83,20 +129,33 @@ def execute(args):
     if args.output is not None:
         check_output(args.output)
     configuration = load_configuration(model_source(args, args.model))
-    models = [] if args.output is None or configuration.merged_from is None else [
-        args.model, *model_files(configuration.tree, args.path, [args.output])]
+    models = (
+        []
+        if args.output is None or configuration.merged_from is None
+        else [args.model, *model_files(configuration.tree, args.path, [args.output])]
+    )
     check_files(args.files, {"--output": [args.output]}, {"model": models, "--calibration": []})
     if args.data is not None:
         check_normalised(configuration, form, args.model, args.norm_file)
     if args.data is not None and args.class_weight is None and has_class_weights(configuration):
-        warn_user(f"{args.model} was trained with class weights, and the points have none: its "
-                  "probabilities become those of the points, and --priors of classify_m would "
-                  "turn them back once more; give --class-weight as in training")
-    stored = {} if configuration.calibration is None or args.data is None else \
-        configuration.calibration.decoders
+        warn_user(
+            f"{args.model} was trained with class weights, and the points have none: its "
+            "probabilities become those of the points, and --priors of classify_m would "
+            "turn them back once more; give --class-weight as in training"
+        )
+    stored = (
+        {}
+        if configuration.calibration is None or args.data is None
+        else configuration.calibration.decoders
+    )
     configuration, reports = recalibrated(
-        configuration, _answers(args, configuration, form, args.jobs or available_cores()),
-        args.map, args.seed, args.folds, stored)
+        configuration,
+        _answers(args, configuration, form, args.jobs or available_cores()),
+        args.map,
+        args.seed,
+        args.folds,
+        stored,
+    )
     if args.output is not None:
         if as_text:
             with replacing(args.output) as file:
@@ -116,21 +175,28 @@ def _answers(args, configuration, form, workers):
     if args.tree is not None and not tree.hierarchical:
         raise UsageError(f"--tree is for trees, and {args.model} is none")
     if args.tree is not None and (TREE_DECODERS[args.tree] == "ensembles") != tree.is_ensemble:
-        raise UsageError(f"--tree {args.tree} is for {TREE_DECODERS[args.tree]}, and {args.model} "
-                         f"is {'an ensemble' if tree.is_ensemble else 'one tree'}")
+        raise UsageError(
+            f"--tree {args.tree} is for {TREE_DECODERS[args.tree]}, and {args.model} "
+            f"is {'an ensemble' if tree.is_ensemble else 'one tree'}"
+        )
     if args.tree is not None:
         decodings = [Decoding(DEFAULT.name if args.decoder is None else args.decoder, args.tree)]
     elif args.decoder is not None:
         decodings = decoders_of(tree, (args.decoder,))
     else:
         decodings = list(stored_decodings(configuration).values())
-        decodings = decodings[:None if args.base is None else 1]
-    data = None if args.data is None else read_points(
-        args.data, form, configuration.recipe)
+        decodings = decodings[: None if args.base is None else 1]
+    data = None if args.data is None else read_points(args.data, form, configuration.recipe)
     for decoding in decodings:
         key = decoding.calibration_key(tree)
         if key is None:
-            raise UsageError(f"the decoder {decoding.decoder.name} does not give the probabilities "
-                             "of all classes: it has no calibration")
-        yield key, answers_of_files(configuration, key, args.base) if data is None else \
-            answers_of_data(configuration, decoding, data, form.kind, args.data, workers)
+            raise UsageError(
+                f"the decoder {decoding.decoder.name} does not give the probabilities "
+                "of all classes: it has no calibration"
+            )
+        yield (
+            key,
+            answers_of_files(configuration, key, args.base)
+            if data is None
+            else answers_of_data(configuration, decoding, data, form.kind, args.data, workers),
+        )

@@ -15,113 +15,221 @@ from ..files.kinds import ANSWER_FORMATS, ANSWERS_IN_HELP, is_answer_table, is_t
 from .data_options import add_input_kind, check_normalised, input_format
 from .hints import refuse_scheme
 from .messages import report, write_bytes, write_message
-from .option_types import (list_of, names, output_base, probability, PROPORTIONS, proportions,
-                           whole_number)
-from .options import (add_executor, add_model_files, add_seed, add_workers, check_files,
-                      model_source, Parser, refuse_ending, workers)
+from .option_types import (
+    list_of,
+    names,
+    output_base,
+    probability,
+    PROPORTIONS,
+    proportions,
+    whole_number,
+)
+from .options import (
+    add_executor,
+    add_model_files,
+    add_seed,
+    add_workers,
+    check_files,
+    model_source,
+    Parser,
+    refuse_ending,
+    workers,
+)
 from .signals import signals_held
 
-_MODES = ("recursive", "path", "full", *(name for name, what in TREE_DECODERS.items()
-                                         if what == "ensembles"))
+_MODES = (
+    "recursive",
+    "path",
+    "full",
+    *(name for name, what in TREE_DECODERS.items() if what == "ensembles"),
+)
 _SCORES = ("lac", "aps")
 
 
 def get_parser():
     """The command's argument parser; loads nothing heavy."""
-    parser = Parser("classify_m", "Classify points with a trained configuration. Write "
-                    "classes (output.cls) and confidence ratings (output.con), and print class "
-                    "probabilities; or write a table of ids, classes and probabilities.")
-    parser.add("model", "control file for classification, whose binary models are read, or one "
-               "model file: .mbm, libAGF's ASCII model, or LIBSVM's", metavar="{control | model}")
-    parser.add("test", "points to classify: a table (.csv, .tsv, .parquet, .feather; or --table), "
-               "a .vec file, LIBSVM text, LVQ with -A (- is standard input, to its end)")
-    parser.add("output",
-               "a table of answers (" + "; ".join(
-              f"{one.ending}: {one.help}" for one in ANSWER_FORMATS)
-               + "; text with .gz too; - or left out: CSV on standard output); else "
-               "the base name of output.cls (int32 classes) and output.con (float32 "
-               "confidence ratings (k p - 1)/(k - 1)); with -O the text file that "
-               "is written in their place", output_base, metavar="table | output", nargs="?",
-               default="-")
+    parser = Parser(
+        "classify_m",
+        "Classify points with a trained configuration. Write "
+        "classes (output.cls) and confidence ratings (output.con), and print class "
+        "probabilities; or write a table of ids, classes and probabilities.",
+    )
+    parser.add(
+        "model",
+        "control file for classification, whose binary models are read, or one "
+        "model file: .mbm, libAGF's ASCII model, or LIBSVM's",
+        metavar="{control | model}",
+    )
+    parser.add(
+        "test",
+        "points to classify: a table (.csv, .tsv, .parquet, .feather; or --table), "
+        "a .vec file, LIBSVM text, LVQ with -A (- is standard input, to its end)",
+    )
+    parser.add(
+        "output",
+        "a table of answers ("
+        + "; ".join(f"{one.ending}: {one.help}" for one in ANSWER_FORMATS)
+        + "; text with .gz too; - or left out: CSV on standard output); else "
+        "the base name of output.cls (int32 classes) and output.con (float32 "
+        "confidence ratings (k p - 1)/(k - 1)); with -O the text file that "
+        "is written in their place",
+        output_base,
+        metavar="table | output",
+        nargs="?",
+        default="-",
+    )
     _add_decoding(parser.group("decoding"))
     _add_guarantees(parser.group("answers with a guarantee"))
     _add_queries(parser.group("decoders that evaluate some of the classifiers"))
     kinds = add_input_kind(parser, "test", roles=False)
     kinds.add("-C, --no-labels", "with -A: the lines have no labels")
     group = parser.group("tables of answers")
-    group.add("--id COLUMN,...", "columns that identify the rows, by names or numbers from 1; the "
-              "answers repeat them (default: those of training, else row numbers from 1)", names)
-    group.add("--explain N", "the N columns of the data that contribute most to the answer over "
-              "the next class, and their contributions, in columns behind each answer",
-              whole_number(1), excludes="-O")
-    group.add("--all-columns", "repeat all columns of the table in the answers; without --id, "
-              "ids need not be unique")
-    group.add("--format FORMAT", "format of answers on standard output (default: csv; of --stream "
-              "for lines of JSON jsonl)", excludes="-O",
-              choices=[one.ending[1:] for one in ANSWER_FORMATS if one.is_text])
+    group.add(
+        "--id COLUMN,...",
+        "columns that identify the rows, by names or numbers from 1; the "
+        "answers repeat them (default: those of training, else row numbers from 1)",
+        names,
+    )
+    group.add(
+        "--explain N",
+        "the N columns of the data that contribute most to the answer over "
+        "the next class, and their contributions, in columns behind each answer",
+        whole_number(1),
+        excludes="-O",
+    )
+    group.add(
+        "--all-columns",
+        "repeat all columns of the table in the answers; without --id, ids need not be unique",
+    )
+    group.add(
+        "--format FORMAT",
+        "format of answers on standard output (default: csv; of --stream for lines of JSON jsonl)",
+        excludes="-O",
+        choices=[one.ending[1:] for one in ANSWER_FORMATS if one.is_text],
+    )
     group = parser.group("streams")
-    group.add("--stream", "answer each line of test as it comes: a table of text, whose heading "
-              "comes first, JSON objects with the names of its columns, or LIBSVM text with -M. A "
-              "wrong line has the answer error, and the exit status is 1 at the end",
-              excludes=("-A", "-O", "-j", "--executor", "--margins"))
+    group.add(
+        "--stream",
+        "answer each line of test as it comes: a table of text, whose heading "
+        "comes first, JSON objects with the names of its columns, or LIBSVM text with -M. A "
+        "wrong line has the answer error, and the exit status is 1 at the end",
+        excludes=("-A", "-O", "-j", "--executor", "--margins"),
+    )
     group = parser.group("other programs")
-    group.add("-O, --predictor COMMAND", "program that reads the binary models, called `COMMAND "
-              "points model output` like svm-predict -b 1; test is then LVQ text, unless -M or its "
-              "name ends in .vec, and output a text file as svm-predict's",
-              excludes=("--stop", "--top", "--count", "--margins", "--quantity", "--executor"))
-    group.add("-K, --keep", "keep the temporary files of other programs, in folders agfmc.*.tmp",
-              needs="-O")
-    group.add("--allow-commands", "run the commands that control names for classifiers of code G",
-              excludes="--executor")
+    group.add(
+        "-O, --predictor COMMAND",
+        "program that reads the binary models, called `COMMAND "
+        "points model output` like svm-predict -b 1; test is then LVQ text, unless -M or its "
+        "name ends in .vec, and output a text file as svm-predict's",
+        excludes=("--stop", "--top", "--count", "--margins", "--quantity", "--executor"),
+    )
+    group.add(
+        "-K, --keep",
+        "keep the temporary files of other programs, in folders agfmc.*.tmp",
+        needs="-O",
+    )
+    group.add(
+        "--allow-commands",
+        "run the commands that control names for classifiers of code G",
+        excludes="--executor",
+    )
     parser.file_names = {"model": "model", "test": "points"}
     return parser.finish()
 
 
 def _add_decoding(group):
-    group.add("-Q, --method METHOD",
-              "the decoder of coding matrices, by number or name (default: the one "
-              "that control or the model names, else 0):\n" + "\n".join(
-             (f"{m.number} " if m.number is not None else "")
-             + f"{m.name}: {m.summary}" for m in METHODS))
-    group.add("-0, --decision-values", "print the raw decision values of the binary models, in the "
-              "order and with the signs of LIBSVM, instead of probabilities")
-    group.add("--tree MODE", "trees and nested configurations: recursive (default, unless control "
-              "or the model names a decoder) descends to one class; path prints its probability; "
-              "full prints all probabilities. Ensembles: average (default), or geometric",
-              choices=_MODES)
-    group.add("--stop P", "for trees: descend while the most probable branch has probability P or "
-              "more, and answer with the classes below the node, in output.sets. auto: descend so "
-              "far that the sets have the --coverage", _stop)
-    group.add("--top K", "print the K most probable classes of each point and their probabilities; "
-              "those of a tree are not calibrated, unless --tree full is given", whole_number(1))
-    group.add("--reject P", "reject points (class -1) whose winner has a probability below P",
-              probability)
-    group.add("--priors P", "adjust the probabilities to these class proportions: "
-              f"{PROPORTIONS}; or training, for those of the training data, if class weights "
-              "changed them; for decoders that give all probabilities", _priors)
-    group.add("--costs FILE", "answer with the class of the least expected cost; FILE has a row "
-              "for each true class and a column for each answer, and optionally a last one, -, for "
-              "rejection; for decoders that give all probabilities")
-    group.add("--decisions", "with --costs: print the answer, its expected cost, and the most "
-              "probable class, in place of the probabilities", needs="--costs",
-              excludes=("-O", "--quantity", "--top", "--coverage", "--p-values"))
-    group.add("--trained-priors P", "with --priors: the proportions in training, if the models do "
-              "not record them", proportions, needs="--priors")
-    group.add("-u, --unnormalised", "with -a: normalise the support vectors too, as they are read",
-              needs="-a")
+    group.add(
+        "-Q, --method METHOD",
+        "the decoder of coding matrices, by number or name (default: the one "
+        "that control or the model names, else 0):\n"
+        + "\n".join(
+            (f"{m.number} " if m.number is not None else "") + f"{m.name}: {m.summary}"
+            for m in METHODS
+        ),
+    )
+    group.add(
+        "-0, --decision-values",
+        "print the raw decision values of the binary models, in the "
+        "order and with the signs of LIBSVM, instead of probabilities",
+    )
+    group.add(
+        "--tree MODE",
+        "trees and nested configurations: recursive (default, unless control "
+        "or the model names a decoder) descends to one class; path prints its probability; "
+        "full prints all probabilities. Ensembles: average (default), or geometric",
+        choices=_MODES,
+    )
+    group.add(
+        "--stop P",
+        "for trees: descend while the most probable branch has probability P or "
+        "more, and answer with the classes below the node, in output.sets. auto: descend so "
+        "far that the sets have the --coverage",
+        _stop,
+    )
+    group.add(
+        "--top K",
+        "print the K most probable classes of each point and their probabilities; "
+        "those of a tree are not calibrated, unless --tree full is given",
+        whole_number(1),
+    )
+    group.add(
+        "--reject P", "reject points (class -1) whose winner has a probability below P", probability
+    )
+    group.add(
+        "--priors P",
+        "adjust the probabilities to these class proportions: "
+        f"{PROPORTIONS}; or training, for those of the training data, if class weights "
+        "changed them; for decoders that give all probabilities",
+        _priors,
+    )
+    group.add(
+        "--costs FILE",
+        "answer with the class of the least expected cost; FILE has a row "
+        "for each true class and a column for each answer, and optionally a last one, -, for "
+        "rejection; for decoders that give all probabilities",
+    )
+    group.add(
+        "--decisions",
+        "with --costs: print the answer, its expected cost, and the most "
+        "probable class, in place of the probabilities",
+        needs="--costs",
+        excludes=("-O", "--quantity", "--top", "--coverage", "--p-values"),
+    )
+    group.add(
+        "--trained-priors P",
+        "with --priors: the proportions in training, if the models do not record them",
+        proportions,
+        needs="--priors",
+    )
+    group.add(
+        "-u, --unnormalised",
+        "with -a: normalise the support vectors too, as they are read",
+        needs="-a",
+    )
     add_model_files(group, "applied to the points")
-    group.add("-c, --sigmoid CODE", "function g of r = g(a f + b) for a decision value f: 0 tanh, "
-              "for which a and b are fitted, 1 error function, 2 logistic function, 3 arctangent; "
-              "models without probabilities have a = 1, b = 0", whole_number(0, 3))
+    group.add(
+        "-c, --sigmoid CODE",
+        "function g of r = g(a f + b) for a decision value f: 0 tanh, "
+        "for which a and b are fitted, 1 error function, 2 logistic function, 3 arctangent; "
+        "models without probabilities have a = 1, b = 0",
+        whole_number(0, 3),
+    )
     group.add("-Z, --libsvm", "the models are LIBSVM's (always the case)")
     add_workers(group)
     add_executor(group)
     group.add("--header", "print a first line `labels 0 1 ...`, the labels of the columns")
-    group.add("--quantity", "print the expected value of a quantity whose intervals are the "
-              "classes (float_to_class), in place of the probabilities",
-              excludes=("--coverage", "--p-values", "--stop", "--top"))
-    group.add("--quantiles Q,Q,...", "with --quantity: also print these quantiles, from 0 to 1",
-              list_of(probability), needs="--quantity")
+    group.add(
+        "--quantity",
+        "print the expected value of a quantity whose intervals are the "
+        "classes (float_to_class), in place of the probabilities",
+        excludes=("--coverage", "--p-values", "--stop", "--top"),
+    )
+    group.add(
+        "--quantiles Q,Q,...",
+        "with --quantity: also print these quantiles, from 0 to 1",
+        list_of(probability),
+        needs="--quantity",
+    )
 
 
 def _stop(text):
@@ -133,33 +241,67 @@ def _priors(text):
 
 
 def _add_guarantees(group):
-    group.add("--max-error E", "reject points (class -1) so that the share of wrong answers, "
-              "among those that are given, is at most E", probability)
-    group.add("--confidence C", "with --max-error: the probability that this holds (default 0.95)",
-              probability, needs="--max-error")
-    group.add("--coverage C", "print a prediction set for each point, which contains the true "
-              "class with probability C or more, in place of the probabilities, and write the "
-              "sets to output.sets: the labels, or - for an empty set", probability)
-    group.add("--p-values", "print conformal p values in place of the probabilities; the "
-              "prediction set of coverage C has the classes with p values above 1 - C")
-    group.add("--by-class", "with --coverage or --p-values: valid for each class, not only for "
-              "all classes together; with --coverage rare classes share a limit, and p values of "
-              "rare classes are never small")
-    group.add("--set-score SCORE", "score of the classes: lac, one minus the probability, for the "
-              "smallest sets (default), or aps, the sum of the probabilities down to that of the "
-              "class, for sets that adapt to the difficulty of a point", choices=_SCORES)
+    group.add(
+        "--max-error E",
+        "reject points (class -1) so that the share of wrong answers, "
+        "among those that are given, is at most E",
+        probability,
+    )
+    group.add(
+        "--confidence C",
+        "with --max-error: the probability that this holds (default 0.95)",
+        probability,
+        needs="--max-error",
+    )
+    group.add(
+        "--coverage C",
+        "print a prediction set for each point, which contains the true "
+        "class with probability C or more, in place of the probabilities, and write the "
+        "sets to output.sets: the labels, or - for an empty set",
+        probability,
+    )
+    group.add(
+        "--p-values",
+        "print conformal p values in place of the probabilities; the "
+        "prediction set of coverage C has the classes with p values above 1 - C",
+    )
+    group.add(
+        "--by-class",
+        "with --coverage or --p-values: valid for each class, not only for "
+        "all classes together; with --coverage rare classes share a limit, and p values of "
+        "rare classes are never small",
+    )
+    group.add(
+        "--set-score SCORE",
+        "score of the classes: lac, one minus the probability, for the "
+        "smallest sets (default), or aps, the sum of the probabilities down to that of the "
+        "class, for sets that adapt to the difficulty of a point",
+        choices=_SCORES,
+    )
 
 
 def _add_queries(group):
-    group.add("--opponents L", "with -Q poll: random opponents of each class, a number, or a "
-              "multiple of log2 of the number of classes such as 3log (default)", default="3log")
-    group.add("--finalists T", "with -Q poll: evaluate all classifiers of the T best classes",
-              whole_number(1))
+    group.add(
+        "--opponents L",
+        "with -Q poll: random opponents of each class, a number, or a "
+        "multiple of log2 of the number of classes such as 3log (default)",
+        default="3log",
+    )
+    group.add(
+        "--finalists T",
+        "with -Q poll: evaluate all classifiers of the T best classes",
+        whole_number(1),
+    )
     add_seed(group)
-    group.add("--pair-errors FILE", "with -Q radag: errors of the pairs, as multi_borders "
-              "--cv-errors writes them")
-    group.add("--count", "report the mean number of binary classifiers and kernel "
-              "evaluations per point, and the weights and costs of the members of an ensemble")
+    group.add(
+        "--pair-errors FILE",
+        "with -Q radag: errors of the pairs, as multi_borders --cv-errors writes them",
+    )
+    group.add(
+        "--count",
+        "report the mean number of binary classifiers and kernel "
+        "evaluations per point, and the weights and costs of the members of an ensemble",
+    )
     group.add("--margins", "report the sum of 1/margin^2 over the binary classifiers")
 
 
@@ -201,81 +343,143 @@ def execute(args):
 
     external = args.predictor is not None
     # libAGF's: another program gets LVQ text, unless the points are something else
-    lvq = external and not args.svm and not args.table and not args.test.endswith(".vec") \
+    lvq = (
+        external
+        and not args.svm
+        and not args.table
+        and not args.test.endswith(".vec")
         and not is_table(args.test)
+    )
     pool = workers(args)
-    form = input_format(args, args.test, lvq or args.lvq, not args.no_labels,
-                        table=args.stream)
-    request = _Answers(args.test, form, args.output, form.kind == "table" or not external and (
-        args.output == "-" or is_answer_table(args.output)), args.all_columns, external,
-        args.header, args.decisions, args.tree is None, args.explain, args.format)
+    form = input_format(args, args.test, lvq or args.lvq, not args.no_labels, table=args.stream)
+    request = _Answers(
+        args.test,
+        form,
+        args.output,
+        form.kind == "table"
+        or not external
+        and (args.output == "-" or is_answer_table(args.output)),
+        args.all_columns,
+        external,
+        args.header,
+        args.decisions,
+        args.tree is None,
+        args.explain,
+        args.format,
+    )
     _check_together(args, request)
     # the text that -O writes has room for the one probability
     mode = args.tree or _MODES[0]
-    decoding = Decoding(args.method or DEFAULT.name,
-                        "path" if external and mode == "recursive" else mode,
-                        args.decision_values, args.reject, args.priors, args.trained_priors,
-                        PairQueries(args.opponents, args.seed, args.finalists, args.pair_errors),
-                        calibrated=not args.uncalibrated,
-                        guarantees=Guarantees(args.max_error, args.confidence, args.coverage,
-                                              args.by_class, args.set_score, args.p_values),
-                        without_floor=args.quantity, stop=args.stop, top=args.top,
-                        costs=args.costs)
-    named = args.method is None and args.tree is None and not args.decision_values \
-        and args.stop is None
+    decoding = Decoding(
+        args.method or DEFAULT.name,
+        "path" if external and mode == "recursive" else mode,
+        args.decision_values,
+        args.reject,
+        args.priors,
+        args.trained_priors,
+        PairQueries(args.opponents, args.seed, args.finalists, args.pair_errors),
+        calibrated=not args.uncalibrated,
+        guarantees=Guarantees(
+            args.max_error,
+            args.confidence,
+            args.coverage,
+            args.by_class,
+            args.set_score,
+            args.p_values,
+        ),
+        without_floor=args.quantity,
+        stop=args.stop,
+        top=args.top,
+        costs=args.costs,
+    )
+    named = (
+        args.method is None and args.tree is None and not args.decision_values and args.stop is None
+    )
     if external and decoding.prints_values:
         raise UsageError("-O writes classes and probabilities: it excludes -0 and -Q -1")
-    execution = Execution(form.kind, args.sigmoid, args.predictor, args.allow_commands, args.keep,
-                          args.jobs or available_cores(), args.count)
+    execution = Execution(
+        form.kind,
+        args.sigmoid,
+        args.predictor,
+        args.allow_commands,
+        args.keep,
+        args.jobs or available_cores(),
+        args.count,
+    )
     # a calibration may hold a learned decoder, that may do without its map
-    source = model_source(args, args.model, unnormalised=args.unnormalised, foreign=external,
-                          uncalibrated=args.uncalibrated and decoding.decoder.takes != "learned",
-                          named_decoder=named)
+    source = model_source(
+        args,
+        args.model,
+        unnormalised=args.unnormalised,
+        foreign=external,
+        uncalibrated=args.uncalibrated and decoding.decoder.takes != "learned",
+        named_decoder=named,
+    )
     configuration = load_configuration(source)
     if form.kind == "table" and configuration.recipe is None:
-        raise ModelError("was not trained from a table, and does not know its columns: train it "
-                         "from a table, or convert the rows as the training data were converted",
-                         file=args.model)
+        raise ModelError(
+            "was not trained from a table, and does not know its columns: train it "
+            "from a table, or convert the rows as the training data were converted",
+            file=args.model,
+        )
     if not external:
         check_normalised(configuration, form, args.model, args.norm_file)
     if args.tree in _MODES[:2] and configuration.tree.is_ensemble:
-        raise UsageError(f"--tree {args.tree} descends one tree, and {args.model} is an ensemble: "
-                         "leave it out, or choose average or geometric")
+        raise UsageError(
+            f"--tree {args.tree} descends one tree, and {args.model} is an ensemble: "
+            "leave it out, or choose average or geometric"
+        )
     if named:
         decoding = decoding.as_named(configuration.tree)
     # here, as workers have other files
     decoding = replace(decoding, costs=decoding.costs_of(configuration.tree))
     if decoding.costs is not None and decoding.priors is None and has_class_weights(configuration):
-        warn_user(f"{args.model} was trained with class weights, and costs come on top: with "
-                  "--priors training they are those of the data as it was")
+        warn_user(
+            f"{args.model} was trained with class weights, and costs come on top: with "
+            "--priors training they are those of the data as it was"
+        )
     classifier = Classifier(configuration, decoding, execution)
     quantity = quantity_of(classifier, args.quantiles or ()) if args.quantity else None
-    _check_files(request, classifier, args.model, args.path, args.files,
-                 {"--priors": args.priors, "--trained-priors": args.trained_priors})
+    _check_files(
+        request,
+        classifier,
+        args.model,
+        args.path,
+        args.files,
+        {"--priors": args.priors, "--trained-priors": args.trained_priors},
+    )
     if form.fill != 0 and classifier.features is None:
-        raise UsageError("-E needs a model that records its number of features; the files of "
-                         f"{args.model} do not: missing features can only be 0")
+        raise UsageError(
+            "-E needs a model that records its number of features; the files of "
+            f"{args.model} do not: missing features can only be 0"
+        )
     explainer = Explainer(configuration, classifier) if args.explain else None
     failed = 0
     with pool as executor:
         if args.stream:
             done, failed = _streamed(request, configuration.recipe, classifier, quantity, explainer)
         else:
-            done = _classified(request, configuration.recipe, classifier, quantity, executor,
-                               explainer)
+            done = _classified(
+                request, configuration.recipe, classifier, quantity, executor, explainer
+            )
     if done.stops.warning():
         warn_user(done.stops.warning())
     _report(classifier, done)
     if explainer is not None and not explainer.exact:
-        report("contributions are what the margin loses when a column has its mean (occlusion), "
-               "which do not sum to it: exact ones need Gaussian, Laplacian or linear kernels")
+        report(
+            "contributions are what the margin loses when a column has its mean (occlusion), "
+            "which do not sum to it: exact ones need Gaussian, Laplacian or linear kernels"
+        )
     if args.margins:
         from ..kernels.machine import squared_norms
+
         norms = squared_norms(classifier.values.model)
         report(f"sum of 1/margin^2 over {len(norms)} binary classifiers: {norms.sum():.6g}")
     if failed:
-        raise DataError(f"{failed} of {done.points + failed} lines were wrong, and have the answer "
-                        "error", file=args.test)
+        raise DataError(
+            f"{failed} of {done.points + failed} lines were wrong, and have the answer error",
+            file=args.test,
+        )
 
 
 def _classified(request, recipe, classifier, quantity, executor, explainer):
@@ -300,8 +504,9 @@ def _classified(request, recipe, classifier, quantity, executor, explainer):
                 yield x
 
         answers = classify(classifier, points(), executor, table.formatted, explainer)
-        return write_answer_table(answers, iter(waiting.popleft, None), table, output,
-                                  write_bytes, counter)
+        return write_answer_table(
+            answers, iter(waiting.popleft, None), table, output, write_bytes, counter
+        )
 
     if form.kind == "table":
         from ..data.from_table import rows_to_classify
@@ -310,19 +515,39 @@ def _classified(request, recipe, classifier, quantity, executor, explainer):
             done = to_table(rows.heads, rows.chunks(step))
             rows.warn()
             return done
-    chunks = iter_points(request.points, form, step, d=classifier.features,
-                         sparse=classifier.values.takes_sparse and explainer is None,
-                         missing=recipe is not None and recipe.keeps_missing)
+    chunks = iter_points(
+        request.points,
+        form,
+        step,
+        d=classifier.features,
+        sparse=classifier.values.takes_sparse and explainer is None,
+        missing=recipe is not None and recipe.keeps_missing,
+    )
     if request.by_program:
-        return write_predictions(classify(classifier, chunks), output, write_bytes,
-                                 classifier.classes if classifier.all_classes else None)
+        return write_predictions(
+            classify(classifier, chunks),
+            output,
+            write_bytes,
+            classifier.classes if classifier.all_classes else None,
+        )
     if request.to_table:
         return to_table((ROW,), numbered(chunks))
-    layout = Layout(classifier.classes, classifier.all_classes,
-                    not decoding.prints_values, _with_sets(decoding), request.header, quantity,
-                    request.decisions)
-    return write_answers(classify(classifier, chunks, executor, layout.formatted), output,
-                         write_bytes, layout, counter)
+    layout = Layout(
+        classifier.classes,
+        classifier.all_classes,
+        not decoding.prints_values,
+        _with_sets(decoding),
+        request.header,
+        quantity,
+        request.decisions,
+    )
+    return write_answers(
+        classify(classifier, chunks, executor, layout.formatted),
+        output,
+        write_bytes,
+        layout,
+        counter,
+    )
 
 
 def _table(request, classifier, heads, quantity, explainer, form="csv"):
@@ -330,13 +555,25 @@ def _table(request, classifier, heads, quantity, explainer, form="csv"):
     from ..answers.tables import answer_table
 
     decoding = classifier.decoding
-    if request.default_way and decoding.descends(classifier.tree) \
-            and decoding.top is None and decoding.stop is None:
-        report("a descent of the tree gives the probability of its class alone: --tree full "
-               "gives those of all classes")
+    if (
+        request.default_way
+        and decoding.descends(classifier.tree)
+        and decoding.top is None
+        and decoding.stop is None
+    ):
+        report(
+            "a descent of the tree gives the probability of its class alone: --tree full "
+            "gives those of all classes"
+        )
     path = f".{request.format or form}" if request.output == "-" else request.output
-    return answer_table(classifier, classifier.names, heads, path, quantity,
-                        *(() if explainer is None else (explainer.names, request.reasons)))
+    return answer_table(
+        classifier,
+        classifier.names,
+        heads,
+        path,
+        quantity,
+        *(() if explainer is None else (explainer.names, request.reasons)),
+    )
 
 
 def _streamed(request, recipe, classifier, quantity, explainer):
@@ -355,9 +592,14 @@ def _streamed(request, recipe, classifier, quantity, explainer):
             heads, form = rows.heads, rows.table.answered_in
         table = _table(request, classifier, heads, quantity, explainer, form)
         answers = LineAnswers(
-            classifier, rows, table, file.name,
-            lambda error: write_message(error, file=error.file, line=error.line), explainer,
-            KernelCounter(classifier.values.model) if classifier.counting else None)
+            classifier,
+            rows,
+            table,
+            file.name,
+            lambda error: write_message(error, file=error.file, line=error.line),
+            explainer,
+            KernelCounter(classifier.values.model) if classifier.counting else None,
+        )
         with table.text.opened("-", table.id_columns, write_bytes) as add:
             write_bytes(b"")
             for data, number in lines:
@@ -376,33 +618,54 @@ def _with_sets(decoding):
 
 def _check_together(args, request):
     """`UsageError`, before anything is read, for operands and options that do not go together."""
-    refuse_scheme(args.model, "DATA | multi_borders ... - DATA MODEL CONTROL makes one that is "
-                              "trained")
+    refuse_scheme(
+        args.model, "DATA | multi_borders ... - DATA MODEL CONTROL makes one that is trained"
+    )
     external, to_table, kind = request.by_program, request.to_table, request.form.kind
     table = kind == "table"
     for wrong, message in (
-            (table and external, "-O: other programs read points, not tables"),
-            (table and args.output != "-" and not is_answer_table(args.output),
-             f"the answers to a table are a table: expected a name that ends in {ANSWERS_IN_HELP}, "
-             f"or - for standard output, found '{args.output}'"),
-            (args.all_columns and not table, "--all-columns is for tables: a file that ends in "
-             ".csv, .tsv, .parquet or .feather, or --table"),
-            (args.explain and not to_table, "--explain writes columns of a table of answers: "
-             f"expected a name that ends in {ANSWERS_IN_HELP}, or - for standard output"),
-            (args.header and to_table, "--header: a table of answers has one"),
-            ((args.stream or args.format) and args.output != "-",
-             f"{'--stream' if args.stream else '--format'}: the answers go to standard output, not "
-             f"to '{args.output}'"),
-            (args.stream and kind not in ("table", "svm"), "--stream: expected a table or -M"),
-            (not os.path.basename(args.output),
-             f"expected a base name for the output files, found '{args.output}'"),
-            (not external and args.output.endswith(".vec") and os.path.isfile(args.output)
-             and args.test != "-" and not os.path.exists(args.test),
-             f"there is no file {args.test}, but {args.output} exists: expected the points to "
-             "classify, then the base name of the outputs"),
-            (args.no_labels and kind != "lvq", "-C needs -A"),
-            (args.decisions and to_table,
-             "--decisions: a table of answers has these columns with --costs")):
+        (table and external, "-O: other programs read points, not tables"),
+        (
+            table and args.output != "-" and not is_answer_table(args.output),
+            f"the answers to a table are a table: expected a name that ends in {ANSWERS_IN_HELP}, "
+            f"or - for standard output, found '{args.output}'",
+        ),
+        (
+            args.all_columns and not table,
+            "--all-columns is for tables: a file that ends in "
+            ".csv, .tsv, .parquet or .feather, or --table",
+        ),
+        (
+            args.explain and not to_table,
+            "--explain writes columns of a table of answers: "
+            f"expected a name that ends in {ANSWERS_IN_HELP}, or - for standard output",
+        ),
+        (args.header and to_table, "--header: a table of answers has one"),
+        (
+            (args.stream or args.format) and args.output != "-",
+            f"{'--stream' if args.stream else '--format'}: the answers go to standard output, not "
+            f"to '{args.output}'",
+        ),
+        (args.stream and kind not in ("table", "svm"), "--stream: expected a table or -M"),
+        (
+            not os.path.basename(args.output),
+            f"expected a base name for the output files, found '{args.output}'",
+        ),
+        (
+            not external
+            and args.output.endswith(".vec")
+            and os.path.isfile(args.output)
+            and args.test != "-"
+            and not os.path.exists(args.test),
+            f"there is no file {args.test}, but {args.output} exists: expected the points to "
+            "classify, then the base name of the outputs",
+        ),
+        (args.no_labels and kind != "lvq", "-C needs -A"),
+        (
+            args.decisions and to_table,
+            "--decisions: a table of answers has these columns with --costs",
+        ),
+    ):
         if wrong:
             raise UsageError(message)
     if to_table:
@@ -410,9 +673,12 @@ def _check_together(args, request):
     if not external:
         refuse_ending(args.output, (".cls", ".con"))
     if args.test != "-" and os.path.realpath(args.test) in map(
-            os.path.realpath, (args.output, f"{args.output}.vec")):
-        raise UsageError(f"output would overwrite {args.output}.cls, the labels of {args.test}: "
-                         "choose another name")
+        os.path.realpath, (args.output, f"{args.output}.vec")
+    ):
+        raise UsageError(
+            f"output would overwrite {args.output}.cls, the labels of {args.test}: "
+            "choose another name"
+        )
 
 
 def _check_files(request, classifier, model, folder, files, shares):
@@ -424,12 +690,22 @@ def _check_files(request, classifier, model, folder, files, shares):
     from ..models.control_files import model_files
 
     tree = classifier.tree
-    outputs = [request.output] if request.by_program or request.to_table else [
-        request.output + end for end in (".cls", ".con", ".sets")[:2 + _with_sets(
-            classifier.decoding)]]
-    check_files(files, {"output": outputs}, {
-        "model": [model, *model_files(tree, folder, outputs)],
-        **{option: [value] * isinstance(value, str) for option, value in shares.items()}})
+    outputs = (
+        [request.output]
+        if request.by_program or request.to_table
+        else [
+            request.output + end
+            for end in (".cls", ".con", ".sets")[: 2 + _with_sets(classifier.decoding)]
+        ]
+    )
+    check_files(
+        files,
+        {"output": outputs},
+        {
+            "model": [model, *model_files(tree, folder, outputs)],
+            **{option: [value] * isinstance(value, str) for option, value in shares.items()},
+        },
+    )
     if request.form.kind == "binary" and request.points.endswith(".vec"):
         _warn_of_other_names(model, tree, f"{request.points[:-4]}.names")
 
@@ -447,10 +723,12 @@ def _warn_of_other_names(model, tree, path):
     other = differing(tree.names, there)
     if other:
         label = other[0]
-        warn_user(f"{path}: class {label} is '{there[label]}', in {model} "
-                  f"'{tree.names[label]}'{and_more(other)}: the labels of these points mean "
-                  "other classes than the answers do (--names of svm2agf and lvq2agf numbers "
-                  "words as in training)")
+        warn_user(
+            f"{path}: class {label} is '{there[label]}', in {model} "
+            f"'{tree.names[label]}'{and_more(other)}: the labels of these points mean "
+            "other classes than the answers do (--names of svm2agf and lvq2agf numbers "
+            "words as in training)"
+        )
 
 
 def _report(classifier, done):
@@ -460,24 +738,36 @@ def _report(classifier, done):
 
     decoding = classifier.decoding
     if classifier.threshold is not None or decoding.decoder.name == "and":
-        below = "" if decoding.guarantees.max_error is None or classifier.threshold > 1 else \
-            f", below probability {classifier.threshold:g}"
+        below = (
+            ""
+            if decoding.guarantees.max_error is None or classifier.threshold > 1
+            else f", below probability {classifier.threshold:g}"
+        )
         report(f"{done.rejected} of {done.points} points rejected{below}")
     if decoding.costs is not None and done.points:
         none = f", {done.rejected} of them none" if done.rejected else ""
-        report(f"expected cost {done.cost / done.points:.6g} of a point on average, {done.changed} "
-               f"of {done.points} answers other than the most probable class{none}")
+        report(
+            f"expected cost {done.cost / done.points:.6g} of a point on average, {done.changed} "
+            f"of {done.points} answers other than the most probable class{none}"
+        )
     if decoding.stop is not None and done.points:
-        report(f"{done.members / done.points:.2f} classes in an answer on average, "
-               f"{done.points - done.rejected} of {done.points} answers one class")
+        report(
+            f"{done.members / done.points:.2f} classes in an answer on average, "
+            f"{done.points - done.rejected} of {done.points} answers one class"
+        )
     elif decoding.guarantees.coverage is not None and done.points:
-        report(f"{done.members / done.points:.2f} classes in a set on average, {done.empty} of "
-               f"{done.points} sets empty")
+        report(
+            f"{done.members / done.points:.2f} classes in a set on average, {done.empty} of "
+            f"{done.points} sets empty"
+        )
     if classifier.counting and done.points:
         model = classifier.values.model
-        report(f"{done.queried / done.points:.2f} of {len(model.rho)} binary classifiers and "
-               f"{done.kernels / done.points:.2f} of {KernelCounter(model).total} kernel "
-               "evaluations per point")
-        for number, member in enumerate(describe_members(classifier.tree, model)
-                                        if classifier.tree.is_ensemble else (), 1):
+        report(
+            f"{done.queried / done.points:.2f} of {len(model.rho)} binary classifiers and "
+            f"{done.kernels / done.points:.2f} of {KernelCounter(model).total} kernel "
+            "evaluations per point"
+        )
+        for number, member in enumerate(
+            describe_members(classifier.tree, model) if classifier.tree.is_ensemble else (), 1
+        ):
             report(f"member {number}: {member_text(member)}")

@@ -10,15 +10,43 @@ from ..core.weights import BALANCED, NO_WEIGHTS, WeightSource
 from ..files.atomic import check_output
 from ..files.kinds import is_table
 from .messages import counted, report
-from .option_types import (blanks, CLASS_WEIGHTS, class_weights, finite_number, names, or_auto,
-                           refuse_given, whole_number)
+from .option_types import (
+    blanks,
+    CLASS_WEIGHTS,
+    class_weights,
+    finite_number,
+    names,
+    or_auto,
+    refuse_given,
+    whole_number,
+)
 
-TABLES = ("--table", "--delimiter", "--decimal", "--no-quotes", "--blanks", "--label", "--id",
-          "--weight", "--group", "--ignore", "--categorical", "--min-words", "--ordered",
-          "--classes")
+TABLES = (
+    "--table",
+    "--delimiter",
+    "--decimal",
+    "--no-quotes",
+    "--blanks",
+    "--label",
+    "--id",
+    "--weight",
+    "--group",
+    "--ignore",
+    "--categorical",
+    "--min-words",
+    "--ordered",
+    "--classes",
+)
 WEIGHTS = ("--weight", "--weights", "--class-weight")
-NORMALISATION = ("-n", "-S", "-a", "--learn-metric", "--diagonal", "--components",
-                 "--metric-options")  # options of `add_normalisation`
+NORMALISATION = (
+    "-n",
+    "-S",
+    "-a",
+    "--learn-metric",
+    "--diagonal",
+    "--components",
+    "--metric-options",
+)  # options of `add_normalisation`
 _STREAM = ", or - for standard input"
 
 
@@ -26,32 +54,60 @@ def add_table(parser, what="train", roles=True, stream=_STREAM):
     """The options of tables; roles, stream: as for `add_input_kind`."""
     group = parser.group("tables (.csv, .tsv, .parquet, .feather)")
     group.add("--table", f"{what} is a table, whatever its name{stream}")
-    group.add("--delimiter C", "the character between cells, or tab (default: the best of comma, "
-              "semicolon, tab and | for the first lines)")
-    group.add("--decimal C", "the decimal point of numbers, . or , (default: a comma where the "
-              "delimiter is a semicolon and most cells of a column have one)")
-    group.add("--no-quotes", "treat double quotes as ordinary characters (default: cells may be "
-              "quoted)")
-    group.add("--blanks WORD,...", "cells that are missing values, besides empty ones (default: "
-              "NA, N/A, n/a, #N/A, NaN, nan, null, NULL and ?)", blanks)
+    group.add(
+        "--delimiter C",
+        "the character between cells, or tab (default: the best of comma, "
+        "semicolon, tab and | for the first lines)",
+    )
+    group.add(
+        "--decimal C",
+        "the decimal point of numbers, . or , (default: a comma where the "
+        "delimiter is a semicolon and most cells of a column have one)",
+    )
+    group.add(
+        "--no-quotes", "treat double quotes as ordinary characters (default: cells may be quoted)"
+    )
+    group.add(
+        "--blanks WORD,...",
+        "cells that are missing values, besides empty ones (default: "
+        "NA, N/A, n/a, #N/A, NaN, nan, null, NULL and ?)",
+        blanks,
+    )
     if not roles:
         return group
     trains = roles is True
-    group.add("--label COLUMN", "the column of the classes, by its name, or its number from 1 "
-              "(default: the one " + ("named class, label or target)" if trains else
-                                      "of the training table)"))
-    group.add("--weight COLUMN", "the column of the weights of the rows, numbers of 0 or more"
-              + " (default: the one of the training table, if it is there)" * (not trains))
+    group.add(
+        "--label COLUMN",
+        "the column of the classes, by its name, or its number from 1 "
+        "(default: the one "
+        + ("named class, label or target)" if trains else "of the training table)"),
+    )
+    group.add(
+        "--weight COLUMN",
+        "the column of the weights of the rows, numbers of 0 or more"
+        + " (default: the one of the training table, if it is there)" * (not trains),
+    )
     if roles == "label":
         return group
     group.add("--id COLUMN,...", "columns that identify the rows, and are not features", names)
     group.add("--ignore COLUMN,...", "columns to leave out", names)
-    group.add("--categorical COLUMN,...", "columns of numbers to treat as words: each word is a "
-              "feature, 1 or 0", names)
-    group.add("--ordered ORDER,...", "columns of words that become numbers, the positions of the "
-              "words in this order, as 'size=small<medium<large'", names)
-    group.add("--min-words N", "words in fewer than N rows share one feature, 'other' (default: 5 "
-              "in columns of 30 words or more)", whole_number(1))
+    group.add(
+        "--categorical COLUMN,...",
+        "columns of numbers to treat as words: each word is a feature, 1 or 0",
+        names,
+    )
+    group.add(
+        "--ordered ORDER,...",
+        "columns of words that become numbers, the positions of the "
+        "words in this order, as 'size=small<medium<large'",
+        names,
+    )
+    group.add(
+        "--min-words N",
+        "words in fewer than N rows share one feature, 'other' (default: 5 "
+        "in columns of 30 words or more)",
+        whole_number(1),
+    )
     group.add("--classes NAME,...", "all classes in their order (default: sorted)", names)
     return group
 
@@ -63,14 +119,26 @@ def table_format(args, labels=True, ordinates=False, source=None):
 
     weights = weight_source(args, source)
     if weights.file not in (None, NO_WEIGHTS):
-        refuse_given(args, ["--weight"], "and --weights exclude each other: the weights stand in a "
-                     "column or in a file")
+        refuse_given(
+            args,
+            ["--weight"],
+            "and --weights exclude each other: the weights stand in a column or in a file",
+        )
         if weights.file != "-" and hasattr(args, "weight") and not os.path.exists(weights.file):
-            raise DataError("cannot read: there is no such file; the column of the weights in a "
-                            f"table is named with --weight {weights.file}", file=weights.file)
-    return InputFormat("table", layout=table_layout(args, not args.no_header), roles=_roles(args),
-                       labels=labels, ordinates=ordinates, weights=weights,
-                       groups=getattr(args, "groups", NO_WEIGHTS))
+            raise DataError(
+                "cannot read: there is no such file; the column of the weights in a "
+                f"table is named with --weight {weights.file}",
+                file=weights.file,
+            )
+    return InputFormat(
+        "table",
+        layout=table_layout(args, not args.no_header),
+        roles=_roles(args),
+        labels=labels,
+        ordinates=ordinates,
+        weights=weights,
+        groups=getattr(args, "groups", NO_WEIGHTS),
+    )
 
 
 def table_layout(args, header=True):
@@ -88,35 +156,57 @@ def _roles(args):
     missing = args.missing
     with contextlib.suppress(argparse.ArgumentTypeError):
         missing = missing and f"value:{finite_number(missing)!r}"  # a number alone, as with -M
-    label, ids, weight, *others = (getattr(args, name, None) for name in (
-        "label", "id", "weight", "ignore", "categorical"))
-    return ColumnRoles(label, ids or (), weight, *(other or () for other in others),
-                       getattr(args, "classes", None), missing, getattr(args, "min_words", None),
-                       getattr(args, "ordered", None) or (), getattr(args, "group", None))
+    label, ids, weight, *others = (
+        getattr(args, name, None) for name in ("label", "id", "weight", "ignore", "categorical")
+    )
+    return ColumnRoles(
+        label,
+        ids or (),
+        weight,
+        *(other or () for other in others),
+        getattr(args, "classes", None),
+        missing,
+        getattr(args, "min_words", None),
+        getattr(args, "ordered", None) or (),
+        getattr(args, "group", None),
+    )
 
 
 def add_weights(group, classes=True):
     """--weights, and with `classes` --class-weight, of the commands that read data with classes."""
-    group.add("--weights FILE", "weights of the samples, non-negative: text with one per line, "
-              "or binary (.wgt); or none: equal weights (default: the file base.wgt beside "
-              "binary data, or the column --weight of a table)")
+    group.add(
+        "--weights FILE",
+        "weights of the samples, non-negative: text with one per line, "
+        "or binary (.wgt); or none: equal weights (default: the file base.wgt beside "
+        "binary data, or the column --weight of a table)",
+    )
     if not classes:
         return
-    group.add("--class-weight WEIGHTS", f"factors of the weights of classes: {CLASS_WEIGHTS}. "
-              f"With {BALANCED} all classes count equally. Probabilities are then those of data "
-              "in which the classes have these weights", class_weights)
+    group.add(
+        "--class-weight WEIGHTS",
+        f"factors of the weights of classes: {CLASS_WEIGHTS}. "
+        f"With {BALANCED} all classes count equally. Probabilities are then those of data "
+        "in which the classes have these weights",
+        class_weights,
+    )
 
 
 def add_groups(group, files=True):
     """--group, and with `files` --groups, of the commands that split data."""
-    group.add("--group COLUMN", "the column of a table with the group of each row, such as a "
-              "patient or a day: rows of one group are alike, and no split divides a group",
-              excludes="--groups" if files else ())
+    group.add(
+        "--group COLUMN",
+        "the column of a table with the group of each row, such as a "
+        "patient or a day: rows of one group are alike, and no split divides a group",
+        excludes="--groups" if files else (),
+    )
     if not files:
         return
-    group.add("--groups FILE", "groups of the samples: text with the name of a group in each line; "
-              "or none (default: the file base.grp beside binary data, or the column --group of a "
-              "table)")
+    group.add(
+        "--groups FILE",
+        "groups of the samples: text with the name of a group in each line; "
+        "or none (default: the file base.grp beside binary data, or the column --group of a "
+        "table)",
+    )
 
 
 def weight_source(args, source=None):
@@ -133,36 +223,46 @@ def weight_source(args, source=None):
             raise UsageError(f"{option}: expected the name of a file")
     read = [source, file, classes, getattr(args, "control", None)]
     if "-" in (file, classes) and read.count("-") > 1:
-        raise UsageError("standard input can be one of control, the data, their weights and the "
-                         "weights of classes, not two of them")
+        raise UsageError(
+            "standard input can be one of control, the data, their weights and the "
+            "weights of classes, not two of them"
+        )
     if isinstance(classes, str) and classes != BALANCED:
         from ..data.weights import read_class_weights
 
         if classes != "-" and not os.path.exists(classes):
-            raise DataError(f"--class-weight: expected {CLASS_WEIGHTS}; there is no file "
-                            f"'{classes}'")
+            raise DataError(
+                f"--class-weight: expected {CLASS_WEIGHTS}; there is no file '{classes}'"
+            )
         return WeightSource(file, read_class_weights(classes), classes)
     return WeightSource(file, classes)
 
 
 def weight_files(args):
     """The files that the options of `add_weights` and `add_groups` name."""
-    return [file for file in (getattr(args, name, None)
-                              for name in ("weights", "class_weight", "groups"))
-            if isinstance(file, str) and file not in (NO_WEIGHTS, BALANCED)]
+    return [
+        file
+        for file in (getattr(args, name, None) for name in ("weights", "class_weight", "groups"))
+        if isinstance(file, str) and file not in (NO_WEIGHTS, BALANCED)
+    ]
 
 
 def add_train(parser):
     """The operand train."""
-    parser.add("train", "training data: a table (.csv, .tsv, .parquet, .feather), the base name of "
-               ".vec and .cls files, LIBSVM text, or LVQ text with -A")
+    parser.add(
+        "train",
+        "training data: a table (.csv, .tsv, .parquet, .feather), the base name of "
+        ".vec and .cls files, LIBSVM text, or LVQ text with -A",
+    )
     parser.file_names = {"train": "data"}
 
 
 def add_control(parser):
     """The operands control, a file or a scheme, and train."""
-    parser.add("control", "training control file (- is standard input), or the name of a scheme of "
-               "print_control")
+    parser.add(
+        "control",
+        "training control file (- is standard input), or the name of a scheme of print_control",
+    )
     add_train(parser)
     parser.file_names["control"] = "control"
 
@@ -174,20 +274,36 @@ def add_input_kind(parser, what="train", roles=True, excludes=("-A", "--table"),
     knows the others. -M excludes the options `excludes`. `stream` says that - is standard input.
     """
     group = parser.group("input")
-    group.add("-M, --svm", f"{what} is LIBSVM text, `label index:value ...`{stream} (default for "
-              "a file that begins so)", excludes=excludes)
-    group.add("-E, --missing VALUE",
-              "with -M: the value of omitted features (default 0)"
-              + (". With a table: treatment of missing values: error, "
-                 "replacement by mean, median or value:X, indicator: the median, and a feature "
-                 "that is 1 if a value is missing (default), or keep: numbers stay missing, for "
-                 "learner=trees"
-                 if roles is True else ""))
-    group.add("-A, --lvq", f"{what} is LVQ text: a line with the number of features, then a line "
-              "of features and label for each sample", excludes="--table")
-    group.add("-H, --no-header", "with -A: the first line has no number of features. With a "
-              "table: the first line has no column names; columns are then named by numbers from "
-              "1")
+    group.add(
+        "-M, --svm",
+        f"{what} is LIBSVM text, `label index:value ...`{stream} (default for "
+        "a file that begins so)",
+        excludes=excludes,
+    )
+    group.add(
+        "-E, --missing VALUE",
+        "with -M: the value of omitted features (default 0)"
+        + (
+            ". With a table: treatment of missing values: error, "
+            "replacement by mean, median or value:X, indicator: the median, and a feature "
+            "that is 1 if a value is missing (default), or keep: numbers stay missing, for "
+            "learner=trees"
+            if roles is True
+            else ""
+        ),
+    )
+    group.add(
+        "-A, --lvq",
+        f"{what} is LVQ text: a line with the number of features, then a line "
+        "of features and label for each sample",
+        excludes="--table",
+    )
+    group.add(
+        "-H, --no-header",
+        "with -A: the first line has no number of features. With a "
+        "table: the first line has no column names; columns are then named by numbers from "
+        "1",
+    )
     add_table(parser, what, roles, stream)
     return group
 
@@ -198,8 +314,12 @@ def add_training_kind(parser, what="train", stream=_STREAM):
     group = add_input_kind(parser, what, stream=stream)
     add_weights(group)
     add_groups(group)
-    group.add("--min-class N", "leave out classes with fewer than N samples, from the data and "
-              "from a control file that names them; they are never an answer", whole_number(1))
+    group.add(
+        "--min-class N",
+        "leave out classes with fewer than N samples, from the data and "
+        "from a control file that names them; they are never an answer",
+        whole_number(1),
+    )
     return group
 
 
@@ -214,11 +334,16 @@ def input_format(args, source, lvq=None, labels=True, ordinates=False, table=Fal
     lvq = args.lvq if lvq is None else lvq
     if args.table or not (args.svm or lvq) and (table or source is not None and is_table(source)):
         if args.missing is not None and not hasattr(args, "categorical"):
-            raise UsageError("-E with a table is for training: the model knows how missing values "
-                             "are filled")
+            raise UsageError(
+                "-E with a table is for training: the model knows how missing values are filled"
+            )
         return table_format(args, labels, ordinates, source)
-    refuse_given(args, TABLES, "is for tables: a file that ends in .csv, .tsv, .parquet or "
-                 ".feather, or --table" + (f"; found {source!r}" if source is not None else ""))
+    refuse_given(
+        args,
+        TABLES,
+        "is for tables: a file that ends in .csv, .tsv, .parquet or "
+        ".feather, or --table" + (f"; found {source!r}" if source is not None else ""),
+    )
     weights, missing = weight_source(args, source), None
     if args.missing is not None:
         if not args.svm:
@@ -229,42 +354,76 @@ def input_format(args, source, lvq=None, labels=True, ordinates=False, table=Fal
             raise UsageError(f"argument -E/--missing: {error}") from None
     if args.no_header and not lvq:
         raise UsageError("-H needs -A, or a table")
-    return InputFormat("svm" if args.svm else "lvq" if lvq else "binary", missing,
-                       not args.no_header, labels, ordinates, weights=weights,
-                       groups=getattr(args, "groups", NO_WEIGHTS))
+    return InputFormat(
+        "svm" if args.svm else "lvq" if lvq else "binary",
+        missing,
+        not args.no_header,
+        labels,
+        ordinates,
+        weights=weights,
+        groups=getattr(args, "groups", NO_WEIGHTS),
+    )
 
 
 def add_normalisation(parser, unnormalised=None, trains=True):
     """-n, -a and -S: normalise the features. `unnormalised` is the help of -u, None without it.
     With `trains` -n is the default for tables, and --no-normalise turns it off."""
     group = parser.group("normalisation")
-    group.add("-n, --normalise",
-              "subtract the mean of each feature and divide by its standard "
-              "deviation; constant features are left out"
-              + " (default for tables, unless -a gives a normalisation)" * trains,
-              default=None if trains else False)
+    group.add(
+        "-n, --normalise",
+        "subtract the mean of each feature and divide by its standard "
+        "deviation; constant features are left out"
+        + " (default for tables, unless -a gives a normalisation)"
+        * trains,
+        default=None if trains else False,
+    )
     if trains:
-        group.add("--no-normalise", "do not normalise features, also of tables, and do not warn "
-                  "of unequal standard deviations", dest="normalise", action="store_false",
-                  default=None, excludes="-n")
-    group.add("-a, --norm-file FILE", "file of the normalisation (.std): read, or, with -n or "
-              "-S, written")
-    group.add("-S, --svd N", "project the features on the first N singular vectors",
-              whole_number(1))
-    group.add("--weighted-norm", "with -n or -S: weighted means and deviations (default: all "
-              "samples count equally)")
-    group.add("--learn-metric [ROUNDS]", "with -n or -S: learn a linear map of the features from "
-              "the classes, in ROUNDS rounds, or auto (default): 0 to 3, as many as reduce the "
-              "error on holdout data. It is a part of the normalisation",
-              or_auto(whole_number(0, 20)), const="auto")
-    group.add("--diagonal", "with --learn-metric: only a weight for each feature, without "
-              "mixtures; for thousands of features", needs="--learn-metric")
-    group.add("--components D", "with --learn-metric: project on the D most important "
-              "directions, or, below 1, on as many as have this share of the metric", finite_number,
-              needs="--learn-metric")
-    group.add("--metric-options OPTIONS", 'with --learn-metric: its machine, "-m LANDMARKS -g '
-              'GAMMA -l LAMBDA" (default "-m 1000 -g auto -l auto"), and -t KERNEL (default rbf)',
-              needs="--learn-metric")
+        group.add(
+            "--no-normalise",
+            "do not normalise features, also of tables, and do not warn "
+            "of unequal standard deviations",
+            dest="normalise",
+            action="store_false",
+            default=None,
+            excludes="-n",
+        )
+    group.add(
+        "-a, --norm-file FILE", "file of the normalisation (.std): read, or, with -n or -S, written"
+    )
+    group.add(
+        "-S, --svd N", "project the features on the first N singular vectors", whole_number(1)
+    )
+    group.add(
+        "--weighted-norm",
+        "with -n or -S: weighted means and deviations (default: all samples count equally)",
+    )
+    group.add(
+        "--learn-metric [ROUNDS]",
+        "with -n or -S: learn a linear map of the features from "
+        "the classes, in ROUNDS rounds, or auto (default): 0 to 3, as many as reduce the "
+        "error on holdout data. It is a part of the normalisation",
+        or_auto(whole_number(0, 20)),
+        const="auto",
+    )
+    group.add(
+        "--diagonal",
+        "with --learn-metric: only a weight for each feature, without "
+        "mixtures; for thousands of features",
+        needs="--learn-metric",
+    )
+    group.add(
+        "--components D",
+        "with --learn-metric: project on the D most important "
+        "directions, or, below 1, on as many as have this share of the metric",
+        finite_number,
+        needs="--learn-metric",
+    )
+    group.add(
+        "--metric-options OPTIONS",
+        'with --learn-metric: its machine, "-m LANDMARKS -g '
+        'GAMMA -l LAMBDA" (default "-m 1000 -g auto -l auto"), and -t KERNEL (default rbf)',
+        needs="--learn-metric",
+    )
     if unnormalised is not None:
         group.add("-u, --unnormalised", unnormalised)
     return group
@@ -287,8 +446,9 @@ def learned_metric(args, scale):
     from ..training.metric import machine_options, MetricOptions
 
     rounds = None if args.learn_metric == "auto" else args.learn_metric
-    return MetricOptions(rounds, args.diagonal, args.components,
-                         machine_options(args.metric_options or ""))
+    return MetricOptions(
+        rounds, args.diagonal, args.components, machine_options(args.metric_options or "")
+    )
 
 
 def check_normalised(configuration, form, model, norm_file):
@@ -297,11 +457,15 @@ def check_normalised(configuration, form, model, norm_file):
     if not configuration.lacks_normalisation:
         return
     if form.kind == "table":
-        raise UsageError(f"{model} was trained on normalised points, and tables are not: -a FILE "
-                         "gives the normalisation that multi_borders wrote")
+        raise UsageError(
+            f"{model} was trained on normalised points, and tables are not: -a FILE "
+            "gives the normalisation that multi_borders wrote"
+        )
     if norm_file is None:
-        warn_user(f"{model}: trained on normalised points, and no normalisation is given (-a): "
-                  "the points are assumed to be normalised")
+        warn_user(
+            f"{model}: trained on normalised points, and no normalisation is given (-a): "
+            "the points are assumed to be normalised"
+        )
 
 
 def fits_normalisation(args):
@@ -320,8 +484,14 @@ def training_settings(args, form, **more):
     if scale is None:
         scale = form.kind == "table" and (args.norm_file is None or args.svd is not None)
     return TrainingSettings(
-        getattr(args, "options", None), 1 if args.seed is None else args.seed, scale, args.svd,
-        metric=learned_metric(args, scale), weighted_norm=args.weighted_norm, **more)
+        getattr(args, "options", None),
+        1 if args.seed is None else args.seed,
+        scale,
+        args.svd,
+        metric=learned_metric(args, scale),
+        weighted_norm=args.weighted_norm,
+        **more,
+    )
 
 
 class PointsRequest(NamedTuple):
@@ -344,15 +514,26 @@ class PointsRequest(NamedTuple):
 
         fit = self.settings.fit_normalisation if self.settings.fits_normalisation else None
         data, normalisation, _ = load_training(
-            self.source, self.form, fit=fit, norm_file=self.norm_file, min_class=self.min_class,
-            scales=self.scales)
+            self.source,
+            self.form,
+            fit=fit,
+            norm_file=self.norm_file,
+            min_class=self.min_class,
+            scales=self.scales,
+        )
         return data, None if fit is None else normalisation
 
 
 def points_request(args, source, form):
     """The `PointsRequest` of the options."""
-    return PointsRequest(source, form, training_settings(args, form), args.norm_file,
-                         args.min_class, checks_scales(args, form))
+    return PointsRequest(
+        source,
+        form,
+        training_settings(args, form),
+        args.norm_file,
+        args.min_class,
+        checks_scales(args, form),
+    )
 
 
 def load_normalised(points):
@@ -387,11 +568,15 @@ def report_metric(metric, nsv, normalisation, path):
     text = f"metric: {counted(rounds, 'round')}"
     if losses and rounds:
         most = ", the most that auto tries" if rounds == MOST_ROUNDS else ""
-        text += f"{most}, with which the log loss of pairs of classes falls from " \
-                f"{losses[0]:.4g} to {losses[rounds]:.4g} for held-out points"
+        text += (
+            f"{most}, with which the log loss of pairs of classes falls from "
+            f"{losses[0]:.4g} to {losses[rounds]:.4g} for held-out points"
+        )
     elif losses:
-        text += ", as with more the log loss of pairs of classes for held-out points, " \
-                f"{losses[0]:.4g}, does not fall by a standard error"
+        text += (
+            ", as with more the log loss of pairs of classes for held-out points, "
+            f"{losses[0]:.4g}, does not fall by a standard error"
+        )
     elif metric.rounds is None:
         text += ", as there are too few points to choose rounds"
     elif rounds and learned.points < FEWEST:

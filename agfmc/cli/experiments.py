@@ -6,8 +6,13 @@ from typing import NamedTuple
 
 from ..core.errors import ControlError, DataError, UsageError
 from ..score.rows import ALL_SCORES, BY_COST, BY_OPTION, COST
-from .data_options import (add_normalisation, add_training_kind, checks_scales, input_format,
-                           training_settings)
+from .data_options import (
+    add_normalisation,
+    add_training_kind,
+    checks_scales,
+    input_format,
+    training_settings,
+)
 from .messages import counted, report
 from .option_types import fraction, output_file, time_span, whole_number
 from .options import add_executor, add_kernel_memory, add_seed, add_workers, workers
@@ -28,12 +33,18 @@ def add_experiment(parser, trials, by=False, platt="cv", loo=None, seed=1):
         group.add("--loo", loo, excludes=("-f", "-d", "--trials"))
     add_seed(group, seed)
     group = parser.group("training")
-    group.add("-+, --options OPTIONS", 'training options where a control file has "", as for '
-              'multi_borders', default="")
+    group.add(
+        "-+, --options OPTIONS",
+        'training options where a control file has "", as for multi_borders',
+        default="",
+    )
     add_trying(group, by, platt)
-    group.add("--costs FILE", "costs of each answer for each true class, as for classify_m: "
-              "decoders that give all probabilities answer with the least expected cost, and the "
-              "mean cost is one more score")
+    group.add(
+        "--costs FILE",
+        "costs of each answer for each true class, as for classify_m: "
+        "decoders that give all probabilities answer with the least expected cost, and the "
+        "mean cost is one more score",
+    )
     add_state(parser)
     add_training_kind(parser)
     add_normalisation(parser)
@@ -42,59 +53,96 @@ def add_experiment(parser, trials, by=False, platt="cv", loo=None, seed=1):
 def add_splits(parser, trials):
     """-f, -d and --trials; -> their group."""
     group = parser.group("splits")
-    group.add("-f, --fraction FRACTION", "hold out this fraction of each class, drawn at random "
-              "in each trial", fraction, excludes="-d")
-    group.add("-d, --parts PARTS", "divide the data into PARTS stratified folds, and hold out "
-              "each in turn", whole_number(2, 10**6))
-    group.add("--trials N", f"number of repetitions (default {trials})",
-              whole_number(1, 10**6))
+    group.add(
+        "-f, --fraction FRACTION",
+        "hold out this fraction of each class, drawn at random in each trial",
+        fraction,
+        excludes="-d",
+    )
+    group.add(
+        "-d, --parts PARTS",
+        "divide the data into PARTS stratified folds, and hold out each in turn",
+        whole_number(2, 10**6),
+    )
+    group.add("--trials N", f"number of repetitions (default {trials})", whole_number(1, 10**6))
     return group
 
 
 def add_sample(group):
     """--sample, of the commands that choose by experiments."""
-    group.add("--sample N", "choose by about N rows, a stratified random sample with at least "
-              "five rows of each class, or all that there are", whole_number(1))
+    group.add(
+        "--sample N",
+        "choose by about N rows, a stratified random sample with at least "
+        "five rows of each class, or all that there are",
+        whole_number(1),
+    )
 
 
 def add_trying(group, by=False, platt="cv"):
     """--platt, --kernel-memory, -j, --executor and --by."""
-    text = "cv, from five folds (default), or loo, by a formula, in about half the time" \
-        if platt == "cv" else "loo, by a formula (default where all classifiers are C-SVC), or " \
+    text = (
+        "cv, from five folds (default), or loo, by a formula, in about half the time"
+        if platt == "cv"
+        else "loo, by a formula (default where all classifiers are C-SVC), or "
         "cv, from five folds, which takes at least half as long again"
-    group.add("--platt WAY", f"decision values for fitting the probabilities: {text}. Does not "
-              "apply to learner=nystrom", choices=("cv", "loo"), default=platt)
+    )
+    group.add(
+        "--platt WAY",
+        f"decision values for fitting the probabilities: {text}. Does not apply to learner=nystrom",
+        choices=("cv", "loo"),
+        default=platt,
+    )
     add_kernel_memory(group)
     add_workers(group)
     add_executor(group)
     if by:
-        group.add("--by SCORE", f"score on all holdout data that decides: {', '.join(BY_OPTION)} "
-                  f"(default {_BY}), or, with --costs, {COST.option}. With few points per class, "
-                  "uncertainty is too large, even of random answers",
-                  choices=tuple(BY_COST), default=_BY)
+        group.add(
+            "--by SCORE",
+            f"score on all holdout data that decides: {', '.join(BY_OPTION)} "
+            f"(default {_BY}), or, with --costs, {COST.option}. With few points per class, "
+            "uncertainty is too large, even of random answers",
+            choices=tuple(BY_COST),
+            default=_BY,
+        )
 
 
 def add_answers(group, both=False):
     """--uncalibrated, and --both where there is that option."""
     group.add("--uncalibrated", "score the uncalibrated probabilities of the decoder")
     if both:
-        group.add("--both", "score calibrated and uncalibrated probabilities",
-                  excludes="--uncalibrated")
+        group.add(
+            "--both", "score calibrated and uncalibrated probabilities", excludes="--uncalibrated"
+        )
 
 
 def add_nested(parser, by=False):
     """--tune, --search and --time-limit; by: with --by for it alone."""
     group = parser.group("tuning")
-    group.add("--tune", "search the options that a control leaves open, as tune_m does, inside "
-              "each training part, so that holdout data test options that they did not choose")
+    group.add(
+        "--tune",
+        "search the options that a control leaves open, as tune_m does, inside "
+        "each training part, so that holdout data test options that they did not choose",
+    )
     if by:
-        group.add("--by SCORE", f"score that this search optimises: {', '.join(BY_OPTION)} "
-                  f"(default {_BY}), or, with --costs, {COST.option}", choices=tuple(BY_COST),
-                  needs="--tune")
-    group.add("--search WAY", "fast or full, as for tune_m (default fast)", choices=SEARCHES,
-              needs="--tune")
-    group.add("--time-limit TIME", "end each of these searches after TIME, in seconds, M:SS or "
-              "H:MM:SS, with the best so far", time_span, needs="--tune")
+        group.add(
+            "--by SCORE",
+            f"score that this search optimises: {', '.join(BY_OPTION)} "
+            f"(default {_BY}), or, with --costs, {COST.option}",
+            choices=tuple(BY_COST),
+            needs="--tune",
+        )
+    group.add(
+        "--search WAY",
+        "fast or full, as for tune_m (default fast)",
+        choices=SEARCHES,
+        needs="--tune",
+    )
+    group.add(
+        "--time-limit TIME",
+        "end each of these searches after TIME, in seconds, M:SS or H:MM:SS, with the best so far",
+        time_span,
+        needs="--tune",
+    )
 
 
 def nested_tuning(args):
@@ -109,9 +157,13 @@ def nested_tuning(args):
 def add_state(parser):
     """--state and --no-state."""
     group = parser.group("unfinished work")
-    group.add("--state FOLDER", "store the result cache in FOLDER, which runs on several "
-              "machines can share (default: a folder for these data in the user's cache folder)",
-              output_file, excludes="--no-state")
+    group.add(
+        "--state FOLDER",
+        "store the result cache in FOLDER, which runs on several "
+        "machines can share (default: a folder for these data in the user's cache folder)",
+        output_file,
+        excludes="--no-state",
+    )
     group.add("--no-state", "store no results, and reuse none")
 
 
@@ -163,8 +215,9 @@ class ExperimentRequest(NamedTuple):
 
     def suited(self, candidate, experiment):
         """The `Candidate` for the classes that --min-class has left in the data."""
-        return candidate if self.min_class is None else \
-            candidate.for_classes(experiment.data.counts)
+        return (
+            candidate if self.min_class is None else candidate.for_classes(experiment.data.counts)
+        )
 
 
 def experiment_request(args, source, plan, loo):
@@ -174,16 +227,33 @@ def experiment_request(args, source, plan, loo):
         raise UsageError(f"--by {COST.option} needs the costs of the answers: --costs FILE")
     form = input_format(args, source)
     settings = training_settings(
-        args, form, loo=loo, workers=args.jobs if args.executor is None else 0,
-        kernel_memory=args.kernel_memory)
+        args,
+        form,
+        loo=loo,
+        workers=args.jobs if args.executor is None else 0,
+        kernel_memory=args.kernel_memory,
+    )
     if args.norm_file and settings.fits_normalisation:
-        raise UsageError("-a with -n or -S would write a normalisation, and here each training "
-                         "part has its own: leave -a out, or give it alone")
+        raise UsageError(
+            "-a with -n or -S would write a normalisation, and here each training "
+            "part has its own: leave -a out, or give it alone"
+        )
     calibrated = (True, False) if getattr(args, "both", False) else (not args.uncalibrated,)
-    return ExperimentRequest(source, form, plan, settings, args.norm_file,
-                             checks_scales(args, form), args.min_class,
-                             getattr(args, "sample", None), costs, calibrated,
-                             args.state, not args.no_state, workers(args))
+    return ExperimentRequest(
+        source,
+        form,
+        plan,
+        settings,
+        args.norm_file,
+        checks_scales(args, form),
+        args.min_class,
+        getattr(args, "sample", None),
+        costs,
+        calibrated,
+        args.state,
+        not args.no_state,
+        workers(args),
+    )
 
 
 @contextmanager
@@ -199,11 +269,13 @@ def opened_experiment(request):
     from ..training.metric import warn_of_mapped, warn_of_metric
 
     source, costs, normalisation = request.source, request.costs, None
-    data, _, _ = load_training(source, request.form, min_class=request.min_class,
-                               scales=request.scales)
+    data, _, _ = load_training(
+        source, request.form, min_class=request.min_class, scales=request.scales
+    )
     if request.sample is not None:
-        data = chosen_rows(data, stratified_sample(data.y, request.sample, request.plan.seed,
-                                                   groups=data.groups))
+        data = chosen_rows(
+            data, stratified_sample(data.y, request.sample, request.plan.seed, groups=data.groups)
+        )
     if data.y.min() == data.y.max():
         raise DataError("holds one class: expected at least two", file=source)
     costs = None if costs is None else read_costs(costs, list(data.counts), data.name_of)
@@ -213,11 +285,18 @@ def opened_experiment(request):
         with with_source_in_errors(source):
             normalisation.apply(data.x[:1])  # or it does not fit the data
         warn_of_metric(request.norm_file, normalisation.metric, data)
-    experiment = Experiment(data, request.plan,
-                            replace(request.settings, normalisation=normalisation),
-                            calibrated=request.calibrated, costs=costs)
-    with clear_worker_caches(), request.workers as pool, \
-            state(request.folder, request.stores, data) as cache:
+    experiment = Experiment(
+        data,
+        request.plan,
+        replace(request.settings, normalisation=normalisation),
+        calibrated=request.calibrated,
+        costs=costs,
+    )
+    with (
+        clear_worker_caches(),
+        request.workers as pool,
+        state(request.folder, request.stores, data) as cache,
+    ):
         yield replace(experiment, cache=cache, settings=replace(experiment.settings, workers=pool))
 
 
@@ -225,8 +304,11 @@ def read_one_candidate(args):
     """The `Candidate` of the operand control and the option --decoder."""
     from ..experiments.candidates import read_candidate
 
-    candidate = read_candidate(args.control, None if args.decoder is None else (args.decoder,),
-                               seed=1 if args.seed is None else args.seed)
+    candidate = read_candidate(
+        args.control,
+        None if args.decoder is None else (args.decoder,),
+        seed=1 if args.seed is None else args.seed,
+    )
     if candidate.decoders is not None and len(candidate.decoders) > 1:
         raise UsageError(f"{args.parser.prog} takes one decoder: compare_control takes several")
     if candidate.decoders is None and candidate.tree is not None:
@@ -241,8 +323,10 @@ def _check_named(tree, by):
     named, score = named_decoding(tree), ALL_SCORES[BY_COST[by]] if by else None
     if named and score and score.takes not in ("table", "costs") and named.decoder.gives == "votes":
         raise tree.place(tree.headings["decoder"]).error(
-            ControlError, f"the decoder {named.name} gives no {score.title}: choose another "
-            "decoder with -Q, or another score with --by")
+            ControlError,
+            f"the decoder {named.name} gives no {score.title}: choose another "
+            "decoder with -Q, or another score with --by",
+        )
 
 
 @contextmanager

@@ -35,8 +35,15 @@ def file_named(name, what):
     first = "".join([name, *superfluous[:1]])
     if end in superfluous and os.path.isfile(name) and not os.path.isfile(first):
         return stem
-    if name in ("", "-") or name.isdigit() or what == "control" and names_scheme(name) or \
-            os.path.isfile(first) or os.path.exists(name) and not os.path.isdir(name):
+    if (
+        name in ("", "-")
+        or name.isdigit()
+        or what == "control"
+        and names_scheme(name)
+        or os.path.isfile(first)
+        or os.path.exists(name)
+        and not os.path.isdir(name)
+    ):
         return name
     return next((name + end for end in (*lacking, ".gz") if os.path.isfile(name + end)), name)
 
@@ -53,8 +60,13 @@ def names_scheme(name):
 
 def holds_svm(path, what):
     """Return True if data or points are LIBSVM text by their first line with a feature."""
-    if what not in ("data", "design", "points") or not os.path.isfile(path) or is_table(path) or \
-            what != "points" and os.path.isfile(f"{path}.vec"):
+    if (
+        what not in ("data", "design", "points")
+        or not os.path.isfile(path)
+        or is_table(path)
+        or what != "points"
+        and os.path.isfile(f"{path}.vec")
+    ):
         return False
     from ..files.number_text import is_svm
 

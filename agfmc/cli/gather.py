@@ -32,21 +32,40 @@ _MOST_CARD = 1 << 16  # bytes, some ten thousand words: Markdown takes time with
 _SETTINGS = 8  # different ones of the classifiers of a model that are listed
 
 
-def data_part(source: str, data: Dataset, facts: Iterable[tuple[str, str]] = (),
-              missing: Mapping[str, int] | None = None) -> DataPart:
+def data_part(
+    source: str,
+    data: Dataset,
+    facts: Iterable[tuple[str, str]] = (),
+    missing: Mapping[str, int] | None = None,
+) -> DataPart:
     """The `DataPart` of a data set; missing: {column: missing cells} of its table."""
     counts = data.counts
     rows = [*facts]
     if missing is not None:
-        rows.append(("missing cells", f"{sum(missing.values())} in {len(missing)} columns"
-                     if missing else "none"))
+        rows.append(
+            (
+                "missing cells",
+                f"{sum(missing.values())} in {len(missing)} columns" if missing else "none",
+            )
+        )
     if data.rows is not None:
-        rows.append(("points of the file", f"{len(data.y)} of them are used: the others are of "
-                     "classes that are left out, have weight 0, or are not in the sample"))
-    return DataPart(source, len(data.y), int(data.x.shape[1]), tuple(counts),
-                    tuple(map(float, counts.values())),
-                    None if data.recipe is None else describe_recipe(data.recipe), tuple(rows),
-                    missing)
+        rows.append(
+            (
+                "points of the file",
+                f"{len(data.y)} of them are used: the others are of "
+                "classes that are left out, have weight 0, or are not in the sample",
+            )
+        )
+    return DataPart(
+        source,
+        len(data.y),
+        int(data.x.shape[1]),
+        tuple(counts),
+        tuple(map(float, counts.values())),
+        None if data.recipe is None else describe_recipe(data.recipe),
+        tuple(rows),
+        missing,
+    )
 
 
 class TrainingRows:
@@ -84,13 +103,20 @@ def data_of_model(info: Mapping) -> DataPart:
         facts.append(("sum of the weights", f"{sum(info['weights']):g}"))
     if "groups" in info:
         facts.append(("groups", str(info["groups"])))
-    return DataPart(recipe["source"] if recipe else "", None if samples is None else sum(samples),
-                    info["features"], tuple(one["label"] for one in info["classes"]),
-                    None if samples is None else tuple(map(float, samples)), recipe, tuple(facts))
+    return DataPart(
+        recipe["source"] if recipe else "",
+        None if samples is None else sum(samples),
+        info["features"],
+        tuple(one["label"] for one in info["classes"]),
+        None if samples is None else tuple(map(float, samples)),
+        recipe,
+        tuple(facts),
+    )
 
 
-def report_score_request(results: Results, scores: ScoreRequest = ScoreRequest(),
-                         resamples: int | None = None) -> ScoreRequest:
+def report_score_request(
+    results: Results, scores: ScoreRequest = ScoreRequest(), resamples: int | None = None
+) -> ScoreRequest:
     """The scores for a page: the requested ones, calibration of each class, and intervals.
 
     `resamples` are those of the intervals, None for as many as take seconds, 100 to 400.
@@ -103,30 +129,43 @@ def report_score_request(results: Results, scores: ScoreRequest = ScoreRequest()
     return replace(scores, top=top, by_class=results.p is not None, resamples=resamples)
 
 
-def answers_part(results: Results, origin: str, *, scores: ScoreRequest = ScoreRequest(),
-                 bins: int = 10,
-                 tree: Tree | None = None, splits: Mapping | None = None,
-                 ids: Callable[[Sequence[int]], Mapping[int, str]] | None = None) -> AnswersPart:
+def answers_part(
+    results: Results,
+    origin: str,
+    *,
+    scores: ScoreRequest = ScoreRequest(),
+    bins: int = 10,
+    tree: Tree | None = None,
+    splits: Mapping | None = None,
+    ids: Callable[[Sequence[int]], Mapping[int, str]] | None = None,
+) -> AnswersPart:
     """The `AnswersPart` of results with their scores, those of `report_score_request`.
 
     `tree` is the control tree of the answers, None where there is none for all of them; ids(rows)
     returns {row: id} of some points, by their number from 0.
     """
     hardest = hardest_points(results, ids)
-    return AnswersPart(origin, evaluate(results, bins, scores), splits, hardest,
-                       _costs(results, tree))
+    return AnswersPart(
+        origin, evaluate(results, bins, scores), splits, hardest, _costs(results, tree)
+    )
 
 
 def _costs(results, tree):
-    if tree is None or results.p is None or len(tree.nodes) < 2 or tree.is_ensemble or \
-            tree.classes != tuple(int(label) for label in results.labels):
+    if (
+        tree is None
+        or results.p is None
+        or len(tree.nodes) < 2
+        or tree.is_ensemble
+        or tree.classes != tuple(int(label) for label in results.labels)
+    ):
         return ()
     y = np.searchsorted(results.labels, results.truth)
     return costs_of_nodes(tree, results.p, y, results.weights)
 
 
-def hardest_points(results: Results, ids: Callable | None = None,
-                   number: int = HARDEST) -> tuple[HardPoint, ...]:
+def hardest_points(
+    results: Results, ids: Callable | None = None, number: int = HARDEST
+) -> tuple[HardPoint, ...]:
     """The points whose true class has the least probability, the least first, each once.
 
     () without probabilities. `ids` is as for `answers_part`; without it they are rows, from 1.
@@ -142,9 +181,16 @@ def hardest_points(results: Results, ids: Callable | None = None,
         if len(chosen) == number:
             break
     names = {} if ids is None else ids(list(chosen))
-    return tuple(HardPoint(names.get(row, str(row + 1)), int(results.truth[at]),
-                           int(results.result[at]), float(of_truth[at]), _likely(results, at))
-                 for row, at in chosen.items())
+    return tuple(
+        HardPoint(
+            names.get(row, str(row + 1)),
+            int(results.truth[at]),
+            int(results.result[at]),
+            float(of_truth[at]),
+            _likely(results, at),
+        )
+        for row, at in chosen.items()
+    )
 
 
 def _likely(results, at):
@@ -157,8 +203,10 @@ def relabelled(results: Results, names: Sequence[str], tree: Tree) -> tuple[Resu
     Raises `DataError` where the tree has none of the classes."""
     known = {tree.names.get(label, str(label)): label for label in tree.classes}
     if not set(names) & set(known):
-        raise DataError("has none of the classes of the answers: it is another model than theirs",
-                        file=tree.source)
+        raise DataError(
+            "has none of the classes of the answers: it is another model than theirs",
+            file=tree.source,
+        )
     new, free = [], max(tree.classes) + 1
     for name in names:
         new.append(known.get(name, free))
@@ -167,32 +215,46 @@ def relabelled(results: Results, names: Sequence[str], tree: Tree) -> tuple[Resu
     present = order[np.isin(order, np.asarray(results.labels))]
     changes = {name: getattr(results, name) for name in ("p", "before")}
     return replace(
-        results, truth=label_of[results.truth], labels=label_of[present],
+        results,
+        truth=label_of[results.truth],
+        labels=label_of[present],
         result=np.where(results.result < 0, results.result, label_of[results.result]),
-        **{name: None if p is None else p[:, np.searchsorted(results.labels, present)]
-           for name, p in changes.items()}), \
-        {int(label_of[at]): names[at] for at in order}
+        **{
+            name: None if p is None else p[:, np.searchsorted(results.labels, present)]
+            for name, p in changes.items()
+        },
+    ), {int(label_of[at]): names[at] for at in order}
 
 
 def versions() -> list[tuple[str, str]]:
     """(program, version) of this package and what its numbers depend on."""
     import scipy
 
-    return [("agfmc", __version__), ("Python", platform.python_version()),
-            ("NumPy", np.__version__), ("SciPy", scipy.__version__),
-            ("LIBSVM", libsvm_version())]
+    return [
+        ("agfmc", __version__),
+        ("Python", platform.python_version()),
+        ("NumPy", np.__version__),
+        ("SciPy", scipy.__version__),
+        ("LIBSVM", libsvm_version()),
+    ]
 
 
 def settings_of(info: Mapping) -> list[tuple[str, str]]:
     """(name, value) of what a model, described by `describe`, tells of its training."""
-    pairs = [("written by", ", ".join(f"{name} {version}" for name, version in
-                                      sorted(info["written_by"].items())))]
+    pairs = [
+        (
+            "written by",
+            ", ".join(f"{name} {version}" for name, version in sorted(info["written_by"].items())),
+        )
+    ]
     lines: dict[str, int] = {}
     for one in [*info["binary_models"], *info["direct_classifiers"]]:
         line = Provenance.from_line(one["made_by"]).without_identity().to_line()
         lines[line or "unknown"] = lines.get(line or "unknown", 0) + 1
-    pairs += [("trained by" if len(lines) == 1 else f"trained by, {count} classifiers", line)
-              for line, count in list(lines.items())[:_SETTINGS]]
+    pairs += [
+        ("trained by" if len(lines) == 1 else f"trained by, {count} classifiers", line)
+        for line, count in list(lines.items())[:_SETTINGS]
+    ]
     if len(lines) > _SETTINGS:
         pairs.append(("trained by", f"{len(lines) - _SETTINGS} more settings"))
     calibration = info["calibration"]
@@ -223,5 +285,6 @@ def read_card(path: str) -> str:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
-        raise DataError("expected a card in Markdown, found bytes that are not UTF-8 text",
-                        file=path, line=line) from None
+        raise DataError(
+            "expected a card in Markdown, found bytes that are not UTF-8 text", file=path, line=line
+        ) from None

@@ -13,9 +13,12 @@ from ..experiments.comparison import CrossValidation
 from ..files.atomic import replacing_with
 
 
-def write_held_out(base: str, held_out: CrossValidation,
-                   uncalibrated: CrossValidation | None = None,
-                   data: Dataset | None = None) -> None:
+def write_held_out(
+    base: str,
+    held_out: CrossValidation,
+    uncalibrated: CrossValidation | None = None,
+    data: Dataset | None = None,
+) -> None:
     """Answers for the held-out points, as `classify_m` writes them, and their true classes.
 
     base.cls, base.con, base.truth (true classes, in the layout of a .cls file), and,
@@ -27,11 +30,16 @@ def write_held_out(base: str, held_out: CrossValidation,
     """
     results = held_out.results
     head = f"labels {' '.join(map(str, results.labels))}\n".encode()
-    contents = {".cls": cls_bytes(results.result), ".con": con_bytes(held_out.confidence),
-                ".truth": cls_bytes(results.truth),
-                **dict.fromkeys((".txt", ".raw.txt", ".raw.con", ".wgt", ".grp", ".names"))}
-    for end, some in ((".txt", held_out),
-                      (".raw.txt", uncalibrated if held_out.calibrated else None)):
+    contents = {
+        ".cls": cls_bytes(results.result),
+        ".con": con_bytes(held_out.confidence),
+        ".truth": cls_bytes(results.truth),
+        **dict.fromkeys((".txt", ".raw.txt", ".raw.con", ".wgt", ".grp", ".names")),
+    }
+    for end, some in (
+        (".txt", held_out),
+        (".raw.txt", uncalibrated if held_out.calibrated else None),
+    ):
         if some is not None and some.results.p is not None:
             contents[end] = head + format_points(some.results.p, some.results.result)
     if uncalibrated is not None and held_out.calibrated and uncalibrated.results.p is None:

@@ -21,8 +21,9 @@ def classify_command(model, kind, source=""):
     ending = next((end for end in ENDINGS if source.lower().endswith(end)), "")
     option, new, answers = {
         "table": (["--table"] * (not ending), f"NEW{ending}", f"answers{ending or '.csv'}"),
-        "svm": (["-M"], "NEW", "answers"), "lvq": (["-A"], "NEW", "answers")}.get(
-            kind, ([], "NEW.vec", "answers"))
+        "svm": (["-M"], "NEW", "answers"),
+        "lvq": (["-A"], "NEW", "answers"),
+    }.get(kind, ([], "NEW.vec", "answers"))
     return shlex.join(["classify_m", *option, operand(model), new, answers])
 
 
@@ -39,15 +40,21 @@ def refuse_unquoted(option, value, following, options):
     data, is no value of a training option.
     """
     words, rest = [] if value.startswith("-") else [value], [value, *following]
-    rest = rest[len(words):]
-    while len(rest) > 1 and _LETTER.match(rest[0]) and _NUMBER.match(rest[1]) and \
-            not (words and rest[0] in options) and \
-            not any(os.path.exists(rest[1] + end) for end in ("", ".vec")):
+    rest = rest[len(words) :]
+    while (
+        len(rest) > 1
+        and _LETTER.match(rest[0])
+        and _NUMBER.match(rest[1])
+        and not (words and rest[0] in options)
+        and not any(os.path.exists(rest[1] + end) for end in ("", ".vec"))
+    ):
         words += rest[:2]
         rest = rest[2:]
     if len(words) > 1:
-        raise UsageError(f"option {option}: the words after it are one word, in quotes: "
-                         f'{option} "{" ".join(words)}"')
+        raise UsageError(
+            f"option {option}: the words after it are one word, in quotes: "
+            f'{option} "{" ".join(words)}"'
+        )
 
 
 def hint_for(word, options):
@@ -55,14 +62,19 @@ def hint_for(word, options):
     import difflib
 
     name = f"--{word.lstrip('-').partition('=')[0]}"
-    near = difflib.get_close_matches(
-        name, [option for option in options if option.startswith("--")], 3, 0.65) \
-        if len(name) > 3 else []
+    near = (
+        difflib.get_close_matches(
+            name, [option for option in options if option.startswith("--")], 3, 0.65
+        )
+        if len(name) > 3
+        else []
+    )
     near.sort(key=lambda option: sorted(option) != sorted(name))  # letters exchanged
     if near:
         return f"did you mean {near[0]}?"
     return 'training options are given in -+, as -+ "-c 10"' * bool(
-        "-+" in options and _TRAINING.match(word))
+        "-+" in options and _TRAINING.match(word)
+    )
 
 
 def reword(message, options, operands):
@@ -72,14 +84,16 @@ def reword(message, options, operands):
         form = {"?": "[{}]", "*": "[{} ...]"}
         return "operands are missing: expected " + " ".join(
             form.get(action.nargs, "{}").format(action.metavar or action.dest)
-            for action in operands)
+            for action in operands
+        )
     start = "unrecognized arguments: "
     if message.startswith(start):
         words = message.removeprefix(start).split()
         # the words behind an option that is not known may be its value
         words = [word for word in words if word[:1] == "-" and len(word) > 1] or words
-        hint = next(filter(None, (hint_for(word, options) for word in words
-                                  if word.startswith("-"))), "")
+        hint = next(
+            filter(None, (hint_for(word, options) for word in words if word.startswith("-"))), ""
+        )
         return start + " ".join(words) + f"; {hint}" * bool(hint)
     if message.startswith("argument --by: invalid choice: 'cost:") and "--costs" in options:
         return "argument --by: the file of costs is given separately: --by cost --costs FILE"
@@ -90,5 +104,7 @@ def refuse_scheme(control, then):
     """`UsageError` for the name of a scheme where a control file is required. `then` is the rest of
     the command line after `print_control -Q SCHEME`, for the message."""
     if names_scheme(control):
-        raise UsageError(f"there is no file '{control}'; for the scheme of that name: "
-                         f"print_control -Q {control} {then}")
+        raise UsageError(
+            f"there is no file '{control}'; for the scheme of that name: "
+            f"print_control -Q {control} {then}"
+        )

@@ -13,49 +13,102 @@ from .options import add_model_files, check_files, model_source, Parser, refuse_
 
 def get_parser():
     """The command's argument parser; loads nothing heavy."""
-    parser = Parser("mbh2mbm", "Merge a control file and its binary models into one file that "
-                    "contains everything needed to classify, each support vector once; or "
-                    "convert a model file to another format; or join models into an ensemble.",
-                    operands="{control out | model model ...}")
-    parser.add("control", "control file for classification, as multi_borders writes it, or any "
-               "model file (- is standard input)")
-    parser.add("out", "model file to write (.mbm); with --join, the other models",
-               output_base, nargs="*", metavar="{out | model ...}")
-    parser.add("-o, --output OUT", "model file to write, in place of the operand out",
-               output_file)
+    parser = Parser(
+        "mbh2mbm",
+        "Merge a control file and its binary models into one file that "
+        "contains everything needed to classify, each support vector once; or "
+        "convert a model file to another format; or join models into an ensemble.",
+        operands="{control out | model model ...}",
+    )
+    parser.add(
+        "control",
+        "control file for classification, as multi_borders writes it, or any "
+        "model file (- is standard input)",
+    )
+    parser.add(
+        "out",
+        "model file to write (.mbm); with --join, the other models",
+        output_base,
+        nargs="*",
+        metavar="{out | model ...}",
+    )
+    parser.add("-o, --output OUT", "model file to write, in place of the operand out", output_file)
     group = parser.group("contents")
     group.add("--names FILE", "class names, line i for label i, in place of those in control")
     add_model_files(group, "stored: the model then takes raw data")
     group = parser.group("format of out")
     unheld = dict.fromkeys(("-a", "--names", "--calibration"), "that format cannot store it")
     group.add("-Z, --ascii", "libAGF's ASCII model", excludes=unheld)
-    group.add("--libsvm", "one LIBSVM model of all classes, from a one-vs-one configuration",
-              excludes={**unheld, "-Z": "out has one format"})
-    group.add("--c FILE", "write a program in C99, one file that needs the mathematical library "
-              "alone, in place of out: it classifies points, or tables of numbers, with all "
-              "probabilities", output_file, excludes=(program := {
-                  **dict.fromkeys(("-Z", "--libsvm", "-o"), "out has one format"),
-                  "--join": "it takes one model: join first"}))
-    group.add("--onnx FILE", "write an ONNX model in place of out, for ONNX Runtime and others "
-              "(needs onnx)", output_file, excludes={**program, "--c": "one program at a time"})
-    group.add("-Q, --decoder DECODER", "decoder of that program or ONNX model, as for nfold "
-              "(default: that of classify_m; for trees full)", needs=("--c", "--onnx"))
+    group.add(
+        "--libsvm",
+        "one LIBSVM model of all classes, from a one-vs-one configuration",
+        excludes={**unheld, "-Z": "out has one format"},
+    )
+    group.add(
+        "--c FILE",
+        "write a program in C99, one file that needs the mathematical library "
+        "alone, in place of out: it classifies points, or tables of numbers, with all "
+        "probabilities",
+        output_file,
+        excludes=(
+            program := {
+                **dict.fromkeys(("-Z", "--libsvm", "-o"), "out has one format"),
+                "--join": "it takes one model: join first",
+            }
+        ),
+    )
+    group.add(
+        "--onnx FILE",
+        "write an ONNX model in place of out, for ONNX Runtime and others (needs onnx)",
+        output_file,
+        excludes={**program, "--c": "one program at a time"},
+    )
+    group.add(
+        "-Q, --decoder DECODER",
+        "decoder of that program or ONNX model, as for nfold "
+        "(default: that of classify_m; for trees full)",
+        needs=("--c", "--onnx"),
+    )
     group = add_input_kind(parser, "--data", "label")
     add_weights(group)
     add_groups(group)
     group = parser.group("joining finished models")
-    group.add("--join", "the operands are finished models of the same classes, which become the "
-              "members of one ensemble: learners, kernels and normalisations may differ; the "
-              "members of one that is an ensemble share its weight", needs="-o", excludes={
-                  **dict.fromkeys(("-a", "--names"), "each model holds its own"),
-                  **dict.fromkeys(("--calibration", "--uncalibrated"), "--data calibrates")})
-    group.add("--data DATA", "points with labels that no member was trained on, which calibrate "
-              "the ensemble, as calibrate_m does", needs="--join")
-    group.add("--member-weights WAY", "held-out learns the weights of the average from the points "
-              "of --data, and leaves out members of small weights (default: equal weights "
-              "of the operands)", choices=("held-out",), needs="--data")
-    parser.need("--data", "-M", "-A", "--table", "--weight", "--weights", "--class-weight",
-                "--group", "--groups")
+    group.add(
+        "--join",
+        "the operands are finished models of the same classes, which become the "
+        "members of one ensemble: learners, kernels and normalisations may differ; the "
+        "members of one that is an ensemble share its weight",
+        needs="-o",
+        excludes={
+            **dict.fromkeys(("-a", "--names"), "each model holds its own"),
+            **dict.fromkeys(("--calibration", "--uncalibrated"), "--data calibrates"),
+        },
+    )
+    group.add(
+        "--data DATA",
+        "points with labels that no member was trained on, which calibrate "
+        "the ensemble, as calibrate_m does",
+        needs="--join",
+    )
+    group.add(
+        "--member-weights WAY",
+        "held-out learns the weights of the average from the points "
+        "of --data, and leaves out members of small weights (default: equal weights "
+        "of the operands)",
+        choices=("held-out",),
+        needs="--data",
+    )
+    parser.need(
+        "--data",
+        "-M",
+        "-A",
+        "--table",
+        "--weight",
+        "--weights",
+        "--class-weight",
+        "--group",
+        "--groups",
+    )
     parser.file_names = {"control": "trained", "data": "data"}
     return parser.finish()
 
@@ -69,23 +122,33 @@ def execute(args):
 
     form = "ascii" if args.ascii else "svm" if args.libsvm else None
     inputs, out = _operands(args)
-    refuse_scheme(args.control, "DATA | multi_borders ... - DATA MODEL CONTROL makes one that is "
-                                "trained")
+    refuse_scheme(
+        args.control, "DATA | multi_borders ... - DATA MODEL CONTROL makes one that is trained"
+    )
     check_model_name(out, binary=not form and args.c is args.onnx is None)
     names = None if args.names is None else read_names(args.names)
     settings = {"named": False} if form else {}
     if args.join:
         settings["uncalibrated"] = True
-    parts = [load_configuration(model_source(args, path, names=names, **settings))
-             for path in inputs]
-    models = [path for one in parts if one.merged_from is not None
-              for path in model_files(one.tree, args.path, [out])]
-    check_files(args.files, {"out": [out] * (args.out == [out])}, {
-        "control": [*inputs, calibration_of(args.control), *models]})
+    parts = [
+        load_configuration(model_source(args, path, names=names, **settings)) for path in inputs
+    ]
+    models = [
+        path
+        for one in parts
+        if one.merged_from is not None
+        for path in model_files(one.tree, args.path, [out])
+    ]
+    check_files(
+        args.files,
+        {"out": [out] * (args.out == [out])},
+        {"control": [*inputs, calibration_of(args.control), *models]},
+    )
     configuration, lines = _joined(args, parts, inputs) if args.join else (parts[0], [])
     if names is not None:
         configuration = configuration.renamed(
-            read_names_of(args.names, configuration.tree.classes, names))
+            read_names_of(args.names, configuration.tree.classes, names)
+        )
     if out in (args.c, args.onnx):
         _write_program(args, out, configuration)
         return
@@ -96,10 +159,15 @@ def execute(args):
         save(out, configuration)
     if configuration.lacks_normalisation and args.norm_file is None:
         alike = "points must be normalised in the same way before they are classified, which "
-        then = {None: "classify_m will need it", "ascii": f"{alike}this format cannot record",
-                "svm": f"{alike}svm-predict does not check (classify_m does)"}[form]
-        warn_user(f"{args.control}: trained on normalised points, and no normalisation is "
-                  f"given (-a): {then}")
+        then = {
+            None: "classify_m will need it",
+            "ascii": f"{alike}this format cannot record",
+            "svm": f"{alike}svm-predict does not check (classify_m does)",
+        }[form]
+        warn_user(
+            f"{args.control}: trained on normalised points, and no normalisation is "
+            f"given (-a): {then}"
+        )
     after = len(configuration.machines.sv)
     vectors = f"{after} support vectors"
     if before is not None:
@@ -107,14 +175,26 @@ def execute(args):
         vectors = f"{before} support vectors, {after} after merging{share}"
     calibrated = ""
     if configuration.calibration is not None:
-        calibrated = ", without the calibration: that format cannot store it" if form else \
-            f", with a calibration of {len(configuration.calibration.decoders)} decoders"
-    recipe = ", without the recipe: table2agf --recipe writes points for it" \
-        if form and configuration.recipe is not None else ""
-    then = "" if form or configuration.lacks_normalisation else \
-        "; classify new data with: " + (
-            classify_command(out, "binary") if configuration.recipe is None else
-            classify_command(out, "table", configuration.recipe.source))
+        calibrated = (
+            ", without the calibration: that format cannot store it"
+            if form
+            else f", with a calibration of {len(configuration.calibration.decoders)} decoders"
+        )
+    recipe = (
+        ", without the recipe: table2agf --recipe writes points for it"
+        if form and configuration.recipe is not None
+        else ""
+    )
+    then = (
+        ""
+        if form or configuration.lacks_normalisation
+        else "; classify new data with: "
+        + (
+            classify_command(out, "binary")
+            if configuration.recipe is None
+            else classify_command(out, "table", configuration.recipe.source)
+        )
+    )
     for line in lines:
         report(line)
     report(f"{len(configuration.tree.rows)} binary models, {vectors}{calibrated}{recipe}{then}")
@@ -127,8 +207,10 @@ def _operands(args):
         return [args.control, *args.out], args.output
     outputs = [name for name in (*args.out, args.output, args.c, args.onnx) if name is not None]
     if len(outputs) != 1:
-        raise UsageError(f"operands are {'missing' if not outputs else 'too many'}: expected "
-                         "control out (--join takes several models)")
+        raise UsageError(
+            f"operands are {'missing' if not outputs else 'too many'}: expected "
+            "control out (--join takes several models)"
+        )
     return [args.control], outputs[0]
 
 
@@ -146,14 +228,20 @@ def _write_program(args, path, configuration):
         from ..deployment.c import c_program
 
         content, form = c_program(steps).encode("ascii"), "C"
-        then = f"; cc -O3 -std=c99 -DMODEL_MAIN -o model {shlex.quote(path)} -lm makes a " \
-               "program of it"
+        then = (
+            f"; cc -O3 -std=c99 -DMODEL_MAIN -o model {shlex.quote(path)} -lm makes a program of it"
+        )
     with replacing(path, binary=True) as file:
         file.write(content)
-    features = "" if steps.of_cells else \
-        "; its features are those that table2agf makes of the words of a table"
-    report(f"{len(steps.rho)} binary models, {len(content) / 1e6:.3g} MB of {form}, decoder "
-           f"{steps.classifier.decoding.name}{features}{then}")
+    features = (
+        ""
+        if steps.of_cells
+        else "; its features are those that table2agf makes of the words of a table"
+    )
+    report(
+        f"{len(steps.rho)} binary models, {len(content) / 1e6:.3g} MB of {form}, decoder "
+        f"{steps.classifier.decoding.name}{features}{then}"
+    )
 
 
 def _joined(args, parts, names):
@@ -161,35 +249,55 @@ def _joined(args, parts, names):
     from ..data.training import read_points
     from ..executors.threads import available_cores
     from ..models.join import join
-    from ..prediction.calibrate import (answers_of_data, stored_decodings, recalibrated,
-                                        weighed_by_data)
+    from ..prediction.calibrate import (
+        answers_of_data,
+        stored_decodings,
+        recalibrated,
+        weighed_by_data,
+    )
 
     form = input_format(args, args.data)
     configuration = join(parts)
     if args.data is None:
-        return configuration, ["the average is not calibrated: --data calibrates it with points "
-                               "that no member was trained on"]
+        return configuration, [
+            "the average is not calibrated: --data calibrates it with points "
+            "that no member was trained on"
+        ]
     data = read_points(args.data, form, configuration.recipe)
     owners = [name for name, one in zip(names, parts) for _ in one.tree.roots]
     lines = []
     if args.member_weights is not None:
         configuration, members = weighed_by_data(configuration, data, form.kind, args.data)
-        lines = ["weights of the members: " + ", ".join(
-            f"{owners[number]} {weight:g}"
-            for number, weight in zip(members, configuration.tree.weights))]
+        lines = [
+            "weights of the members: "
+            + ", ".join(
+                f"{owners[number]} {weight:g}"
+                for number, weight in zip(members, configuration.tree.weights)
+            )
+        ]
         if len(members) < len(owners):
             lines[0] += "; left out: " + ", ".join(
-                name for number, name in enumerate(owners) if number not in members)
+                name for number, name in enumerate(owners) if number not in members
+            )
     tree, cores = configuration.tree, available_cores()
-    configuration, reports = recalibrated(configuration, (
-        (decoding.calibration_key(tree), answers_of_data(
-            configuration, decoding, data, form.kind, args.data, cores))
-        for decoding in stored_decodings(configuration).values()))
+    configuration, reports = recalibrated(
+        configuration,
+        (
+            (
+                decoding.calibration_key(tree),
+                answers_of_data(configuration, decoding, data, form.kind, args.data, cores),
+            )
+            for decoding in stored_decodings(configuration).values()
+        ),
+    )
     scores = reports[0]["scores"]["log_loss"]
-    return configuration, [*lines, f"calibrated with {reports[0]['points']} points: log loss "
-                           f"{scores['before']['value']:.4g} -> "
-                           f"{scores['after']['value']:.4g} "
-                           f"({reports[0]['decoder']}, {reports[0]['map']})"]
+    return configuration, [
+        *lines,
+        f"calibrated with {reports[0]['points']} points: log loss "
+        f"{scores['before']['value']:.4g} -> "
+        f"{scores['after']['value']:.4g} "
+        f"({reports[0]['decoder']}, {reports[0]['map']})",
+    ]
 
 
 def check_model_name(out, binary=True):
@@ -198,8 +306,9 @@ def check_model_name(out, binary=True):
     from ..models.control_files import read_control
 
     if out in ("", "-"):
-        raise UsageError(f"expected the name of a file for the model, found '{out}' (/dev/stdout "
-                         "is one)")
+        raise UsageError(
+            f"expected the name of a file for the model, found '{out}' (/dev/stdout is one)"
+        )
     refuse_name(out, "the model", not binary)
     if not os.path.isfile(out):
         return
@@ -207,5 +316,7 @@ def check_model_name(out, binary=True):
         read_control(out)
     except AgfmcError:
         return
-    raise UsageError(f"the model would overwrite the control file {out}: expected control and then "
-                     "out, the file to be written")
+    raise UsageError(
+        f"the model would overwrite the control file {out}: expected control and then "
+        "out, the file to be written"
+    )

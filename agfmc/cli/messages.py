@@ -52,15 +52,24 @@ class MessageHandler:
     def _write_event(self, event, fields):
         import json
 
-        head = {"event": event, "command": self.prog,
-                "seconds": round(time.monotonic() - self._start, 3)}
-        _write_stderr(json.dumps(_finite({**head, **fields}, _encodable), default=_plain,
-                                 allow_nan=False) + "\n")
+        head = {
+            "event": event,
+            "command": self.prog,
+            "seconds": round(time.monotonic() - self._start, 3),
+        }
+        _write_stderr(
+            json.dumps(_finite({**head, **fields}, _encodable), default=_plain, allow_nan=False)
+            + "\n"
+        )
 
     def start(self, words):
         """Write the first event."""
-        self.event("start", version=__version__, arguments=list(words),
-                   time=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
+        self.event(
+            "start",
+            version=__version__,
+            arguments=list(words),
+            time=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        )
 
     def done(self, status, number=None):
         """Write the last event; that of a signal `number` only if it need not wait."""
@@ -138,9 +147,11 @@ def _resources(status):
 
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     unit = 1 if sys.platform == "darwin" else 1024
-    return {"status": status,
-            "cpu_seconds": round(sum(one.ru_utime + one.ru_stime for one in used), 3),
-            "max_memory": max(one.ru_maxrss for one in used) * unit}
+    return {
+        "status": status,
+        "cpu_seconds": round(sum(one.ru_utime + one.ru_stime for one in used), 3),
+        "max_memory": max(one.ru_maxrss for one in used) * unit,
+    }
 
 
 def _takes_a_line(stream):
@@ -253,18 +264,29 @@ class Progress:
         seconds = self._left(now, done - earlier, max(total - done, 0))
         if self._handler.events:
             self._handler.event(
-                "progress", what=self._what, done=done, total=total,
+                "progress",
+                what=self._what,
+                done=done,
+                total=total,
                 share=round(float(min(done / max(total, 1), 1.0)), 4),
-                remaining=None if seconds is None else round(seconds, 1), words=words)
+                remaining=None if seconds is None else round(seconds, 1),
+                words=words,
+            )
             return
         share = f"{100 * done // max(total, 1)}"
         left = "" if seconds is None else f"{time_words(seconds)} left"
         if self._on_terminal:
             self._drawn = True
             filled = 20 * done // max(total, 1)
-            self._draw("\r" + _in_columns(
-                f"{self._what} ", f"[{'#' * filled}{'.' * (20 - filled)}] ",
-                f"{share:>3}%{left and f' {left}'}{words and f', {one_line(words)}'}") + "\033[K")
+            self._draw(
+                "\r"
+                + _in_columns(
+                    f"{self._what} ",
+                    f"[{'#' * filled}{'.' * (20 - filled)}] ",
+                    f"{share:>3}%{left and f' {left}'}{words and f', {one_line(words)}'}",
+                )
+                + "\033[K"
+            )
         else:
             words = f" ({words})" if words else ""
             report(f"{self._what} {share} %{words}{left and f', {left}'}")
@@ -307,7 +329,7 @@ def _in_columns(head, bar, text):
         return head + bar + text
     if ends[-1] <= width:
         return head + text
-    return (head + text)[:sum(end <= width - 3 for end in ends)] + "..."[:width]
+    return (head + text)[: sum(end <= width - 3 for end in ends)] + "..."[:width]
 
 
 def counted(number, what):

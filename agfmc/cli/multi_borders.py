@@ -14,82 +14,173 @@ from ..core.errors import AgfmcError, JobsFailed, UsageError
 from ..files.atomic import replacing_with
 from ..files.kinds import is_table
 from ..files.opening import is_stream
-from .data_options import (add_normalisation, add_train, add_training_kind, checks_scales,
-                           input_format, PointsRequest, report_metric, TABLES, training_settings,
-                           weight_files)
+from .data_options import (
+    add_normalisation,
+    add_train,
+    add_training_kind,
+    checks_scales,
+    input_format,
+    PointsRequest,
+    report_metric,
+    TABLES,
+    training_settings,
+    weight_files,
+)
 from .file_names import names_scheme
 from .hints import operand
 from .messages import counted, Progress, report, write_message, write_stdout
 from .option_types import option_words, output_base, output_file
-from .options import (add_executor, add_kernel_memory, add_seed, add_time_limit, add_workers,
-                      check_files, deadline_of, Parser, refuse_name, workers)
+from .options import (
+    add_executor,
+    add_kernel_memory,
+    add_seed,
+    add_time_limit,
+    add_workers,
+    check_files,
+    deadline_of,
+    Parser,
+    refuse_name,
+    workers,
+)
 
 
 def get_parser():
     """The command's argument parser; loads nothing heavy."""
-    parser = Parser("multi_borders", "Train the binary classifiers that a control file describes, "
-                    "support vector machines by default. Write a LIBSVM model file for each, "
-                    "and the control file for classification.")
+    parser = Parser(
+        "multi_borders",
+        "Train the binary classifiers that a control file describes, "
+        "support vector machines by default. Write a LIBSVM model file for each, "
+        "and the control file for classification.",
+    )
     parser.dashes = "--command"
-    parser.add("control", "training control file, as print_control writes it (- or left out: "
-               "standard input), or the name of a scheme", nargs="?")
+    parser.add(
+        "control",
+        "training control file, as print_control writes it (- or left out: "
+        "standard input), or the name of a scheme",
+        nargs="?",
+    )
     add_train(parser)
-    parser.add("model", "base name of the model files: model-00 for rows of a coding matrix, "
-               "model.00 for branches of a tree", output_base)
-    parser.add("control_out", "control file for classification, written last (- is standard "
-               "output)", output_base, metavar="control-out")
+    parser.add(
+        "model",
+        "base name of the model files: model-00 for rows of a coding matrix, "
+        "model.00 for branches of a tree",
+        output_base,
+    )
+    parser.add(
+        "control_out",
+        "control file for classification, written last (- is standard output)",
+        output_base,
+        metavar="control-out",
+    )
     group = parser.group("training")
-    group.add("-+, --options OPTIONS", "training options for each \"\" of the control file, in "
-              "place of those in its head: LIBSVM's -s -t -d -g -r -c -n -m -e -h, and -w0 -w1 "
-              "for the left and right side (-b and -q have no effect); or learner=NAME and the "
-              "options of that learner: linear, logistic, trees, or nystrom, which trains all "
-              "classifiers in one pass over the data")
+    group.add(
+        "-+, --options OPTIONS",
+        'training options for each "" of the control file, in '
+        "place of those in its head: LIBSVM's -s -t -d -g -r -c -n -m -e -h, and -w0 -w1 "
+        "for the left and right side (-b and -q have no effect); or learner=NAME and the "
+        "options of that learner: linear, logistic, trees, or nystrom, which trains all "
+        "classifiers in one pass over the data",
+    )
     add_seed(group)
     add_workers(group)
     add_executor(group)
-    group.add("-0, --dry-run", "train nothing: print shell commands that train the classifiers, in "
-              "any order or in parallel; then the same command without -0 adds the calibration",
-              excludes=("--only", "--sums", "--executor"))
+    group.add(
+        "-0, --dry-run",
+        "train nothing: print shell commands that train the classifiers, in "
+        "any order or in parallel; then the same command without -0 adds the calibration",
+        excludes=("--only", "--sums", "--executor"),
+    )
     group.add("--null", "with -0: end each command with a NUL character, for xargs -0", needs="-0")
-    group.add("--only NAME", "train only the model of this name, and do not write control-out; "
-              "control may be the control file that -0 wrote", excludes="--sums")
-    group.add("--sums GROUP:RANGE", "for the commands that -0 prints: compute the sums over a "
-              "range of rows for a group of classifiers, and write MODEL.sums-GROUP-RANGE", _range,
-              excludes=("--time-limit", "--cv-errors"))
+    group.add(
+        "--only NAME",
+        "train only the model of this name, and do not write control-out; "
+        "control may be the control file that -0 wrote",
+        excludes="--sums",
+    )
+    group.add(
+        "--sums GROUP:RANGE",
+        "for the commands that -0 prints: compute the sums over a "
+        "range of rows for a group of classifiers, and write MODEL.sums-GROUP-RANGE",
+        _range,
+        excludes=("--time-limit", "--cv-errors"),
+    )
     group.add("--retrain", "train everything, also models that an earlier run has finished")
     add_time_limit(group, "store finished models", excludes="--cv-errors")
-    group.add("--platt WAY", "decision values for fitting the probabilities: from five folds "
-              "(default), or, for C-SVC, leave-one-out values by a formula, in half the time",
-              choices=("cv", "loo"))
+    group.add(
+        "--platt WAY",
+        "decision values for fitting the probabilities: from five folds "
+        "(default), or, for C-SVC, leave-one-out values by a formula, in half the time",
+        choices=("cv", "loo"),
+    )
     add_kernel_memory(group)
-    group.add("--cv-errors FILE", "for one-vs-one: write the holdout errors of each pair of "
-              "classes, for order_classes and classify_m", output_file)
-    group.add("--cv-irrelevant", "with --cv-errors: also write how each classifier assigns the "
-              "samples of all other classes, which takes longer", needs="--cv-errors")
+    group.add(
+        "--cv-errors FILE",
+        "for one-vs-one: write the holdout errors of each pair of "
+        "classes, for order_classes and classify_m",
+        output_file,
+    )
+    group.add(
+        "--cv-irrelevant",
+        "with --cv-errors: also write how each classifier assigns the "
+        "samples of all other classes, which takes longer",
+        needs="--cv-errors",
+    )
     group.add("-y, --path FOLDER", "folder of the model files, not named in control-out")
     group.add("--no-calibration", "fit no calibration of the probabilities (CONTROL-OUT.cal)")
-    group.add("--member-weights WAY", "weights of the members of an ensemble: held-out learns "
-              "them from holdout samples, and leaves out members of small weights",
-              choices=("held-out",), excludes=("--no-calibration", "-0", "--only", "--sums"))
-    group.add("--no-names", "omit class names, decoder and normalisation from control-out, which "
-              "libAGF cannot read")
+    group.add(
+        "--member-weights WAY",
+        "weights of the members of an ensemble: held-out learns "
+        "them from holdout samples, and leaves out members of small weights",
+        choices=("held-out",),
+        excludes=("--no-calibration", "-0", "--only", "--sums"),
+    )
+    group.add(
+        "--no-names",
+        "omit class names, decoder and normalisation from control-out, which libAGF cannot read",
+    )
     group = parser.group("training by another program")
-    group.add("--command COMMAND", "program that trains each binary classifier, also given as "
-              "`-- COMMAND`, and called `COMMAND OPTIONS data model` like svm-train; data is "
-              "LIBSVM text, or LVQ text with -A, with the labels 0 and 1",
-              excludes=("-u", "--platt", "--kernel-memory", "--time-limit", "--cv-errors",
-                  "--executor", "--member-weights"))
-    group.add("-^, --convert COMMAND", "program that converts the data for the trainer, from its "
-              "standard input to its standard output", needs="--command")
-    group.add("-K, --keep", "keep the temporary files of the trainer, in folders MODEL.*.tmp",
-              needs="--command")
-    group.add("--allow-commands", "pass on all options of control, also those that could name a "
-              "file to the trainer", needs="--command")
+    group.add(
+        "--command COMMAND",
+        "program that trains each binary classifier, also given as "
+        "`-- COMMAND`, and called `COMMAND OPTIONS data model` like svm-train; data is "
+        "LIBSVM text, or LVQ text with -A, with the labels 0 and 1",
+        excludes=(
+            "-u",
+            "--platt",
+            "--kernel-memory",
+            "--time-limit",
+            "--cv-errors",
+            "--executor",
+            "--member-weights",
+        ),
+    )
+    group.add(
+        "-^, --convert COMMAND",
+        "program that converts the data for the trainer, from its "
+        "standard input to its standard output",
+        needs="--command",
+    )
+    group.add(
+        "-K, --keep",
+        "keep the temporary files of the trainer, in folders MODEL.*.tmp",
+        needs="--command",
+    )
+    group.add(
+        "--allow-commands",
+        "pass on all options of control, also those that could name a file to the trainer",
+        needs="--command",
+    )
     group = add_training_kind(parser)
-    group.add("--dense", "with -M: store the points as a full table in memory, even if they could "
-              "stay sparse", needs="-M")
-    add_normalisation(parser, unnormalised="write support vectors before normalisation, "
-                                           "which classify_m and mbh2mbm then need")
+    group.add(
+        "--dense",
+        "with -M: store the points as a full table in memory, even if they could stay sparse",
+        needs="-M",
+    )
+    add_normalisation(
+        parser,
+        unnormalised="write support vectors before normalisation, "
+        "which classify_m and mbh2mbm then need",
+    )
     parser.file_names["control"] = "control"
     return parser.finish()
 
@@ -97,8 +188,9 @@ def get_parser():
 def _range(text):
     match = re.fullmatch("([0-9]{1,9}):([0-9]{1,9})", text)
     if match is None:
-        raise argparse.ArgumentTypeError("expected GROUP:RANGE, two whole numbers from 0, found "
-                                         f"'{text}'")
+        raise argparse.ArgumentTypeError(
+            f"expected GROUP:RANGE, two whole numbers from 0, found '{text}'"
+        )
     return int(match[1]), int(match[2])
 
 
@@ -116,8 +208,11 @@ def execute(args):
         report_metric(settings.metric, settings.nsv, work.settings.normalisation, work.norm_file)
     named_decoding(work.tree)  # refused before the training, not after it
     check_weights(args.member_weights, work.tree, work.calibration_rows is not None)
-    tally = None if output.errors is None else PairTally(
-        work.binary, work.data.x, work.data.y, args.cv_irrelevant, work.data.weights)
+    tally = (
+        None
+        if output.errors is None
+        else PairTally(work.binary, work.data.x, work.data.y, args.cv_irrelevant, work.data.weights)
+    )
     save = partial(_save, output, work, beside, not args.no_names)
     if args.dry_run:
         _print_commands(args, source.form, work, save)
@@ -155,18 +250,43 @@ def _run_of(args, beside):
     other = args.svm or args.table or binary or is_table(args.train)
     form = input_format(args, args.train, args.lvq or args.command is not None and not other)
     _check_together(args, form, binary)
-    trainer = None if args.command is None else Trainer(
-        Command(args.command), args.convert and Command(args.convert), args.keep,
-        args.allow_commands)
+    trainer = (
+        None
+        if args.command is None
+        else Trainer(
+            Command(args.command),
+            args.convert and Command(args.convert),
+            args.keep,
+            args.allow_commands,
+        )
+    )
     all_of_it = args.only is None and args.sums is None
-    output = Output(args.model, args.path, args.only, args.unnormalised,
-                    args.control_out if all_of_it and args.control_out != "-" else None,
-                    args.cv_errors, calibration_of(beside) if all_of_it else None)
+    output = Output(
+        args.model,
+        args.path,
+        args.only,
+        args.unnormalised,
+        args.control_out if all_of_it and args.control_out != "-" else None,
+        args.cv_errors,
+        calibration_of(beside) if all_of_it else None,
+    )
     settings = training_settings(
-        args, form, loo=args.platt == "loo", workers=args.jobs, kernel_memory=args.kernel_memory,
-        calibration=0 if args.no_calibration else CALIBRATION_POINTS)
-    source = Source(args.control or "-", args.train, form, args.norm_file, args.min_class,
-                    args.dense, all_of_it and trainer is None and checks_scales(args, form))
+        args,
+        form,
+        loo=args.platt == "loo",
+        workers=args.jobs,
+        kernel_memory=args.kernel_memory,
+        calibration=0 if args.no_calibration else CALIBRATION_POINTS,
+    )
+    source = Source(
+        args.control or "-",
+        args.train,
+        form,
+        args.norm_file,
+        args.min_class,
+        args.dense,
+        all_of_it and trainer is None and checks_scales(args, form),
+    )
     return source, output, settings, trainer
 
 
@@ -181,8 +301,9 @@ def _control(source, settings):
     if not candidate.made_of_data:
         counts, names = class_totals(source.path, source.form, source.min_class)
         return candidate.tree_for(Dataset(None, list(counts)), names, settings)
-    data, _ = PointsRequest(source.path, source.form, settings, source.norm_file,
-                            source.min_class).load()
+    data, _ = PointsRequest(
+        source.path, source.form, settings, source.norm_file, source.min_class
+    ).load()
     return candidate.tree_for(data, data.name_of, settings)
 
 
@@ -193,16 +314,25 @@ def _check_together(args, form, binary):
     refuse_name(args.control_out, "control-out", text=True)
     refuse_name(args.model, "the models", text=True)
     for wrong, message in (
-            (is_stream(args.train) and names_scheme(args.control),
-             "train is read twice where control is a scheme: expected the name of a file, found "
-             f"'{args.train}'"),
-            (not os.path.basename(args.model),
-             f"expected a base name for the model files, found '{args.model}'"),
-            (args.dry_run and "-" in (args.control_out, args.train, *weight_files(args)),
-             "with -0, train, weights and control-out must be files: the commands read them"),
-            (args.control is None and form.kind == "binary" and not binary,
-             "expected the operands control, train, model and control-out, or without the first, "
-             f"which is then standard input: {args.train} is not the base name of data")):
+        (
+            is_stream(args.train) and names_scheme(args.control),
+            "train is read twice where control is a scheme: expected the name of a file, found "
+            f"'{args.train}'",
+        ),
+        (
+            not os.path.basename(args.model),
+            f"expected a base name for the model files, found '{args.model}'",
+        ),
+        (
+            args.dry_run and "-" in (args.control_out, args.train, *weight_files(args)),
+            "with -0, train, weights and control-out must be files: the commands read them",
+        ),
+        (
+            args.control is None and form.kind == "binary" and not binary,
+            "expected the operands control, train, model and control-out, or without the first, "
+            f"which is then standard input: {args.train} is not the base name of data",
+        ),
+    ):
         if wrong:
             raise UsageError(message)
 
@@ -218,11 +348,17 @@ def _calibration(output, work, trained, member_weights):
     if not work.settings.calibration:
         return work.tree, None, []
     if work.calibration_rows is None:
-        return work.tree, None, [
-            "the probabilities are not calibrated: another program gives no decision values of "
-            "samples that were held out (calibrate_m calibrates with holdout data)"]
-    source = ModelSource(output.control or "-", work.settings.normalisation, output.folder,
-                         output.unnormalised)
+        return (
+            work.tree,
+            None,
+            [
+                "the probabilities are not calibrated: another program gives no decision values of "
+                "samples that were held out (calibrate_m calibrates with holdout data)"
+            ],
+        )
+    source = ModelSource(
+        output.control or "-", work.settings.normalisation, output.folder, output.unnormalised
+    )
     tree, lines = work.tree, []
     try:
         held_out, losses = held_out_of(work, trained), {}
@@ -232,21 +368,36 @@ def _calibration(output, work, trained, member_weights):
             configuration, held_out = with_learned_weights(configuration, held_out)
             tree, dropped = configuration.tree, len(tree.roots) - len(configuration.tree.roots)
             text = tree.headings["weights"].text if tree.is_ensemble else "1"
-            lines.append(f"weights of the members: {text}" + (
-                f"; {dropped} of small weights left out" if dropped else ""))
+            lines.append(
+                f"weights of the members: {text}"
+                + (f"; {dropped} of small weights left out" if dropped else "")
+            )
         calibration = fit_calibration(configuration, held_out, losses=losses)
     except (AgfmcError, MemoryError) as error:  # the models are there, and good without it
-        return tree, None, [*lines, "warning: the probabilities are not calibrated: "
-                            + (str(error) or "not enough memory")]
+        return (
+            tree,
+            None,
+            [
+                *lines,
+                "warning: the probabilities are not calibrated: "
+                + (str(error) or "not enough memory"),
+            ],
+        )
     key = Decoding().as_named(tree).calibration_key(tree)
     if key in losses:
         judged, before, after = losses[key]
         count = sum(calibration.counts)
-        these = "these" if judged == count else f"{judged} of these" + (
-            "" if held_out.apart is None else ", from which no metric was learned")
-        lines.append(f"{output.calibration}: calibrated with {count} held-out points, "
-                    f"log loss {before:.3g} -> {after:.3g} on {these} ({key}, "
-                    f"{calibration.decoders[key].map.kind})")
+        these = (
+            "these"
+            if judged == count
+            else f"{judged} of these"
+            + ("" if held_out.apart is None else ", from which no metric was learned")
+        )
+        lines.append(
+            f"{output.calibration}: calibrated with {count} held-out points, "
+            f"log loss {before:.3g} -> {after:.3g} on {these} ({key}, "
+            f"{calibration.decoders[key].map.kind})"
+        )
     return tree, calibration, lines
 
 
@@ -267,8 +418,9 @@ def _save(output, work, beside, names, tree, calibration=None, finish=lambda: No
     if output.control is not None:
         contents[output.control] = control_text(tree, output.control)
     for path, content, form in (
-            (output.calibration, calibration, format_calibration),
-            (recipe_beside(beside), work.data.recipe, format_recipe)):
+        (output.calibration, calibration, format_calibration),
+        (recipe_beside(beside), work.data.recipe, format_recipe),
+    ):
         contents[path] = None if content is None else form(content, path)
     with replacing_with(contents):
         finish()
@@ -282,27 +434,60 @@ def _print_commands(args, form, work, save):
 
     counts = ranges_of(work)
     if counts and args.cv_errors is not None:
-        raise UsageError("-0 and --cv-errors exclude each other where classifiers share landmarks: "
-                         "one run counts the errors of all pairs")
-    check_landmarks([job for job in work.jobs if job.together is not None], work.data.x,
-                    work.data.y, work.settings.kernel_memory)
+        raise UsageError(
+            "-0 and --cv-errors exclude each other where classifiers share landmarks: "
+            "one run counts the errors of all pairs"
+        )
+    check_landmarks(
+        [job for job in work.jobs if job.together is not None],
+        work.data.x,
+        work.data.y,
+        work.settings.kernel_memory,
+    )
     if counts and args.control in (None, "-"):
-        raise UsageError("with -0, control must be a file where classifiers share landmarks: the "
-                         "commands read it")
-    lines = [_command_line(
-        args, form, work, [f"--only={job.name}", f"--options={job.text if job.is_binary else ''}"],
-        member_weights=None,
-        cv_errors=args.cv_errors and f"{args.cv_errors}.{os.path.basename(job.name)}")
-        for job in work.jobs if job.together is None]
+        raise UsageError(
+            "with -0, control must be a file where classifiers share landmarks: the "
+            "commands read it"
+        )
+    lines = [
+        _command_line(
+            args,
+            form,
+            work,
+            [f"--only={job.name}", f"--options={job.text if job.is_binary else ''}"],
+            member_weights=None,
+            cv_errors=args.cv_errors and f"{args.cv_errors}.{os.path.basename(job.name)}",
+        )
+        for job in work.jobs
+        if job.together is None
+    ]
     options = [] if args.options is None else [f"--options={args.options}"]
     for group, count in enumerate(counts):
-        lines += [_command_line(args, form, work, [f"--sums={group}:{number}", *options],
-                                control=args.control, cv_errors=None, cv_irrelevant=False,
-                                member_weights=None, time_limit=None) for number in range(count)]
+        lines += [
+            _command_line(
+                args,
+                form,
+                work,
+                [f"--sums={group}:{number}", *options],
+                control=args.control,
+                cv_errors=None,
+                cv_irrelevant=False,
+                member_weights=None,
+                time_limit=None,
+            )
+            for number in range(count)
+        ]
     if counts:
-        lines.append(_command_line(
-            args, form, work, [*options, *["--no-names"] * args.no_names, f"-j{args.jobs or 0}"],
-            control=args.control, retrain=False))
+        lines.append(
+            _command_line(
+                args,
+                form,
+                work,
+                [*options, *["--no-names"] * args.no_names, f"-j{args.jobs or 0}"],
+                control=args.control,
+                retrain=False,
+            )
+        )
     save_normalisation(work)
     save(work.tree)
     sys.stdout.write("".join(lines))
@@ -321,18 +506,38 @@ def _command_line(args, form, work, words, control=None, **other):
         words += ["-A"] + ["-H"] * args.no_header
     if form.kind == "table":
         words += option_words(args, *TABLES, "--missing", "--no-header")
-    words += [*option_words(args, "--weights", "--class-weight", "--groups"),
-              *["--no-normalise"] * (args.normalise is False)]
+    words += [
+        *option_words(args, "--weights", "--class-weight", "--groups"),
+        *["--no-normalise"] * (args.normalise is False),
+    ]
     words += option_words(
         argparse.Namespace(**{**vars(args), "norm_file": work.norm_file, **other}),
-        "--min-class", "--norm-file", "-u", "--platt", "--kernel-memory", "--cv-errors",
-        "--cv-irrelevant", "--retrain", "--no-calibration", "--member-weights", "--time-limit",
-        "--path", "--command", "--convert", "--allow-commands", "-K", "--quiet", "--log")
+        "--min-class",
+        "--norm-file",
+        "-u",
+        "--platt",
+        "--kernel-memory",
+        "--cv-errors",
+        "--cv-irrelevant",
+        "--retrain",
+        "--no-calibration",
+        "--member-weights",
+        "--time-limit",
+        "--path",
+        "--command",
+        "--convert",
+        "--allow-commands",
+        "-K",
+        "--quiet",
+        "--log",
+    )
     words += map(operand, (control or args.control_out, args.train, args.model, args.control_out))
     for word in words:
         if "\n" in word and not args.null:
-            raise UsageError("with -0, no name or option may hold a line break unless --null is "
-                             f"given too: {word!r} cannot be written on one line")
+            raise UsageError(
+                "with -0, no name or option may hold a line break unless --null is "
+                f"given too: {word!r} cannot be written on one line"
+            )
     return shlex.join(words) + ("\0" if args.null else "\n")
 
 
@@ -350,8 +555,10 @@ def _make_sums(group_and_range, work, pool, retrain):
     with pool as executor, Progress("sums") as progress:
         made = make_range_sums(work, *group_and_range, progress, not retrain, executor)
     if not made:
-        report("kept from an earlier run: the sums of this range, or what is trained from them "
-               "(--retrain makes them again)")
+        report(
+            "kept from an earlier run: the sums of this range, or what is trained from them "
+            "(--retrain makes them again)"
+        )
 
 
 def _train(work, pool, tally, retrain, deadline):
@@ -365,18 +572,28 @@ def _train(work, pool, tally, retrain, deadline):
     done = frozenset() if retrain else _finished_models(work, tally)
     earlier = PreviousRun(done, _replaceable(work.control_out), not retrain)
     with pool as executor, Progress("training") as progress:
-        made = train(work, progress, earlier, deadline=deadline,
-                     held_out=tally and tally.add, workers=executor)
+        made = train(
+            work,
+            progress,
+            earlier,
+            deadline=deadline,
+            held_out=tally and tally.add,
+            workers=executor,
+        )
     _report_chosen(work, made.settled)
     for failure in made.errors:
         write_message(str(failure))
     if made.stopped:
-        raise JobsFailed(f"time limit reached: {made.done} of {len(work.jobs)} classifiers are "
-                         "trained; the same command "
-                         f"{'without --retrain ' * retrain}continues from there")
+        raise JobsFailed(
+            f"time limit reached: {made.done} of {len(work.jobs)} classifiers are "
+            "trained; the same command "
+            f"{'without --retrain ' * retrain}continues from there"
+        )
     if made.errors:
-        raise JobsFailed(f"{len(made.errors)} of {len(work.binary)} binary classifiers could not "
-                         "be trained; the finished ones are kept, and control-out is not written")
+        raise JobsFailed(
+            f"{len(made.errors)} of {len(work.binary)} binary classifiers could not "
+            "be trained; the finished ones are kept, and control-out is not written"
+        )
     return made.trained
 
 
@@ -391,8 +608,10 @@ def _report_chosen(work, chosen):
         options = [dict(pairwise(chosen[job.name].split())) for job in jobs]
         ridges = sorted({float(one["-l"]) for one in options})
         between = " to ".join(f"{ridge:g}" for ridge in ridges[:1] + ridges[1:][-1:])
-        report(f"{' '.join(jobs[0].text.split())}: {counted(int(options[0]['-m']), 'landmark')}, "
-               f"lambda {between} ({counted(len(jobs), 'classifier')})")
+        report(
+            f"{' '.join(jobs[0].text.split())}: {counted(int(options[0]['-m']), 'landmark')}, "
+            f"lambda {between} ({counted(len(jobs), 'classifier')})"
+        )
 
 
 def _finish(output, work, tally):
@@ -400,14 +619,18 @@ def _finish(output, work, tally):
 
     other = replaced(work)
     if other is not None:
-        raise JobsFailed(f"'{other}' is no longer what this run has written: another run took the "
-                         "same names. control-out is not written; the same command continues from "
-                         "there")
+        raise JobsFailed(
+            f"'{other}' is no longer what this run has written: another run took the "
+            "same names. control-out is not written; the same command continues from "
+            "there"
+        )
     if tally is not None:
         tally.write(output.errors)
     if work.trainer is not None and work.trainer.keep:
-        report("the temporary files are kept in the folders "
-               f"{os.path.join(work.folder or '', output.base)}*.tmp")
+        report(
+            "the temporary files are kept in the folders "
+            f"{os.path.join(work.folder or '', output.base)}*.tmp"
+        )
 
 
 def _replaceable(control_out):
@@ -415,7 +638,8 @@ def _replaceable(control_out):
     standard output by another name is not of an earlier run."""
     with suppress(OSError, ValueError):  # no file yet, or no such stream
         if control_out is not None and os.path.samestat(
-                os.stat(control_out), os.fstat(sys.stdout.fileno())):
+            os.stat(control_out), os.fstat(sys.stdout.fileno())
+        ):
             return None
     return control_out
 
@@ -429,6 +653,8 @@ def _finished_models(work, tally):
         report("--cv-errors counts samples that are held out: all are trained again")
         return frozenset()
     if done:
-        report(f"kept from an earlier run: {len(done)} of {len(work.jobs)} classifiers (--retrain "
-               "trains all)")
+        report(
+            f"kept from an earlier run: {len(done)} of {len(work.jobs)} classifiers (--retrain "
+            "trains all)"
+        )
     return done

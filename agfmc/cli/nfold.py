@@ -10,9 +10,17 @@ from ..core.version import RESULTS
 from ..files.atomic import check_output
 from ..files.kinds import name_of_file
 from .data_options import add_control
-from .experiments import (add_answers, add_experiment, add_nested, experiment_request,
-                          nested_tuning, opened_experiment, plan_of,
-                          read_one_candidate, report_reused)
+from .experiments import (
+    add_answers,
+    add_experiment,
+    add_nested,
+    experiment_request,
+    nested_tuning,
+    opened_experiment,
+    plan_of,
+    read_one_candidate,
+    report_reused,
+)
 from .messages import json_text, Progress
 from .option_types import output_base
 from .options import add_bins, add_plot, check_files, check_plot, Parser, refuse_ending
@@ -24,28 +32,51 @@ _SEED = 1001  # of splits that are not those of a tune_m or a compare_control be
 
 def get_parser():
     """The command's argument parser; loads nothing heavy."""
-    parser = Parser("nfold", "Cross-validate one configuration: hold out each fold in turn, "
-                    "train on the others, and classify it. Print the scores, and write the "
-                    "answers for the holdout points.")
+    parser = Parser(
+        "nfold",
+        "Cross-validate one configuration: hold out each fold in turn, "
+        "train on the others, and classify it. Print the scores, and write the "
+        "answers for the holdout points.",
+    )
     add_control(parser)
-    parser.add("outbase", "base name of the answers: outbase.cls, .con, .truth and, if there are "
-               "probabilities, .txt, for eval_uc; .raw.txt has the uncalibrated ones, for "
-               "calibrate_m, and .names the class names", output_base, nargs="?")
+    parser.add(
+        "outbase",
+        "base name of the answers: outbase.cls, .con, .truth and, if there are "
+        "probabilities, .txt, for eval_uc; .raw.txt has the uncalibrated ones, for "
+        "calibrate_m, and .names the class names",
+        output_base,
+        nargs="?",
+    )
     group = parser.group("output")
-    group.add("-Q, --decoder DECODER", "a decoder of classify_m, or for trees recursive or full; "
-              "any other decodes a tree as a coding matrix (default: the one that suits the "
-              "control; for trees full)")
+    group.add(
+        "-Q, --decoder DECODER",
+        "a decoder of classify_m, or for trees recursive or full; "
+        "any other decodes a tree as a coding matrix (default: the one that suits the "
+        "control; for trees full)",
+    )
     add_answers(group, both=True)
-    group.add("-b, --brief", "print only the scores of the splits, without the report of eval_uc "
-              "for all holdout points together")
-    group.add("--json", "everything as JSON: the keys of eval_uc --json for all holdout points "
-              "together, and over_splits, with the values of each split")
-    group.add("--curve", "a learning curve: the scores with 1/8, 1/4, 1/2, 3/4 and all of each "
-              "training part, which say whether more samples would help", excludes="--tune")
+    group.add(
+        "-b, --brief",
+        "print only the scores of the splits, without the report of eval_uc "
+        "for all holdout points together",
+    )
+    group.add(
+        "--json",
+        "everything as JSON: the keys of eval_uc --json for all holdout points "
+        "together, and over_splits, with the values of each split",
+    )
+    group.add(
+        "--curve",
+        "a learning curve: the scores with 1/8, 1/4, 1/2, 3/4 and all of each "
+        "training part, which say whether more samples would help",
+        excludes="--tune",
+    )
     add_plot(group, "of calibration and contingency table")
     add_bins(group)
-    add_report(parser, "the data, the configuration, the scores with intervals, and the most "
-               "difficult points")
+    add_report(
+        parser,
+        "the data, the configuration, the scores with intervals, and the most difficult points",
+    )
     add_nested(parser, by=True)
     add_experiment(parser, "1; -d 5 if neither -d nor -f is given", seed=_SEED)
     return parser.finish()
@@ -61,7 +92,12 @@ def execute(args):
     curve = None
     output = _Output(args.json, args.brief, args.both, args.bins, args.plot)
     with cross_validated(*validation(args, args.outbase is not None or page.requested)) as (
-            request, experiment, candidate, results, tuning):
+        request,
+        experiment,
+        candidate,
+        results,
+        tuning,
+    ):
         if args.curve:
             from ..experiments.learning_curve import learning_curve
 
@@ -72,8 +108,15 @@ def execute(args):
         if page.requested:
             _write_page(page, request, experiment, candidate, results, output.bins, curve)
         # in here, so that what is finished is stored where it fails
-        _print(output, request, experiment, candidate, results,
-               None if tuning is None else tuning.words, curve)
+        _print(
+            output,
+            request,
+            experiment,
+            candidate,
+            results,
+            None if tuning is None else tuning.words,
+            curve,
+        )
 
 
 def _check_outputs(args):
@@ -135,13 +178,25 @@ def answers_of(experiment, candidate, results, rows, bins=10):
     whole = first.results
     if len(results) > 1:
         whole = replace(whole, before=results[1].results.p)
-    words = f"{candidate.name}, decoder {first.decoder}: {plan.description}; the answers to " \
-            f"{len(whole.truth)} held-out points"
+    words = (
+        f"{candidate.name}, decoder {first.decoder}: {plan.description}; the answers to "
+        f"{len(whole.truth)} held-out points"
+    )
     # a tree that is made from data differs from split to split
-    tree = None if candidate.made_of_data else candidate.tree_for(
-        experiment.data, experiment.data.name_of)
-    return answers_part(whole, words, scores=report_score_request(whole), bins=bins, tree=tree,
-                        splits=first.columns, ids=rows.ids)
+    tree = (
+        None
+        if candidate.made_of_data
+        else candidate.tree_for(experiment.data, experiment.data.name_of)
+    )
+    return answers_part(
+        whole,
+        words,
+        scores=report_score_request(whole),
+        bins=bins,
+        tree=tree,
+        splits=first.columns,
+        ids=rows.ids,
+    )
 
 
 def _write_page(page, request, experiment, candidate, results, bins, curve):
@@ -150,18 +205,34 @@ def _write_page(page, request, experiment, candidate, results, bins, curve):
 
     rows = TrainingRows(request.source, request.form, experiment.data)
     answers = answers_of(experiment, candidate, results, rows, bins)
-    write_page(page, request, experiment, f"{candidate.name}: {name_of_file(request.source)}",
-               "cross-validates", rows=rows,
-               more=[("seed of training", str(request.settings.seed)),
-                     ("seed of the splits", str(experiment.plan.seed))], answers=answers,
-               model=ModelPart(experiment.design_of(candidate)[0].tree), curve=curve)
+    write_page(
+        page,
+        request,
+        experiment,
+        f"{candidate.name}: {name_of_file(request.source)}",
+        "cross-validates",
+        rows=rows,
+        more=[
+            ("seed of training", str(request.settings.seed)),
+            ("seed of the splits", str(experiment.plan.seed)),
+        ],
+        answers=answers,
+        model=ModelPart(experiment.design_of(candidate)[0].tree),
+        curve=curve,
+    )
 
 
 def _print(output, request, experiment, candidate, results, tuned, curve):
     from ..experiments.results import group_errors
     from ..report.chart_importance import curve_table, learning_curves
-    from ..report.text import (blocks_text, data_lines, format_scores, score_lines, table_text,
-                               zero_line)
+    from ..report.text import (
+        blocks_text,
+        data_lines,
+        format_scores,
+        score_lines,
+        table_text,
+        zero_line,
+    )
     from ..report.trials import tuned_blocks
     from ..score.evaluation import classwise_calibration, evaluate
 
@@ -173,32 +244,54 @@ def _print(output, request, experiment, candidate, results, tuned, curve):
         scores["names"] = [names.get(label, "") for label in result.results.labels]
     if output.plot is not None:
         from ..report.chart_scores import draw_scores
-        draw_scores(output.plot, {**classwise_calibration(result.results, output.bins), **scores},
-                    names, request.source, learning_curves(curve))
-    head = {"configuration": candidate.name, "decoder": result.decoder,
-            "classifiers": result.classifiers, "plan": plan.description,
-            **request.head(experiment), **group_errors(result.results),
-            "calibrated": result.calibrated,
-            **({} if tuned is None else {"tuned": tuned})}
+
+        draw_scores(
+            output.plot,
+            {**classwise_calibration(result.results, output.bins), **scores},
+            names,
+            request.source,
+            learning_curves(curve),
+        )
+    head = {
+        "configuration": candidate.name,
+        "decoder": result.decoder,
+        "classifiers": result.classifiers,
+        "plan": plan.description,
+        **request.head(experiment),
+        **group_errors(result.results),
+        "calibrated": result.calibrated,
+        **({} if tuned is None else {"tuned": tuned}),
+    }
     if output.json:
-        content = {**scores, "over_splits": result.columns,
-                   **({} if curve is None else {"curve": curve})}
+        content = {
+            **scores,
+            "over_splits": result.columns,
+            **({} if curve is None else {"curve": curve}),
+        }
         for other in uncalibrated:
-            content["uncalibrated"] = {**evaluate(other.results, output.bins),
-                                       "over_splits": other.columns}
+            content["uncalibrated"] = {
+                **evaluate(other.results, output.bins),
+                "over_splits": other.columns,
+            }
         text = json_text({"version": RESULTS, **head, **content})
     else:
-        text = f"{one_line(candidate.name)}{', tuned' * (tuned is not None)}, {result.decoder}: " \
-               f"{result.classifiers} binary classifiers; {plan.description}\n" \
-               + data_lines(head)
+        text = (
+            f"{one_line(candidate.name)}{', tuned' * (tuned is not None)}, {result.decoder}: "
+            f"{result.classifiers} binary classifiers; {plan.description}\n" + data_lines(head)
+        )
         for one in [*uncalibrated, result]:
             if one.results.winner is not None:
                 text += "calibrated\n" if one.calibrated else "not calibrated\n"
             text += score_lines(one.columns) + zero_line(one.zero_probability)
         if "standard_errors" in head:
-            text += "standard errors over groups: " + ", ".join(
-                f"{ALL_SCORES[name].title} {error:.4f}"
-                for name, error in head["standard_errors"].items()) + "\n"
+            text += (
+                "standard errors over groups: "
+                + ", ".join(
+                    f"{ALL_SCORES[name].title} {error:.4f}"
+                    for name, error in head["standard_errors"].items()
+                )
+                + "\n"
+            )
         if tuned is not None:
             text += blocks_text(tuned_blocks(tuned, plan.count), folded=True)
         if curve is not None:

@@ -21,7 +21,8 @@ def whole_number(low, high=2**62):
         if not low <= value <= high:
             raise argparse.ArgumentTypeError(
                 f"{value} is out of range: expected "
-                + (f"{low} or more" if high == 2**62 else f"{low} to {high}"))
+                + (f"{low} or more" if high == 2**62 else f"{low} to {high}")
+            )
         return value
 
     return convert
@@ -35,8 +36,10 @@ def is_given(action, args):
 
 def given(args, *names):
     """The given ones among the operands and options with these names."""
-    actions = {**{action.dest: action for action in args.parser._actions},
-               **args.parser._option_string_actions}
+    actions = {
+        **{action.dest: action for action in args.parser._actions},
+        **args.parser._option_string_actions,
+    }
     return [name for name in names if name in actions and is_given(actions[name], args)]
 
 
@@ -122,7 +125,7 @@ def time_span(text):
     plain = re.fullmatch(r"[0-9]{1,9}(?:\.[0-9]*)?|\.[0-9]+", text)
     if not clock and not plain or len(parts) == 3 and int(parts[1]) > 59:
         raise argparse.ArgumentTypeError(f"expected seconds, M:SS or H:MM:SS, found '{text}'")
-    return math.fsum(float(part) * 60 ** i for i, part in enumerate(reversed(parts)))
+    return math.fsum(float(part) * 60**i for i, part in enumerate(reversed(parts)))
 
 
 def names(text):
@@ -130,7 +133,7 @@ def names(text):
     import csv
 
     try:
-        row, = csv.reader([text], strict=True, skipinitialspace=False)
+        (row,) = csv.reader([text], strict=True, skipinitialspace=False)
     except (csv.Error, ValueError):
         raise argparse.ArgumentTypeError(f"expected names with commas, found '{text}'") from None
     if not row or "" in row:
@@ -142,8 +145,11 @@ def blanks(text):
     """A type for options: names with commas, or none."""
     return names(text) if text else ()
 
-PROPORTIONS = "numbers p,p,... in ascending order of the labels, label=p,... or name=p,... for " \
-              "all of them, or the .cls file of a sample"
+
+PROPORTIONS = (
+    "numbers p,p,... in ascending order of the labels, label=p,... or name=p,... for "
+    "all of them, or the .cls file of a sample"
+)
 
 
 def proportions(text):
@@ -155,10 +161,13 @@ def proportions(text):
         try:
             return [finite_number(word) for word in words]
         except argparse.ArgumentTypeError as error:
-            raise argparse.ArgumentTypeError("expected p,p,... or label=p,... or a .cls file: "
-                                             f"{error}") from None
-    return {int(key) if key.isdecimal() else key: number
-            for key, number in _by_class(words, "label=p").items()}
+            raise argparse.ArgumentTypeError(
+                f"expected p,p,... or label=p,... or a .cls file: {error}"
+            ) from None
+    return {
+        int(key) if key.isdecimal() else key: number
+        for key, number in _by_class(words, "label=p").items()
+    }
 
 
 def _by_class(words, form):
@@ -174,8 +183,10 @@ def _by_class(words, form):
     return numbers
 
 
-CLASS_WEIGHTS = f"{BALANCED}, label=w,... or name=w,... of some classes, 1 for the others, or a " \
-                "file with a class and its weight in each line"
+CLASS_WEIGHTS = (
+    f"{BALANCED}, label=w,... or name=w,... of some classes, 1 for the others, or a "
+    "file with a class and its weight in each line"
+)
 
 
 def class_weights(text):
@@ -187,8 +198,9 @@ def class_weights(text):
     numbers = _by_class(names(text), "label=w or name=w")
     for key, number in numbers.items():
         if number <= 0:
-            raise argparse.ArgumentTypeError(f"class {key}: expected a weight above 0, found "
-                                             f"'{number:g}'")
+            raise argparse.ArgumentTypeError(
+                f"class {key}: expected a weight above 0, found '{number:g}'"
+            )
     return numbers
 
 

@@ -84,8 +84,13 @@ class Parser(_Options, argparse.ArgumentParser):
     _bare = False  # is there no operand?
 
     def __init__(self, prog, description, operands=None):
-        super().__init__(prog=prog, description=description, allow_abbrev=False,
-                         add_help=False, formatter_class=_Formatter)
+        super().__init__(
+            prog=prog,
+            description=description,
+            allow_abbrev=False,
+            add_help=False,
+            formatter_class=_Formatter,
+        )
         self._operands = operands
 
     def group(self, title):
@@ -105,20 +110,36 @@ class Parser(_Options, argparse.ArgumentParser):
             action.help = _with_relations(action)
         operands = self._operands or " ".join(
             {"?": "[{}]", "*": "[{} ...]", "+": "{} ..."}.get(action.nargs, "{}").format(
-                action.metavar or action.dest.replace("_", "-"))
-            for action in self._actions if not action.option_strings)
+                action.metavar or action.dest.replace("_", "-")
+            )
+            for action in self._actions
+            if not action.option_strings
+        )
         self.usage = f"%(prog)s [options] {operands}".rstrip()
         group = self.group("general options")
         group.add("--quiet", "errors only: no warnings, no progress, no reports")
-        group.add("--log FORM", "format of standard error: text (default), or json, for programs: "
-                  "a JSON object in each line (man agfmc_messages)",
-                  choices=("text", "json"), default="text")
+        group.add(
+            "--log FORM",
+            "format of standard error: text (default), or json, for programs: "
+            "a JSON object in each line (man agfmc_messages)",
+            choices=("text", "json"),
+            default="text",
+        )
         group.add("--debug", "show where in the program an error arose")
-        group.add("--version", "print the version and stop", action="version",
-                  version=f"%(prog)s (agfmc) {__version__}")
+        group.add(
+            "--version",
+            "print the version and stop",
+            action="version",
+            version=f"%(prog)s (agfmc) {__version__}",
+        )
         self.is_long = len(self._actions) > 20
-        group.add("--help", "print this text and stop" if not self.is_long else
-                  "print the most important options, and examples, and stop", action="help")
+        group.add(
+            "--help",
+            "print this text and stop"
+            if not self.is_long
+            else "print the most important options, and examples, and stop",
+            action="help",
+        )
         if self.is_long:
             group.add("--help-all", "print all options and stop", action=_HelpAll)
         return self
@@ -144,17 +165,23 @@ class Parser(_Options, argparse.ArgumentParser):
         formatter.add_arguments([self._option_string_actions[name] for name in names])
         formatter.end_section()
         lines = "".join(f"  {what}\n    {command}\n" for what, command in examples)
-        return f"{formatter.format_help()}\nexamples:\n{lines}\n" \
-               f"All options and operands: {self.prog} --help-all\n"
+        return (
+            f"{formatter.format_help()}\nexamples:\n{lines}\n"
+            f"All options and operands: {self.prog} --help-all\n"
+        )
 
     def _check_given(self, args):
-        actions = {**{action.dest: action for action in self._actions},
-                   **self._option_string_actions}
+        actions = {
+            **{action.dest: action for action in self._actions},
+            **self._option_string_actions,
+        }
         for action in self._actions:
             if not is_given(action, args):
                 continue
-            name, *others = ("-- COMMAND" if name == self.dashes else name for name in (
-                (action.option_strings or [action.dest])[0], *action.needs))
+            name, *others = (
+                "-- COMMAND" if name == self.dashes else name
+                for name in ((action.option_strings or [action.dest])[0], *action.needs)
+            )
             if others and not any(is_given(actions[other], args) for other in action.needs):
                 raise UsageError(f"{name} needs {' or '.join(others)}")
             for other, why in action.excludes.items():
@@ -187,8 +214,9 @@ class Parser(_Options, argparse.ArgumentParser):
             if path != given:
                 setattr(args, name, path)
                 notes.append(f"'{given}' is taken for {path}")
-            if not any(getattr(args, kind, True) for kind in ("svm", "lvq", "table")) and \
-                    holds_svm(path, what):
+            if not any(getattr(args, kind, True) for kind in ("svm", "lvq", "table")) and holds_svm(
+                path, what
+            ):
                 args.svm = True
                 notes.append(f"{path} is LIBSVM text, and read as with -M")
         with messages_from(ERROR if args.quiet else INFO):
@@ -209,16 +237,23 @@ class Parser(_Options, argparse.ArgumentParser):
             if action.dest == "norm_file" and value is not None and fits_normalisation(args):
                 from ..data.metric_file import metric_path
 
-                files += [(name, value, True)] + [
-                    (name, metric_path(value), True)] * (args.learn_metric is not None)
+                files += [(name, value, True)] + [(name, metric_path(value), True)] * (
+                    args.learn_metric is not None
+                )
                 continue
-            paths = [path for path in (value if isinstance(value, list) else [value])
-                     if isinstance(path, str)]
+            paths = [
+                path
+                for path in (value if isinstance(value, list) else [value])
+                if isinstance(path, str)
+            ]
             files += [(name, path, is_output) for path in paths]
             if not is_output and action.metavar not in FILES - _BASES:
                 ends = _OF_ANSWERS if action.option_strings else _OF_DATA
-                files += [(name, path.removesuffix(".vec").removesuffix(".cls") + end, False)
-                          for path in paths for end in ends]
+                files += [
+                    (name, path.removesuffix(".vec").removesuffix(".cls") + end, False)
+                    for path in paths
+                    for end in ends
+                ]
         return files
 
     def _joined(self, args):
@@ -247,8 +282,9 @@ class Parser(_Options, argparse.ArgumentParser):
                     self.error(f"option {word}: expected a value after it")
                 value = words.popleft()
                 if takes[word] in ("--options", self.dashes):
-                    refuse_unquoted("--" if takes[word] == self.dashes else word, value, words,
-                                    flags)
+                    refuse_unquoted(
+                        "--" if takes[word] == self.dashes else word, value, words, flags
+                    )
                 # argparse would drop --
                 result.append(f"{takes[word]}={_OPERAND * (value == '--')}{value}")
             elif word[:2] in takes and len(word) > 2 and word[1] != "-" and word not in flags:
@@ -278,8 +314,11 @@ class Parser(_Options, argparse.ArgumentParser):
         """End with `UsageError`, in words that name the way out; with the usage, if there is no
         operand but should be."""
         missing = self._bare and message.startswith("the following arguments are required: ")
-        message = reword(message.replace(_OPERAND, ""), self._option_string_actions,
-                         self._get_positional_actions())
+        message = reword(
+            message.replace(_OPERAND, ""),
+            self._option_string_actions,
+            self._get_positional_actions(),
+        )
         wrong = UsageError(f"{message} (try {self.prog} --help)")
         if missing:
             wrong.usage = self.format_usage()
@@ -295,8 +334,9 @@ def _with_relations(action):
     """The help of an option, with the options that it needs and excludes."""
     first, *rest = action.help.split("\n")
     needs = () if any(name in first for name in action.needs) else action.needs
-    notes = ["needs " + " or ".join(needs)] * bool(needs) + \
-        ["not with " + ", ".join(action.excludes)] * bool(action.excludes)
+    notes = ["needs " + " or ".join(needs)] * bool(needs) + [
+        "not with " + ", ".join(action.excludes)
+    ] * bool(action.excludes)
     return "\n".join([first + f" ({'; '.join(notes)})" * bool(notes), *rest])
 
 
@@ -310,8 +350,11 @@ class _Formatter(argparse.HelpFormatter):
     """Help in which a line break of the text is a line break on the screen."""
 
     def _split_lines(self, text, width):
-        return [line for part in text.split("\n")
-                for line in super(_Formatter, self)._split_lines(part, width)]
+        return [
+            line
+            for part in text.split("\n")
+            for line in super(_Formatter, self)._split_lines(part, width)
+        ]
 
 
 class _ShortFormatter(_Formatter):
@@ -319,7 +362,8 @@ class _ShortFormatter(_Formatter):
 
     def _split_lines(self, text, width):
         return super()._split_lines(
-            re.split(r":?\n|\. (?=[A-Z])|; (?![^(]*\))| \((?:needs|not with) -", text)[0], width)
+            re.split(r":?\n|\. (?=[A-Z])|; (?![^(]*\))| \((?:needs|not with) -", text)[0], width
+        )
 
 
 def data_files(base, kind="binary", ends=(".vec", ".cls", ".dat", ".names", ".wgt", ".grp")):
@@ -331,11 +375,14 @@ def refuse_name(output, what, text=False):
     """`UsageError` where an output that is `what` has the name of a table, or, unless it is text,
     of compressed text."""
     if output is not None and is_table(output):
-        raise UsageError(f"expected a name for {what}, found '{output}', the name of a table: is "
-                         "the order of the operands right?")
+        raise UsageError(
+            f"expected a name for {what}, found '{output}', the name of a table: is "
+            "the order of the operands right?"
+        )
     if output is not None and not text and output.lower().endswith(".gz"):
-        raise UsageError(f"expected a name for {what}, found '{output}': only text is compressed "
-                         "by its name")
+        raise UsageError(
+            f"expected a name for {what}, found '{output}': only text is compressed by its name"
+        )
 
 
 def refuse_ending(base, written=(".vec", ".cls")):
@@ -344,11 +391,15 @@ def refuse_ending(base, written=(".vec", ".cls")):
         stem = base.removesuffix(ending)
         if stem != base and os.path.basename(stem):
             files = ", ".join(stem + end for end in written)
-            raise UsageError(f"expected a base name for the output files, found '{base}': give "
-                             f"'{stem}' for {files}")
+            raise UsageError(
+                f"expected a base name for the output files, found '{base}': give "
+                f"'{stem}' for {files}"
+            )
     if is_table(base) or not os.path.basename(base):
-        raise UsageError(f"expected a base name for the output files, found '{base}'"
-                         + ": no table is written" * is_table(base))
+        raise UsageError(
+            f"expected a base name for the output files, found '{base}'"
+            + ": no table is written" * is_table(base)
+        )
 
 
 def check_files(files, outputs=None, inputs=None):
@@ -359,24 +410,35 @@ def check_files(files, outputs=None, inputs=None):
     `Parser.files_of` knows.
     """
     outputs, inputs = outputs or {}, inputs or {}
-    check_distinct([*(file for file in files if file[0] not in {**outputs, **inputs}),
-                    *((name, path, False) for name, paths in inputs.items() for path in paths),
-                    *((name, path, True) for name, paths in outputs.items() for path in paths)])
+    check_distinct(
+        [
+            *(file for file in files if file[0] not in {**outputs, **inputs}),
+            *((name, path, False) for name, paths in inputs.items() for path in paths),
+            *((name, path, True) for name, paths in outputs.items() for path in paths),
+        ]
+    )
 
 
 def check_plot(args):
     """Raise, before the work, `UsageError` or `DataError` where --plot cannot write a picture."""
     if args.plot is not None:
         from ..report.chart_canvas import check_picture
+
         check_picture(args.plot)
 
 
 def add_label_options(group):
     """-L and --names of the commands that convert text."""
-    group.add("-L, --ordinates", "the labels are numbers, whole or not: write base.dat in place "
-              "of base.cls", excludes="--names")
-    group.add("--names FILE", "class names, line i for label i, for labels that are words, "
-              "negative or not whole: test data get the numbers of the training data")
+    group.add(
+        "-L, --ordinates",
+        "the labels are numbers, whole or not: write base.dat in place of base.cls",
+        excludes="--names",
+    )
+    group.add(
+        "--names FILE",
+        "class names, line i for label i, for labels that are words, "
+        "negative or not whole: test data get the numbers of the training data",
+    )
 
 
 def label_names(args, source, base, ends):
@@ -387,35 +449,55 @@ def label_names(args, source, base, ends):
     refuse_ending(base or "-", ends[:2])
     # the names given are written again as they are, unless -U makes others
     again = args.names == f"{base}.names" and not getattr(args, "relabel", False)
-    check_files(args.files, {"base": data_files(base, ends=ends)},
-                {"infile": [source], "--names": [None if again else args.names]})
+    check_files(
+        args.files,
+        {"base": data_files(base, ends=ends)},
+        {"infile": [source], "--names": [None if again else args.names]},
+    )
     return None if args.names is None else read_names(args.names)
 
 
 def add_bins(group):
     """The option --bins."""
-    group.add("-q, --bins BINS", "bins of the calibration table (default 10)",
-              whole_number(1, 100_000), default=10)
+    group.add(
+        "-q, --bins BINS",
+        "bins of the calibration table (default 10)",
+        whole_number(1, 100_000),
+        default=10,
+    )
 
 
 def add_plot(group, what, **settings):
     """The option --plot for a picture of `what`."""
-    group.add("--plot FILE", f"a picture {what}: .png, .svg or .pdf (needs matplotlib)",
-              output_file, **settings)
+    group.add(
+        "--plot FILE",
+        f"a picture {what}: .png, .svg or .pdf (needs matplotlib)",
+        output_file,
+        **settings,
+    )
 
 
 def add_model_files(group, normalised=None):
     """-y, --calibration and --uncalibrated, of the commands that read a trained configuration.
     `normalised` says what -a does with a normalisation, where there is that option."""
     if normalised is not None:
-        group.add("-a, --norm-file FILE", f"normalisation (.std) to be {normalised}, in place of "
-                  "the one that a control file names, or none: the points are already "
-                  "normalised; an error for a model file with a normalisation")
+        group.add(
+            "-a, --norm-file FILE",
+            f"normalisation (.std) to be {normalised}, in place of "
+            "the one that a control file names, or none: the points are already "
+            "normalised; an error for a model file with a normalisation",
+        )
     group.add("-y, --path FOLDER", "folder of the models that a control file names")
-    group.add("--calibration FILE", "calibration of the probabilities, in place of the file "
-              "control.cal beside a control file, or of the one in a .mbm")
-    group.add("--uncalibrated", "no calibration: use the probabilities of the decoder",
-              excludes="--calibration")
+    group.add(
+        "--calibration FILE",
+        "calibration of the probabilities, in place of the file "
+        "control.cal beside a control file, or of the one in a .mbm",
+    )
+    group.add(
+        "--uncalibrated",
+        "no calibration: use the probabilities of the decoder",
+        excludes="--calibration",
+    )
 
 
 def model_source(args, path, **settings):
@@ -426,31 +508,48 @@ def model_source(args, path, **settings):
 
     norm_file = getattr(args, "norm_file", None)
     normalisation = None if norm_file in (None, NO_NORMALISATION) else read_std(norm_file)
-    return ModelSource(path, **{
-        "models_in": args.path, "calibration": args.calibration, "normalisation": normalisation,
-        "uncalibrated": args.uncalibrated, "named": norm_file is None, **settings})
+    return ModelSource(
+        path,
+        **{
+            "models_in": args.path,
+            "calibration": args.calibration,
+            "normalisation": normalisation,
+            "uncalibrated": args.uncalibrated,
+            "named": norm_file is None,
+            **settings,
+        },
+    )
 
 
 def is_trained(tree):
     """Return True if the control tree names the models of its classifiers."""
     return all(row.is_name for row in tree.rows) and all(
-        node.name is not None for node in tree.directs.values())
+        node.name is not None for node in tree.directs.values()
+    )
 
 
 def add_kernel_memory(group):
     """The option --kernel-memory."""
-    group.add("--kernel-memory MB", "megabytes for tables of kernel values, used if they save "
-              "time (default 512, all pairs of 8,190 samples; 0: none), and for the sums of "
-              "learner=nystrom, which need at least 16 P^2 bytes with P landmarks. Results do "
-              "not depend on it",
-              whole_number(0, 10**9), default=512)
+    group.add(
+        "--kernel-memory MB",
+        "megabytes for tables of kernel values, used if they save "
+        "time (default 512, all pairs of 8,190 samples; 0: none), and for the sums of "
+        "learner=nystrom, which need at least 16 P^2 bytes with P landmarks. Results do "
+        "not depend on it",
+        whole_number(0, 10**9),
+        default=512,
+    )
 
 
 def add_time_limit(group, what, **settings):
     """The option --time-limit of commands that go on where they stopped; what: they then do."""
-    group.add("--time-limit TIME", f"stop after TIME, in seconds, M:SS or H:MM:SS, and {what}; the "
-              "exit status is then 3, and the same command continues from there", time_span,
-              **settings)
+    group.add(
+        "--time-limit TIME",
+        f"stop after TIME, in seconds, M:SS or H:MM:SS, and {what}; the "
+        "exit status is then 3, and the same command continues from there",
+        time_span,
+        **settings,
+    )
 
 
 def deadline_of(args):
@@ -461,22 +560,34 @@ def deadline_of(args):
 def add_seed(group, splits=1):
     """The option --seed, None where it is not given and the `splits` have another one than 1."""
     default_words = "1" if splits == 1 else f"{splits} for the splits, else 1"
-    group.add("--seed N", f"seed of all random choices (default {default_words})", whole_number(0),
-              default=1 if splits == 1 else None)
+    group.add(
+        "--seed N",
+        f"seed of all random choices (default {default_words})",
+        whole_number(0),
+        default=1 if splits == 1 else None,
+    )
 
 
 def add_workers(group):
     """The option -j."""
-    group.add("-j, --jobs N", "threads; 0 means all cores of this process (default 1). Results do "
-              "not depend on it", whole_number(0, 1024), default=1)
+    group.add(
+        "-j, --jobs N",
+        "threads; 0 means all cores of this process (default 1). Results do not depend on it",
+        whole_number(0, 1024),
+        default=1,
+    )
 
 
 def add_executor(group):
     """Add --executor to a group that has -j."""
-    group.add("--executor WHERE", "workers, in place of -j: dask:HOST:PORT or dask:FILE, a "
-              "running dask.distributed cluster by its scheduler's address or scheduler file; "
-              "processes:N, N processes on this machine (processes: one for each core); or "
-              "threads:N, as -j. Results do not depend on it", excludes="-j")
+    group.add(
+        "--executor WHERE",
+        "workers, in place of -j: dask:HOST:PORT or dask:FILE, a "
+        "running dask.distributed cluster by its scheduler's address or scheduler file; "
+        "processes:N, N processes on this machine (processes: one for each core); or "
+        "threads:N, as -j. Results do not depend on it",
+        excludes="-j",
+    )
 
 
 def workers(args):

@@ -3,8 +3,13 @@
 from ..control.build import check_classes, for_output, named_as
 from ..control.write import tree_lines
 from ..designs.schemes import METRICS
-from .data_options import (add_normalisation, add_training_kind, input_format, load_normalised,
-                           points_request)
+from .data_options import (
+    add_normalisation,
+    add_training_kind,
+    input_format,
+    load_normalised,
+    points_request,
+)
 from .hints import refuse_scheme
 from .messages import report, write_stdout
 from .option_types import finite_number, list_of, probability
@@ -13,33 +18,62 @@ from .options import add_seed, Parser
 
 def get_parser():
     """The command's argument parser; loads nothing heavy."""
-    parser = Parser("order_classes", "Write a control file to standard output with its classes "
-                    "in a better order: for DDAGs, which evaluate one-vs-one classifiers in the "
-                    "order of the braces, or, with --path, for adjacent codes.")
-    parser.add("control", "control file: one-vs-one, trained or not; with --path any untrained "
-               "coding matrix (- is standard input)")
-    parser.add("train", "training data, for the frequencies of the classes or, with --path, their "
-               "distances (base name, table, LIBSVM text, or LVQ with -A)", nargs="?")
+    parser = Parser(
+        "order_classes",
+        "Write a control file to standard output with its classes "
+        "in a better order: for DDAGs, which evaluate one-vs-one classifiers in the "
+        "order of the braces, or, with --path, for adjacent codes.",
+    )
+    parser.add(
+        "control",
+        "control file: one-vs-one, trained or not; with --path any untrained "
+        "coding matrix (- is standard input)",
+    )
+    parser.add(
+        "train",
+        "training data, for the frequencies of the classes or, with --path, their "
+        "distances (base name, table, LIBSVM text, or LVQ with -A)",
+        nargs="?",
+    )
     group = parser.group("order for DDAGs")
-    group.add("--errors FILE", "errors of the classifiers, counted in cross-validation (- is "
-              "standard input); without it all are assumed to have the same error rate",
-              excludes="--error-rate")
-    group.add("--priors P,P,...", "relative frequencies of the classes, in ascending order of "
-              "their labels (default: those of train, else of the file of errors, else equal)",
-              list_of(finite_number), excludes="train")
-    group.add("--error-rate Q", "without --errors: error rate of every classifier, for the "
-              "reported accuracy (default 0.1)", probability)
+    group.add(
+        "--errors FILE",
+        "errors of the classifiers, counted in cross-validation (- is "
+        "standard input); without it all are assumed to have the same error rate",
+        excludes="--error-rate",
+    )
+    group.add(
+        "--priors P,P,...",
+        "relative frequencies of the classes, in ascending order of "
+        "their labels (default: those of train, else of the file of errors, else equal)",
+        list_of(finite_number),
+        excludes="train",
+    )
+    group.add(
+        "--error-rate Q",
+        "without --errors: error rate of every classifier, for the reported accuracy (default 0.1)",
+        probability,
+    )
     add_seed(group)
     group = parser.group("order for adjacent codes")
-    group.add("--path", "the shortest path through the classes of train", needs="train",
-              excludes=("--errors", "--priors", "--error-rate"))
-    group.add("--metric", "distance of two classes: that of the means over the root of the "
-              "product of the deviations (default), or the Hausdorff distance", choices=METRICS)
+    group.add(
+        "--path",
+        "the shortest path through the classes of train",
+        needs="train",
+        excludes=("--errors", "--priors", "--error-rate"),
+    )
+    group.add(
+        "--metric",
+        "distance of two classes: that of the means over the root of the "
+        "product of the deviations (default), or the Hausdorff distance",
+        choices=METRICS,
+    )
     add_training_kind(parser)
     add_normalisation(parser)
     parser.need("--path", "--metric", "-n", "-S", "-a", "--learn-metric")
-    parser.need("train", "-M", "-A", "--table", "--min-class", "--weight", "--weights",
-                "--class-weight")
+    parser.need(
+        "train", "-M", "-A", "--table", "--min-class", "--weight", "--weights", "--class-weight"
+    )
     parser.file_names = {"control": "control", "train": "data"}
     return parser.finish()
 
@@ -77,8 +111,14 @@ def _ordered(args, form):
     if args.path:
         with with_source_in_errors(args.train):
             return class_order.order_for_path(
-                tree, data.x, data.y, args.metric or "mean-deviation", data.weights)
+                tree, data.x, data.y, args.metric or "mean-deviation", data.weights
+            )
     errors = None if args.errors is None else read_pair_errors(args.errors)
     return class_order.order_for_pairs(
-        tree, priors=args.priors, counts=counts, pair_errors=errors,
-        error_rate=0.1 if args.error_rate is None else args.error_rate, seed=args.seed)
+        tree,
+        priors=args.priors,
+        counts=counts,
+        pair_errors=errors,
+        error_rate=0.1 if args.error_rate is None else args.error_rate,
+        seed=args.seed,
+    )

@@ -12,24 +12,30 @@ from .messages import json_text
 from .option_types import output_file, refuse_given
 from .options import data_files
 
-_CARD = "a model card in Markdown, which is shown on the page: what the model is for, for whom, " \
-        "on what data it was trained and tested, and its limits"
+_CARD = (
+    "a model card in Markdown, which is shown on the page: what the model is for, for whom, "
+    "on what data it was trained and tested, and its limits"
+)
 _OMITTED = ("quiet", "debug", "log", "report", "multiqc", "output")  # not how a result was made
 
 
 def add_report(parser, what):
     """--report and its companions; what: stands on the page."""
     group = parser.group("report")
-    group.add("--report FILE", f"also write a report, one HTML file: {what} (needs jinja2)",
-              output_file)
+    group.add(
+        "--report FILE", f"also write a report, one HTML file: {what} (needs jinja2)", output_file
+    )
     add_page_words(group)
     return parser
 
 
 def add_page_words(group):
     """--multiqc, --card and --title."""
-    group.add("--multiqc FILE", "also write the scores as a section of a MultiQC report; the "
-              "name must end in _mqc.json", output_file)
+    group.add(
+        "--multiqc FILE",
+        "also write the scores as a section of a MultiQC report; the name must end in _mqc.json",
+        output_file,
+    )
     group.add("--card FILE", _CARD)
     group.add("--title TEXT", "title of the report, and name of the sample in MultiQC")
 
@@ -100,23 +106,34 @@ def page_of(args, inputs=(), path=None):
     for what could not be written after the work."""
     option, path = ("--report", args.report) if path is None else ("-o", path)
     if path is None:
-        refuse_given(args, ["--card"] + ["--title"] * (args.multiqc is None),
-                     "is for the page: --report FILE writes it")
+        refuse_given(
+            args,
+            ["--card"] + ["--title"] * (args.multiqc is None),
+            "is for the page: --report FILE writes it",
+        )
     if path == "-" and option == "--report":
         raise UsageError("--report is a file: standard output has the results")
     if args.multiqc is not None:
         from ..report.multiqc import check_multiqc
+
         check_multiqc(args.multiqc)
         check_output(args.multiqc)
     card = ""
     if path is not None:
         from ..report.page import check_page
         from .gather import read_card
+
         check_page(path, option)
         card = "" if args.card is None else read_card(args.card)
-    return Page(path, args.multiqc, card, args.title, (args.parser.prog, *args.given_words),
-                tuple(_options(args)), tuple(
-                    file for file in (*inputs, args.card) if file is not None))
+    return Page(
+        path,
+        args.multiqc,
+        card,
+        args.title,
+        (args.parser.prog, *args.given_words),
+        tuple(_options(args)),
+        tuple(file for file in (*inputs, args.card) if file is not None),
+    )
 
 
 def _options(args):
@@ -148,8 +165,12 @@ def training_part(request, experiment, rows=None):
     settings, head = experiment.settings, request.head(experiment)
     costs = {"costs": head.pop("costs")} if "costs" in head else {}
     normalised = "yes" if settings.fits_normalisation or settings.normalisation else "no"
-    return data_part(request.source, experiment.data, [*costs.items(), ("normalised", normalised),
-                                                       *head.items()], rows.missing)
+    return data_part(
+        request.source,
+        experiment.data,
+        [*costs.items(), ("normalised", normalised), *head.items()],
+        rows.missing,
+    )
 
 
 def write_page(page, request, experiment, title, why, *, rows=None, more=(), **parts):
@@ -160,10 +181,17 @@ def write_page(page, request, experiment, title, why, *, rows=None, more=(), **p
     """
     from ..report.content import ReportContent
 
-    page.write(ReportContent(
-        page.title(title), names_in(experiment.data), training_part(request, experiment, rows),
-        card=page.card, provenance=page.provenance(more),
-        steps=[page.step(f"{why}, and writes this page")], **parts))
+    page.write(
+        ReportContent(
+            page.title(title),
+            names_in(experiment.data),
+            training_part(request, experiment, rows),
+            card=page.card,
+            provenance=page.provenance(more),
+            steps=[page.step(f"{why}, and writes this page")],
+            **parts,
+        )
+    )
 
 
 def plain(result):
@@ -176,5 +204,10 @@ def plain(result):
 def training_inputs(args, *others):
     """The files that a command on training data reads; others: further ones."""
     is_text = args.svm or args.lvq or args.table or is_table(args.train)
-    return [*data_files(args.train, "text" if is_text else "binary"), *weight_files(args),
-            getattr(args, "costs", None), args.norm_file, *others]
+    return [
+        *data_files(args.train, "text" if is_text else "binary"),
+        *weight_files(args),
+        getattr(args, "costs", None),
+        args.norm_file,
+        *others,
+    ]

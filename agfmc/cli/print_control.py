@@ -8,13 +8,43 @@ from ..core.errors import DataError, JobsFailed, UsageError, warn_user
 from ..designs.schemes import COMPARED, DEFAULT, find_scheme, SCHEMES
 from ..files.kinds import is_table
 from ..score.rows import BY_OPTION
-from .data_options import (add_normalisation, add_training_kind, input_format, load_normalised,
-                           NORMALISATION, points_request, WEIGHTS)
-from .designs import (add_drawing, add_scheme_options, add_searching, draw_design, joined_controls,
-                      Operands, refuse_unheeded, scheme_settings, search_choices, searched_design,
-                      SEARCHING, searches_with, with_average, with_losses)
-from .experiments import (add_answers, add_sample, add_splits, add_state, add_trying, CONTINUES,
-                          experiment_request, opened_experiment, plan_of, report_reused)
+from .data_options import (
+    add_normalisation,
+    add_training_kind,
+    input_format,
+    load_normalised,
+    NORMALISATION,
+    points_request,
+    WEIGHTS,
+)
+from .designs import (
+    add_drawing,
+    add_scheme_options,
+    add_searching,
+    draw_design,
+    joined_controls,
+    Operands,
+    refuse_unheeded,
+    scheme_settings,
+    search_choices,
+    searched_design,
+    SEARCHING,
+    searches_with,
+    with_average,
+    with_losses,
+)
+from .experiments import (
+    add_answers,
+    add_sample,
+    add_splits,
+    add_state,
+    add_trying,
+    CONTINUES,
+    experiment_request,
+    opened_experiment,
+    plan_of,
+    report_reused,
+)
 from .hints import refuse_scheme
 from .messages import CRITICAL, Progress, report, write_stdout, write_stderr
 from .option_types import given, refuse_given
@@ -22,55 +52,98 @@ from .options import add_plot, add_seed, add_time_limit, check_plot, deadline_of
 
 _LETTERS = ("-G", "-Y", "-n", "-S", "-a")  # libAGF's
 _IS_FOR = {  # what the scheme of an option has
-    "nrow": "rows", "-G": "strict", "-Y": "reduced", "--draws": "draws", "--kind": "kind",
-    "--of": "of", "--members": "members", "--average": "members", "--metric": "metric",
-    "--linkage": "linkage", **dict.fromkeys(NORMALISATION, "data"), **SEARCHING, "--by": "search",
-    "-y": "control"}
+    "nrow": "rows",
+    "-G": "strict",
+    "-Y": "reduced",
+    "--draws": "draws",
+    "--kind": "kind",
+    "--of": "of",
+    "--members": "members",
+    "--average": "members",
+    "--metric": "metric",
+    "--linkage": "linkage",
+    **dict.fromkeys(NORMALISATION, "data"),
+    **SEARCHING,
+    "--by": "search",
+    "-y": "control",
+}
 
 
 def get_parser():
     """The command's argument parser; loads nothing heavy."""
-    parser = Parser("print_control", "Write a training control file to standard output: the "
-                    "partitions of the classes that a multi-class classifier consists of.",
-                    operands="{n | data | control | confusions} [nrow | control ...]")
-    parser.add("source", "the number of classes, labelled 0 to n-1; or training data with the "
-               "labels (a table, base name of .vec and .cls files, LIBSVM text, LVQ with -A); "
-               "or, for -Q 9, a control file; or, for -Q contingency and -Q adjacent-ordered, "
-               "confusions of classes, from eval_uc --json or multi_borders --cv-errors (- is "
-               "standard input)", metavar="{n | data | control | confusions}")
-    parser.add("nrow", "rows of a random code (default 4 ceil(n/4)) or of -Q best-code; for -Q "
-               "10 the number of non-zero entries in a row of the full matrix; for -Q ensemble "
-               "of control files, the other files", nargs="*",
-               action=Operands)
+    parser = Parser(
+        "print_control",
+        "Write a training control file to standard output: the "
+        "partitions of the classes that a multi-class classifier consists of.",
+        operands="{n | data | control | confusions} [nrow | control ...]",
+    )
+    parser.add(
+        "source",
+        "the number of classes, labelled 0 to n-1; or training data with the "
+        "labels (a table, base name of .vec and .cls files, LIBSVM text, LVQ with -A); "
+        "or, for -Q 9, a control file; or, for -Q contingency and -Q adjacent-ordered, "
+        "confusions of classes, from eval_uc --json or multi_borders --cv-errors (- is "
+        "standard input)",
+        metavar="{n | data | control | confusions}",
+    )
+    parser.add(
+        "nrow",
+        "rows of a random code (default 4 ceil(n/4)) or of -Q best-code; for -Q "
+        "10 the number of non-zero entries in a row of the full matrix; for -Q ensemble "
+        "of control files, the other files",
+        nargs="*",
+        action=Operands,
+    )
     parser.set_defaults(controls=())
     group = parser.group("scheme")
-    group.add("-Q, --type TYPE",
-              "the scheme, by number or name:\n" + "\n".join(
-             f"{s.heading}: {s.summary}" for s in SCHEMES))
+    group.add(
+        "-Q, --type TYPE",
+        "the scheme, by number or name:\n"
+        + "\n".join(f"{s.heading}: {s.summary}" for s in SCHEMES),
+    )
     add_scheme_options(group)
-    group.add("-Y, --reduced", "orthogonal codes with one row fewer: normalise the Hadamard "
-              "matrix and omit its constant row")
-    group.add("-P, --print-matrix", "also print the coding matrix on standard error, columns in "
-              "ascending order of the labels")
+    group.add(
+        "-Y, --reduced",
+        "orthogonal codes with one row fewer: normalise the Hadamard "
+        "matrix and omit its constant row",
+    )
+    group.add(
+        "-P, --print-matrix",
+        "also print the coding matrix on standard error, columns in ascending order of the labels",
+    )
     add_seed(group)
-    group.add("-+, --options TEXT", "training options to write into the quotes, or with --best "
-              "into the head of the control file (default none: \"\")", default="")
+    group.add(
+        "-+, --options TEXT",
+        "training options to write into the quotes, or with --best "
+        'into the head of the control file (default none: "")',
+        default="",
+    )
     group.add("-y, --path FOLDER", "with -Q 9: folder to put before the names of the models")
-    group.add("--names FILE", "class names, line i for label i, copied as comments",
-              excludes="--no-names")
-    group.add("--no-names", "omit the class names and all else in the head of the control file, "
-              "which libAGF cannot read")
+    group.add(
+        "--names FILE", "class names, line i for label i, copied as comments", excludes="--no-names"
+    )
+    group.add(
+        "--no-names",
+        "omit the class names and all else in the head of the control file, "
+        "which libAGF cannot read",
+    )
     group = parser.group("best")
-    group.add("--best", "the configuration that cross-validation on data prefers, with its "
-              "decoder, and a table of all of them on standard error; -Q may list schemes with "
-              f"commas (default {', '.join(COMPARED)} and adjacent-ordered), and --options are "
-              "those of their training")
+    group.add(
+        "--best",
+        "the configuration that cross-validation on data prefers, with its "
+        "decoder, and a table of all of them on standard error; -Q may list schemes with "
+        f"commas (default {', '.join(COMPARED)} and adjacent-ordered), and --options are "
+        "those of their training",
+    )
     add_trying(group)
-    group.add("--by SCORE", "with --best, the score on all holdout data that decides: "
-              f"{', '.join(BY_OPTION)}; with -Q best-tree, and random-tree with --draws, the "
-              "loss to be minimised: log-loss, error, or cost:FILE, costs of answers (default "
-              "log-loss). With few points per class, uncertainty is too large, even of random "
-              "answers")
+    group.add(
+        "--by SCORE",
+        "with --best, the score on all holdout data that decides: "
+        f"{', '.join(BY_OPTION)}; with -Q best-tree, and random-tree with --draws, the "
+        "loss to be minimised: log-loss, error, or cost:FILE, costs of answers (default "
+        "log-loss). With few points per class, uncertainty is too large, even of random "
+        "answers",
+    )
     add_time_limit(group, "write the best of the splits that are finished")
     add_answers(group)
     add_sample(add_splits(parser, "10 with -f, 2 with -d; -d 5 if neither is given"))
@@ -79,12 +152,23 @@ def get_parser():
     add_drawing(parser)
     group = parser.group("pictures")
     group.add("--dot", "Graphviz text in place of the control file")
-    add_plot(group, "of the tree, with the distances if it is designed from them, or of the "
-             "coding matrix")
+    add_plot(
+        group,
+        "of the tree, with the distances if it is designed from them, or of the coding matrix",
+    )
     add_training_kind(parser, "data")
     add_normalisation(parser)
-    parser.need("--best", "-f", "-d", "--trials", "--sample", "--time-limit", "--executor",
-                "--uncalibrated", "--platt")
+    parser.need(
+        "--best",
+        "-f",
+        "-d",
+        "--trials",
+        "--sample",
+        "--time-limit",
+        "--executor",
+        "--uncalibrated",
+        "--platt",
+    )
     parser.file_names = {"source": "design"}
     return parser.finish()
 
@@ -104,17 +188,35 @@ class _Output(NamedTuple):
 def execute(args):
     """Design the control tree, draw it, print it."""
     check_plot(args)
-    if args.controls and (args.best or args.type is None
-                          or "members" not in find_scheme(args.type).options):
-        raise UsageError(f"unrecognized operands: {' '.join(args.controls[1:])}"
-                         if len(args.controls) > 1 else "argument nrow: expected a whole number, "
-                         f"found '{args.controls[0]}'; -Q ensemble joins control files")
-    output = _Output(args.options if args.no_names or not args.best else "", args.average,
-                     args.no_names, args.names, args.print_matrix, args.plot, args.dot)
+    if args.controls and (
+        args.best or args.type is None or "members" not in find_scheme(args.type).options
+    ):
+        raise UsageError(
+            f"unrecognized operands: {' '.join(args.controls[1:])}"
+            if len(args.controls) > 1
+            else "argument nrow: expected a whole number, "
+            f"found '{args.controls[0]}'; -Q ensemble joins control files"
+        )
+    output = _Output(
+        args.options if args.no_names or not args.best else "",
+        args.average,
+        args.no_names,
+        args.names,
+        args.print_matrix,
+        args.plot,
+        args.dot,
+    )
     if args.best:
         request, candidates = _best_request(args)
-        _write_best(output, request, candidates, args.type is not None, args.by or "log-loss",
-                    args.options, deadline_of(args))
+        _write_best(
+            output,
+            request,
+            candidates,
+            args.type is not None,
+            args.by or "log-loss",
+            args.options,
+            deadline_of(args),
+        )
         return
     scheme = scheme_of(args)
     _refuse_idle(args, scheme)
@@ -137,8 +239,12 @@ def _write(output, tree, design=None):
         tree = with_options(tree, output.options)
     if output.no_names or output.names is not None:
         from ..data.class_names import read_names_of
-        tree = without_names(tree) if output.no_names else \
-            changed(tree, names=read_names_of(output.names, tree.classes))
+
+        tree = (
+            without_names(tree)
+            if output.no_names
+            else changed(tree, names=read_names_of(output.names, tree.classes))
+        )
     require_readable(tree)
     if output.print_matrix:
         _print_matrix(tree)
@@ -164,8 +270,11 @@ def _print_matrix(tree):
     lines = format_matrix(rows, len(labels))
     write_stderr("".join(f"{line}\n" for line in lines), CRITICAL)
     if len(rows) > 1:
-        report("smallest distance between rows {}, between columns {}".format(
-            *smallest_distances(rows, len(labels))))
+        report(
+            "smallest distance between rows {}, between columns {}".format(
+                *smallest_distances(rows, len(labels))
+            )
+        )
 
 
 def _refuse_idle(args, scheme):
@@ -181,8 +290,10 @@ def _refuse_idle(args, scheme):
             continue
         *first, last = (s.name for s in suited)
         text = f"{option} is for " + (
-            searches_with(option) if _IS_FOR[option] in ("search", "options") else
-            f"-Q {', '.join(first)}{' and ' * bool(first)}{last}")
+            searches_with(option)
+            if _IS_FOR[option] in ("search", "options")
+            else f"-Q {', '.join(first)}{' and ' * bool(first)}{last}"
+        )
         if option not in _LETTERS or scheme is None or scheme.number is None:
             raise UsageError(f"{text}, not for {name}")
         report(f"{text}, and changes nothing in {name}")
@@ -190,8 +301,10 @@ def _refuse_idle(args, scheme):
         refuse_given(args, ["--min-class"], "is for training data, whose samples it counts")
         refuse_given(args, WEIGHTS, "is for the samples of training data")
     if args.options and "control" in made_of:
-        raise UsageError("--options is for a new control file; one that is "
-                         f"{'shown' if scheme is None else 'converted'} keeps its own")
+        raise UsageError(
+            "--options is for a new control file; one that is "
+            f"{'shown' if scheme is None else 'converted'} keeps its own"
+        )
     if made_of == ("confusions",) and (args.svm or args.lvq):
         raise UsageError(f"-M and -A are for training data: -Q {name} takes a contingency table")
 
@@ -203,15 +316,22 @@ def scheme_of(args):
         return find_scheme(args.type)
     if not is_number(args.source) and not os.path.exists(f"{args.source}.cls"):
         refuse_scheme(args.source, "N, for N classes, or DATA")
-    return None if (args.dot or args.plot is not None) and (
-        args.source == "-" and not (args.svm or args.lvq or args.table)
-        or _is_file(args)) else DEFAULT
+    return (
+        None
+        if (args.dot or args.plot is not None)
+        and (args.source == "-" and not (args.svm or args.lvq or args.table) or _is_file(args))
+        else DEFAULT
+    )
 
 
 def _is_file(args):
     """Return True if the operand can be a control file: no text of data, no folder, no number."""
-    return not (args.svm or args.lvq or args.table or is_number(args.source)) and \
-        not is_table(args.source) and os.path.exists(args.source) and not os.path.isdir(args.source)
+    return (
+        not (args.svm or args.lvq or args.table or is_number(args.source))
+        and not is_table(args.source)
+        and os.path.exists(args.source)
+        and not os.path.isdir(args.source)
+    )
 
 
 class _DesignRequest(NamedTuple):
@@ -239,11 +359,14 @@ def design_request(args, scheme):
     form, source, choices = input_format(args, args.source), args.source, None
     if scheme is not None and scheme.searched:
         if is_number(source) and "classes" not in scheme.made_of:
-            raise UsageError(f"-Q {scheme.name} searches in data: expected training data, found "
-                             f"the number {source}")
+            raise UsageError(
+                f"-Q {scheme.name} searches in data: expected training data, found "
+                f"the number {source}"
+            )
         if "members" in scheme.options and _is_file(args) and not os.path.exists(f"{source}.cls"):
-            raise UsageError(f"-Q {scheme.name} joins two control files or more: found one, "
-                             f"{source}")
+            raise UsageError(
+                f"-Q {scheme.name} joins two control files or more: found one, {source}"
+            )
         refuse_unheeded(args, scheme)
         if is_number(source):
             refuse_given(args, NORMALISATION, f"is for training data: found the number {source}")
@@ -251,8 +374,14 @@ def design_request(args, scheme):
             choices = search_choices(args, scheme)
     of_data = not is_number(source) and scheme is not None and "control" not in scheme.made_of
     return _DesignRequest(
-        source, scheme, scheme_settings(args), points_request(args, source, form) if of_data else
-        None, args.path, given(args, "--metric", *NORMALISATION, "--min-class", *WEIGHTS), choices)
+        source,
+        scheme,
+        scheme_settings(args),
+        points_request(args, source, form) if of_data else None,
+        args.path,
+        given(args, "--metric", *NORMALISATION, "--min-class", *WEIGHTS),
+        choices,
+    )
 
 
 def designed(request):
@@ -263,6 +392,7 @@ def designed(request):
     if scheme is None or "control" in scheme.made_of:
         from ..control.build import rename
         from ..models.control_files import model_file, read_control
+
         if scheme is None:
             return Design(read_control(source))
         refuse_scheme(source, "DATA writes one")
@@ -290,9 +420,13 @@ def _labels(request):
             raise UsageError(f"{source} classes are more than the 100000 that are supported")
         return range(k), {}
     from ..data.training import large_classes, training_labels
+
     counts, names = training_labels(source, points.form)
-    labels = list(counts) if points.min_class is None else \
-        large_classes(counts, points.min_class, source, names)
+    labels = (
+        list(counts)
+        if points.min_class is None
+        else large_classes(counts, points.min_class, source, names)
+    )
     _require_two(labels, source)
     return labels, names
 
@@ -302,28 +436,38 @@ def _from_operand(request):
 
     scheme, source = request.scheme, request.source
     if is_number(source):
-        expected = " or ".join({"data": "training data", "confusions": "a contingency table"}[word]
-                             for word in scheme.made_of)
-        raise UsageError(f"-Q {scheme.heading.split()[0]} designs from data: expected {expected}, "
-                         f"found the number {source}")
+        expected = " or ".join(
+            {"data": "training data", "confusions": "a contingency table"}[word]
+            for word in scheme.made_of
+        )
+        raise UsageError(
+            f"-Q {scheme.heading.split()[0]} designs from data: expected {expected}, "
+            f"found the number {source}"
+        )
     of_data, material = "data" in scheme.made_of, None
     if not of_data or "confusions" in scheme.made_of and request.points.form.kind == "binary":
         from ..data.confusions import holds_confusions, read_confusions
+
         if not of_data or holds_confusions(source):
             material = read_confusions(source)
             if of_data and request.of_points:
-                raise UsageError(f"{request.of_points[0]} is for training data, and {source} holds "
-                                 "how often classes were confused")
-    return make_design(scheme.name, _labelled_points(request) if material is None else material,
-                       **request.settings)
+                raise UsageError(
+                    f"{request.of_points[0]} is for training data, and {source} holds "
+                    "how often classes were confused"
+                )
+    return make_design(
+        scheme.name, _labelled_points(request) if material is None else material, **request.settings
+    )
 
 
 def _searched(request):
     if request.points is None:
         from ..designs.design import make_design
+
         return make_design(request.scheme.name, _labels(request)[0], **request.settings)
-    return searched_design(request.scheme, _labelled_points(request), request.source,
-                           request.settings, request.choices)
+    return searched_design(
+        request.scheme, _labelled_points(request), request.source, request.settings, request.choices
+    )
 
 
 def _labelled_points(request):
@@ -331,8 +475,9 @@ def _labelled_points(request):
 
     data = load_normalised(request.points)
     _require_two(data.counts, request.source)
-    return LabelledPoints(data.x, data.y, sorted(data.counts), data.name_of, data.weights,
-                          data.groups)
+    return LabelledPoints(
+        data.x, data.y, sorted(data.counts), data.name_of, data.weights, data.groups
+    )
 
 
 def _require_two(labels, source):
@@ -350,13 +495,19 @@ def _best_request(args):
     if args.by not in (None, *BY_OPTION):
         raise UsageError(f"--by {args.by}: expected, with --best, one of {', '.join(BY_OPTION)}")
     if is_number(args.source):
-        raise UsageError("--best tries configurations on training data, and cannot know them by "
-                         f"their number of classes: found {args.source}")
-    words = (*COMPARED, "adjacent-ordered") if args.type is None else \
-        [word.strip() for word in args.type.split(",")]
+        raise UsageError(
+            "--best tries configurations on training data, and cannot know them by "
+            f"their number of classes: found {args.source}"
+        )
+    words = (
+        (*COMPARED, "adjacent-ordered")
+        if args.type is None
+        else [word.strip() for word in args.type.split(",")]
+    )
     candidates = read_candidates(words, **{**scheme_settings(args), "draws": args.draws or 1})
-    return experiment_request(args, args.source, plan_of(args, 10, 5, 2),
-                              args.platt == "loo"), candidates
+    return experiment_request(
+        args, args.source, plan_of(args, 10, 5, 2), args.platt == "loo"
+    ), candidates
 
 
 def _write_best(output, request, candidates, chosen, by, options, deadline):
@@ -375,33 +526,41 @@ def _write_best(output, request, candidates, chosen, by, options, deadline):
         candidates = [request.suited(candidate, experiment) for candidate in candidates]
         try:
             with Progress("comparing", deadline=deadline) as progress:
-                choice = find_best(experiment, candidates, by=BY_OPTION[by], progress=progress,
-                                   deadline=deadline)
+                choice = find_best(
+                    experiment, candidates, by=BY_OPTION[by], progress=progress, deadline=deadline
+                )
         except TimeUp:
-            raise JobsFailed("time limit reached before the end of the first split; "
-                             f"{CONTINUES}") from None
+            raise JobsFailed(
+                f"time limit reached before the end of the first split; {CONTINUES}"
+            ) from None
         report_reused(experiment)
         for failed in choice.result["rows"]:
             if "error" in failed:
                 warn_user(f"{failed['configuration']}: {failed['error']}")
         result = choice.result
-        write_stderr(f"{result['points']} points, {result['classes']} classes; {result['plan']}\n"
-                     f"{data_lines(request.head(experiment))}"
-                     f"{plain_table(result, brief=True)}{row_notes(result)}")
+        write_stderr(
+            f"{result['points']} points, {result['classes']} classes; {result['plan']}\n"
+            f"{data_lines(request.head(experiment))}"
+            f"{plain_table(result, brief=True)}{row_notes(result)}"
+        )
         _report_choice(by, choice)
         tree = with_heading(choice.tree, "decoder", choice.row["decoder"])
         _write(output, with_heading(tree, "options", options or tree.options or None))
         if not choice.complete:  # raised in here, so that what is finished is stored
-            raise JobsFailed(f"time limit reached after {choice.splits} of {result['splits']} "
-                             f"splits, the best of which is written; {CONTINUES}")
+            raise JobsFailed(
+                f"time limit reached after {choice.splits} of {result['splits']} "
+                f"splits, the best of which is written; {CONTINUES}"
+            )
 
 
 def _report_choice(by, choice):
     row, top, margin = choice.row, choice.top, choice.margin
     if margin is not None:
         first = choice.result["rows"][0]
-        report(f"{top['configuration']} {top['decoder']} is better by {by} than "
-               f"{first['configuration']} {first['decoder']} by {margin.gain:.4f}, "
-               f"{'more' if row is top else 'not more'} than one standard error of the difference, "
-               f"{margin.error:.4f} ({margin.source})")
+        report(
+            f"{top['configuration']} {top['decoder']} is better by {by} than "
+            f"{first['configuration']} {first['decoder']} by {margin.gain:.4f}, "
+            f"{'more' if row is top else 'not more'} than one standard error of the difference, "
+            f"{margin.error:.4f} ({margin.source})"
+        )
     report(f"best by {by}: {row['configuration']} with the decoder {row['decoder']}")

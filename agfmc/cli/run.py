@@ -10,8 +10,16 @@ from contextlib import contextmanager
 
 from ..core.errors import AgfmcError, AgfmcNotice, AgfmcWarning, system_reason
 from ..files.atomic import remove_temporaries
-from .messages import (drop_stream, ERROR, INFO, logged, MessageHandler, wants_events, WARNING,
-                       write_message)
+from .messages import (
+    drop_stream,
+    ERROR,
+    INFO,
+    logged,
+    MessageHandler,
+    wants_events,
+    WARNING,
+    write_message,
+)
 from .signals import raised_signals, Terminated
 
 
@@ -22,8 +30,12 @@ def run_command(parser, execute, argv=None) -> int:
     words = sys.argv[1:] if argv is None else argv
     log = MessageHandler(parser.prog, wants_events(words, getattr(parser, "dashes", None)))
     try:
-        with raised_signals(_leave) as came, _one_thread_each(), warnings.catch_warnings(), \
-                logged(log):
+        with (
+            raised_signals(_leave) as came,
+            _one_thread_each(),
+            warnings.catch_warnings(),
+            logged(log),
+        ):
             _open_streams()
             log.start(words)
             status = _run(parser, execute, argv, came, log)
@@ -68,12 +80,19 @@ def _status_and_message(error):
     if isinstance(error, MemoryError):
         return 1, f"not enough memory: {error}".rstrip(": ")
     if isinstance(error, OSError):
-        where = error.filename if error.filename is not None else \
-            "the current folder" if isinstance(error, FileNotFoundError) else \
-            "this process" if error.errno == errno.EMFILE else "standard output"
+        where = (
+            error.filename
+            if error.filename is not None
+            else "the current folder"
+            if isinstance(error, FileNotFoundError)
+            else "this process"
+            if error.errno == errno.EMFILE
+            else "standard output"
+        )
         return 1, f"{where}: {system_reason(error)}"
-    return 1, (f"internal error: {type(error).__name__}: {error} "
-               "(--debug shows where; please report it)")
+    return 1, (
+        f"internal error: {type(error).__name__}: {error} (--debug shows where; please report it)"
+    )
 
 
 @contextmanager
@@ -98,8 +117,9 @@ def _open_streams():
     if isinstance(getattr(sys.stdout, "buffer", None), io.RawIOBase):
         # with PYTHONUNBUFFERED, where a short write would be lost silently
         raw = io.FileIO(sys.stdout.fileno(), "w", closefd=False)
-        sys.stdout = io.TextIOWrapper(io.BufferedWriter(raw), sys.stdout.encoding,
-                                      sys.stdout.errors, line_buffering=True)
+        sys.stdout = io.TextIOWrapper(
+            io.BufferedWriter(raw), sys.stdout.encoding, sys.stdout.errors, line_buffering=True
+        )
     if None not in (sys.stdin, sys.stdout, sys.stderr):
         return
     number = 0
@@ -156,9 +176,13 @@ def _flushed(status, message=None, cause=None, debug=False):
         fields["file"] = getattr(cause, "filename", fields["file"])  # of an error of the system
         if debug:
             import traceback
+
             fields["traceback"] = "".join(traceback.format_exception(cause))
-        write_message(message, status=status,
-                      **{name: value for name, value in fields.items() if value is not None})
+        write_message(
+            message,
+            status=status,
+            **{name: value for name, value in fields.items() if value is not None},
+        )
     return status
 
 

@@ -14,67 +14,126 @@ from .options import add_seed
 def add_scores(parser):
     """The options of what is scored, and how."""
     group = parser.group("scores")
-    group.add("--top K", "share of the points whose true class is among the K most probable ones",
-              whole_number(1))
-    group.add("--ordered", "scores for ordered classes, in the order of their labels: mean class "
-              "error, share within one class, ranked probability score")
+    group.add(
+        "--top K",
+        "share of the points whose true class is among the K most probable ones",
+        whole_number(1),
+    )
+    group.add(
+        "--ordered",
+        "scores for ordered classes, in the order of their labels: mean class "
+        "error, share within one class, ranked probability score",
+    )
     group.add("--by-class", "tables of calibration: of the answers, and of each class")
-    group.add("--intervals [N]", "95 %% intervals of all scores, from N bootstrap resamples "
-              "(default 1000); shares have intervals without it", whole_number(10, 1_000_000),
-              const=1000, default=0)
+    group.add(
+        "--intervals [N]",
+        "95 %% intervals of all scores, from N bootstrap resamples "
+        "(default 1000); shares have intervals without it",
+        whole_number(10, 1_000_000),
+        const=1000,
+        default=0,
+    )
     add_seed(group)
-    group.add("--costs FILE", "costs of each answer for each true class, as for classify_m: mean "
-              "cost with its interval, and that of the best single answer to all points; "
-              "rejected points have the cost in column -")
-    group.add("--sets FILE", "prediction sets, as classify_m --coverage and --stop write them: "
-              "coverage and sizes")
-    group.add("--control FILE", "for prediction sets: a control file or model whose tree has the "
-              "sets as nodes, as from classify_m --stop: hierarchical precision and recall")
-    group.add("--before FILE", "probabilities before calibration, as classify_m --uncalibrated "
-              "prints them, for comparison")
+    group.add(
+        "--costs FILE",
+        "costs of each answer for each true class, as for classify_m: mean "
+        "cost with its interval, and that of the best single answer to all points; "
+        "rejected points have the cost in column -",
+    )
+    group.add(
+        "--sets FILE",
+        "prediction sets, as classify_m --coverage and --stop write them: coverage and sizes",
+    )
+    group.add(
+        "--control FILE",
+        "for prediction sets: a control file or model whose tree has the "
+        "sets as nodes, as from classify_m --stop: hierarchical precision and recall",
+    )
+    group.add(
+        "--before FILE",
+        "probabilities before calibration, as classify_m --uncalibrated "
+        "prints them, for comparison",
+    )
 
 
 def add_true_classes(group):
     """The options of the table of the true classes, and of its columns."""
     group.add("--data TABLE", "table of the true classes, if it is not that of the answers")
-    group.add("--id COLUMN,...", "with --data: columns that join the rows of both tables "
-              "(default: those that both have; else the rows have the same order); in a report "
-              "they name the points", names)
-    group.add("--predicted COLUMN", "column of the answers (default class); the probability of a "
-              "class is in the column p:CLASS")
-    group.add("--weight COLUMN", "column of the weights of the rows, non-negative numbers, in "
-              "the table with the true classes")
+    group.add(
+        "--id COLUMN,...",
+        "with --data: columns that join the rows of both tables "
+        "(default: those that both have; else the rows have the same order); in a report "
+        "they name the points",
+        names,
+    )
+    group.add(
+        "--predicted COLUMN",
+        "column of the answers (default class); the probability of a "
+        "class is in the column p:CLASS",
+    )
+    group.add(
+        "--weight COLUMN",
+        "column of the weights of the rows, non-negative numbers, in "
+        "the table with the true classes",
+    )
 
 
 def add_classes(parser):
     """The options of the classes and weights of the points."""
     group = parser.group("classes")
-    group.add("-k, --classes K", "number of classes, on which confidence ratings depend; it is "
-              "never inferred from the labels", whole_number(2))
-    group.add("--labels L,L,...", "labels of the columns of probabilities, ascending",
-              list_of(whole_number(-2**62)))
-    group.add("--names FILE", "names of the classes, line i for label i (default: the .names "
-              "file beside truth, .cls or .truth, if there is one); for a table their order "
-              "(default: that of the columns of probabilities)")
-    group.add("--priors P", "proportions of the true classes for which all scores are estimated: "
-              f"{PROPORTIONS}", proportions,
-              excludes="--class-weight")
+    group.add(
+        "-k, --classes K",
+        "number of classes, on which confidence ratings depend; it is "
+        "never inferred from the labels",
+        whole_number(2),
+    )
+    group.add(
+        "--labels L,L,...",
+        "labels of the columns of probabilities, ascending",
+        list_of(whole_number(-(2**62))),
+    )
+    group.add(
+        "--names FILE",
+        "names of the classes, line i for label i (default: the .names "
+        "file beside truth, .cls or .truth, if there is one); for a table their order "
+        "(default: that of the columns of probabilities)",
+    )
+    group.add(
+        "--priors P",
+        f"proportions of the true classes for which all scores are estimated: {PROPORTIONS}",
+        proportions,
+        excludes="--class-weight",
+    )
     add_weights(group)
 
 
 def check_kind(args, of_table, *more):
     """`UsageError` for options of the other kind of answers; more: options of files."""
     if of_table:
-        refuse_given(args, (*more, "-k", "--labels", "--sets"),
-                     "is for files of numbers; a table of answers holds classes, probabilities and "
-                     "sets, and --data names the table of the true classes")
+        refuse_given(
+            args,
+            (*more, "-k", "--labels", "--sets"),
+            "is for files of numbers; a table of answers holds classes, probabilities and "
+            "sets, and --data names the table of the true classes",
+        )
         refuse_given(args, ("--weights",), "is for files of numbers: --weight names a column")
         return
     if args.sets is None:
         refuse_given(args, ["--control"], "needs --sets")
-    refuse_given(args, ("--data", "--id", "--predicted", "--weight", "--delimiter", "--decimal",
-                        "--no-quotes", "--blanks"),
-                 "is for a table of answers, with --truth COLUMN")
+    refuse_given(
+        args,
+        (
+            "--data",
+            "--id",
+            "--predicted",
+            "--weight",
+            "--delimiter",
+            "--decimal",
+            "--no-quotes",
+            "--blanks",
+        ),
+        "is for a table of answers, with --truth COLUMN",
+    )
 
 
 class AnswersRequest(NamedTuple):
@@ -116,22 +175,46 @@ def answers_request(args, truth, result=None, probabilities=None, column=None, *
     from ..answers.result_tables import AnswerSource
     from ..data.class_names import read_names
 
-    source = None if result is not None else AnswerSource(
-        truth, column, args.data, args.id or (), args.predicted or "class", args.before,
-        table_layout(args), () if args.names is None else read_names(args.names), args.weight)
+    source = (
+        None
+        if result is not None
+        else AnswerSource(
+            truth,
+            column,
+            args.data,
+            args.id or (),
+            args.predicted or "class",
+            args.before,
+            table_layout(args),
+            () if args.names is None else read_names(args.names),
+            args.weight,
+        )
+    )
     read = [truth, probabilities, args.data, args.before, args.costs]
     return AnswersRequest(
-        truth, result, probabilities, source, weight_source(args, "-" if "-" in read else None),
-        args.classes, args.labels, args.names, args.before, args.sets, args.control, args.costs,
-        args.priors)._replace(**changes)
+        truth,
+        result,
+        probabilities,
+        source,
+        weight_source(args, "-" if "-" in read else None),
+        args.classes,
+        args.labels,
+        args.names,
+        args.before,
+        args.sets,
+        args.control,
+        args.costs,
+        args.priors,
+    )._replace(**changes)
 
 
 def score_request(args, **changes):
     """The `ScoreRequest` of the options of `add_scores`; changes: other fields."""
     from ..score.evaluation import ScoreRequest
 
-    return replace(ScoreRequest(args.top, args.ordered, args.by_class, args.intervals, args.seed),
-                   **changes)
+    return replace(
+        ScoreRequest(args.top, args.ordered, args.by_class, args.intervals, args.seed), **changes
+    )
 
 
 def read_results(request, scores, arrange=None):
@@ -154,16 +237,24 @@ def read_results(request, scores, arrange=None):
     names_of = functools.cache(names_of)  # which warns
     for option, value in (("--top", scores.top), ("--by-class", scores.by_class)):
         if value and results.p is None:
-            raise UsageError(f"{option} needs probabilities of all classes: " + (
-                "columns p:CLASS" if request.of_table else "give the file that classify_m printed"))
+            raise UsageError(
+                f"{option} needs probabilities of all classes: "
+                + (
+                    "columns p:CLASS"
+                    if request.of_table
+                    else "give the file that classify_m printed"
+                )
+            )
     if not request.of_table:
-        results = with_weights_of(results, request.truth, weights,
-                                  {} if weights.classes is None else names_of())
+        results = with_weights_of(
+            results, request.truth, weights, {} if weights.classes is None else names_of()
+        )
     elif results.weights is not None or weights.classes is not None:
         results = with_weights(results, results.weights, weights.classes, names_of())
     if request.costs is not None:
-        results = replace(results, costs=read_costs(request.costs, results.labels.tolist(),
-                                                    names_of()))
+        results = replace(
+            results, costs=read_costs(request.costs, results.labels.tolist(), names_of())
+        )
     if request.priors is None:
         return results, names_of
     shares = proportions(request.priors, results.labels, names=names_of())
@@ -183,8 +274,9 @@ def _of_files(request, tree):
     names = request.names or request.class_names
     if names is None and os.path.isfile(f"{request.result}.names"):
         names = f"{request.result}.names"
-    results = load_results(request.truth, request.result, request.probabilities, request.classes,
-                           request.labels, names)
+    results = load_results(
+        request.truth, request.result, request.probabilities, request.classes, request.labels, names
+    )
     if request.before is not None:
         results = with_probabilities_before(results, request.before)
     if request.sets is not None:

@@ -17,32 +17,58 @@ _OPPONENTS = re.compile(r"[1-9][0-9]{0,5}|(?:[0-9]{1,4}\.?[0-9]{0,9}|\.[0-9]{1,9
 
 def get_parser():
     """The command's argument parser; loads nothing heavy."""
-    parser = Parser("simulate_decoders", "Simulate one-vs-one classifiers with random errors, "
-                    "and print the accuracy of the decoders MAX-WIN, POLL, POLL with TOP-t, ADAG "
-                    "and DDAG against the number of classes.")
+    parser = Parser(
+        "simulate_decoders",
+        "Simulate one-vs-one classifiers with random errors, "
+        "and print the accuracy of the decoders MAX-WIN, POLL, POLL with TOP-t, ADAG "
+        "and DDAG against the number of classes.",
+    )
     group = parser.group("model")
-    group.add("--classes K,K,...", "numbers of classes (default 16,32,64,128,256,512)",
-              _distinct(whole_number(2, 4096)))
-    group.add("--error P,P,...", "probabilities that a classifier of the true class is wrong; the "
-              "others toss a coin (default 0.1,0.3)", _distinct(probability),
-              excludes="--similarity")
-    group.add("--similarity R", "in place of --error, the similarity of the point to each class, "
-              "the true one first: values `r,r,...`, a file of them, or a family for any number of "
-              "classes, `geometric:Q` (Q to the power i - 1) or `power:Q` (1/i to the power Q). "
-              "Classifier {i, j} says i with probability r_i/(r_i + r_j)")
+    group.add(
+        "--classes K,K,...",
+        "numbers of classes (default 16,32,64,128,256,512)",
+        _distinct(whole_number(2, 4096)),
+    )
+    group.add(
+        "--error P,P,...",
+        "probabilities that a classifier of the true class is wrong; the "
+        "others toss a coin (default 0.1,0.3)",
+        _distinct(probability),
+        excludes="--similarity",
+    )
+    group.add(
+        "--similarity R",
+        "in place of --error, the similarity of the point to each class, "
+        "the true one first: values `r,r,...`, a file of them, or a family for any number of "
+        "classes, `geometric:Q` (Q to the power i - 1) or `power:Q` (1/i to the power Q). "
+        "Classifier {i, j} says i with probability r_i/(r_i + r_j)",
+    )
     group = parser.group("decoders")
-    group.add("--opponents L,L,...", "opponents that POLL draws for each class: a number, or "
-              "`3log` for 3 log2 K, rounded up (default 1log,3log,5log)", _distinct(_opponents),
-              default=OPPONENTS)
-    group.add("--finalists T", "number of best classes of POLL that TOP-t compares by their full "
-              "scores (default 5)", whole_number(1), default=5)
+    group.add(
+        "--opponents L,L,...",
+        "opponents that POLL draws for each class: a number, or "
+        "`3log` for 3 log2 K, rounded up (default 1log,3log,5log)",
+        _distinct(_opponents),
+        default=OPPONENTS,
+    )
+    group.add(
+        "--finalists T",
+        "number of best classes of POLL that TOP-t compares by their full scores (default 5)",
+        whole_number(1),
+        default=5,
+    )
     group = parser.group("simulation")
-    group.add("--rounds N", "points for each number in the table (default 10000)",
-              whole_number(1, 10**9), default=10000)
+    group.add(
+        "--rounds N",
+        "points for each number in the table (default 10000)",
+        whole_number(1, 10**9),
+        default=10000,
+    )
     add_seed(group)
     group = parser.group("output")
-    group.add("--csv", "comma-separated values with a line of names, in full precision",
-              excludes="--json")
+    group.add(
+        "--csv", "comma-separated values with a line of names, in full precision", excludes="--json"
+    )
     group.add("--json", "one JSON object, with a standard error for each number")
     add_plot(group, "too, of success against the number of classes")
     return parser.finish()
@@ -61,11 +87,24 @@ def execute(args):
         rows = simulations(plan, progress)
     if args.plot:
         from ..report.chart_simulation import draw
+
         draw(args.plot, rows, args.finalists, args.similarity)
     if args.json:
         import json
-        text = json.dumps({"rounds": args.rounds, "seed": args.seed, "top": args.finalists,
-                           "similarity": args.similarity, "results": rows}, indent=1) + "\n"
+
+        text = (
+            json.dumps(
+                {
+                    "rounds": args.rounds,
+                    "seed": args.seed,
+                    "top": args.finalists,
+                    "similarity": args.similarity,
+                    "results": rows,
+                },
+                indent=1,
+            )
+            + "\n"
+        )
     else:
         text = (simulation_csv if args.csv else simulation_table)(rows, args.finalists)
     sys.stdout.write(text)
@@ -82,8 +121,9 @@ def _plan(args):
             if args.classes not in (None, [len(r)]):
                 raise UsageError(f"--classes: there are similarities of {len(r)} classes")
             classes, similarity = [len(r)], lambda k: r
-    return SimulationPlan(classes, errors, args.opponents, args.finalists, args.rounds, args.seed,
-                          similarity)
+    return SimulationPlan(
+        classes, errors, args.opponents, args.finalists, args.rounds, args.seed, similarity
+    )
 
 
 def _distinct(convert):
@@ -98,6 +138,7 @@ def _distinct(convert):
 
 def _opponents(text):
     if not _OPPONENTS.fullmatch(text) or float(text.removesuffix("log")) == 0:
-        raise argparse.ArgumentTypeError("expected a number such as 20, or a multiple of log2 such "
-                                         f"as 3log, found '{text}'")
+        raise argparse.ArgumentTypeError(
+            f"expected a number such as 20, or a multiple of log2 such as 3log, found '{text}'"
+        )
     return text

@@ -8,13 +8,19 @@ from .options import check_files, Parser, refuse_ending
 
 def get_parser():
     """The command's argument parser; loads nothing heavy."""
-    parser = Parser("svmout2agf", "Convert the output of LIBSVM's svm-predict to classes and "
-                    "confidence ratings, base.cls and base.con. If some labels are negative, "
-                    "they are numbered by value, as by svm2agf.")
+    parser = Parser(
+        "svmout2agf",
+        "Convert the output of LIBSVM's svm-predict to classes and "
+        "confidence ratings, base.cls and base.con. If some labels are negative, "
+        "they are numbered by value, as by svm2agf.",
+    )
     parser.add("in", "output of svm-predict (- is standard input)")
     parser.add("base", "base name of the files to write", output_base)
-    parser.add("--names FILE", "class names of the training data, line i for label i: labels are "
-               "looked up there, if they are names, and k is their number")
+    parser.add(
+        "--names FILE",
+        "class names of the training data, line i for label i: labels are "
+        "looked up there, if they are names, and k is their number",
+    )
     return parser.finish()
 
 

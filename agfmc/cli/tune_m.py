@@ -12,8 +12,18 @@ from ..files.atomic import check_output, replacing_with
 from ..files.kinds import name_of_file
 from ..score.rows import BY_COST, COST
 from .data_options import add_control
-from .experiments import (add_answers, add_experiment, add_sample, CONTINUES, experiment_request,
-                          opened_experiment, plan_of, read_one_candidate, report_reused, SEARCHES)
+from .experiments import (
+    add_answers,
+    add_experiment,
+    add_sample,
+    CONTINUES,
+    experiment_request,
+    opened_experiment,
+    plan_of,
+    read_one_candidate,
+    report_reused,
+    SEARCHES,
+)
 from .messages import json_text, Progress, report, write_stdout, write_stderr
 from .option_types import finite_number, list_of, output_file, whole_number
 from .options import add_plot, add_time_limit, check_plot, deadline_of, Parser
@@ -25,38 +35,72 @@ _STEP = 2.0  # of exponents, where none is given
 
 def get_parser():
     """The command's argument parser; loads nothing heavy."""
-    parser = Parser("tune_m", "Search the parameters of a learner (kernel, gamma, C; the number "
-                    "of neighbours of nodes) by cross-validation, and write the training control "
-                    "file to standard output with the best options in place of each \"\".")
+    parser = Parser(
+        "tune_m",
+        "Search the parameters of a learner (kernel, gamma, C; the number "
+        "of neighbours of nodes) by cross-validation, and write the training control "
+        'file to standard output with the best options in place of each "".',
+    )
     add_control(parser)
     group = parser.group("search")
-    group.add("--search WAY", "fast, the grid on small samples and its best points on more data "
-              "(default), or full, everything on all splits", choices=SEARCHES,
-              default=SEARCHES[0])
-    group.add("--again", "also tune the rows of control that have options: those of the learner "
-              "of -+, of the options in the head of control, or else of its first row. The "
-              "search starts from -+, the head, or the most frequent options of these rows")
-    group.add("--per-partition", "also tune each binary problem separately, and use the result "
-              "if other splits show that it is better than one set of options for all; with "
-              "--search full always use it")
-    group.add("--kernels KERNEL,...", f"kernels to try: {', '.join(TUNED_KERNELS)} (default: "
-              f"that of the given options, -t, or {' and '.join(SEARCHED_KERNELS)} if they name "
-              "none)",
-              _kernels)
+    group.add(
+        "--search WAY",
+        "fast, the grid on small samples and its best points on more data "
+        "(default), or full, everything on all splits",
+        choices=SEARCHES,
+        default=SEARCHES[0],
+    )
+    group.add(
+        "--again",
+        "also tune the rows of control that have options: those of the learner "
+        "of -+, of the options in the head of control, or else of its first row. The "
+        "search starts from -+, the head, or the most frequent options of these rows",
+    )
+    group.add(
+        "--per-partition",
+        "also tune each binary problem separately, and use the result "
+        "if other splits show that it is better than one set of options for all; with "
+        "--search full always use it",
+    )
+    group.add(
+        "--kernels KERNEL,...",
+        f"kernels to try: {', '.join(TUNED_KERNELS)} (default: "
+        f"that of the given options, -t, or {' and '.join(SEARCHED_KERNELS)} if they name "
+        "none)",
+        _kernels,
+    )
     for column, parameter in sorted(PARAMETERS.items()):
-        group.add(f"--{column} LO:HI[:STEP]",
-                  f"first grid of {parameter.name}, exponents of 2, from LO to HI in steps of STEP "
-                  f"({_STEP:g} if left out), or a single one (default {_grids(column)})", _axis)
-    group.add("--degrees LO:HI", "degrees of polynomials, or a single one (default 1:6)", _degrees,
-              default=(1, 6))
-    group.add("--coef0 VALUE,...", "options -r of polynomials (default 0,1: homogeneous and "
-              "inhomogeneous)", list_of(finite_number), default=(0.0, 1.0))
-    group.add("--refine N", "largest number of times that the step is halved around the best "
-              "point (default 1; with --search full 2)", whole_number(0, 10))
+        group.add(
+            f"--{column} LO:HI[:STEP]",
+            f"first grid of {parameter.name}, exponents of 2, from LO to HI in steps of STEP "
+            f"({_STEP:g} if left out), or a single one (default {_grids(column)})",
+            _axis,
+        )
+    group.add(
+        "--degrees LO:HI",
+        "degrees of polynomials, or a single one (default 1:6)",
+        _degrees,
+        default=(1, 6),
+    )
+    group.add(
+        "--coef0 VALUE,...",
+        "options -r of polynomials (default 0,1: homogeneous and inhomogeneous)",
+        list_of(finite_number),
+        default=(0.0, 1.0),
+    )
+    group.add(
+        "--refine N",
+        "largest number of times that the step is halved around the best "
+        "point (default 1; with --search full 2)",
+        whole_number(0, 10),
+    )
     add_time_limit(group, "write the best so far")
     group = parser.group("score")
-    group.add("-Q, --decoder DECODER", "a decoder of classify_m, or for trees recursive or full "
-              "(default: the one that suits the control; for trees full)")
+    group.add(
+        "-Q, --decoder DECODER",
+        "a decoder of classify_m, or for trees recursive or full "
+        "(default: the one that suits the control; for trees full)",
+    )
     add_answers(group)
     add_sample(group)
     group = parser.group("output")
@@ -64,9 +108,13 @@ def get_parser():
         group.add(f"--{form} FILE", f"all trials, as {form.upper()}", output_file)
     add_plot(group, "of the score over C and gamma", excludes="--per-partition")
     add_report(parser, "the data, the control, and all trials")
-    add_experiment(parser, "1; -d 5 if neither -d nor -f is given", by=True, platt=None,
-                   loo="learner=nystrom: also score the result by leave-one-out values, without "
-                       "holdout data")
+    add_experiment(
+        parser,
+        "1; -d 5 if neither -d nor -f is given",
+        by=True,
+        platt=None,
+        loo="learner=nystrom: also score the result by leave-one-out values, without holdout data",
+    )
     return parser.finish()
 
 
@@ -77,14 +125,22 @@ def execute(args):
     candidate = _again(args, read_one_candidate(args))
     request = experiment_request(args, args.train, plan_of(args, 1, 5), args.platt != "cv")
     how = {"by": BY_COST[args.by], "search": args.search, "per_partition": args.per_partition}
-    with _searched(request, candidate, args.platt, deadline_of(args),
-                   {"space": _space(args), **how}) as (result, tree, task):
+    with _searched(
+        request, candidate, args.platt, deadline_of(args), {"space": _space(args), **how}
+    ) as (result, tree, task):
         if page.requested and result["tried"]:
             from ..report.content import ModelPart
-            write_page(page, request, task.experiment,
-                       f"search for options: {name_of_file(result['control'])}, "
-                       f"{name_of_file(args.train)}", "searches", search=plain(result),
-                       model=ModelPart(task.tree if tree is None else tree))
+
+            write_page(
+                page,
+                request,
+                task.experiment,
+                f"search for options: {name_of_file(result['control'])}, "
+                f"{name_of_file(args.train)}",
+                "searches",
+                search=plain(result),
+                model=ModelPart(task.tree if tree is None else tree),
+            )
         elif page.requested:
             report("nothing was tried, so no page, and no file for MultiQC")
         _write(result, tree, args.json, args.csv, args.plot)
@@ -97,11 +153,20 @@ def _space(args):
     """The `SearchSpace` of the options."""
     from ..experiments.search import Axis, SearchSpace
 
-    axes = {column: Axis(*getattr(args, column)) for column in PARAMETERS
-            if getattr(args, column) is not None}
-    return SearchSpace(args.kernels, range(args.degrees[0], args.degrees[1] + 1),
-                       tuple(dict.fromkeys(args.coef0)),
-                       axes.get("log2c"), axes.get("log2g"), args.refine, axes)
+    axes = {
+        column: Axis(*getattr(args, column))
+        for column in PARAMETERS
+        if getattr(args, column) is not None
+    }
+    return SearchSpace(
+        args.kernels,
+        range(args.degrees[0], args.degrees[1] + 1),
+        tuple(dict.fromkeys(args.coef0)),
+        axes.get("log2c"),
+        axes.get("log2g"),
+        args.refine,
+        axes,
+    )
 
 
 @contextmanager
@@ -118,13 +183,19 @@ def _searched(request, candidate, platt, deadline, how):
         with Progress("tuning", deadline=deadline) as progress:
             task = prepare_tuning(experiment, candidate, platt == "loo", progress)
         if platt is not None and task.left_out:
-            report("--platt does not apply: probabilities of learner=nystrom come from its exact "
-                   "leave-one-out values")
+            report(
+                "--platt does not apply: probabilities of learner=nystrom come from its exact "
+                "leave-one-out values"
+            )
         with Progress("tuning", deadline=deadline) as progress:
             result, tree = tune(task, deadline=deadline, progress=progress, **how)
         report_reused(experiment)
-        result = {"control": candidate.name, "data": request.source, **request.head(experiment),
-                  **result}
+        result = {
+            "control": candidate.name,
+            "data": request.source,
+            **request.head(experiment),
+            **result,
+        }
         yield result, tree, task
 
 
@@ -135,17 +206,24 @@ def _again(args, candidate):
     if not args.again:
         return candidate
     if candidate.tree is None:
-        raise UsageError(f"--again is for a control file: {candidate.name} is a scheme, whose rows "
-                         "have no options")
+        raise UsageError(
+            f"--again is for a control file: {candidate.name} is a scheme, whose rows "
+            "have no options"
+        )
     return replace(candidate, tree=opened_again(candidate.tree, args.options, args.seed))
 
 
 def _check_outputs(args):
     if args.per_partition and args.by == COST.option:
-        raise UsageError("--per-partition scores binary classifiers, whose answers have no cost: "
-                         f"leave out --by {COST.option}")
-    outputs = [path for path in (args.json, args.csv, args.plot, args.report, args.multiqc)
-               if path is not None]
+        raise UsageError(
+            "--per-partition scores binary classifiers, whose answers have no cost: "
+            f"leave out --by {COST.option}"
+        )
+    outputs = [
+        path
+        for path in (args.json, args.csv, args.plot, args.report, args.multiqc)
+        if path is not None
+    ]
     check_plot(args)
     for path in outputs:
         if path == "-":
@@ -160,13 +238,16 @@ def _write(result, tree, json_file, csv_file, picture):
 
     if result["tried"]:
         write_stderr(blocks_text(search_blocks(result)))
-    texts = {json_file: json_text({"version": RESULTS, **result}),
-             csv_file: search_csv(result.get("partitions") or [result.get("common", result)])}
+    texts = {
+        json_file: json_text({"version": RESULTS, **result}),
+        csv_file: search_csv(result.get("partitions") or [result.get("common", result)]),
+    }
     texts.pop(None, None)
 
     def draw():
         if picture is not None and result["best"] is not None:
             from ..report.chart_scores import draw_search
+
             draw_search(picture, result)
 
     with replacing_with(texts, before=draw):
@@ -182,8 +263,9 @@ def _unfinished(cache, result, tree):
     if tree is not None:
         written = "the best of which is written"
         if "common" in result:
-            written = f"{'options for each partition' if result['own'] else 'common options'} " \
-                      "are written"
+            written = (
+                f"{'options for each partition' if result['own'] else 'common options'} are written"
+            )
         words = [f"after {result['tried']} options, {written}", "no estimate for new data"]
     elif result["tried"]:
         words = ["when only the given options had been tried"]
@@ -199,8 +281,10 @@ def _grids(column):
     for name, row in LEARNERS.items():
         for one in row.searched:
             if one.column == column:
-                grid = f"{one.low:g}:{one.high:g}:{one.step:g}" + \
-                    ", shifted to suit the scale of the data," * bool(one.scaled)
+                grid = (
+                    f"{one.low:g}:{one.high:g}:{one.step:g}"
+                    + ", shifted to suit the scale of the data," * bool(one.scaled)
+                )
                 learners.setdefault(grid, []).append(name)
     return "; ".join(f"{grid} for {' and '.join(names)}" for grid, names in learners.items())
 
@@ -222,13 +306,16 @@ def _axis(text):
     """(low, high, step) of exponents; a number alone is low and high."""
     form = "LO:HI[:STEP], exponents of 2 such as -3:5:2, or a single one"
     low, *more = _range_words(text, form, finite_number, 3)
-    high, step = (*more, *[low, _STEP][len(more):])
+    high, step = (*more, *[low, _STEP][len(more) :])
     if not -_LARGEST <= low <= high <= _LARGEST:
-        raise argparse.ArgumentTypeError(f"expected exponents of 2 within -{_LARGEST} and "
-                                         f"{_LARGEST}, found '{text}'")
+        raise argparse.ArgumentTypeError(
+            f"expected exponents of 2 within -{_LARGEST} and {_LARGEST}, found '{text}'"
+        )
     if not step > 0 or (high - low) / step > 100 or low < high < low + step:
-        raise argparse.ArgumentTypeError(f"expected LO:HI:STEP with a step ({_STEP:g} if left out) "
-                                         f"that leaves 2 to 101 values, found '{text}'")
+        raise argparse.ArgumentTypeError(
+            f"expected LO:HI:STEP with a step ({_STEP:g} if left out) "
+            f"that leaves 2 to 101 values, found '{text}'"
+        )
     return low, high, step
 
 
@@ -242,6 +329,7 @@ def _kernels(text):
     words = tuple(KERNEL_NAMES.get(word.lower(), word) for word in words)
     for word in words:
         if word not in TUNED_KERNELS or words.count(word) > 1:
-            raise argparse.ArgumentTypeError(f"expected {', '.join(TUNED_KERNELS)}, each once at "
-                                             f"most, found '{text}'")
+            raise argparse.ArgumentTypeError(
+                f"expected {', '.join(TUNED_KERNELS)}, each once at most, found '{text}'"
+            )
     return words

@@ -9,16 +9,25 @@ from .options import Parser
 
 def get_parser():
     """The command's argument parser; loads nothing heavy."""
-    parser = Parser("validate_probabilities", "Measure the quality of probabilities: Brier "
-                    "score, and calibration by cumulative sums of forecasts and events, in "
-                    "libAGF's layout.")
+    parser = Parser(
+        "validate_probabilities",
+        "Measure the quality of probabilities: Brier "
+        "score, and calibration by cumulative sums of forecasts and events, in "
+        "libAGF's layout.",
+    )
     parser.add("truth", "file of true classes (.cls), or - for standard input")
-    parser.add("prob", "text with the probabilities and the class of each point, or - for standard "
-               "input; with -b the base name of prob.cls and prob.con")
+    parser.add(
+        "prob",
+        "text with the probabilities and the class of each point, or - for standard "
+        "input; with -b the base name of prob.cls and prob.con",
+    )
     parser.add("output", "file for the sums, as text for plotting", output_file, nargs="?")
     group = parser.group("input")
-    group.add("-b, --results", "take the probabilities of the winning classes from classes and "
-              "confidence ratings, prob.cls and prob.con")
+    group.add(
+        "-b, --results",
+        "take the probabilities of the winning classes from classes and "
+        "confidence ratings, prob.cls and prob.con",
+    )
     group.add("-C, --no-labels", "there is no class after the probabilities")
     group.add("-H, --no-header", "there is no first line with the number of columns")
     group = parser.group("output")
@@ -37,10 +46,14 @@ def execute(args):
     if args.results:
         samples = libagf_reports.samples_of_results(args.truth, args.prob)
     else:
-        samples = libagf_reports.samples_of_text(args.truth, args.prob, not args.no_header,
-                                           not args.no_labels)
+        samples = libagf_reports.samples_of_text(
+            args.truth, args.prob, not args.no_header, not args.no_labels
+        )
     lines = None if args.brier and args.output is None else curves(*samples[:3])
     if args.output is not None:
         libagf_reports.write_curves(args.output, lines)
-    sys.stdout.write(f"{brier_winning(samples.p, samples.t):g}\n" if args.brier
-                     else libagf_reports.format_validation(samples, lines))
+    sys.stdout.write(
+        f"{brier_winning(samples.p, samples.t):g}\n"
+        if args.brier
+        else libagf_reports.format_validation(samples, lines)
+    )

@@ -11,11 +11,13 @@ from .parse import heading_fault
 from .tree import changed, clash, Heading, Leaf, LazySequence, Node, Row, Tree, TREE_DECODERS
 
 
-def from_rows(rows: Sequence, labels: Sequence[int], names: dict | None = None,
-              text: str = "") -> Tree:
+def from_rows(
+    rows: Sequence, labels: Sequence[int], names: dict | None = None, text: str = ""
+) -> Tree:
     """A tree of one coding matrix; `rows` are (left, right) positions in `labels`."""
-    node = Node(LazySequence(partial(_row, text), rows),
-                tuple(Leaf(label) for label in labels), False, 0)
+    node = Node(
+        LazySequence(partial(_row, text), rows), tuple(Leaf(label) for label in labels), False, 0
+    )
     return Tree((node,), _named(names, labels))
 
 
@@ -24,8 +26,7 @@ def _row(text, sides):
     return Row(text, True, tuple(left), tuple(right))
 
 
-def from_pairs(pairs, labels: Sequence[int], names: dict | None = None,
-               text: str = "") -> Tree:
+def from_pairs(pairs, labels: Sequence[int], names: dict | None = None, text: str = "") -> Tree:
     """A decision tree from nested pairs of positions in `labels`, such as ((2, 0), 1)."""
     nodes = []
     stack = [(pairs, None, 0, 0)]
@@ -42,8 +43,13 @@ def from_pairs(pairs, labels: Sequence[int], names: dict | None = None,
             nodes[parent][branch] = child
     if not nodes:
         raise UsageError("a tree needs at least two classes")
-    return Tree(tuple(Node((Row(text, True, (0,), (1,)),), (left, right), True, depth)
-                      for left, right, depth in nodes), _named(names, labels))
+    return Tree(
+        tuple(
+            Node((Row(text, True, (0,), (1,)),), (left, right), True, depth)
+            for left, right, depth in nodes
+        ),
+        _named(names, labels),
+    )
 
 
 def joined(trees: Iterable[Tree]) -> Tree:
@@ -71,8 +77,10 @@ def joined(trees: Iterable[Tree]) -> Tree:
     """
     trees = [trees] if isinstance(trees, Tree) else list(trees)
     if wrong := {type(tree).__name__ for tree in trees if not isinstance(tree, Tree)}:
-        raise UsageError("an ensemble is made of control trees, as agfmc.design makes them, not of "
-                         + ", ".join(sorted(wrong)))
+        raise UsageError(
+            "an ensemble is made of control trees, as agfmc.design makes them, not of "
+            + ", ".join(sorted(wrong))
+        )
     if len(trees) < 2:
         if not trees:
             raise UsageError("an ensemble needs at least one configuration")
@@ -80,16 +88,23 @@ def joined(trees: Iterable[Tree]) -> Tree:
     first = trees[0]
     names: dict[int, str] = {}
     for tree in trees:
-        for labels, others, what in ((tree.classes, first.classes, "has"),
-                                     (first.classes, tree.classes, "lacks")):
+        for labels, others, what in (
+            (tree.classes, first.classes, "has"),
+            (first.classes, tree.classes, "lacks"),
+        ):
             other = sorted(set(labels).difference(others))
             if other:
-                raise ControlError(f"{what} class {other[0]}, unlike the first configuration: the "
-                                   "configurations of an ensemble have the same classes",
-                                   file=tree.source)
+                raise ControlError(
+                    f"{what} class {other[0]}, unlike the first configuration: the "
+                    "configurations of an ensemble have the same classes",
+                    file=tree.source,
+                )
         if wrong := differing(tree.names, names):
-            raise ControlError(f"class {wrong[0]} is {tree.names[wrong[0]]!r}, in a configuration "
-                               f"before it {names[wrong[0]]!r}", file=tree.source)
+            raise ControlError(
+                f"class {wrong[0]} is {tree.names[wrong[0]]!r}, in a configuration "
+                f"before it {names[wrong[0]]!r}",
+                file=tree.source,
+            )
         names = {**tree.names, **names}
         if conflict := clash(names.items()):
             raise ControlError(conflict[1], file=tree.source)
@@ -101,19 +116,31 @@ def joined(trees: Iterable[Tree]) -> Tree:
     for tree in trees:
         start = len(nodes)
         roots += [start + root for root in tree.roots]
-        nodes += [changed(node, children=tuple(child if isinstance(child, Leaf) else child + start
-                                               for child in node.children))
-                  for node in tree.nodes]
+        nodes += [
+            changed(
+                node,
+                children=tuple(
+                    child if isinstance(child, Leaf) else child + start for child in node.children
+                ),
+            )
+            for node in tree.nodes
+        ]
     whole = Tree(tuple(nodes), names, None, {}, tuple(roots))
     decoders = {tree.decoder for tree in trees}
     for keyword, text, stays in (
-            ("options", trees[0].options, trees[0].options != ""),
-            ("decoder", trees[0].decoder, len(decoders) == 1
-             and TREE_DECODERS.get(trees[0].decoder) == "ensembles"),
-            ("weights", " ".join(map(repr, weights)),
-             len(set(weights)) > 1),
-            ("normalisation", trees[0].norm_file,
-             len({tree.norm_file and os.path.realpath(tree.norm_file) for tree in trees}) == 1)):
+        ("options", trees[0].options, trees[0].options != ""),
+        (
+            "decoder",
+            trees[0].decoder,
+            len(decoders) == 1 and TREE_DECODERS.get(trees[0].decoder) == "ensembles",
+        ),
+        ("weights", " ".join(map(repr, weights)), len(set(weights)) > 1),
+        (
+            "normalisation",
+            trees[0].norm_file,
+            len({tree.norm_file and os.path.realpath(tree.norm_file) for tree in trees}) == 1,
+        ),
+    ):
         whole = with_heading(whole, keyword, text if stays else None)
     return whole
 
@@ -128,9 +155,21 @@ def _options_written_out(tree):
 def relabelled(tree: Tree, labels: Sequence[int], names: dict | None = None) -> Tree:
     """`tree` with labels[i] in place of class i, and the names {label: name} of its classes."""
     if list(labels) != list(range(len(labels))):
-        tree = changed(tree, nodes=tuple(changed(node, children=tuple(
-            changed(child, label=labels[child.label]) if isinstance(child, Leaf) else child
-            for child in node.children)) for node in tree.nodes))
+        tree = changed(
+            tree,
+            nodes=tuple(
+                changed(
+                    node,
+                    children=tuple(
+                        changed(child, label=labels[child.label])
+                        if isinstance(child, Leaf)
+                        else child
+                        for child in node.children
+                    ),
+                )
+                for node in tree.nodes
+            ),
+        )
     return changed(tree, names=_named(names, tree.labels))
 
 
@@ -149,12 +188,18 @@ def _branches(tree):
     """(row, positions of leaves below each branch of its node) of all binary classifiers."""
     spans = tree.spans()
     position = {label: i for i, label in enumerate(tree.labels)}
-    branches = [(row, [range(*span) for span in ends])
-                for node, ends in zip(tree.nodes[tree.parts[0]], spans) for row in node.rows]
+    branches = [
+        (row, [range(*span) for span in ends])
+        for node, ends in zip(tree.nodes[tree.parts[0]], spans)
+        for row in node.rows
+    ]
     for root, part in zip(tree.roots[1:], tree.parts[1:]):
         at = [position[label] for _, label in tree.leaves(root)]
-        branches += [(row, [at[slice(*span)] for span in ends])
-                     for node, ends in zip(tree.nodes[part], spans[part]) for row in node.rows]
+        branches += [
+            (row, [at[slice(*span)] for span in ends])
+            for node, ends in zip(tree.nodes[part], spans[part])
+            for row in node.rows
+        ]
     return branches
 
 
@@ -167,10 +212,17 @@ def to_code(tree: Tree) -> Tree:
     """
     for direct in tree.directs.values():
         raise tree.place(direct).error(
-            ControlError, f"a classifier of code {direct.learner_letter} is not binary, and cannot "
-            "be a row of a coding matrix")
-    rows = LazySequence(_leaf_row, [(row, text, branches)
-                            for text, (row, branches) in zip(written_out(tree), _branches(tree))])
+            ControlError,
+            f"a classifier of code {direct.learner_letter} is not binary, and cannot "
+            "be a row of a coding matrix",
+        )
+    rows = LazySequence(
+        _leaf_row,
+        [
+            (row, text, branches)
+            for text, (row, branches) in zip(written_out(tree), _branches(tree))
+        ],
+    )
     leaves = tuple(Leaf(label) for label in tree.labels)
     return _without_tree(tree, changed(tree, nodes=(Node(rows, leaves, False, 0),), roots=(0,)))
 
@@ -198,15 +250,21 @@ def for_output(tree: Tree) -> Tree:
 
 def without_names(tree: Tree) -> Tree:
     """`tree` without the names of its classes and its headings, but for the weights."""
-    return changed(tree, names={}, headings={
-        word: tree.headings[word] for word in tree.headings if word == "weights"})
+    return changed(
+        tree,
+        names={},
+        headings={word: tree.headings[word] for word in tree.headings if word == "weights"},
+    )
 
 
 def _without_idle_options(tree):
     """`tree` without its heading of options where no row takes them."""
     default = object()
-    if not tree.options or all(row.quoted for row in tree.rows) and \
-            default in resolve_options(tree, default):
+    if (
+        not tree.options
+        or all(row.quoted for row in tree.rows)
+        and default in resolve_options(tree, default)
+    ):
         return tree
     return with_heading(tree, "options", None)
 
@@ -229,8 +287,10 @@ def written_out(tree: Tree) -> list[str]:
     if not all(row.quoted for row in tree.rows):
         return [row.text for row in tree.rows]
     default = object()
-    return ["" if resolved is default else row.text if row.text != "." else resolved or " "
-            for row, resolved in zip(tree.rows, resolve_options(tree, default))]
+    return [
+        "" if resolved is default else row.text if row.text != "." else resolved or " "
+        for row, resolved in zip(tree.rows, resolve_options(tree, default))
+    ]
 
 
 def rename(tree: Tree, texts: Iterable[str], quoted: bool = False) -> Tree:
@@ -248,9 +308,15 @@ def rename(tree: Tree, texts: Iterable[str], quoted: bool = False) -> Tree:
 
 def with_options(tree: Tree, text: str) -> Tree:
     """`tree` with the same training options for all binary classifiers."""
-    return _without_idle_options(changed(tree, nodes=tuple(
-        changed(node, rows=LazySequence(partial(_with_options, text),
-                                        node.rows)) for node in tree.nodes)))
+    return _without_idle_options(
+        changed(
+            tree,
+            nodes=tuple(
+                changed(node, rows=LazySequence(partial(_with_options, text), node.rows))
+                for node in tree.nodes
+            ),
+        )
+    )
 
 
 def _with_options(text, row):
@@ -259,9 +325,15 @@ def _with_options(text, row):
 
 def rename_directs(tree: Tree, names: dict[int, str | None]) -> Tree:
     """`tree` with names for its multi-class nodes, {node number: name}."""
-    return changed(tree, nodes=tuple(
-        changed(node, direct=changed(node.direct, name=names[number])) if number in names else node
-        for number, node in enumerate(tree.nodes)))
+    return changed(
+        tree,
+        nodes=tuple(
+            changed(node, direct=changed(node.direct, name=names[number]))
+            if number in names
+            else node
+            for number, node in enumerate(tree.nodes)
+        ),
+    )
 
 
 def resolve_options(tree: Tree, default: object = "") -> list:
@@ -274,8 +346,12 @@ def resolve_options(tree: Tree, default: object = "") -> list:
     tree.require_options()
     default = default or tree.options
     last: list = [None] * len(tree.nodes)
-    parents = {child: number for number, node in enumerate(tree.nodes)
-               for child in node.children if not isinstance(child, Leaf)}
+    parents = {
+        child: number
+        for number, node in enumerate(tree.nodes)
+        for child in node.children
+        if not isinstance(child, Leaf)
+    }
     result = []
     for number, node in enumerate(tree.nodes):
         # Models that stand side by side share the last options of the node above them.
@@ -301,13 +377,16 @@ def reopened(tree: Tree, texts: Collection[str], options: str) -> Tree:
     A row with "." has those that it stands for. `options` of the heading are for all rows with "".
     """
     default = object()
-    rows = ["" if text is default or text in texts else text or " "
-            for text in resolve_options(tree, default)]
+    rows = [
+        "" if text is default or text in texts else text or " "
+        for text in resolve_options(tree, default)
+    ]
     return rename(with_heading(tree, "options", options or None), rows, quoted=True)
 
 
-def check_classes(tree: Tree, counts: dict[int, int], source: str,
-                  remedy: str | None = None) -> None:
+def check_classes(
+    tree: Tree, counts: dict[int, int], source: str, remedy: str | None = None
+) -> None:
     """Raise `ControlError` unless the classes of `tree` are those in the data.
 
     A class that the tree does not name and one with fewer than two samples are errors: they would
@@ -321,26 +400,37 @@ def check_classes(tree: Tree, counts: dict[int, int], source: str,
     """
     known = set(tree.labels)
     extra = sorted(set(counts) - known)
-    hint = f"; `{remedy or 'print_control DATA'}` writes a control file for the labels of the " \
-           "data" if remedy or extra else ""
+    hint = (
+        f"; `{remedy or 'print_control DATA'}` writes a control file for the labels of the data"
+        if remedy or extra
+        else ""
+    )
     for node in tree.nodes:
         for child in node.children:
             if isinstance(child, Leaf) and counts.get(child.label, 0) < 2:
-                has, way = ("one sample", "") if child.label in counts else \
-                    ("no samples", hint)
+                has, way = ("one sample", "") if child.label in counts else ("no samples", hint)
                 if has == "one sample" or not extra:
-                    way = ", or --min-class 2, which leaves out the classes with fewer than " \
-                          f"2 samples{way}"
-                raise tree.place(child).error(ControlError, f"class {child.label} has {has} in "
-                                              f"{source}: expected at least 2{way}")
+                    way = (
+                        ", or --min-class 2, which leaves out the classes with fewer than "
+                        f"2 samples{way}"
+                    )
+                raise tree.place(child).error(
+                    ControlError,
+                    f"class {child.label} has {has} in {source}: expected at least 2{way}",
+                )
     if extra:
         shown = ", ".join(map(str, extra[:8])) + (", ..." if len(extra) > 8 else "")
         least = 1 + max(counts[label] for label in extra)
-        way = f"; --min-class {least} leaves out the classes with fewer than {least} samples" \
-            if all(counts[label] >= least for label in known) else ""
-        raise ControlError(f"the data in {source} hold class{'es' if len(extra) > 1 else ''} "
-                           f"{shown}, which the control file does not name{way}{hint}",
-                           file=tree.source)
+        way = (
+            f"; --min-class {least} leaves out the classes with fewer than {least} samples"
+            if all(counts[label] >= least for label in known)
+            else ""
+        )
+        raise ControlError(
+            f"the data in {source} hold class{'es' if len(extra) > 1 else ''} "
+            f"{shown}, which the control file does not name{way}{hint}",
+            file=tree.source,
+        )
 
 
 def named_as(tree: Tree, names: dict[int, str]) -> Tree:
@@ -354,12 +444,17 @@ def named_as(tree: Tree, names: dict[int, str]) -> Tree:
     if not tree.names:
         return changed(tree, names=stored)
     different = differing(stored, tree.names)
-    stored = {label: name if label in different else tree.names.get(label, name)
-              for label, name in stored.items()}
+    stored = {
+        label: name if label in different else tree.names.get(label, name)
+        for label, name in stored.items()
+    }
     if conflict := clash([*tree.names.items(), *stored.items()]):
-        raise ControlError(f"{conflict[1]}: its '# class' lines and the data disagree; "
-                           "print_control writes them from the data, and mbh2mbm --names renames "
-                           "the classes of a model", file=tree.source)
+        raise ControlError(
+            f"{conflict[1]}: its '# class' lines and the data disagree; "
+            "print_control writes them from the data, and mbh2mbm --names renames "
+            "the classes of a model",
+            file=tree.source,
+        )
     return tree
 
 
@@ -400,24 +495,30 @@ def restricted(tree: Tree, labels: Iterable[int]) -> Tree:
                 position[branch] = len(children)
                 children.append(child)
         if len(children) > 1:
-            thin[number] = changed(node, rows=_rows(node.rows, mine, position, tree),
-                                   children=tuple(children))
+            thin[number] = changed(
+                node, rows=_rows(node.rows, mine, position, tree), children=tuple(children)
+            )
         left[number] = number if len(children) > 1 else children[0] if children else None
     if not thin:
-        raise ControlError("names fewer than two of the classes that are left in the data",
-                           file=tree.source)
+        raise ControlError(
+            "names fewer than two of the classes that are left in the data", file=tree.source
+        )
     left_over = sorted(thin)
-    fewer = changed(tree, nodes=_numbered(thin), names={
-        label: name for label, name in tree.names.items() if label in keep},
-        roots=tuple(bisect_left(left_over, root) for root in tree.roots))
+    fewer = changed(
+        tree,
+        nodes=_numbered(thin),
+        names={label: name for label, name in tree.names.items() if label in keep},
+        roots=tuple(bisect_left(left_over, root) for root in tree.roots),
+    )
     return _without_idle_options(_without_tree(tree, fewer))
 
 
 def _rows(rows, texts, position, tree):
     thin, seen = [], {}
     for row, text in zip(rows, texts):
-        sides = [tuple(position[i] for i in side if i in position)
-                 for side in (row.left, row.right)]
+        sides = [
+            tuple(position[i] for i in side if i in position) for side in (row.left, row.right)
+        ]
         if not all(sides):
             continue
         before = frozenset(map(frozenset, (row.left, row.right)))
@@ -427,9 +528,11 @@ def _rows(rows, texts, position, tree):
     separated = {i for row in thin for i in (*row.left, *row.right)}
     if rows and len(separated) < len(position):
         raise tree.place(rows[0]).error(
-            ControlError, "without the classes that are left out, a branch of this coding matrix "
+            ControlError,
+            "without the classes that are left out, a branch of this coding matrix "
             "is in no partition: `print_control --min-class N DATA` writes one for the classes "
-            "that are left")
+            "that are left",
+        )
     return tuple(thin)
 
 
@@ -439,8 +542,9 @@ def _numbered(nodes):
     depths = [0] * len(nodes)
     result = []
     for number, at in numbers.items():
-        children = tuple(child if isinstance(child, Leaf) else numbers[child]
-                         for child in nodes[number].children)
+        children = tuple(
+            child if isinstance(child, Leaf) else numbers[child] for child in nodes[number].children
+        )
         for child in children:
             if not isinstance(child, Leaf):
                 depths[child] = depths[at] + 1

@@ -1,6 +1,5 @@
 """Tree to Graphviz text: `print_control ... --dot | dot -Tsvg` draws a control file."""
 
-
 from ..core.text import clean, visible
 from .tree import Leaf, Tree
 
@@ -27,9 +26,12 @@ def format_dot(tree: Tree) -> str:
         return "".join([_HEAD, *_statements(tree, tree.parts[0], "c", sizes), "}\n"])
     lines = [_HEAD]
     for member, (part, weight) in enumerate(zip(tree.parts, tree.weights)):
-        lines += [f"  subgraph cluster{member} {{\n",
-                  f'  label="{member + 1}: weight {weight:.3g}";\n',
-                  *_statements(tree, part, f"m{member}c", sizes), "  }\n"]
+        lines += [
+            f"  subgraph cluster{member} {{\n",
+            f'  label="{member + 1}: weight {weight:.3g}";\n',
+            *_statements(tree, part, f"m{member}c", sizes),
+            "  }\n",
+        ]
     return "".join([*lines, "}\n"])
 
 
@@ -42,9 +44,11 @@ def _statements(tree, part, prefix, sizes):
             lines.append(f"  n{number} [shape=box, label={_direct(node.direct)}];\n")
         elif node.bare:
             text = node.rows[0].text
-            look = ("shape=circle, width=0.12, height=0.12, style=filled, "
-                    'fillcolor="#707070", label=""' if text == "" else
-                    f"shape=ellipse, label={_quoted(visible(text))}")
+            look = (
+                'shape=circle, width=0.12, height=0.12, style=filled, fillcolor="#707070", label=""'
+                if text == ""
+                else f"shape=ellipse, label={_quoted(visible(text))}"
+            )
             lines.append(f"  n{number} [{look}];\n")
         else:
             lines.append(f"  n{number} [shape=plain, label=<\n{_table(tree, node, sizes)}  >];\n")
@@ -59,8 +63,10 @@ def _branches(tree, number, node, prefix):
             if matrix:
                 continue  # it stands in the table
             target = f"{prefix}{child.label}"
-            yield (f'  {target} [shape=box, style="rounded,filled", color="#a0a0a0", '
-                   f'fillcolor="#f2f2f2", label={_quoted(_class_name(tree, child))}];\n')
+            yield (
+                f'  {target} [shape=box, style="rounded,filled", color="#a0a0a0", '
+                f'fillcolor="#f2f2f2", label={_quoted(_class_name(tree, child))}];\n'
+            )
         else:
             target = f"n{child}"
         if matrix:
@@ -73,8 +79,9 @@ def _branches(tree, number, node, prefix):
 
 def _table(tree, node, sizes):
     named = any(row.text != "" for row in node.rows)
-    lines = ['    <table border="0" cellborder="1" cellspacing="0" cellpadding="3" '
-             'color="#c0c0c0">\n']
+    lines = [
+        '    <table border="0" cellborder="1" cellspacing="0" cellpadding="3" color="#c0c0c0">\n'
+    ]
     for row in node.rows:
         cells = ["<td></td>"] * len(node.children)
         for side, sign, colour in ((row.left, "-", _LEFT), (row.right, "+", _RIGHT)):
@@ -87,16 +94,18 @@ def _table(tree, node, sizes):
         lines.append(f"      <tr>{head}{''.join(cells)}</tr>\n")
     foot = '<td border="0"></td>' if named else ""
     for branch, child in enumerate(node.children):
-        text = (_class_name(tree, child) if isinstance(child, Leaf)
-                else f"{sizes[child]} classes")
+        text = _class_name(tree, child) if isinstance(child, Leaf) else f"{sizes[child]} classes"
         foot += f'<td border="0" port="b{branch}">{_marked(text)}</td>'
     lines.append(f"      <tr>{foot}</tr>\n    </table>\n")
     return "".join(lines)
 
 
 def _direct(direct):
-    texts = [f"{direct.learner_letter}: {direct.learner.title}", direct.name,
-             direct.options.strip()]
+    texts = [
+        f"{direct.learner_letter}: {direct.learner.title}",
+        direct.name,
+        direct.options.strip(),
+    ]
     return _quoted("\n".join(visible(text) for text in texts if text))
 
 

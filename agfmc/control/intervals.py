@@ -44,14 +44,19 @@ def differing(names: Mapping[int, str], others: Mapping[int, str]) -> list[int]:
     different = sorted(label for label in names if others.get(label, names[label]) != names[label])
     if not different:
         return []
-    one, other = ({label: limits for label, name in each.items()
-                   if (limits := limits_in(name)) is not None} for each in (names, others))
+    one, other = (
+        {label: limits for label, name in each.items() if (limits := limits_in(name)) is not None}
+        for each in (names, others)
+    )
     if any(label not in one or label not in other for label in different):
         return different
     low = [{label: limits.low for label, limits in each.items()} for each in (one, other)]
     high = [{label: -limits.high for label, limits in each.items()} for each in (one, other)]
-    return [label for label in different
-            if not (_one_threshold(label, *low) and _one_threshold(label, *high))]
+    return [
+        label
+        for label in different
+        if not (_one_threshold(label, *low) and _one_threshold(label, *high))
+    ]
 
 
 def _one_threshold(label, one, other):
@@ -59,11 +64,12 @@ def _one_threshold(label, one, other):
 
     That of the first class is no threshold, but the least value that was seen.
     """
-    first, other_first = (label == min(lows, key=lambda key: (
-        -math.inf if math.isnan(lows[key]) else lows[key])) for lows in (one, other))
+    first, other_first = (
+        label == min(lows, key=lambda key: -math.inf if math.isnan(lows[key]) else lows[key])
+        for lows in (one, other)
+    )
     a, b = one[label], other[label]
-    return (a == b or first and other_first or first and not a < b
-            or other_first and not b < a)
+    return a == b or first and other_first or first and not a < b or other_first and not b < a
 
 
 def names_of_limits(low, high, mean):
@@ -76,8 +82,10 @@ def names_of_limits(low, high, mean):
     if any(not float(a) < float(b) for a, b in zip(texts[1:-2], texts[2:-1])):
         texts = [_plain(value) for value in [*low, high[-1]]]  # closer than any values
     names = [f"{a}..{b}" for a, b in zip(texts, texts[1:])]
-    return tuple(name if math.isnan(value) else f"{name}~{_typical(value, a, b)}"
-                 for name, value, a, b in zip(names, mean, low, high))
+    return tuple(
+        name if math.isnan(value) else f"{name}~{_typical(value, a, b)}"
+        for name, value, a, b in zip(names, mean, low, high)
+    )
 
 
 def _limit(value):
@@ -96,8 +104,9 @@ def _limit(value):
 
 def _typical(mean, low, high):
     near = max(_MEAN * (high - low), 1e-6 * abs(mean))
-    return _shortest(mean, lambda number: abs(number - mean) <= near
-                     and (low <= number <= high or low == high))
+    return _shortest(
+        mean, lambda number: abs(number - mean) <= near and (low <= number <= high or low == high)
+    )
 
 
 def _shortest(value, fits):

@@ -63,21 +63,47 @@ class Learner(NamedTuple):
 # by the NAME of learner=NAME in the options of a partition, or by the letter of a node
 LEARNERS = {
     "svm": Learner("support vector machine", "learners.svm:SvmOptions", searched=(GAMMA, COST)),
-    "linear": Learner("linear classifier of LIBLINEAR", "learners.linear:LinearOptions",
-                      searched=(_PLANE_COST,)),
-    "logistic": Learner("logistic regression", "learners.logistic:LogisticOptions",
-                        searched=(_PLANE_COST,)),
-    "nystrom": Learner("least squares on shared landmarks", "landmarks.learner:NystromOptions",
-                       searched=(GAMMA,)),
-    "trees": Learner("gradient boosted trees", "learners.trees:TreesOptions", searched=(
-        Parameter("-r", "learning rate", "rate", -5.0, -1.0, 2.0, most=0.0, key="rate"),
-        Parameter("-l", "number of leaves", "leaves", 3.0, 7.0, 2.0, whole=True, least=1.0,
-                  most=12.0, key="leaves"))),
-    "K": Learner("k nearest neighbours", "learners.neighbours:NeighbourOptions", None, searched=(
-        Parameter("-k", "k", "k", 0.0, 6.0, 1.0, whole=True, least=0.0),)),
-    "L": Learner("multinomial logistic regression", "learners.logistic:MultinomialOptions", None,
-                 # it is 1 / C
-                 searched=(Parameter("-r", "ridge", "ridge", -13.0, -1.0, 2.0, -1),)),
+    "linear": Learner(
+        "linear classifier of LIBLINEAR", "learners.linear:LinearOptions", searched=(_PLANE_COST,)
+    ),
+    "logistic": Learner(
+        "logistic regression", "learners.logistic:LogisticOptions", searched=(_PLANE_COST,)
+    ),
+    "nystrom": Learner(
+        "least squares on shared landmarks", "landmarks.learner:NystromOptions", searched=(GAMMA,)
+    ),
+    "trees": Learner(
+        "gradient boosted trees",
+        "learners.trees:TreesOptions",
+        searched=(
+            Parameter("-r", "learning rate", "rate", -5.0, -1.0, 2.0, most=0.0, key="rate"),
+            Parameter(
+                "-l",
+                "number of leaves",
+                "leaves",
+                3.0,
+                7.0,
+                2.0,
+                whole=True,
+                least=1.0,
+                most=12.0,
+                key="leaves",
+            ),
+        ),
+    ),
+    "K": Learner(
+        "k nearest neighbours",
+        "learners.neighbours:NeighbourOptions",
+        None,
+        searched=(Parameter("-k", "k", "k", 0.0, 6.0, 1.0, whole=True, least=0.0),),
+    ),
+    "L": Learner(
+        "multinomial logistic regression",
+        "learners.logistic:MultinomialOptions",
+        None,
+        # it is 1 / C
+        searched=(Parameter("-r", "ridge", "ridge", -13.0, -1.0, 2.0, -1),),
+    ),
     "G": Learner("external command", "learners.programs:CommandOptions", None, True),
 }
 NODE_LEARNERS = {letter: row for letter, row in LEARNERS.items() if row.sides is None}

@@ -23,8 +23,10 @@ def rows_to_matrix(rows: Sequence, k: int) -> np.ndarray:
     Raises `ModelError` for one of more than `MAX_CELLS` entries.
     """
     if len(rows) * k > MAX_CELLS:
-        raise ModelError(f"a coding matrix of {len(rows)} rows for {k} classes is too large: it "
-                         f"may have {MAX_CELLS} entries at most")
+        raise ModelError(
+            f"a coding matrix of {len(rows)} rows for {k} classes is too large: it "
+            f"may have {MAX_CELLS} entries at most"
+        )
     matrix = np.zeros((len(rows), k), dtype=np.int8)
     for i, (left, right) in enumerate(rows):
         matrix[i, list(left)] = -1
@@ -68,9 +70,10 @@ def smallest_distances(rows: Sequence, k: int) -> tuple[float | None, float | No
     the distances to v and to -v.  With fewer than two rows the row distance is None.
     """
     matrix = rows_to_matrix(rows, k)
-    between_rows, between_columns = (min((float(part.min()) for part in parts), default=None)
-                                     for parts in (distances(matrix, opposite=True),
-                                                   distances(matrix.T)))
+    between_rows, between_columns = (
+        min((float(part.min()) for part in parts), default=None)
+        for parts in (distances(matrix, opposite=True), distances(matrix.T))
+    )
     return between_rows, between_columns
 
 

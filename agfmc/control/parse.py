@@ -17,8 +17,20 @@ from typing import NamedTuple
 
 from ..core.errors import ControlError, warn_user
 from .learners import NODE_LEARNERS
-from .tree import (clash, Heading, HEADINGS, Leaf, looks_like_options, MAX_CELLS, MAX_LABEL, Node,
-                   NodeClassifier, Row, shares, Tree)
+from .tree import (
+    clash,
+    Heading,
+    HEADINGS,
+    Leaf,
+    looks_like_options,
+    MAX_CELLS,
+    MAX_LABEL,
+    Node,
+    NodeClassifier,
+    Row,
+    shares,
+    Tree,
+)
 
 # Limits on a control file, and on the matrices that it describes: a short text can stand for
 # anything.
@@ -26,8 +38,12 @@ MAX_DEPTH = 10_000
 MAX_TEXT = 256 * 2**20  # bytes
 MAX_SIDES = 2**26  # labels that classifiers separate, all together
 MAX_MEMBERS = 10_000  # of an ensemble
-_LONGEST = {"options": 4096, "decoder": 64, "weights": 32 * MAX_MEMBERS,
-            "normalisation": 4096}  # characters of a heading
+_LONGEST = {
+    "options": 4096,
+    "decoder": 64,
+    "weights": 32 * MAX_MEMBERS,
+    "normalisation": 4096,
+}  # characters of a heading
 
 
 class Sizes:
@@ -44,8 +60,9 @@ class Sizes:
 
     def exceeded(self, node, number):
         """Count a `Node` with its number; -> the limit that it exceeds, in words, or None."""
-        counts = [1 if isinstance(child, Leaf) else self._leaves.pop(child)
-                  for child in node.children]
+        counts = [
+            1 if isinstance(child, Leaf) else self._leaves.pop(child) for child in node.children
+        ]
         leaves = self._leaves[number] = sum(counts)
         self.sides += leaves
         if not node.bare:
@@ -54,11 +71,15 @@ class Sizes:
             if leaves > len(counts):  # else no more than what stands in the text
                 self.sides += sum(counts[i] for row in node.rows for i in (*row.left, *row.right))
         if self.cells > MAX_CELLS:
-            return (f"the coding matrices up to here have {self.cells} entries: there may be "
-                    f"{MAX_CELLS} at most")
+            return (
+                f"the coding matrices up to here have {self.cells} entries: there may be "
+                f"{MAX_CELLS} at most"
+            )
         if self.sides > MAX_SIDES:
-            return (f"the classifiers up to here separate {self.sides} labels, all together: "
-                    f"there may be {MAX_SIDES} at most")
+            return (
+                f"the classifiers up to here separate {self.sides} labels, all together: "
+                f"there may be {MAX_SIDES} at most"
+            )
         return None
 
 
@@ -72,8 +93,11 @@ _EXCHANGED = ", as in LIBSVM text (-M): is the order of the operands right?"
 _INDEX = re.compile(r"[0-9]+")
 _NUMBER = re.compile(r"[0-9]+\Z")
 _WEIGHT = re.compile(r"[-+]?(?:\.?[0-9]|(?:nan|inf|infinity)\b)", re.I)
-_HEADING = re.compile(r"^[ \t]*#[ \t]*((?:options?|decoders?|weights?|"
-                      r"normali[sz]ations?)[ \t]*):(.*)", re.M | re.I)
+_HEADING = re.compile(
+    r"^[ \t]*#[ \t]*((?:options?|decoders?|weights?|"
+    r"normali[sz]ations?)[ \t]*):(.*)",
+    re.M | re.I,
+)
 _CLASS_NAME = re.compile(r"^[ \t]*#[ \t]*class[ \t]+([0-9]{1,10}):[ \t]*(\S.*)", re.M)
 
 
@@ -132,14 +156,19 @@ def parse(text: str, source: str | None = None) -> Tree:
         raise src.error(nul, "expected a control file, found binary data")
     at = src.skip(0)
     if at == len(src.text):
-        raise src.error(at, "expected a control file, found an empty one, which a command that "
-                            "failed may have left")
+        raise src.error(
+            at,
+            "expected a control file, found an empty one, which a command that "
+            "failed may have left",
+        )
     nodes, roots, labels = [], [], {}
     sizes = Sizes()
     while at < len(src.text):
         if roots and _begins_nothing(src.text, at):
-            raise src.error(at, "expected the end of the file or another configuration, found "
-                                + src.piece_at(at))
+            raise src.error(
+                at,
+                "expected the end of the file or another configuration, found " + src.piece_at(at),
+            )
         if len(roots) == MAX_MEMBERS:
             raise src.error(at, f"an ensemble may have {MAX_MEMBERS} configurations at most")
         roots.append(len(nodes))
@@ -147,8 +176,9 @@ def parse(text: str, source: str | None = None) -> Tree:
         _check_same(src, at - 1, labels, labels_of_member)
         labels = labels or labels_of_member
         at = src.skip(at)
-    return Tree(tuple(nodes), _class_names(src, labels), source, _headings(src, len(roots)),
-                tuple(roots))
+    return Tree(
+        tuple(nodes), _class_names(src, labels), source, _headings(src, len(roots)), tuple(roots)
+    )
 
 
 def _begins_nothing(text, at):
@@ -167,8 +197,11 @@ def _check_same(src, end, first, others):
             raise src.error(at, f"class {label} is not in the first configuration: {rule}")
     missing = next(label for label in first if label not in others)
     line, column = src.place(first[missing])
-    raise src.error(end, f"class {missing} is missing in this configuration, in the first it is at "
-                         f"line {line}, column {column}: {rule}")
+    raise src.error(
+        end,
+        f"class {missing} is missing in this configuration, in the first it is at "
+        f"line {line}, column {column}: {rule}",
+    )
 
 
 def _member(src, start, nodes, sizes):
@@ -189,24 +222,31 @@ def _member(src, start, nodes, sizes):
                 nodes.append(None)
                 open_nodes.append(opened)
             elif not open_nodes:
-                raise src.error(start, "expected a model name or options in double "
-                                "quotes, found a number"
-                                + (_EXCHANGED if _VALUE.match(src.text, src.skip(at)) else ""))
+                raise src.error(
+                    start,
+                    "expected a model name or options in double "
+                    "quotes, found a number"
+                    + (_EXCHANGED if _VALUE.match(src.text, src.skip(at)) else ""),
+                )
             else:
                 open_nodes[-1].children.append(leaf)
         at = src.skip(at)
         if at == len(src.text):
             line, column = src.place(open_nodes[-1].brace)
-            raise src.error(at, "expected '}', found the end of the file: the '{' of "
-                                f"line {line}, column {column} is never closed")
+            raise src.error(
+                at,
+                "expected '}', found the end of the file: the '{' of "
+                f"line {line}, column {column} is never closed",
+            )
 
 
 def _class_names(src, labels):
     matches = [match for match in _CLASS_NAME.finditer(src.text) if int(match[1]) in labels]
     named = [(int(match[1]), match[2].rstrip()) for match in matches]
     if wrong := clash(named):
-        raise src.error(matches[wrong[0]].start(),
-                        f"{wrong[1]}: expected a unique name for each class")
+        raise src.error(
+            matches[wrong[0]].start(), f"{wrong[1]}: expected a unique name for each class"
+        )
     return dict(named)
 
 
@@ -219,15 +259,20 @@ def heading_fault(keyword: str, text: str, members: int = 1) -> str | None:
     longest = _LONGEST[keyword]
     if len(text) > longest:
         return f"'# {keyword}:' has {len(text)} characters: expected {longest} at most"
-    expected = {"options": "training options after '# options:', which begin with - or learner=",
-                "decoder": "the name of a decoder after '# decoder:', one word"}
+    expected = {
+        "options": "training options after '# options:', which begin with - or learner=",
+        "decoder": "the name of a decoder after '# decoder:', one word",
+    }
     if keyword in expected and not _may_be(keyword, text):
         return f"expected {expected[keyword]}"
     if keyword == "weights":
         return _weights_fault(text, members)
     if keyword == "normalisation":  # names of files may be in another encoding
-        return None if text and text == text.strip() and "\n" not in text else \
-            "expected the name of a file after '# normalisation:', without blanks around it"
+        return (
+            None
+            if text and text == text.strip() and "\n" not in text
+            else "expected the name of a file after '# normalisation:', without blanks around it"
+        )
     if not text.replace("\t", " ").isprintable():
         return f"'# {keyword}:' has characters that cannot be printed"
     return None
@@ -237,11 +282,16 @@ def _weights_fault(text, members):
     if members == 1:
         return "'# weights:' is for several configurations, an ensemble, and here is one"
     if shares(text) is None:
-        return "expected numbers after '# weights:', one for each configuration, not negative " \
-               "and not all 0"
+        return (
+            "expected numbers after '# weights:', one for each configuration, not negative "
+            "and not all 0"
+        )
     count = len(text.split())
-    return None if count == members else \
-        f"'# weights:' has {count} numbers: expected {members}, one for each configuration"
+    return (
+        None
+        if count == members
+        else f"'# weights:' has {count} numbers: expected {members}, one for each configuration"
+    )
 
 
 def _may_be(keyword, text):
@@ -268,18 +318,23 @@ def _headings(src, members):
         fits = _may_be(keyword, text)
         if word != keyword or not fits:
             if at < head and (fits or word == keyword):
-                way = f"did you mean '# {keyword}:'?" if fits else \
-                    heading_fault(keyword, text, members)
-                warn_user(str(src.error(
-                    at, f"'{match[0].strip()[:60]}' is taken as a comment: {way}")))
+                way = (
+                    f"did you mean '# {keyword}:'?"
+                    if fits
+                    else heading_fault(keyword, text, members)
+                )
+                warn_user(
+                    str(src.error(at, f"'{match[0].strip()[:60]}' is taken as a comment: {way}"))
+                )
             continue
         if at > head:
             raise src.error(at, f"'# {keyword}:' stands before the first classifier, or nowhere")
         if wrong := heading_fault(keyword, text, members):
             raise src.error(at, wrong)
         if keyword in headings:
-            raise src.error(at, f"'# {keyword}:' stands twice, first on line "
-                                f"{headings[keyword].line}")
+            raise src.error(
+                at, f"'# {keyword}:' stands twice, first on line {headings[keyword].line}"
+            )
         headings[keyword] = Heading(text, *src.place(at))
     return headings
 
@@ -303,13 +358,16 @@ def _leaf(src, at, labels):
         return at, None
     text = match.group()
     if len(text) > 10 or int(text) > MAX_LABEL:
-        raise src.error(at, f"class label {text[:12]}... is larger than {MAX_LABEL}"
-                        if len(text) > 12 else f"class label {text} is larger than {MAX_LABEL}")
+        raise src.error(
+            at,
+            f"class label {text[:12]}... is larger than {MAX_LABEL}"
+            if len(text) > 12
+            else f"class label {text} is larger than {MAX_LABEL}",
+        )
     label = int(text)
     if label in labels:
         line, column = src.place(labels[label])
-        raise src.error(at, f"class {label} is listed twice, first at "
-                            f"line {line}, column {column}")
+        raise src.error(at, f"class {label} is listed twice, first at line {line}, column {column}")
     labels[label] = at
     return match.end(), Leaf(label, *src.place(at))
 
@@ -355,8 +413,9 @@ def _direct(src, start, at, name, quoted):
         brace = src.skip(after)
     if not src.text.startswith("{", brace):
         required = "'{'" if training or options is not None else "'{' or options in double quotes"
-        raise src.error(brace, f"expected {required} after the code {code}, "
-                               f"found {src.piece_at(brace)}")
+        raise src.error(
+            brace, f"expected {required} after the code {code}, found {src.piece_at(brace)}"
+        )
     place = src.place(start)
     if options is None and quoted:
         return brace, NodeClassifier(code, name, None, *place)
@@ -369,11 +428,12 @@ def _name(src, at, required):
         end = closing_quote(src.text, at)
         if end < 0:
             raise src.error(at, "the opening quote has no closing quote on its line")
-        return end + 1, _ESCAPE.sub(r"\1", src.text[at + 1:end]), True
+        return end + 1, _ESCAPE.sub(r"\1", src.text[at + 1 : end]), True
     match = _WORD.match(src.text, at)
     if not match or _NUMBER.match(match.group()):
-        raise src.error(at, f"expected {required} or options in double quotes, "
-                            f"found {src.piece_at(at)}")
+        raise src.error(
+            at, f"expected {required} or options in double quotes, found {src.piece_at(at)}"
+        )
     return match.end(), match.group(), False
 
 
@@ -382,21 +442,21 @@ def _partition(src, at, name):
     at, left = _indices(src, at)
     if not src.text.startswith("/", at):
         required = "'/' or a class position" if left else "'{' or a class position"
-        raise src.error(at, f"expected {required} after the name '{name[:40]}', "
-                            f"found {src.piece_at(at)}")
+        raise src.error(
+            at, f"expected {required} after the name '{name[:40]}', found {src.piece_at(at)}"
+        )
     if not left:
         raise src.error(at, "the left side of the partition is empty")
     at, right = _indices(src, src.skip(at + 1))
     if not src.text.startswith(";", at):
-        raise src.error(at, "expected ';' after the second class list, "
-                            f"found {src.piece_at(at)}")
+        raise src.error(at, f"expected ';' after the second class list, found {src.piece_at(at)}")
     if not right:
         raise src.error(at, "the right side of the partition is empty")
     seen = {}
     for side, entries in (("left", left), ("right", right)):
         for index, where in entries:
             if index in seen:
-                again = ("on both sides" if seen[index] != side else f"twice on the {side} side")
+                again = "on both sides" if seen[index] != side else f"twice on the {side} side"
                 raise src.error(where, f"position {index} is {again} of the partition")
             seen[index] = side
     return at + 1, tuple(index for index, _ in left), tuple(index for index, _ in right)
@@ -409,8 +469,11 @@ def _indices(src, at):
             raise src.error(at, f"position {match.group()[:12]} is too large")
         end = match.end()
         if end < len(src.text) and not (src.text[end].isspace() or src.text[end] in '/;#{}"'):
-            raise src.error(at, f"expected a class position, found {src.piece_at(at)}"
-                            + (_EXCHANGED if _VALUE.match(src.text, at) else ""))
+            raise src.error(
+                at,
+                f"expected a class position, found {src.piece_at(at)}"
+                + (_EXCHANGED if _VALUE.match(src.text, at) else ""),
+            )
         indices.append((int(match.group()), at))
         at = src.skip(end)
     return at, indices
@@ -429,8 +492,11 @@ def _close(src, at, open_nodes, nodes):
     count = len(node.children)
     if node.bare:
         if count != 2:
-            raise src.error(at, f"expected 2 branches in these braces, found {count}: "
-                                "a single classifier has a left and a right branch")
+            raise src.error(
+                at,
+                f"expected 2 branches in these braces, found {count}: "
+                "a single classifier has a left and a right branch",
+            )
     elif node.direct is not None:
         if count < 2:
             raise src.error(at, f"expected at least 2 branches in these braces, found {count}")
@@ -438,13 +504,19 @@ def _close(src, at, open_nodes, nodes):
         used = {i for row in node.rows for i in (*row.left, *row.right)}
         required = max(used) + 1
         if required != count:
-            raise src.error(at, f"expected {required} branches in these braces, as the largest "
-                                f"position in the partitions is {required - 1}, found {count}"
-                                + _counted_otherwise(used, node.children))
+            raise src.error(
+                at,
+                f"expected {required} branches in these braces, as the largest "
+                f"position in the partitions is {required - 1}, found {count}"
+                + _counted_otherwise(used, node.children),
+            )
         missing = next((i for i in range(required) if i not in used), None)
         if missing is not None:
-            raise src.error(node.at, f"position {missing} is missing: it is in no partition "
-                                     "of this coding matrix")
-    nodes[node.number] = Node(tuple(node.rows), tuple(node.children), node.bare, node.depth,
-                              node.direct)
+            raise src.error(
+                node.at,
+                f"position {missing} is missing: it is in no partition of this coding matrix",
+            )
+    nodes[node.number] = Node(
+        tuple(node.rows), tuple(node.children), node.bare, node.depth, node.direct
+    )
     return at + 1, node.number

@@ -69,8 +69,9 @@ NO_NORMALISATION = "none"
 
 # Decoders that go through trees, or that average the members of an ensemble, and which of the two
 # they are for; any other takes either as the coding matrix it stands for.
-TREE_DECODERS = MappingProxyType({"recursive": "trees", "full": "trees",
-                                  "average": "ensembles", "geometric": "ensembles"})
+TREE_DECODERS = MappingProxyType(
+    {"recursive": "trees", "full": "trees", "average": "ensembles", "geometric": "ensembles"}
+)
 
 
 class Leaf(namedtuple("Leaf", "label line column", defaults=(1, 1))):
@@ -95,12 +96,15 @@ class Row(namedtuple("Row", "text quoted left right line column", defaults=(1, 1
 
     def sides_of(self, branches):
         """The labels of the branches on both sides, (left, right) of tuples."""
-        return tuple(tuple(chain.from_iterable(branches[child] for child in side))
-                     for side in (self.left, self.right))
+        return tuple(
+            tuple(chain.from_iterable(branches[child] for child in side))
+            for side in (self.left, self.right)
+        )
 
 
-class NodeClassifier(namedtuple("NodeClassifier", "learner_letter options name line column",
-                                defaults=(None, 1, 1))):
+class NodeClassifier(
+    namedtuple("NodeClassifier", "learner_letter options name line column", defaults=(None, 1, 1))
+):
     """A multi-class classifier for all branches of its node.
 
     `learner_letter` is one of `NODE_LEARNERS`; `options` stand in its quotes; `name` is that of
@@ -133,8 +137,13 @@ class Heading(namedtuple("Heading", "text line column", defaults=(1, 1))):
     __slots__ = ()
 
 
-class Tree(namedtuple("Tree", "nodes names source headings roots", defaults=(
-        MappingProxyType({}), None, MappingProxyType({}), (0,)))):
+class Tree(
+    namedtuple(
+        "Tree",
+        "nodes names source headings roots",
+        defaults=(MappingProxyType({}), None, MappingProxyType({}), (0,)),
+    )
+):
     """A whole control file: nodes in pre-order, the first one the root.
 
     Attributes
@@ -165,8 +174,11 @@ class Tree(namedtuple("Tree", "nodes names source headings roots", defaults=(
     def norm_file(self):
         """The path of the normalisation that it names in the folder of its file, or None."""
         name = self.headings.get("normalisation", Heading(NO_NORMALISATION)).text
-        return None if name == NO_NORMALISATION else \
-            os.path.join(os.path.dirname(self.source or ""), name)
+        return (
+            None
+            if name == NO_NORMALISATION
+            else os.path.join(os.path.dirname(self.source or ""), name)
+        )
 
     @property
     def kind(self) -> str:
@@ -196,11 +208,24 @@ class Tree(namedtuple("Tree", "nodes names source headings roots", defaults=(
         if not self.is_ensemble:
             return (self,)
         headings = {word: self.headings[word] for word in self.headings if word == "options"}
-        return tuple(Tree(tuple(
-            changed(node, children=tuple(child if isinstance(child, Leaf) else child - part.start
-                                         for child in node.children))
-            for node in self.nodes[part]), self.names, self.source, headings)
-            for part in self.parts)
+        return tuple(
+            Tree(
+                tuple(
+                    changed(
+                        node,
+                        children=tuple(
+                            child if isinstance(child, Leaf) else child - part.start
+                            for child in node.children
+                        ),
+                    )
+                    for node in self.nodes[part]
+                ),
+                self.names,
+                self.source,
+                headings,
+            )
+            for part in self.parts
+        )
 
     @property
     def weights(self):
@@ -227,8 +252,9 @@ class Tree(namedtuple("Tree", "nodes names source headings roots", defaults=(
     @property
     def directs(self):
         """{node number: `NodeClassifier`} of the nodes that have one, in the order of the text."""
-        return {number: node.direct for number, node in enumerate(self.nodes)
-                if node.direct is not None}
+        return {
+            number: node.direct for number, node in enumerate(self.nodes) if node.direct is not None
+        }
 
     @property
     def hierarchical(self):
@@ -258,8 +284,10 @@ class Tree(namedtuple("Tree", "nodes names source headings roots", defaults=(
         """Per node, the number of classes below it."""
         counts = [0] * len(self.nodes)
         for number in range(len(self.nodes) - 1, -1, -1):
-            counts[number] = sum(1 if isinstance(child, Leaf) else counts[child]
-                                 for child in self.nodes[number].children)
+            counts[number] = sum(
+                1 if isinstance(child, Leaf) else counts[child]
+                for child in self.nodes[number].children
+            )
         return counts
 
     def spans(self):
@@ -280,8 +308,11 @@ class Tree(namedtuple("Tree", "nodes names source headings roots", defaults=(
 
     def sides(self):
         """Per binary classifier, the absolute labels on its sides (left, right)."""
-        return [row.sides_of(branches)
-                for node, branches in zip(self.nodes, self.branch_labels()) for row in node.rows]
+        return [
+            row.sides_of(branches)
+            for node, branches in zip(self.nodes, self.branch_labels())
+            for row in node.rows
+        ]
 
     def branch_labels(self):
         """Per node, the absolute labels of each branch, as a tuple of tuples."""
@@ -300,24 +331,33 @@ class Tree(namedtuple("Tree", "nodes names source headings roots", defaults=(
         way = "train this control file with multi_borders first"
         for row in self.rows:
             if not row.is_name:
-                raise self.place(row).error(ControlError, "expected the name of a trained model, "
-                                            f'found the options "{row.text}": {way}')
+                raise self.place(row).error(
+                    ControlError,
+                    f'expected the name of a trained model, found the options "{row.text}": {way}',
+                )
         for direct in self.directs.values():
             if direct.name is None:
-                raise self.place(direct).error(ControlError, "expected the name of a model before "
-                                               f"the code {direct.learner_letter}: {way}")
+                raise self.place(direct).error(
+                    ControlError,
+                    f"expected the name of a model before the code {direct.learner_letter}: {way}",
+                )
 
     def require_options(self):
         """Raise `ControlError` unless every classifier is options in double quotes."""
-        for record, code, name in (*((row, "", None if row.quoted else row.text)
-                                     for row in self.rows),
-                                   *((direct, f" and the code {direct.learner_letter}", direct.name)
-                                     for direct in self.directs.values())):
+        for record, code, name in (
+            *((row, "", None if row.quoted else row.text) for row in self.rows),
+            *(
+                (direct, f" and the code {direct.learner_letter}", direct.name)
+                for direct in self.directs.values()
+            ),
+        ):
             if name is not None:
                 what = "options" if code else "training options"
                 raise self.place(record).error(
-                    ControlError, f"expected {what} in double quotes{code}, found the model name "
-                    f"'{name}': is this file trained already?")
+                    ControlError,
+                    f"expected {what} in double quotes{code}, found the model name "
+                    f"'{name}': is this file trained already?",
+                )
 
 
 def clash(named: Iterable[tuple[int, str]]) -> tuple[int, str] | None:
@@ -330,8 +370,10 @@ def clash(named: Iterable[tuple[int, str]]) -> tuple[int, str] | None:
         if name_of.setdefault(label, name) != name:
             return number, f"class {label} has two names, {name_of[label]!r} and {name!r}"
         if label_of.setdefault(name, label) != label:
-            return number, f"two classes, {label_of[name]} and {label}, have " \
-                           f"the same name, {name!r}"
+            return (
+                number,
+                f"two classes, {label_of[name]} and {label}, have the same name, {name!r}",
+            )
     return None
 
 

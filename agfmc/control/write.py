@@ -72,16 +72,23 @@ def _member_lines(tree, root):
         indent = "  " * min(node.depth, _DEEPEST)
         if branch == 0:
             yield from _head(node, indent)
-            if node.rows and not node.bare and \
-                    all(isinstance(child, Leaf) for child in node.children):
+            if (
+                node.rows
+                and not node.bare
+                and all(isinstance(child, Leaf) for child in node.children)
+            ):
                 if node.rows[0].is_name:
                     yield indent + "{\n"
                     for child in node.children:
                         yield f"{indent}  {child.label}\n"
                     yield indent + "}\n"
                 else:
-                    yield indent + "{ " + " ".join(
-                        str(child.label) for child in node.children) + "}\n"
+                    yield (
+                        indent
+                        + "{ "
+                        + " ".join(str(child.label) for child in node.children)
+                        + "}\n"
+                    )
                 continue
         while branch < len(node.children):
             child = node.children[branch]
@@ -111,8 +118,7 @@ def _head(node, indent):
     else:
         positions = [str(i) for i in range(len(node.children))]
         for row in node.rows:
-            left, right = (" ".join([positions[i] for i in side])
-                           for side in (row.left, row.right))
+            left, right = (" ".join([positions[i] for i in side]) for side in (row.left, row.right))
             yield f"{indent}{_text(row)} {left} / {right};\n"
         if not all(isinstance(child, Leaf) for child in node.children):
             yield indent + "{\n"

@@ -40,21 +40,25 @@ class CostMatrix:
         """A checksum of all numbers."""
         import numpy as np
 
-        return sha256(np.ascontiguousarray(self.whole, dtype="<f8").tobytes()
-                      + str(self.whole.shape).encode()).hexdigest()
+        return sha256(
+            np.ascontiguousarray(self.whole, dtype="<f8").tobytes() + str(self.whole.shape).encode()
+        ).hexdigest()
 
     def taken(self, order: np.ndarray) -> CostMatrix:
         """The costs of the classes at some positions (c,), in the order of these."""
-        return CostMatrix(self.costs[order][:, order],
-                          None if self.refusal is None else self.refusal[order])
+        return CostMatrix(
+            self.costs[order][:, order], None if self.refusal is None else self.refusal[order]
+        )
 
     def paid(self, truth: np.ndarray, answers: np.ndarray) -> np.ndarray:
         """The cost (n,) of answers (n,), positions of classes or -1 for none, where truth (n,) is
         right; `UsageError` for answers that are none without their cost."""
         none = int((answers < 0).sum())
         if none and self.refusal is None:
-            raise UsageError(f"{none} of {len(answers)} points have no answer, whose cost is not "
-                             "given: expected a last column - in the matrix of costs")
+            raise UsageError(
+                f"{none} of {len(answers)} points have no answer, whose cost is not "
+                "given: expected a last column - in the matrix of costs"
+            )
         return self.whole[truth, answers]  # -1 is the last column
 
 
@@ -74,8 +78,10 @@ def cost_matrix(given: Any, labels: Sequence[int]) -> CostMatrix:
         except (TypeError, ValueError):
             numbers = np.empty(0)
         if numbers.ndim != 2 or numbers.shape[0] != k or numbers.shape[1] not in (k, k + 1):
-            raise UsageError(f"costs: expected numbers of shape {(k, k)}, or {(k, k + 1)} with the "
-                             f"cost of no answer, found shape {np.shape(given)}")
+            raise UsageError(
+                f"costs: expected numbers of shape {(k, k)}, or {(k, k + 1)} with the "
+                f"cost of no answer, found shape {np.shape(given)}"
+            )
         matrix = CostMatrix(numbers[:, :k], numbers[:, k] if numbers.shape[1] > k else None)
     if len(matrix.costs) != k:
         raise UsageError(f"costs: expected those of {k} classes, found {len(matrix.costs)}")
@@ -84,7 +90,9 @@ def cost_matrix(given: Any, labels: Sequence[int]) -> CostMatrix:
     wrong = np.argwhere(matrix.costs < matrix.costs.diagonal()[:, None])
     if len(wrong):
         i, j = wrong[0]
-        raise UsageError(f"costs: a wrong answer, {labels[j]}, costs {matrix.costs[i, j]:g}, the "
-                         f"right one, {labels[i]}, {matrix.costs[i, i]:g}: expected true classes "
-                         "in the rows, and right answers that cost no more than wrong ones")
+        raise UsageError(
+            f"costs: a wrong answer, {labels[j]}, costs {matrix.costs[i, j]:g}, the "
+            f"right one, {labels[i]}, {matrix.costs[i, i]:g}: expected true classes "
+            "in the rows, and right answers that cost no more than wrong ones"
+        )
     return matrix

@@ -18,20 +18,28 @@ from types import FrameType
 
 EXIT_STATUSES = (
     (0, "Success."),
-    (1, "Bad data, a bad control or model file, or a file that could not be read or written. "
-        "The failed step has changed no output file."),
+    (
+        1,
+        "Bad data, a bad control or model file, or a file that could not be read or written. "
+        "The failed step has changed no output file.",
+    ),
     (2, "The command line was wrong."),
-    (3, "Some binary classifiers could not be trained, or the time limit was reached; finished "
-        "models are kept."),
-    (130, "Interrupted from the keyboard (128 + the signal's number: 129 for a hangup, 143 "
-          "if terminated)."),
+    (
+        3,
+        "Some binary classifiers could not be trained, or the time limit was reached; finished "
+        "models are kept.",
+    ),
+    (
+        130,
+        "Interrupted from the keyboard (128 + the signal's number: 129 for a hangup, 143 "
+        "if terminated).",
+    ),
     (141, "The reader of standard output closed it."),
 )
 
 
 # What ends a line, moves the cursor, or turns the order of what is shown: not part of a message.
-_UNSEEN = ("[\0-\x1f\x7f-\x9f\u061c\u200b-\u200f"
-           "\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff]")
+_UNSEEN = "[\0-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff]"
 _PACKAGE = __name__.partition(".")[0]
 _LONGEST = 2000  # characters of a message
 _LONG_WORD = re.compile(r"(\S{200})\S{40,}(\S{60})")  # such as a name of thousands of letters
@@ -48,14 +56,15 @@ def shortened(text):
     """The text of a message on one line, without the middle of words of 300 letters and more and
     of what is longer than 2000."""
     text = _LONG_WORD.sub(r"\1...\2", one_line(text))
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST - 200]} ... {text[-195:]}"
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 200]} ... {text[-195:]}"
 
 
 def system_reason(error):
     """The words of an error of the system, or of another one, for a message."""
     text = getattr(error, "strerror", None) or str(error)
     return text + ": the limit of the shell for the size of a file (ulimit -f)" * (
-        getattr(error, "errno", None) == errno.EFBIG)
+        getattr(error, "errno", None) == errno.EFBIG
+    )
 
 
 def and_more(items):
@@ -90,8 +99,9 @@ def warn_user(message: str, kind: type[AgfmcWarning] = AgfmcWarning) -> None:
             caller = frame.f_back or frame
         frame = frame.f_back
     known = caller.f_globals.setdefault("__warningregistry__", {})
-    warnings.warn_explicit(message, kind, caller.f_code.co_filename, caller.f_lineno,
-                           registry=known)
+    warnings.warn_explicit(
+        message, kind, caller.f_code.co_filename, caller.f_lineno, registry=known
+    )
 
 
 class AgfmcError(Exception):
@@ -119,8 +129,11 @@ class AgfmcError(Exception):
     def __str__(self):
         file = "standard input" if self.file == "-" else self.file
         # a place in no file, as in a design that was made here, tells nothing
-        position = () if file is None else [
-            str(part) for part in (file, self.line, self.column) if part is not None]
+        position = (
+            ()
+            if file is None
+            else [str(part) for part in (file, self.line, self.column) if part is not None]
+        )
         text = ": ".join([":".join(position), self.message]) if position else str(self.message)
         return shortened(text)
 
@@ -166,8 +179,9 @@ def in_control_file():
     except UsageError as error:
         if error.file is None:
             raise
-        raise ControlError(error.message, file=error.file, line=error.line,
-                           column=error.column) from error
+        raise ControlError(
+            error.message, file=error.file, line=error.line, column=error.column
+        ) from error
 
 
 class JobsFailed(AgfmcError):

@@ -42,8 +42,11 @@ class Forest:
         """A classifier without trees, whose decision values are 0."""
         import numpy as np
 
-        return cls(features, np.zeros(2, "<i8"), *(np.empty(0, kind) for kind in (
-            "<i4", "<i4", "<f8", "<i4", "<i4", bool)))
+        return cls(
+            features,
+            np.zeros(2, "<i8"),
+            *(np.empty(0, kind) for kind in ("<i4", "<i4", "<f8", "<i4", "<i4", bool)),
+        )
 
     @classmethod
     def concatenate(cls, forests: list[Forest]) -> Forest:
@@ -52,13 +55,20 @@ class Forest:
 
         nodes = np.cumsum([0, *(len(one.feature) for one in forests)])
         trees = np.cumsum([0, *(len(one.roots) for one in forests)])
-        moved = {name: np.concatenate([getattr(one, name) + start for one, start in
-                                       zip(forests, nodes)]).astype("<i4")
-                 for name in ("roots", "left", "right")}
-        rest = {name: np.concatenate([getattr(one, name) for one in forests])
-                for name in ("feature", "value", "missing_left")}
-        starts = [np.zeros(1, "<i8"), *(one.starts[1:] + start for one, start in
-                                        zip(forests, trees))]
+        moved = {
+            name: np.concatenate(
+                [getattr(one, name) + start for one, start in zip(forests, nodes)]
+            ).astype("<i4")
+            for name in ("roots", "left", "right")
+        }
+        rest = {
+            name: np.concatenate([getattr(one, name) for one in forests])
+            for name in ("feature", "value", "missing_left")
+        }
+        starts = [
+            np.zeros(1, "<i8"),
+            *(one.starts[1:] + start for one, start in zip(forests, trees)),
+        ]
         return cls(forests[0].features, np.concatenate(starts), **moved, **rest)
 
     def subset(self, start: int, stop: int) -> Forest:
@@ -66,19 +76,27 @@ class Forest:
         import numpy as np
 
         first, last = np.append(self.roots, len(self.feature))[self.starts[[start, stop]]].tolist()
-        return Forest(self.features, self.starts[start:stop + 1] - self.starts[start],
-                      self.roots[self.starts[start]:self.starts[stop]] - first,
-                      self.feature[first:last], self.value[first:last],
-                      self.left[first:last] - first, self.right[first:last] - first,
-                      self.missing_left[first:last])
+        return Forest(
+            self.features,
+            self.starts[start : stop + 1] - self.starts[start],
+            self.roots[self.starts[start] : self.starts[stop]] - first,
+            self.feature[first:last],
+            self.value[first:last],
+            self.left[first:last] - first,
+            self.right[first:last] - first,
+            self.missing_left[first:last],
+        )
 
     def with_features(self, column: np.ndarray, features: int) -> Forest:
         """The trees for points in which feature i of these is number column[i] of `features`."""
         import numpy as np
 
         inner = self.feature >= 0
-        return replace(self, features=features, feature=np.where(
-            inner, column[np.where(inner, self.feature, 0)], -1).astype("<i4"))
+        return replace(
+            self,
+            features=features,
+            feature=np.where(inner, column[np.where(inner, self.feature, 0)], -1).astype("<i4"),
+        )
 
     def check(self, fail) -> None:
         """Raise fail(message) for anything that `values` takes on trust.
@@ -92,8 +110,12 @@ class Forest:
         arrays = (self.value, self.left, self.right, self.missing_left)
         if any(len(array) != len(nodes) for array in arrays):
             raise fail("the arrays of the trees do not have the same number of nodes")
-        if len(self.starts) < 2 or self.starts[0] != 0 or self.starts[-1] != len(self.roots) or \
-                np.any(self.starts[1:] < self.starts[:-1]):
+        if (
+            len(self.starts) < 2
+            or self.starts[0] != 0
+            or self.starts[-1] != len(self.roots)
+            or np.any(self.starts[1:] < self.starts[:-1])
+        ):
             raise fail("the trees of the classifiers are not contiguous")
         if len(nodes) and not (-1 <= self.feature.min() and self.feature.max() < self.features):
             raise fail("a tree compares a feature that is not there")
@@ -103,10 +125,13 @@ class Forest:
         entered = np.sort(np.concatenate([children, self.roots]))
         entered = entered[np.diff(entered, prepend=-1) > 0]
         tree = np.searchsorted(self.roots, nodes, side="right")
-        if not np.array_equal(entered, nodes) or np.any(np.diff(self.roots) <= 0) or np.any(
-                tree[children] != np.tile(tree[inner], 2)) or np.any(
-                np.minimum(self.left, self.right)[inner] <= nodes[inner]) or np.any(
-                (self.left != nodes)[~inner] | (self.right != nodes)[~inner]):
+        if (
+            not np.array_equal(entered, nodes)
+            or np.any(np.diff(self.roots) <= 0)
+            or np.any(tree[children] != np.tile(tree[inner], 2))
+            or np.any(np.minimum(self.left, self.right)[inner] <= nodes[inner])
+            or np.any((self.left != nodes)[~inner] | (self.right != nodes)[~inner])
+        ):
             raise fail("the nodes of the trees are no trees")
         if self.depth > _DEEPEST:
             raise fail(f"a tree is deeper than {_DEEPEST} nodes")
@@ -123,13 +148,15 @@ class Forest:
 
         node, depths = self.roots, np.zeros(len(self.roots), np.int64)
         inner = self.feature >= 0
-        waits = np.bincount(np.concatenate([self.left[inner], self.right[inner]]),
-                            minlength=len(inner))  # for so many nodes before it
+        waits = np.bincount(
+            np.concatenate([self.left[inner], self.right[inner]]), minlength=len(inner)
+        )  # for so many nodes before it
         for depth in range(1, _DEEPEST + 2):
             node = node[inner[node]]
             depths[np.searchsorted(self.roots, node, side="right") - 1] = depth
-            node, count = np.unique(np.concatenate([self.left[node], self.right[node]]),
-                                    return_counts=True)
+            node, count = np.unique(
+                np.concatenate([self.left[node], self.right[node]]), return_counts=True
+            )
             waits[node] -= count
             node = node[waits[node] == 0]
             if not len(node):
@@ -173,11 +200,11 @@ class Forest:
             trees = trees[np.argsort(-self._depths[trees], kind="stable")]
             step = max(1, _CELLS // max(1, len(trees)))
             for start in range(0, len(x), step):
-                block = np.ascontiguousarray(x[start:start + step], dtype=np.float64)
+                block = np.ascontiguousarray(x[start : start + step], dtype=np.float64)
                 leaves = np.empty((len(trees), len(block)), self.roots.dtype)
                 leaves[trees - self.starts[column]] = self._leaves(block, trees)
                 # as one row for each point, whose sum does not depend on the number of points
-                result[place, start:start + step] = self.value.take(leaves.T.copy()).sum(axis=1)
+                result[place, start : start + step] = self.value.take(leaves.T.copy()).sum(axis=1)
         return result
 
     def _leaves(self, x, trees):
@@ -188,7 +215,7 @@ class Forest:
         missing = np.isnan(cells) if np.isnan(cells.sum()) else None
         nodes, depths = np.repeat(self.roots[trees, None], len(x), axis=1), self._depths[trees]
         for done in range(depths.max(initial=0)):
-            node = nodes[:np.count_nonzero(depths > done)]  # other trees have come to their leaves
+            node = nodes[: np.count_nonzero(depths > done)]  # other trees have come to their leaves
             cell = self._compared.take(node) + first
             goes_left = cells.take(cell) <= self.value.take(node)
             if missing is not None:

@@ -34,16 +34,26 @@ class KernelKind(NamedTuple):
 
 KERNELS = {  # in the order of their numbers
     "linear": KernelKind(0, "linear", ()),
-    "polynomial": KernelKind(1, "polynomial", ("gamma", "coef0", "degree"), ("poly",),
-                             of_products="kernels.values:polynomial"),
+    "polynomial": KernelKind(
+        1,
+        "polynomial",
+        ("gamma", "coef0", "degree"),
+        ("poly",),
+        of_products="kernels.values:polynomial",
+    ),
     "rbf": KernelKind(2, "radial", ("gamma",), distance="sqeuclidean"),
-    "sigmoid": KernelKind(3, "sigmoid", ("gamma", "coef0"), of_products="kernels.values:sigmoid",
-                          is_definite=False),
+    "sigmoid": KernelKind(
+        3, "sigmoid", ("gamma", "coef0"), of_products="kernels.values:sigmoid", is_definite=False
+    ),
     "laplacian": KernelKind(5, None, ("gamma",), distance="cityblock"),
     "exponential": KernelKind(6, None, ("gamma",), distance="euclidean"),
 }
-KERNEL_NAMES = {word: name for name, kind in KERNELS.items()
-                for word in (name, kind.libagf, *kind.aliases) if word}
+KERNEL_NAMES = {
+    word: name
+    for name, kind in KERNELS.items()
+    for word in (name, kind.libagf, *kind.aliases)
+    if word
+}
 TUNED_KERNELS = tuple(name for name, kind in KERNELS.items() if kind.is_definite)
 SEARCHED_KERNELS = ("rbf", "laplacian")  # where the options name none
 

@@ -38,9 +38,17 @@ class StoredTable:
         self._offset, self._width = int(offset), self.shape[1] * self.dtype.itemsize
         self._handle = os.dup(handle)
         weakref.finalize(self, os.close, self._handle)
-        self.source = None if path is None else (
-            os.path.abspath(path), self.dtype.str, self._offset, self.shape,
-            *_state(os.fstat(self._handle)))
+        self.source = (
+            None
+            if path is None
+            else (
+                os.path.abspath(path),
+                self.dtype.str,
+                self._offset,
+                self.shape,
+                *_state(os.fstat(self._handle)),
+            )
+        )
 
     def check(self):
         """Raise `DataError` where the file changed since it was opened."""
@@ -130,8 +138,10 @@ class LazyPoints:
     def __reduce__(self):
         # never the numbers themselves, which may be more than there is memory
         if self.source is None:
-            raise TypeError("points of a temporary file, or a choice of points, cannot be sent to "
-                            "another process: send the rows that it needs")
+            raise TypeError(
+                "points of a temporary file, or a choice of points, cannot be sent to "
+                "another process: send the rows that it needs"
+            )
         return open_points, (self.source, self._normalisation)
 
     def __len__(self):
@@ -154,14 +164,17 @@ class LazyPoints:
         return points if rows.ndim else points[0]
 
     def _normalised(self, table):
-        return table.astype(np.float64) if self._normalisation is None else \
-            self._normalisation.apply(table)
+        return (
+            table.astype(np.float64)
+            if self._normalisation is None
+            else self._normalisation.apply(table)
+        )
 
     def __array__(self, dtype=None, copy=None):
         out = np.empty(self.shape, dtype or self.dtype)
         step = max(1, _BLOCK // max(self.shape[1], self._table.shape[1]))
         for start in range(0, len(self), step):
-            out[start:start + step] = self[start:start + step]
+            out[start : start + step] = self[start : start + step]
         return out
 
 
@@ -179,8 +192,11 @@ def open_points(source, normalisation=None) -> LazyPoints:
     try:
         status = os.fstat(handle)
         if not stat.S_ISREG(status.st_mode) or list(_state(status)) != state:
-            raise DataError("is not the file that it was when the work began, or another machine "
-                            "sees another one: expected the same size and date", file=path)
+            raise DataError(
+                "is not the file that it was when the work began, or another machine "
+                "sees another one: expected the same size and date",
+                file=path,
+            )
         return LazyPoints(StoredTable(handle, path, dtype, offset, shape, path), normalisation)
     finally:
         os.close(handle)

@@ -20,8 +20,10 @@ def memory_limit():
     except (ValueError, OSError):
         size = 1 << 33
     for name in ("memory.max", "memory/memory.limit_in_bytes"):
-        with suppress(OSError, ValueError), \
-                open(os.path.join(_GROUP, name), encoding="ascii") as file:
+        with (
+            suppress(OSError, ValueError),
+            open(os.path.join(_GROUP, name), encoding="ascii") as file,
+        ):
             size = min(size, int(file.read()))  # ValueError: "max"
     return size // 2
 

@@ -28,7 +28,8 @@ class Kernel:
     coef0: float = 0.0
     degree: int = 0
     columns: tuple[Annotated[int, range(2**31)], Annotated[int, range(2**31)]] | None = field(
-        default=None, metadata={"optional": True})
+        default=None, metadata={"optional": True}
+    )
 
     @property
     def values(self):
@@ -108,8 +109,11 @@ class NodeModel:
         """The number of training samples of each branch, or None where that is not known."""
         import numpy as np
 
-        return self.provenance.samples if self.y is None else \
-            np.bincount(self.y, minlength=self.branches).tolist()
+        return (
+            self.provenance.samples
+            if self.y is None
+            else np.bincount(self.y, minlength=self.branches).tolist()
+        )
 
 
 @dataclass(frozen=True, eq=False)

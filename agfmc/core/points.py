@@ -21,28 +21,37 @@ def as_numbers(value: object, name: str, ndim: int = 1) -> np.ndarray:
         array = array if array.dtype.kind in "biuf" else array.astype(np.float64)
         if array.ndim == ndim:
             return array
-    what = "words" if array.dtype.kind == "U" else \
-        f"shape {array.shape}" if array.ndim else type(value).__name__
-    raise DataError(f"{name}: expected an array of numbers of shape (n{', d' if ndim > 1 else ','})"
-                    f", found {what}")
+    what = (
+        "words"
+        if array.dtype.kind == "U"
+        else f"shape {array.shape}"
+        if array.ndim
+        else type(value).__name__
+    )
+    raise DataError(
+        f"{name}: expected an array of numbers of shape (n{', d' if ndim > 1 else ','})"
+        f", found {what}"
+    )
 
 
 def has_missing(x) -> bool:
     """True if points x (n, d), an array, `SparsePoints` or `LazyPoints`, have values NaN."""
     step = max(1, _BLOCK // max(1, x.shape[1]))
-    return not is_sparse(x) and any(np.isnan(x[start:start + step]).any()
-                                    for start in range(0, len(x), step))
+    return not is_sparse(x) and any(
+        np.isnan(x[start : start + step]).any() for start in range(0, len(x), step)
+    )
 
 
-def padded_blocks(x: np.ndarray, size: int, multiple: int | None = None) \
-        -> Iterator[tuple[slice, np.ndarray]]:
+def padded_blocks(
+    x: np.ndarray, size: int, multiple: int | None = None
+) -> Iterator[tuple[slice, np.ndarray]]:
     """Yield (part, block): x[part] of x (n, d), in blocks of `size` rows.
 
     The last one is filled up with zeros, to `size` or to a multiple of `multiple`: what BLAS and
     numpy return for a row depends, in the last bit, on how many rows there are.
     """
     for start in range(0, len(x), size):
-        block = x[start:start + size]
+        block = x[start : start + size]
         count = len(block)
         width = size if multiple is None else -(-count // multiple) * multiple
         if count < width:
@@ -65,16 +74,17 @@ def row_digests(x) -> np.ndarray:
     digests = np.zeros(len(x), dtype=np.uint64)
     step = min(4096, max(1, _BLOCK // max(1, x.shape[1])))
     for start in range(0, len(x), step):
-        block = np.asarray(x[start:start + step], dtype=np.float64) + 0.0
+        block = np.asarray(x[start : start + step], dtype=np.float64) + 0.0
         for number, column in enumerate(block.T):
-            digests[start:start + step] += _mixed(column, np.uint64(number))
+            digests[start : start + step] += _mixed(column, np.uint64(number))
     return digests
 
 
 def _mixed(value, column):
     """The bits of values (l,) and the numbers of their columns, well mixed (SplitMix64)."""
     z = np.ascontiguousarray(value).view(np.uint64) + np.asarray(
-        column, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+        column, dtype=np.uint64
+    ) * np.uint64(0x9E3779B97F4A7C15)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         z = (z ^ (z >> np.uint64(shift))) * np.uint64(factor)
     return z ^ (z >> np.uint64(31))
@@ -116,9 +126,9 @@ class LowerTriangle:
         triangle = cls.__new__(cls)
         triangle._matrix, triangle._inverses = matrix, []
         for span in triangle._spans():
-            below = matrix[span.start:, span]
+            below = matrix[span.start :, span]
             if span.start:
-                below -= matrix[span.start:, :span.start] @ matrix[span, :span.start].T
+                below -= matrix[span.start :, : span.start] @ matrix[span, : span.start].T
             size = below.shape[1]
             factor, info = dpotrf(below[:size], lower=1, clean=1)
             if info:
@@ -138,7 +148,7 @@ class LowerTriangle:
         for span, inverse in zip(self._spans(), self._inverses):
             left = x[span]
             if span.start:
-                left = left - self._matrix[span, :span.start] @ y[:span.start]
+                left = left - self._matrix[span, : span.start] @ y[: span.start]
             np.matmul(inverse, left, out=y[span])
         return y
 
@@ -146,7 +156,7 @@ class LowerTriangle:
         """y (p, n) with the transpose of the matrix times y = x (p, n)."""
         y = np.empty(x.shape)
         for span, inverse in zip(self._spans()[::-1], self._inverses[::-1]):
-            left = x[span] - self._matrix[span.stop:, span].T @ y[span.stop:]
+            left = x[span] - self._matrix[span.stop :, span].T @ y[span.stop :]
             np.matmul(inverse.T, left, out=y[span])
         return y
 
@@ -197,8 +207,12 @@ class SparsePoints:
         return cls(csr)
 
     def __reduce__(self):
-        return SparsePoints.of_rows, (self.csr.indptr, self.csr.indices, self.csr.data,
-                                      self.shape[1])
+        return SparsePoints.of_rows, (
+            self.csr.indptr,
+            self.csr.indices,
+            self.csr.data,
+            self.shape[1],
+        )
 
     def __len__(self):
         return self.shape[0]
@@ -251,8 +265,8 @@ def unique_rows(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     new = np.ones(len(keys), dtype=bool)
     step = max(1, _BLOCK // keys.itemsize)
     for start in range(1, len(keys), step):
-        rows = by_key[start - 1:start + step]
-        new[start:start + step] = keys[rows[1:]] != keys[rows[:-1]]
+        rows = by_key[start - 1 : start + step]
+        new[start : start + step] = keys[rows[1:]] != keys[rows[:-1]]
     first = by_key[new]
     inverse = np.empty(len(keys), dtype=np.int64)
     inverse[by_key] = np.cumsum(new) - 1

@@ -42,8 +42,9 @@ def confidence(p_win: np.ndarray, k: int, size: int | np.ndarray = 1) -> np.ndar
         Number s of classes in the answer; the rating is 0 where they are all k.
     """
     others = k - np.asarray(size)
-    return np.where(others == 0, 0.0, (k * np.asarray(p_win, dtype=float) - size)
-                    / np.maximum(others, 1))
+    return np.where(
+        others == 0, 0.0, (k * np.asarray(p_win, dtype=float) - size) / np.maximum(others, 1)
+    )
 
 
 def probability(rating: np.ndarray, k: int) -> np.ndarray:
@@ -58,8 +59,9 @@ def mean(values: np.ndarray, w: np.ndarray | None = None) -> float:
     return float(values.mean()) if w is None else float((w * values).sum() / w.sum())
 
 
-def standard_error(values: np.ndarray, w: np.ndarray | None = None,
-                   groups: np.ndarray | None = None) -> float:
+def standard_error(
+    values: np.ndarray, w: np.ndarray | None = None, groups: np.ndarray | None = None
+) -> float:
     """The standard error of the `mean` of values v (n,) with weights w (n,), None for 1.
 
     It is sqrt(sum w^2 (v - mean)^2 n / (n - 1)) / sum w, and NaN for fewer than two values. With
@@ -67,10 +69,12 @@ def standard_error(values: np.ndarray, w: np.ndarray | None = None,
     before it is squared, and n is the number of groups.
     """
     if w is None and groups is None and len(values) > 1:
-        return float(values.std(ddof=1) / len(values)**0.5)
+        return float(values.std(ddof=1) / len(values) ** 0.5)
     w = np.ones(len(values)) if w is None else w
     deviations = w * (values - mean(values, w))
     if groups is not None:
         deviations = np.bincount(np.unique(groups, return_inverse=True)[1], deviations)
     n = len(deviations)
-    return float((deviations @ deviations * n / (n - 1))**0.5 / w.sum()) if n > 1 else float("nan")
+    return (
+        float((deviations @ deviations * n / (n - 1)) ** 0.5 / w.sum()) if n > 1 else float("nan")
+    )

@@ -31,8 +31,10 @@ _PARTS = {
     "seen": re.compile(rf"seen ({_SUM}(?: {_SUM})*)"),
     "groups": re.compile(r"groups ([0-9]{1,12})"),
     "normalised": re.compile(r"normalised ([0-9a-f]{16})"),
-    "metric": re.compile(r"metric ([0-9]{1,2}) rounds of ([0-9]{1,12}) points, "
-                         r"([0-9]{1,8}) classes, data ([0-9a-f]{16})"),
+    "metric": re.compile(
+        r"metric ([0-9]{1,2}) rounds of ([0-9]{1,12}) points, "
+        r"([0-9]{1,8}) classes, data ([0-9a-f]{16})"
+    ),
     "vectors": re.compile(r"vectors (raw)"),
     "leave-one-out": re.compile(r"leave-one-out ([0-9]{1,12})"),
 }
@@ -52,12 +54,15 @@ class MetricOrigin(NamedTuple):
 
     def to_part(self):
         """The part of a line that tells of it."""
-        return f"metric {self.rounds} rounds of {self.points} points, {self.classes} classes, " \
-               f"data {self.data}"
+        return (
+            f"metric {self.rounds} rounds of {self.points} points, {self.classes} classes, "
+            f"data {self.data}"
+        )
 
 
 def _value(name, convert, doc):
     """The property of a `Provenance` that its part of that name gives; None without the part."""
+
     def value(self):
         words = self._words.get(name)
         return None if words is None else convert(*words)
@@ -77,20 +82,33 @@ class Provenance:
 
     options = _value("options", str, "The training options in their one spelling.")
     features = _value("features", int, "The number of features that the model was trained on.")
-    samples = _value("samples", lambda text: tuple(map(int, text.split())),
-                     "The numbers of samples of each side in training.")
-    weights = _value("weights", lambda text: tuple(map(float, text.split())),
-                     "The sums of the weights of the samples of each side.")
-    _seen = _value("seen", lambda text: tuple(map(float, text.split())),
-                   "The sums without class weights.")
+    samples = _value(
+        "samples",
+        lambda text: tuple(map(int, text.split())),
+        "The numbers of samples of each side in training.",
+    )
+    weights = _value(
+        "weights",
+        lambda text: tuple(map(float, text.split())),
+        "The sums of the weights of the samples of each side.",
+    )
+    _seen = _value(
+        "seen", lambda text: tuple(map(float, text.split())), "The sums without class weights."
+    )
     groups = _value("groups", int, "The number of groups of the samples, which no fold divided.")
-    classes = _value("classes", str,
-                     "The labels of each side in training, as `classes_text` writes them.")
-    normalisation = _value("normalised", str,
-                           "The digest of the normalisation of the points in training.")
-    metric = _value("metric", lambda rounds, points, classes, data: MetricOrigin(
-        int(rounds), int(points), int(classes), data),
-        "The `MetricOrigin` of the normalisation, if it was learned.")
+    classes = _value(
+        "classes", str, "The labels of each side in training, as `classes_text` writes them."
+    )
+    normalisation = _value(
+        "normalised", str, "The digest of the normalisation of the points in training."
+    )
+    metric = _value(
+        "metric",
+        lambda rounds, points, classes, data: MetricOrigin(
+            int(rounds), int(points), int(classes), data
+        ),
+        "The `MetricOrigin` of the normalisation, if it was learned.",
+    )
     raw_vectors = _value("vectors", bool, "True if the support vectors are not normalised.")
 
     @property
@@ -104,16 +122,28 @@ class Provenance:
         return cls(tuple(line.split("; ")) if line else ())
 
     @classmethod
-    def of_training(cls, version, options, *, library="", features=None, probabilities="",
-                    seed=None):
+    def of_training(
+        cls, version, options, *, library="", features=None, probabilities="", seed=None
+    ):
         """The provenance of a model that is trained here, but for its samples.
 
         `options` are in their normal spelling; `probabilities` says how they were fitted.
         """
-        return cls(tuple(filter(None, [
-            version, library, f"options {options}",
-            "" if features is None else f"features {features}", probabilities,
-            "" if seed is None else f"seed {seed}"])))
+        return cls(
+            tuple(
+                filter(
+                    None,
+                    [
+                        version,
+                        library,
+                        f"options {options}",
+                        "" if features is None else f"features {features}",
+                        probabilities,
+                        "" if seed is None else f"seed {seed}",
+                    ],
+                )
+            )
+        )
 
     def with_samples(self, samples, sides, normalised=(), weights=(), groups=None):
         """The provenance of a model with so many samples of each side in training.
@@ -123,12 +153,22 @@ class Provenance:
         side, with class weights in them and without, or None where there are no class weights; ()
         where samples have no weights. `groups` are those of the samples, or None.
         """
-        sums = [f"{name} {' '.join(f'{total:.12g}' for total in totals)}"
-                for name, totals in zip(("weights", "seen"), weights) if totals is not None]
+        sums = [
+            f"{name} {' '.join(f'{total:.12g}' for total in totals)}"
+            for name, totals in zip(("weights", "seen"), weights)
+            if totals is not None
+        ]
         if groups is not None:
             sums.append(f"groups {len(set(groups.tolist()))}")
-        return Provenance((*self.parts, f"samples {' '.join(map(str, samples))}",
-                           f"classes {classes_text(sides)}", *sums, *normalised))
+        return Provenance(
+            (
+                *self.parts,
+                f"samples {' '.join(map(str, samples))}",
+                f"classes {classes_text(sides)}",
+                *sums,
+                *normalised,
+            )
+        )
 
     def __bool__(self):
         return bool(self.parts)
@@ -161,14 +201,25 @@ class Provenance:
 
     def without_identity(self):
         """The provenance without what differs from one model of a configuration to another."""
-        return Provenance(tuple("leave-one-out" if _is(part, ("leave-one-out",)) else part
-                                for part in self.parts if not _is(part, _OF_ONE)))
+        return Provenance(
+            tuple(
+                "leave-one-out" if _is(part, ("leave-one-out",)) else part
+                for part in self.parts
+                if not _is(part, _OF_ONE)
+            )
+        )
 
     def with_raw_vectors(self, features):
-        """The provenance of a model whose support vectors, of so many features, are not normalised.
-        """
-        return Provenance((*(f"features {features}" if _is(part, ("features",)) else part
-                             for part in self.parts), "vectors raw"))
+        """The provenance of a model whose support vectors, of so many features, are not normalised."""
+        return Provenance(
+            (
+                *(
+                    f"features {features}" if _is(part, ("features",)) else part
+                    for part in self.parts
+                ),
+                "vectors raw",
+            )
+        )
 
     def for_pairs(self, labels):
         """A function of two labels: the `Provenance` of one classifier of a file for all of them.
@@ -209,10 +260,14 @@ def shared(provenances, sides, features=None):
     sizes = {name: _sizes_of_all(name, provenances, sides) for name in _SIZES}
     if sizes["samples"] is None:
         sizes = {}
-    parts = [part if part in common else sizes[part.partition(" ")[0]] for part in first
-             if part in common or _is(part, _SIZES) and sizes.get(part.partition(" ")[0])]
-    digests = {f"normalised {one.normalisation}" for one in provenances
-               if one.normalisation is not None} - common
+    parts = [
+        part if part in common else sizes[part.partition(" ")[0]]
+        for part in first
+        if part in common or _is(part, _SIZES) and sizes.get(part.partition(" ")[0])
+    ]
+    digests = {
+        f"normalised {one.normalisation}" for one in provenances if one.normalisation is not None
+    } - common
     if features is not None and not any(_is(part, ("features",)) for part in parts):
         parts.insert(1, f"features {features}")
     return Provenance((*parts, *(digests if len(digests) == 1 else ())))
@@ -224,8 +279,11 @@ def _sizes_of_all(name, provenances, sides):
     size = {}
     for one, labels in zip(provenances, sides):
         words = one._words.get(name, ("",))[0].split()
-        if len(words) != 2 or one.classes != classes_text([[label] for label in labels]) or \
-                any(size.setdefault(label, word) != word for label, word in zip(labels, words)):
+        if (
+            len(words) != 2
+            or one.classes != classes_text([[label] for label in labels])
+            or any(size.setdefault(label, word) != word for label, word in zip(labels, words))
+        ):
             return None
     return f"{name} {' '.join(size[label] for label in sorted(size))}"
 

@@ -22,5 +22,5 @@ class Uniform:
         result = np.empty((len(x), self.b.shape[1]))
         for part, block in padded_blocks(x, TILE):
             product = np.ascontiguousarray(block) @ self.b  # BLAS sums as memory lies
-            result[part] = product[:part.stop - part.start]
+            result[part] = product[: part.stop - part.start]
         return result

@@ -27,20 +27,27 @@ class SolverStatus:
     undetermined: int = 0
 
     def __add__(self, other: SolverStatus) -> SolverStatus:
-        return SolverStatus(self.points + other.points, max(self.rounds, other.rounds),
-                            self.unfinished + other.unfinished,
-                            self.undetermined + other.undetermined)
+        return SolverStatus(
+            self.points + other.points,
+            max(self.rounds, other.rounds),
+            self.unfinished + other.unfinished,
+            self.undetermined + other.undetermined,
+        )
 
     def warning(self) -> str | None:
         """One sentence on what the user should know, or None."""
         parts = []
         if self.unfinished:
-            parts.append(f"the decoder did not converge within {self.rounds} rounds for "
-                         f"{self.unfinished} of {self.points} solutions")
+            parts.append(
+                f"the decoder did not converge within {self.rounds} rounds for "
+                f"{self.unfinished} of {self.points} solutions"
+            )
         if self.undetermined:
-            parts.append(f"the binary classifiers do not determine the probabilities of "
-                         f"{self.undetermined} of {self.points} solutions; the one nearest "
-                         f"to equal probabilities was taken")
+            parts.append(
+                f"the binary classifiers do not determine the probabilities of "
+                f"{self.undetermined} of {self.points} solutions; the one nearest "
+                f"to equal probabilities was taken"
+            )
         return "; ".join(parts) or None
 
 

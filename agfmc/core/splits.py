@@ -16,8 +16,9 @@ from .errors import DataError
 FOLDS = 5
 
 
-def stratified_folds(y: np.ndarray, seed: int, count: int = FOLDS,
-                     groups: np.ndarray | None = None) -> np.ndarray:
+def stratified_folds(
+    y: np.ndarray, seed: int, count: int = FOLDS, groups: np.ndarray | None = None
+) -> np.ndarray:
     """The fold, from 0, of every row of y (n,): each class is shuffled and dealt out in turn.
 
     A class begins where the one before it ended, so that sizes of the folds, and of each class
@@ -32,8 +33,9 @@ def stratified_folds(y: np.ndarray, seed: int, count: int = FOLDS,
     return fold
 
 
-def deal_groups(y: np.ndarray, groups: np.ndarray, shares: Sequence[float],
-                seed: int) -> np.ndarray:
+def deal_groups(
+    y: np.ndarray, groups: np.ndarray, shares: Sequence[float], seed: int
+) -> np.ndarray:
     """The part (n,), from 0, of the group of each row; part i has about shares[i] of each class.
 
     Groups are dealt from large to small, those with the same next power of two in an order drawn
@@ -45,7 +47,7 @@ def deal_groups(y: np.ndarray, groups: np.ndarray, shares: Sequence[float],
     _, label, size = np.unique(y, return_inverse=True, return_counts=True)
     table = np.zeros((code.max(initial=-1) + 1, len(size)))
     np.add.at(table, (code, label), 1)
-    share = np.asarray(shares[:len(table)], dtype=np.float64)
+    share = np.asarray(shares[: len(table)], dtype=np.float64)
     share /= share.sum()
     order, scaled, rows = shuffled(len(table), seed), table / size**2, table.sum(axis=1)
     several = np.count_nonzero(table, axis=0) > 1
@@ -68,8 +70,9 @@ def deal_groups(y: np.ndarray, groups: np.ndarray, shares: Sequence[float],
     return part[code]
 
 
-def stratified_parts(y: np.ndarray, parts: int, seed: int,
-                     groups: np.ndarray | None = None) -> np.ndarray:
+def stratified_parts(
+    y: np.ndarray, parts: int, seed: int, groups: np.ndarray | None = None
+) -> np.ndarray:
     """`stratified_folds`; DataError for more parts than rows, or than groups."""
     count, what = (len(y), "points") if groups is None else (len(np.unique(groups)), "groups")
     if parts > count:
@@ -113,8 +116,9 @@ def split_fraction(n: int, fraction: float) -> tuple[np.ndarray, np.ndarray]:
     return np.arange(n - test), np.arange(n - test, n)
 
 
-def split_stratified(y: np.ndarray, fraction: float, seed: int,
-                     groups: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+def split_stratified(
+    y: np.ndarray, fraction: float, seed: int, groups: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """(training rows, test rows), with the `fraction` of every class of y (n,) for testing.
 
     The rows are drawn at random from `seed` and listed in their original order.
@@ -131,8 +135,9 @@ def split_stratified(y: np.ndarray, fraction: float, seed: int,
     return np.flatnonzero(~test), np.flatnonzero(test)
 
 
-def stratified_sample(y: np.ndarray, rows: int, seed: int, least: int = 5,
-                      groups: np.ndarray | None = None) -> np.ndarray:
+def stratified_sample(
+    y: np.ndarray, rows: int, seed: int, least: int = 5, groups: np.ndarray | None = None
+) -> np.ndarray:
     """About `rows` rows of y (n,), ascending, drawn at random from `seed`; all of no more.
 
     Of every class the same share, rounded up, but no fewer than `least` where it has so many. With
@@ -150,8 +155,9 @@ def stratified_sample(y: np.ndarray, rows: int, seed: int, least: int = 5,
     return np.flatnonzero(drawn)
 
 
-def nested_sample(y: np.ndarray, share: float, seed: int, least: int,
-                  groups: np.ndarray | None = None) -> np.ndarray:
+def nested_sample(
+    y: np.ndarray, share: float, seed: int, least: int, groups: np.ndarray | None = None
+) -> np.ndarray:
     """A stratified sample of this share of the rows of y (n,), part of those of larger shares.
 
     Groups are drawn whole: they are dealt into eight parts, or as many as there are groups, and
@@ -173,15 +179,18 @@ def stratified_rows(y: np.ndarray, rows: int, least: int, seed: int) -> np.ndarr
     if rows >= len(y):
         return np.arange(len(y))
     _, code, size = np.unique(y, return_inverse=True, return_counts=True)
-    return np.flatnonzero(_drawn(code, size, _shares(size, rows, np.minimum(least, size)),
-                                 [seed, 2]))
+    return np.flatnonzero(
+        _drawn(code, size, _shares(size, rows, np.minimum(least, size)), [seed, 2])
+    )
 
 
 def _shares(size, rows, least):
     """Numbers (k,) of the `rows` for classes of `size` (k,), by largest remainders from `least`."""
     if least.sum() > rows:
-        raise DataError(f"{rows} rows cannot hold {least.max()} of each class, or all of a smaller "
-                        f"one: that needs {least.sum()}")
+        raise DataError(
+            f"{rows} rows cannot hold {least.max()} of each class, or all of a smaller "
+            f"one: that needs {least.sum()}"
+        )
     take = least.copy()
     free = np.ones(len(size), bool)  # the classes whose share is no less than their least
     while free.any():
@@ -189,7 +198,7 @@ def _shares(size, rows, least):
         below = free & (size * left < least * total)
         if not below.any():
             take[free], rest = np.divmod(size[free] * left, total)
-            most = np.argsort(-rest, kind="stable")[:left - take[free].sum()]
+            most = np.argsort(-rest, kind="stable")[: left - take[free].sum()]
             take[np.flatnonzero(free)[most]] += 1
             break
         free &= ~below
@@ -217,8 +226,9 @@ def split_random(n: int, fraction: float, seed: int) -> tuple[np.ndarray, np.nda
 
 def _two_parts(test):
     if test.all() or not test.any():
-        raise DataError(f"of {len(test)} points, all went into one part: expected more points, or "
-                        "another seed")
+        raise DataError(
+            f"of {len(test)} points, all went into one part: expected more points, or another seed"
+        )
     return np.flatnonzero(~test), np.flatnonzero(test)
 
 

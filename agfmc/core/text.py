@@ -6,8 +6,10 @@ import math
 import re
 
 # What no page can show, and what would turn the order of the text around it.
-_UNSEEN = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e"
-                     "\u2060\u2066-\u2069\ud800-\udfff\ufeff\ufffe\uffff]")
+_UNSEEN = re.compile(
+    "[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e"
+    "\u2060\u2066-\u2069\ud800-\udfff\ufeff\ufffe\uffff]"
+)
 _LONGEST = 60  # characters of options or a name that are shown
 
 
@@ -19,15 +21,14 @@ def clean(text: str) -> str:
 def visible(text: str) -> str:
     """The `clean` text, cut where it is too long."""
     text = clean(text)
-    return text if len(text) <= _LONGEST else text[:_LONGEST - 3] + "..."
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
 
 
 # -- comparisons -----------------------------------------------------------------------------------
 
 
 def spread(summary: dict | None) -> str:
-    """A score of all held-out points, and its deviation if there is one; `-` where there is none.
-    """
+    """A score of all held-out points, and its deviation if there is one; `-` where there is none."""
     if summary is None or math.isnan(summary["pooled"]):
         return "-"
     parts = [summary["pooled"]] if summary["sd"] is None else [summary["pooled"], summary["sd"]]
@@ -37,14 +38,16 @@ def spread(summary: dict | None) -> str:
 def partition_text(search: dict, width: int | None = None) -> str:
     """The partition of a search, as a control file with labels for positions would have it."""
     text = " / ".join(" ".join(map(str, search[side])) for side in ("left", "right"))
-    return text if width is None or len(text) <= width else text[:width - 3] + "..."
+    return text if width is None or len(text) <= width else text[: width - 3] + "..."
 
 
 def member_text(member: dict) -> str:
     """A dictionary of `models.description.describe_members` in words."""
-    return f"{member['configuration']} of {member['binary_models']}, weight " \
-           f"{member['weight']:.3g}, for each point {member['kernel_values']} kernel values" + (
-               f" and {member['trees']} boosted trees" if member["trees"] else "")
+    return (
+        f"{member['configuration']} of {member['binary_models']}, weight "
+        f"{member['weight']:.3g}, for each point {member['kernel_values']} kernel values"
+        + (f" and {member['trees']} boosted trees" if member["trees"] else "")
+    )
 
 
 def numeral(word, whole=False):

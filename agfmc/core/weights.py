@@ -74,8 +74,9 @@ class Weights:
         import numpy as np
 
         factors = [self.factors[label] for label in labels if label in self.factors]
-        return hashlib.blake2b(repr(factors).encode() + np.ascontiguousarray(
-            self.w[rows], dtype="<f8").tobytes()).digest()
+        return hashlib.blake2b(
+            repr(factors).encode() + np.ascontiguousarray(self.w[rows], dtype="<f8").tobytes()
+        ).digest()
 
     def of_sides(self, y: np.ndarray, sides) -> tuple:
         """Sums of the weights of each side, and the same as seen, None without class weights.
@@ -90,8 +91,10 @@ class Weights:
         weighted = tuple(sum(totals[label] for label in sorted(side)) for side in sides)
         if not self.factors:
             return weighted, None
-        return weighted, tuple(sum(totals[label] / self.factors.get(label, 1.0)
-                                   for label in sorted(side)) for side in sides)
+        return weighted, tuple(
+            sum(totals[label] / self.factors.get(label, 1.0) for label in sorted(side))
+            for side in sides
+        )
 
 
 def of_points(factors: Mapping[int, float], y: np.ndarray) -> np.ndarray:
@@ -106,8 +109,11 @@ def check_range(w: np.ndarray, source: str | None = None) -> None:
     """Raise `DataError` for weights (n,), with the factors of classes in them, that are not from
     `SMALLEST` to `LARGEST`; `source` is that of the data."""
     if not ((w >= SMALLEST) & (w <= LARGEST)).all():
-        raise DataError(f"the weights of samples and classes are not all from {SMALLEST:g} to "
-                        f"{LARGEST:g}: multiply them by a power of ten", file=source)
+        raise DataError(
+            f"the weights of samples and classes are not all from {SMALLEST:g} to "
+            f"{LARGEST:g}: multiply them by a power of ten",
+            file=source,
+        )
 
 
 def total_weights(y: np.ndarray, w: np.ndarray | None = None) -> dict[int, float]:
@@ -119,8 +125,11 @@ def total_weights(y: np.ndarray, w: np.ndarray | None = None) -> dict[int, float
     return dict(zip(labels.tolist(), totals.tolist()))
 
 
-def class_factors(weights: Mapping[int | str, float] | str, totals: Mapping[int, float],
-                  names: Mapping[int, str] | None = None) -> dict[int, float]:
+def class_factors(
+    weights: Mapping[int | str, float] | str,
+    totals: Mapping[int, float],
+    names: Mapping[int, str] | None = None,
+) -> dict[int, float]:
     """{label: factor} of all classes of the `totals`, {label: sum of weights}.
 
     `weights` is `BALANCED`, for factors W / (k W_c) of the sums of weights W_c of k classes, W
@@ -130,8 +139,10 @@ def class_factors(weights: Mapping[int | str, float] | str, totals: Mapping[int,
     """
     if isinstance(weights, str):
         if weights != BALANCED:
-            raise UsageError(f"class weights: expected '{BALANCED}' or a factor for each class, "
-                             f"found '{weights}'")
+            raise UsageError(
+                f"class weights: expected '{BALANCED}' or a factor for each class, "
+                f"found '{weights}'"
+            )
         whole = sum(totals.values())
         return {label: whole / (len(totals) * total) for label, total in totals.items()}
     label_of = {name: label for label, name in (names or {}).items() if label in totals}
@@ -143,12 +154,18 @@ def class_factors(weights: Mapping[int | str, float] | str, totals: Mapping[int,
             label = int(key)
         if label is None:
             shown = [repr(names[one]) if names and one in names else str(one) for one in totals]
-            raise place.error(DataError, f"class weights: there is no class '{key}': expected some "
-                              f"of {', '.join(shown[:8])}{and_more(shown[7:])}")
+            raise place.error(
+                DataError,
+                f"class weights: there is no class '{key}': expected some "
+                f"of {', '.join(shown[:8])}{and_more(shown[7:])}",
+            )
         if label in factors:
             raise place.error(DataError, f"class weights: class {key} is named twice")
         if not 0 < factor < float("inf"):
-            raise place.error(DataError, f"class weights: {key}={factor:g}: expected a number "
-                              "above 0 (a class without weight is one to leave out of the data)")
+            raise place.error(
+                DataError,
+                f"class weights: {key}={factor:g}: expected a number "
+                "above 0 (a class without weight is one to leave out of the data)",
+            )
         factors[label] = float(factor)
     return {label: factors.get(label, 1.0) for label in totals}

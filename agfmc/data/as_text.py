@@ -34,15 +34,17 @@ def print_table(base: str, out: str, show: Callable[[bytes], None], labels: bool
         if points.n is None:
             raise DataError("expected a file, found a pipe", file=f"{base}.vec")
         recipe = recipe_of_points(base, points.d) or TableRecipe(
-            tuple(ColumnRecipe(f"f{i + 1}") for i in range(points.d)), "class", ())
+            tuple(ColumnRecipe(f"f{i + 1}") for i in range(points.d)), "class", ()
+        )
         names, y = _classes(base, points.n) if labels else ({}, None)
         with _rows_of_ids(f"{base}.ids", points.n) as ids:
             header = [*next(ids), *(column.name for column in recipe.columns)]
             header += [recipe.label] * labels
             twice = [name for name in header if header.count(name) > 1]
             if twice:
-                raise DataError(f"two columns would be named '{one_line(twice[0])}'",
-                                file=f"{base}.vec")
+                raise DataError(
+                    f"two columns would be named '{one_line(twice[0])}'", file=f"{base}.vec"
+                )
             delimiter = answer_format(out).delimiter
             with writing_text(out, show) as write:
                 write(csv_line(header, delimiter))
@@ -50,7 +52,7 @@ def print_table(base: str, out: str, show: Callable[[bytes], None], labels: bool
                 for x in points:
                     columns = [*zip(*islice(ids, len(x))), *_cells(x, recipe, f"{base}.vec", done)]
                     if y is not None:
-                        columns.append([names[label] for label in y[done:done + len(x)].tolist()])
+                        columns.append([names[label] for label in y[done : done + len(x)].tolist()])
                     write(csv_lines(columns, delimiter))
                     done += len(x)
                 next(ids, None)  # there is no further one, or an error
@@ -61,8 +63,11 @@ def _classes(base, n):
     y = read_cls(f"{base}.cls", n, negative=True)
     classes = [label for label in np.unique(y).tolist() if label >= 0]
     path = f"{base}.names"
-    names = read_names_of(path, classes) if os.path.exists(path) else {
-        label: str(label) for label in classes}
+    names = (
+        read_names_of(path, classes)
+        if os.path.exists(path)
+        else {label: str(label) for label in classes}
+    )
     return {**names, **{label: "" for label in np.unique(y[y < 0]).tolist()}}, y
 
 
@@ -85,18 +90,21 @@ def _counted(table, rows):
             break
         yield from zip(*(block[at] for at in requested))
     if count != rows:
-        raise DataError(f"has not {rows} rows behind its header, as there are points: it is of "
-                        "other points: remove it", file=table.file)
+        raise DataError(
+            f"has not {rows} rows behind its header, as there are points: it is of "
+            "other points: remove it",
+            file=table.file,
+        )
 
 
 def _cells(x, recipe, file, done) -> Iterator[list[str]]:
     """The cells of each column of a recipe, of points x (n, d); done: points before them."""
     for column, first in zip(recipe.columns, recipe.starts):
-        part = x[:, first:first + len(column.features)]
+        part = x[:, first : first + len(column.features)]
         words = column.categories
         if column.date is not None:
             cells = [*map(column.date.text, part[:, 0].tolist())]
-            encoded = part[:, len(column.date.features("")):]
+            encoded = part[:, len(column.date.features("")) :]
         elif column.order is not None:
             place = dict(enumerate(column.order))
             cells = [place.get(value, "") for value in part[:, 0].tolist()]
@@ -106,16 +114,20 @@ def _cells(x, recipe, file, done) -> Iterator[list[str]]:
             encoded = part[:, 1:]
         else:
             encoded = part
-            where = np.where(part[:, :len(words)].any(axis=1), part[:, :len(words)].argmax(axis=1),
-                             len(words))
+            where = np.where(
+                part[:, : len(words)].any(axis=1), part[:, : len(words)].argmax(axis=1), len(words)
+            )
             cells = [*map([*words, ""].__getitem__, where.tolist())]
         wrong = ((encoded != 0) & (encoded != 1)).any(axis=1)
         if words is not None:
             wrong |= encoded.sum(axis=1) > 1
         if wrong.any():
-            raise DataError(f"row {done + int(np.argmax(wrong))} (from 0) is not made by the "
-                            f"recipe: expected 0 and a single 1 in the features of the column "
-                            f"'{one_line(column.name)}'", file=file)
+            raise DataError(
+                f"row {done + int(np.argmax(wrong))} (from 0) is not made by the "
+                f"recipe: expected 0 and a single 1 in the features of the column "
+                f"'{one_line(column.name)}'",
+                file=file,
+            )
         if column.indicator:
             cells = ["" if missing else cell for cell, missing in zip(cells, part[:, -1].tolist())]
         yield cells
@@ -126,7 +138,11 @@ def _numbers(values):
     texts = values.astype("U")
     same = texts.astype(np.float64).astype(np.float32) == values
     whole = (values == np.rint(values)) & (np.abs(values) < 1e15) & (values != 0)
-    cells = [text if good else repr(value)
-             for text, good, value in zip(texts.tolist(), same.tolist(), values.tolist())]
-    return [str(int(value)) if plain else cell.removesuffix(".0")
-            for cell, plain, value in zip(cells, whole.tolist(), values.tolist())]
+    cells = [
+        text if good else repr(value)
+        for text, good, value in zip(texts.tolist(), same.tolist(), values.tolist())
+    ]
+    return [
+        str(int(value)) if plain else cell.removesuffix(".0")
+        for cell, plain, value in zip(cells, whole.tolist(), values.tolist())
+    ]

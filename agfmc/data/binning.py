@@ -35,9 +35,14 @@ def present_values(source: str, missing: float | None = None) -> np.ndarray:
     return values
 
 
-def classes_from_floats(source: str, bins: int | None = None, geometric: bool = False,
-                        numbers: tuple = (), missing: float | None = None,
-                        ends: bool = False) -> Binning:
+def classes_from_floats(
+    source: str,
+    bins: int | None = None,
+    geometric: bool = False,
+    numbers: tuple = (),
+    missing: float | None = None,
+    ends: bool = False,
+) -> Binning:
     """The `Binning` of the values in `source` (.dat), with `bins` classes (default 2).
 
     `numbers` is (), or (min, max) with `bins` classes between them, or, without `bins`, the
@@ -76,8 +81,14 @@ def break_down(binning: Binning, ends: bool = False) -> Iterator[str]:
         yield "%2d %s:  %d\n" % (label, text, number)
 
 
-def bin_edges(values: Sequence[float], q: int, low: float | None = None, high: float | None = None,
-              geometric: bool = False, ends: bool = False) -> np.ndarray:
+def bin_edges(
+    values: Sequence[float],
+    q: int,
+    low: float | None = None,
+    high: float | None = None,
+    geometric: bool = False,
+    ends: bool = False,
+) -> np.ndarray:
     """The q - 1 thresholds that part low..high into q bins; with `ends`, low and high too."""
     if q < 2:
         raise UsageError(f"the number of classes must be 2 or more, not {q}")
@@ -144,8 +155,9 @@ def _class_limits(values, edges, ends, reach):
     if not ends:
         low = values[classes == 0].min(initial=reach[0])
         high = values[classes == len(edges)].max(initial=reach[1])
-        edges = np.concatenate([[low if low < np.inf else np.nan], edges,
-                                [high if high > -np.inf else np.nan]])
+        edges = np.concatenate(
+            [[low if low < np.inf else np.nan], edges, [high if high > -np.inf else np.nan]]
+        )
     k = len(edges) - 1
     counts = np.bincount(classes, minlength=k)
     mean = np.full(k, np.nan)

@@ -33,8 +33,12 @@ def read_names(path, stdin=None):
 
 def name_lines(path, stdin=None):
     """The lines of a file of names, without outer blanks."""
-    text = read_bytes(path, stdin, most=SMALL_TEXT, expected="a name in each line").decode(
-        "utf-8", errors="surrogateescape").removeprefix("\ufeff").removesuffix("\n")
+    text = (
+        read_bytes(path, stdin, most=SMALL_TEXT, expected="a name in each line")
+        .decode("utf-8", errors="surrogateescape")
+        .removeprefix("\ufeff")
+        .removesuffix("\n")
+    )
     return [line.strip() for line in text.split("\n")] if text else []
 
 
@@ -64,14 +68,21 @@ def check_names(names, path=None):
         if not name:
             raise DataError("the name is empty", file=path, line=line)
         if name != name.strip() or "\n" in name or "\0" in name:
-            raise DataError(f"{name!r} cannot be a name: its blanks would be lost",
-                            file=path, line=line)
+            raise DataError(
+                f"{name!r} cannot be a name: its blanks would be lost", file=path, line=line
+            )
         if line == 1 and name.startswith("\ufeff"):
-            raise DataError(f"{name!r} cannot be the first name: its byte order mark "
-                            "would be lost", file=path, line=line)
+            raise DataError(
+                f"{name!r} cannot be the first name: its byte order mark would be lost",
+                file=path,
+                line=line,
+            )
     if wrong := clash(enumerate(names)):
-        raise DataError(f"{wrong[1]}: expected a unique name for each class (line i is for "
-                        "label i, from 0)", file=path, line=wrong[0] + 1)
+        raise DataError(
+            f"{wrong[1]}: expected a unique name for each class (line i is for label i, from 0)",
+            file=path,
+            line=wrong[0] + 1,
+        )
 
 
 class ByValue:
@@ -99,8 +110,9 @@ class ByValue:
     @property
     def whole(self):
         """True if all values are whole numbers of 32 bits, which LIBSVM can have as labels."""
-        return bool(self) and bool(np.all((self._sorted == np.rint(self._sorted)) &
-                                          (np.abs(self._sorted) < 2**31)))
+        return bool(self) and bool(
+            np.all((self._sorted == np.rint(self._sorted)) & (np.abs(self._sorted) < 2**31))
+        )
 
     def find(self, values):
         """(labels, known): the label (n,) int32 of each of `values` (n,), and which are there."""
@@ -117,19 +129,26 @@ def named_by_value(y, file, points=True):
     values, labels = np.unique(y, return_inverse=True)
     k = len(values)
     if points and (k > _MOST or k > _FEW and 2 * k > len(y)):
-        raise DataError(f"{k} different labels in {len(y)} points look like a continuous quantity, "
-                        "not like classes: make classes of it with svm2agf -L or lvq2agf -L, then "
-                        "float_to_class", file=file)
-    names = tuple(str(int(value)) if value == int(value) else repr(value)
-                  for value in values.tolist())
+        raise DataError(
+            f"{k} different labels in {len(y)} points look like a continuous quantity, "
+            "not like classes: make classes of it with svm2agf -L or lvq2agf -L, then "
+            "float_to_class",
+            file=file,
+        )
+    names = tuple(
+        str(int(value)) if value == int(value) else repr(value) for value in values.tolist()
+    )
     if k == 1:
         message = f"label {names[0]} is taken as the name of class 0"
     elif k <= _LISTED:
-        message = f"labels {', '.join(names)} are taken as names of the classes " \
-                  + ", ".join(map(str, range(k)))
+        message = f"labels {', '.join(names)} are taken as names of the classes " + ", ".join(
+            map(str, range(k))
+        )
     else:
-        message = f"{k} labels, {', '.join(names[:_LISTED // 2])}, ..., {names[-1]}, are taken " \
-                  f"as names of the classes 0 to {k - 1}"
+        message = (
+            f"{k} labels, {', '.join(names[: _LISTED // 2])}, ..., {names[-1]}, are taken "
+            f"as names of the classes 0 to {k - 1}"
+        )
     if points and k > _FEW:
         message += " (of a continuous quantity, float_to_class makes classes)"
     source = "standard input" if file == "-" else file
@@ -147,12 +166,15 @@ def number_classes(y, k, file, names=None, otherwise=""):
     if known:
         labels, good = known.find(y)
         if not good.all():
-            raise DataError(f"label {y[np.argmin(good)]} is not among the names of the classes",
-                            file=file)
+            raise DataError(
+                f"label {y[np.argmin(good)]} is not among the names of the classes", file=file
+            )
         return labels
     if k is None or len(np.unique(y)) != k:
-        raise DataError(f"has label {y.min()}, and the numbers of its classes are not known"
-                        f"{otherwise}", file=file)
+        raise DataError(
+            f"has label {y.min()}, and the numbers of its classes are not known{otherwise}",
+            file=file,
+        )
     return named_by_value(y, file, points=False)[0]
 
 
@@ -168,8 +190,9 @@ class TextLabels:
         self.file, self.ignore, self.ordinates = file, ignore, ordinates
         self.words = ignore if ignore or ordinates else None  # else the first label decides
         self._given = None if names is None else tuple(names)
-        self._codes = {name.encode("utf-8", "surrogateescape"): i
-                       for i, name in enumerate(self._given or ())}
+        self._codes = {
+            name.encode("utf-8", "surrogateescape"): i for i, name in enumerate(self._given or ())
+        }
         self._values = ByValue(self._given)
 
     def take(self, tokens, which):
@@ -179,7 +202,7 @@ class TextLabels:
         """
         start, end = tokens.start[which], tokens.end[which]
         if self.words is None and len(which):
-            self.words = not numeric(tokens.text[start[0]:end[0]].tobytes())
+            self.words = not numeric(tokens.text[start[0] : end[0]].tobytes())
         if not self.words:
             return None
         codes = None
@@ -212,7 +235,7 @@ class TextLabels:
         """(labels, a mask of those that can be) of numbers (n,)."""
         if self._values:
             return self._values.find(values)
-        low = -2**31 if self._given is None else 0
+        low = -(2**31) if self._given is None else 0
         whole = values == np.rint(values)
         possible = whole & (values >= low) & (values < 2**31)
         return values, possible | ~whole & np.isfinite(values) & (self._given is None)
@@ -231,8 +254,11 @@ class TextLabels:
             if not numeric(word):
                 problem = f"the label {show(word)} is not a number, but the first one is"
             elif not is_number or not self._labels(np.array([float(word)]))[1][0]:
-                problem = unknown if self._given is not None and is_number else \
-                    f"the label {show(word)} is not a whole number of 32 bits"
+                problem = (
+                    unknown
+                    if self._given is not None and is_number
+                    else f"the label {show(word)} is not a whole number of 32 bits"
+                )
         elif numeric(word):
             problem = f"the label {show(word)} is a number, but the first one is a word"
         elif len(word) > _LONGEST:

@@ -39,8 +39,10 @@ _MOST_IRRELEVANT = 256  # arrays (k, k, k)
 _COUNT = 2**53
 _WEIGHT = re.compile(rb"[0-9]+(\.[0-9]*)?(e[-+]?[0-9]{1,3})?", re.ASCII)
 _HEAD = 1 << 16
-_EXPECTED = ("expected a contingency table (what eval_uc --json prints) or the errors of pairs "
-           "(what multi_borders --cv-errors writes)")
+_EXPECTED = (
+    "expected a contingency table (what eval_uc --json prints) or the errors of pairs "
+    "(what multi_borders --cv-errors writes)"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,8 +96,12 @@ def read_confusions(path, stdin=None):
     than whole numbers, rows of other lengths, labels listed twice, one class alone, more
     classes or bytes than memory should hold.
     """
-    raw = read_bytes(path, stdin, expected=_EXPECTED.removeprefix("expected "),
-                     most=lambda head: None if _kind(head[:_HEAD]) == "pairs" else _LARGEST)
+    raw = read_bytes(
+        path,
+        stdin,
+        expected=_EXPECTED.removeprefix("expected "),
+        most=lambda head: None if _kind(head[:_HEAD]) == "pairs" else _LARGEST,
+    )
     kind = _kind(raw[:_HEAD])
     if kind is None:
         raise DataError(f"{_EXPECTED}, found neither", file=path)
@@ -125,8 +131,9 @@ def _table(raw, path):
         plain = strict_json(raw)
     except (ValueError, RecursionError) as error:
         raise fail(f"expected JSON: {error}"[:200]) from None
-    stored = decode(_Contingency, {key: plain[key] for key in ("labels", "contingency")
-                                  if key in plain}, fail)
+    stored = decode(
+        _Contingency, {key: plain[key] for key in ("labels", "contingency") if key in plain}, fail
+    )
     k = len(stored.labels)
     if k < 2:
         raise fail(f"expected two classes or more in `labels`, found {k}")
@@ -136,12 +143,16 @@ def _table(raw, path):
     if count > 1:
         raise fail(f"`labels` lists class {label} twice")
     if len(stored.contingency) != k:
-        raise fail(f"expected {k} rows in `contingency`, one for each of `labels`, found "
-                   f"{len(stored.contingency)}")
+        raise fail(
+            f"expected {k} rows in `contingency`, one for each of `labels`, found "
+            f"{len(stored.contingency)}"
+        )
     for i, row in enumerate(stored.contingency, 1):
         if len(row) not in (k, k + 1) or len(row) != len(stored.contingency[0]):
-            raise fail(f"expected {k} numbers in row {i} of `contingency`, or in all rows {k + 1}, "
-                       f"found {len(row)}")
+            raise fail(
+                f"expected {k} numbers in row {i} of `contingency`, or in all rows {k + 1}, "
+                f"found {len(row)}"
+            )
     order = np.argsort(stored.labels)
     table = np.array(stored.contingency, np.float64)[np.ix_(order, order)]
     if not table.any():
@@ -237,14 +248,18 @@ def _pair_errors(file, path):
 
 def _line_numbers(words):
     if len(words) not in (5, 6):
-        raise DataError("expected `i j n_i errors_i n_j errors_j` or `t i j n wins_i`, found "
-                        f"{len(words)} word{'s' if len(words) > 1 else ''}")
+        raise DataError(
+            "expected `i j n_i errors_i n_j errors_j` or `t i j n wins_i`, found "
+            f"{len(words)} word{'s' if len(words) > 1 else ''}"
+        )
     count = 2 if len(words) == 6 else 3
     for i, word in enumerate(words):
         if not (word.isdigit() if i < count else _WEIGHT.fullmatch(word)):
             raise DataError(f"expected a {'whole ' * (i < count)}number, found {show(word)}")
-    numbers = [(int(word) if len(word) < 20 else _COUNT + 1) if word.isdigit() else float(word)
-               for word in words]
+    numbers = [
+        (int(word) if len(word) < 20 else _COUNT + 1) if word.isdigit() else float(word)
+        for word in words
+    ]
     if max(numbers) > _COUNT:
         raise DataError(f"a number is larger than {_COUNT}")
     if max(numbers[:count]) > MAX_LABEL:
@@ -285,11 +300,15 @@ def _arrays(pairs, others, path):
     k = len(labels)
     most = _MOST_IRRELEVANT if others else _MOST_CLASSES
     if k > most:
-        raise DataError(f"holds {k} classes, more than the {most} that are supported"
-                        + (" with lines of third classes" if others else ""), file=path)
+        raise DataError(
+            f"holds {k} classes, more than the {most} that are supported"
+            + (" with lines of third classes" if others else ""),
+            file=path,
+        )
     position = {label: i for i, label in enumerate(labels)}
-    whole = all(type(number) is int for line in (*pairs.values(), *others.values())
-                for number in line)
+    whole = all(
+        type(number) is int for line in (*pairs.values(), *others.values()) for number in line
+    )
     dtype = np.int64 if whole else np.float64
     n, errors = np.zeros((2, k, k), dtype)
     for (i, j), (_, n_i, errors_i, n_j, errors_j) in pairs.items():
@@ -315,12 +334,18 @@ def format_pair_errors(pair_errors, path=None):
     lines = ["# i j  n_i errors_i  n_j errors_j\n"]
     for i, j in zip(*np.triu_indices(len(labels), 1)):
         if n[i, j] and n[j, i]:
-            lines.append(f"{labels[i]} {labels[j]}  {_text(n[i, j])} {_text(errors[i, j])}  "
-                         f"{_text(n[j, i])} {_text(errors[j, i])}\n")
+            lines.append(
+                f"{labels[i]} {labels[j]}  {_text(n[i, j])} {_text(errors[i, j])}  "
+                f"{_text(n[j, i])} {_text(errors[j, i])}\n"
+            )
     if others is not None:
         lines.append("# t  i j  n wins_i\n")
-        lines += [f"{labels[t]}  {labels[i]} {labels[j]}  {_text(others[t, i, j])} "
-                  f"{_text(wins[t, i, j])}\n" for t, i, j in np.argwhere(others) if i < j]
+        lines += [
+            f"{labels[t]}  {labels[i]} {labels[j]}  {_text(others[t, i, j])} "
+            f"{_text(wins[t, i, j])}\n"
+            for t, i, j in np.argwhere(others)
+            if i < j
+        ]
     return checked("".join(lines), lambda text: _pair_errors(io.BytesIO(text.encode()), path), path)
 
 

@@ -31,8 +31,16 @@ from .weights import ENDING as WEIGHTS, format_weights, TEXT_ENDING, weights_byt
 _TOO_LARGE = 2.0**128 - 2.0**103  # what float32 rounds to infinity, and all beyond it
 
 
-def convert_text(source: str, form: InputFormat, base: str, *, names=None,
-                 compact: bool = False, omit: bool = False, stdout=None):
+def convert_text(
+    source: str,
+    form: InputFormat,
+    base: str,
+    *,
+    names=None,
+    compact: bool = False,
+    omit: bool = False,
+    stdout=None,
+):
     """Text data to base.vec, base.cls or base.dat and, where classes have names, base.names.
 
     Points without labels may go to `-`, the binary stream `stdout`.
@@ -88,8 +96,9 @@ def _line(path, number):
     return None  # the file has changed
 
 
-def print_data(base: str, out: str, form: InputFormat, stdout, *, words: bool = False,
-               scale: bool = False) -> None:
+def print_data(
+    base: str, out: str, form: InputFormat, stdout, *, words: bool = False, scale: bool = False
+) -> None:
     """Binary data as text that `form` can read to the file `out`, or `-` for the stream `stdout`.
 
     Without labels, `base` may be the name of the .vec file itself. `words` prints the names of
@@ -99,15 +108,28 @@ def print_data(base: str, out: str, form: InputFormat, stdout, *, words: bool = 
     if not form.labels and os.path.exists(base) and not os.path.isdir(base):
         data = Dataset(read_vec(base), None)
     else:
-        if os.path.isfile(base) and not base.endswith((".vec", ".cls")) and \
-                not os.path.exists(f"{base}.vec"):
-            raise DataError(f"there is no {base}.vec: expected the base name of binary files, and "
-                            f"{base} is not one", file=base)
-        data = read_training(base, InputFormat(labels=form.labels, ordinates=form.ordinates,
-                                               weights=WeightSource(NO_WEIGHTS)), negative=True)
+        if (
+            os.path.isfile(base)
+            and not base.endswith((".vec", ".cls"))
+            and not os.path.exists(f"{base}.vec")
+        ):
+            raise DataError(
+                f"there is no {base}.vec: expected the base name of binary files, and "
+                f"{base} is not one",
+                file=base,
+            )
+        data = read_training(
+            base,
+            InputFormat(
+                labels=form.labels, ordinates=form.ordinates, weights=WeightSource(NO_WEIGHTS)
+            ),
+            negative=True,
+        )
         if os.path.exists(base + WEIGHTS):
-            warn_user(f"the weights in {base}{WEIGHTS} are not in the text: commands that read "
-                      f"it take them by --weights {base}{WEIGHTS}")
+            warn_user(
+                f"the weights in {base}{WEIGHTS} are not in the text: commands that read "
+                f"it take them by --weights {base}{WEIGHTS}"
+            )
     if words and data.names is None:
         raise UsageError(f"--words needs the class names in {base}.names")
     if scale:
@@ -131,12 +153,19 @@ def relabelled(data: Dataset) -> tuple:
 def refuse_pipe(names: list, form: InputFormat, labels: bool) -> None:
     """UsageError where `-` is among the names of binary data with labels."""
     if form.kind == "binary" and labels and "-" in names:
-        raise UsageError("binary data with labels are several files and cannot go through a pipe "
-                         "(text can, and points without labels)")
+        raise UsageError(
+            "binary data with labels are several files and cannot go through a pipe "
+            "(text can, and points without labels)"
+        )
 
 
-def write_together(outputs: dict, extra: dict | None = None, form: InputFormat = InputFormat(),
-                   stdout=None, before: Callable | None = None) -> None:
+def write_together(
+    outputs: dict,
+    extra: dict | None = None,
+    form: InputFormat = InputFormat(),
+    stdout=None,
+    before: Callable | None = None,
+) -> None:
     """Datasets {base or file: Dataset} and {path: bytes or table}, all or none.
 
     Ordinates, a y of floats, go to base.dat, labels to base.cls, weights to base.wgt, groups to
@@ -152,9 +181,12 @@ def write_together(outputs: dict, extra: dict | None = None, form: InputFormat =
     for path in files.keys() & (extra or {}).keys():
         raise DataError("two outputs would go to this file", file=path)
     files.update(extra or {})
-    old = [path for base in outputs
-           for path in (recipe_beside(base), base + WEIGHTS, base + GROUPS)
-           if form.kind == "binary" and path not in files and os.path.exists(path)]
+    old = [
+        path
+        for base in outputs
+        for path in (recipe_beside(base), base + WEIGHTS, base + GROUPS)
+        if form.kind == "binary" and path not in files and os.path.exists(path)
+    ]
 
     def finish():
         if before is not None:
@@ -183,7 +215,7 @@ class _Stream:
     def write(self, data):
         data = memoryview(data)
         while len(data):  # without a buffer a stream may take a part
-            data = data[self._file.write(data):]
+            data = data[self._file.write(data) :]
 
 
 def _binary(base, data):
@@ -206,9 +238,13 @@ def _binary(base, data):
         files[base + WEIGHTS] = weights_bytes(data.weights.w, base + WEIGHTS)
     if data.groups is not None:
         files[base + GROUPS] = groups_bytes(group_words(data), base + GROUPS)
-    for path, what in (*((path, "is removed, as it is not of these points") for path in (
-                           recipe_beside(base), base + WEIGHTS, base + GROUPS)),
-                       (f"{base}.cls", "now belongs to these points")):
+    for path, what in (
+        *(
+            (path, "is removed, as it is not of these points")
+            for path in (recipe_beside(base), base + WEIGHTS, base + GROUPS)
+        ),
+        (f"{base}.cls", "now belongs to these points"),
+    ):
         if path not in files and os.path.exists(path):
             warn_user(f"{path} existed before, and {what}")
     warn_of_old_files(base, (".ids",))
@@ -218,14 +254,19 @@ def _binary(base, data):
 def _refuse_weights(data):
     for name in ("weights", "groups"):
         if getattr(data, name) is not None:
-            raise UsageError(f"points go to standard output, and their {name} would have no file: "
-                             f"--{name} none leaves them out")
+            raise UsageError(
+                f"points go to standard output, and their {name} would have no file: "
+                f"--{name} none leaves them out"
+            )
 
 
 def _text(path, data, form):
     check_points(data.x, data.y, data.names, "standard output" if path == "-" else path)
-    files = {path: svm_lines(data.x, data.y, data.names, form.missing is not None)
-             if form.kind == "svm" else lvq_lines(data.x, data.y, form.header, data.names)}
+    files = {
+        path: svm_lines(data.x, data.y, data.names, form.missing is not None)
+        if form.kind == "svm"
+        else lvq_lines(data.x, data.y, form.header, data.names)
+    }
     if path == "-":
         _refuse_weights(data)
         return files

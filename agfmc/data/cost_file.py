@@ -23,8 +23,7 @@ _LONGEST = 2**20  # of a line
 _MOST_CLASSES = 1024
 
 
-def read_costs(path, labels: Sequence[int], names: Mapping[int, str] | None = None
-               ) -> CostMatrix:
+def read_costs(path, labels: Sequence[int], names: Mapping[int, str] | None = None) -> CostMatrix:
     """The `CostMatrix` in a file, or in standard input for `-`, for classes in the order of labels.
 
     `names` is {label: name}; a name goes before a label that reads the same. Classes of the file
@@ -38,8 +37,11 @@ def read_costs(path, labels: Sequence[int], names: Mapping[int, str] | None = No
     lines = _lines(path, label_of)
     line, words = next(lines, (1, ()))
     if len(words) < 2:
-        raise DataError("expected a line of two classes or more, the columns of a matrix of costs",
-                        file=path, line=line)
+        raise DataError(
+            "expected a line of two classes or more, the columns of a matrix of costs",
+            file=path,
+            line=line,
+        )
     rejects = words[-1] == "-"
     classes = words[:-1] if rejects else words
     position = _columns(classes, label_of, path, line)
@@ -53,13 +55,20 @@ def read_costs(path, labels: Sequence[int], names: Mapping[int, str] | None = No
     for row, at in enumerate(order):
         if (costs[row] < right[row]).any():
             other = int(np.argmin(costs[row]))
-            raise DataError(f"a wrong answer, {words[order[other]]}, costs {costs[row, other]:g}, "
-                            f"the right one, {words[at]}, {right[row]:g}: expected true "
-                            "classes in the rows, and right answers that cost no more than wrong "
-                            "ones", file=path, line=line_of[at])
+            raise DataError(
+                f"a wrong answer, {words[order[other]]}, costs {costs[row, other]:g}, "
+                f"the right one, {words[at]}, {right[row]:g}: expected true "
+                "classes in the rows, and right answers that cost no more than wrong "
+                "ones",
+                file=path,
+                line=line_of[at],
+            )
     if (costs == right[:, None]).all():
-        raise DataError("wrong answers cost no more than right ones: expected a cost of mistakes",
-                        file=path, line=line_of[0])
+        raise DataError(
+            "wrong answers cost no more than right ones: expected a cost of mistakes",
+            file=path,
+            line=line_of[0],
+        )
     return CostMatrix(costs, table[order, -1] if rejects else None)
 
 
@@ -70,8 +79,10 @@ def _lacking(label, names, columns):
         return message + "names with blanks need tabs or commas between the columns"
     others = [column for column in columns if isinstance(column, str)]
     if name is None and others:
-        return message + f"expected one for each class, found {show(others[0])}, and the " \
-                         "names of the classes are not known here (eval_uc --names FILE gives them)"
+        return (
+            message + f"expected one for each class, found {show(others[0])}, and the "
+            "names of the classes are not known here (eval_uc --names FILE gives them)"
+        )
     return message + "expected one for each class"
 
 
@@ -89,8 +100,9 @@ def _lines(path, label_of):
         try:
             words = text.split() if mark is None else _fields(text, mark)
         except csv.Error as error:
-            raise DataError(f"expected fields with commas between them: {error}", file=path,
-                            line=number) from None
+            raise DataError(
+                f"expected fields with commas between them: {error}", file=path, line=number
+            ) from None
         yield number, words[1:] if header and words[0] == "" else words
         header = False
 
@@ -100,31 +112,48 @@ def _delimiter(text, label_of):
     if "\t" in text:
         return "\t"
     known = sum(word in label_of for word in text.split())
-    return "," if "," in text and (not known or known < sum(
-        word.strip(" \"") in label_of for word in text.split(","))) else None
+    return (
+        ","
+        if "," in text
+        and (not known or known < sum(word.strip(' "') in label_of for word in text.split(",")))
+        else None
+    )
 
 
 def _fields(text, mark):
-    row, = csv.reader([text], delimiter=mark, skipinitialspace=True,
-                      quoting=csv.QUOTE_MINIMAL if mark == "," else csv.QUOTE_NONE)
+    (row,) = csv.reader(
+        [text],
+        delimiter=mark,
+        skipinitialspace=True,
+        quoting=csv.QUOTE_MINIMAL if mark == "," else csv.QUOTE_NONE,
+    )
     return [word.strip() for word in row]
 
 
 def _columns(classes, label_of, path, line):
     """{label: position} of the columns; for an unknown class its word."""
     if len(classes) > _MOST_CLASSES:
-        raise DataError(f"{len(classes)} columns are more than the {_MOST_CLASSES} classes that "
-                        "are supported", file=path, line=line)
+        raise DataError(
+            f"{len(classes)} columns are more than the {_MOST_CLASSES} classes that are supported",
+            file=path,
+            line=line,
+        )
     position: dict = {}
     for i, word in enumerate(classes):
         if word in ("", "-"):
-            raise DataError("expected the label or name of a class in each column"
-                            + (", and the cost of no answer, -, in the last one" if word else ""),
-                            file=path, line=line)
+            raise DataError(
+                "expected the label or name of a class in each column"
+                + (", and the cost of no answer, -, in the last one" if word else ""),
+                file=path,
+                line=line,
+            )
         label = label_of.get(word, word)
         if label in position:
-            raise DataError(f"the columns {show(classes[position[label]])} and {show(word)} are "
-                            "one class", file=path, line=line)
+            raise DataError(
+                f"the columns {show(classes[position[label]])} and {show(word)} are one class",
+                file=path,
+                line=line,
+            )
         position[label] = i
     return position
 
@@ -139,16 +168,24 @@ def _rows(lines, classes, rejects, path, line, label_of):
             named = len(words) == width + 1
         if len(words) != width + named:
             what = "a class and " if named else ""
-            raise DataError(f"expected {what}{width} numbers, one for each column, found "
-                            f"{len(words)} fields", file=path, line=line)
+            raise DataError(
+                f"expected {what}{width} numbers, one for each column, found {len(words)} fields",
+                file=path,
+                line=line,
+            )
         if count == k:
-            raise DataError(f"expected {k} rows, one for each class, found more", file=path,
-                            line=line)
+            raise DataError(
+                f"expected {k} rows, one for each class, found more", file=path, line=line
+            )
         known = not named or words[0] in classes
         row = classes.index(words[0]) if named and known else count
         if not known or line_of[row]:
-            raise DataError("expected one of the columns before the numbers of a true class, "
-                            f"found {show(words[0])}" + " again" * known, file=path, line=line)
+            raise DataError(
+                "expected one of the columns before the numbers of a true class, "
+                f"found {show(words[0])}" + " again" * known,
+                file=path,
+                line=line,
+            )
         line_of[row] = line
         table[row] = [_cost(word, path, line) for word in words[named:]]
         count += 1
@@ -158,8 +195,10 @@ def _rows(lines, classes, rejects, path, line, label_of):
             missing = [show(word) for word, seen in zip(classes, line_of) if not seen]
             message += f", none for {missing[0]}{and_more(missing)}"
         if classes[-1] not in label_of and not rejects:
-            message += f": {show(classes[-1])} is none of the classes here (a last column of " \
-                       "the costs of no answer is headed by -)"
+            message += (
+                f": {show(classes[-1])} is none of the classes here (a last column of "
+                "the costs of no answer is headed by -)"
+            )
         raise DataError(message, file=path, line=line)
     return table, line_of
 
@@ -168,5 +207,6 @@ def _cost(word, path, line):
     with suppress(ValueError):
         if 0 <= (value := numeral(word)) < float("inf"):
             return value
-    raise DataError(f"expected a cost, a finite number of 0 or more, found {show(word)}",
-                    file=path, line=line)
+    raise DataError(
+        f"expected a cost, a finite number of 0 or more, found {show(word)}", file=path, line=line
+    )

@@ -20,8 +20,14 @@ from ..core.weights import Weights
 from ..files.atomic import remove, replacing_all, temporary_file, writing
 from ..files.csv import csv_line, csv_lines
 from ..tables.ids import RowIds
-from ..tables.points import (class_numbers, columns_that_tell, fill_missing, filled_recipe,
-                             group_columns, TableEncoder)
+from ..tables.points import (
+    class_numbers,
+    columns_that_tell,
+    fill_missing,
+    filled_recipe,
+    group_columns,
+    TableEncoder,
+)
 from ..tables.memory import RowTable
 from ..tables.reading import columns_called, open_table, table_of_heading
 from ..tables.recipe_file import format_recipe
@@ -60,9 +66,15 @@ class TableRows(NamedTuple):
     groups: list | None = None
 
 
-def encoded_rows(table: Table, encoder: TableEncoder, label: int | None = None,
-                 weight: int | None = None, text: tuple[int, ...] = (),
-                 unique: tuple[int, ...] = (), group: int | None = None) -> Iterator[TableRows]:
+def encoded_rows(
+    table: Table,
+    encoder: TableEncoder,
+    label: int | None = None,
+    weight: int | None = None,
+    text: tuple[int, ...] = (),
+    unique: tuple[int, ...] = (),
+    group: int | None = None,
+) -> Iterator[TableRows]:
     """`TableRows` of a table, block by block, with the columns at the positions `label`, `weight`,
     `text`, `group`.
 
@@ -73,9 +85,15 @@ def encoded_rows(table: Table, encoder: TableEncoder, label: int | None = None,
     classes = {name: at for at, name in enumerate(encoder.recipe.classes)}
     both = set(encoder.requested) & {label, weight, group}
     copied = {at: kind for at, kind in encoder.requested.items() if at in text}  # in two kinds
-    requested = encoder.requested | dict.fromkeys(text, "text") | {
-        at: kind for at, kind in ((label, "words"), (weight, "number"), (group, "words"))
-        if at is not None}
+    requested = (
+        encoder.requested
+        | dict.fromkeys(text, "text")
+        | {
+            at: kind
+            for at, kind in ((label, "words"), (weight, "number"), (group, "words"))
+            if at is not None
+        }
+    )
     if both:
         raise UsageError(f"column '{one_line(table.names[min(both)])}' is a feature of the model")
     for block in table.blocks(requested):
@@ -87,24 +105,40 @@ def encoded_rows(table: Table, encoder: TableEncoder, label: int | None = None,
         if weight is not None:
             weights, bad = single_precision(block[weight])
             if bad.any():
-                raise block.error(int(np.argmax(bad)), f"column '{one_line(table.names[weight])}' "
-                                  "of the weights: expected a number of 0 or more")
-        yield TableRows(x, y, weights, [block[at] for at in text],
-                        None if group is None else row_groups(table, block, group))
+                raise block.error(
+                    int(np.argmax(bad)),
+                    f"column '{one_line(table.names[weight])}' "
+                    "of the weights: expected a number of 0 or more",
+                )
+        yield TableRows(
+            x,
+            y,
+            weights,
+            [block[at] for at in text],
+            None if group is None else row_groups(table, block, group),
+        )
 
 
 def row_groups(table: Table, block: Block, at: int) -> list[str]:
     """The words of the groups of a block of rows; `DataError` for a row without one."""
     cells = block[at]
     if (cells.codes < 0).any():
-        raise block.error(int(np.argmin(cells.codes)), f"column '{one_line(table.names[at])}' has "
-                          "no group: expected a word in every row")
+        raise block.error(
+            int(np.argmin(cells.codes)),
+            f"column '{one_line(table.names[at])}' has no group: expected a word in every row",
+        )
     words = list(map(plain_word, cells.words))
     return [words[code] for code in cells.codes.tolist()]
 
 
-def read_table(path: Any, form: InputFormat, recipe: TableRecipe | None = None, *,
-               lazy: bool = False, stdin=None) -> Dataset:
+def read_table(
+    path: Any,
+    form: InputFormat,
+    recipe: TableRecipe | None = None,
+    *,
+    lazy: bool = False,
+    stdin=None,
+) -> Dataset:
     """The `Dataset` of a training table, or of one with the columns of a recipe of training.
 
     `path` is what `open_table` takes, and a path where points are lazy.
@@ -128,20 +162,24 @@ def read_table(path: Any, form: InputFormat, recipe: TableRecipe | None = None, 
             roles, rows = resolve_roles(table, _with_weights(table, form, recipe)), None
         encoder = TableEncoder(table, recipe)
         weight = roles.weight if form.weights.file is None else None
-        parts = encoded_rows(table, encoder, roles.label, weight,
-                             group=roles.group if form.groups is None else None)
+        parts = encoded_rows(
+            table, encoder, roles.label, weight, group=roles.group if form.groups is None else None
+        )
         width = len(recipe.features)
         if rows is not None and lazy and 4 * rows * width > _LAZY:
             x, y, w, groups, recipe = _in_a_file(parts, recipe, path)
         else:
-            refuse_beyond(4 * (rows or 0) * width, f"the points, {rows} of {width} features",
-                          table.file)
+            refuse_beyond(
+                4 * (rows or 0) * width, f"the points, {rows} of {width} features", table.file
+            )
             x, y, w, groups = _in_memory(parts, width)
             recipe = filled_recipe(recipe, x)
             fill_missing(x, recipe)
             for name in () if given else columns_that_tell(recipe, x, y):
-                warn_user(f"{table.file}: column '{one_line(name)}' determines the class of every "
-                          "row alone: leave it out (--ignore) if new data will not have it")
+                warn_user(
+                    f"{table.file}: column '{one_line(name)}' determines the class of every "
+                    "row alone: leave it out (--ignore) if new data will not have it"
+                )
             if not given and form.groups is None and roles.group is None:
                 _warn_of_groups(table, roles, group_columns(recipe, x, y))
         if rows not in (None, len(y)):
@@ -165,30 +203,42 @@ def _warn_of_groups(table, roles, names):
         names = [*names, table.names[roles.ids[0]]]
     if names:
         name = one_line(names[0])
-        warn_user(f"{table.file}: column '{name}'{and_more(names)} looks like groups of rows "
-                  "that are alike, as of patients or days, which make scores too good: with "
-                  f"--group {shlex.quote(name)} no split divides them")
+        warn_user(
+            f"{table.file}: column '{name}'{and_more(names)} looks like groups of rows "
+            "that are alike, as of patients or days, which make scores too good: with "
+            f"--group {shlex.quote(name)} no split divides them"
+        )
 
 
 def _label_of(roles, recipe, ids=(), weight=None, group=None):
     """The roles of a table of which the recipe names the columns of features."""
-    return replace(roles, label=roles.label or recipe.label, ids=ids, weight=weight, group=group,
-                   ignored=(), categorical=())
+    return replace(
+        roles,
+        label=roles.label or recipe.label,
+        ids=ids,
+        weight=weight,
+        group=group,
+        ignored=(),
+        categorical=(),
+    )
 
 
 def _with_weights(table, form, recipe):
     """The roles of a table of which the recipe names the columns: label, weights and groups."""
     columns = {}
     for role, given, what, result in (
-            ("weight", form.weights.file, "weights", "all rows count alike"),
-            ("group", form.groups, "groups", "rows are split one by one")):
+        ("weight", form.weights.file, "weights", "all rows count alike"),
+        ("group", form.groups, "groups", "rows are split one by one"),
+    ):
         columns[role], of_recipe = getattr(form.roles, role), getattr(recipe, role)
         if columns[role] is None and given is None and of_recipe is not None:
             if columns_called(table, [of_recipe]):
                 columns[role] = of_recipe
             else:
-                warn_user(f"{table.file}: there is no column '{one_line(of_recipe)}', which "
-                          f"held {what} in training: {result}")
+                warn_user(
+                    f"{table.file}: there is no column '{one_line(of_recipe)}', which "
+                    f"held {what} in training: {result}"
+                )
     return _label_of(form.roles, recipe, **columns)
 
 
@@ -200,17 +250,20 @@ def _in_memory(parts, width):
     parts.reverse()
     while parts:  # memory of a block goes as that of all points comes
         block = parts.pop().x
-        x[at:at + len(block)] = block
+        x[at : at + len(block)] = block
         at += len(block)
     return x, y, weights, groups
 
 
 def _joined(parts):
     """Weights (n,) and groups (n,) of all parts, or None."""
-    has_weights, has_groups = (bool(parts) and getattr(parts[0], name) is not None
-                               for name in ("weights", "groups"))
-    return (np.concatenate([part.weights for part in parts]) if has_weights else None,
-            [word for part in parts for word in part.groups] if has_groups else None)
+    has_weights, has_groups = (
+        bool(parts) and getattr(parts[0], name) is not None for name in ("weights", "groups")
+    )
+    return (
+        np.concatenate([part.weights for part in parts]) if has_weights else None,
+        [word for part in parts for word in part.groups] if has_groups else None,
+    )
 
 
 def _in_a_file(parts, recipe, path):
@@ -239,8 +292,7 @@ def _spool(file, x):
 
 
 def _with_fills(file, shape, recipe, write):
-    """The recipe with its fills, of points (n, d) in a file, which go to write(first row, points).
-    """
+    """The recipe with its fills, of points (n, d) in a file, which go to write(first row, points)."""
     stored = StoredTable(file.fileno(), "a temporary file", "<f4", 0, shape)
     recipe = filled_recipe(recipe, LazyPoints(stored))
     step = max(1, _PIECE // shape[1])
@@ -251,8 +303,9 @@ def _with_fills(file, shape, recipe, write):
     return recipe
 
 
-def convert_table(path: str, form: InputFormat, base: str, recipe: TableRecipe | None = None
-                  ) -> tuple[TableRecipe, int, np.ndarray | None]:
+def convert_table(
+    path: str, form: InputFormat, base: str, recipe: TableRecipe | None = None
+) -> tuple[TableRecipe, int, np.ndarray | None]:
     """A table to base.vec, base.cls, base.names and base.recipe, all or none.
 
     -> its recipe, the number of rows, and those of each class (k,), or None without labels.
@@ -271,23 +324,48 @@ def convert_table(path: str, form: InputFormat, base: str, recipe: TableRecipe |
             survey = survey_table(table, form.roles)
             recipe, roles = survey.recipe, survey.roles
         encoder = TableEncoder(table, recipe)
-        ends = [end for end, written in zip(CONVERTED, (
-            True, *[form.labels] * 3, roles.ids, roles.weight is not None,
-            roles.group is not None)) if written]
+        ends = [
+            end
+            for end, written in zip(
+                CONVERTED,
+                (
+                    True,
+                    *[form.labels] * 3,
+                    roles.ids,
+                    roles.weight is not None,
+                    roles.group is not None,
+                ),
+            )
+            if written
+        ]
         warn_of_old_files(base, [end for end in CONVERTED[:-2] if end not in ends])
-        old = [base + end for end in CONVERTED[-2:] if end not in ends
-               and os.path.exists(base + end)]  # training would take them
+        old = [
+            base + end for end in CONVERTED[-2:] if end not in ends and os.path.exists(base + end)
+        ]  # training would take them
         for path in old:
             warn_user(f"{path} existed before, and is removed, as it is not of these points")
         before = functools.partial(list, map(remove, old)) if old else None
-        files = dict(zip(ends, stack.enter_context(replacing_all(
-            [base + end for end in ends], binary=True, before=before))))
+        files = dict(
+            zip(
+                ends,
+                stack.enter_context(
+                    replacing_all([base + end for end in ends], binary=True, before=before)
+                ),
+            )
+        )
         held, rows = stack.enter_context(temporary_file()), 0
         if roles.ids:
             files[".ids"].write(csv_line([table.names[at] for at in roles.ids]))
         counts = np.zeros(len(recipe.classes), dtype=np.int64)
-        for part in encoded_rows(table, encoder, roles.label, roles.weight, roles.ids,
-                                 unique=roles.ids, group=roles.group):
+        for part in encoded_rows(
+            table,
+            encoder,
+            roles.label,
+            roles.weight,
+            roles.ids,
+            unique=roles.ids,
+            group=roles.group,
+        ):
             _spool(held, part.x)
             if part.y is not None:
                 files[".cls"].write(cls_bytes(part.y))
@@ -300,15 +378,24 @@ def convert_table(path: str, form: InputFormat, base: str, recipe: TableRecipe |
                 files[".grp"].write(groups_bytes(part.groups, f"{base}.grp"))
             rows += len(part.x)
         vec = VecWriter(files[".vec"], len(recipe.features), recipe.keeps_missing)
-        recipe = _with_fills(held, (rows, len(recipe.features)), recipe,
-                             lambda _, block: vec.write(block))
+        recipe = _with_fills(
+            held, (rows, len(recipe.features)), recipe, lambda _, block: vec.write(block)
+        )
         if form.labels:
             files[".names"].write(names_bytes(recipe.classes, f"{base}.names"))
             files[".recipe"].write(format_recipe(recipe, f"{base}.recipe").encode())
         if given:
             encoder.warn_of_cells()
-            encoder.warn_of_others({recipe.label, *(table.names[at] for at in (
-                roles.label, roles.weight, roles.group, *roles.ids) if at is not None)})
+            encoder.warn_of_others(
+                {
+                    recipe.label,
+                    *(
+                        table.names[at]
+                        for at in (roles.label, roles.weight, roles.group, *roles.ids)
+                        if at is not None
+                    ),
+                }
+            )
     return recipe, rows, counts if form.labels else None
 
 
@@ -316,15 +403,21 @@ def _roles_beside(table, form, recipe):
     """The `Roles` of a table of which the recipe names the columns of features."""
     given = form.roles
     if form.labels and given.label is None and not columns_called(table, [recipe.label]):
-        raise DataError(f"lacks the column '{one_line(recipe.label)}' of the classes: --label "
-                        "names another one", file=table.file)
+        raise DataError(
+            f"lacks the column '{one_line(recipe.label)}' of the classes: --label "
+            "names another one",
+            file=table.file,
+        )
     absent = [name for name in recipe.ids if name not in columns_called(table, [name])]
     if absent and not given.ids:
-        warn_user(f"{table.file}: there is no column '{one_line(absent[0])}', which held ids "
-                  "in training: no ids are written")
+        warn_user(
+            f"{table.file}: there is no column '{one_line(absent[0])}', which held ids "
+            "in training: no ids are written"
+        )
     ids = given.ids or (() if absent else recipe.ids)
-    return resolve_roles(table, _label_of(given, recipe, ids, given.weight, given.group),
-                         form.labels)
+    return resolve_roles(
+        table, _label_of(given, recipe, ids, given.weight, given.group), form.labels
+    )
 
 
 def warn_of_old_files(base: str, ends) -> None:
@@ -356,11 +449,10 @@ class RowsToClassify:
 
         Without ids the heads are numbers, that of the first row is `first`.
         """
-        for part in encoded_rows(self.table, self.encoder, text=self._copied,
-                                 unique=self._unique):
+        for part in encoded_rows(self.table, self.encoder, text=self._copied, unique=self._unique):
             for at in range(0, len(part.x), rows):
-                x = part.x[at:at + rows]
-                cells = [column[at:at + rows] for column in part.text]
+                x = part.x[at : at + rows]
+                cells = [column[at : at + rows] for column in part.text]
                 yield x, cells or [range(first, first + len(x))]
                 first += len(x)
 
@@ -376,14 +468,22 @@ class RowsToClassify:
     def warn(self) -> None:
         """Warnings of columns that are not needed, and of words that training did not know."""
         recipe = self.encoder.recipe
-        self.encoder.warn_of_others({recipe.label, recipe.weight, recipe.group, *recipe.ids,
-                                      *(self.table.names[at] for at in self._copied)})
+        self.encoder.warn_of_others(
+            {
+                recipe.label,
+                recipe.weight,
+                recipe.group,
+                *recipe.ids,
+                *(self.table.names[at] for at in self._copied),
+            }
+        )
         self.encoder.warn_of_cells()
 
 
 @contextmanager
-def rows_to_classify(path: str, form: InputFormat, recipe: TableRecipe, everything: bool = False
-                     ) -> Iterator[RowsToClassify]:
+def rows_to_classify(
+    path: str, form: InputFormat, recipe: TableRecipe, everything: bool = False
+) -> Iterator[RowsToClassify]:
     """The `RowsToClassify` of a table with the columns of a recipe, in any order, for `with`.
 
     Its ids are those of `form.roles`, else those of the training table that it has too; With
@@ -395,8 +495,9 @@ def rows_to_classify(path: str, form: InputFormat, recipe: TableRecipe, everythi
         yield rows_of_table(table, form, recipe, everything, form.roles.ids or not everything)
 
 
-def rows_of_table(table: Table, form: InputFormat, recipe: TableRecipe, everything: bool,
-                  compared: bool) -> RowsToClassify:
+def rows_of_table(
+    table: Table, form: InputFormat, recipe: TableRecipe, everything: bool, compared: bool
+) -> RowsToClassify:
     """The `RowsToClassify` of an open table; `compared`: no id may come twice."""
     encoder = TableEncoder(table, recipe)
     there = tuple(columns_called(table, recipe.ids))
@@ -407,8 +508,9 @@ def rows_of_table(table: Table, form: InputFormat, recipe: TableRecipe, everythi
     return RowsToClassify(heads, encoder, table, copied, unique)
 
 
-def rows_of_lines(lines: Iterator, form: InputFormat, recipe: TableRecipe, everything: bool,
-                  file: str) -> tuple[RowsToClassify, Iterator]:
+def rows_of_lines(
+    lines: Iterator, form: InputFormat, recipe: TableRecipe, everything: bool, file: str
+) -> tuple[RowsToClassify, Iterator]:
     """The rows of lines, as of `arriving_lines`, whose ids are not compared, and those lines.
 
     The first line is the heading, or a JSON object, as all are then; ids are those of `form.roles`,
@@ -416,7 +518,7 @@ def rows_of_lines(lines: Iterator, form: InputFormat, recipe: TableRecipe, every
     """
     data, line = next((one for one in lines if one[0].strip(b"\r\n")), (b"", 1))
     text = data.lstrip(b"\r\n")
-    line += data[:len(data) - len(text)].count(b"\n")
+    line += data[: len(data) - len(text)].count(b"\n")
     layout, rest = form.layout.for_model(recipe), (text, line)
     if text.startswith(b"{"):
         names = [*(one.name for one in recipe.columns), *(form.roles.ids or recipe.ids)]

@@ -50,12 +50,18 @@ def read_groups(path: str, n: int | None = None, stdin=None) -> list[str]:
 
     Raises `DataError` for another number of lines than n, and, with its line, for an empty one.
     """
-    text = read_bytes(path, stdin, expected="the group of a point in each line").decode(
-        "utf-8", errors="surrogateescape").removeprefix("\ufeff")
+    text = (
+        read_bytes(path, stdin, expected="the group of a point in each line")
+        .decode("utf-8", errors="surrogateescape")
+        .removeprefix("\ufeff")
+    )
     words = [line.strip() for line in text.removesuffix("\n").split("\n")]
     if "" in words:
-        raise DataError("expected the group of a point in each line, found an empty one",
-                        file=path, line=words.index("") + 1)
+        raise DataError(
+            "expected the group of a point in each line, found an empty one",
+            file=path,
+            line=words.index("") + 1,
+        )
     if n not in (None, len(words)):
         raise DataError(f"holds {len(words)} groups for {n} points", file=path)
     return words
@@ -71,17 +77,23 @@ def with_groups(data: Dataset, groups: Sequence | None) -> Dataset:
         return data
     words = np.asarray(groups).tolist()
     if np.shape(groups) != (len(data.x),):
-        raise DataError(f"groups: expected {len(data.x)} words or whole numbers, one for each point"
-                        f", found an array of shape {np.shape(groups)}")
+        raise DataError(
+            f"groups: expected {len(data.x)} words or whole numbers, one for each point"
+            f", found an array of shape {np.shape(groups)}"
+        )
     for row, word in enumerate(words):
         if not isinstance(word, (str, int)) and not (isinstance(word, float) and word.is_integer()):
-            raise DataError(f"groups: expected words or whole numbers, found {word!r} in row {row} "
-                            "(from 0)")
+            raise DataError(
+                f"groups: expected words or whole numbers, found {word!r} in row {row} (from 0)"
+            )
     words = [word if isinstance(word, str) else str(int(word)) for word in words]
     names = tuple(ordered_words(set(words)))
     number = {name: code for code, name in enumerate(names)}
-    return replace(data, group_names=names, groups=np.fromiter(
-        map(number.__getitem__, words), np.int32, len(words)))
+    return replace(
+        data,
+        group_names=names,
+        groups=np.fromiter(map(number.__getitem__, words), np.int32, len(words)),
+    )
 
 
 def check_groups(data: Dataset, source: str | None = None, where: str = "") -> None:
@@ -96,8 +108,11 @@ def check_groups(data: Dataset, source: str | None = None, where: str = "") -> N
     label, group = int(labels[alone[0]]), int(data.groups[np.argmax(code == alone[0])])
     name = f" '{one_line(data.name_of[label])}'" if label in data.name_of else ""
     group = str(group) if data.group_names is None else one_line(data.group_names[group])
-    raise DataError(f"class {label}{name} lies in one group only{where}, '{group}': it cannot be "
-                    "held out and trained on; expected two groups or more", file=source)
+    raise DataError(
+        f"class {label}{name} lies in one group only{where}, '{group}': it cannot be "
+        "held out and trained on; expected two groups or more",
+        file=source,
+    )
 
 
 def group_words(data: Dataset) -> list[str]:
@@ -109,6 +124,7 @@ def groups_bytes(words: Sequence[str], path: str | None = None) -> bytes:
     """The contents of a file of groups; `DataError` for a name that could not be read back."""
     for word in set(words):
         if not word or word != word.strip() or "\n" in word or word.startswith("\ufeff"):
-            raise DataError(f"{word!r} cannot be the name of a group: it would not be one line",
-                            file=path)
+            raise DataError(
+                f"{word!r} cannot be the name of a group: it would not be one line", file=path
+            )
     return "".join(f"{word}\n" for word in words).encode("utf-8", "surrogateescape")

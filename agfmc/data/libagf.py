@@ -54,11 +54,15 @@ class VecReader:
         elif d <= 0:
             problem = f"is not a .vec file: its header says {d} features"
         elif size is None and d > _MOST:
-            problem = f"is not a .vec file: its header says {d} features, and from a pipe " \
-                      f"{_MOST} are the most"
+            problem = (
+                f"is not a .vec file: its header says {d} features, and from a pipe "
+                f"{_MOST} are the most"
+            )
         elif rest:
-            problem = f"is damaged or not a .vec file: {size} bytes are not a header and whole " \
-                      f"rows of {d} features"
+            problem = (
+                f"is damaged or not a .vec file: {size} bytes are not a header and whole "
+                f"rows of {d} features"
+            )
         elif n == 0:
             problem = "has no rows"
         if problem is None:
@@ -80,8 +84,9 @@ class VecReader:
         width, done = 4 * self.d, 0
         while data := self._read(self.rows * width):
             if len(data) % width:
-                raise DataError(f"ends in the middle of row {done + len(data) // width}",
-                                file=self.name)
+                raise DataError(
+                    f"ends in the middle of row {done + len(data) // width}", file=self.name
+                )
             chunk = np.frombuffer(data, FLOAT).reshape(-1, self.d).astype(np.float32, copy=False)
             _refuse_nonfinite(chunk, self.name, done, self._missing)
             done += len(chunk)
@@ -123,8 +128,9 @@ def read_vec(path, mmap=False, stdin=None, expected=POINTS, missing=False):
 def open_vec(path, missing=False):
     """All points of a `.vec` file, which stay there, as `LazyPoints`; DataError as of read_vec."""
     with VecReader(path) as reader:
-        x = LazyPoints(StoredTable(reader._file.fileno(), reader.name, FLOAT, 4,
-                                   (reader.n, reader.d), path))
+        x = LazyPoints(
+            StoredTable(reader._file.fileno(), reader.name, FLOAT, 4, (reader.n, reader.d), path)
+        )
     _refuse_nonfinite(x, reader.name, missing=missing)
     return x
 
@@ -152,7 +158,7 @@ def write_table(file, x):
     writer = VecWriter(file, x.shape[1])
     step = max(1, _PIECE // x.shape[1])
     for start in range(0, len(x), step):
-        writer.write(x[start:start + step])
+        writer.write(x[start : start + step])
 
 
 def read_cls(path, n=None, negative=False, stdin=None):
@@ -174,7 +180,8 @@ def refuse_negative(y, path, where=""):
         row = int(np.argmax(y < 0))
         raise DataError(
             f"row {row} (from 0) has label {y[row]}: labels are whole numbers from 0"
-            f"{where} (svm2agf -U and agf_preprocess -U number the classes anew)", file=path
+            f"{where} (svm2agf -U and agf_preprocess -U number the classes anew)",
+            file=path,
         )
 
 
@@ -191,16 +198,24 @@ def read_column(path, dtype, n, stdin, what, expected):
     For messages, `what` names the numbers, and `expected` what should be there where it is text,
     with {} for the file.
     """
-    data = bytearray(read_bytes(  # writable, as every other reader's arrays are
-        path, stdin, raw=True, most=None if n is None else max(_PIECE, dtype.itemsize * n),
-        expected="" if n is None else f"the {what} of {n} points"))
+    data = bytearray(
+        read_bytes(  # writable, as every other reader's arrays are
+            path,
+            stdin,
+            raw=True,
+            most=None if n is None else max(_PIECE, dtype.itemsize * n),
+            expected="" if n is None else f"the {what} of {n} points",
+        )
+    )
     if str(path).endswith(".gz") and (other := foreign_start(bytes(data[:4]), path)):
         raise DataError(f"expected {what} in binary; {other}", file=path)
     if is_text(data, floats=dtype is FLOAT):
         raise DataError(f"looks like text, expected {expected.format(path)}", file=path)
     if len(data) % dtype.itemsize:
-        raise DataError(f"is damaged: {len(data)} bytes are not whole {what} of {dtype.itemsize} "
-                        "bytes", file=path)
+        raise DataError(
+            f"is damaged: {len(data)} bytes are not whole {what} of {dtype.itemsize} bytes",
+            file=path,
+        )
     values = np.frombuffer(data, dtype)
     check_count(values, n, what, path)
     return values
@@ -254,8 +269,7 @@ def _check_map(table, path=None):
 
 
 def holds_map(path):
-    """True if a file holds the table of a `.std` file, whatever its name, unless that is of data.
-    """
+    """True if a file holds the table of a `.std` file, whatever its name, unless that is of data."""
     if not os.path.isfile(path) or path.endswith((".vec", ".cls", ".dat", ".con")):
         return False
     try:
@@ -290,8 +304,9 @@ def std_files(path, normalisation):
 
     That removes the record of the map that is replaced where the metric was not learned.
     """
-    files = {path: checked(np.column_stack([normalisation.matrix, normalisation.mean]),
-                           _check_map, path)}
+    files = {
+        path: checked(np.column_stack([normalisation.matrix, normalisation.mean]), _check_map, path)
+    }
     if normalisation.metric is not None:
         check_metric_output(path)
         if (beside := metric_path(path)) is not None:
@@ -319,7 +334,7 @@ def _refuse_nonfinite(x, path, start=0, missing=False):
     """
     step = max(1, _PIECE // x.shape[1])
     for begin in range(0, len(x), step):
-        block = x[begin:begin + step]
+        block = x[begin : begin + step]
         good = ~np.isinf(block) if missing else np.isfinite(block)
         if not good.all():
             row, column = np.unravel_index(int(np.argmin(good)), good.shape)

@@ -20,8 +20,15 @@ from ..core.lazy_points import LazyPoints, StoredTable
 from ..core.memory import memory_limit
 from ..core.points import SparsePoints
 from ..files.atomic import temporary_file, writing
-from ..files.number_text import (BLOCK, CONTROL, number_of, numbers, parsed_blocks, table_line,
-                                 TABLE_MARKS)
+from ..files.number_text import (
+    BLOCK,
+    CONTROL,
+    number_of,
+    numbers,
+    parsed_blocks,
+    table_line,
+    TABLE_MARKS,
+)
 from ..files.opening import open_input
 from .class_names import ByValue, numeric, show, TextLabels
 from .types import Dataset, InputFormat
@@ -30,8 +37,16 @@ _DIGITS = 9  # of an index
 _AT_ONCE = 1 << 20  # values that are written at once
 
 
-def read_svm(path, form: InputFormat = InputFormat("svm"), names=None, *, stdin=None,
-             sparse: bool = False, limit_bytes=None, block: int = BLOCK) -> Dataset:
+def read_svm(
+    path,
+    form: InputFormat = InputFormat("svm"),
+    names=None,
+    *,
+    stdin=None,
+    sparse: bool = False,
+    limit_bytes=None,
+    block: int = BLOCK,
+) -> Dataset:
     """A Dataset of float64 from LIBSVM text; absent features are `form.fill`.
 
     d is the largest index.  Labels are as of `TextLabels`.  The table takes n d 8 bytes; above
@@ -39,12 +54,20 @@ def read_svm(path, form: InputFormat = InputFormat("svm"), names=None, *, stdin=
     absent features that are 0, x is `SparsePoints` instead.
     """
     limit = memory_limit() if limit_bytes is None else limit_bytes
-    return _collected(path, form, names, stdin,
-                      _Sparse(limit) if sparse else _Dense(form.fill, limit), block)
+    return _collected(
+        path, form, names, stdin, _Sparse(limit) if sparse else _Dense(form.fill, limit), block
+    )
 
 
-def store_svm(path, form: InputFormat = InputFormat("svm"), *, stdin=None, least: int = 1 << 26,
-              limit_bytes=np.inf, block: int = BLOCK) -> Dataset:
+def store_svm(
+    path,
+    form: InputFormat = InputFormat("svm"),
+    *,
+    stdin=None,
+    least: int = 1 << 26,
+    limit_bytes=np.inf,
+    block: int = BLOCK,
+) -> Dataset:
     """Read points as `read_svm`; a table above `least` bytes is put in a file (`LazyPoints`).
 
     The file has no name.  A table of more than `limit_bytes`, or than there is space for, is
@@ -96,8 +119,14 @@ class _Dense:
         free, folder = _free_bytes(self._file)
         _refuse_huge(1, self._width, self._limit, rows, file)
         _refuse_huge(self._n, self._width, self._most, rows, file)
-        _refuse_huge(self._n, self._width, self._size + free, rows, file,
-                     f" that are free in {folder} (TMPDIR names another folder)")
+        _refuse_huge(
+            self._n,
+            self._width,
+            self._size + free,
+            rows,
+            file,
+            f" that are free in {folder} (TMPDIR names another folder)",
+        )
         if self._size == 0:
             for x in in_memory:
                 self._write(x)
@@ -125,8 +154,8 @@ class _Dense:
         self._blocks.reverse()
         while self._blocks:  # memory of a block goes as that of the table comes
             block = self._blocks.pop()
-            part = x[start:start + len(block)]
-            part[:, :block.shape[1]], part[:, block.shape[1]:] = block, self._fill
+            part = x[start : start + len(block)]
+            part[:, : block.shape[1]], part[:, block.shape[1] :] = block, self._fill
             start += len(block)
         return x
 
@@ -171,9 +200,13 @@ class _Sparse:
     def append(self, rows, file):
         self._entries += len(rows.index)
         if self._entries * 12 > self._limit:
-            raise DataError(f"{self._entries} values so far take "
-                            f"{self._entries * 12 / 2**30:.3g} GiB, above the limit of "
-                            f"{self._limit / 2**30:.3g} GiB", file=file, line=int(rows.line[-1]))
+            raise DataError(
+                f"{self._entries} values so far take "
+                f"{self._entries * 12 / 2**30:.3g} GiB, above the limit of "
+                f"{self._limit / 2**30:.3g} GiB",
+                file=file,
+                line=int(rows.line[-1]),
+            )
         self._blocks.append((np.diff(rows.indptr), (rows.index - 1).astype(np.int32), rows.value))
         self._width = max(self._width, rows.width)
 
@@ -192,9 +225,16 @@ def read_svm_labels(path, names=None, stdin=None, block=BLOCK):
     return labels.finish(np.concatenate(codes))
 
 
-def iter_svm(path, form: InputFormat = InputFormat("svm"), rows: int = 4096,
-             d: int | None = None, *, stdin=None, sparse: bool = False,
-             block: int = BLOCK) -> Iterator:
+def iter_svm(
+    path,
+    form: InputFormat = InputFormat("svm"),
+    rows: int = 4096,
+    d: int | None = None,
+    *,
+    stdin=None,
+    sparse: bool = False,
+    block: int = BLOCK,
+) -> Iterator:
     """Chunks (<= rows, d) float64 of points in LIBSVM text, in bounded memory, without labels."""
     seen = False
     with open_input(path, stdin) as file:
@@ -205,8 +245,9 @@ def iter_svm(path, form: InputFormat = InputFormat("svm"), rows: int = 4096,
         raise DataError("has no points", file=path)
 
 
-def svm_chunks(file, form: InputFormat, rows: int, d: int | None, sparse: bool = False,
-               block: int = BLOCK) -> Iterator:
+def svm_chunks(
+    file, form: InputFormat, rows: int, d: int | None, sparse: bool = False, block: int = BLOCK
+) -> Iterator:
     """As `iter_svm`, for an open file, which has a `name`, and may have no points."""
     for part in _parsed(file, TextLabels(file.name, ignore=True), d, block):
         width = part.width if d is None else d
@@ -242,7 +283,7 @@ class _Rows(NamedTuple):
 
     def dense(self, start, stop, d, missing):
         n = stop - start
-        count = np.diff(self.indptr[start:stop + 1])
+        count = np.diff(self.indptr[start : stop + 1])
         entries = slice(self.indptr[start], self.indptr[stop])
         index, value = self.index[entries], self.value[entries]
         if len(index) == n * d and np.all(count == d):
@@ -253,15 +294,20 @@ class _Rows(NamedTuple):
         return out
 
     def sparse(self, start, stop, d):
-        indptr = self.indptr[start:stop + 1]
+        indptr = self.indptr[start : stop + 1]
         entries = slice(indptr[0], indptr[-1])
-        return SparsePoints.of_rows(indptr - indptr[0], self.index[entries] - 1,
-                                    self.value[entries], d)
+        return SparsePoints.of_rows(
+            indptr - indptr[0], self.index[entries] - 1, self.value[entries], d
+        )
 
 
 def _parsed(file, labels, d, size):
-    return parsed_blocks(file, lambda tokens: _rows(tokens, labels, d),
-                         lambda line, number: _check_line(line, number, labels, d), size)
+    return parsed_blocks(
+        file,
+        lambda tokens: _rows(tokens, labels, d),
+        lambda line, number: _check_line(line, number, labels, d),
+        size,
+    )
 
 
 def _rows(tokens, labels, d):
@@ -320,8 +366,9 @@ def _refuse_table(words, file, line):
     """DataError where each line of a block is one word in pieces, as of a table."""
     for mark in TABLE_MARKS:
         if all(mark in word and b":" not in word for word in words):
-            raise DataError(f"expected LIBSVM text; {table_line(words[0], file)}", file=file,
-                            line=line)
+            raise DataError(
+                f"expected LIBSVM text; {table_line(words[0], file)}", file=file, line=line
+            )
 
 
 def _check_line(line, number, labels, d):
@@ -374,7 +421,8 @@ def _refuse_huge(n, d, limit, rows, file, which=""):
         raise DataError(
             f"{n} points so far, with features up to {d} make a table of "
             f"{n * d * 8 / 2**30:.3g} GiB, above the limit of {limit / 2**30:.3g} GiB{which}",
-            file=file, line=int(rows.line[point]),
+            file=file,
+            line=int(rows.line[point]),
         )
 
 
@@ -383,8 +431,10 @@ def svm_lines(x, y, names=None, full=False):
     for row, label in zip(x, np.asarray(y).tolist()):
         row = np.asarray(row, np.float64)
         stored = np.flatnonzero(full | (row != 0) | np.signbit(row))
-        entries = [f" {j + 1}:{v!r}".removesuffix(".0")
-                   for j, v in zip(stored.tolist(), row[stored].tolist())]
+        entries = [
+            f" {j + 1}:{v!r}".removesuffix(".0")
+            for j, v in zip(stored.tolist(), row[stored].tolist())
+        ]
         yield f"{label if names is None else names[label]}{''.join(entries)}\n"
 
 
@@ -406,8 +456,11 @@ def check_words(y, names, path):
         if not 0 <= label < len(names):
             raise DataError(f"label {label} has no name", file=path)
         name = names[label]
-        if re.search(r"[\s#:\x00-\x20]|^\ufeff", name) or \
-                not numbers and numeric(name.encode("utf-8", "surrogateescape")):
+        if (
+            re.search(r"[\s#:\x00-\x20]|^\ufeff", name)
+            or not numbers
+            and numeric(name.encode("utf-8", "surrogateescape"))
+        ):
             raise DataError(f"the name {name!r} cannot be a label in text", file=path)
 
 

@@ -6,15 +6,15 @@ import numpy as np
 
 from ..core.errors import DataError
 from ..core.memory import within_memory
-from ..files.number_text import (BLOCK, CONTROL, foreign_line, number_of, numbers,
-                                 parsed_blocks)
+from ..files.number_text import BLOCK, CONTROL, foreign_line, number_of, numbers, parsed_blocks
 from ..files.opening import open_input
 from .class_names import show, TextLabels
 from .types import Dataset, InputFormat
 
 
-def read_lvq(path, form: InputFormat = InputFormat("lvq"), names=None, *, stdin=None,
-             block: int = BLOCK) -> Dataset:
+def read_lvq(
+    path, form: InputFormat = InputFormat("lvq"), names=None, *, stdin=None, block: int = BLOCK
+) -> Dataset:
     """A Dataset of float64 from LVQ text.
 
     Without a header the first line is a point; without labels there is no class column and y
@@ -32,13 +32,20 @@ def read_lvq(path, form: InputFormat = InputFormat("lvq"), names=None, *, stdin=
     return Dataset(x, y, names)
 
 
-def iter_lvq(path, form: InputFormat = InputFormat("lvq"), rows: int = 4096,
-             d: int | None = None, *, stdin=None, block: int = BLOCK) -> Iterator[np.ndarray]:
+def iter_lvq(
+    path,
+    form: InputFormat = InputFormat("lvq"),
+    rows: int = 4096,
+    d: int | None = None,
+    *,
+    stdin=None,
+    block: int = BLOCK,
+) -> Iterator[np.ndarray]:
     """Chunks (<= rows, d) float64 of points in LVQ text, in bounded memory; labels are ignored."""
     with open_input(path, stdin) as file:
         column = TextLabels(file.name, ignore=True)
         for x, _ in _parts(file, column, form, d, block):
-            yield from (x[start:start + rows] for start in range(0, len(x), rows))
+            yield from (x[start : start + rows] for start in range(0, len(x), rows))
 
 
 def lvq_lines(x, y=None, header=True, names=None):
@@ -80,7 +87,7 @@ class _Lines:
         table = table.reshape(n, columns)
         if labels and not self.column.words:
             y = self.column.checked(table[:, -1], tokens.line)
-        return np.ascontiguousarray(table[:, :self.width]), y
+        return np.ascontiguousarray(table[:, : self.width]), y
 
     def _begin(self, tokens):
         line, words, file = int(tokens.line[0]), tokens.words(0), self.column.file
@@ -89,14 +96,18 @@ class _Lines:
         if self.form.header:
             word = words[0]
             if len(words) > 1 or not word.isdigit() or len(word) > 9 or int(word) == 0:
-                raise DataError("the first line must be the number of features alone, found "
-                                f"{show(word)}{' and more' * (len(words) > 1)}; "
-                                + (foreign or "-H where there is no such line"), file=file,
-                                line=line)
+                raise DataError(
+                    "the first line must be the number of features alone, found "
+                    f"{show(word)}{' and more' * (len(words) > 1)}; "
+                    + (foreign or "-H where there is no such line"),
+                    file=file,
+                    line=line,
+                )
             width, self.header = int(word), line
         elif width < 1:
-            raise DataError("the line has no values" + f"; {foreign}" * bool(foreign), file=file,
-                            line=line)
+            raise DataError(
+                "the line has no values" + f"; {foreign}" * bool(foreign), file=file, line=line
+            )
         if self.d is not None and width != self.d:
             bare = "; -C where the lines hold no labels" * (labels and width == self.d - 1)
             raise DataError(f"has {width} features, the model needs {self.d}{bare}", file=file)
@@ -109,14 +120,20 @@ class _Lines:
         if CONTROL.search(line):
             raise DataError("there is a control character in the line", file=file, line=number)
         if len(words) != self.width + bool(labels):
-            raise DataError(f"{len(words)} columns, where {self.width} values"
-                            f"{' and a label' * bool(labels)} were expected", file=file,
-                            line=number)
-        for word in words[:self.width]:
+            raise DataError(
+                f"{len(words)} columns, where {self.width} values"
+                f"{' and a label' * bool(labels)} were expected",
+                file=file,
+                line=number,
+            )
+        for word in words[: self.width]:
             if np.isnan(number_of(word)):
                 other = foreign_line(line, file) or _headings(words, number)
-                raise DataError(f"the value {show(word)} is not a finite number"
-                                + f"; {other}" * bool(other), file=file, line=number)
+                raise DataError(
+                    f"the value {show(word)} is not a finite number" + f"; {other}" * bool(other),
+                    file=file,
+                    line=number,
+                )
         if labels:
             self.column.check(words[-1], number)
 

@@ -29,8 +29,9 @@ def _check(record, fail):
     if not len(metric.weights) or np.any(metric.weights < 0):
         raise fail("the weights of the features are invalid")
     if len(metric.names) not in (0, len(metric.weights)):
-        raise fail(f"expected the names of {len(metric.weights)} features, found "
-                   f"{len(metric.names)}")
+        raise fail(
+            f"expected the names of {len(metric.weights)} features, found {len(metric.names)}"
+        )
 
 
 _METRIC = Sidecar("agfmc metric", _Record, _check, most=SMALL_TEXT)
@@ -48,8 +49,11 @@ def check_metric_output(path):
     if beside is None:
         return
     if os.path.isdir(beside) or os.path.isfile(beside) and not _METRIC.begins(beside):
-        raise DataError("is no record of a learned metric, and the name is that of one: expected "
-                        "another name of the normalisation, or this file elsewhere", file=beside)
+        raise DataError(
+            "is no record of a learned metric, and the name is that of one: expected "
+            "another name of the normalisation, or this file elsewhere",
+            file=beside,
+        )
 
 
 def remove_metric(path, digest):
@@ -78,11 +82,12 @@ def with_metric(normalisation, path):
             raise DataError("is no record of a learned metric", file=beside)
         digest, learned = read_metric(beside)
         if digest != normalisation.digest() or len(learned.weights) != len(normalisation.mean):
-            raise DataError(f"{os.fsdecode(path)} is not the map that {beside} describes: one of "
-                            "them was changed or replaced")
+            raise DataError(
+                f"{os.fsdecode(path)} is not the map that {beside} describes: one of "
+                "them was changed or replaced"
+            )
     except (DataError, ModelError) as error:
-        warn_user(f"{error}; the normalisation is used, but what it was learned from is not "
-                  "known")
+        warn_user(f"{error}; the normalisation is used, but what it was learned from is not known")
         return normalisation
     return replace(normalisation, metric=learned)
 
@@ -99,6 +104,9 @@ def read_feature_names(path, count):
     while names and not names[-1]:
         names.pop()
     if len(names) != count:
-        raise DataError(f"holds {len(names)} line{'s' * (len(names) != 1)}: expected the names of "
-                        f"{count} features, one on each line", file=path)
+        raise DataError(
+            f"holds {len(names)} line{'s' * (len(names) != 1)}: expected the names of "
+            f"{count} features, one on each line",
+            file=path,
+        )
     return names

@@ -118,9 +118,12 @@ class Normalisation:
 
     def digest(self):
         """Sixteen hexadecimal digits that tell one normalisation from another."""
-        return hashlib.sha256(b"".join(
-            np.ascontiguousarray(part, dtype="<f4").tobytes()
-            for part in (self.matrix, self.mean))).hexdigest()[:16]
+        return hashlib.sha256(
+            b"".join(
+                np.ascontiguousarray(part, dtype="<f4").tobytes()
+                for part in (self.matrix, self.mean)
+            )
+        ).hexdigest()[:16]
 
     @functools.cached_property
     def _scales(self):
@@ -140,26 +143,29 @@ class Normalisation:
         x = np.asarray(x)
         if x.ndim != 2 or x.shape[1] != self.matrix.shape[0]:
             dimensions = f"{x.shape[1]} features" if x.ndim == 2 else f"shape {x.shape}, not (n, d)"
-            raise DataError(f"the data have {dimensions}, the normalisation needs "
-                            f"{self.matrix.shape[0]} features")
+            raise DataError(
+                f"the data have {dimensions}, the normalisation needs "
+                f"{self.matrix.shape[0]} features"
+            )
         centred = x.astype(np.float64)
         centred -= self.mean
         if self._scales is not None:
             column, scale = self._scales
             return centred[:, column] * scale
         if np.isnan(centred).any():
-            raise DataError("points hold NaN, which a normalisation that mixes features cannot "
-                            "take")
+            raise DataError(
+                "points hold NaN, which a normalisation that mixes features cannot take"
+            )
         # the sum over the features in their order, not BLAS: a point then has the same
         # bits whatever block it comes in
         matrix = self.matrix.astype(np.float64)
         out = np.zeros((len(x), matrix.shape[1]))
         if matrix.size > _SMALL[products]:
             for part, block in padded_blocks(np.ascontiguousarray(centred), 128):
-                out[part] = (block @ matrix)[:part.stop - part.start]
+                out[part] = (block @ matrix)[: part.stop - part.start]
             return out
         for start in range(0, len(x), 1024):
-            block, rows = out[start:start + 1024], centred[start:start + 1024]
+            block, rows = out[start : start + 1024], centred[start : start + 1024]
             for j, row in enumerate(matrix):
                 block += rows[:, j, None] * row
         return out
@@ -187,11 +193,15 @@ class JoinedNormalisation:
         return np.concatenate([one.apply(x, products) for one in self.parts], axis=1)
 
 
-def spans(normalisation: Normalisation | JoinedNormalisation | None,
-          width: int) -> list[tuple[int, int]]:
+def spans(
+    normalisation: Normalisation | JoinedNormalisation | None, width: int
+) -> list[tuple[int, int]]:
     """(start, stop) of the columns of each part; without a normalisation, all of so many."""
-    ends = [0, *itertools.accumulate(one.matrix.shape[1] for one in normalisation.parts)] \
-        if normalisation is not None else [0, width]
+    ends = (
+        [0, *itertools.accumulate(one.matrix.shape[1] for one in normalisation.parts)]
+        if normalisation is not None
+        else [0, width]
+    )
     return list(itertools.pairwise(ends))
 
 
@@ -211,8 +221,9 @@ def feature_names(count: int) -> tuple[str, ...]:
     return names if len(names) == count else ()
 
 
-def fit_normalisation(x: np.ndarray, scale: bool = True, nsv: int | None = None,
-                      w: np.ndarray | None = None) -> Normalisation:
+def fit_normalisation(
+    x: np.ndarray, scale: bool = True, nsv: int | None = None, w: np.ndarray | None = None
+) -> Normalisation:
     """The Normalisation x' = (x - mean) M of the points x (n, d), an array or `LazyPoints`.
 
     `w` (n,) are weights of the points, which sums and n are made of then, or None for 1. Missing
@@ -245,13 +256,14 @@ def fit_normalisation(x: np.ndarray, scale: bool = True, nsv: int | None = None,
         factor = 1 / np.where(is_binary, _BINARY, std) if scale else np.ones_like(std)
         varies = (spread > 0) & np.isfinite(factor.astype(np.float32))
         if scale and is_binary[varies].any():
-            factor = factor / np.mean(np.square(std * factor)[varies]) ** .25
+            factor = factor / np.mean(np.square(std * factor)[varies]) ** 0.25
         rounded = factor.astype(np.float32)
         # a factor that is stored as 0 would make the feature constant silently
         stored = np.isfinite(mean.astype(np.float32)) & np.isfinite(std) & (rounded > 0)
     if not stored.all():
-        raise DataError(f"the values of {_named([int(np.argmin(stored))], len(stored))} are too "
-                        "large")
+        raise DataError(
+            f"the values of {_named([int(np.argmin(stored))], len(stored))} are too large"
+        )
     used, dropped = np.flatnonzero(varies), np.flatnonzero(~varies)
     if not spread.any():
         raise DataError("every feature is constant")
@@ -259,9 +271,14 @@ def fit_normalisation(x: np.ndarray, scale: bool = True, nsv: int | None = None,
         raise DataError(f"no feature varies by more than {spread.max():.2g}, {_TOO_LITTLE}")
     faint = spread[dropped] > 0
     for features, one, more, why in (
-            (dropped[~faint], "is constant", "are constant", ""),
-            (dropped[faint], "varies", "vary",
-             f": by {spread[dropped].max(initial=0):.2g} at most, {_TOO_LITTLE}")):
+        (dropped[~faint], "is constant", "are constant", ""),
+        (
+            dropped[faint],
+            "varies",
+            "vary",
+            f": by {spread[dropped].max(initial=0):.2g} at most, {_TOO_LITTLE}",
+        ),
+    ):
         if len(features):
             how = f"{one} and was" if len(features) == 1 else f"{more} and were"
             warn_user(f"{_named(features, len(varies))} {how} left out{why}", AgfmcNotice)
@@ -282,7 +299,7 @@ def uneven_features(x: np.ndarray) -> tuple[int, int, float] | None:
     rows = min(4096, _BLOCK // max(1, x.shape[1]))
     if min(rows, len(x)) < 10:
         return None
-    part = np.asarray(x[::-(-len(x) // rows)], dtype=np.float64)
+    part = np.asarray(x[:: -(-len(x) // rows)], dtype=np.float64)
     with np.errstate(all="ignore"):
         std = part.std(axis=0)
         spread = np.where((part == np.median(part, axis=0)).mean(axis=0) < 0.5, std, np.inf)
@@ -302,14 +319,14 @@ def blocks(x: np.ndarray) -> Iterator[np.ndarray]:
     """The rows of x (n, d) as float64, a bounded number of values at a time."""
     step = max(1, _BLOCK // x.shape[1])
     for start in range(0, len(x), step):
-        yield x[start:start + step].astype(np.float64)
+        yield x[start : start + step].astype(np.float64)
 
 
 def _weighted_blocks(x, w):
     """(block (m, d), weights (m, 1), or 1 for None) of the `blocks` of x (n, d)."""
     start = 0
     for block in blocks(x):
-        yield block, 1.0 if w is None else w[start:start + len(block), None]
+        yield block, 1.0 if w is None else w[start : start + len(block), None]
         start += len(block)
 
 
@@ -335,15 +352,20 @@ def moments(x: np.ndarray, w: np.ndarray | None = None) -> tuple[np.ndarray, np.
     """
     total = len(x) if w is None else w.sum()
     if total <= 1:
-        raise DataError(f"the weights of these points sum to {total:g}: a weighted standard "
-                        "deviation needs more than 1, the weight of one point")
+        raise DataError(
+            f"the weights of these points sum to {total:g}: a weighted standard "
+            "deviation needs more than 1, the weight of one point"
+        )
     with np.errstate(over="ignore", invalid="ignore"):
-        sums = [(np.nansum(block * v, axis=0), (np.isnan(block) * v).sum(axis=0))
-                for block, v in _weighted_blocks(x, w)]
+        sums = [
+            (np.nansum(block * v, axis=0), (np.isnan(block) * v).sum(axis=0))
+            for block, v in _weighted_blocks(x, w)
+        ]
         total = total - sum(absent for _, absent in sums)
         mean = sum(values for values, _ in sums) / np.where(total > 0, total, 1)
-        square = sum(np.nansum((block - mean) ** 2 * v, axis=0)
-                     for block, v in _weighted_blocks(x, w))
+        square = sum(
+            np.nansum((block - mean) ** 2 * v, axis=0) for block, v in _weighted_blocks(x, w)
+        )
         return mean, np.sqrt(square / np.where(total > 1, total - 1, 1))
 
 

@@ -65,8 +65,9 @@ class Recipe:
         return InputFormat() if self.form.kind == "table" else self.form
 
 
-def preprocess(recipe: Recipe, source: str, output: str, test: str | None = None,
-               stdout=None) -> tuple[dict[str, int], Normalisation | None]:
+def preprocess(
+    recipe: Recipe, source: str, output: str, test: str | None = None, stdout=None
+) -> tuple[dict[str, int], Normalisation | None]:
     """Read `source`, follow the recipe, write `output` and `test`.
 
     They are base names, or files of text, and `-` is standard input or the binary
@@ -90,17 +91,23 @@ def preprocess(recipe: Recipe, source: str, output: str, test: str | None = None
     normalisation = _normalisation(recipe, outputs.get(output, data), source)
     extra, before = ({}, None) if recipe.fit is None else std_files(norm_out, normalisation)
     if recipe.parts is not None and recipe.learned and normalisation.metric.rounds:
-        warn_user("the metric was learned from the classes of all parts together: a part is no "
-                  "test of what is trained on the others; divide without --learn-metric, and "
-                  "learn from the parts that train, as multi_borders and nfold -d do")
+        warn_user(
+            "the metric was learned from the classes of all parts together: a part is no "
+            "test of what is trained on the others; divide without --learn-metric, and "
+            "learn from the parts that train, as multi_borders and nfold -d do"
+        )
     if normalisation is not None:
         with with_source_in_errors(source):
-            outputs = {base: replace(part, x=normalisation.apply(part.x), recipe=None)
-                       for base, part in outputs.items()}
+            outputs = {
+                base: replace(part, x=normalisation.apply(part.x), recipe=None)
+                for base, part in outputs.items()
+            }
     if recipe.form.kind == "table" and any(part.recipe is None for part in outputs.values()):
-        warn_user("the recipe of the table is not written, as the points are others than it "
-                  "makes: what is trained on them takes no tables (multi_borders "
-                  "normalises tables, too)")
+        warn_user(
+            "the recipe of the table is not written, as the points are others than it "
+            "makes: what is trained on them takes no tables (multi_borders "
+            "normalises tables, too)"
+        )
     if recipe.form.kind == "table" and recipe.form.roles.ids:
         warn_user("the ids of the rows are not written: table2agf writes them (base.ids)")
     write_together(outputs, extra, recipe.output_form, stdout, before)
@@ -108,10 +115,16 @@ def preprocess(recipe: Recipe, source: str, output: str, test: str | None = None
 
 
 def _check_outputs(bases, form, norm_out):
-    ends = (".vec", ".cls", ".wgt", ".grp") if form.kind == "binary" else (
-        "", TEXT_ENDING, GROUPS_TEXT)
-    for path in [*(f"{base}{end}" for base in bases for end in ends if base != "-"),
-                 norm_out, metric_path(norm_out)]:
+    ends = (
+        (".vec", ".cls", ".wgt", ".grp")
+        if form.kind == "binary"
+        else ("", TEXT_ENDING, GROUPS_TEXT)
+    )
+    for path in [
+        *(f"{base}{end}" for base in bases for end in ends if base != "-"),
+        norm_out,
+        metric_path(norm_out),
+    ]:
         if path not in (None, "-"):
             check_output(path)
 
@@ -145,10 +158,16 @@ def _normalisation(recipe, data, source):
 def _prepared(recipe, source):
     _check(recipe)
     form = recipe.form
-    data = read_table(source, form) if form.kind == "table" else read_training(
-        source, form,
-        negative=recipe.compact or recipe.partition is not None or form.kind != "binary",
-        keep="" if recipe.rows is None else "mapped")
+    data = (
+        read_table(source, form)
+        if form.kind == "table"
+        else read_training(
+            source,
+            form,
+            negative=recipe.compact or recipe.partition is not None or form.kind != "binary",
+            keep="" if recipe.rows is None else "mapped",
+        )
+    )
     warn_of_weights(source, form)
     if recipe.partition is not None:
         data = _partitioned(data, recipe.partition, source)
@@ -165,8 +184,9 @@ def _prepared(recipe, source):
     if recipe.features is not None:
         wrong = [i for i in recipe.features if i >= data.x.shape[1]]
         if wrong:
-            raise UsageError(f"there is no feature {wrong[0]}: {source} has "
-                             f"{data.x.shape[1]}, counted from 0")
+            raise UsageError(
+                f"there is no feature {wrong[0]}: {source} has {data.x.shape[1]}, counted from 0"
+            )
         data = replace(data, x=data.x[:, list(recipe.features)], recipe=None)
     if recipe.shuffle:
         data = chosen_rows(data, splits.shuffled(len(data.x), recipe.seed))
@@ -181,22 +201,27 @@ def drawn_rows(recipe: Recipe, n: int, y: np.ndarray | None, source: str) -> np.
         warn_user(f"{source} has {n} rows, fewer than {recipe.rows}: all are kept")
     classes = recipe.form.labels and not recipe.form.ordinates
     with with_source_in_errors(source):
-        return splits.stratified_rows(y if classes else np.zeros(n, np.int32), recipe.rows,
-                                     recipe.least, recipe.seed)
+        return splits.stratified_rows(
+            y if classes else np.zeros(n, np.int32), recipe.rows, recipe.least, recipe.seed
+        )
 
 
 def _check(recipe):
     if recipe.form.kind == "table" and (not recipe.form.labels or recipe.form.ordinates):
         raise UsageError("-C and -L are not for tables: a column of classes is needed")
-    for what, requested in (("-U", recipe.compact), ("a partition", recipe.partition is not None),
-                        ("--stratified", recipe.stratified)):
+    for what, requested in (
+        ("-U", recipe.compact),
+        ("a partition", recipe.partition is not None),
+        ("--stratified", recipe.stratified),
+    ):
         if requested and not recipe.form.labels:
             raise UsageError(f"{what} needs labels")
         if requested and recipe.form.ordinates:
             raise UsageError(f"{what} needs classes: -L says that there are ordinates")
     if recipe.learned and (not recipe.form.labels or recipe.form.ordinates):
-        raise UsageError("--learn-metric learns from the classes of the points: leave out -C and "
-                         "-L")
+        raise UsageError(
+            "--learn-metric learns from the classes of the points: leave out -C and -L"
+        )
     if recipe.sort and not recipe.form.labels:
         raise UsageError("-B needs labels to sort by")
 
@@ -217,8 +242,7 @@ def _divided(recipe, data, output, test):
     if recipe.parts is None and recipe.fraction is None:
         return {output: data}
     bases = [output, test] if recipe.parts is None else part_names(output, recipe.parts)
-    return {base: chosen_rows(data, rows)
-            for base, rows in zip(bases, divided_rows(recipe, data))}
+    return {base: chosen_rows(data, rows) for base, rows in zip(bases, divided_rows(recipe, data))}
 
 
 def divided_rows(recipe: Recipe, data: Dataset) -> list[np.ndarray]:
@@ -253,5 +277,7 @@ def _warn_of_classes_in_one_part(train, held):
         if len(only):
             alone_in.append(f"class {only[0]}{and_more(only)} is in the {name} part alone")
     if alone_in:
-        warn_user(f"{', '.join(alone_in)}: --stratified takes the fraction of every class, -z "
-                  "shuffles first")
+        warn_user(
+            f"{', '.join(alone_in)}: --stratified takes the fraction of every class, -z "
+            "shuffles first"
+        )

@@ -30,19 +30,34 @@ def read_probabilities(path):
     """
     labels, lines, first = _lines(path, "probabilities")
     if not lines:
-        raise DataError("holds no probabilities: classify_m prints none for a tree without "
-                        "--tree path (that of the class) or --tree full (all, which are needed "
-                        "here)", file=path)
+        raise DataError(
+            "holds no probabilities: classify_m prints none for a tree without "
+            "--tree path (that of the class) or --tree full (all, which are needed "
+            "here)",
+            file=path,
+        )
     table = _numbers(lines, first, path)
     if table.shape[1] < 3:
         hint = " (what --tree path prints; --tree full prints all)" if table.shape[1] == 2 else ""
-        raise DataError("expected at least 2 probabilities and a class in each line, found "
-                        f"{table.shape[1]} numbers{hint}", file=path, line=first)
-    _check_labels(table[:, -1], first, path, hint="; the output of svm-predict, or of classify_m "
-                  "with --top or --stop, has another form")
+        raise DataError(
+            "expected at least 2 probabilities and a class in each line, found "
+            f"{table.shape[1]} numbers{hint}",
+            file=path,
+            line=first,
+        )
+    _check_labels(
+        table[:, -1],
+        first,
+        path,
+        hint="; the output of svm-predict, or of classify_m with --top or --stop, has another form",
+    )
     if labels is not None and len(labels) != table.shape[1] - 1:
-        raise DataError(f"the first line names {len(labels)} classes, but the next one has "
-                        f"{table.shape[1] - 1} probabilities", file=path, line=first)
+        raise DataError(
+            f"the first line names {len(labels)} classes, but the next one has "
+            f"{table.shape[1] - 1} probabilities",
+            file=path,
+            line=first,
+        )
     return ProbabilityTable(table[:, :-1], table[:, -1].astype(np.int32), labels)
 
 
@@ -74,23 +89,39 @@ def read_svm_output(path):
         raise DataError("holds no results", file=path)
     table = _numbers(lines, first, path, None if labels is None else len(labels) + 1)
     if labels is None and table.shape[1] > 2:
-        raise DataError("without a first line `labels ...`, expected a class, or a class and its "
-                        f"probability, found {table.shape[1]} numbers", file=path, line=first)
+        raise DataError(
+            "without a first line `labels ...`, expected a class, or a class and its "
+            f"probability, found {table.shape[1]} numbers",
+            file=path,
+            line=first,
+        )
     _check_labels(table[:, 0], first, path)
     for row in np.flatnonzero(np.abs(table[:, 0]) >= _ROUNDED).tolist():
         if b"e" in (word := lines[row].split()[0]).lower():
-            raise DataError(f"the class {show(word)} may be rounded, as svm-predict -b 1 writes "
-                            "six digits: number the classes before training (svm2agf -U)",
-                            file=path, line=first + row)
+            raise DataError(
+                f"the class {show(word)} may be rounded, as svm-predict -b 1 writes "
+                "six digits: number the classes before training (svm2agf -U)",
+                file=path,
+                line=first + row,
+            )
     for row in np.flatnonzero(~np.isin(table[:, 0], labels))[:1] if labels is not None else ():
-        raise DataError(f"the class {show(lines[row].split()[0])} is not among the labels of line "
-                        "1", file=path, line=first + int(row))
+        raise DataError(
+            f"the class {show(lines[row].split()[0])} is not among the labels of line 1",
+            file=path,
+            line=first + int(row),
+        )
     p = np.ascontiguousarray(table[:, 1:])
     for row, column in np.argwhere((p < _LEAST) | (p > _MOST))[:1]:
-        raise DataError(f"expected a probability from 0 to 1, found {p[row, column]:g}", file=path,
-                        line=first + int(row))
-    return SvmOutput(table[:, 0].astype(np.int32), None if labels is None else
-                     tuple(labels.tolist()), p if p.shape[1] else None)
+        raise DataError(
+            f"expected a probability from 0 to 1, found {p[row, column]:g}",
+            file=path,
+            line=first + int(row),
+        )
+    return SvmOutput(
+        table[:, 0].astype(np.int32),
+        None if labels is None else tuple(labels.tolist()),
+        p if p.shape[1] else None,
+    )
 
 
 def _lines(path, what):
@@ -98,8 +129,11 @@ def _lines(path, what):
     not blank; the number of the first of these)."""
     raw = read_bytes(path)
     if strange := _STRANGE.search(raw):
-        raise DataError(f"expected {what} as text, found what is not text", file=path,
-                        line=raw.count(b"\n", 0, strange.start()) + 1)
+        raise DataError(
+            f"expected {what} as text, found what is not text",
+            file=path,
+            line=raw.count(b"\n", 0, strange.start()) + 1,
+        )
     lines = raw.split(b"\n")
     if not lines[-1].strip():
         lines.pop()
@@ -126,11 +160,13 @@ def _numbers(lines, first, path, width=None):
         if not words:
             raise DataError("expected numbers, found a blank line", file=path, line=number)
         if len(words) != width:
-            raise DataError(f"expected {width} numbers as in line 1, found {len(words)}",
-                            file=path, line=number)
+            raise DataError(
+                f"expected {width} numbers as in line 1, found {len(words)}", file=path, line=number
+            )
         if wrong := wrong_number(words):
-            raise DataError(f"expected a finite number, found {show(wrong)}", file=path,
-                            line=number)
+            raise DataError(
+                f"expected a finite number, found {show(wrong)}", file=path, line=number
+            )
     raise DataError("expected a table of numbers", file=path, line=first)
 
 
@@ -138,6 +174,9 @@ def _check_labels(values, first, path, step=1, hint=""):
     """Labels must be whole numbers; the lines of `values` are `step` apart."""
     wrong = (values != np.rint(values)) | (np.abs(values) >= 2**31)
     if wrong.any():
-        raise DataError(f"expected a class label, a whole number of 32 bits, found "
-                        f"{values[np.argmax(wrong)]:g}{hint}", file=path,
-                        line=first + step * int(np.argmax(wrong)))
+        raise DataError(
+            f"expected a class label, a whole number of 32 bits, found "
+            f"{values[np.argmax(wrong)]:g}{hint}",
+            file=path,
+            line=first + step * int(np.argmax(wrong)),
+        )

@@ -24,8 +24,15 @@ _LAZY = 1 << 24  # bytes of points above which they stay in a file
 _OF_FILES = (".txt", ".svm", ".lvq", ".xls", ".xlsx", ".ods")  # in names of files, not of bases
 
 
-def read_training(base, form: InputFormat = InputFormat(), *, names=None,
-                  negative: bool = False, stdin=None, keep: str = "") -> Dataset:
+def read_training(
+    base,
+    form: InputFormat = InputFormat(),
+    *,
+    names=None,
+    negative: bool = False,
+    stdin=None,
+    keep: str = "",
+) -> Dataset:
     """A Dataset: x (n, d) float32 (binary) or float64 (text), y (n,) int32, names.
 
     Labels that are numbers below 0, unless `negative`, or with a fraction are names in the order of
@@ -81,29 +88,36 @@ def _read_binary(base, form, names, stdin, keep):
     vec, recipe = base + ".vec", recipe_if_there(recipe_beside(base))
     missing = recipe is not None and recipe.keeps_missing
     size = os.path.getsize(vec) if os.path.isfile(vec) else 0
-    x = open_vec(vec, missing=missing) if keep == "lazy" and size > _LAZY else \
-        read_vec(vec, mmap=keep in ("mapped", "sparse") and size > _MAPPED, missing=missing)
+    x = (
+        open_vec(vec, missing=missing)
+        if keep == "lazy" and size > _LAZY
+        else read_vec(vec, mmap=keep in ("mapped", "sparse") and size > _MAPPED, missing=missing)
+    )
     if form.ordinates:
         return Dataset(x, read_con(base + ".dat", len(x)))
     y = read_cls(base + ".cls", len(x), negative=True)
     names, recipe = _names_beside(base, names), recipe_of_points(base, x.shape[1])
     if recipe is not None and names is not None:  # the names may have been changed since
         if len(names) != len(recipe.classes):
-            raise DataError(f"has {len(recipe.classes)} classes, and there are {len(names)} names "
-                            f"in {base}.names: remove it, if it is of other points",
-                            file=recipe_beside(base))
+            raise DataError(
+                f"has {len(recipe.classes)} classes, and there are {len(names)} names "
+                f"in {base}.names: remove it, if it is of other points",
+                file=recipe_beside(base),
+            )
         recipe = replace(recipe, classes=names)
     return Dataset(x, y, names, recipe)
 
 
 def recipe_of_points(base, d):
-    """The recipe that made the points of d features in base.vec, or None; `DataError` for another.
-    """
+    """The recipe that made the points of d features in base.vec, or None; `DataError` for another."""
     path = recipe_beside(base)
     recipe = recipe_if_there(path)
     if recipe is not None and len(recipe.features) != d:
-        raise DataError(f"makes {len(recipe.features)} features, and {base}.vec has {d}: it is of "
-                        "other points: remove it", file=path)
+        raise DataError(
+            f"makes {len(recipe.features)} features, and {base}.vec has {d}: it is of "
+            "other points: remove it",
+            file=path,
+        )
     return recipe
 
 
@@ -131,15 +145,18 @@ def _check_base(base, ending):
         return
     if not os.path.isfile(base):
         if base.lower().endswith(_OF_FILES):
-            raise DataError(f"there is no such file, and no {base}{ending} of binary data",
-                            file=base)
+            raise DataError(
+                f"there is no such file, and no {base}{ending} of binary data", file=base
+            )
         return
     with open_input(base) as file:
         head = file.read(4096)
     foreign = foreign_start(head, base) or foreign_line(head.lstrip().split(b"\n", 1)[0], base)
-    raise DataError(f"there is no {base}{ending}; " + (
-        foreign or "LIBSVM text is read with -M, LVQ text with -A, a table with --table"),
-        file=base)
+    raise DataError(
+        f"there is no {base}{ending}; "
+        + (foreign or "LIBSVM text is read with -M, LVQ text with -A, a table with --table"),
+        file=base,
+    )
 
 
 def _names_beside(base, names):
@@ -159,9 +176,15 @@ def _numbered(y, names, base, negative=False):
     return y, names
 
 
-def iter_points(path, form: InputFormat = InputFormat(), rows: int = 4096,
-                d: int | None = None, stdin=None, sparse: bool = False,
-                missing: bool = False) -> Iterator:
+def iter_points(
+    path,
+    form: InputFormat = InputFormat(),
+    rows: int = 4096,
+    d: int | None = None,
+    stdin=None,
+    sparse: bool = False,
+    missing: bool = False,
+) -> Iterator:
     """Chunks (<= rows, d) of points to classify, in bounded memory; labels are passed over.
 
     `path` is a `.vec` file or a text file, or `-`. With `d`, a file of another width is an error;

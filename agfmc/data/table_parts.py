@@ -25,8 +25,9 @@ from .weights import chosen_rows
 _LINES = 10_000  # that are written at a time
 
 
-def divide_table(recipe: Recipe, source: str, output: str, test: str | None,
-                 show: Callable[[bytes], None]) -> dict[str, int]:
+def divide_table(
+    recipe: Recipe, source: str, output: str, test: str | None, show: Callable[[bytes], None]
+) -> dict[str, int]:
     """Copy the rows of a table that the recipe draws, in its order; -> {file: number of rows}.
 
     The recipe has only steps that choose, order and divide rows, and these are the rows of
@@ -38,8 +39,11 @@ def divide_table(recipe: Recipe, source: str, output: str, test: str | None,
     with open_table(source, recipe.form.layout, again=True) as table:
         header = recipe.form.layout.header
         if header and all(number_of(name) is not None for name in table.names):
-            raise DataError("the names of the columns are numbers, which nobody could tell from "
-                            "a row of CSV: --no-header writes no names", file=table.file)
+            raise DataError(
+                "the names of the columns are numbers, which nobody could tell from "
+                "a row of CSV: --no-header writes no names",
+                file=table.file,
+            )
         data = _rows_of(table, recipe, source)
         n, y = len(data.x), data.y
         rows = np.arange(n) if recipe.rows is None else drawn_rows(recipe, n, y, source)
@@ -70,7 +74,7 @@ def table_names(recipe: Recipe, output: str, test: str | None) -> list[str]:
     end = next((end for end in TEXT_ENDINGS if output.lower().endswith(end)), None)
     if end is None:
         raise UsageError("-d needs the name of the parts: they cannot go to standard output")
-    stem, end = output[:-len(end)], output[-len(end):]
+    stem, end = output[: -len(end)], output[-len(end) :]
     return [name + end for name in part_names(stem, recipe.parts)]
 
 
@@ -84,30 +88,40 @@ def _rows_of(table, recipe, source):
     classes = {name: i for i, name in enumerate(names)}
     where = resolve_roles(table, roles, needs_y)
     count, y, groups = 0, [], []
-    for block in table.blocks({at: "words" for at in (where.label, where.group)
-                               if at is not None} or {0: "text"}):
+    for block in table.blocks(
+        {at: "words" for at in (where.label, where.group) if at is not None} or {0: "text"}
+    ):
         count += block.rows
         if needs_y:
             y.append(class_numbers(table, block, where.label, classes))
         if where.group is not None:
             groups += row_groups(table, block, where.group)
     data = Dataset(np.empty((count, 0), np.float32), np.concatenate(y) if needs_y else None)
-    return with_groups(data, groups) if where.group is not None else \
-        with_groups_of(data, source, recipe.form)
+    return (
+        with_groups(data, groups)
+        if where.group is not None
+        else with_groups_of(data, source, recipe.form)
+    )
 
 
 def _cells(table, part_of):
     """Yield (part, its rows (m,), ascending, columns of their cells) of each block of a table."""
     first, positions = 0, range(len(table.names))
     for block in table.blocks(dict.fromkeys(positions, "text")):
-        chosen = part_of[first:first + block.rows]
+        chosen = part_of[first : first + block.rows]
         order = np.argsort(chosen, kind="stable")
         present, starts = np.unique(chosen[order], return_index=True)
         for i, rows in zip(present.tolist(), np.split(order, starts[1:])):
             if i >= 0:
                 numbers = rows.tolist()
-                yield i, first + rows, [[column[row] for row in numbers]
-                                        for column in map(block.__getitem__, positions)]
+                yield (
+                    i,
+                    first + rows,
+                    [
+                        [column[row] for row in numbers]
+                        for column in map(block.__getitem__, positions)
+                    ],
+                )
         first += block.rows
     if first != len(part_of):
         raise DataError("has changed while it was read", file=table.file)
@@ -128,5 +142,9 @@ def _write_reordered(cells, parts, writers, delimiters):
             held.flush()
         for write, rows in zip(writers, parts):
             for first in range(0, len(rows), _LINES):
-                write(b"".join(os.pread(held.fileno(), size, start) for size, start in
-                               place[rows[first:first + _LINES]].tolist()))
+                write(
+                    b"".join(
+                        os.pread(held.fileno(), size, start)
+                        for size, start in place[rows[first : first + _LINES]].tolist()
+                    )
+                )

@@ -21,8 +21,13 @@ from .libagf import read_std
 from .normalisation import blocks, named_features, uneven_features
 from .reading import read_labels, read_training
 from .types import Dataset, InputFormat
-from .weights import (chosen_rows, weights_beside, with_class_weights, with_final_weights,
-                      without_zeros)
+from .weights import (
+    chosen_rows,
+    weights_beside,
+    with_class_weights,
+    with_final_weights,
+    without_zeros,
+)
 
 # A table of all features is made where it takes less than this, or less than so many times
 # what is not zero.
@@ -36,8 +41,11 @@ def read_points(base, form: InputFormat, recipe: TableRecipe | None = None) -> D
     Its weights are those that the points count with, or None.
     """
     if form.kind == "table" and recipe is None:
-        raise DataError("is a table, and the model has no recipe of columns: expected a model "
-                        "that was trained from a table", file=base)
+        raise DataError(
+            "is a table, and the model has no recipe of columns: expected a model "
+            "that was trained from a table",
+            file=base,
+        )
     data = read_training(base, form) if form.kind != "table" else read_table(base, form, recipe)
     warn_of_weights(base, form)
     return with_final_weights(data, base, form.weights.classes)
@@ -48,15 +56,17 @@ def training_labels(base, form: InputFormat) -> tuple[dict[int, int], dict[int, 
     return table_labels(base, form) if form.kind == "table" else read_labels(base, form)
 
 
-def class_totals(base, form: InputFormat,
-                 min_class: int | None = None) -> tuple[dict[int, float], dict[int, str]]:
+def class_totals(
+    base, form: InputFormat, min_class: int | None = None
+) -> tuple[dict[int, float], dict[int, str]]:
     """({label: samples, or the sum of their weights}, {label: name}) of training data.
 
     The points are read where they have weights alone. `min_class` is as for `load_training`.
     """
     given, classes = form.weights.file, form.weights.classes
-    beside = form.roles.weight is not None or \
-        form.kind == "binary" and weights_beside(base) is not None
+    beside = (
+        form.roles.weight is not None or form.kind == "binary" and weights_beside(base) is not None
+    )
     if classes is not None or (beside if given is None else given != NO_WEIGHTS):
         data, _, _ = load_training(base, form, keep="lazy", min_class=min_class)
         w = None if data.weights is None else data.weights.w
@@ -68,9 +78,16 @@ def class_totals(base, form: InputFormat,
     return dict(counts), names
 
 
-def load_training(base, form: InputFormat, *, fit: Callable | None = None,
-                  norm_file: str | None = None, keep: str = "",
-                  min_class: int | None = None, scales: bool = False) -> tuple:
+def load_training(
+    base,
+    form: InputFormat,
+    *,
+    fit: Callable | None = None,
+    norm_file: str | None = None,
+    keep: str = "",
+    min_class: int | None = None,
+    scales: bool = False,
+) -> tuple:
     """Read training data and normalise them; -> (Dataset, Normalisation or None, raw points).
 
     The statistics are rounded as a file stores them before they are applied: a later run that reads
@@ -105,8 +122,9 @@ def load_training(base, form: InputFormat, *, fit: Callable | None = None,
             left = chosen_rows(left, np.flatnonzero(np.isin(left.y, large)))
     data = with_class_weights(left, base, form.weights.classes)
     check_groups(data, base)
-    if sparse and 8 * data.x.shape[0] * data.x.shape[1] < max(_TABLE,
-                                                              _TIMES * 12 * data.x.counts.sum()):
+    if sparse and 8 * data.x.shape[0] * data.x.shape[1] < max(
+        _TABLE, _TIMES * 12 * data.x.counts.sum()
+    ):
         data = replace(data, x=np.asarray(data.x))
     raw, normalisation = data.x, None
     with with_source_in_errors(base, data.recipe):
@@ -115,17 +133,26 @@ def load_training(base, form: InputFormat, *, fit: Callable | None = None,
         elif norm_file is not None:
             normalisation = read_std(norm_file)
         if normalisation is not None:
-            data = replace(data, x=raw.normalised(normalisation) if is_lazy(raw) else
-                           normalisation.apply(raw))
+            data = replace(
+                data, x=raw.normalised(normalisation) if is_lazy(raw) else normalisation.apply(raw)
+            )
         elif _faint(data.x):
-            warn_user(f"{base}: no value is larger than {_FAINT:.2g}: with the usual options "
-                      "the kernel hardly varies; multiply the data by a power of ten")
-        if scales and not is_sparse(raw) and not os.path.exists(f"{base}.std") and \
-                (uneven := uneven_features(raw)):
+            warn_user(
+                f"{base}: no value is larger than {_FAINT:.2g}: with the usual options "
+                "the kernel hardly varies; multiply the data by a power of ten"
+            )
+        if (
+            scales
+            and not is_sparse(raw)
+            and not os.path.exists(f"{base}.std")
+            and (uneven := uneven_features(raw))
+        ):
             large, small, ratio = uneven
-            warn_user(f"{base}: the standard deviation of feature {large} (from 0) is "
-                      f"{ratio:.2g} times that of feature {small}, which kernels then hardly "
-                      "see: -n normalises (--no-normalise: no warning)")
+            warn_user(
+                f"{base}: the standard deviation of feature {large} (from 0) is "
+                f"{ratio:.2g} times that of feature {small}, which kernels then hardly "
+                "see: -n normalises (--no-normalise: no warning)"
+            )
     return data, normalisation, raw
 
 
@@ -133,8 +160,11 @@ def _faint(x):
     """Return True if all values are too small to have all digits in single precision."""
     values = x.csr.data[:, None] if is_sparse(x) else x
     # the first block nearly always tells
-    return len(values) > 0 and all(np.abs(block).max() < _FAINT for block in blocks(values)) \
+    return (
+        len(values) > 0
+        and all(np.abs(block).max() < _FAINT for block in blocks(values))
         and any(block.any() for block in blocks(values))
+    )
 
 
 def warn_of_weights(base: str, form: InputFormat) -> None:
@@ -143,11 +173,15 @@ def warn_of_weights(base: str, form: InputFormat) -> None:
         return
     base = os.fsdecode(base)
     if form.weights.file is None and (beside := weights_beside(base)):
-        warn_user(f"the samples of {base} have the weights in {beside} (--weights none: they "
-                  "all count alike)")
+        warn_user(
+            f"the samples of {base} have the weights in {beside} (--weights none: they "
+            "all count alike)"
+        )
     if form.groups is None and (beside := groups_beside(base)):
-        warn_user(f"the samples of {base} have the groups in {beside} (--groups none: they "
-                  "are split one by one)")
+        warn_user(
+            f"the samples of {base} have the groups in {beside} (--groups none: they "
+            "are split one by one)"
+        )
 
 
 def large_classes(counts: dict, least: int, source, names: dict) -> list[int]:
@@ -159,17 +193,27 @@ def large_classes(counts: dict, least: int, source, names: dict) -> list[int]:
     large = [label for label, count in counts.items() if count >= least]
     small = [label for label in counts if counts[label] < least]
     if len(large) < 2:
-        raise DataError(f"{len(large) or 'no'} class{'' if len(large) == 1 else 'es'} of "
-                        f"{len(counts)} would be left by --min-class {least}: expected at least "
-                        "2", file=source)
+        raise DataError(
+            f"{len(large) or 'no'} class{'' if len(large) == 1 else 'es'} of "
+            f"{len(counts)} would be left by --min-class {least}: expected at least "
+            "2",
+            file=source,
+        )
     if small:
-        shown = first_words([
-            str(label) + (f" '{one_line(names[label])}'" if names.get(label) else "")
-            + f" ({counts[label]})" for label in small])
+        shown = first_words(
+            [
+                str(label)
+                + (f" '{one_line(names[label])}'" if names.get(label) else "")
+                + f" ({counts[label]})"
+                for label in small
+            ]
+        )
         have, are = ("has", "is") if len(small) == 1 else ("have", "are")
-        warn_user(f"{len(small)} of {len(counts)} classes {have} fewer than {least} samples "
-                  f"and {are} left out: {shown}; {sum(counts[label] for label in small)} of "
-                  f"{sum(counts.values())} samples")
+        warn_user(
+            f"{len(small)} of {len(counts)} classes {have} fewer than {least} samples "
+            f"and {are} left out: {shown}; {sum(counts[label] for label in small)} of "
+            f"{sum(counts.values())} samples"
+        )
     return large
 
 
@@ -183,8 +227,10 @@ def for_classes(tree: Tree, labels) -> Tree:
         gone = sorted(set(tree.labels) - set(labels))
         size, left = (len(t.rows) + len(t.directs) for t in (tree, smaller))
         where = "" if tree.source is None else f"{tree.source}: "
-        warn_user(f"{where}{left} of {size} classifiers remain{'s' * (left == 1)} without "
-                  f"class{'es' * (len(gone) > 1)} {first_words(gone)}")
+        warn_user(
+            f"{where}{left} of {size} classifiers remain{'s' * (left == 1)} without "
+            f"class{'es' * (len(gone) > 1)} {first_words(gone)}"
+        )
     return smaller
 
 

@@ -22,8 +22,15 @@ from ..core.memory import within_memory
 from ..core.points import as_numbers, label_counts
 from ..core.splits import of_rows
 from ..core.text import listed
-from ..core.weights import (check_range, class_factors, LARGEST, of_points, SMALLEST, total_weights,
-                            Weights)
+from ..core.weights import (
+    check_range,
+    class_factors,
+    LARGEST,
+    of_points,
+    SMALLEST,
+    total_weights,
+    Weights,
+)
 from ..files.number_text import number_of, numbers, parsed_blocks
 from ..files.opening import open_input, read_bytes, SMALL_TEXT
 from .class_names import number_classes, show
@@ -70,8 +77,10 @@ def read_weights(path: str, n: int | None = None, stdin=None) -> np.ndarray:
     bad = ~((w >= 0) & (w < np.inf))
     if bad.any():
         row = int(np.argmax(bad))
-        raise DataError(f"row {row} (from 0) has the weight {w[row]:g}: expected a number of 0 or "
-                        "more", file=path)
+        raise DataError(
+            f"row {row} (from 0) has the weight {w[row]:g}: expected a number of 0 or more",
+            file=path,
+        )
     return w
 
 
@@ -83,8 +92,12 @@ def _weights_of_lines(tokens):
 def _check_line(path, line, number):
     words = line.split()
     if words and (len(words) > 1 or not 0 <= number_of(words[0]) < np.inf):
-        raise DataError("expected one weight in each line, a number of 0 or more, found "
-                        + show(b" ".join(words)), file=path, line=number)
+        raise DataError(
+            "expected one weight in each line, a number of 0 or more, found "
+            + show(b" ".join(words)),
+            file=path,
+            line=number,
+        )
 
 
 def weights_bytes(w: np.ndarray, path: str | None = None, start: int = 0) -> bytes:
@@ -97,8 +110,11 @@ def weights_bytes(w: np.ndarray, path: str | None = None, start: int = 0) -> byt
     lost = (np.frombuffer(data, FLOAT) == 0) & (w > 0)
     if lost.any():
         row = int(np.argmax(lost))
-        raise DataError(f"the weight of row {start + row} (from 0), {w[row]:g}, is too small for "
-                        "single precision: multiply all weights by a power of ten", file=path)
+        raise DataError(
+            f"the weight of row {start + row} (from 0), {w[row]:g}, is too small for "
+            "single precision: multiply all weights by a power of ten",
+            file=path,
+        )
     return data
 
 
@@ -122,8 +138,9 @@ def read_class_weights(path: str, stdin=None) -> Mapping[int | str, float]:
     one that is there twice, and a weight that is not a number above 0.
     """
     weights = _ClassWeights()
-    raw = read_bytes(path, stdin, most=SMALL_TEXT,
-                     expected="a class and its weight in each line").removeprefix(b"\xef\xbb\xbf")
+    raw = read_bytes(
+        path, stdin, most=SMALL_TEXT, expected="a class and its weight in each line"
+    ).removeprefix(b"\xef\xbb\xbf")
     for number, line in enumerate(raw.split(b"\n"), 1):
         place = Place(path, number)
         if b"\0" in line:
@@ -132,12 +149,17 @@ def read_class_weights(path: str, stdin=None) -> Mapping[int | str, float]:
         if not words:
             continue
         if len(words) == 1:
-            raise place.error(DataError, "expected the label or name of a class and its weight, "
-                              f"found {show(words[0])}")
+            raise place.error(
+                DataError,
+                f"expected the label or name of a class and its weight, found {show(words[0])}",
+            )
         name, weight = words[0].strip(), number_of(words[1])
         if not SMALLEST <= weight <= LARGEST:
-            raise place.error(DataError, f"the weight of class {show(name)}: expected a number "
-                              f"from {SMALLEST:g} to {LARGEST:g}, found {show(words[1])}")
+            raise place.error(
+                DataError,
+                f"the weight of class {show(name)}: expected a number "
+                f"from {SMALLEST:g} to {LARGEST:g}, found {show(words[1])}",
+            )
         key = name.decode("utf-8", "surrogateescape")
         if key in weights:
             raise place.error(DataError, f"class {show(name)} is there twice")
@@ -149,8 +171,9 @@ def read_class_weights(path: str, stdin=None) -> Mapping[int | str, float]:
     return weights
 
 
-def given_weights(data: Dataset, sample_weight=None,
-                  classes: Mapping[int | str, float] | str | None = None) -> Dataset:
+def given_weights(
+    data: Dataset, sample_weight=None, classes: Mapping[int | str, float] | str | None = None
+) -> Dataset:
     """`with_final_weights`, with the weights that a Python program gives.
 
     Parameters
@@ -175,18 +198,22 @@ def sample_weights(w, n: int) -> Weights:
     """Weights of n samples, numbers of 0 or more, for the `weights` of a Dataset; `DataError`."""
     w = as_numbers(w, "the weights of the samples").astype(np.float64)
     if w.shape != (n,):
-        raise DataError(f"the weights of the samples: expected {n} numbers, one for each point, "
-                        f"found an array of shape {w.shape}")
+        raise DataError(
+            f"the weights of the samples: expected {n} numbers, one for each point, "
+            f"found an array of shape {w.shape}"
+        )
     bad = ~((w >= 0) & (w < np.inf))
     if bad.any():
         row = int(np.argmax(bad))
-        raise DataError(f"the weight of sample {row} (from 0) is {w[row]:g}: expected a number "
-                        "of 0 or more")
+        raise DataError(
+            f"the weight of sample {row} (from 0) is {w[row]:g}: expected a number of 0 or more"
+        )
     return Weights(w)
 
 
-def with_final_weights(data: Dataset, source: str | None = None,
-            classes: Mapping[int | str, float] | str | None = None) -> Dataset:
+def with_final_weights(
+    data: Dataset, source: str | None = None, classes: Mapping[int | str, float] | str | None = None
+) -> Dataset:
     """A Dataset as it is trained on: with class weights, and no weight of 0.
 
     Weights that are all 1 become None.
@@ -206,8 +233,9 @@ def with_final_weights(data: Dataset, source: str | None = None,
     return data
 
 
-def without_zeros(data: Dataset, source: str | None = None,
-                  small_left_out: bool = False) -> Dataset:
+def without_zeros(
+    data: Dataset, source: str | None = None, small_left_out: bool = False
+) -> Dataset:
     """A Dataset without the points of weight 0, which a warning counts.
 
     With `small_left_out` classes may be gone then; else `DataError` is raised for them.
@@ -224,16 +252,20 @@ def without_zeros(data: Dataset, source: str | None = None,
     if gone and not small_left_out:
         name = data.name_of.get(gone[0])
         what = f"class {gone[0]}" + f", '{name}'" * bool(name) + and_more(gone)
-        raise DataError(f"{what}: all samples have weight 0: give some of them a weight, or leave "
-                        "them out of the data (--min-class 1)", file=source)
+        raise DataError(
+            f"{what}: all samples have weight 0: give some of them a weight, or leave "
+            "them out of the data (--min-class 1)",
+            file=source,
+        )
     zeros = len(some) - int(np.count_nonzero(some))
     where = "" if source is None else f"{'standard input' if source == '-' else source}: "
     warn_user(f"{where}{zeros} of {len(some)} samples have weight 0 and are left out")
     return chosen_rows(data, np.flatnonzero(some))
 
 
-def with_class_weights(data: Dataset, source: str | None = None,
-                       classes: Mapping[int | str, float] | str | None = None) -> Dataset:
+def with_class_weights(
+    data: Dataset, source: str | None = None, classes: Mapping[int | str, float] | str | None = None
+) -> Dataset:
     """A Dataset whose weights, all above 0, have the factors of the classes in them.
 
     `classes` are as of `WeightSource`; factors that are in the weights stay. Weights that are all 1
@@ -262,21 +294,28 @@ def _warn_of_scale(w, source):
     mean = float(w.mean())
     if not _SMALL <= mean <= _LARGE:
         of = "the samples" if source is None else "standard input" if source == "-" else source
-        warn_user(f"the {len(w)} weights of {of} sum to {len(w) * mean:.3g}: a weight of 1 is "
-                  f"one sample, and training takes these for {'few' if mean < 1 else 'many'}: "
-                  f"divide them by their mean, {mean:.3g}, unless they are meant so")
+        warn_user(
+            f"the {len(w)} weights of {of} sum to {len(w) * mean:.3g}: a weight of 1 is "
+            f"one sample, and training takes these for {'few' if mean < 1 else 'many'}: "
+            f"divide them by their mean, {mean:.3g}, unless they are meant so"
+        )
 
 
 def chosen_rows(data: Dataset, rows: np.ndarray) -> Dataset:
     """The Dataset of some rows (l,), which ascend where the points stay in a file."""
-    return replace(data, x=data.x.selected(rows) if is_lazy(data.x) else data.x[rows],
-                   y=of_rows(data.y, rows), weights=of_rows(data.weights, rows),
-                   groups=of_rows(data.groups, rows),
-                   rows=rows if data.rows is None else data.rows[rows])
+    return replace(
+        data,
+        x=data.x.selected(rows) if is_lazy(data.x) else data.x[rows],
+        y=of_rows(data.y, rows),
+        weights=of_rows(data.weights, rows),
+        groups=of_rows(data.groups, rows),
+        rows=rows if data.rows is None else data.rows[rows],
+    )
 
 
-def proportions(given, labels: Sequence[int], option: str = "--priors",
-                names: Mapping[int, str] | None = None) -> np.ndarray:
+def proportions(
+    given, labels: Sequence[int], option: str = "--priors", names: Mapping[int, str] | None = None
+) -> np.ndarray:
     """Shares (k,) of the classes `labels`, ascending, which sum to 1.
 
     Numbers that do not sum to 1 are divided by their sum, with a warning.
@@ -300,24 +339,38 @@ def proportions(given, labels: Sequence[int], option: str = "--priors",
         given = {label_of.get(str(key), key): share for key, share in given.items()}
         strange = [label for label in given if label not in labels]
         if strange:
-            raise UsageError(f"{option}: class {strange[0]} is not one of the classes "
-                             + (listed(labels) if not names else ", ".join(
-                                 f"{label} {names.get(label, '')}" for label in labels[:20])))
+            raise UsageError(
+                f"{option}: class {strange[0]} is not one of the classes "
+                + (
+                    listed(labels)
+                    if not names
+                    else ", ".join(f"{label} {names.get(label, '')}" for label in labels[:20])
+                )
+            )
         missing = [label for label in labels if label not in given]
         if missing:
-            raise UsageError(f"{option}: expected a number for each class, found none for "
-                             + listed(missing))
+            raise UsageError(
+                f"{option}: expected a number for each class, found none for " + listed(missing)
+            )
         given = [given[label] for label in labels]
     if len(given) != len(labels):
-        raise UsageError(f"{option}: expected {len(labels)} numbers, one for each class in "
-                         f"ascending order ({listed(labels)}), found {len(given)}")
+        raise UsageError(
+            f"{option}: expected {len(labels)} numbers, one for each class in "
+            f"ascending order ({listed(labels)}), found {len(given)}"
+        )
     numbers = np.array(given, dtype=np.float64)
     with np.errstate(over="ignore"):
         total = numbers.sum()
-    if not np.isfinite(total) or numbers.min() < 0 or total == 0 or \
-            (numbers[numbers > 0] / total < SMALLEST).any():
-        raise UsageError(f"{option}: expected numbers that are not negative, nor all 0, and none "
-                         f"below {SMALLEST:g} of a finite sum, but for 0")
+    if (
+        not np.isfinite(total)
+        or numbers.min() < 0
+        or total == 0
+        or (numbers[numbers > 0] / total < SMALLEST).any()
+    ):
+        raise UsageError(
+            f"{option}: expected numbers that are not negative, nor all 0, and none "
+            f"below {SMALLEST:g} of a finite sum, but for 0"
+        )
     if abs(total - 1) > 1e-6:
         warn_user(f"{option}: the numbers sum to {total:g}: they are divided by that")
     return numbers / total
@@ -331,8 +384,10 @@ def _frequencies(path, labels):
     counts = label_counts(y)
     strange = [label for label in counts if label not in labels]
     if strange:
-        raise DataError(f"holds class {strange[0]}, which is not one of the classes "
-                        + listed(labels), file=path)
+        raise DataError(
+            f"holds class {strange[0]}, which is not one of the classes " + listed(labels),
+            file=path,
+        )
     absent = sorted(set(labels) - set(counts))
     if absent:
         warn_user(f"{path} holds no sample of class {listed(absent)}: the proportion is 0")

@@ -22,7 +22,7 @@ LOSSES = {
     "hinge": lambda z: np.maximum(1.0 - z, 0.0),
     "exponential": lambda z: np.exp(-z),
     "logit": lambda z: np.logaddexp(0.0, -2.0 * z),
-    "quadratic": lambda z: (1.0 - z)**2,
+    "quadratic": lambda z: (1.0 - z) ** 2,
 }
 
 
@@ -75,4 +75,5 @@ def _prepare_loss(loss, a):
 
 
 hamming, linear, hinge, exponential, logit, quadratic = (
-    partial(_prepare_loss, loss) for loss in LOSSES)
+    partial(_prepare_loss, loss) for loss in LOSSES
+)

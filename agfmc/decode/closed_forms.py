@@ -1,9 +1,9 @@
 """Closed forms of constrained least squares, for the codes that have one.
 
-    tree        products of the branch probabilities
-    balanced    Euclidean projection of A^T r / alpha onto the probability simplex
-    adjacent    isotonic regression of a cumulative distribution
-    pairs       one linear system (one-vs-one, see `pairwise`)
+tree        products of the branch probabilities
+balanced    Euclidean projection of A^T r / alpha onto the probability simplex
+adjacent    isotonic regression of a cumulative distribution
+pairs       one linear system (one-vs-one, see `pairwise`)
 """
 
 from collections.abc import Callable
@@ -24,8 +24,12 @@ def recognised_form(a: np.ndarray) -> tuple[str, Any] | None:
     Every form is recognised whatever the order and the signs of the rows and
     the order of the columns.
     """
-    for name, recognise in (("tree", tree_splits), ("balanced", balanced_scale),
-                            ("adjacent", adjacent_order), ("pairs", one_vs_one)):
+    for name, recognise in (
+        ("tree", tree_splits),
+        ("balanced", balanced_scale),
+        ("adjacent", adjacent_order),
+        ("pairs", one_vs_one),
+    ):
         parts = recognise(a)
         if parts is not None:
             return name, parts
@@ -38,13 +42,18 @@ def closed_form(a: np.ndarray) -> tuple[str, Callable[[np.ndarray], np.ndarray]]
     if form is None:
         return None
     name, parts = form
-    prepare = {"tree": _products, "balanced": _balanced, "adjacent": _adjacent,
-               "pairs": lambda a, pairs: PairSystem(pairs)}[name]
+    prepare = {
+        "tree": _products,
+        "balanced": _balanced,
+        "adjacent": _adjacent,
+        "pairs": lambda a, pairs: PairSystem(pairs),
+    }[name]
     return name, prepare(a, parts)
 
 
 def _products(a, splits):
     """The product of branch probabilities (1 -/+ r)/2 on the way to each leaf."""
+
     def solve(r):
         p = np.ones((a.shape[1], len(r)))
         for row, left, right in splits:
@@ -78,6 +87,7 @@ def _columns(order):
 
 def _piecewise(solve, k):
     """solve, (n, m) -> (n, k), on as many points at a time as caches hold."""
+
     def solve_all(r):
         p = np.empty((len(r), k))
         for start in range(0, len(r), CHUNK):

@@ -20,9 +20,11 @@ def check_dense(a: np.ndarray) -> None:
     """Raise `ModelError` where a (m, k) is too large for solving a dense system per point."""
     m, k = a.shape
     if k > MAX_CLASSES or m * k > MAX_ENTRIES:
-        raise ModelError(f"a coding matrix of {m} rows for {k} classes is too large for this "
-                         f"decoder, which solves equations for each point: it takes {MAX_CLASSES} "
-                         f"classes and {MAX_ENTRIES} entries at most; votes (-Q vote) take more")
+        raise ModelError(
+            f"a coding matrix of {m} rows for {k} classes is too large for this "
+            f"decoder, which solves equations for each point: it takes {MAX_CLASSES} "
+            f"classes and {MAX_ENTRIES} entries at most; votes (-Q vote) take more"
+        )
 
 
 def determines(a: np.ndarray) -> bool:
@@ -168,8 +170,11 @@ def adjacent_order(a: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray] |
         return None
     # An end of the chain is alone on its side of some row.
     right = np.count_nonzero(a > 0, axis=1)
-    alone = [int(np.flatnonzero(a[row] == (1 if right[row] == 1 else -1))[0])
-             for row in range(m) if right[row] in (1, k - 1)]
+    alone = [
+        int(np.flatnonzero(a[row] == (1 if right[row] == 1 else -1))[0])
+        for row in range(m)
+        if right[row] in (1, k - 1)
+    ]
     if not alone:
         return None
     first = min(alone)

@@ -72,8 +72,7 @@ def _solve(system, rescue, r):
     if not failed.any():
         return u, SolverStatus(n, rounds)
     u[failed], rescued = rescue(r[failed])
-    return u, SolverStatus(n, max(rounds, rescued.rounds), rescued.unfinished,
-                           rescued.undetermined)
+    return u, SolverStatus(n, max(rounds, rescued.rounds), rescued.unfinished, rescued.undetermined)
 
 
 class _Determined:
@@ -113,7 +112,9 @@ class _Determined:
         for s, some, classes, empty, matrix in self.workspace.spans(passive, 2):
             offset = classes * k
             for i in range(s):
-                np.take(self.gram, offset[i] + classes[:i + 1], out=matrix[i, :i + 1], mode="clip")
+                np.take(
+                    self.gram, offset[i] + classes[: i + 1], out=matrix[i, : i + 1], mode="clip"
+                )
             cells = classes * n
             cells += some
             np.take(c.ravel(), cells, out=matrix[s], mode="clip")
@@ -167,7 +168,8 @@ class _General:
         problem.workspace, problem.r = _Workspace(), r
         if self.entries is not None:
             problem.table = np.ascontiguousarray(
-                self.entries(np.vstack([r, r * r, np.ones(r.shape[1])]).T).T)
+                self.entries(np.vstack([r, r * r, np.ones(r.shape[1])]).T).T
+            )
         return problem
 
     def first(self):
@@ -198,8 +200,9 @@ class _General:
         offset += points
         step = classes * n
         for i in range(len(classes)):
-            np.take(self.table.ravel(), offset[i] + step[:i + 1], out=matrix[i, :i + 1],
-                    mode="clip")
+            np.take(
+                self.table.ravel(), offset[i] + step[: i + 1], out=matrix[i, : i + 1], mode="clip"
+            )
 
     def _form(self, points, classes, matrix):
         part = np.take(self.code, classes.T, axis=0)
@@ -207,7 +210,7 @@ class _General:
         size *= np.take(self.r, points, axis=1).T[:, None, :]
         part -= size
         gram = part @ part.transpose(0, 2, 1)
-        np.add(gram.transpose(1, 2, 0), 1.0, out=matrix[:len(classes)])
+        np.add(gram.transpose(1, 2, 0), 1.0, out=matrix[: len(classes)])
 
     def slack(self, points, u):
         """K u - 1 (k, t), without forming K."""
@@ -261,11 +264,11 @@ class _Workspace:
             if len(some) == 1:
                 some, classes = np.repeat(some, 2), np.repeat(classes, 2, axis=1)
             empty = np.searchsorted(size[part], np.arange(s), side="right")
-            numbers = (s + extra)**2 * len(some)
+            numbers = (s + extra) ** 2 * len(some)
             if len(self.memory) < numbers:
                 self.memory = np.empty(numbers)
                 self.spare = np.empty(numbers // 4 + 1)
-            matrix = self.memory[:(s + extra) * s * len(some)].reshape(s + extra, s, len(some))
+            matrix = self.memory[: (s + extra) * s * len(some)].reshape(s + extra, s, len(some))
             yield s, some, classes, empty, matrix
             start = stop
 
@@ -286,7 +289,7 @@ class _Workspace:
             for j in range(s):
                 column = matrix[j:, j]
                 if j:
-                    terms = self.spare[:(rows - j) * j * n].reshape(rows - j, j, n)
+                    terms = self.spare[: (rows - j) * j * n].reshape(rows - j, j, n)
                     np.multiply(matrix[j:, :j], matrix[j, :j], out=terms)
                     column -= terms.sum(axis=1)
                 np.sqrt(column[0], out=column[0])

@@ -26,8 +26,9 @@ STEPS = 20_000
 BUDGET = 1 << 31  # steps times points times members
 
 
-def average(parts: Iterable[np.ndarray], weights: Sequence[float],
-            geometric: bool = False) -> np.ndarray:
+def average(
+    parts: Iterable[np.ndarray], weights: Sequence[float], geometric: bool = False
+) -> np.ndarray:
     """The average (n, k) of the probabilities (n, k) of each member; weights: sum 1.
 
     A row's bits do not depend on its neighbours.

@@ -42,13 +42,18 @@ class CodeDecoder:
     ModelError : for a matrix that is not a code, and where there is no learned decoder for it
     """
 
-    def __init__(self, a: np.ndarray, method: str | int | Method = DEFAULT,
-                 learned: LearnedDecoder | None = None):
+    def __init__(
+        self,
+        a: np.ndarray,
+        method: str | int | Method = DEFAULT,
+        learned: LearnedDecoder | None = None,
+    ):
         self.method = find_method(method)
         self.a = _checked_code(a)
         if self.method.gives == "winner":
-            raise UsageError(f"the decoder {self.method.name} queries single classifiers: "
-                             "see pair_decoder")
+            raise UsageError(
+                f"the decoder {self.method.name} queries single classifiers: see pair_decoder"
+            )
         options = [learned] if self.method.takes == "learned" else []
         self._solve = _prepare(self.method, self.a, *options)
 
@@ -63,8 +68,9 @@ class CodeDecoder:
         return Solution(*self._solve(r))
 
 
-def pair_decoder(a: np.ndarray, method: str | int | Method,
-                 queries: PairQueries = PairQueries()) -> Callable:
+def pair_decoder(
+    a: np.ndarray, method: str | int | Method, queries: PairQueries = PairQueries()
+) -> Callable:
     """decide(n, evaluate) -> `Decision` of a method that queries single classifiers of the
     code a (m, k), see `pair_queries`.  Raises as `CodeDecoder` does."""
     return _prepare(find_method(method), _checked_code(a), queries)
@@ -80,8 +86,9 @@ def _prepare(method, a, *options):
 def _checked_code(a):
     a = np.asarray(a)
     if a.ndim != 2 or a.shape[0] < 1 or a.shape[1] < 2:
-        raise ModelError(f"a coding matrix has one row or more and two columns or more, "
-                         f"not the shape {a.shape}")
+        raise ModelError(
+            f"a coding matrix has one row or more and two columns or more, not the shape {a.shape}"
+        )
     if not np.isin(a, (-1, 0, 1)).all():
         raise ModelError("a coding matrix has entries -1, 0 and 1 only")
     a = a.astype(np.int8)
@@ -98,8 +105,9 @@ def _checked_code(a):
 def _checked_values(r, m, clipped):
     r = np.atleast_2d(np.asarray(r, dtype=float))
     if r.ndim != 2 or r.shape[1] != m:
-        raise DataError(f"{r.shape[-1]} decision values for each point, "
-                        f"but the code has {m} binary problems")
+        raise DataError(
+            f"{r.shape[-1]} decision values for each point, but the code has {m} binary problems"
+        )
     finite = np.isfinite(r)
     if not finite.all():
         row, column = np.argwhere(~finite)[0]

@@ -48,12 +48,16 @@ def prepare(a: np.ndarray, learned: LearnedDecoder | None = None) -> Solver:
     Raises `ModelError` where there is none, or it is of another code.
     """
     if learned is None:
-        raise ModelError("the model has no learned decoder: multi_borders fits one for a coding "
-                         "matrix without zeros and 50 samples or more of a class on average (not "
-                         "with --no-calibration), calibrate_m -Q learned for any")
+        raise ModelError(
+            "the model has no learned decoder: multi_borders fits one for a coding "
+            "matrix without zeros and 50 samples or more of a class on average (not "
+            "with --no-calibration), calibrate_m -Q learned for any"
+        )
     if learned.weights.shape != a.shape[::-1]:
-        raise ModelError(f"the learned decoder has {learned.weights.shape[1]} classifiers and "
-                         f"{len(learned.weights)} classes, the code {a.shape[0]} and {a.shape[1]}")
+        raise ModelError(
+            f"the learned decoder has {learned.weights.shape[1]} classifiers and "
+            f"{len(learned.weights)} classes, the code {a.shape[0]} and {a.shape[1]}"
+        )
     product = Uniform(learned.weights.T)
 
     return direct(lambda r: softmax(product(log_odds(r)) + learned.intercept))
@@ -90,9 +94,14 @@ class Points(NamedTuple):
         return Points(self.x[chosen], self.y[chosen], of_rows(self.weights, chosen))
 
 
-def fit_learned(a: np.ndarray, r: np.ndarray, y: np.ndarray, seed: int = 1,
-                weights: np.ndarray | None = None,
-                groups: np.ndarray | None = None) -> LearnedFit:
+def fit_learned(
+    a: np.ndarray,
+    r: np.ndarray,
+    y: np.ndarray,
+    seed: int = 1,
+    weights: np.ndarray | None = None,
+    groups: np.ndarray | None = None,
+) -> LearnedFit:
     """Fit a decoder to held-out decision values r (c, m) of the code a (m, k).
 
     Parameters
@@ -111,17 +120,22 @@ def fit_learned(a: np.ndarray, r: np.ndarray, y: np.ndarray, seed: int = 1,
     """
     m, k = a.shape
     if m * k > LARGEST:
-        raise ModelError(f"a learned decoder of {m} classifiers and {k} classes would have "
-                         f"{m * k} weights: {LARGEST} at most are fitted")
+        raise ModelError(
+            f"a learned decoder of {m} classifiers and {k} classes would have "
+            f"{m * k} weights: {LARGEST} at most are fitted"
+        )
     if not np.isfinite(r).all():
         raise DataError("decision values of calibration points are not finite")
     absent = np.flatnonzero(np.bincount(y, minlength=k) == 0)
     if len(absent):
-        raise DataError(f"class {absent[0]} (counted from 0) has no calibration point, and a "
-                        "learned decoder needs some of each")
+        raise DataError(
+            f"class {absent[0]} (counted from 0) has no calibration point, and a "
+            "learned decoder needs some of each"
+        )
     l = log_odds(r)
-    scale = np.sqrt(np.mean(l * l) if weights is None else
-                    mean((l * l).mean(axis=1), weights)) or 1.0
+    scale = (
+        np.sqrt(np.mean(l * l) if weights is None else mean((l * l).mean(axis=1), weights)) or 1.0
+    )
     x = np.ones((len(l), m + 1))
     np.divide(l, scale, out=x[:, :-1])
     nothing, votes = np.zeros((2, k, m + 1))
@@ -130,8 +144,9 @@ def fit_learned(a: np.ndarray, r: np.ndarray, y: np.ndarray, seed: int = 1,
     trials = (*_path(points, nothing, fold), *_path(points, votes, fold))
     loss, ridge, votes, p = min(trials, key=lambda trial: trial[0])
     w = minimise_loss(points, _centre(points, votes), ridge)
-    return LearnedFit(LearnedDecoder(w[:, :-1] / scale, w[:, -1].copy()), p,
-                      bool(votes.any()), ridge)
+    return LearnedFit(
+        LearnedDecoder(w[:, :-1] / scale, w[:, -1].copy()), p, bool(votes.any()), ridge
+    )
 
 
 def _path(points, votes, fold):
@@ -141,8 +156,10 @@ def _path(points, votes, fold):
     best, fits = np.inf, centres
     for ridge in RIDGES:
         p = np.empty((len(points.y), len(votes)))
-        fits = [minimise_loss(points.those(~test), centre, ridge, start, 1e-7)
-                for test, centre, start in zip(tests, centres, fits)]
+        fits = [
+            minimise_loss(points.those(~test), centre, ridge, start, 1e-7)
+            for test, centre, start in zip(tests, centres, fits)
+        ]
         for test, fitted in zip(tests, fits):
             p[test] = softmax(points.x[test] @ fitted.T)
         chosen = p[np.arange(len(points.y)), points.y]
@@ -176,8 +193,13 @@ def best_share(z: np.ndarray, y: np.ndarray, weights: np.ndarray | None = None) 
     return most if slope(most) <= 0 else brentq(slope, least, most, xtol=1e-12)
 
 
-def minimise_loss(points: Points, centre: np.ndarray, ridge: float,
-                  start: np.ndarray | None = None, accuracy: float = 1e-13) -> np.ndarray:
+def minimise_loss(
+    points: Points,
+    centre: np.ndarray,
+    ridge: float,
+    start: np.ndarray | None = None,
+    accuracy: float = 1e-13,
+) -> np.ndarray:
     """W (k, q) with the least mean log loss of softmax(W x) + ridge / 2 |W - centre|^2.
 
     x (c, q) and y (c,) are those of `points`. L-BFGS begins at `start` (k, q) and ends where a step
@@ -206,6 +228,10 @@ def minimise_loss(points: Points, centre: np.ndarray, ridge: float,
         value = (total(np.log(sums), weights) - true) / n + ridge / 2 * np.vdot(away, away)
         return value, (z.T @ x / n + ridge * away).ravel()
 
-    return minimize(loss, (centre if start is None else start).ravel(), jac=True,
-                    method="L-BFGS-B", options={"maxiter": STEPS, "maxfun": 2 * STEPS, "ftol":
-                                                accuracy, "gtol": 1e-9}).x.reshape(centre.shape)
+    return minimize(
+        loss,
+        (centre if start is None else start).ravel(),
+        jac=True,
+        method="L-BFGS-B",
+        options={"maxiter": STEPS, "maxfun": 2 * STEPS, "ftol": accuracy, "gtol": 1e-9},
+    ).x.reshape(centre.shape)

@@ -116,9 +116,13 @@ def decimal_least_norm(code: np.ndarray, r: np.ndarray, passive: np.ndarray) -> 
     with decimal.localcontext(decimal.Context(prec=DIGITS, Emin=-9999, Emax=9999)):
         one, zero = decimal.Decimal(1), decimal.Decimal(0)
         known = [decimal.Decimal(float(value)) for value in r]
-        matrix = np.array([[entry - abs(entry) * value for entry in row]
-                           for row, value in zip(code.astype(int).tolist(), known, strict=True)],
-                          dtype=object)
+        matrix = np.array(
+            [
+                [entry - abs(entry) * value for entry in row]
+                for row, value in zip(code.astype(int).tolist(), known, strict=True)
+            ],
+            dtype=object,
+        )
         k = matrix.shape[1]
         gram = matrix.T @ matrix
         gram[np.arange(k), np.arange(k)] += one.scaleb(-RIDGE)
@@ -131,8 +135,9 @@ def decimal_least_norm(code: np.ndarray, r: np.ndarray, passive: np.ndarray) -> 
             wrong = np.zeros((k, 1), dtype=bool)
             wrong[inside, 0] = [value < -limit for value in u]
             if len(outside):
-                wrong[outside, 0] = [value - one < -limit for value in
-                                     gram[np.ix_(outside, inside)] @ u]
+                wrong[outside, 0] = [
+                    value - one < -limit for value in gram[np.ix_(outside, inside)] @ u
+                ]
             u = np.array([max(value, zero) for value in u], dtype=object)
             p = np.zeros((k, 1))
             p[inside, 0] = (u / u.sum()).astype(float)
@@ -149,12 +154,12 @@ def _decimal_solve(matrix, one):
     system = np.empty((s, s + 1), dtype=object)
     system[:, :s], system[:, s] = matrix, one
     for j in range(s - 1):
-        factors = system[j + 1:, j] / system[j, j]
-        system[j + 1:, j + 1:] -= factors[:, None] * system[j, j + 1:]
+        factors = system[j + 1 :, j] / system[j, j]
+        system[j + 1 :, j + 1 :] -= factors[:, None] * system[j, j + 1 :]
     x = np.empty(s, dtype=object)
     for j in range(s - 1, -1, -1):
         known = system[j, s]
         if j < s - 1:
-            known = known - (system[j, j + 1:s] * x[j + 1:]).sum()
+            known = known - (system[j, j + 1 : s] * x[j + 1 :]).sum()
         x[j] = known / system[j, j]
     return x

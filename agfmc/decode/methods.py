@@ -9,8 +9,13 @@ from collections import namedtuple
 from ..core.errors import UsageError
 
 
-class Method(namedtuple("Method", "number name aliases summary solver gives codes takes iterates",
-                        defaults=("probabilities", "any", "r", False))):
+class Method(
+    namedtuple(
+        "Method",
+        "number name aliases summary solver gives codes takes iterates",
+        defaults=("probabilities", "any", "r", False),
+    )
+):
     """One way from decision values to the classes.
 
     number      as in libAGF's -Q, or None for a method that has only a name
@@ -33,70 +38,181 @@ class Method(namedtuple("Method", "number name aliases summary solver gives code
 
 
 METHODS = (
-    Method(-1, "binary", ("raw",),
-           "the decision values themselves, one column per binary classifier",
-           "class_scores:binary", "values"),
-    Method(0, "least-squares", ("lsq", "constrained"),
-           "least squares with p >= 0 and sum 1, exactly (default)",
-           "constrained:prepare"),
-    Method(1, "inverse", ("equality",),
-           "least squares with sum 1 only; meant for one-vs-one, elsewhere it may go negative",
-           "unconstrained:prepare_inverse", "estimates"),
-    Method(2, "vote-values", ("vote-probabilities",),
-           "votes weighted with the decision values, A^T r",
-           "class_scores:vote_values", "votes"),
-    Method(3, "vote", ("vote-classes",),
-           "votes, A^T sign(r), of calibrated values (svm-vote: of raw ones)",
-           "class_scores:vote_signs", "votes"),
-    Method(4, "orthogonal", ("projection",),
-           "A^T r / m projected onto the simplex; meant for orthogonal codes",
-           "unconstrained:prepare_orthogonal"),
-    Method(5, "unconstrained", ("unc",),
-           "least squares in which the sum 1 is one more equation",
-           "unconstrained:prepare_unconstrained", "estimates"),
-    Method(6, "renormalised", ("renormalized",),
-           "method 5, then projected onto the simplex",
-           "unconstrained:prepare_renormalised"),
-    Method(7, "zadrozny", (),
-           "Zadrozny's iteration, to its fixed point",
-           "zadrozny:prepare", iterates=True),
-    Method(None, "zadrozny-kl", ("kullback-leibler",),
-           "the smallest Kullback-Leibler divergence, Zadrozny's aim",
-           "zadrozny:prepare_kl", iterates=True),
-    Method(None, "wu-lin-weng", ("svm-predict",),
-           "one-vs-one as svm-predict solves it: method 1, but by sweeps that end early",
-           "pairwise:prepare_sweeps", codes="one-vs-one", iterates=True),
-    *(Method(None, name, aliases, summary, f"pair_strategies:{solver}", "winner", "one-vs-one")
-      for name, aliases, summary, solver in (
-          ("max-win", ("maxwin",), "one-vs-one: every pair votes, and the most votes win",
-           "max_win"),
-          ("ddag", ("dagsvm",), "one-vs-one: the first and the last class of a list are compared "
-           "and the loser is struck off; k - 1 classifiers are evaluated", "ddag"),
-          ("adag", (), "one-vs-one: a tournament, in rounds; k - 1 classifiers are evaluated",
-           "adag"),
-          ("radag", (), "adag that pairs the classes anew in each round, by --pair-errors",
-           "radag"),
-          ("poll", (), "one-vs-one: votes of --opponents random opponents for each class; with "
-           "--finalists, the best by all their votes", "poll"),
-          ("and", ("unanimous",), "one-vs-one: the class that wins all its pairs, else -1",
-           "unanimous"))),
-    Method(None, "learned", (),
-           "logistic regression on the log-odds, fitted to held-out decision values in training",
-           "learned:prepare", takes="learned"),
-    Method(None, "argmax", (),
-           "one-vs-rest: the class with the largest probability against the rest",
-           "class_scores:argmax", "estimates", "one-vs-rest"),
-    Method(None, "argmax-raw", (),
-           "one-vs-rest: the class with the largest raw decision value",
-           "class_scores:argmax_raw", "votes", "one-vs-rest", "g"),
-    *(Method(None, f"loss:{name}", aliases,
-             f"any code, from raw decision values: the smallest sum of losses {loss}",
-             f"class_scores:{name}", "votes", takes="g")
-      for name, aliases, loss in (
-          ("hamming", ("svm-vote",), "(1 - sign z)/2; also svm-vote, as svm-predict votes"),
-          ("linear", (), "-z"), ("hinge", (), "max(0, 1 - z)"),
-          ("exponential", (), "exp(-z)"), ("logit", (), "log(1 + exp(-2z))"),
-          ("quadratic", (), "(1 - z)^2"))),
+    Method(
+        -1,
+        "binary",
+        ("raw",),
+        "the decision values themselves, one column per binary classifier",
+        "class_scores:binary",
+        "values",
+    ),
+    Method(
+        0,
+        "least-squares",
+        ("lsq", "constrained"),
+        "least squares with p >= 0 and sum 1, exactly (default)",
+        "constrained:prepare",
+    ),
+    Method(
+        1,
+        "inverse",
+        ("equality",),
+        "least squares with sum 1 only; meant for one-vs-one, elsewhere it may go negative",
+        "unconstrained:prepare_inverse",
+        "estimates",
+    ),
+    Method(
+        2,
+        "vote-values",
+        ("vote-probabilities",),
+        "votes weighted with the decision values, A^T r",
+        "class_scores:vote_values",
+        "votes",
+    ),
+    Method(
+        3,
+        "vote",
+        ("vote-classes",),
+        "votes, A^T sign(r), of calibrated values (svm-vote: of raw ones)",
+        "class_scores:vote_signs",
+        "votes",
+    ),
+    Method(
+        4,
+        "orthogonal",
+        ("projection",),
+        "A^T r / m projected onto the simplex; meant for orthogonal codes",
+        "unconstrained:prepare_orthogonal",
+    ),
+    Method(
+        5,
+        "unconstrained",
+        ("unc",),
+        "least squares in which the sum 1 is one more equation",
+        "unconstrained:prepare_unconstrained",
+        "estimates",
+    ),
+    Method(
+        6,
+        "renormalised",
+        ("renormalized",),
+        "method 5, then projected onto the simplex",
+        "unconstrained:prepare_renormalised",
+    ),
+    Method(
+        7,
+        "zadrozny",
+        (),
+        "Zadrozny's iteration, to its fixed point",
+        "zadrozny:prepare",
+        iterates=True,
+    ),
+    Method(
+        None,
+        "zadrozny-kl",
+        ("kullback-leibler",),
+        "the smallest Kullback-Leibler divergence, Zadrozny's aim",
+        "zadrozny:prepare_kl",
+        iterates=True,
+    ),
+    Method(
+        None,
+        "wu-lin-weng",
+        ("svm-predict",),
+        "one-vs-one as svm-predict solves it: method 1, but by sweeps that end early",
+        "pairwise:prepare_sweeps",
+        codes="one-vs-one",
+        iterates=True,
+    ),
+    *(
+        Method(None, name, aliases, summary, f"pair_strategies:{solver}", "winner", "one-vs-one")
+        for name, aliases, summary, solver in (
+            (
+                "max-win",
+                ("maxwin",),
+                "one-vs-one: every pair votes, and the most votes win",
+                "max_win",
+            ),
+            (
+                "ddag",
+                ("dagsvm",),
+                "one-vs-one: the first and the last class of a list are compared "
+                "and the loser is struck off; k - 1 classifiers are evaluated",
+                "ddag",
+            ),
+            (
+                "adag",
+                (),
+                "one-vs-one: a tournament, in rounds; k - 1 classifiers are evaluated",
+                "adag",
+            ),
+            (
+                "radag",
+                (),
+                "adag that pairs the classes anew in each round, by --pair-errors",
+                "radag",
+            ),
+            (
+                "poll",
+                (),
+                "one-vs-one: votes of --opponents random opponents for each class; with "
+                "--finalists, the best by all their votes",
+                "poll",
+            ),
+            (
+                "and",
+                ("unanimous",),
+                "one-vs-one: the class that wins all its pairs, else -1",
+                "unanimous",
+            ),
+        )
+    ),
+    Method(
+        None,
+        "learned",
+        (),
+        "logistic regression on the log-odds, fitted to held-out decision values in training",
+        "learned:prepare",
+        takes="learned",
+    ),
+    Method(
+        None,
+        "argmax",
+        (),
+        "one-vs-rest: the class with the largest probability against the rest",
+        "class_scores:argmax",
+        "estimates",
+        "one-vs-rest",
+    ),
+    Method(
+        None,
+        "argmax-raw",
+        (),
+        "one-vs-rest: the class with the largest raw decision value",
+        "class_scores:argmax_raw",
+        "votes",
+        "one-vs-rest",
+        "g",
+    ),
+    *(
+        Method(
+            None,
+            f"loss:{name}",
+            aliases,
+            f"any code, from raw decision values: the smallest sum of losses {loss}",
+            f"class_scores:{name}",
+            "votes",
+            takes="g",
+        )
+        for name, aliases, loss in (
+            ("hamming", ("svm-vote",), "(1 - sign z)/2; also svm-vote, as svm-predict votes"),
+            ("linear", (), "-z"),
+            ("hinge", (), "max(0, 1 - z)"),
+            ("exponential", (), "exp(-z)"),
+            ("logit", (), "log(1 + exp(-2z))"),
+            ("quadratic", (), "(1 - z)^2"),
+        )
+    ),
 )
 
 DEFAULT = METHODS[1]
@@ -104,8 +220,11 @@ DEFAULT = METHODS[1]
 
 def is_learned(name: str) -> bool:
     """True if a decoder of this name has weights that are a part of the calibration."""
-    return any(name.lower() in (method.name, *method.aliases)
-               for method in METHODS if method.takes == "learned")
+    return any(
+        name.lower() in (method.name, *method.aliases)
+        for method in METHODS
+        if method.takes == "learned"
+    )
 
 
 def find_method(text: str | int | Method) -> Method:
@@ -123,6 +242,9 @@ def find_method(text: str | int | Method) -> Method:
             return method
     known = ", ".join(
         method.name if method.number is None else f"{method.number} {method.name}"
-        for method in METHODS)
-    raise UsageError(f"no decoder '{text}'; there are: {known}; and for trees "
-                     "recursive and full, for ensembles average and geometric (--tree)")
+        for method in METHODS
+    )
+    raise UsageError(
+        f"no decoder '{text}'; there are: {known}; and for trees "
+        "recursive and full, for ensembles average and geometric (--tree)"
+    )

@@ -41,9 +41,9 @@ def products(nodes: Tree, local: list[np.ndarray]) -> np.ndarray:
     return np.ascontiguousarray(p.T)
 
 
-def descend(nodes: Tree, n: int, evaluate: Callable, least: float = -np.inf,
-            visit: Callable | None = None) \
-        -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def descend(
+    nodes: Tree, n: int, evaluate: Callable, least: float = -np.inf, visit: Callable | None = None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Greedy descent: leaf (n,), product of probabilities on the way p (n,), last node (n,).
 
     At each node the most probable child is taken, the first on ties; a bare
@@ -87,8 +87,9 @@ def descend(nodes: Tree, n: int, evaluate: Callable, least: float = -np.inf,
 _ROUNDING = 1.0 + 1e-9
 
 
-def most_probable(nodes: Tree, n: int, evaluate: Callable, count: int) \
-        -> tuple[np.ndarray, np.ndarray]:
+def most_probable(
+    nodes: Tree, n: int, evaluate: Callable, count: int
+) -> tuple[np.ndarray, np.ndarray]:
     """The most probable leaves: columns (n, count), and products (n, count) in descending order.
 
     They are those of `products`, exactly, the first column on ties, if all shares are
@@ -140,7 +141,7 @@ class _Leaves:
         """The leaves `columns` (c,) of the points rows (t,), with p (t, c)."""
         p = np.hstack([self.p[rows], np.maximum(p, 0.0)])
         column = np.hstack([self.column[rows], np.tile(columns, (len(rows), 1))])
-        order = np.lexsort((column, -p), axis=1)[:, :self.p.shape[1]]
+        order = np.lexsort((column, -p), axis=1)[:, : self.p.shape[1]]
         self.p[rows] = np.take_along_axis(p, order, axis=1)
         self.column[rows] = np.take_along_axis(column, order, axis=1)
 
@@ -150,7 +151,7 @@ class _Leaves:
         for row in np.flatnonzero(self.p[:, -1] == 0):
             size = np.count_nonzero(self.p[row])
             others = np.setdiff1d(np.arange(count), self.column[row, :size])
-            self.column[row, size:] = others[:count - size]
+            self.column[row, size:] = others[: count - size]
         return self.column, self.p
 
 
@@ -180,7 +181,7 @@ class _OpenNodes:
     def best(self, rows, least):
         """The rows (t',) whose best node may have a leaf with p >= least (t,); their best nodes,
         which are open no more, and p (t',)."""
-        p = self.p[rows, :max(1, int(self.size[rows].max()))]
+        p = self.p[rows, : max(1, int(self.size[rows].max()))]
         column = p.argmax(axis=1)
         p = p[np.arange(len(rows)), column]
         more = (p > 0) & (p * _ROUNDING >= least)

@@ -81,8 +81,9 @@ class Queries:
             r[group] = self.r[one, rows]
         return r.reshape(column.shape)
 
-    def decision(self, probability: Callable, winner: np.ndarray,
-                 candidate: np.ndarray | None = None) -> Decision:
+    def decision(
+        self, probability: Callable, winner: np.ndarray, candidate: np.ndarray | None = None
+    ) -> Decision:
         """The `Decision`, whose probability, by one of the two functions below, is that of
         `candidate` where it is not the winner's."""
         queried = self.queried.T
@@ -96,8 +97,9 @@ class Queries:
 # pairs that count include all of the winner's and all come from one set of k probabilities.
 
 
-def met_probability(table: PairTable, r: np.ndarray, queried: np.ndarray,
-                    winner: np.ndarray) -> np.ndarray:
+def met_probability(
+    table: PairTable, r: np.ndarray, queried: np.ndarray, winner: np.ndarray
+) -> np.ndarray:
     """Probability of the winner from the pairs that it took part in.
 
     With O the q opponents that a point's winner was compared with and
@@ -122,8 +124,9 @@ def met_probability(table: PairTable, r: np.ndarray, queried: np.ndarray,
     return p
 
 
-def fitted_probability(table: PairTable, r: np.ndarray, queried: np.ndarray,
-                       winner: np.ndarray) -> np.ndarray:
+def fitted_probability(
+    table: PairTable, r: np.ndarray, queried: np.ndarray, winner: np.ndarray
+) -> np.ndarray:
     """Probability of the winner when all pairs that were queried are fitted by least squares.
 
     The p (k,) with sum p = 1 that minimises the sum of
@@ -138,9 +141,9 @@ def fitted_probability(table: PairTable, r: np.ndarray, queried: np.ndarray,
     p = np.empty(n)
     step = max(1, BUDGET // (8 * k * k))
     for start in range(0, n, step):
-        known = queried[start:start + step]
+        known = queried[start : start + step]
         # The normal matrix plus 1 1^T, whose solution for 1 is p but for its sum.
-        part = np.where(known, r[start:start + step], 1.0)
+        part = np.where(known, r[start : start + step], 1.0)
         matrix = np.zeros((len(part), k, k))
         matrix[:, low, high], matrix[:, high, low] = np.where(known, 1.0 + part, 0.0), 1.0 - part
         diagonal = np.einsum("nij,nij->ni", matrix, matrix) + (1.0 + 1e-9)
@@ -148,6 +151,6 @@ def fitted_probability(table: PairTable, r: np.ndarray, queried: np.ndarray,
         matrix[:, range(k), range(k)] = diagonal
         u = np.linalg.solve(matrix, np.ones((len(part), k, 1)))[:, :, 0]
         np.maximum(u, 0.0, out=u)
-        winning = np.take_along_axis(u, winner[start:start + step, None], axis=1)[:, 0]
-        p[start:start + step] = winning / u.sum(axis=1)
+        winning = np.take_along_axis(u, winner[start : start + step, None], axis=1)[:, 0]
+        p[start : start + step] = winning / u.sum(axis=1)
     return np.clip(p, LEAST, 1.0)

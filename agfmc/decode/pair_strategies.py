@@ -54,13 +54,15 @@ def opponents_of(word: str, k: int) -> int:
             raise ValueError
         return count
     except ValueError:
-        raise UsageError(f"'{word}' opponents: expected a whole number, or a multiple of log2 k "
-                         "such as 3log") from None
+        raise UsageError(
+            f"'{word}' opponents: expected a whole number, or a multiple of log2 k such as 3log"
+        ) from None
 
 
 def _decider(table, probability, choose):
     """decide(n, evaluate) by choose(queries), which gives the winner (n,), and for one that may be
     rejected also the class (n,) whose probability is given."""
+
     def decide(n, evaluate):
         queries = Queries(table, n, evaluate)
         return queries.decision(probability, *choose(queries))
@@ -151,7 +153,7 @@ class _Ballot:
             votes[part] = won.T @ self.change + self.start
         ranking = np.argsort(-votes, axis=1, kind="stable")
         # Sums matter only where one of the t most votes occurs twice.
-        ordered = np.take_along_axis(votes, ranking[:, :t + 1], axis=1)
+        ordered = np.take_along_axis(votes, ranking[:, : t + 1], axis=1)
         tied = np.flatnonzero((ordered[:, 1:] == ordered[:, :-1]).any(axis=1))
         sums = np.stack([self._sum(queries, c, tied) for c in range(k)], axis=1)
         by_sum = np.argsort(-sums, axis=1, kind="stable")
@@ -229,6 +231,7 @@ def unanimous(table: PairTable, queries: PairQueries) -> Callable:
     ----------
     Knerr, Personnaz and Dreyfus, 1990.
     """
+
     def choose(queries):
         candidate = _walk(queries)
         winner = candidate.copy()
@@ -277,8 +280,10 @@ def radag(table: PairTable, queries: PairQueries) -> Callable:
     Phetkaew, Kijsirikul and Rivepiboon, 2003.
     """
     if queries.pair_errors is None:
-        raise UsageError("radag needs the errors of the pairs: give --pair-errors, a file that "
-                         "multi_borders --cv-errors writes")
+        raise UsageError(
+            "radag needs the errors of the pairs: give --pair-errors, a file that "
+            "multi_borders --cv-errors writes"
+        )
     weights = np.asarray(queries.pair_errors, dtype=float)
     if weights.shape != (table.k, table.k):
         raise UsageError(f"the weights of the pairs must be {table.k} x {table.k}")
@@ -321,12 +326,13 @@ def _merged(parts):
 
 def _tournament(table, seats):
     """decide of a tournament; seats reorders the classes (n, size) that are left each round."""
+
     def choose(queries):
         slots = np.broadcast_to(np.arange(table.k), (queries.n, table.k))
         while slots.shape[1] > 1:
             slots = seats(slots)
             half = slots.shape[1] // 2
-            first, second = slots[:, :half], slots[:, :-half - 1:-1]
+            first, second = slots[:, :half], slots[:, : -half - 1 : -1]
             won = table.wins(first, second, queries.meet(first, second))
             slots = np.concatenate([np.where(won, first, second), slots[:, half:-half]], axis=1)
         return (slots[:, 0].copy(),)
@@ -379,8 +385,8 @@ class Matcher:
         position = np.empty((g, size), dtype=np.intp)
         for one, mates in zip(position, partner, strict=True):
             lower = [i for i in range(size) if i < mates[i] < size]
-            one[:len(lower)] = lower
-            one[size - len(lower):] = mates[lower][::-1]
+            one[: len(lower)] = lower
+            one[size - len(lower) :] = mates[lower][::-1]
             if size % 2:
                 one[size // 2] = mates[size]
         return np.take_along_axis(sets, position, axis=1)
@@ -400,7 +406,7 @@ def match_by_masks(weights: np.ndarray) -> np.ndarray:
     step = max(1, BUDGET // (8 * (states + 3 * choices)))
     partner = np.empty((g, s), dtype=np.intp)
     for start in range(0, g, step):
-        part = weights[start:start + step]
+        part = weights[start : start + step]
         each = np.arange(len(part))
         best: np.ndarray = np.zeros((len(part), 1))
         chosen = []
@@ -410,8 +416,9 @@ def match_by_masks(weights: np.ndarray) -> np.ndarray:
             best = np.take_along_axis(total, choice[:, :, None], axis=2)[:, :, 0]
             chosen.append(choice)
         state = np.zeros(len(part), dtype=np.intp)
-        for (lowest, partners, rest), choice in zip(reversed(levels), reversed(chosen),
-                                                    strict=True):
+        for (lowest, partners, rest), choice in zip(
+            reversed(levels), reversed(chosen), strict=True
+        ):
             i, taken = lowest[state], choice[each, state]
             j = partners[state, taken]
             partner[start + each, i] = j
@@ -456,13 +463,19 @@ def match_by_milp(weights: np.ndarray) -> np.ndarray:
     s = len(weights)
     first, second = np.triu_indices(s, 1)
     pairs = np.arange(len(first))
-    once = csr_array((np.ones(2 * len(pairs)),
-                      (np.concatenate([first, second]), np.concatenate([pairs, pairs]))))
+    once = csr_array(
+        (np.ones(2 * len(pairs)), (np.concatenate([first, second]), np.concatenate([pairs, pairs])))
+    )
     cost = weights[first, second]
     # The solver stops 1e-6 from the optimum, whatever the unit.
     size = float(np.abs(cost).max()) or 1.0
-    solved = milp(cost / size * 1e4, integrality=np.ones(len(pairs)), bounds=Bounds(0, 1),
-                  constraints=LinearConstraint(once, 1, 1), options={"mip_rel_gap": 0})
+    solved = milp(
+        cost / size * 1e4,
+        integrality=np.ones(len(pairs)),
+        bounds=Bounds(0, 1),
+        constraints=LinearConstraint(once, 1, 1),
+        options={"mip_rel_gap": 0},
+    )
     taken = np.flatnonzero(solved.x > 0.5)
     partner = np.empty(s, dtype=np.intp)
     partner[first[taken]] = second[taken]

@@ -44,11 +44,16 @@ class PairSystem:
         buffer = np.empty((k + 1) * k * wide)
         for part, block in padded_blocks(r, wide, step):
             # One row more than the matrix has: the right hand side.
-            system = buffer[:(k + 1) * k * len(block)].reshape(k + 1, k, len(block))
+            system = buffer[: (k + 1) * k * len(block)].reshape(k + 1, k, len(block))
             self._fill(block.T, system)
-            solved = _eliminate(system) if k <= _FEW else np.linalg.solve(
-                system[:-1].transpose(2, 0, 1), np.ones((len(block), k, 1)))[:, :, 0].T
-            u[:, part] = solved[:, :part.stop - part.start]
+            solved = (
+                _eliminate(system)
+                if k <= _FEW
+                else np.linalg.solve(system[:-1].transpose(2, 0, 1), np.ones((len(block), k, 1)))[
+                    :, :, 0
+                ].T
+            )
+            u[:, part] = solved[:, : part.stop - part.start]
         np.maximum(u, 0.0, out=u)
         total = u[0].copy()
         for row in u[1:]:  # one by one: the order does not depend on the number of points
@@ -88,7 +93,7 @@ def _eliminate(system):
         column[1:] /= pivots[j]
     u = system[k]
     for j in range(k - 2, -1, -1):
-        u[j] -= np.einsum("tn,tn->n", system[j + 1:k, j], u[j + 1:])
+        u[j] -= np.einsum("tn,tn->n", system[j + 1 : k, j], u[j + 1 :])
     return u
 
 

@@ -13,8 +13,9 @@ PATIENCE = 3
 EARLY = 2
 
 
-def pivot(evaluate: Callable, passive: np.ndarray, limit: int) \
-        -> tuple[np.ndarray, np.ndarray, int]:
+def pivot(
+    evaluate: Callable, passive: np.ndarray, limit: int
+) -> tuple[np.ndarray, np.ndarray, int]:
     """Solve least squares problems with x >= 0 for n points by exchange of passive sets.
 
     All wrong entries change sides at once, in the first EARLY rounds only the worst; when that has

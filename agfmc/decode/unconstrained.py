@@ -101,6 +101,7 @@ def _linear(offset, slope, flat):
 
     def solve(r):
         return offset + map_values(r), SolverStatus(len(r), undetermined=len(r) if flat else 0)
+
     return solve
 
 
@@ -122,8 +123,9 @@ def _stacked(system, careful, shape):
     return in_chunks(solve, BUDGET // (8 * k * (m + k)), k)
 
 
-def solve_each(matrix: np.ndarray, right: np.ndarray, limit: float) \
-        -> tuple[np.ndarray, np.ndarray]:
+def solve_each(
+    matrix: np.ndarray, right: np.ndarray, limit: float
+) -> tuple[np.ndarray, np.ndarray]:
     """Solutions of matrix (n, s, s) x = right (n, s), and which (n,) are singular, or nearly.
 
     These have a lower bound of the condition number above `limit`.  numpy refuses a whole stack for

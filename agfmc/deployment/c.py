@@ -54,43 +54,76 @@ def c_program(steps: Steps) -> str:
         tables.texts.clear()
     text = pkgutil.get_data(__package__, "model.c")
     assert text is not None  # the package is installed with it
-    program = re.sub("^//@ (.*)\n((?:.*\n)*?)//@\n", lambda part: "".join(
-        part[2].replace("NUMBER", number) for number in part[1].split()), text.decode("ascii"),
-        flags=re.MULTILINE)
-    for word, value in (("DECODER", steps.classifier.decoding.name), ("GIVES", steps.gives),
-                        ("MEMORY", -(-memory // 1000)), ("TABLES", texts[0]),
-                        ("MAIN_TABLES", texts[1]), ("SIZES", _wrapped(
-                            [f"{name} = {value}" for name, value in sizes.items()], 4))):
+    program = re.sub(
+        "^//@ (.*)\n((?:.*\n)*?)//@\n",
+        lambda part: "".join(part[2].replace("NUMBER", number) for number in part[1].split()),
+        text.decode("ascii"),
+        flags=re.MULTILINE,
+    )
+    for word, value in (
+        ("DECODER", steps.classifier.decoding.name),
+        ("GIVES", steps.gives),
+        ("MEMORY", -(-memory // 1000)),
+        ("TABLES", texts[0]),
+        ("MAIN_TABLES", texts[1]),
+        ("SIZES", _wrapped([f"{name} = {value}" for name, value in sizes.items()], 4)),
+    ):
         program = program.replace(f"@{word}@", str(value))
     return program
 
 
 def _sizes(steps):
     """{name: value} of the constants of the program, and the bytes of memory that a call needs."""
-    solved = [node.rule for node in steps.nodes if isinstance(node.rule, CodeRule)
-              and node.rule.decoder in ("pairs", "least-squares")]
-    k, m, branches = len(steps.labels), len(steps.rho), max(
-        len(node.branches) for node in steps.nodes)
+    solved = [
+        node.rule
+        for node in steps.nodes
+        if isinstance(node.rule, CodeRule) and node.rule.decoder in ("pairs", "least-squares")
+    ]
+    k, m, branches = (
+        len(steps.labels),
+        len(steps.rho),
+        max(len(node.branches) for node in steps.nodes),
+    )
     width = sum(one.matrix.shape[1] for one in steps.normalisations) or len(steps.features)
     sizes = {
-        "MODEL_FEATURES": len(steps.features), "MODEL_CLASSES": k, "NORMALISED": width,
-        "CLASSIFIERS": max(1, m), "NODES": len(steps.nodes), "BRANCHES": branches,
+        "MODEL_FEATURES": len(steps.features),
+        "MODEL_CLASSES": k,
+        "NORMALISED": width,
+        "CLASSIFIERS": max(1, m),
+        "NODES": len(steps.nodes),
+        "BRANCHES": branches,
         "CODED": max([rule.code.shape[1] for rule in solved], default=1),
         "PARTS": 5 if any(rule.decoder == "least-squares" for rule in solved) else 1,
         "SUPPORT_VECTORS": max([len(one.sv) for one in _kernels(steps)], default=1),
-        "WIDEST": max(width, m, branches, k), "NORMALISATIONS": len(steps.normalisations),
-        "KERNELS": len(_kernels(steps)), "MEMBERS": len(steps.members),
-        "MAPS": int(steps.map is not None), "GEOMETRIC": int(steps.geometric),
+        "WIDEST": max(width, m, branches, k),
+        "NORMALISATIONS": len(steps.normalisations),
+        "KERNELS": len(_kernels(steps)),
+        "MEMBERS": len(steps.members),
+        "MAPS": int(steps.map is not None),
+        "GEOMETRIC": int(steps.geometric),
         "TAKES_MISSING": int(steps.takes_missing),
         "CLASS_BEFORE_MAP": int(steps.map is not None and KINDS[steps.map.kind].keeps_order),
-        "INPUTS": len(steps.inputs), "BLANKS": len(steps.blanks), "TESTS": TESTS}
-    memory = 8 * (width + len(steps.features) + 5 * m + sizes["SUPPORT_VECTORS"] + 3 * k
-                  + len(steps.nodes) + 4 * branches + sizes["WIDEST"]
-                  + (3 + 2 * sizes["PARTS"]) * sizes["CODED"] ** 2)
+        "INPUTS": len(steps.inputs),
+        "BLANKS": len(steps.blanks),
+        "TESTS": TESTS,
+    }
+    memory = 8 * (
+        width
+        + len(steps.features)
+        + 5 * m
+        + sizes["SUPPORT_VECTORS"]
+        + 3 * k
+        + len(steps.nodes)
+        + 4 * branches
+        + sizes["WIDEST"]
+        + (3 + 2 * sizes["PARTS"]) * sizes["CODED"] ** 2
+    )
     if memory > MOST_MEMORY:
-        raise ModelError(f"a C program would need {memory / 1e6:.0f} MB of memory for a "
-                         f"point, more than {MOST_MEMORY / 1e6:.0f}: the model has too many "
-                         "classes or classifiers")
+        raise ModelError(
+            f"a C program would need {memory / 1e6:.0f} MB of memory for a "
+            f"point, more than {MOST_MEMORY / 1e6:.0f}: the model has too many "
+            "classes or classifiers"
+        )
     return sizes, memory
 
 
@@ -107,13 +140,18 @@ class _Tables:
         """
         self._bytes += 4 * np.size(values)
         if self._bytes <= LARGEST:
-            cells, columns = ([_number(value) for value in values.ravel().tolist()], 4) \
-                if isinstance(values, np.ndarray) else (values, 1)
+            cells, columns = (
+                ([_number(value) for value in values.ravel().tolist()], 4)
+                if isinstance(values, np.ndarray)
+                else (values, 1)
+            )
             text = f"[{max(1, len(cells))}] = {{\n{_wrapped(cells or ['0'], columns)}\n}};\n"
             self._bytes += len(text)
         if self._bytes > LARGEST:
-            raise ModelError(f"the C program would have more than {LARGEST / 1e6:.0f} MB: train "
-                             "with fewer support vectors (learner=nystrom) or smaller trees")
+            raise ModelError(
+                f"the C program would have more than {LARGEST / 1e6:.0f} MB: train "
+                "with fewer support vectors (learner=nystrom) or smaller trees"
+            )
         if name.endswith("_"):
             if (kind, text) in self._names:
                 return self._names[kind, text]
@@ -130,9 +168,17 @@ class _Tables:
             shapes.append((stop - first, len(columns)))
             parts.append(columns)
             values.append(matrix[first:stop][:, columns].toarray().ravel())
-        return _row(len(shapes), *(self.add(kind, f"{part}_of_{name}_", np.concatenate(one)) for
-                                   kind, part, one in (("int", "shapes", shapes), (
-                                       "int", "columns", parts), ("double", "values", values))))
+        return _row(
+            len(shapes),
+            *(
+                self.add(kind, f"{part}_of_{name}_", np.concatenate(one))
+                for kind, part, one in (
+                    ("int", "shapes", shapes),
+                    ("int", "columns", parts),
+                    ("double", "values", values),
+                )
+            ),
+        )
 
 
 def _number(value):
@@ -142,8 +188,10 @@ def _number(value):
 
 
 def _wrapped(cells, columns=1):
-    return ",\n".join("    " + ", ".join(cells[start:start + columns])
-                      for start in range(0, len(cells), columns))
+    return ",\n".join(
+        "    " + ", ".join(cells[start : start + columns])
+        for start in range(0, len(cells), columns)
+    )
 
 
 def _string(text: str | bytes) -> str:
@@ -163,9 +211,15 @@ def _row(*fields):
 
 def _kernels(steps):
     """`KernelSums` of at most `_MOST_VALUES` kernel values."""
-    return [replace(one, sv=one.sv[start:start + _MOST_VALUES],
-                    coef=one.coef[start:start + _MOST_VALUES])
-            for one in steps.kernel_sums for start in range(0, len(one.sv), _MOST_VALUES)]
+    return [
+        replace(
+            one,
+            sv=one.sv[start : start + _MOST_VALUES],
+            coef=one.coef[start : start + _MOST_VALUES],
+        )
+        for one in steps.kernel_sums
+        for start in range(0, len(one.sv), _MOST_VALUES)
+    ]
 
 
 def _tables(tables, steps):
@@ -173,35 +227,77 @@ def _tables(tables, steps):
     forest, fitted = steps.forest, steps.map
     ends = np.cumsum([0] + [one.matrix.shape[1] for one in steps.normalisations])
     normalisations = [
-        _row(tables.add("double", "mean_", one.mean.astype(np.float64)), tables.matrix(
-            "normalisation", np.pad(one.matrix, ((0, 0), (start, ends[-1] - end)))))
-        for one, start, end in zip(steps.normalisations, ends, ends[1:])]
+        _row(
+            tables.add("double", "mean_", one.mean.astype(np.float64)),
+            tables.matrix("normalisation", np.pad(one.matrix, ((0, 0), (start, ends[-1] - end)))),
+        )
+        for one, start, end in zip(steps.normalisations, ends, ends[1:])
+    ]
     kernels = [
-        _row(_word("kernel", one.kernel.kind), *map(_number, (one.kernel.gamma, one.kernel.coef0)),
-             one.kernel.degree, (one.kernel.columns or (0,))[0], one.sv.shape[1], len(one.sv),
-             tables.add("double", "sv_", one.sv.T), tables.matrix("coef", one.coef))
-        for one in _kernels(steps)]
-    maps = [] if fitted is None else [_row(
-        tables.matrix("map", fitted.weights.T if np.ndim(fitted.weights) == 2 else
-                      diags(np.broadcast_to(fitted.weights, len(fitted.intercept)))),
-        tables.add("double", "offset_", fitted.intercept),
-        KINDS[fitted.kind].least, float(fitted.floor))]
+        _row(
+            _word("kernel", one.kernel.kind),
+            *map(_number, (one.kernel.gamma, one.kernel.coef0)),
+            one.kernel.degree,
+            (one.kernel.columns or (0,))[0],
+            one.sv.shape[1],
+            len(one.sv),
+            tables.add("double", "sv_", one.sv.T),
+            tables.matrix("coef", one.coef),
+        )
+        for one in _kernels(steps)
+    ]
+    maps = (
+        []
+        if fitted is None
+        else [
+            _row(
+                tables.matrix(
+                    "map",
+                    fitted.weights.T
+                    if np.ndim(fitted.weights) == 2
+                    else diags(np.broadcast_to(fitted.weights, len(fitted.intercept))),
+                ),
+                tables.add("double", "offset_", fitted.intercept),
+                KINDS[fitted.kind].least,
+                float(fitted.floor),
+            )
+        ]
+    )
     yield from (
         ("struct normalisation", "normalisations", normalisations),
         ("struct kernel", "kernels", kernels),
-        ("struct tree_node", "tree_nodes", [_row(*map(_number, fields)) for fields in zip(
-            forest.value.tolist(), forest.feature.tolist(), forest.left.tolist(),
-            forest.right.tolist(), forest.missing_left.astype(int).tolist())]),
-        ("int", "tree_roots", forest.roots), ("int", "tree_start", np.pad(forest.starts, (0, 1))),
-        ("double", "rho", steps.rho), ("double", "slope", steps.a), ("double", "shift", steps.b),
+        (
+            "struct tree_node",
+            "tree_nodes",
+            [
+                _row(*map(_number, fields))
+                for fields in zip(
+                    forest.value.tolist(),
+                    forest.feature.tolist(),
+                    forest.left.tolist(),
+                    forest.right.tolist(),
+                    forest.missing_left.astype(int).tolist(),
+                )
+            ],
+        ),
+        ("int", "tree_roots", forest.roots),
+        ("int", "tree_start", np.pad(forest.starts, (0, 1))),
+        ("double", "rho", steps.rho),
+        ("double", "slope", steps.a),
+        ("double", "shift", steps.b),
         ("struct node", "nodes", [_node(tables, node) for node in steps.nodes]),
-        ("int", "members", np.array([part.start for part, _ in steps.members] + [
-            len(steps.nodes)])),
+        (
+            "int",
+            "members",
+            np.array([part.start for part, _ in steps.members] + [len(steps.nodes)]),
+        ),
         ("double", "weights", np.array([float(weight) for _, weight in steps.members])),
-        ("struct map", "maps", maps), ("int", "tie_order", steps.tie_order),
+        ("struct map", "maps", maps),
+        ("int", "tie_order", steps.tie_order),
         ("char *const", "model_feature_names", [*map(_string, steps.features)]),
         ("char *const", "model_class_names", [*map(_string, steps.names)]),
-        ("int", "model_labels", np.array(steps.labels)))
+        ("int", "model_labels", np.array(steps.labels)),
+    )
 
 
 def _node(tables, node: Node):
@@ -215,14 +311,28 @@ def _node(tables, node: Node):
         offset = np.full(rule.code.shape[1], float(name == "products"))
         if name in LOSSES:
             offset -= (rule.code == 0).sum(axis=0) * LOSSES[name](np.float64(0))
-        code = tables.add("int", "code_", np.concatenate([
-            [np.count_nonzero(row), *(row * np.arange(1, len(row) + 1))[row != 0]]
-            for row in rule.code]))
-    return _row(_word("rule", name), 0 if takes == "points" else node.classifiers.start,
-                len(node.classifiers), len(node.branches),
-                tables.add("int", "branches_", np.array(node.branches)), code,
-                tables.add("double", "offset_", offset), matrix, _word("takes", takes),
-                _word("then", then))
+        code = tables.add(
+            "int",
+            "code_",
+            np.concatenate(
+                [
+                    [np.count_nonzero(row), *(row * np.arange(1, len(row) + 1))[row != 0]]
+                    for row in rule.code
+                ]
+            ),
+        )
+    return _row(
+        _word("rule", name),
+        0 if takes == "points" else node.classifiers.start,
+        len(node.classifiers),
+        len(node.branches),
+        tables.add("int", "branches_", np.array(node.branches)),
+        code,
+        tables.add("double", "offset_", offset),
+        matrix,
+        _word("takes", takes),
+        _word("then", then),
+    )
 
 
 def _main_tables(_, steps):
@@ -235,14 +345,30 @@ def _main_tables(_, steps):
     p, near = (np.asarray(classifier.classify(one).columns) for one in (x, x * (1 + 1e-13)))
     some = np.lexsort((p.max(axis=1), np.abs(near - p).max(axis=1) > 1e-10))[:TESTS]
     yield from (
-        ("struct input", "inputs", [_row(
-            _string(one.name), "INFINITY" if one.fill is None and not one.indicator else
-            _number(float(one.fill or 0.0)), int(one.indicator)) for one in steps.inputs]),
+        (
+            "struct input",
+            "inputs",
+            [
+                _row(
+                    _string(one.name),
+                    "INFINITY"
+                    if one.fill is None and not one.indicator
+                    else _number(float(one.fill or 0.0)),
+                    int(one.indicator),
+                )
+                for one in steps.inputs
+            ],
+        ),
         ("char *const", "blanks", [*map(_string, steps.blanks)]),
-        ("char *const", "heading", [_string(csv_line(["class", *(
-            f"p:{name}" for name in steps.names)]))]),
+        (
+            "char *const",
+            "heading",
+            [_string(csv_line(["class", *(f"p:{name}" for name in steps.names)]))],
+        ),
         ("char *const", "class_cells", [_string(csv_line([name])[:-1]) for name in steps.names]),
-        ("double", "test_points", x[some]), ("double", "test_p", p[some]))
+        ("double", "test_points", x[some]),
+        ("double", "test_p", p[some]),
+    )
 
 
 def _points(steps):

@@ -35,10 +35,23 @@ _DEEPEST = 10_000  # comparisons; where there are some times more, ONNX Runtime 
 _OPSETS = {"": 18, "ai.onnx.ml": 3}
 _IR_VERSION = 8
 _OPERATORS = {
-    np.add: "Add", np.subtract: "Sub", np.multiply: "Mul", np.divide: "Div", np.power: "Pow",
-    np.matmul: "MatMul", np.negative: "Neg", np.absolute: "Abs", np.sign: "Sign", np.sqrt: "Sqrt",
-    np.exp: "Exp", np.log: "Log", np.tanh: "Tanh", np.maximum: "Max", np.minimum: "Min",
-    np.isnan: "IsNaN"}
+    np.add: "Add",
+    np.subtract: "Sub",
+    np.multiply: "Mul",
+    np.divide: "Div",
+    np.power: "Pow",
+    np.matmul: "MatMul",
+    np.negative: "Neg",
+    np.absolute: "Abs",
+    np.sign: "Sign",
+    np.sqrt: "Sqrt",
+    np.exp: "Exp",
+    np.log: "Log",
+    np.tanh: "Tanh",
+    np.maximum: "Max",
+    np.minimum: "Min",
+    np.isnan: "IsNaN",
+}
 
 
 def onnx_model(steps: Steps, configuration: Configuration) -> bytes:
@@ -70,8 +83,10 @@ def onnx_model(steps: Steps, configuration: Configuration) -> bytes:
     for node in steps.nodes:
         if isinstance(node.rule, CodeRule) and node.rule.decoder == "least-squares":
             other = "renormalised, which is about as good, or " * bool(node.rule.code.all())
-            raise UsageError("least squares have no closed form for this code, which ONNX needs: "
-                             f"choose --decoder {other}learned (calibrate_m -Q learned fits it)")
+            raise UsageError(
+                "least squares have no closed form for this code, which ONNX needs: "
+                f"choose --decoder {other}learned (calibrate_m -Q learned fits it)"
+            )
     graph = _Graph(onnx)
     x, inputs = _points(graph, steps, configuration.recipe)
     z = graph.joined([_normalised(x, one) for one in steps.normalisations] or [x])
@@ -81,16 +96,35 @@ def onnx_model(steps: Steps, configuration: Configuration) -> bytes:
     kind = getattr(types, _answers(graph, steps, z, f, outputs))
     model = onnx.helper.make_model(
         onnx.helper.make_graph(
-            graph.nodes, "agfmc", [info(name, types.DOUBLE, ["n", d]) for name, d in inputs],
-            [info(outputs[0], kind, ["n"]), info(outputs[1], types.DOUBLE, [
-                "n", len(steps.labels)])], graph.constants),
-        producer_name="agfmc", producer_version=__version__, ir_version=_IR_VERSION,
-        opset_imports=[onnx.helper.make_opsetid(*one) for one in _OPSETS.items()])
+            graph.nodes,
+            "agfmc",
+            [info(name, types.DOUBLE, ["n", d]) for name, d in inputs],
+            [
+                info(outputs[0], kind, ["n"]),
+                info(outputs[1], types.DOUBLE, ["n", len(steps.labels)]),
+            ],
+            graph.constants,
+        ),
+        producer_name="agfmc",
+        producer_version=__version__,
+        ir_version=_IR_VERSION,
+        opset_imports=[onnx.helper.make_opsetid(*one) for one in _OPSETS.items()],
+    )
     lines = [one.without_identity().to_line() for one in configuration.provenances]
-    onnx.helper.set_model_props(model, {name: json.dumps(value) for name, value in {
-        "features": [one.name for one in steps.inputs], "classes": steps.names,
-        "labels": steps.labels, "decoder": steps.classifier.decoding.name, "gives": steps.gives,
-        "provenance": list(dict.fromkeys(filter(None, lines)))}.items()})
+    onnx.helper.set_model_props(
+        model,
+        {
+            name: json.dumps(value)
+            for name, value in {
+                "features": [one.name for one in steps.inputs],
+                "classes": steps.names,
+                "labels": steps.labels,
+                "decoder": steps.classifier.decoding.name,
+                "gives": steps.gives,
+                "provenance": list(dict.fromkeys(filter(None, lines))),
+            }.items()
+        },
+    )
     onnx.checker.check_model(model, full_check=True)
     return model.SerializeToString(deterministic=True)
 
@@ -105,8 +139,10 @@ class _Array(NDArrayOperatorsMixin):
         if ufunc is np.logaddexp:
             a, b = inputs
             return np.maximum(a, b) + np.log(1 + np.exp(-np.absolute(a - b)))
-        return self.graph.add(_OPERATORS[ufunc], *(
-            one if isinstance(one, _Array) else np.asarray(one, dtype=float) for one in inputs))
+        return self.graph.add(
+            _OPERATORS[ufunc],
+            *(one if isinstance(one, _Array) else np.asarray(one, dtype=float) for one in inputs),
+        )
 
     def by(self, operator, *inputs, **attributes):
         """The result of another operator on it."""
@@ -148,24 +184,31 @@ class _Graph:
     def add(self, operator, *inputs, results=1, outputs=(), **attributes):
         """The result, or the tuple of several results, of an operator."""
         names = [(one if isinstance(one, _Array) else self._constant(one)).name for one in inputs]
-        made = tuple(_Array(self, name) for name in outputs) or \
-            tuple(self.array() for _ in range(results))
-        self.nodes.append(self.onnx.helper.make_node(
-            operator, names, [one.name for one in made], **attributes))
+        made = tuple(_Array(self, name) for name in outputs) or tuple(
+            self.array() for _ in range(results)
+        )
+        self.nodes.append(
+            self.onnx.helper.make_node(operator, names, [one.name for one in made], **attributes)
+        )
         return made if len(made) > 1 else made[0]
 
     def count(self, size):
         """Raise an error if these bytes make the model too large."""
         self._bytes += size
         if self._bytes > LARGEST:
-            raise ModelError("the ONNX model would have more than 2 GB: train with fewer support "
-                             "vectors (learner=nystrom) or smaller trees")
+            raise ModelError(
+                "the ONNX model would have more than 2 GB: train with fewer support "
+                "vectors (learner=nystrom) or smaller trees"
+            )
 
     def _constant(self, value):
         made = self.array()
         self.count(8 * float(np.prod(np.shape(value))))
-        self.constants.append(self.onnx.numpy_helper.from_array(
-            value.toarray() if issparse(value) else np.array(value, order="C"), made.name))
+        self.constants.append(
+            self.onnx.numpy_helper.from_array(
+                value.toarray() if issparse(value) else np.array(value, order="C"), made.name
+            )
+        )
         return made
 
     def joined(self, parts):
@@ -179,13 +222,18 @@ class _Graph:
         items = [self.array() for _ in (state, *sequences)]
         made = step(*items)
         made = made if isinstance(made, tuple) else (made,)
-        given, results = ([helper.make_tensor_value_info(
-            one.name, self.onnx.TensorProto.DOUBLE, None) for one in arrays]
-            for arrays in (items, made))
+        given, results = (
+            [
+                helper.make_tensor_value_info(one.name, self.onnx.TensorProto.DOUBLE, None)
+                for one in arrays
+            ]
+            for arrays in (items, made)
+        )
         body = helper.make_graph(self.nodes, "step", given, results)
         self.nodes = outer
-        return self.add("Scan", state, *sequences, results=len(made), body=body,
-                        num_scan_inputs=len(sequences))
+        return self.add(
+            "Scan", state, *sequences, results=len(made), body=body, num_scan_inputs=len(sequences)
+        )
 
 
 def _points(graph, steps, recipe):
@@ -196,12 +244,17 @@ def _points(graph, steps, recipe):
     inputs = [graph.array(clean(name)) for name in names]
     cells, double = graph.joined(inputs), graph.onnx.TensorProto.DOUBLE
     missing = np.isnan(cells)
-    fills = [(0.0 if one.indicator else np.nan) if one.fill is None else one.fill
-             for one in steps.inputs]
-    both = graph.joined([graph.add("Where", missing, np.array([fills]), cells),
-                         missing.by("Cast", to=double)])
-    order = [number + at * len(names) for number, one in enumerate(steps.inputs)
-             for at in range(1 + one.indicator)]
+    fills = [
+        (0.0 if one.indicator else np.nan) if one.fill is None else one.fill for one in steps.inputs
+    ]
+    both = graph.joined(
+        [graph.add("Where", missing, np.array([fills]), cells), missing.by("Cast", to=double)]
+    )
+    order = [
+        number + at * len(names)
+        for number, one in enumerate(steps.inputs)
+        for at in range(1 + one.indicator)
+    ]
     single = both.columns(order).by("Cast", to=graph.onnx.TensorProto.FLOAT)  # as tables are read
     return single.by("Cast", to=double), [(one.name, 1) for one in inputs]
 
@@ -229,8 +282,11 @@ def _weighted(values, coef):
     blocks = list(dense_blocks(coef))
     if len(blocks) > _MOST_BLOCKS or len(blocks) == 1:
         return values.by("MatMul", coef)
-    products = [values.by("Slice", np.array([first]), np.array([stop]), np.array([1]))
-                @ coef[first:stop][:, columns].toarray() for first, stop, columns in blocks]
+    products = [
+        values.by("Slice", np.array([first]), np.array([stop]), np.array([1]))
+        @ coef[first:stop][:, columns].toarray()
+        for first, stop, columns in blocks
+    ]
     owner = np.concatenate([columns for _, _, columns in blocks])
     joined = values.graph.joined([*products, values.filled(0.0, 1)])  # zeros stand last
     rows = joined.by("Transpose")  # of which Gather takes some much faster than of columns
@@ -246,7 +302,7 @@ def _kernel_values(graph, kernel, x, sv):
         if kernel.kind == "linear":
             return x @ sv.T
         product = x @ (kernel.gamma * sv.T) + kernel.coef0
-        return np.tanh(product) if kernel.kind == "sigmoid" else product ** kernel.degree
+        return np.tanh(product) if kernel.kind == "sigmoid" else product**kernel.degree
     if kernel.kind == "rbf":
         centre = sv.mean(axis=0)
         s, x = sv - centre, x - centre
@@ -257,12 +313,12 @@ def _kernel_values(graph, kernel, x, sv):
 
     def add(total, column, row):
         difference = column.wide() - row
-        return total + (np.absolute(difference) if kernel.kind == "laplacian" else
-                        difference * difference)
+        return total + (
+            np.absolute(difference) if kernel.kind == "laplacian" else difference * difference
+        )
 
     distance = graph.scan(add, x.filled(0.0, len(sv)), x.by("Transpose"), sv.T)
-    return np.exp((np.sqrt(distance) if kernel.kind == "exponential" else distance)
-                  * -kernel.gamma)
+    return np.exp((np.sqrt(distance) if kernel.kind == "exponential" else distance) * -kernel.gamma)
 
 
 def _leaves(graph, forest, z):
@@ -274,12 +330,15 @@ def _leaves(graph, forest, z):
     """
     inner, nodes = forest.feature >= 0, np.arange(len(forest.feature))
     tree = np.searchsorted(forest.roots, nodes, side="right") - 1
-    before = np.bincount(np.concatenate([forest.left[inner], forest.right[inner]]),
-                         minlength=len(nodes))
+    before = np.bincount(
+        np.concatenate([forest.left[inner], forest.right[inner]]), minlength=len(nodes)
+    )
     turned = inner & (before[forest.right] > 1)
     if (before[forest.left[turned]] > 1).any() or forest.depth > _DEEPEST:
-        raise ModelError("ONNX Runtime cannot have trees of more than 10000 comparisons to a leaf, "
-                         "or with a node of which both branches lead to nodes that follow several")
+        raise ModelError(
+            "ONNX Runtime cannot have trees of more than 10000 comparisons to a leaf, "
+            "or with a node of which both branches lead to nodes that follow several"
+        )
     true, false = np.where(turned, [forest.right, forest.left], [forest.left, forest.right])
     graph.count(60 * len(nodes))
     leaf, m = np.flatnonzero(~inner), len(forest.starts) - 1
@@ -290,15 +349,23 @@ def _leaves(graph, forest, z):
     coarse = np.round(forest.value[leaf] / unit) * unit
     tensor = graph.onnx.numpy_helper.from_array
     sums = graph.add(
-        "TreeEnsembleRegressor", z, domain="ai.onnx.ml", n_targets=2 * m, nodes_treeids=tree,
-        nodes_nodeids=nodes, nodes_featureids=np.maximum(forest.feature, 0),
+        "TreeEnsembleRegressor",
+        z,
+        domain="ai.onnx.ml",
+        n_targets=2 * m,
+        nodes_treeids=tree,
+        nodes_nodeids=nodes,
+        nodes_featureids=np.maximum(forest.feature, 0),
         nodes_modes=np.where(inner, np.where(turned, "BRANCH_GT", "BRANCH_LEQ"), "LEAF").tolist(),
         nodes_values_as_tensor=tensor(np.where(inner, forest.value, 0.0)),
-        nodes_truenodeids=true, nodes_falsenodeids=false,
+        nodes_truenodeids=true,
+        nodes_falsenodeids=false,
         nodes_missing_value_tracks_true=(inner & (forest.missing_left ^ turned)).astype(int),
-        target_treeids=np.tile(tree[leaf], 2), target_nodeids=np.tile(leaf, 2),
+        target_treeids=np.tile(tree[leaf], 2),
+        target_nodeids=np.tile(leaf, 2),
         target_ids=np.concatenate([owner, owner + m]),
-        target_weights_as_tensor=tensor(np.concatenate([coarse, forest.value[leaf] - coarse])))
+        target_weights_as_tensor=tensor(np.concatenate([coarse, forest.value[leaf] - coarse])),
+    )
     sums = sums.by("Cast", to=graph.onnx.TensorProto.DOUBLE)
     return sums.columns(np.arange(m)) + sums.columns(np.arange(m, 2 * m))
 
@@ -306,8 +373,10 @@ def _leaves(graph, forest, z):
 def _answers(graph, steps, z, f, outputs):
     """Add the operators of the outputs, and return the type of the labels."""
     p = [_member(graph, steps, part, z, f) for part, _ in steps.members]
-    p = sum((np.log(np.maximum(one, SMALLEST)) if steps.geometric else one) * weight
-            for one, (_, weight) in zip(p, steps.members))
+    p = sum(
+        (np.log(np.maximum(one, SMALLEST)) if steps.geometric else one) * weight
+        for one, (_, weight) in zip(p, steps.members)
+    )
     p = p.by("Softmax", axis=1) if steps.geometric else p
     mapped = p if steps.map is None else _mapped(steps.map, p)
     sure = p if steps.map is not None and KINDS[steps.map.kind].keeps_order else mapped
@@ -317,8 +386,9 @@ def _answers(graph, steps, z, f, outputs):
     graph.add("Where", unknown, np.nan, mapped, outputs=outputs[1:])
     best = graph.add("Where", unknown.by("Squeeze", np.array([1])), len(steps.labels), best)
     named = steps.names != tuple(map(str, steps.labels))
-    labels = np.array([*map(clean, steps.names), ""], object) if named else \
-        np.array([*steps.labels, -1])
+    labels = (
+        np.array([*map(clean, steps.names), ""], object) if named else np.array([*steps.labels, -1])
+    )
     graph.add("Gather", labels[[*steps.tie_order, -1]], best, outputs=outputs[:1])
     return "STRING" if named else "INT64"
 
@@ -329,8 +399,13 @@ def _member(graph, steps, part, z, f):
     columns, parts = [], []
     for number, node in enumerate(steps.nodes[part], k + part.start):
         some = node.classifiers
-        p = _branches(node.rule, z, f if len(some) == len(steps.rho) else f.columns(some),
-                      steps.a[some], steps.b[some])
+        p = _branches(
+            node.rule,
+            z,
+            f if len(some) == len(steps.rho) else f.columns(some),
+            steps.a[some],
+            steps.b[some],
+        )
         if number in reached:
             p = p * reached[number]
         reached |= {at: p.columns([column]) for column, at in enumerate(node.branches) if at >= k}
@@ -343,13 +418,22 @@ def _branches(rule, z, f, a, b):
     """Probabilities (n, c) of the branches of a node of its decision values f (n, m')."""
     if isinstance(rule, CodeRule):
         return {"pairs": _pairs, "products": _products}.get(rule.decoder, _losses)(
-            rule, f if rule.decoder in LOSSES else np.tanh(f * a + b))
-    v = {"points": lambda: z, "f": lambda: f, "r": lambda: np.tanh(f * a + b),
-         "signs": lambda: np.sign(np.tanh(f * a + b)),
-         "log-odds": lambda: np.minimum(np.maximum((f * a + b) * 2, -LIMIT), LIMIT)}[rule.takes]()
+            rule, f if rule.decoder in LOSSES else np.tanh(f * a + b)
+        )
+    v = {
+        "points": lambda: z,
+        "f": lambda: f,
+        "r": lambda: np.tanh(f * a + b),
+        "signs": lambda: np.sign(np.tanh(f * a + b)),
+        "log-odds": lambda: np.minimum(np.maximum((f * a + b) * 2, -LIMIT), LIMIT),
+    }[rule.takes]()
     p = v @ rule.matrix.T + rule.offset
-    then = {"nothing": lambda p, c: p, "project": _projected, "differences": _differences,
-            "softmax": lambda p, c: p.by("Softmax", axis=1)}[rule.then]
+    then = {
+        "nothing": lambda p, c: p,
+        "project": _projected,
+        "differences": _differences,
+        "softmax": lambda p, c: p.by("Softmax", axis=1),
+    }[rule.then]
     return then(p, len(rule.offset))
 
 
@@ -362,9 +446,13 @@ def _projected(p, c):
 
 def _products(rule, r):
     """Products of (1 + a_ij r_i) / 2 over the rows with a_ij != 0."""
-    return r.graph.scan(lambda p, r, half, rest: p * (r.wide() * half + rest),
-                        r.filled(1.0, rule.code.shape[1]), r.by("Transpose"), rule.code / 2,
-                        1 - np.abs(rule.code) / 2)
+    return r.graph.scan(
+        lambda p, r, half, rest: p * (r.wide() * half + rest),
+        r.filled(1.0, rule.code.shape[1]),
+        r.by("Transpose"),
+        rule.code / 2,
+        1 - np.abs(rule.code) / 2,
+    )
 
 
 def _differences(p, c):
@@ -383,8 +471,12 @@ def _differences(p, c):
         return least, (least + hidden).by("ReduceMax", np.array([1]), keepdims=0)
 
     _, sums = p.graph.scan(
-        step, p.filled(np.inf, t), ends.columns(b[:, 0]).by("Transpose"),
-        np.where(a <= b, 1 / np.maximum(b - a + 1, 1), 0.0), np.where(a <= b, 0.0, -np.inf))
+        step,
+        p.filled(np.inf, t),
+        ends.columns(b[:, 0]).by("Transpose"),
+        np.where(a <= b, 1 / np.maximum(b - a + 1, 1), 0.0),
+        np.where(a <= b, 0.0, -np.inf),
+    )
     sums = np.minimum(np.maximum(sums.by("Transpose"), 0), 1)
     sums = p.graph.joined([p.filled(0.0, 1), sums.columns(a[::-1]), p.filled(1.0, 1)])
     return sums.columns(np.arange(1, t + 2)) - sums.columns(np.arange(t + 1))
@@ -402,8 +494,12 @@ def _pairs(rule, r):
         cell[i, j] = cell[j, i] = row
     square = r * r
     diagonal = square @ np.abs(rule.code) - r @ (2 * rule.code) + c
-    others = r.graph.joined([square, r.filled(0.0, 1)]).by("Transpose").by(
-        "Gather", cell, axis=0).by("Transpose", perm=[2, 0, 1])
+    others = (
+        r.graph.joined([square, r.filled(0.0, 1)])
+        .by("Transpose")
+        .by("Gather", cell, axis=0)
+        .by("Transpose", perm=[2, 0, 1])
+    )
     u, rest, step, before = 0, r.filled(1.0, c), 0, 1
     for _ in range(14):
         scaled = rest / diagonal

@@ -188,13 +188,17 @@ def steps_of(configuration: Configuration, decoder: str | None = None) -> Steps:
     """
     machines = configuration.machines
     if not isinstance(machines, MergedModel):
-        raise ModelError("the binary classifiers are programs or objects in memory, which cannot "
-                         "be exported: train with learner=svm, nystrom, linear, logistic or trees")
+        raise ModelError(
+            "the binary classifiers are programs or objects in memory, which cannot "
+            "be exported: train with learner=svm, nystrom, linear, logistic or trees"
+        )
     for direct in configuration.tree.directs.values():
         if direct.learner_letter != "L":
             raise configuration.tree.place(direct).error(
-                ModelError, f"a classifier of code {direct.learner_letter} cannot be exported, of "
-                "multi-class classifiers only code L, logistic regression")
+                ModelError,
+                f"a classifier of code {direct.learner_letter} cannot be exported, of "
+                "multi-class classifiers only code L, logistic regression",
+            )
     decoding = _exported_decoding(configuration.tree, decoder)
     classifier = Classifier(configuration, decoding)
     calibration = calibration_of(configuration, decoding, Execution())
@@ -203,40 +207,61 @@ def steps_of(configuration: Configuration, decoder: str | None = None) -> Steps:
     tree = configuration.tree
     calibrated = None if calibration is None or calibration.map.kind == "none" else calibration.map
     if configuration.lacks_normalisation:
-        raise ModelError("was trained on normalised points, and holds no normalisation: mbh2mbm -a "
-                         "stores it", file=tree.source)
+        raise ModelError(
+            "was trained on normalised points, and holds no normalisation: mbh2mbm -a stores it",
+            file=tree.source,
+        )
     position = {label: at for at, label in enumerate(tree.classes)}
     parts = () if configuration.normalisation is None else configuration.normalisation.parts
     fitted = np.isfinite(machines.a)
-    forest = machines.forest or replace(Forest.none(machines.sv.shape[1]), starts=np.zeros(
-        machines.count + 1, dtype=np.int64))
-    takes_missing = machines.forest is not None and all(
-        one.keeps_features_apart for one in parts)
+    forest = machines.forest or replace(
+        Forest.none(machines.sv.shape[1]), starts=np.zeros(machines.count + 1, dtype=np.int64)
+    )
+    takes_missing = machines.forest is not None and all(one.keeps_features_apart for one in parts)
     return Steps(
-        classifier, tree.classes, tuple(classifier.names),
-        *_inputs(configuration, takes_missing), takes_missing,
-        parts, tuple(_kernel_sums(machines)), forest, machines.rho,
-        np.where(fitted, machines.a, machines.orientation), np.where(fitted, machines.b, 0.0),
+        classifier,
+        tree.classes,
+        tuple(classifier.names),
+        *_inputs(configuration, takes_missing),
+        takes_missing,
+        parts,
+        tuple(_kernel_sums(machines)),
+        forest,
+        machines.rho,
+        np.where(fitted, machines.a, machines.orientation),
+        np.where(fitted, machines.b, 0.0),
         tuple(_nodes(configuration, decoding, position)),
-        tuple(zip(tree.parts, tree.weights)), decoding.tree == "geometric", calibrated,
-        np.array([position[label] for label in tree.labels]), decoding.decoder.gives)
+        tuple(zip(tree.parts, tree.weights)),
+        decoding.tree == "geometric",
+        calibrated,
+        np.array([position[label] for label in tree.labels]),
+        decoding.decoder.gives,
+    )
 
 
 def _exported_decoding(tree: Tree, decoder: str | None) -> Decoding:
-    decoding = (Decoding().as_named(tree) if decoder is None else
-                decoders_of(tree, (decoder,))[0]).suited_to(tree)
+    decoding = (
+        Decoding().as_named(tree) if decoder is None else decoders_of(tree, (decoder,))[0]
+    ).suited_to(tree)
     if decoding.descends(tree):
         if decoder is not None:
-            raise UsageError("the decoder recursive gives the probability of one class, and an "
-                             "exported model those of all: choose --decoder full")
+            raise UsageError(
+                "the decoder recursive gives the probability of one class, and an "
+                "exported model those of all: choose --decoder full"
+            )
         decoding = replace(decoding, tree="full")
     elif not tree.hierarchical:
         decoding = replace(decoding, tree="flat")  # as it is, and its name is that of the decoder
     if decoding.decoder.iterates or decoding.decoder.gives == "winner":
-        raise UsageError(f"the decoder {decoding.decoder.name} cannot be exported: "
-                         + ("it iterates without a bound" if decoding.decoder.iterates else
-                            "it knows one class alone")
-                         + "; choose another one with --decoder, such as least-squares")
+        raise UsageError(
+            f"the decoder {decoding.decoder.name} cannot be exported: "
+            + (
+                "it iterates without a bound"
+                if decoding.decoder.iterates
+                else "it knows one class alone"
+            )
+            + "; choose another one with --decoder, such as least-squares"
+        )
     return decoding
 
 
@@ -246,15 +271,25 @@ def _inputs(configuration, takes_missing):
     recipe, machines = configuration.recipe, configuration.machines
     fill = math.nan if takes_missing and (recipe is None or recipe.keeps_missing) else None
     if recipe is None:
-        d = configuration.features or max([machines.sv.shape[1], *(
-            one.features for one in configuration.node_classifiers.values())])
+        d = configuration.features or max(
+            [
+                machines.sv.shape[1],
+                *(one.features for one in configuration.node_classifiers.values()),
+            ]
+        )
         names, blanks = tuple(f"f{number}" for number in range(1, d + 1)), ("", "NaN", "nan")
     else:
         names, blanks = recipe.features, recipe.blanks
         if not any(one.categories or one.date or one.order for one in recipe.columns):
-            return names, tuple(
-                replace(one, fill=fill if recipe.keeps_missing else one.fill)
-                for one in recipe.columns), blanks, True
+            return (
+                names,
+                tuple(
+                    replace(one, fill=fill if recipe.keeps_missing else one.fill)
+                    for one in recipe.columns
+                ),
+                blanks,
+                True,
+            )
     return names, tuple(ColumnRecipe(name, fill=fill) for name in names), blanks, recipe is None
 
 
@@ -296,8 +331,10 @@ def _nodes(configuration, decoding, position):
     """Yield the `Node`s of a configuration; `position` is that of each label."""
     tree, first, k = configuration.tree, 0, len(position)
     for number, node in enumerate(tree.nodes):
-        branches = tuple(position[child.label] if isinstance(child, Leaf) else k + child
-                         for child in node.children)
+        branches = tuple(
+            position[child.label] if isinstance(child, Leaf) else k + child
+            for child in node.children
+        )
         some = range(first, first + len(node.rows))
         first = some.stop
         if node.direct:
@@ -308,8 +345,9 @@ def _nodes(configuration, decoding, position):
         elif decoding.decoder.takes == "learned":
             learned = configuration.calibration.learned
             order = [position[label] for label in tree.labels]
-            rule = LinearRule(learned.weights[order], learned.intercept[order], "log-odds",
-                              "softmax")
+            rule = LinearRule(
+                learned.weights[order], learned.intercept[order], "log-odds", "softmax"
+            )
         else:
             code = rows_to_matrix([(row.left, row.right) for row in node.rows], len(branches))
             rule = _rule(code, configuration.machines.orientation[some], decoding.decoder)
@@ -329,12 +367,17 @@ def _rule(code, orientation, method: Method) -> LinearRule | CodeRule:
     name, parts = recognised_form(code) or ("least-squares", ())
     if name == "pairs" and method.name == "inverse":
         return CodeRule(code, name)
-    if method.gives == "votes" or code.all() and (
-            method.gives == "estimates" or method.name == "renormalised"):
+    if (
+        method.gives == "votes"
+        or code.all()
+        and (method.gives == "estimates" or method.name == "renormalised")
+    ):
         return _affine_rule(code, orientation, method)
     if method.name != "least-squares":
-        raise UsageError(f"the decoder {method.name} cannot be exported for a code with zeros that "
-                         "is not one-vs-one: choose --decoder least-squares")
+        raise UsageError(
+            f"the decoder {method.name} cannot be exported for a code with zeros that "
+            "is not one-vs-one: choose --decoder least-squares"
+        )
     if name == "balanced":
         return LinearRule(code.T / parts, np.zeros(code.shape[1]), then="project")
     if name == "adjacent":
@@ -347,12 +390,18 @@ def _rule(code, orientation, method: Method) -> LinearRule | CodeRule:
 
 def _affine_rule(code, orientation, method):
     """The rule of a decoder that is affine, found from its answers to 0 and to unit vectors."""
-    solver = "unconstrained:prepare_unconstrained" if method.name == "renormalised" else \
-        method.solver
+    solver = (
+        "unconstrained:prepare_unconstrained" if method.name == "renormalised" else method.solver
+    )
     made, _ = by_name(f"decode.{solver}")(KINDS[method.codes](code))(
-        np.eye(len(code) + 1, len(code), k=-1))
+        np.eye(len(code) + 1, len(code), k=-1)
+    )
     matrix, offset = (made[1:] - made[0]).T, made[0]
     if method.takes == "g":
         return LinearRule(matrix * orientation, offset, "f")
-    return LinearRule(matrix, offset, "signs" if method.name == "vote" else "r",
-                      "project" if method.name == "renormalised" else "nothing")
+    return LinearRule(
+        matrix,
+        offset,
+        "signs" if method.name == "vote" else "r",
+        "project" if method.name == "renormalised" else "nothing",
+    )

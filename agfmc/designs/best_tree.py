@@ -35,7 +35,7 @@ _GAIN = 1e-9  # of the cost: less is no better tree
 
 def count_splits(k: int) -> int:
     """The number of splits of all sets of k classes."""
-    return (3**k - 2**(k + 1) + 1) // 2
+    return (3**k - 2 ** (k + 1) + 1) // 2
 
 
 def fewest_splits(k: int) -> int:
@@ -56,12 +56,16 @@ def leaves_of(pairs) -> list[int]:
 def nodes_of(pairs) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
     """(left, right) of every node of nested pairs in pre-order: ascending class positions."""
     classes = _folded(pairs, lambda leaf: (leaf,), lambda left, right: tuple(sorted(left + right)))
-    return [(classes[id(part[0])], classes[id(part[1])])
-            for part in parts_of(pairs) if isinstance(part, tuple)]
+    return [
+        (classes[id(part[0])], classes[id(part[1])])
+        for part in parts_of(pairs)
+        if isinstance(part, tuple)
+    ]
 
 
 def oriented(pairs):
     """The tree with the side of the lowest class on the left of every node."""
+
     def turned(*sides):
         (low, left), (_, right) = sorted(sides, key=lambda side: side[0])
         return low, (left, right)
@@ -73,8 +77,11 @@ def _folded(pairs, of_leaf, of_sides):
     """{id of each part of nested pairs: its value}, from those of leaves, and of the two sides."""
     values: dict = {}
     for part in reversed(parts_of(pairs)):
-        values[id(part)] = of_sides(values[id(part[0])], values[id(part[1])]) \
-            if isinstance(part, tuple) else of_leaf(part)
+        values[id(part)] = (
+            of_sides(values[id(part[0])], values[id(part[1])])
+            if isinstance(part, tuple)
+            else of_leaf(part)
+        )
     return values
 
 
@@ -130,8 +137,9 @@ class TreeSpace:
                 requested.setdefault(mask, {})[_canonical(mask, mask_of(right))] = None
         self._know(requested)
 
-    def search(self, budget: int, seed: int, *, balance: float = 0.0,
-               progress: Callable | None = None) -> None:
+    def search(
+        self, budget: int, seed: int, *, balance: float = 0.0, progress: Callable | None = None
+    ) -> None:
         """Get the costs of at most `budget` splits, chosen to hold good trees; progress(share).
 
         The first are those that cut an order of the classes in which those hard to tell apart are
@@ -178,16 +186,21 @@ class TreeSpace:
 
     def _know(self, requested, report=lambda: None):
         """Get the costs of those splits {mask: masks on the right} that are not known."""
-        new = {mask: rights for mask, all_rights in requested.items()
-               if (rights := self._unknown(mask, all_rights))}
+        new = {
+            mask: rights
+            for mask, all_rights in requested.items()
+            if (rights := self._unknown(mask, all_rights))
+        }
         for mask in new:
             self._sets.setdefault(mask, _Splits(len(self._sets)))
         requests = [self._request(mask, rights) for mask, rights in new.items()]
         for (mask, rights), costs in zip(new.items(), self._costs(requests)):
             splits = self._sets[mask]
             splits.known.update(zip(rights, count(len(splits.known))))
-            left, right = (np.array([self._sets[side].position for side in sides], dtype=np.int64)
-                           for sides in ([mask ^ one for one in rights], rights))
+            left, right = (
+                np.array([self._sets[side].position for side in sides], dtype=np.int64)
+                for sides in ([mask ^ one for one in rights], rights)
+            )
             splits.left = np.concatenate([splits.left, left])
             splits.right = np.concatenate([splits.right, right])
             splits.costs = costs if splits.costs is None else np.concatenate([splits.costs, costs])
@@ -196,36 +209,46 @@ class TreeSpace:
 
     def _request(self, mask, rights):
         size, classes = -(-self.k // 8), positions(mask)
-        octets = np.frombuffer(b"".join(right.to_bytes(size, "little") for right in rights),
-                               dtype=np.uint8).reshape(-1, size)
+        octets = np.frombuffer(
+            b"".join(right.to_bytes(size, "little") for right in rights), dtype=np.uint8
+        ).reshape(-1, size)
         bits = np.unpackbits(octets, axis=1, bitorder="little")
         return Nodes(classes, bits[:, classes].astype(bool))
 
-    def best(self, keep: int = 1, *, groups: np.ndarray | None = None,
-             balance: float = 0.0) -> list[RankedTree]:
+    def best(
+        self, keep: int = 1, *, groups: np.ndarray | None = None, balance: float = 0.0
+    ) -> list[RankedTree]:
         """The `keep` known trees, ascending, with the least sums of costs, weighted by groups (g,),
         and balance times the expected number of classifiers evaluated."""
         # tree i of one side with tree j of the other: there are i j better ones
-        ranks = np.array([(i, j) for i in range(keep) for j in range(keep)
-                          if (i + 1) * (j + 1) <= keep])
+        ranks = np.array(
+            [(i, j) for i in range(keep) for j in range(keep) if (i + 1) * (j + 1) <= keep]
+        )
         first, second = ranks.T
         values = np.full((len(self._sets), keep), np.inf)
-        values[:self.k, 0] = 0.0
+        values[: self.k, 0] = 0.0
         chosen = np.zeros((len(self._sets), keep, 3), dtype=np.int64)
-        for mask in sorted(self._sets, key=int.bit_count)[self.k:]:
+        for mask in sorted(self._sets, key=int.bit_count)[self.k :]:
             splits = self._sets[mask]
             cost = splits.costs.sum(axis=1) if groups is None else splits.costs @ groups
             cost = cost + balance * sum(self._shares[c] for c in positions(mask))
-            total = (cost[:, None] + values[splits.left][:, first]
-                     + values[splits.right][:, second]).ravel()
-            best = np.argsort(total, kind="stable")[:keep] if keep > 1 else \
-                np.array([np.argmin(total)])
+            total = (
+                cost[:, None] + values[splits.left][:, first] + values[splits.right][:, second]
+            ).ravel()
+            best = (
+                np.argsort(total, kind="stable")[:keep]
+                if keep > 1
+                else np.array([np.argmin(total)])
+            )
             split, pair = np.divmod(best, len(ranks))
-            values[splits.position, :len(best)] = total[best]
-            chosen[splits.position, :len(best)] = np.column_stack([split, ranks[pair]])
+            values[splits.position, : len(best)] = total[best]
+            chosen[splits.position, : len(best)] = np.column_stack([split, ranks[pair]])
         whole = self._sets[(1 << self.k) - 1].position
-        return [RankedTree(float(value), self._tree(chosen, whole, rank))
-                for rank, value in enumerate(values[whole]) if np.isfinite(value)]
+        return [
+            RankedTree(float(value), self._tree(chosen, whole, rank))
+            for rank, value in enumerate(values[whole])
+            if np.isfinite(value)
+        ]
 
     def _tree(self, chosen, position, rank):
         """Nested pairs of the tree of a rank over a set; without recursion, as it may be deep."""
@@ -240,9 +263,11 @@ class TreeSpace:
                 done.append(position)
             else:
                 split, one, other = chosen[position, rank].tolist()
-                stack += ((position, rank, True),
-                          (int(sets[position].right[split]), other, False),
-                          (int(sets[position].left[split]), one, False))
+                stack += (
+                    (position, rank, True),
+                    (int(sets[position].right[split]), other, False),
+                    (int(sets[position].left[split]), one, False),
+                )
         return done[0]
 
     def cost_of(self, pairs) -> np.ndarray:
@@ -280,7 +305,7 @@ def _interval_splits(order):
     for start, first in enumerate(order):
         mask = 1 << first
         prefixes = [mask]
-        for c in order[start + 1:]:
+        for c in order[start + 1 :]:
             mask |= 1 << c
             splits[mask] = [_canonical(mask, part) for part in prefixes]
             prefixes.append(mask)
@@ -307,5 +332,7 @@ def _splits_of_parts(masks):
     union = [0]
     for mask in masks:
         union += [one | mask for one in union]
-    return {union[mask]: [_canonical(union[mask], union[right]) for right in rights]
-            for mask, rights in _all_splits(len(masks)).items()}
+    return {
+        union[mask]: [_canonical(union[mask], union[right]) for right in rights]
+        for mask, rights in _all_splits(len(masks)).items()
+    }

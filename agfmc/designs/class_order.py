@@ -101,8 +101,9 @@ def _held_karp(distances):
 def _improved_neighbours(distances):
     k, length = len(distances), partial(path_length, distances)
     paths = sorted((_nearest_neighbours(distances, start) for start in range(k)), key=length)
-    return min((_improved(distances, order) for order in paths[:max(4, _STARTS // k ** 2)]),
-               key=length)
+    return min(
+        (_improved(distances, order) for order in paths[: max(4, _STARTS // k**2)]), key=length
+    )
 
 
 def _nearest_neighbours(distances, start):
@@ -122,8 +123,9 @@ def _improved(distances, order):
     tour = np.array([k, *order])
     smallest = 1e-12 * max(float(distances.max()), 1e-300)
     while True:
-        gain, changed = max((_reversal(circle, tour), _move(circle, tour)),
-                            key=lambda pair: pair[0])
+        gain, changed = max(
+            (_reversal(circle, tour), _move(circle, tour)), key=lambda pair: pair[0]
+        )
         if gain <= smallest:
             return tour[1:].tolist()
         tour = changed
@@ -134,11 +136,12 @@ def _reversal(circle, tour):
     after = np.roll(tour, -1)
     step = circle[tour, after]
     # from i - 1 to j and from i to j + 1 in place of i - 1 to i and j to j + 1
-    gains = (step[:, None] + step[None, :] - circle[np.ix_(tour, tour)]
-             - circle[np.ix_(after, after)])
+    gains = (
+        step[:, None] + step[None, :] - circle[np.ix_(tour, tour)] - circle[np.ix_(after, after)]
+    )
     gains[np.tril_indices(len(tour))] = -np.inf
     i, j = np.unravel_index(np.argmax(gains), gains.shape)
-    return gains[i, j], np.concatenate([tour[:i + 1], tour[i + 1:j + 1][::-1], tour[j + 1:]])
+    return gains[i, j], np.concatenate([tour[: i + 1], tour[i + 1 : j + 1][::-1], tour[j + 1 :]])
 
 
 def _move(circle, tour):
@@ -161,7 +164,7 @@ def _move(circle, tour):
             if gains[i, j] > best[0]:
                 best = (gains[i, j], int(first[i]), length, int(j), turned)
     gain, first, length, gap, turned = best
-    part = tour[first:first + length]
+    part = tour[first : first + length]
     rest = np.delete(tour, slice(first, first + length))
     at = gap + 1 if gap < first else gap + 1 - length
     return gain, np.concatenate([rest[:at], part[::-1] if turned else part, rest[at:]])
@@ -187,7 +190,7 @@ def _by_intervals(orders, keep, h):
     value = np.ones((b, k, 1))  # order, first position, offset of the class
     for length in range(2, k + 1):
         n = k - length + 1
-        first, last = orders[:, :n], orders[:, length - 1:]
+        first, last = orders[:, :n], orders[:, length - 1 :]
         longer = np.empty((b, n, length))
         longer[..., 0] = keep[first, last] * value[:, :n, 0]
         longer[..., -1] = keep[last, first] * value[:, 1:, -1]
@@ -241,8 +244,8 @@ def _walks(k):
 _BLOCK = 1 << 19  # numbers in one block of candidates
 _BETTER = 1e-13
 _RESTARTS = 40
-_RESTART_WORK = 4 * 10 ** 8  # about 15 seconds
-_WORK = 10 ** 10  # about 5 minutes
+_RESTART_WORK = 4 * 10**8  # about 15 seconds
+_WORK = 10**10  # about 5 minutes
 
 
 class Problem:
@@ -259,22 +262,28 @@ class Problem:
         k = self.k = len(self.priors)
         self.work = 0
         self.keep = 1.0 - e
-        self.cost = k ** 2 if h is None else k ** 3 // 16 + 1
+        self.cost = k**2 if h is None else k**3 // 16 + 1
 
     def values(self, orders):
         """J (c,) of orders (c, k), in bounded memory."""
-        step = max(1, _BLOCK // self.k ** 2)
+        step = max(1, _BLOCK // self.k**2)
         result = np.empty(len(orders))
         for a in range(0, len(orders), step):
-            part = orders[a:a + step]
+            part = orders[a : a + step]
             right = success(part, self.keep, self.h)
-            result[a:a + step] = np.einsum("ck,ck->c", right, self.priors[part])
+            result[a : a + step] = np.einsum("ck,ck->c", right, self.priors[part])
         self.work += len(orders) * self.cost
         return result
 
 
-def local_search(problem: Problem, starts: Sequence, seed: int, restarts: int = _RESTARTS,
-                 most: int = _WORK, least: int = _RESTART_WORK) -> tuple[np.ndarray, float]:
+def local_search(
+    problem: Problem,
+    starts: Sequence,
+    seed: int,
+    restarts: int = _RESTARTS,
+    most: int = _WORK,
+    least: int = _RESTART_WORK,
+) -> tuple[np.ndarray, float]:
     """(order (k,), J): the best local optimum of swaps and insertions.
 
     It climbs from each of `starts`, then from random orders and shaken best ones in turn; no
@@ -307,10 +316,10 @@ def _climb(problem, order, rng, most):
     k = problem.k
     value = problem.values(order[None])[0]
     moves = _moves(k)
-    step = max(1, _BLOCK // k ** 2)
+    step = max(1, _BLOCK // k**2)
     if len(moves) > step:
         moves = moves[rng.permutation(len(moves))]
-    blocks = [moves[a:a + step] for a in range(0, len(moves), step)]
+    blocks = [moves[a : a + step] for a in range(0, len(moves), step)]
     idle, at = 0, 0
     while idle < len(blocks) and problem.work <= most:
         candidates = order[_sources(k, blocks[at])]
@@ -327,9 +336,12 @@ def _moves(k):
     """(c, 3): kind, i, j: swaps (0) of i < j, insertions (1) of i at j, two or more away."""
     i, j = np.divmod(np.arange(k * k), k)
     swap, insert = i < j, np.abs(i - j) > 1
-    return np.concatenate([
-        np.stack([np.full(np.count_nonzero(chosen), kind), i[chosen], j[chosen]], axis=1)
-        for kind, chosen in ((0, swap), (1, insert))])
+    return np.concatenate(
+        [
+            np.stack([np.full(np.count_nonzero(chosen), kind), i[chosen], j[chosen]], axis=1)
+            for kind, chosen in ((0, swap), (1, insert))
+        ]
+    )
 
 
 def _sources(k, moves):
@@ -428,19 +440,26 @@ def require_one_vs_one(tree):
     for row, (left, right) in zip(tree.rows, tree.sides()):
         if len(left) != 1 or len(right) != 1:
             raise tree.place(row).error(
-                ControlError, "expected one class on each side (one against one), found "
-                f"{len(left)} and {len(right)}")
+                ControlError,
+                "expected one class on each side (one against one), found "
+                f"{len(left)} and {len(right)}",
+            )
         pair = tuple(sorted(left + right))
         if pair in seen:
-            raise tree.place(row).error(ControlError, f"classes {pair[0]} and {pair[1]} are "
-                                        f"separated on line {seen[pair]} already")
+            raise tree.place(row).error(
+                ControlError,
+                f"classes {pair[0]} and {pair[1]} are separated on line {seen[pair]} already",
+            )
         seen[pair] = row.line
     k = len(tree.labels)
     if len(seen) < k * (k - 1) // 2:
-        i, j = next((i, j) for i in tree.classes for j in tree.classes
-                    if i < j and (i, j) not in seen)
-        raise ControlError(f"no classifier separates classes {i} and {j}: expected one for "
-                           "each pair of classes", file=tree.source)
+        i, j = next(
+            (i, j) for i in tree.classes for j in tree.classes if i < j and (i, j) not in seen
+        )
+        raise ControlError(
+            f"no classifier separates classes {i} and {j}: expected one for each pair of classes",
+            file=tree.source,
+        )
 
 
 def require_untrained_matrix(tree):
@@ -452,8 +471,13 @@ def require_untrained_matrix(tree):
 def _require_matrix(tree):
     node = tree.nodes[0]
     if tree.hierarchical or node.direct is not None:
-        what = "an ensemble" if tree.is_ensemble else \
-            f"a classifier of code {node.direct.learner_letter}" if node.direct else "a tree"
+        what = (
+            "an ensemble"
+            if tree.is_ensemble
+            else f"a classifier of code {node.direct.learner_letter}"
+            if node.direct
+            else "a tree"
+        )
         raise ControlError(f"expected one coding matrix, found {what}", file=tree.source)
 
 
@@ -463,8 +487,9 @@ def _priors(labels, priors, counts, pair_errors):
         if len(priors) != k:
             raise UsageError(f"expected {k} priors, one for each class, found {len(priors)}")
         if min(priors) < 0 or not 0 < sum(priors) < math.inf:
-            raise UsageError("expected priors that are not negative, nor all 0, and a sum that is "
-                             "finite")
+            raise UsageError(
+                "expected priors that are not negative, nor all 0, and a sum that is finite"
+            )
         if abs(sum(priors) - 1) > 1e-6:
             warn_user(f"the priors sum to {sum(priors):g}: they are divided by that")
         weights = priors
@@ -483,7 +508,12 @@ def _renumbered(tree, labels):
     node = tree.nodes[0]
     position = {label: i for i, label in enumerate(labels)}
     moved = [position[child.label] for child in node.children]
-    rows = tuple(changed(row, left=tuple(moved[i] for i in row.left),
-                         right=tuple(moved[i] for i in row.right)) for row in node.rows)
-    return changed(tree, nodes=(changed(node, rows=rows,
-                                        children=tuple(Leaf(label) for label in labels)),))
+    rows = tuple(
+        changed(
+            row, left=tuple(moved[i] for i in row.left), right=tuple(moved[i] for i in row.right)
+        )
+        for row in node.rows
+    )
+    return changed(
+        tree, nodes=(changed(node, rows=rows, children=tuple(Leaf(label) for label in labels)),)
+    )

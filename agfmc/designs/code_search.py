@@ -83,8 +83,11 @@ class RowPool:
 
     def __init__(self, a: np.ndarray, r: np.ndarray, splits: SplitCosts):
         self.a, self.r, self.splits = a.astype(np.float64), r, splits
-        self.y, self.weights, self.mean = (splits.classes, splits.point_weights,
-                                           splits.mean_and_error)
+        self.y, self.weights, self.mean = (
+            splits.classes,
+            splits.point_weights,
+            splits.mean_and_error,
+        )
         size = np.abs(self.a)
         self._even = self.a - size * (self.a.sum(axis=1) / size.sum(axis=1))[:, None]
 
@@ -97,28 +100,35 @@ class RowPool:
         """Which of the others (c,) bool determine something that the rows do not."""
         fixed = np.vstack([self._even[list(rows)], np.ones(self.a.shape[1])])
         _, sizes, directions = np.linalg.svd(fixed)
-        free = directions[np.count_nonzero(sizes > 1e-9 * sizes[0]):]
+        free = directions[np.count_nonzero(sizes > 1e-9 * sizes[0]) :]
         return np.abs(self._even[others] @ free.T).max(axis=1) > 1e-9
 
     def code(self, rows: Iterable[int], points: np.ndarray) -> Code:
         """The `Code` of some rows, its loss that of the points (c,), positions."""
         rows = tuple(rows)
-        p = prepare(self.a[list(rows)])(np.ascontiguousarray(self.r[:, rows]))[0] \
-            if self.determined(rows) else self._nearly_even(rows)
+        p = (
+            prepare(self.a[list(rows)])(np.ascontiguousarray(self.r[:, rows]))[0]
+            if self.determined(rows)
+            else self._nearly_even(rows)
+        )
         of_points = losses((1 - FLOOR) * p + FLOOR / p.shape[1], self.y)
         return Code(rows, p, of_points, self.mean(of_points, points)[0])
 
     def _nearly_even(self, rows):
         """p (n, k) of rows that do not determine them: nearly the most even ones that fit."""
-        u = np.concatenate([np.linalg.inv(self._systems(rows, some)).sum(axis=2)
-                            for some in self._blocks(rows, np.arange(len(self.y)))])
+        u = np.concatenate(
+            [
+                np.linalg.inv(self._systems(rows, some)).sum(axis=2)
+                for some in self._blocks(rows, np.arange(len(self.y)))
+            ]
+        )
         np.maximum(u, 0.0, out=u)
         return u / u.sum(axis=1, keepdims=True)
 
     def _blocks(self, rows, points):
         k = self.a.shape[1]
         step = max(1, _NUMBERS // (k * max(k, len(rows))))
-        return (points[start:start + step] for start in range(0, len(points), step))
+        return (points[start : start + step] for start in range(0, len(points), step))
 
     def _systems(self, rows, points):
         """K (c, k, k) of some rows at points."""
@@ -128,8 +138,9 @@ class RowPool:
         systems[:, range(m.shape[1]), range(m.shape[1])] += _RIDGE
         return systems
 
-    def predict_loss(self, code: Code, others: Sequence[int], points: np.ndarray,
-                     less: bool = False) -> np.ndarray:
+    def predict_loss(
+        self, code: Code, others: Sequence[int], points: np.ndarray, less: bool = False
+    ) -> np.ndarray:
         """Losses (c,), nearly, of a code with one more, or less, of the rows `others` each; a class
         without probability is taken to stay so."""
         k = self.a.shape[1]
@@ -139,10 +150,13 @@ class RowPool:
         for block in self._blocks(code.rows, points):
             inverse, loss = self._inverses(code, block), np.zeros(len(others))
             for start in range(0, len(block), step):
-                some = block[start:start + step]
+                some = block[start : start + step]
                 r = self.r[np.ix_(some, others)].astype(np.float32)
-                p = _updated(inverse[start:start + step].astype(np.float32),
-                             a - np.abs(a) * r[:, None], sign)
+                p = _updated(
+                    inverse[start : start + step].astype(np.float32),
+                    a - np.abs(a) * r[:, None],
+                    sign,
+                )
                 true = p[np.arange(len(p)), self.y[some]]
                 loss -= self.weights[some] @ np.log((1 - FLOOR) * true + FLOOR / k)
             total = total + loss
@@ -151,8 +165,11 @@ class RowPool:
     def _inverses(self, code, points):
         """K^-1 (c, k, k) at points, of the classes that have a probability there, else 0."""
         systems = self._systems(code.rows, points)
-        out = code.p[points] < _NONE if self.determined(code.rows) else \
-            np.zeros(systems.shape[:2], dtype=bool)
+        out = (
+            code.p[points] < _NONE
+            if self.determined(code.rows)
+            else np.zeros(systems.shape[:2], dtype=bool)
+        )
         both = out[:, :, None] | out[:, None, :]
         systems[both] = 0.0
         systems[:, range(len(out[0])), range(len(out[0]))] += out
@@ -180,11 +197,16 @@ class _FloatingSelection:
         self.pool, self.points = pool, points
         q, k = pool.a.shape
         some = max(_FEWEST, _FORESEEN // (q * k))
-        self._some = points[::max(1, len(points) // some)]  # of all classes, which are in order
+        self._some = points[:: max(1, len(points) // some)]  # of all classes, which are in order
         self.best: dict[int, Code] = {}
 
-    def run(self, start: Sequence[int], size: int | None, most: int,
-            report: Callable = lambda share: None) -> _FloatingSelection:
+    def run(
+        self,
+        start: Sequence[int],
+        size: int | None,
+        most: int,
+        report: Callable = lambda share: None,
+    ) -> _FloatingSelection:
         """Go from some rows to `size` ones; None: until one more does not help, at most `most`."""
         code = self._code(start)
         last = most if size is None else size
@@ -233,19 +255,33 @@ class _FloatingSelection:
             others = others[self.pool.adding(code.rows, others)]
         order = np.argsort(self.pool.predict_loss(code, others, self._some), kind="stable")
         decoded = DECODED if determined else 1
-        return min((self._code((*code.rows, int(row))) for row in others[order[:decoded]]),
-                   key=lambda larger: larger.loss)
+        return min(
+            (self._code((*code.rows, int(row))) for row in others[order[:decoded]]),
+            key=lambda larger: larger.loss,
+        )
 
     def _with_one_less(self, code):
         """The code without the row that it needs least; itself where it needs all."""
-        loose = np.array([row for row in code.rows if self.pool.determined(
-            [other for other in code.rows if other != row])], dtype=np.int64)
+        loose = np.array(
+            [
+                row
+                for row in code.rows
+                if self.pool.determined([other for other in code.rows if other != row])
+            ],
+            dtype=np.int64,
+        )
         if not len(loose):
             return code
-        order = np.argsort(self.pool.predict_loss(code, loose, self._some, less=True),
-                           kind="stable")
-        return min((self._code(other for other in code.rows if other != row)
-                    for row in loose[order[:DECODED]]), key=lambda smaller: smaller.loss)
+        order = np.argsort(
+            self.pool.predict_loss(code, loose, self._some, less=True), kind="stable"
+        )
+        return min(
+            (
+                self._code(other for other in code.rows if other != row)
+                for row in loose[order[:DECODED]]
+            ),
+            key=lambda smaller: smaller.loss,
+        )
 
     def _without_idle(self, code):
         """The code without the rows that it is better without, as a code of so many rows."""
@@ -309,31 +345,45 @@ class ChosenCode:
         """Lines about the code and the search."""
         point, names = self.chosen, self.tree.names
         rows, labels = matrix_of(self.tree)
-        lines = [f"best-code: {point.rows} rows of {self.pool} candidates; leave-one-out log loss "
-                 f"{point.loss:.4f} +- {self.error:.4f} a point, {100 * point.wrong:.2f} % wrong; "
-                 f"on points that did not choose it {point.judged:.4f} +- {point.error:.4f}",
-                 "decoded by least squares, after a temperature of "
-                 f"{1 / float(self.map.weights):.3f} and a floor of {self.map.floor:.2g}",
-                 "smallest distance between rows {}, between columns {}".format(
-                     *smallest_distances(rows, len(labels))),
-                 f"evaluated by {self.machine.canonical()}",
-                 "rows    loss  wrong  others +- error: the row added (+) or removed (-)"]
+        lines = [
+            f"best-code: {point.rows} rows of {self.pool} candidates; leave-one-out log loss "
+            f"{point.loss:.4f} +- {self.error:.4f} a point, {100 * point.wrong:.2f} % wrong; "
+            f"on points that did not choose it {point.judged:.4f} +- {point.error:.4f}",
+            "decoded by least squares, after a temperature of "
+            f"{1 / float(self.map.weights):.3f} and a floor of {self.map.floor:.2g}",
+            "smallest distance between rows {}, between columns {}".format(
+                *smallest_distances(rows, len(labels))
+            ),
+            f"evaluated by {self.machine.canonical()}",
+            "rows    loss  wrong  others +- error: the row added (+) or removed (-)",
+        ]
         exchanged = [point] if point.added else []
         for number, step in enumerate((*self.curve, *exchanged)):
-            changes = "; ".join(f"{sign} {sides_text(*row, names)}"
-                                for sign, some in (("+", step.added), ("-", step.dropped))
-                                for row in some)
+            changes = "; ".join(
+                f"{sign} {sides_text(*row, names)}"
+                for sign, some in (("+", step.added), ("-", step.dropped))
+                for row in some
+            )
             text = f"{step.rows} rows" if number == 0 and step.rows > 1 else changes
             if step is point:
                 text = f"chosen, rows exchanged at the end: {text}"
-            lines.append(f"{step.rows:4d} {step.loss:7.4f} {step.wrong:6.4f} {step.judged:7.4f} "
-                         f"{step.error:8.4f}: {text}")
+            lines.append(
+                f"{step.rows:4d} {step.loss:7.4f} {step.wrong:6.4f} {step.judged:7.4f} "
+                f"{step.error:8.4f}: {text}"
+            )
         return lines
 
 
-def best_code(points: LabelledPoints, *, code: CodeSearch | None = None, rows: int | None = None,
-              options: str = "", seed: int = 1, workers: int = 1,
-              progress: Callable | None = None) -> ChosenCode:
+def best_code(
+    points: LabelledPoints,
+    *,
+    code: CodeSearch | None = None,
+    rows: int | None = None,
+    options: str = "",
+    seed: int = 1,
+    workers: int = 1,
+    progress: Callable | None = None,
+) -> ChosenCode:
     """The best code of so many rows, by default as many as help, that a search comes to.
 
     `options` are training options, whose kernel the classifiers of the search have.
@@ -356,22 +406,36 @@ def best_code(points: LabelledPoints, *, code: CodeSearch | None = None, rows: i
     candidates = list(dict.fromkeys([*start, *candidate_rows(k, search.pool, seed)]))
     count = len(candidates)
     if requested is not None and not k - 1 <= requested <= count:
-        raise UsageError(f"{requested} rows: expected {k - 1} or more, which the probabilities "
-                         f"of {k} classes need, and {count} at most, which are the candidates")
-    refuse_beyond(8 * count * min(len(y), machine.left_out or len(y)),
-                  f"the decision values of {count} candidate rows", None)
+        raise UsageError(
+            f"{requested} rows: expected {k - 1} or more, which the probabilities "
+            f"of {k} classes need, and {count} at most, which are the candidates"
+        )
+    refuse_beyond(
+        8 * count * min(len(y), machine.left_out or len(y)),
+        f"the decision values of {count} candidate rows",
+        None,
+    )
 
     def report(share, words):
         if progress is not None:
             progress(round(1000 * share), 1000, words)
 
-    costs = SplitCosts(x, classes, machine, seed, workers,
-                       w=None if weights is None else weights.w, groups=groups)
+    costs = SplitCosts(
+        x, classes, machine, seed, workers, w=None if weights is None else weights.w, groups=groups
+    )
     a = np.array([[(c in right) - (c in left) for c in range(k)] for left, right in candidates])
-    pool = RowPool(a, costs.held_out_values(
-        candidates, lambda share: report(0.3 * share, f"{count} candidate rows")), costs)
-    part = np.concatenate([np.arange(np.count_nonzero(pool.y == c)) % PARTS for c in range(k)]) \
-        if groups is None else stratified_folds(pool.y, seed, PARTS, costs.groups)
+    pool = RowPool(
+        a,
+        costs.held_out_values(
+            candidates, lambda share: report(0.3 * share, f"{count} candidate rows")
+        ),
+        costs,
+    )
+    part = (
+        np.concatenate([np.arange(np.count_nonzero(pool.y == c)) % PARTS for c in range(k)])
+        if groups is None
+        else stratified_folds(pool.y, seed, PARTS, costs.groups)
+    )
     some = [np.arange(len(part)), *(np.flatnonzero(part != other) for other in range(PARTS))]
     most = min(count, max(len(start), k) + _MORE * k)
     walks = []
@@ -382,9 +446,13 @@ def best_code(points: LabelledPoints, *, code: CodeSearch | None = None, rows: i
             shares[number] = max(shares[number], share)
             report(0.3 + 0.5 * sum(shares) / len(some), "choosing rows")
 
-    for number, walk in run_tasks(lambda number: _FloatingSelection(pool, some[number]).run(
-            range(len(start)), requested, most, partial(report_walk, number)),
-            range(len(some)), workers):
+    for number, walk in run_tasks(
+        lambda number: _FloatingSelection(pool, some[number]).run(
+            range(len(start)), requested, most, partial(report_walk, number)
+        ),
+        range(len(some)),
+        workers,
+    ):
         walks.append(walk)
         report_walk(number, 1.0)
     curve, judged = _curve(walks, part, candidates, labels)
@@ -394,15 +462,23 @@ def best_code(points: LabelledPoints, *, code: CodeSearch | None = None, rows: i
         codes.append(changed)
         report(0.8 + 0.2 * len(codes) / len(some), "exchanging rows")
     point, _ = _point(walks, before, part)
-    other, _ = _point(walks, codes, part,
-                      **_changes(before[0].rows, codes[0].rows, candidates, labels))
+    other, _ = _point(
+        walks, codes, part, **_changes(before[0].rows, codes[0].rows, candidates, labels)
+    )
     if other.added and other.judged < point.judged:  # of few points, what they gain is noise
         point = other
     else:
         codes = before
     chosen_map, point_losses = walks[0].mapped(codes[0])
-    return ChosenCode(from_rows([candidates[row] for row in codes[0].rows], labels, names), point,
-                      pool.mean(point_losses)[1], curve, chosen_map, count, costs.options)
+    return ChosenCode(
+        from_rows([candidates[row] for row in codes[0].rows], labels, names),
+        point,
+        pool.mean(point_losses)[1],
+        curve,
+        chosen_map,
+        count,
+        costs.options,
+    )
 
 
 def _start_rows(tree, labels, names):
@@ -411,8 +487,11 @@ def _start_rows(tree, labels, names):
     rows, classes = matrix_of(to_code(tree))
     if list(classes) != list(labels):
         other = sorted(set(classes) ^ set(labels))[0]
-        raise DataError(f"{'has' if other in classes else 'lacks'} class {other}, unlike the data: "
-                        "expected a configuration of the same classes", file=tree.source)
+        raise DataError(
+            f"{'has' if other in classes else 'lacks'} class {other}, unlike the data: "
+            "expected a configuration of the same classes",
+            file=tree.source,
+        )
     named_as(tree, dict(names or {}))  # refused where they disagree
     return [(left, right) if left[0] < right[0] else (right, left) for left, right in rows]
 
@@ -424,23 +503,32 @@ def _point(walks, codes, part, **changes):
     mapped = [walk.mapped(code)[1] for walk, code in zip(walks, codes)]
     judged = np.array(mapped[1:])[part, np.arange(len(part))]
     wrong = pool.mean(codes[0].p.argmax(axis=1) != pool.y)[0]
-    return CurvePoint(len(codes[0].rows), pool.mean(mapped[0])[0], wrong, *pool.mean(judged),
-                      **changes), judged
+    return CurvePoint(
+        len(codes[0].rows), pool.mean(mapped[0])[0], wrong, *pool.mean(judged), **changes
+    ), judged
 
 
 def _changes(before, after, rows, labels):
     """The rows that came and went from one code to another: `added` and `dropped`."""
-    return {word: tuple(tuple(tuple(labels[c] for c in side) for side in rows[row])
-                        for row in sorted(set(some).difference(others)))
-            for word, some, others in (("added", after, before), ("dropped", before, after))}
+    return {
+        word: tuple(
+            tuple(tuple(labels[c] for c in side) for side in rows[row])
+            for row in sorted(set(some).difference(others))
+        )
+        for word, some, others in (("added", after, before), ("dropped", before, after))
+    }
 
 
 def _curve(walks, part, rows, labels):
     curve, judged = [], []
     before: tuple[int, ...] = ()
     for size, code in sorted(walks[0].best.items()):
-        point, others = _point(walks, [walk.at(size) for walk in walks], part,
-                               **_changes(before, code.rows, rows, labels))
+        point, others = _point(
+            walks,
+            [walk.at(size) for walk in walks],
+            part,
+            **_changes(before, code.rows, rows, labels),
+        )
         curve.append(point)
         judged.append(others)
         before = code.rows
@@ -451,5 +539,6 @@ def _fewest(curve, judged, pool):
     """The least number of rows whose judged loss is within a standard error of the least."""
     least = judged[min(range(len(curve)), key=lambda at: curve[at].judged)]
     differences = [pool.mean(losses - least) for losses in judged]
-    return next(point.rows for point, (difference, error) in zip(curve, differences)
-                if difference <= error)
+    return next(
+        point.rows for point, (difference, error) in zip(curve, differences) if difference <= error
+    )

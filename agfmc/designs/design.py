@@ -18,8 +18,11 @@ if TYPE_CHECKING:
     import numpy as np
 
 _TABLES = 21  # bytes for each pair of classes, twice of which are held while they are joined
-_SOURCES = {"data": "training data", "confusions": "a contingency table",
-            "control": "a control file"}
+_SOURCES = {
+    "data": "training data",
+    "confusions": "a contingency table",
+    "control": "a control file",
+}
 
 
 class LabelledPoints(NamedTuple):
@@ -46,8 +49,10 @@ class LabelledPoints(NamedTuple):
             label = self.labels[int(counts.argmin())]
             names = self.names or {}
             name = f", {names[label]!r}," if label in names else ""
-            raise DataError(f"class {label}{name} has one point: a leave-one-out value needs two "
-                            "or more; --min-class 2 leaves such classes out")
+            raise DataError(
+                f"class {label}{name} has one point: a leave-one-out value needs two "
+                "or more; --min-class 2 leaves such classes out"
+            )
         return classes
 
 
@@ -97,8 +102,7 @@ def design(scheme, labels, *, names=None, x=None, y=None, weights=None, groups=N
     UsageError
         If the scheme does not exist for this number of classes, or needs other input.
     """
-    source = labels if y is None else LabelledPoints(
-        x, y, list(labels), names, weights, groups)
+    source = labels if y is None else LabelledPoints(x, y, list(labels), names, weights, groups)
     return make_design(scheme, source, names, **options).tree
 
 
@@ -111,30 +115,44 @@ def make_design(scheme, source, names=None, **options):
     as they are here by default.
     """
     scheme = find_scheme(scheme)
-    kind = "data" if isinstance(source, LabelledPoints) else \
-        "confusions" if hasattr(source, "labels") else "classes"
+    kind = (
+        "data"
+        if isinstance(source, LabelledPoints)
+        else "confusions"
+        if hasattr(source, "labels")
+        else "classes"
+    )
     labels = source if kind == "classes" else source.labels
     if kind == "data":
         names = source.names
         kind = "data" if "data" in scheme.made_of or "classes" not in scheme.made_of else "classes"
     if kind not in scheme.made_of:
-        raise UsageError(f"the scheme '{scheme.name}' is made of "
-                         + " or ".join(_SOURCES.get(word, word) for word in scheme.made_of)
-                         + f", not of {_SOURCES.get(kind, 'the number of classes')}")
+        raise UsageError(
+            f"the scheme '{scheme.name}' is made of "
+            + " or ".join(_SOURCES.get(word, word) for word in scheme.made_of)
+            + f", not of {_SOURCES.get(kind, 'the number of classes')}"
+        )
     if kind == "data":
         _refuse_missing(scheme, source)
     if len(labels) < 2:
         raise UsageError(f"expected at least 2 classes, found {len(labels)}")
     if scheme.searched and kind == "data":
-        return search(scheme.name, source, **options) if len(labels) > 2 else \
-            make_design("tree", labels, names)  # of which there is one
+        return (
+            search(scheme.name, source, **options)
+            if len(labels) > 2
+            else make_design("tree", labels, names)
+        )  # of which there is one
     options = scheme.settings(options)
     _refuse_huge(scheme, len(labels), options)
     made_of = len(labels) if kind == "classes" else _distances(source, options)
     made = scheme.make(made_of, **options)
     tree, heights = made if type(made) is tuple else (getattr(made, "tree", made), None)
-    return Design(relabelled(tree, labels, names) if isinstance(tree, Tree) else
-                  from_rows(tree, labels, names), heights)
+    return Design(
+        relabelled(tree, labels, names)
+        if isinstance(tree, Tree)
+        else from_rows(tree, labels, names),
+        heights,
+    )
 
 
 def search(scheme, points, **options):
@@ -168,7 +186,7 @@ def _distances(source, options):
     if not isinstance(source, LabelledPoints):
         return confusion_distances(source.errors, source.samples, source.alternatives)
     x, y, labels, _, weights, _ = source
-    refuse_beyond(_TABLES * len(labels)**2, f"the distances of {len(labels)} classes", None)
+    refuse_beyond(_TABLES * len(labels) ** 2, f"the distances of {len(labels)} classes", None)
     return class_distances(x, y, labels, metric, w=None if weights is None else weights.w)
 
 
@@ -183,8 +201,10 @@ def _refuse_huge(scheme, k, options):
         raise UsageError(f"{what}: rows times classes may be {MAX_CELLS} at most{way}")
     size = lines * share * sum(1 + len(str(i)) for i in range(k))
     if size > MAX_TEXT:
-        raise UsageError(f"{what}: it would have {size / 2**20:.0f} MiB of text, and "
-                         f"{MAX_TEXT >> 20} are the most{way}")
+        raise UsageError(
+            f"{what}: it would have {size / 2**20:.0f} MiB of text, and "
+            f"{MAX_TEXT >> 20} are the most{way}"
+        )
 
 
 def matrix_of(tree):
@@ -192,16 +212,24 @@ def matrix_of(tree):
     labels = tree.labels
     order = sorted(range(len(labels)), key=labels.__getitem__)
     position = {column: i for i, column in enumerate(order)}
-    rows = [tuple(tuple(sorted(position[i] for i in side)) for side in row)
-            for row in code_rows(tree)]
+    rows = [
+        tuple(tuple(sorted(position[i] for i in side)) for side in row) for row in code_rows(tree)
+    ]
     return rows, tree.classes
 
 
 def sides_text(left: Sequence[int], right: Sequence[int], names: Mapping[int, str]) -> str:
     """The classes on both sides of a node or a row, labels, by their names."""
     # a name with one of the separators is shown by its label
-    words = [[str(label) if {",", "/", ";"}.intersection(names.get(label, "")) else
-              names.get(label, str(label)) for label in side] for side in (left, right)]
+    words = [
+        [
+            str(label)
+            if {",", "/", ";"}.intersection(names.get(label, ""))
+            else names.get(label, str(label))
+            for label in side
+        ]
+        for side in (left, right)
+    ]
     separator = ", " if any(" " in name for name in names.values()) else " "
     return " / ".join(map(separator.join, words))
 
@@ -218,11 +246,24 @@ def designed(scheme, data, names, settings):
     if "data" in find_scheme(scheme).made_of:
         data = replace(data, x=np.asarray(data.x))
         if settings.fits_normalisation:
-            settings = replace(settings, normalisation=settings.fit_normalisation(data),
-                               scale=False, nsv=None, metric=None)
+            settings = replace(
+                settings,
+                normalisation=settings.fit_normalisation(data),
+                scale=False,
+                nsv=None,
+                metric=None,
+            )
             data = replace(data, x=settings.normalisation.apply(data.x))
-    return design(scheme, labels, names=names, x=data.x, y=data.y, weights=data.weights,
-                  groups=data.groups, **searching(settings, len(labels))), settings
+    return design(
+        scheme,
+        labels,
+        names=names,
+        x=data.x,
+        y=data.y,
+        weights=data.weights,
+        groups=data.groups,
+        **searching(settings, len(labels)),
+    ), settings
 
 
 def searching(settings, k):
@@ -233,5 +274,9 @@ def searching(settings, k):
     from .split_costs import TreeSearch
 
     workers = settings.workers if isinstance(settings.workers, int) else 1
-    return {"options": settings.options, "seed": settings.seed, "workers": max(1, workers),
-            "search": TreeSearch(splits=max(COMPARED_SPLITS, fewest_splits(k)))}
+    return {
+        "options": settings.options,
+        "seed": settings.seed,
+        "workers": max(1, workers),
+        "search": TreeSearch(splits=max(COMPARED_SPLITS, fewest_splits(k))),
+    }

@@ -15,8 +15,13 @@ from .schemes import LINKAGES, METRICS
 CHUNK = 1 << 20  # numbers in a block of work
 
 
-def class_distances(x: np.ndarray, y: np.ndarray, labels: Sequence[int], metric: str = "hausdorff",
-                    w: np.ndarray | None = None) -> np.ndarray:
+def class_distances(
+    x: np.ndarray,
+    y: np.ndarray,
+    labels: Sequence[int],
+    metric: str = "hausdorff",
+    w: np.ndarray | None = None,
+) -> np.ndarray:
     """Distances (k, k) of float64 between the classes, symmetric with zeros on the diagonal.
 
     `x` (n, d) and `y` (n,) are samples and their labels, of which those in `labels` count, in this
@@ -99,9 +104,9 @@ def _farthest_by_trees(points, starts):
     k = len(starts) - 1
     farthest = np.empty((k, k), dtype=np.intp)
     for j in range(k):
-        nearest, _ = cKDTree(points[starts[j]:starts[j + 1]]).query(points)
+        nearest, _ = cKDTree(points[starts[j] : starts[j + 1]]).query(points)
         for i in range(k):
-            farthest[i, j] = starts[i] + np.argmax(nearest[starts[i]:starts[i + 1]])
+            farthest[i, j] = starts[i] + np.argmax(nearest[starts[i] : starts[i + 1]])
     return farthest
 
 
@@ -136,17 +141,18 @@ def _between(points, starts, farthest):
     k = len(starts) - 1
     directed = np.zeros((k, k))
     for j in range(k):
-        other = points[starts[j]:starts[j + 1]]
+        other = points[starts[j] : starts[j + 1]]
         step = max(1, CHUNK // other.size)
         for a in range(0, k, step):
-            chosen = points[farthest[a:a + step, j]]
+            chosen = points[farthest[a : a + step, j]]
             squares = np.sum((chosen[:, None, :] - other[None, :, :]) ** 2, axis=2)
-            directed[a:a + step, j] = squares.min(axis=1)
+            directed[a : a + step, j] = squares.min(axis=1)
     return np.sqrt(np.maximum(directed, directed.T))
 
 
-def confusion_distances(errors: np.ndarray, samples: np.ndarray,
-                        alternatives: int | None = None) -> np.ndarray:
+def confusion_distances(
+    errors: np.ndarray, samples: np.ndarray, alternatives: int | None = None
+) -> np.ndarray:
     """Distances (k, k) of float64 between classes, symmetric with zeros on the diagonal.
 
     The share of class i that goes to j is p_ij = (errors_ij + 1/a) / (samples_i + 1), with one
@@ -232,8 +238,9 @@ def join(distances: np.ndarray, linkage: str = "single") -> tuple[tuple, list[fl
         height[id(trees[left])] = float(least[a])
         size[left] += size[right]
         if size[left] == k:
-            return trees[left], [height[id(part)] for part in parts_of(trees[left])
-                                 if isinstance(part, tuple)]
+            return trees[left], [
+                height[id(part)] for part in parts_of(trees[left]) if isinstance(part, tuple)
+            ]
         row, closest = combined(far[left], far[right]), np.minimum(rank[left], rank[right])
         row[[left, right]], closest[[left, right]] = np.inf, none
         far[left] = far[:, left] = row

@@ -27,7 +27,7 @@ def prime_power(q: int) -> tuple[int, int] | None:
     """(p, e) with q = p^e and p a prime, or None."""
     if q < 2:
         return None
-    p = next((d for d in range(2, int(q ** 0.5) + 1) if q % d == 0), q)
+    p = next((d for d in range(2, int(q**0.5) + 1) if q % d == 0), q)
     e = 0
     while q % p == 0:
         q //= p
@@ -38,7 +38,7 @@ def prime_power(q: int) -> tuple[int, int] | None:
 def powers(p: int, e: int) -> list[tuple[int, ...]]:
     """The p^e - 1 elements that are not 0, as powers 0, 1, 2, ... of a generator, the root of the
     first primitive polynomial."""
-    size = p ** e - 1
+    size = p**e - 1
     one = (1,) + (0,) * (e - 1)
     for low in product(range(p), repeat=e):  # x^e + low, low[0] the constant term
         if low[0] == 0:
@@ -55,9 +55,7 @@ def powers(p: int, e: int) -> list[tuple[int, ...]]:
 
 def _times_root(element, low, p):
     top = element[-1]
-    return tuple(
-        (digit - top * c) % p for digit, c in zip((0,) + element[:-1], low, strict=True)
-    )
+    return tuple((digit - top * c) % p for digit, c in zip((0,) + element[:-1], low, strict=True))
 
 
 def number(element: tuple[int, ...], p: int) -> int:
@@ -111,7 +109,7 @@ def _construction(m):
         return "paley2", m // 2 - 1
     if m in WILLIAMSON:
         return "williamson", m
-    for a in range(2, int(m ** 0.5) + 1):
+    for a in range(2, int(m**0.5) + 1):
         if m % a == 0 and _construction(a) and _construction(m // a):
             return "kronecker", a
     return None
@@ -136,11 +134,14 @@ def hadamard(m: int) -> np.ndarray:
         h = conference(argument) + np.eye(m, dtype=np.int8)
     elif name == "paley2":  # it is symmetric
         c = conference(argument)
-        h = np.kron(c, np.array([[1, 1], [1, -1]], dtype=np.int8)) + \
-            np.kron(np.eye(len(c), dtype=np.int8), np.array([[1, -1], [-1, -1]], dtype=np.int8))
+        h = np.kron(c, np.array([[1, 1], [1, -1]], dtype=np.int8)) + np.kron(
+            np.eye(len(c), dtype=np.int8), np.array([[1, -1], [-1, -1]], dtype=np.int8)
+        )
     elif name == "williamson":
-        a, b, c, d = (circulant(np.array([1 if sign == "+" else -1 for sign in text],
-                                         dtype=np.int8)) for text in WILLIAMSON[m])
+        a, b, c, d = (
+            circulant(np.array([1 if sign == "+" else -1 for sign in text], dtype=np.int8))
+            for text in WILLIAMSON[m]
+        )
         h = np.block([[a, b, c, d], [-b, a, -d, c], [-c, d, a, -b], [-d, -c, b, a]])
     else:
         h = np.kron(hadamard(argument), hadamard(m // argument))
@@ -181,8 +182,10 @@ def instead_of_orthogonal(k: int) -> Sequence:
     """One-vs-rest, with an `AgfmcWarning`, for k < 4; UsageError for k < 2."""
     rows = one_vs_rest(k)
     what = "the only partition there is" if k == 2 else "one-vs-rest"
-    warn_user(f"no orthogonal code exists for {k} classes (the columns of +1 and -1 "
-              f"cannot all be orthogonal): taking {what} instead")
+    warn_user(
+        f"no orthogonal code exists for {k} classes (the columns of +1 and -1 "
+        f"cannot all be orthogonal): taking {what} instead"
+    )
     return rows
 
 
@@ -203,7 +206,6 @@ def orthogonal(k: int, reduced: bool = False) -> Sequence:
 
 
 def _with_both_signs(code):
-    """The code with columns negated so that no row is constant: column 0 unless a row forbids it.
-    """
+    """The code with columns negated so that no row is constant: column 0 unless a row forbids it."""
     turned = (code * signs_of(bits, code.shape[1]) for bits in count(1))
     return next(code for code in turned if (code != code[:, :1]).any(axis=1).all())

@@ -23,11 +23,12 @@ SPLITS_OF_A_SET = 16  # rows with the same classes, among candidates
 def available_rows(k: int, strict: bool = False) -> int:
     """The number of rows with both signs, complements counted once: 2^(k-1) - 1 strict ones,
     (3^k - 2^(k+1) + 1)/2 with zeros allowed."""
-    return 2 ** (k - 1) - 1 if strict else (3 ** k - 2 ** (k + 1) + 1) // 2
+    return 2 ** (k - 1) - 1 if strict else (3**k - 2 ** (k + 1) + 1) // 2
 
 
-def random_code(k: int, rows: int | None = None, strict: bool = False, seed: int = 1,
-                draws: int = 1) -> Sequence:
+def random_code(
+    k: int, rows: int | None = None, strict: bool = False, seed: int = 1, draws: int = 1
+) -> Sequence:
     """Random rows for k classes: no duplicates, no complements, both signs in each.
 
     A code is drawn uniformly, by `seed` alone, from all codes of that size with rank([A; 1^T]) = k
@@ -46,8 +47,10 @@ def random_code(k: int, rows: int | None = None, strict: bool = False, seed: int
     if draws > 1 and rows < available:  # else all there are, whatever is drawn
         code = _improved(code, k, rows, strict, available, seed, draws)
     if rows < k - 1:
-        warn_user(f"{rows} rows do not determine the probabilities of {k} classes: "
-                  f"at least {k - 1} are needed")
+        warn_user(
+            f"{rows} rows do not determine the probabilities of {k} classes: "
+            f"at least {k - 1} are needed"
+        )
     return code
 
 
@@ -80,8 +83,9 @@ def candidate_rows(k: int, most: int, seed: int = 1) -> list:
         classes = sorted(generator.sample(range(k), generator.randint(3, k - 1)))
         splits = available_rows(len(classes), True)
         for rank in _sample(generator, splits, min(splits, SPLITS_OF_A_SET, most - len(rows))):
-            rows[tuple(tuple(classes[i] for i in side)
-                       for side in _strict_row(len(classes), rank))] = None
+            rows[
+                tuple(tuple(classes[i] for i in side) for side in _strict_row(len(classes), rank))
+            ] = None
     return list(rows)
 
 
@@ -96,8 +100,10 @@ def _first_draw(k, rows, strict, available, seed):
         code = _sided(generator, _drawn_rows(generator, k, rows, strict, available))
         if _determines(code, k):
             return code
-    raise UsageError(f"{MOST_DRAWS} random codes with {rows} rows for {k} classes "
-                     "were all deficient: request more rows")
+    raise UsageError(
+        f"{MOST_DRAWS} random codes with {rows} rows for {k} classes "
+        "were all deficient: request more rows"
+    )
 
 
 def _checked_rows(k, rows, strict):
@@ -110,9 +116,10 @@ def _checked_rows(k, rows, strict):
         rows = min(4 * -(-k // 4), available)
     if rows > available:
         number = available if k <= 64 else f"about 10^{int(available.bit_length() * 0.30103)}"
-        raise UsageError(f"{rows} different {kind} are not possible: for {k} classes "
-                         f"only {number} exist")
-    least = next(n for n in range(1, k) if (2 ** n if strict else 3 ** n - 1) >= k)  # columns
+        raise UsageError(
+            f"{rows} different {kind} are not possible: for {k} classes only {number} exist"
+        )
+    least = next(n for n in range(1, k) if (2**n if strict else 3**n - 1) >= k)  # columns
     if rows < least:
         raise UsageError(f"to separate {k} classes takes at least {least} {kind}, not {rows}")
     return rows, available
@@ -130,8 +137,11 @@ def _sided(generator, rows):
 def _determines(code, k):
     """Return True if a code has the full rank, and joins every class, that so many rows can."""
     a = rows_to_matrix(code, k)
-    return joins_all(a) and (len(code) >= k - 1 or len(np.unique(a, axis=1).T) == k) and \
-        code_rank(code, k) == min(k, len(code) + 1)
+    return (
+        joins_all(a)
+        and (len(code) >= k - 1 or len(np.unique(a, axis=1).T) == k)
+        and code_rank(code, k) == min(k, len(code) + 1)
+    )
 
 
 def _sample(generator, size, number):
@@ -157,13 +167,13 @@ def _any_row(k, rank):
     After that class come n = k-1, k-2, ... entries with a +1 among them: 3^n - 2^n choices.
     """
     n = k - 1
-    while rank >= 3 ** n - 2 ** n:
-        rank -= 3 ** n - 2 ** n
+    while rank >= 3**n - 2**n:
+        rank -= 3**n - 2**n
         n -= 1
     left, right = [k - 1 - n], []
     while not right:
         n -= 1
-        without = 3 ** n - 2 ** n  # choices left when this entry is not +1
+        without = 3**n - 2**n  # choices left when this entry is not +1
         if rank >= 2 * without:
             rank -= 2 * without
             right.append(k - 1 - n)

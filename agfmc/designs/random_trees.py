@@ -38,14 +38,16 @@ def uniform(counts: Sequence[int], generator: random.Random):
 
 def class_balanced(counts: Sequence[int], generator: random.Random):
     """A tree whose nodes have half of their classes on each side, drawn at random."""
+
     def halves(classes):
-        return classes[:len(classes) // 2], classes[len(classes) // 2:]
+        return classes[: len(classes) // 2], classes[len(classes) // 2 :]
 
     return _split(_shuffled(range(len(counts)), generator), halves)
 
 
 def data_balanced(counts: Sequence[int], generator: random.Random):
     """A tree whose nodes have half of their points on one side, or just more, of random classes."""
+
     def halves(classes):
         classes = _shuffled(classes, generator)
         left, some, total = 1, counts[classes[0]], sum(counts[c] for c in classes)
@@ -58,15 +60,19 @@ def data_balanced(counts: Sequence[int], generator: random.Random):
 
 
 # {name: function of the numbers of points in the classes and a generator}
-KINDS: dict[str, Callable] = {"uniform": uniform, "class-balanced": class_balanced,
-                              "data-balanced": data_balanced}
+KINDS: dict[str, Callable] = {
+    "uniform": uniform,
+    "class-balanced": class_balanced,
+    "data-balanced": data_balanced,
+}
 
 
 def drawn_tree(kind: str, counts: Sequence[int], seed: int = 1, number: int = 0):
     """A random tree over classes with so many points; each `number` of a seed gives another."""
     if kind not in KINDS:
-        raise UsageError(f"there is no kind of random trees '{kind}': expected one of "
-                         + ", ".join(KINDS))
+        raise UsageError(
+            f"there is no kind of random trees '{kind}': expected one of " + ", ".join(KINDS)
+        )
     generator = random.Random(f"{seed}:{number}" if number else seed)
     return oriented(KINDS[kind](counts, generator))
 
@@ -99,6 +105,5 @@ def _split(classes, halves):
     pairs: list = [None] * len(sets)
     for number in reversed(range(len(sets))):
         left = first[number]
-        pairs[number] = (pairs[left], pairs[left + 1]) if len(sets[number]) > 1 \
-            else sets[number][0]
+        pairs[number] = (pairs[left], pairs[left + 1]) if len(sets[number]) > 1 else sets[number][0]
     return pairs[0]

@@ -10,8 +10,13 @@ from ..core.errors import UsageError
 from ..core.rows import by_name
 
 
-class Scheme(namedtuple("Scheme", "number name aliases summary maker made_of options extent "
-                                  "searched", defaults=(("classes",), {}, None, False))):
+class Scheme(
+    namedtuple(
+        "Scheme",
+        "number name aliases summary maker made_of options extent searched",
+        defaults=(("classes",), {}, None, False),
+    )
+):
     """One way to lay out binary classifiers.
 
     number      as in libAGF's -Q, or None for a scheme that has only a name
@@ -43,8 +48,10 @@ class Scheme(namedtuple("Scheme", "number name aliases summary maker made_of opt
 
     def settings(self, given):
         """The options of this scheme: those of `given` that it has, else their defaults."""
-        return {word: default if given.get(word) is None else given[word]
-                for word, default in self.options.items()}
+        return {
+            word: default if given.get(word) is None else given[word]
+            for word, default in self.options.items()
+        }
 
     def make(self, source, **options):
         """The result of `maker` for `source`: a number of classes, distances, a tree or points."""
@@ -56,79 +63,191 @@ LINKAGES = ("single", "complete", "average")  # distances of groups of them
 _SEARCH = {"search": None, "options": "", "workers": 1, "progress": None, "store": None}
 
 SCHEMES = (
-    Scheme(0, "one-vs-rest", ("ovr", "ova", "1vr", "1-v-rest", "one-vs-all", "one-against-all",
-                              "one-vs-the-rest"), "each class against all others",
-           "designs.standard:one_vs_rest", extent=lambda k: (k, 1, "")),
-    Scheme(1, "one-vs-one", ("ovo", "1v1", "1-v-1", "one-against-one"),
-           "each class against each other (default)",
-           "designs.standard:one_vs_one", extent=lambda k: (k * (k - 1) // 2, 0, "")),
-    Scheme(2, "tree", ("hierarchical", "hier", "balanced"),
-           "balanced decision tree over the classes in ascending order",
-           "designs.standard:tree"),
-    Scheme(3, "empirical", ("emp", "dendrogram", "tree-from-data"),
-           "decision tree from data: single linkage on Hausdorff distances, or what "
-           "--linkage and --metric say", "designs.distances:joined_tree", ("data",),
-           {"metric": "hausdorff", "linkage": "single"}),
-    Scheme(4, "orthogonal", ("ortho",), "orthogonal code from a Hadamard matrix",
-           "designs.orthogonal:orthogonal", options={"reduced": False},
-           extent=lambda k, reduced: (k, 1, "at least ")),
-    Scheme(5, "adjacent", ("adj",), "classes up to i against those above, for ordered classes",
-           "designs.standard:adjacent", extent=lambda k: (k - 1, 1, "")),
-    Scheme(6, "tree-code", ("hier-code",), "the balanced tree as a coding matrix",
-           "designs.standard:tree_code", extent=lambda k: (k - 1, 0, "")),
-    Scheme(7, "random", ("rand",),
-           "random code of nrow rows, from a seed; without entries 0 with -G",
-           "designs.random_codes:random_code",
-           options={"rows": None, "strict": False, "seed": 1, "draws": 1},
-           extent=lambda k, rows, strict, **_: (rows or 4 * -(-k // 4), 1 if strict else 0.66,
-                                                "")),
-    Scheme(8, "exhaustive", ("exh",), "all 2^(n-1) - 1 partitions of the classes",
-           "designs.standard:exhaustive"),
-    Scheme(9, "convert", ("to-code",),
-           "a control file, trained or not, as one coding matrix over the same classifiers",
-           "control.build:to_code", ("control",)),
-    Scheme(10, "orthogonal-special", ("special", "weighing"),
-           "orthogonal code with entries 0; nrow is the number of entries in a row that are not 0",
-           "designs.weighing:special", options={"rows": None},
-           extent=lambda k, rows: (k, 0, "at least ")),
-    Scheme(16, "random-as-orthogonal", ("random-ortho",),
-           "strict random code with as many rows as the orthogonal one",
-           "designs.random_codes:random_as_orthogonal", options={"seed": 1, "draws": 1},
-           extent=lambda k, **_: (k, 1, "at least ")),
-    Scheme(None, "contingency", ("confusion",),
-           "decision tree from a contingency table: classes most confused are split last",
-           "designs.distances:joined_tree", ("confusions",), {"linkage": "average"}),
-    Scheme(None, "adjacent-ordered", ("ordered",),
-           "the adjacent code in the order that data, or a contingency table, suggest",
-           "designs.class_order:ordered_adjacent", ("data", "confusions"),
-           {"metric": "mean-deviation"}, lambda k, **_: (k - 1, 1, "")),
-    Scheme(None, "best-tree", (),
-           "decision tree from data: that with the least leave-one-out loss a search can find",
-           "designs.tree_search:best_tree", ("data",),
-           {"seed": 1, **_SEARCH},
-           searched=True),
-    Scheme(None, "best-code", (),
-           "code from data: rows are added one by one for the least leave-one-out loss, nrow of "
-           "them or until none helps", "designs.code_search:best_code", ("data",),
-           {"code": None, "rows": None, "options": "", "seed": 1, "workers": 1, "progress": None},
-           searched=True),
-    Scheme(None, "random-tree", (),
-           "decision tree that is drawn at random, or from data the best of many such trees",
-           "designs.drawn:random_tree", ("classes", "data"),
-           {"kind": "uniform", "seed": 1, "draws": 1, **_SEARCH}, searched=True),
-    Scheme(None, "ensemble", (),
-           "several different configurations, the probabilities of which are averaged: random "
-           "ones, the best trees of parts of the points, or control files",
-           "designs.drawn:ensemble", ("classes", "data"),
-           {"of": "random-tree", "members": None, "kind": "class-balanced", "rows": None,
-            "strict": False, "seed": 1, "draws": 1, **_SEARCH}, searched=True),
+    Scheme(
+        0,
+        "one-vs-rest",
+        ("ovr", "ova", "1vr", "1-v-rest", "one-vs-all", "one-against-all", "one-vs-the-rest"),
+        "each class against all others",
+        "designs.standard:one_vs_rest",
+        extent=lambda k: (k, 1, ""),
+    ),
+    Scheme(
+        1,
+        "one-vs-one",
+        ("ovo", "1v1", "1-v-1", "one-against-one"),
+        "each class against each other (default)",
+        "designs.standard:one_vs_one",
+        extent=lambda k: (k * (k - 1) // 2, 0, ""),
+    ),
+    Scheme(
+        2,
+        "tree",
+        ("hierarchical", "hier", "balanced"),
+        "balanced decision tree over the classes in ascending order",
+        "designs.standard:tree",
+    ),
+    Scheme(
+        3,
+        "empirical",
+        ("emp", "dendrogram", "tree-from-data"),
+        "decision tree from data: single linkage on Hausdorff distances, or what "
+        "--linkage and --metric say",
+        "designs.distances:joined_tree",
+        ("data",),
+        {"metric": "hausdorff", "linkage": "single"},
+    ),
+    Scheme(
+        4,
+        "orthogonal",
+        ("ortho",),
+        "orthogonal code from a Hadamard matrix",
+        "designs.orthogonal:orthogonal",
+        options={"reduced": False},
+        extent=lambda k, reduced: (k, 1, "at least "),
+    ),
+    Scheme(
+        5,
+        "adjacent",
+        ("adj",),
+        "classes up to i against those above, for ordered classes",
+        "designs.standard:adjacent",
+        extent=lambda k: (k - 1, 1, ""),
+    ),
+    Scheme(
+        6,
+        "tree-code",
+        ("hier-code",),
+        "the balanced tree as a coding matrix",
+        "designs.standard:tree_code",
+        extent=lambda k: (k - 1, 0, ""),
+    ),
+    Scheme(
+        7,
+        "random",
+        ("rand",),
+        "random code of nrow rows, from a seed; without entries 0 with -G",
+        "designs.random_codes:random_code",
+        options={"rows": None, "strict": False, "seed": 1, "draws": 1},
+        extent=lambda k, rows, strict, **_: (rows or 4 * -(-k // 4), 1 if strict else 0.66, ""),
+    ),
+    Scheme(
+        8,
+        "exhaustive",
+        ("exh",),
+        "all 2^(n-1) - 1 partitions of the classes",
+        "designs.standard:exhaustive",
+    ),
+    Scheme(
+        9,
+        "convert",
+        ("to-code",),
+        "a control file, trained or not, as one coding matrix over the same classifiers",
+        "control.build:to_code",
+        ("control",),
+    ),
+    Scheme(
+        10,
+        "orthogonal-special",
+        ("special", "weighing"),
+        "orthogonal code with entries 0; nrow is the number of entries in a row that are not 0",
+        "designs.weighing:special",
+        options={"rows": None},
+        extent=lambda k, rows: (k, 0, "at least "),
+    ),
+    Scheme(
+        16,
+        "random-as-orthogonal",
+        ("random-ortho",),
+        "strict random code with as many rows as the orthogonal one",
+        "designs.random_codes:random_as_orthogonal",
+        options={"seed": 1, "draws": 1},
+        extent=lambda k, **_: (k, 1, "at least "),
+    ),
+    Scheme(
+        None,
+        "contingency",
+        ("confusion",),
+        "decision tree from a contingency table: classes most confused are split last",
+        "designs.distances:joined_tree",
+        ("confusions",),
+        {"linkage": "average"},
+    ),
+    Scheme(
+        None,
+        "adjacent-ordered",
+        ("ordered",),
+        "the adjacent code in the order that data, or a contingency table, suggest",
+        "designs.class_order:ordered_adjacent",
+        ("data", "confusions"),
+        {"metric": "mean-deviation"},
+        lambda k, **_: (k - 1, 1, ""),
+    ),
+    Scheme(
+        None,
+        "best-tree",
+        (),
+        "decision tree from data: that with the least leave-one-out loss a search can find",
+        "designs.tree_search:best_tree",
+        ("data",),
+        {"seed": 1, **_SEARCH},
+        searched=True,
+    ),
+    Scheme(
+        None,
+        "best-code",
+        (),
+        "code from data: rows are added one by one for the least leave-one-out loss, nrow of "
+        "them or until none helps",
+        "designs.code_search:best_code",
+        ("data",),
+        {"code": None, "rows": None, "options": "", "seed": 1, "workers": 1, "progress": None},
+        searched=True,
+    ),
+    Scheme(
+        None,
+        "random-tree",
+        (),
+        "decision tree that is drawn at random, or from data the best of many such trees",
+        "designs.drawn:random_tree",
+        ("classes", "data"),
+        {"kind": "uniform", "seed": 1, "draws": 1, **_SEARCH},
+        searched=True,
+    ),
+    Scheme(
+        None,
+        "ensemble",
+        (),
+        "several different configurations, the probabilities of which are averaged: random "
+        "ones, the best trees of parts of the points, or control files",
+        "designs.drawn:ensemble",
+        ("classes", "data"),
+        {
+            "of": "random-tree",
+            "members": None,
+            "kind": "class-balanced",
+            "rows": None,
+            "strict": False,
+            "seed": 1,
+            "draws": 1,
+            **_SEARCH,
+        },
+        searched=True,
+    ),
 )
 
 DEFAULT = SCHEMES[1]
 
 # In general use, for any number of classes, and quick: the default candidates of a comparison.
-COMPARED = ("one-vs-one", "one-vs-rest", "orthogonal", "adjacent", "tree", "empirical",
-            "best-tree", "ensemble")
+COMPARED = (
+    "one-vs-one",
+    "one-vs-rest",
+    "orthogonal",
+    "adjacent",
+    "tree",
+    "empirical",
+    "best-tree",
+    "ensemble",
+)
 
 # Splits that a search for a tree tries there: all of them for 8 classes, some for up to 26.
 COMPARED_SPLITS = 3600
@@ -141,5 +260,7 @@ def find_scheme(text: str) -> Scheme:
         numbers = () if scheme.number is None else (str(scheme.number),)
         if word in (*numbers, scheme.name, *scheme.aliases):
             return scheme
-    raise UsageError(f"there is no scheme '{text}': expected one of "
-                     + ", ".join(scheme.heading for scheme in SCHEMES))
+    raise UsageError(
+        f"there is no scheme '{text}': expected one of "
+        + ", ".join(scheme.heading for scheme in SCHEMES)
+    )

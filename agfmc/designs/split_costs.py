@@ -54,8 +54,11 @@ class Loss:
     @property
     def title(self) -> str:
         """Its name in notes and pictures."""
-        return {"log-loss": "log loss", "error": "errors at nodes",
-                "cost": "cost above that of right answers"}[self.name]
+        return {
+            "log-loss": "log loss",
+            "error": "errors at nodes",
+            "cost": "cost above that of right answers",
+        }[self.name]
 
 
 @dataclass(frozen=True)
@@ -97,9 +100,16 @@ class SplitCosts:
         of `point_groups` (l,), with `point_weights` (l,), whose sum is that of all points
     """
 
-    def __init__(self, x: np.ndarray, y: np.ndarray, options: NystromOptions | None = None,
-                 seed: int = 1, workers: int = 1,
-                 w: np.ndarray | None = None, groups: np.ndarray | None = None):
+    def __init__(
+        self,
+        x: np.ndarray,
+        y: np.ndarray,
+        options: NystromOptions | None = None,
+        seed: int = 1,
+        workers: int = 1,
+        w: np.ndarray | None = None,
+        groups: np.ndarray | None = None,
+    ):
         w = np.ones(len(y)) if w is None else w
         self.counts = np.bincount(y, weights=w)
         self.workers, self.loss = workers, Loss()
@@ -111,16 +121,26 @@ class SplitCosts:
         ends = np.cumsum([0, *np.bincount(self.classes, minlength=k)])
         self._spans = [slice(*some) for some in zip(ends, ends[1:])]
         self.groups = of_rows(groups, self.rows)
-        self.point_groups = (np.arange(len(self.rows)) - ends[self.classes]) % GROUPS \
-            if groups is None else stratified_folds(self.classes, seed, GROUPS, self.groups)
-        self.point_weights = np.concatenate([
-            self._weights[span] * (count / self._weights[span].sum())
-            for span, count in zip(self._spans, self.counts)])
+        self.point_groups = (
+            (np.arange(len(self.rows)) - ends[self.classes]) % GROUPS
+            if groups is None
+            else stratified_folds(self.classes, seed, GROUPS, self.groups)
+        )
+        self.point_weights = np.concatenate(
+            [
+                self._weights[span] * (count / self._weights[span].sum())
+                for span, count in zip(self._spans, self.counts)
+            ]
+        )
         p = min(options.landmarks or LANDMARKS, len(y))
-        refuse_beyond(4 * p * p * (k + 4 * workers) + 8 * p * len(self.rows),
-                      f"the sums of {p} landmarks and {k} classes", None)
-        drawn = draw_landmarks(x, y, list(range(k)), replace(
-            options, landmarks=p if options.landmarks else None), seed)[:p]
+        refuse_beyond(
+            4 * p * p * (k + 4 * workers) + 8 * p * len(self.rows),
+            f"the sums of {p} landmarks and {k} classes",
+            None,
+        )
+        drawn = draw_landmarks(
+            x, y, list(range(k)), replace(options, landmarks=p if options.landmarks else None), seed
+        )[:p]
         self._x, self._y, self._w = x, y, w
         self.options = self._with_defaults_chosen(replace(options, landmarks=len(drawn)), x[drawn])
         self._prepare(Landmarks(self.options.kernel_for(x.shape[1]), x[drawn]))
@@ -137,7 +157,7 @@ class SplitCosts:
         rows, p = np.flatnonzero(self._y == label), len(self.landmarks)
         gram = np.zeros((p, p))
         for start in range(0, len(rows), _BLOCK):
-            some = rows[start:start + _BLOCK]
+            some = rows[start : start + _BLOCK]
             phi = self._features(some)
             self._total[label] += phi @ self._w[some]
             phi *= np.sqrt(self._w[some])
@@ -166,8 +186,9 @@ class SplitCosts:
             ridge = search.best if options.ridge is None else options.ridge
             trials.append((self._one_vs_rest_error(ridge), kernel.gamma, ridge))
         _, gamma, ridge = min(trials, key=lambda trial: trial[0])
-        return replace(options, gamma=gamma if options.kernel == "rbf" else options.gamma,
-                       ridge=ridge)
+        return replace(
+            options, gamma=gamma if options.kernel == "rbf" else options.gamma, ridge=ridge
+        )
 
     def _one_vs_rest_error(self, ridge):
         try:
@@ -179,8 +200,9 @@ class SplitCosts:
 
     def _columns(self, classes):
         """The points (n,) left out of some classes, and their weights (n,)."""
-        columns = np.concatenate([np.arange(span.start, span.stop)
-                                  for span in (self._spans[c] for c in classes)])
+        columns = np.concatenate(
+            [np.arange(span.start, span.stop) for span in (self._spans[c] for c in classes)]
+        )
         return columns, self._weights[columns]
 
     def _class_values(self, classes, ridge, solved=None):
@@ -191,20 +213,30 @@ class SplitCosts:
             phi = np.concatenate([self._phi[c] for c in classes], axis=1)
             t = np.equal.outer(np.asarray(classes), self.classes[columns]).astype(np.float64)
             return ridged.leave_out(t, v.T @ phi + b[:, None], phi, w, self.groups[columns])
-        return np.concatenate([
-            ridged.leave_out(t[:, None], v.T @ self._phi[c] + b[:, None], self._phi[c],
-                             self._weights[self._spans[c]])
-            for t, c in zip(np.eye(len(classes)), classes)], axis=1)
+        return np.concatenate(
+            [
+                ridged.leave_out(
+                    t[:, None],
+                    v.T @ self._phi[c] + b[:, None],
+                    self._phi[c],
+                    self._weights[self._spans[c]],
+                )
+                for t, c in zip(np.eye(len(classes)), classes)
+            ],
+            axis=1,
+        )
 
     def _solved(self, classes, ridge):
         """(`Ridge`, v (p, s), b (s,)): the classifiers of each class of a set against all."""
         total, count = self._total[list(classes)], self.counts[list(classes)]
-        ridged = Ridge([(self._gram[c], 1.0) for c in classes], total.sum(axis=0), count.sum(),
-                       ridge)
+        ridged = Ridge(
+            [(self._gram[c], 1.0) for c in classes], total.sum(axis=0), count.sum(), ridge
+        )
         return ridged, *ridged.solve(total.T, count / count.sum())
 
-    def held_out_values(self, rows: Sequence[tuple],
-                        progress: Callable | None = None) -> np.ndarray:
+    def held_out_values(
+        self, rows: Sequence[tuple], progress: Callable | None = None
+    ) -> np.ndarray:
         """r (l, m) of the points left out for rows (left, right) of classes.
 
         Those of the classes of a row have leave-one-out values, to which its sigmoid is fitted.
@@ -257,13 +289,19 @@ class SplitCosts:
 
     def _costs(self, request):
         classes, right = request
-        values, (columns, _) = self._class_values(classes, self.options.ridge), \
-            self._columns(classes)
+        values, (columns, _) = (
+            self._class_values(classes, self.options.ridge),
+            self._columns(classes),
+        )
         sums = np.zeros((len(columns), GROUPS))
         sums[np.arange(len(columns)), self.point_groups[columns]] = self.point_weights[columns]
         step = max(1, _CELLS // len(columns))
-        return np.concatenate([self._losses(classes, right[start:start + step], values) @ sums
-                               for start in range(0, len(right), step)])
+        return np.concatenate(
+            [
+                self._losses(classes, right[start : start + step], values) @ sums
+                for start in range(0, len(right), step)
+            ]
+        )
 
     def _losses(self, classes, right, values):
         """The losses (m, n) of the points of a set for splits of it, right (m, s) bool."""
@@ -292,31 +330,37 @@ class SplitCosts:
             left, right = nodes[number]
             classes = sorted((*left, *right))
             losses[number, self._columns(classes)[0]] = self._losses(
-                classes, np.array([[c in right for c in classes]]),
-                self._class_values(classes, self.options.ridge))[0]
+                classes,
+                np.array([[c in right for c in classes]]),
+                self._class_values(classes, self.options.ridge),
+            )[0]
 
         for _ in run_tasks(fill, range(len(nodes)), self.workers):
             pass
         return losses
 
-    def mean_and_error(self, values: np.ndarray,
-                       points: np.ndarray | slice = slice(None)) -> tuple[float, float]:
+    def mean_and_error(
+        self, values: np.ndarray, points: np.ndarray | slice = slice(None)
+    ) -> tuple[float, float]:
         """The weighted mean of the values (l,) of some of the points, and its standard error."""
         values, weights = values[points], self.point_weights[points]
         return float(values @ weights / weights.sum()), standard_error(
-            values, weights, of_rows(self.groups, points))
+            values, weights, of_rows(self.groups, points)
+        )
 
 
-def log_losses(f: np.ndarray, positive: np.ndarray, counts: np.ndarray,
-               w: np.ndarray | None = None) -> tuple:
+def log_losses(
+    f: np.ndarray, positive: np.ndarray, counts: np.ndarray, w: np.ndarray | None = None
+) -> tuple:
     """(losses, wrong) (m, n) of decision values after Platt's sigmoid, as `fit_sigmoids` has it."""
     slope, shift = fit_sigmoids(f, positive, counts, w)
     z = slope[:, None] * f + shift[:, None]
     return np.logaddexp(0.0, np.where(positive, -z, z)), (z >= 0) != positive
 
 
-def fit_sigmoids(f: np.ndarray, positive: np.ndarray, counts: np.ndarray,
-                 w: np.ndarray | None = None) -> tuple:
+def fit_sigmoids(
+    f: np.ndarray, positive: np.ndarray, counts: np.ndarray, w: np.ndarray | None = None
+) -> tuple:
     """(slope (m,), shift (m,)) of P(right side) = 1 / (1 + exp(-(slope f + shift))), row by row.
 
     Platt's sigmoids of decision values f (m, n), with his targets (N+ + 1) / (N+ + 2) and 1 / (N- +
@@ -366,15 +410,19 @@ def _newton_step(f, target, line, w):
     size = np.ones(len(f))
     rows = np.arange(len(f))
     for _ in range(40):  # halve the steps of rows that do not get better
-        after, _ = _entropy(f[rows], target[rows], slope[rows] + size[rows] * first[rows],
-                            shift[rows] + size[rows] * second[rows], w)
+        after, _ = _entropy(
+            f[rows],
+            target[rows],
+            slope[rows] + size[rows] * first[rows],
+            shift[rows] + size[rows] * second[rows],
+            w,
+        )
         rows = rows[~(after <= before[rows] + 1e-4 * size[rows] * descent[rows])]
         if not len(rows):
             break
         size[rows] /= 2.0
     size[rows] = 0.0
-    return size * first, size * second, \
-        (size > 0) & (-descent > 1e-7 * np.maximum(before, 1.0))
+    return size * first, size * second, (size > 0) & (-descent > 1e-7 * np.maximum(before, 1.0))
 
 
 def _entropy(f, target, slope, shift, w):
@@ -382,8 +430,9 @@ def _entropy(f, target, slope, shift, w):
     z = slope[:, None] * f + shift[:, None]
     small = np.exp(-np.abs(z))
     value = np.maximum(z, 0.0) + np.log1p(small) - target * z
-    return value.sum(axis=1) if w is None else value @ w, \
-        np.where(z >= 0, 1.0, small) / (1.0 + small)
+    return value.sum(axis=1) if w is None else value @ w, np.where(z >= 0, 1.0, small) / (
+        1.0 + small
+    )
 
 
 def _left_out(y, k, most, seed, groups):
@@ -397,9 +446,13 @@ def _left_out(y, k, most, seed, groups):
         return np.concatenate(rows)
     if groups is not None:
         some = split_stratified(y, most / len(y), seed, groups)[1]
-        return some[np.argsort(y[some], kind="stable")] if len(np.unique(y[some])) == k else \
-            np.concatenate(rows)
+        return (
+            some[np.argsort(y[some], kind="stable")]
+            if len(np.unique(y[some])) == k
+            else np.concatenate(rows)
+        )
     generator = np.random.Generator(np.random.PCG64(seed))
     share = most / len(y)
-    return np.concatenate([np.sort(generator.permutation(some)[:max(2, round(share * len(some)))])
-                           for some in rows])
+    return np.concatenate(
+        [np.sort(generator.permutation(some)[: max(2, round(share * len(some)))]) for some in rows]
+    )

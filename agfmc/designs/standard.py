@@ -72,8 +72,10 @@ def exhaustive(k: int) -> Sequence:
 
 def _counted(k, number):
     bits = f"{number:0{k}b}"
-    return (tuple([j for j in range(k) if bits[j] == "0"]),
-            tuple([j for j in range(k) if bits[j] == "1"]))
+    return (
+        tuple([j for j in range(k) if bits[j] == "0"]),
+        tuple([j for j in range(k) if bits[j] == "1"]),
+    )
 
 
 def _at_least_two(k, what="code"):

@@ -80,32 +80,49 @@ class TreeSearchResult:
         """Lines about the tree and the search."""
         best = self.best
         *lines, judged = self._search_notes()
-        return [*lines, f"{len(best.nodes)} classifiers, of which {best.queries:.2f} are evaluated "
-                "for a point on average", judged, "   loss +- std.error    share of points: node",
-                *(f"{node.loss:7.4f} {node.error:8.4f} {node.share:12.4f}  "
-                  + sides_text(node.left, node.right, best.tree.names) for node in best.nodes)]
+        return [
+            *lines,
+            f"{len(best.nodes)} classifiers, of which {best.queries:.2f} are evaluated "
+            "for a point on average",
+            judged,
+            "   loss +- std.error    share of points: node",
+            *(
+                f"{node.loss:7.4f} {node.error:8.4f} {node.share:12.4f}  "
+                + sides_text(node.left, node.right, best.tree.names)
+                for node in best.nodes
+            ),
+        ]
 
     def member_notes(self, members: Sequence[ScoredTree]) -> list[str]:
         """Lines about the search and the trees of an ensemble that it chose."""
-        return [*self._search_notes(), "   loss +- std.error    evaluated: member",
-                *(f"{one.loss:7.4f} {one.error:8.4f} {one.queries:12.2f}  {in_brackets(one.tree)}"
-                  for one in members)]
+        return [
+            *self._search_notes(),
+            "   loss +- std.error    evaluated: member",
+            *(
+                f"{one.loss:7.4f} {one.error:8.4f} {one.queries:12.2f}  {in_brackets(one.tree)}"
+                for one in members
+            ),
+        ]
 
     def _search_notes(self):
         best, space = self.best, self.costs.space
         trees = f"{space.all_trees:,} trees"
-        lines = [f"{'random' if self.drawn else 'best'}-tree: leave-one-out "
-                 f"{self.costs.search.loss.title} {best.loss:.4f} +- {best.error:.4f} a point; "
-                 "on points that did not choose it "
-                 f"{self.holdout:.4f} +- {self.holdout_error:.4f}"]
+        lines = [
+            f"{'random' if self.drawn else 'best'}-tree: leave-one-out "
+            f"{self.costs.search.loss.title} {best.loss:.4f} +- {best.error:.4f} a point; "
+            "on points that did not choose it "
+            f"{self.holdout:.4f} +- {self.holdout_error:.4f}"
+        ]
         if self.exact:
             lines.append(f"exact: the least of all {trees}, from {space.splits:,} splits")
         elif self.drawn:
             lines.append(f"the best of {self.drawn}, among {trees}; {space.splits:,} splits")
         else:
-            lines.append(f"not exact: {space.splits:,} of {space.all_splits:,} splits were tried, "
-                         f"by a local search among {trees}; how much better the best of all is, is "
-                         "not known")
+            lines.append(
+                f"not exact: {space.splits:,} of {space.all_splits:,} splits were tried, "
+                f"by a local search among {trees}; how much better the best of all is, is "
+                "not known"
+            )
         if self.balance:
             lines.append(f"balance: {self.balance:g} for each classifier that a point needs")
         return [*lines, f"evaluated by {self.costs.splits.options.canonical()}"]
@@ -115,9 +132,14 @@ def in_brackets(tree: Tree) -> str:
     """A decision tree as labels in round brackets, on one line."""
     texts: list = [None] * len(tree.nodes)
     for number in range(len(tree.nodes) - 1, -1, -1):
-        texts[number] = "(" + " ".join(
-            str(child.label) if isinstance(child, Leaf) else texts[child]
-            for child in tree.nodes[number].children) + ")"
+        texts[number] = (
+            "("
+            + " ".join(
+                str(child.label) if isinstance(child, Leaf) else texts[child]
+                for child in tree.nodes[number].children
+            )
+            + ")"
+        )
     return texts[0]
 
 
@@ -130,12 +152,23 @@ def machine_options(text: str, left_out: int = LEFT_OUT) -> NystromOptions:
     """
     options = parse_options(text)
     if isinstance(options, NystromOptions):
-        return replace(options, weights=(), left_out=(
-            options.left_out if "--loo" in text.split() else left_out))
-    if isinstance(options, KernelLearner) and (
-            options.kernel != "rbf" or options.gamma is not None) and options.kernel != "sigmoid":
-        return NystromOptions(kernel=options.kernel, degree=options.degree, gamma=options.gamma,
-                              coef0=options.coef0, left_out=left_out)
+        return replace(
+            options,
+            weights=(),
+            left_out=(options.left_out if "--loo" in text.split() else left_out),
+        )
+    if (
+        isinstance(options, KernelLearner)
+        and (options.kernel != "rbf" or options.gamma is not None)
+        and options.kernel != "sigmoid"
+    ):
+        return NystromOptions(
+            kernel=options.kernel,
+            degree=options.degree,
+            gamma=options.gamma,
+            coef0=options.coef0,
+            left_out=left_out,
+        )
     return NystromOptions(left_out=left_out)
 
 
@@ -146,8 +179,14 @@ class TreeCosts:
     fewer splits than a search takes, and `DataError` as `SplitCosts` does.
     """
 
-    def __init__(self, points: LabelledPoints, search: TreeSearch = TreeSearch(), seed: int = 1,
-                 workers: int = 1, store=None):
+    def __init__(
+        self,
+        points: LabelledPoints,
+        search: TreeSearch = TreeSearch(),
+        seed: int = 1,
+        workers: int = 1,
+        store=None,
+    ):
         labels, self.names, self._store = points.labels, points.names, store
         k = len(labels)
         if k < 3:
@@ -156,24 +195,27 @@ class TreeCosts:
         classes = points.positions()
         w = None if points.weights is None else points.weights.w
         counts = np.bincount(classes, weights=w)
-        self.space = TreeSpace(k, self._costs,
-                               counts / (len(classes) if w is None else counts.sum()))
+        self.space = TreeSpace(
+            k, self._costs, counts / (len(classes) if w is None else counts.sum())
+        )
         tried = min(search.splits, self.space.all_splits)
         refuse_beyond(_BYTES * tried + 32 * min(tried, 2**k), f"a search of {tried} splits", None)
         fewest = fewest_splits(k)
         if search.splits < fewest:
-            raise UsageError(f"a search for a tree of {k} classes needs --splits {fewest} or more, "
-                             f"found {search.splits}")
-        self.splits = SplitCosts(points.x, classes, search.machine, seed, workers, w,
-                                 points.groups)
+            raise UsageError(
+                f"a search for a tree of {k} classes needs --splits {fewest} or more, "
+                f"found {search.splits}"
+            )
+        self.splits = SplitCosts(points.x, classes, search.machine, seed, workers, w, points.groups)
         self.splits.loss = search.loss
 
     def _costs(self, requests):
         if self._store is None:
             return self.splits(requests)
         loss = self.search.loss
-        return self._store.costs((self.splits.options, self.seed, loss.name, loss.costs), requests,
-                                 self.splits)
+        return self._store.costs(
+            (self.splits.options, self.seed, loss.name, loss.costs), requests, self.splits
+        )
 
     @property
     def points(self) -> float:
@@ -203,11 +245,17 @@ class TreeCosts:
             left, right = (tuple(self.labels[c] for c in side) for side in node)
             share = self.splits.shares[list(node[0] + node[1])].sum()
             costs.append(NodeCost(left, right, float(share), *self.splits.mean_and_error(row)))
-        return ScoredTree(from_pairs(pairs, self.labels, self.names), pairs, tuple(costs),
-                          *self.splits.mean_and_error(losses.sum(axis=0)), self.queries(pairs))
+        return ScoredTree(
+            from_pairs(pairs, self.labels, self.names),
+            pairs,
+            tuple(costs),
+            *self.splits.mean_and_error(losses.sum(axis=0)),
+            self.queries(pairs),
+        )
 
-    def best(self, keep: int = 1, balance: float = 0.0,
-             groups: np.ndarray | None = None) -> list[RankedTree]:
+    def best(
+        self, keep: int = 1, balance: float = 0.0, groups: np.ndarray | None = None
+    ) -> list[RankedTree]:
         """The best trees that are known, as `TreeSpace.best` finds them."""
         return self.space.best(keep, balance=balance * self.points, groups=groups)
 
@@ -219,14 +267,18 @@ class TreeCosts:
         """
         generator = np.random.Generator(np.random.PCG64(self.seed))
         weights = list(np.eye(GROUPS)[np.unique(self.splits.point_groups)])
-        weights += [generator.permutation(np.arange(GROUPS) < size).astype(float)
-                    for size in (2, 3) for _ in range(5 * count)]
+        weights += [
+            generator.permutation(np.arange(GROUPS) < size).astype(float)
+            for size in (2, 3)
+            for _ in range(5 * count)
+        ]
         trees: dict = {}
         for groups in weights:
             if len(trees) == count:
                 break
-            trees[oriented(self.best(balance=balance, groups=groups * GROUPS / groups.sum())
-                           [0].pairs)] = None
+            trees[
+                oriented(self.best(balance=balance, groups=groups * GROUPS / groups.sum())[0].pairs)
+            ] = None
         else:
             trees.update((oriented(one.pairs), None) for one in self.best(2 * count, balance))
         return list(trees)[:count]
@@ -235,8 +287,9 @@ class TreeCosts:
         """The mean loss of each group of the points in the tree that the other groups choose, and
         its standard error."""
         others = (1.0 - np.eye(GROUPS)) * GROUPS / (GROUPS - 1)
-        return self.holdout_loss([self.best(balance=balance, groups=groups)[0].pairs
-                                  for groups in others])
+        return self.holdout_loss(
+            [self.best(balance=balance, groups=groups)[0].pairs for groups in others]
+        )
 
     def holdout_loss(self, trees: Sequence) -> tuple[float, float]:
         """The mean loss of each group of the points in the tree of that group, nested pairs, and
@@ -251,9 +304,16 @@ class TreeCosts:
         return self.splits.mean_and_error(of_points)
 
 
-def best_tree(points: LabelledPoints, *, search: TreeSearch | None = None, options: str = "",
-              seed: int = 1, workers: int = 1, progress: Callable | None = None,
-              store=None) -> TreeSearchResult:
+def best_tree(
+    points: LabelledPoints,
+    *,
+    search: TreeSearch | None = None,
+    options: str = "",
+    seed: int = 1,
+    workers: int = 1,
+    progress: Callable | None = None,
+    store=None,
+) -> TreeSearchResult:
     """The best tree for labelled points that the budget of its search allows.
 
     `options` are training options, whose kernel the classifiers of the search have; `store` stores
@@ -269,8 +329,12 @@ def best_tree(points: LabelledPoints, *, search: TreeSearch | None = None, optio
         if progress is not None:
             progress(round(1000 * share), 1000, f"{space.splits} splits of classes")
 
-    space.search(search.splits, seed, progress=report,
-                 balance=0.0 if balance == "auto" else float(balance) * costs.points)
+    space.search(
+        search.splits,
+        seed,
+        progress=report,
+        balance=0.0 if balance == "auto" else float(balance) * costs.points,
+    )
     balance = _balance_within_error(costs) if balance == "auto" else float(balance)
     best = costs.scored(costs.best(balance=balance)[0].pairs)
     return TreeSearchResult(best, *costs.holdout(balance), costs, space.exact, balance)

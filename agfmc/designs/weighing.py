@@ -18,8 +18,15 @@ import numpy as np
 
 from ..control.matrix import joins_all, matrix_to_rows
 from ..core.errors import UsageError
-from .orthogonal import (circulant, conference, hadamard, is_constructible, powers, prime_power,
-                         signs_of)
+from .orthogonal import (
+    circulant,
+    conference,
+    hadamard,
+    is_constructible,
+    powers,
+    prime_power,
+    signs_of,
+)
 
 LISTED = 30
 
@@ -76,7 +83,7 @@ def possible_weights(k: int, near: float = 0, most: int | None = None) -> list[i
 @lru_cache(maxsize=None)
 def _weights(m):
     weights = set(_basic(m))
-    for a in range(2, int(m ** 0.5) + 1):
+    for a in range(2, int(m**0.5) + 1):
         if m % a == 0:
             weights |= {u * v for u in _weights(a) for v in _weights(m // a)}
     return frozenset(weights)
@@ -158,8 +165,11 @@ def _code(k, m, w):
 def _is_usable(a):
     """No row with a single entry, no duplicate or complement, all classes connected."""
     first = a[np.arange(len(a)), (a != 0).argmax(axis=1)]
-    return (np.count_nonzero(a, axis=1) > 1).all() and \
-        len(np.unique(a * first[:, None], axis=0)) == len(a) and joins_all(a)
+    return (
+        (np.count_nonzero(a, axis=1) > 1).all()
+        and len(np.unique(a * first[:, None], axis=0)) == len(a)
+        and joins_all(a)
+    )
 
 
 def _signs(a):
@@ -170,8 +180,14 @@ def _signs(a):
     """
     k, sizes = a.shape[1], np.count_nonzero(a, axis=1)
     if k <= 10:
-        return next((signs for bits in range(1, 1 << (k - 1))
-                     if (np.abs(a @ (signs := signs_of(bits, k))) < sizes).all()), None)
+        return next(
+            (
+                signs
+                for bits in range(1, 1 << (k - 1))
+                if (np.abs(a @ (signs := signs_of(bits, k))) < sizes).all()
+            ),
+            None,
+        )
     a, signs = a.astype(np.int64), signs_of(1, k)
     generator = random.Random(k)
     for _ in range(50 + 4 * k):

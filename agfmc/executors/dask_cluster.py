@@ -27,15 +27,17 @@ def connected(where):
     try:
         from distributed import Client
     except ImportError as error:
-        raise UsageError("--executor dask needs dask.distributed: pip install 'agfmc[dask]'") \
-            from error
+        raise UsageError(
+            "--executor dask needs dask.distributed: pip install 'agfmc[dask]'"
+        ) from error
     address = address_of(where)
     with _quiet():
         try:
             client = Client(address, timeout=_TIMEOUT_S, set_as_default=False)
         except Exception as error:  # of bytes that another server sends, too
-            raise CommandFailed(f"there is no scheduler of dask at {where}: "
-                                f"{_first_line(error)}") from error
+            raise CommandFailed(
+                f"there is no scheduler of dask at {where}: {_first_line(error)}"
+            ) from error
         try:
             yield DaskPool(client, where)
         finally:
@@ -58,11 +60,14 @@ class DaskPool(Executor):
             client.wait_for_workers(1, timeout=_TIMEOUT_S)
             is_single = client.run(_is_single_threaded)
         except Exception as error:  # of a worker without this package, too
-            raise CommandFailed(f"the workers at {where} cannot be used: {_first_line(error)}") \
-                from error
+            raise CommandFailed(
+                f"the workers at {where} cannot be used: {_first_line(error)}"
+            ) from error
         if not all(is_single.values()):
-            warn_user("workers may use several threads for one sum: start them with "
-                      "OMP_NUM_THREADS=1, else the last digits may differ from those here")
+            warn_user(
+                "workers may use several threads for one sum: start them with "
+                "OMP_NUM_THREADS=1, else the last digits may differ from those here"
+            )
         machines = Counter()
         for worker, count in client.nthreads().items():
             machines[worker.rpartition(":")[0]] += count
@@ -79,10 +84,11 @@ class DaskPool(Executor):
         # it goes with the last worker that holds it
         if self._shared is not shared or self._data.status != "finished":
             try:
-                self._data, = self._client.scatter([shared], broadcast=True, hash=False)
+                (self._data,) = self._client.scatter([shared], broadcast=True, hash=False)
             except (OSError, TimeoutError) as error:
-                raise CommandFailed(f"the data cannot be sent to the workers of {self._where}: "
-                                    f"{_first_line(error)}") from error
+                raise CommandFailed(
+                    f"the data cannot be sent to the workers of {self._where}: {_first_line(error)}"
+                ) from error
             self._shared = shared
         return self.submit(function, self._data, *args)
 
@@ -108,8 +114,11 @@ def _is_single_threaded():
 @contextmanager
 def _quiet():
     """Log messages of distributed do not appear: what matters is raised or warned of."""
-    loggers = [logging.getLogger(name) for name in logging.root.manager.loggerDict
-               if name.split(".")[0] in ("distributed", "tornado")]
+    loggers = [
+        logging.getLogger(name)
+        for name in logging.root.manager.loggerDict
+        if name.split(".")[0] in ("distributed", "tornado")
+    ]
     levels = [logger.level for logger in loggers]
     for logger in loggers:
         logger.setLevel(logging.CRITICAL + 1)
@@ -131,11 +140,13 @@ def address_of(where):
         with open(where, encoding="utf-8") as file:
             return str(json.load(file)["address"])
     except OSError as error:
-        raise DataError(f"cannot read {where}: {error.strerror}: expected HOST:PORT or a "
-                        "scheduler file of dask") from error
+        raise DataError(
+            f"cannot read {where}: {error.strerror}: expected HOST:PORT or a scheduler file of dask"
+        ) from error
     except (ValueError, TypeError, KeyError) as error:
-        raise DataError("expected a scheduler file of dask: it names no address", file=where) \
-            from error
+        raise DataError(
+            "expected a scheduler file of dask: it names no address", file=where
+        ) from error
 
 
 def _first_line(error):

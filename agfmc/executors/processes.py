@@ -46,12 +46,15 @@ class ProcessPool(Executor):
             reader, self._writer = context.Pipe(duplex=False)
             with _starting():
                 self._pool = ProcessPoolExecutor(
-                    self.workers, context, _begin, (pickle.dumps(self._shared, 5), reader))
+                    self.workers, context, _begin, (pickle.dumps(self._shared, 5), reader)
+                )
                 self._first = self._pool.submit(os.getpid)
                 return self._pool.submit(function, *args)
         except (OSError, RuntimeError) as error:
-            raise CommandFailed(f"a worker process cannot be started: {error}: ask for fewer "
-                                "workers, or see ulimit -u") from error
+            raise CommandFailed(
+                f"a worker process cannot be started: {error}: ask for fewer "
+                "workers, or see ulimit -u"
+            ) from error
 
     def submit_with(self, shared: object, function: Callable, /, *args) -> Future:
         """The `Future` of function(shared, *args); `shared` is sent once to each process."""
@@ -71,8 +74,10 @@ class ProcessPool(Executor):
         if self._ended:
             raise CommandFailed("the worker processes were stopped") from error
         if self._first.done() and self._first.exception() is not None:
-            raise CommandFailed("worker processes end before they begin to work: is there too "
-                                "little memory for so many?") from error
+            raise CommandFailed(
+                "worker processes end before they begin to work: is there too "
+                "little memory for so many?"
+            ) from error
         return "a worker process has ended"
 
     def shutdown(self, wait=True, *, cancel_futures=True):
@@ -88,9 +93,11 @@ def refuse_modules(folder: str = ".") -> None:
     for name in sorted(os.listdir(folder)):
         if name.endswith(".py") or os.path.exists(os.path.join(folder, name, "__init__.py")):
             if name.removesuffix(".py") in sys.stdlib_module_names:
-                raise CommandFailed(f"'{name}' in the current folder would be run in the place of "
-                                    "Python's own module of that name: run the command in another "
-                                    "folder, or with Python 3.11 or newer")
+                raise CommandFailed(
+                    f"'{name}' in the current folder would be run in the place of "
+                    "Python's own module of that name: run the command in another "
+                    "folder, or with Python 3.11 or newer"
+                )
 
 
 @contextmanager

@@ -44,11 +44,17 @@ def executor_kind(text: str) -> tuple[str, str]:
     cluster, by the address of its scheduler or the file that it wrote.
     """
     kind, _, rest = text.partition(":")
-    if kind == "dask" and rest or kind in ("processes", "threads") and (
-            rest == "" or rest.isascii() and rest.isdecimal() and 0 < int(rest) <= 1024):
+    if (
+        kind == "dask"
+        and rest
+        or kind in ("processes", "threads")
+        and (rest == "" or rest.isascii() and rest.isdecimal() and 0 < int(rest) <= 1024)
+    ):
         return kind, rest
-    raise UsageError("expected dask:HOST:PORT, dask:FILE, processes:N or threads:N, N from 1 to "
-                     f"1024, as executor, found '{text}'")
+    raise UsageError(
+        "expected dask:HOST:PORT, dask:FILE, processes:N or threads:N, N from 1 to "
+        f"1024, as executor, found '{text}'"
+    )
 
 
 @contextlib.contextmanager
@@ -79,8 +85,11 @@ def workers_of(executor: Executor | int) -> int:
     """The number of tasks that an executor runs at a time; the cores here where it is not known."""
     if isinstance(executor, int) and executor:
         return executor
-    return getattr(executor, "workers", None) or getattr(executor, "num_workers", None) or \
-        available_cores()
+    return (
+        getattr(executor, "workers", None)
+        or getattr(executor, "num_workers", None)
+        or available_cores()
+    )
 
 
 def together_of(executor: Executor) -> int:
@@ -93,9 +102,16 @@ def threads_here(workers: int | Executor) -> int:
     return workers_of(workers) if isinstance(workers, int) else available_cores()
 
 
-def run_remote(executor: Executor, function: Callable, shared: object, items: Iterable, *,
-               name: Callable, ordered: bool | int = False,
-               part: Callable | None = None) -> Iterator[tuple]:
+def run_remote(
+    executor: Executor,
+    function: Callable,
+    shared: object,
+    items: Iterable,
+    *,
+    name: Callable,
+    ordered: bool | int = False,
+    part: Callable | None = None,
+) -> Iterator[tuple]:
     """Yield (item, result) with result = function(shared, item), or the `AgfmcError` it raised.
 
     Tasks that are lost with a worker are repeated, the second time one by one: the task that ends
@@ -168,8 +184,11 @@ def _process():
 
 @functools.cache
 def _versions():
-    return {"agfmc": __version__, "Python": ".".join(platform.python_version_tuple()[:2]),
-            "LIBSVM": libsvm_version()}
+    return {
+        "agfmc": __version__,
+        "Python": ".".join(platform.python_version_tuple()[:2]),
+        "LIBSVM": libsvm_version(),
+    }
 
 
 def _call(shared, function, home, item):
@@ -183,8 +202,10 @@ def _call(shared, function, home, item):
     if elsewhere:
         for what, version in home[2].items():
             if versions[what] != version:
-                raise CommandFailed(f"process {number} of {node} has {what} {versions[what]}, and "
-                                    f"here it is {version}: both must be the same")
+                raise CommandFailed(
+                    f"process {number} of {node} has {what} {versions[what]}, and "
+                    f"here it is {version}: both must be the same"
+                )
         _collect_warnings()
         _collecting.texts = texts
     try:

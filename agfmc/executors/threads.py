@@ -33,8 +33,14 @@ def available_cores() -> int:
 ALONE = 2  # losses after which a task runs when no other does, so that its worker's end is its own
 
 
-def outcomes(submit: Callable, items: Iterable, window: int, *, ordered: bool = False,
-             retry: Callable | None = None) -> Iterator[tuple]:
+def outcomes(
+    submit: Callable,
+    items: Iterable,
+    window: int,
+    *,
+    ordered: bool = False,
+    retry: Callable | None = None,
+) -> Iterator[tuple]:
     """Yield (item, future) when the future that submit(item) gave is done.
 
     They come in the order of `items` if `ordered`, else as they finish. At most `window` items are
@@ -58,8 +64,11 @@ def outcomes(submit: Callable, items: Iterable, window: int, *, ordered: bool = 
     def refill():
         if any(losses >= ALONE for _, _, losses in pending.values()):
             return
-        while not alone and len(pending) + len(finished) < window and (
-                entry := next(entries, None)) is not None:
+        while (
+            not alone
+            and len(pending) + len(finished) < window
+            and (entry := next(entries, None)) is not None
+        ):
             begin(entry)
         if alone and not pending:
             begin(alone.popleft())
@@ -86,8 +95,15 @@ def outcomes(submit: Callable, items: Iterable, window: int, *, ordered: bool = 
             future.cancel()
 
 
-def run_tasks(function: Callable, items: Iterable, workers: int, *, ordered: bool = True,
-              inline: bool = True, window: int | None = None) -> Iterator[tuple]:
+def run_tasks(
+    function: Callable,
+    items: Iterable,
+    workers: int,
+    *,
+    ordered: bool = True,
+    inline: bool = True,
+    window: int | None = None,
+) -> Iterator[tuple]:
     """Yield (item, function(item)) with `workers` threads.
 
     `ordered` and `window` (default 4 a worker) are as for `outcomes`. With one worker and `inline`,
@@ -100,8 +116,12 @@ def run_tasks(function: Callable, items: Iterable, workers: int, *, ordered: boo
         return
     threads = Threads(max(workers, 1))
     try:
-        for item, future in outcomes(lambda item: threads.submit(function, item), items,
-                                     window or 4 * max(workers, 1), ordered=ordered):
+        for item, future in outcomes(
+            lambda item: threads.submit(function, item),
+            items,
+            window or 4 * max(workers, 1),
+            ordered=ordered,
+        ):
             yield item, future.result()
     finally:  # a busy thread finishes its task first
         threads.shutdown(wait=False)

@@ -53,19 +53,35 @@ class Trained:
     def of(cls, fitted: Fitted) -> Trained:
         """The classifier of a `Fitted` whose training has not failed."""
         model, has_vectors = fitted.model, fitted.rows is None
-        return cls(np.empty(0, dtype=np.int64) if has_vectors else fitted.rows, model.coef,
-                   model.rho, model.labels, model.n_sv, model.platt, fitted.seconds,
-                   model.sv if has_vectors else None, fitted.values, fitted.unbounded,
-                   model.function)
+        return cls(
+            np.empty(0, dtype=np.int64) if has_vectors else fitted.rows,
+            model.coef,
+            model.rho,
+            model.labels,
+            model.n_sv,
+            model.platt,
+            fitted.seconds,
+            model.sv if has_vectors else None,
+            fitted.values,
+            fitted.unbounded,
+            model.function,
+        )
 
     @classmethod
     def from_record(cls, record: Record | None, n: int) -> Trained | None:
         """The classifier in a record on n training points, or None where it cannot be one."""
+
         def checked(trained):
             rows, vectors, count = trained.rows, trained.vectors, len(trained.coef)
-            sound = sorted(trained.labels) == [0, 1] and sum(trained.n_sv) == count and (
-                len(rows) == count and 0 <= rows.min(initial=0) and rows.max(initial=0) < n
-                if vectors is None else not len(rows) and len(vectors) == count)
+            sound = (
+                sorted(trained.labels) == [0, 1]
+                and sum(trained.n_sv) == count
+                and (
+                    len(rows) == count and 0 <= rows.min(initial=0) and rows.max(initial=0) < n
+                    if vectors is None
+                    else not len(rows) and len(vectors) == count
+                )
+            )
             if trained.forest is not None:
                 trained.forest.check(ValueError)
             return trained if sound else None
@@ -77,12 +93,19 @@ def problem_key(split, job, experiment: Experiment) -> str:
     """The key of a binary problem: equal partitions with equal options are one problem."""
     # values of shared landmarks are left out anyway
     loo = not job.options.uses_shared_landmarks and experiment.settings.loo
-    return CLASSIFIER + result_key("binary 7", split.digest, *job.sides,
-                               *job.options.identity(job), loo, experiment.calibration)
+    return CLASSIFIER + result_key(
+        "binary 7",
+        split.digest,
+        *job.sides,
+        *job.options.identity(job),
+        loo,
+        experiment.calibration,
+    )
 
 
-def train_missing(problems: dict, split, experiment: Experiment, progress=None,
-                  needed=None) -> dict:
+def train_missing(
+    problems: dict, split, experiment: Experiment, progress=None, needed=None
+) -> dict:
     """{key: `Trained`, or the error of its learner} of the problems {key: job}.
 
     `needed` are the keys of those that are needed, by default all; of the others those are trained
@@ -96,8 +119,13 @@ def train_missing(problems: dict, split, experiment: Experiment, progress=None,
         return _train_missing(problems, split, experiment, progress, needed)
     results, turns = {}, list(_turns(problems, needed, experiment))
     for number, turn in enumerate(turns):
-        results |= _train_missing(turn, split, experiment, part_of(progress, number, len(turns)),
-                                  needed.intersection(turn))
+        results |= _train_missing(
+            turn,
+            split,
+            experiment,
+            part_of(progress, number, len(turns)),
+            needed.intersection(turn),
+        )
     return results
 
 
@@ -122,8 +150,11 @@ def _train_missing(problems, split, experiment, progress, needed):
     problems = {key: job for key, job in problems.items() if key in needed}
     stored, results = _stored(problems, split, experiment), {}
     counts, done = split.data.counts, 0
-    work = {key: sum(counts[label] for label in job.labels) ** 2
-            for key, job in problems.items() if key not in stored}
+    work = {
+        key: sum(counts[label] for label in job.labels) ** 2
+        for key, job in problems.items()
+        if key not in stored
+    }
     whole = sum(work.values())
 
     def follow(share):
@@ -134,16 +165,23 @@ def _train_missing(problems, split, experiment, progress, needed):
         missing = {}
         for key in [key for key in problems if key in left and left.isdisjoint(smaller[key])]:
             # not stored: another call may have no smaller C
-            results[key] = next((results[before] for before in smaller[key]
-                                 if getattr(results[before], "unbounded", False)), stored.get(key))
+            results[key] = next(
+                (
+                    results[before]
+                    for before in smaller[key]
+                    if getattr(results[before], "unbounded", False)
+                ),
+                stored.get(key),
+            )
             if results[key] is None:
                 missing[key] = problems[key]
             else:
                 done += work.get(key, 0)
         keys = _readable_names(missing)
         jobs = [replace(missing[key], name=name) for name, key in keys.items()]
-        for fitted in _fitted(jobs, split, experiment, follow, {
-                name: work[key] for name, key in keys.items()}):
+        for fitted in _fitted(
+            jobs, split, experiment, follow, {name: work[key] for name, key in keys.items()}
+        ):
             key = keys[fitted.job.name]
             if isinstance(fitted.model, AgfmcError):
                 results[key] = fitted.model
@@ -162,7 +200,8 @@ def _stored(problems, split, experiment):
         trained = Trained.from_record(experiment.cache.get(key), len(split.data.y))
         count = None if counts is None else sum(counts.get(label, 0) for label in job.labels)
         if trained is not None and count == (
-                None if trained.values is None else len(trained.values)):
+            None if trained.values is None else len(trained.values)
+        ):
             stored[key] = trained
     return stored
 
@@ -175,7 +214,8 @@ def smaller_costs(problems: dict, experiment: Experiment) -> dict:
         cost = getattr(job.options, "cost", None)
         if cost is not None:
             lines.setdefault((job.sides, job.seed, replace(job.options, cost=1.0)), []).append(
-                (cost, key))
+                (cost, key)
+            )
     smaller: dict = dict.fromkeys(problems, ())
     for line in lines.values():
         line.sort()
@@ -191,8 +231,14 @@ def _fitted(jobs, split, experiment, follow, work):
         jobs = for_weights(jobs)
     groups = {}
     for job in jobs:
-        if job.together is not None and not split.left_out and (  # of all the data
-                job.options.landmarks or 0) <= len(split.data.y) + len(split.rows):
+        if (
+            job.together is not None
+            and not split.left_out
+            and (  # of all the data
+                job.options.landmarks or 0
+            )
+            <= len(split.data.y) + len(split.rows)
+        ):
             job = replace(job, options=replace(job.options, clipped=True))
         groups.setdefault(job.together, []).append(job)
     alone = groups.pop(None, [])
@@ -203,13 +249,24 @@ def _fitted(jobs, split, experiment, follow, work):
         yield from _fit(alone, split, experiment)
     for group in groups.values():
         whole = sum(work[job.name] for job in group)
-        yield from _fit_group(split, experiment, group, lambda done, total, whole=whole: follow(
-            whole * done / max(total, 1)))
+        yield from _fit_group(
+            split,
+            experiment,
+            group,
+            lambda done, total, whole=whole: follow(whole * done / max(total, 1)),
+        )
 
 
 def _fit(jobs, split, experiment, progress=None):
-    return fit(jobs, split.data.x, split.data.y, experiment.settings, progress,
-               split.held_out_request(experiment), split.data.weights)
+    return fit(
+        jobs,
+        split.data.x,
+        split.data.y,
+        experiment.settings,
+        progress,
+        split.held_out_request(experiment),
+        split.data.weights,
+    )
 
 
 def _fit_group(split, experiment, group, progress=None):
@@ -229,14 +286,20 @@ def _fitted_on_workers(alone, groups, split, experiment):
     settings = experiment.settings
     check_fit(alone, split.data.y, settings, split.data.groups)
     share = settings.kernel_memory // together_of(settings.workers)
-    tasks = [*(([job], share) for job in alone),
-             # a group has as much as here, or it might be refused
-             *((jobs, settings.kernel_memory) for jobs in groups)]
-    for (jobs, _), result in run_on_workers(_fit_task, experiment, split, tasks,
-                                            name=lambda task: f"'{task[0][0].name}'"):
+    tasks = [
+        *(([job], share) for job in alone),
+        # a group has as much as here, or it might be refused
+        *((jobs, settings.kernel_memory) for jobs in groups),
+    ]
+    for (jobs, _), result in run_on_workers(
+        _fit_task, experiment, split, tasks, name=lambda task: f"'{task[0][0].name}'"
+    ):
         for number, job in enumerate(jobs):
-            yield Fitted(job, result) if isinstance(result, AgfmcError) else \
-                result[number]._replace(job=job)
+            yield (
+                Fitted(job, result)
+                if isinstance(result, AgfmcError)
+                else result[number]._replace(job=job)
+            )
 
 
 def _fit_task(split, experiment, task):
@@ -247,21 +310,33 @@ def _fit_task(split, experiment, task):
     jobs, megabytes = task
     settings = replace(experiment.settings, kernel_memory=megabytes)
     if jobs[0].together is None:
-        data = TrainingData(split.data.x, split.data.y, np.arange(len(split.data.y)), settings,
-                            split.held_out_request(experiment), split.data.weights)
+        data = TrainingData(
+            split.data.x,
+            split.data.y,
+            np.arange(len(split.data.y)),
+            settings,
+            split.held_out_request(experiment),
+            split.data.weights,
+        )
         return [fit_one(data, jobs[0])]
-    results = {fitted.job.name: fitted for fitted in _fit_group(
-        split, replace(experiment, settings=settings), jobs)}
-    return [fitted if fitted.rows is None or isinstance(fitted.model, AgfmcError) else
-            fitted._replace(model=replace(fitted.model, sv=None))
-            for fitted in (results[job.name] for job in jobs)]
+    results = {
+        fitted.job.name: fitted
+        for fitted in _fit_group(split, replace(experiment, settings=settings), jobs)
+    }
+    return [
+        fitted
+        if fitted.rows is None or isinstance(fitted.model, AgfmcError)
+        else fitted._replace(model=replace(fitted.model, sv=None))
+        for fitted in (results[job.name] for job in jobs)
+    ]
 
 
 def _readable_names(problems):
     names = {}
     for key, job in problems.items():
-        text = " / ".join(" ".join(map(str, side[:8])) + (" ..." if len(side) > 8 else "")
-                          for side in job.sides)
+        text = " / ".join(
+            " ".join(map(str, side[:8])) + (" ..." if len(side) > 8 else "") for side in job.sides
+        )
         name, number = text, 1
         while name in names:
             number += 1
@@ -274,15 +349,27 @@ def binary_model(job, trained: Trained, x: np.ndarray, shared: dict | None = Non
     """The `BinaryModel` of a job; shared: of the caller, for support vectors in common."""
     sv = trained.vectors
     if sv is None:
-        key = None if shared is None or job.together is None else \
-            (job.together, trained.rows.tobytes())
+        key = (
+            None
+            if shared is None or job.together is None
+            else (job.together, trained.rows.tobytes())
+        )
         sv = shared.get(key) if key else None
         if sv is None:
             sv = np.asarray(x[trained.rows], dtype=np.float64)
             if key:
                 shared[key] = sv
-    return BinaryModel(job.name, job.options.svm_type, job.options.kernel_for(x.shape[1]),
-                       np.asarray(sv, dtype=np.float64), trained.coef, trained.rho,
-                       trained.labels, trained.n_sv, trained.platt,
-                       Provenance((f"options {job.options.canonical()}",)), x.shape[1],
-                       trained.forest)
+    return BinaryModel(
+        job.name,
+        job.options.svm_type,
+        job.options.kernel_for(x.shape[1]),
+        np.asarray(sv, dtype=np.float64),
+        trained.coef,
+        trained.rho,
+        trained.labels,
+        trained.n_sv,
+        trained.platt,
+        Provenance((f"options {job.options.canonical()}",)),
+        x.shape[1],
+        trained.forest,
+    )

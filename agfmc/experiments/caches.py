@@ -44,6 +44,7 @@ def from_record(kind, record: Record | None, make: Callable):
     The annotation of an array has its dtype and number of dimensions, and "NaN" where some of its
     numbers may be that.
     """
+
     def load(name, dtype, rules):
         return record.array(name, dtype, *[None] * rules[0], finite="NaN" not in rules)
 
@@ -71,11 +72,16 @@ class CostStore:
 
         `origin` has the parts of a key for what the costs depend on beside the points.
         """
+
         def load(request, key):
             def checked(stored):
                 costs = stored.costs
-                return costs if costs.shape == (len(request.right), GROUPS) and \
-                    ((costs >= 0) & (costs <= LARGEST)).all() else None
+                return (
+                    costs
+                    if costs.shape == (len(request.right), GROUPS)
+                    and ((costs >= 0) & (costs <= LARGEST)).all()
+                    else None
+                )
 
             return from_record(_StoredCosts, self.cache.get(key), checked)
 
@@ -103,8 +109,9 @@ class _StoredDesign:
     text: str
 
 
-def design_of(candidate: Candidate, data: Dataset, names: dict, settings: TrainingSettings,
-              cache=None) -> Design:
+def design_of(
+    candidate: Candidate, data: Dataset, names: dict, settings: TrainingSettings, cache=None
+) -> Design:
     """The `Design` of a candidate for the points of a training part; names: {label: name}.
 
     A search has the options, seed and threads of `settings`. What `cache` has is not made again,
@@ -112,14 +119,23 @@ def design_of(candidate: Candidate, data: Dataset, names: dict, settings: Traini
     """
     if not candidate.made_of_data:
         return Design(candidate.tree_for(data, names), candidate.design_s)
-    key = result_key("design 3", *point_parts(data), candidate.scheme,
-                     sorted(candidate.design.items()), settings.options, settings.seed)
+    key = result_key(
+        "design 3",
+        *point_parts(data),
+        candidate.scheme,
+        sorted(candidate.design.items()),
+        settings.options,
+        settings.seed,
+    )
 
     def loaded(stored):
         tree = parse(stored.text)
         # options and programs are none of a design
-        if list(tree.classes) != np.unique(data.y).tolist() or tree.directs or any(
-                row.text or not row.quoted for row in tree.rows):
+        if (
+            list(tree.classes) != np.unique(data.y).tolist()
+            or tree.directs
+            or any(row.text or not row.quoted for row in tree.rows)
+        ):
             return None
         return Design(changed(tree, names={}), stored.seconds)
 
@@ -142,9 +158,20 @@ class _StoredMetric:
 
 def metric_key(settings: TrainingSettings, data: Dataset) -> str:
     """The key of the normalisation that settings with a metric learn from a `Dataset`."""
-    return result_key("metric 3", *point_parts(data), repr((
-        settings.scale or settings.nsv is None, settings.nsv, settings.metric.rounds,
-        settings.metric.canonical(), settings.seed, settings.weighted_norm)))
+    return result_key(
+        "metric 3",
+        *point_parts(data),
+        repr(
+            (
+                settings.scale or settings.nsv is None,
+                settings.nsv,
+                settings.metric.rounds,
+                settings.metric.canonical(),
+                settings.seed,
+                settings.weighted_norm,
+            )
+        ),
+    )
 
 
 def metric_record(normalisation: Normalisation) -> Record:
@@ -159,10 +186,13 @@ def metric_from_record(record: Record | None, data: Dataset) -> Normalisation | 
 
     def loaded(stored):
         map, learned, d = stored.map, stored.learned, x.shape[1]
-        if (learned.points, learned.classes) != (len(y), len(np.unique(y))) or \
-                not len(map.matrix) == len(map.mean) == len(learned.weights) == d or \
-                not map.matrix.shape[1] or (learned.weights < 0).any() or \
-                max(stored.dropped, default=0) >= d:
+        if (
+            (learned.points, learned.classes) != (len(y), len(np.unique(y)))
+            or not len(map.matrix) == len(map.mean) == len(learned.weights) == d
+            or not map.matrix.shape[1]
+            or (learned.weights < 0).any()
+            or max(stored.dropped, default=0) >= d
+        ):
             return None
         normalisation = with_rows(replace(map, dropped=stored.dropped, metric=learned), data)
         return None if normalisation.metric.rows is None else normalisation

@@ -58,18 +58,28 @@ class Candidate:
         """The candidate without classes that are not in `labels`; a scheme names none."""
         return self if self.tree is None else replace(self, tree=for_classes(self.tree, labels))
 
-    def tree_for(self, data: Dataset, names: dict,
-                 settings: TrainingSettings = TrainingSettings()) -> Tree:
+    def tree_for(
+        self, data: Dataset, names: dict, settings: TrainingSettings = TrainingSettings()
+    ) -> Tree:
         """The training control tree for a training part with names {label: name}."""
         if self.tree is not None:
             return named_as(self.tree, names)
         labels = [int(label) for label in np.unique(data.y)]
-        return design(self.scheme, labels, names=names, x=data.x, y=data.y, weights=data.weights,
-                      groups=data.groups, **{**searching(settings, len(labels)), **self.design})
+        return design(
+            self.scheme,
+            labels,
+            names=names,
+            x=data.x,
+            y=data.y,
+            weights=data.weights,
+            groups=data.groups,
+            **{**searching(settings, len(labels)), **self.design},
+        )
 
 
-def decoders_for(tree: Tree, names: tuple | None = None,
-                 calibrated: tuple[bool, ...] = (True,), points: int = 0) -> tuple[Decoding, ...]:
+def decoders_for(
+    tree: Tree, names: tuple | None = None, calibrated: tuple[bool, ...] = (True,), points: int = 0
+) -> tuple[Decoding, ...]:
     """The `Decoding`s that a control tree is tried with: of these names, else those that suit it.
 
     Those that suit are those of `decoders_of`, but for full in the place of recursive, which has no
@@ -77,11 +87,17 @@ def decoders_for(tree: Tree, names: tuple | None = None,
     """
     decoders = decoders_of(tree, names, points)
     if names is None:
-        decoders = tuple(dict.fromkeys(  # those that a tree names may be the same then
-            replace(decoder, tree="full") if decoder.tree == "recursive" else decoder
-            for decoder in decoders))
-    return tuple(replace(decoder, calibrated=flag) for decoder in decoders for flag in
-                 (calibrated if decoder.calibration_key(tree) else calibrated[:1]))
+        decoders = tuple(
+            dict.fromkeys(  # those that a tree names may be the same then
+                replace(decoder, tree="full") if decoder.tree == "recursive" else decoder
+                for decoder in decoders
+            )
+        )
+    return tuple(
+        replace(decoder, calibrated=flag)
+        for decoder in decoders
+        for flag in (calibrated if decoder.calibration_key(tree) else calibrated[:1])
+    )
 
 
 def read_candidate(text: str, decoders: tuple | None = None, **design) -> Candidate:
@@ -106,18 +122,24 @@ def read_candidate(text: str, decoders: tuple | None = None, **design) -> Candid
         for direct in tree.directs.values():
             if direct.learner.is_program:
                 raise tree.place(direct).error(
-                    ControlError, "a classifier of code G is run by a program: it cannot be tried "
-                    "here")
+                    ControlError,
+                    "a classifier of code G is run by a program: it cannot be tried here",
+                )
         return Candidate(name, tree, None, decoders)
     try:
         scheme = find_scheme(name)
     except UsageError as error:
-        data, order = (f" but the data {name}.vec", ": is the order of the operands right?") \
-            if os.path.exists(f"{name}.vec") else ("", "")
+        data, order = (
+            (f" but the data {name}.vec", ": is the order of the operands right?")
+            if os.path.exists(f"{name}.vec")
+            else ("", "")
+        )
         raise UsageError(f"there is no file '{name}'{data}, and {error.message}{order}") from None
     if not {"classes", "data"}.intersection(scheme.made_of):
-        raise UsageError(f"the scheme {scheme.name} starts from a file: let print_control make a "
-                         "control file of it")
+        raise UsageError(
+            f"the scheme {scheme.name} starts from a file: let print_control make a "
+            "control file of it"
+        )
     return Candidate(scheme.name, None, scheme.name, decoders, design)
 
 
@@ -127,8 +149,9 @@ def read_candidates(words, decoders: tuple | None = None, **design) -> list[Cand
     names = [candidate.name for candidate in candidates]
     for name in names:
         if names.count(name) > 1:
-            raise UsageError(f"{name} is given twice: put its decoders together, as in "
-                             f"{name}:inverse,vote")
+            raise UsageError(
+                f"{name} is given twice: put its decoders together, as in {name}:inverse,vote"
+            )
     return candidates
 
 
@@ -136,8 +159,11 @@ def suited(candidates, k: int) -> list[Candidate]:
     """The default `Candidate`s of a comparison that suit k classes: a scheme that searches
     where there is more than one tree, and a search for the best takes few enough splits."""
     searches = k > 2 and fewest_splits(k) <= COMPARED_SPLITS
-    return [candidate for candidate in candidates
-            if searches or not find_scheme(candidate.scheme).searched]
+    return [
+        candidate
+        for candidate in candidates
+        if searches or not find_scheme(candidate.scheme).searched
+    ]
 
 
 def _split_word(text):
@@ -147,7 +173,7 @@ def _split_word(text):
         return text, None
     ends = [at for at, letter in enumerate(text) if letter == ":"]
     end = next((at for at in reversed(ends) if os.path.exists(text[:at])), ends[0])
-    return text[:end], text[end + 1:]
+    return text[:end], text[end + 1 :]
 
 
 # -- open options ----------------------------------------------------------------------------------
@@ -170,7 +196,7 @@ def opened_again(tree: Tree, text: str = "", seed: int = 1) -> Tree:
     `text` has options to begin with, else those of the tree's heading, else those that most of
     these rows have. `UsageError` where options that are not searched differ and none are given.
     """
-    jobs, given = plan_jobs(tree, "m", text, seed)[:len(tree.rows)], text or tree.options
+    jobs, given = plan_jobs(tree, "m", text, seed)[: len(tree.rows)], text or tree.options
     named = given or not jobs or any(open_rows(tree))
     learner = type(parse_options(given) if named else jobs[0].options)
     texts = Counter(job.text for job in jobs if type(job.options) is learner)
@@ -179,8 +205,10 @@ def opened_again(tree: Tree, text: str = "", seed: int = 1) -> Tree:
     if not given:
         others = sorted({SearchedOptions(one).fixed for one in texts})
         if len(others) > 1:
-            raise UsageError("the rows to be tuned again differ in options that are not searched, "
-                             f"'{others[0]}' and '{others[1]}': -+ gives those of all")
+            raise UsageError(
+                "the rows to be tuned again differ in options that are not searched, "
+                f"'{others[0]}' and '{others[1]}': -+ gives those of all"
+            )
         given = texts.most_common(1)[0][0]
     return reopened(tree, texts, given)
 
@@ -192,12 +220,16 @@ def searched_options(tree: Tree, text: str) -> SearchedOptions:
         return SearchedOptions(text)
     codes = sorted({tree.directs[number].learner_letter for number in open_nodes(tree)})
     if not codes:
-        raise UsageError('there is nothing to tune: no row or node of the control has "" for its '
-                         'options (tune_m --again searches those of rows that have some)')
+        raise UsageError(
+            'there is nothing to tune: no row or node of the control has "" for its '
+            "options (tune_m --again searches those of rows that have some)"
+        )
     if len(codes) > 1:
-        raise UsageError(f'nodes of several learners, {" and ".join(codes)}, have "" for their '
-                         'options: the nodes of one alone can be tuned, give those of the others '
-                         'options, or " "')
+        raise UsageError(
+            f'nodes of several learners, {" and ".join(codes)}, have "" for their '
+            "options: the nodes of one alone can be tuned, give those of the others "
+            'options, or " "'
+        )
     return SearchedOptions("", codes[0])
 
 
@@ -207,9 +239,18 @@ def with_options(tree: Tree, texts) -> Tree:
     if isinstance(texts, str):
         if not any(is_open):
             nodes = set(open_nodes(tree))
-            return changed(tree, nodes=tuple(
-                changed(node, direct=changed(node.direct, options=texts)) if number in nodes
-                else node for number, node in enumerate(tree.nodes)))
+            return changed(
+                tree,
+                nodes=tuple(
+                    changed(node, direct=changed(node.direct, options=texts))
+                    if number in nodes
+                    else node
+                    for number, node in enumerate(tree.nodes)
+                ),
+            )
         texts = [texts] * len(tree.rows)
-    return rename(tree, [text if replaced else row.text for row, text, replaced in
-                         zip(tree.rows, texts, is_open)], quoted=True)
+    return rename(
+        tree,
+        [text if replaced else row.text for row, text, replaced in zip(tree.rows, texts, is_open)],
+        quoted=True,
+    )

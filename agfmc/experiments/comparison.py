@@ -23,8 +23,16 @@ from .experiment import Experiment, part_of
 from .pooling import added, difference_of, pooled, summary, zero_probability
 from .trial import run_trial
 
-def compare(experiment: Experiment, candidates: list, *, by: str = "log_loss",
-            against: str | None = None, progress=None, tuning=None) -> dict:
+
+def compare(
+    experiment: Experiment,
+    candidates: list,
+    *,
+    by: str = "log_loss",
+    against: str | None = None,
+    progress=None,
+    tuning=None,
+) -> dict:
     """Try `candidates` on the splits of an `Experiment`; -> everything as plain values.
 
     Parameters
@@ -71,24 +79,41 @@ def _compared(experiment, candidates, against, by, progress, tuning=None):
     if experiment.plan.left_out and tuning is None:
         _check_left_out(experiment, candidates)
     try:
-        for _, outcomes in _trials(experiment, candidates, tuning, progress,
-                                   lambda: _best_words(names, tally, by)):
+        for _, outcomes in _trials(
+            experiment, candidates, tuning, progress, lambda: _best_words(names, tally, by)
+        ):
             for outcome in outcomes:
                 tally.setdefault((outcome.candidate, outcome.decoder), []).append(outcome)
             if done == 0:
-                _check_against(against, [word for number, decoder in tally for word in (
-                    names[number], f"{names[number]}:{decoder}")])
+                _check_against(
+                    against,
+                    [
+                        word
+                        for number, decoder in tally
+                        for word in (names[number], f"{names[number]}:{decoder}")
+                    ],
+                )
             done += 1
     except TimeUp:
         if not done:
             raise
     outcomes_of = list(tally.values())
-    return table_of(experiment, [(names[number], decoder) for number, decoder in tally],
-                    outcomes_of, by, against), outcomes_of, done
+    return (
+        table_of(
+            experiment,
+            [(names[number], decoder) for number, decoder in tally],
+            outcomes_of,
+            by,
+            against,
+        ),
+        outcomes_of,
+        done,
+    )
 
 
-def table_of(experiment: Experiment, names: list, outcomes_of: list, by: str,
-             against: str | None = None) -> dict:
+def table_of(
+    experiment: Experiment, names: list, outcomes_of: list, by: str, against: str | None = None
+) -> dict:
     """The result of `compare` for outcomes that were computed before.
 
     names: (configuration, decoder) of each row;  outcomes_of: the `Outcome`s of each, of the same
@@ -102,22 +127,37 @@ def table_of(experiment: Experiment, names: list, outcomes_of: list, by: str,
         for row in sound if best is not None and column != "design_s" else ():  # most need none
             if row[column] is not None and row[column]["pooled"] == best[column]["pooled"]:
                 row["best"].append(column)
-    reference = next((row for row in sound if (against or "one-vs-one") in (
-        row["configuration"], f"{row['configuration']}:{row['decoder']}")),
-        sound[0] if sound and against is None else None)
+    reference = next(
+        (
+            row
+            for row in sound
+            if (against or "one-vs-one")
+            in (row["configuration"], f"{row['configuration']}:{row['decoder']}")
+        ),
+        sound[0] if sound and against is None else None,
+    )
     known = next((outcomes for row, outcomes in zip(rows, outcomes_of) if row is reference), None)
     for row, outcomes in zip(rows, outcomes_of):
         if "error" not in row:
-            row["difference"] = None if row is reference else \
-                _differences(row, reference, plan, outcomes, known)
+            row["difference"] = (
+                None if row is reference else _differences(row, reference, plan, outcomes, known)
+            )
     y = experiment.data.y
-    return {"points": len(y), "classes": len(np.unique(y)), "splits": plan.count,
-            "trials": plan.count, "plan": plan.description, "by": by,
-            "left_out": experiment.left_out_count if plan.left_out else None,
-            "calibrated": list(experiment.calibrated), "mcnemar": plan.count == 1,
-            "against": None if reference is None else
-            {name: reference[name] for name in ("configuration", "decoder")},
-            "rows": rows}
+    return {
+        "points": len(y),
+        "classes": len(np.unique(y)),
+        "splits": plan.count,
+        "trials": plan.count,
+        "plan": plan.description,
+        "by": by,
+        "left_out": experiment.left_out_count if plan.left_out else None,
+        "calibrated": list(experiment.calibrated),
+        "mcnemar": plan.count == 1,
+        "against": None
+        if reference is None
+        else {name: reference[name] for name in ("configuration", "decoder")},
+        "rows": rows,
+    }
 
 
 def _trials(experiment, candidates, tuning, progress, words, **how):
@@ -134,9 +174,18 @@ def _trials(experiment, candidates, tuning, progress, words, **how):
         part_of(progress, done - cached, plan.count - cached)(0, 1, text)
 
     for split in experiment.splits(progress and report):
-        outcomes = trial(split, candidates, experiment, **how, progress=part_of(
-            progress, done - cached, plan.count - cached,
-            words() + split.name if progress else ""))
+        outcomes = trial(
+            split,
+            candidates,
+            experiment,
+            **how,
+            progress=part_of(
+                progress,
+                done - cached,
+                plan.count - cached,
+                words() + split.name if progress else "",
+            ),
+        )
         cached += all(outcome.resumed for outcome in outcomes)
         done += 1
         yield split, outcomes
@@ -149,12 +198,15 @@ def _check_left_out(experiment, candidates):
         tree = experiment.design_of(candidate)[0].tree
         if not has_left_out(plan_jobs(tree, "m", settings.options, settings.seed)):
             others.append(candidate.name)
-        elif any(decoder.decoder.takes == "learned" for decoder in decoders_for(
-                tree, candidate.decoders)):
+        elif any(
+            decoder.decoder.takes == "learned" for decoder in decoders_for(tree, candidate.decoders)
+        ):
             raise UsageError(CANNOT_JUDGE)
     if others:
-        raise UsageError("--loo is for configurations all of whose classifiers are "
-                         f"learner=nystrom: {', '.join(others)} has others")
+        raise UsageError(
+            "--loo is for configurations all of whose classifiers are "
+            f"learner=nystrom: {', '.join(others)} has others"
+        )
 
 
 def _row(name, decoder, outcomes):
@@ -162,41 +214,67 @@ def _row(name, decoder, outcomes):
     error = next((outcome.error for outcome in outcomes if outcome.error is not None), None)
     if error is not None:
         return {**row, "error": str(error)}
-    return {**row, "classifiers": max(outcome.classifiers for outcome in outcomes),
-            **_summaries(outcomes), **_summaries(outcomes, COST_PER_POINT),
-            "calibrated": all(outcome.calibrated for outcome in outcomes),
-            "zero_probability": zero_probability(outcomes), "best": []}
+    return {
+        **row,
+        "classifiers": max(outcome.classifiers for outcome in outcomes),
+        **_summaries(outcomes),
+        **_summaries(outcomes, COST_PER_POINT),
+        "calibrated": all(outcome.calibrated for outcome in outcomes),
+        "zero_probability": zero_probability(outcomes),
+        "best": [],
+    }
 
 
 def _summaries(outcomes, columns=None):
     summaries, points = {}, [len(outcome.truth) for outcome in outcomes]
     for column in columns_of(outcomes[0].scores) if columns is None else columns:
         values = [outcome.value(column) for outcome in outcomes]
-        whole = None if None in values else pooled(column, outcomes) if column in ALL_SCORES else \
-            np.average(values, weights=points) if column in COST_PER_POINT else None
+        whole = (
+            None
+            if None in values
+            else pooled(column, outcomes)
+            if column in ALL_SCORES
+            else np.average(values, weights=points)
+            if column in COST_PER_POINT
+            else None
+        )
         summaries[column] = None if None in values else summary(values, whole)
     return summaries
 
 
 def _best_words(names, tally, by):
-    best = best_row([{"words": f"{names[number]}:{decoder}", **_summaries(outcomes, [by])}
-                     for (number, decoder), outcomes in tally.items()
-                     if all(outcome.error is None for outcome in outcomes)], by)
+    best = best_row(
+        [
+            {"words": f"{names[number]}:{decoder}", **_summaries(outcomes, [by])}
+            for (number, decoder), outcomes in tally.items()
+            if all(outcome.error is None for outcome in outcomes)
+        ],
+        by,
+    )
     return "" if best is None else f"best {best['words']}: {spread({**best[by], 'sd': None})}; "
 
 
 def best_row(rows: list, by: str) -> dict | None:
     """The row whose column `by` is best, pooled, the first on ties; None without any."""
     sign = -ALL_SCORES[by].sign if by in ALL_SCORES else 1  # times
-    return min((row for row in rows if "error" not in row and row[by] is not None
-                and not math.isnan(row[by]["pooled"])),
-               key=lambda row: sign * row[by]["pooled"], default=None)
+    return min(
+        (
+            row
+            for row in rows
+            if "error" not in row and row[by] is not None and not math.isnan(row[by]["pooled"])
+        ),
+        key=lambda row: sign * row[by]["pooled"],
+        default=None,
+    )
 
 
 def _check_against(against, words, decoders=False):
     """`UsageError` unless `against` is one of the words; decoders: or has one behind a word."""
-    if against is not None and against not in words and not (decoders and any(
-            against.startswith(f"{word}:") for word in words)):
+    if (
+        against is not None
+        and against not in words
+        and not (decoders and any(against.startswith(f"{word}:") for word in words))
+    ):
         raise UsageError(f"--against {against}: expected one of {', '.join(words)}")
 
 
@@ -208,10 +286,14 @@ def _differences(row, reference, plan, outcomes, known):
     for score in ALL_SCORES:
         if row.get(score) is None or reference[score] is None:
             continue
-        test = resampled_t(np.subtract(row[score]["values"], reference[score]["values"]),
-                           plan.ratio)
-        sd, p_value, interval = (test.deviation, test.p_value, test.interval) if plan.count > 1 \
+        test = resampled_t(
+            np.subtract(row[score]["values"], reference[score]["values"]), plan.ratio
+        )
+        sd, p_value, interval = (
+            (test.deviation, test.p_value, test.interval)
+            if plan.count > 1
             else (None, None, NOTHING)
+        )
         if plan.count == 1 and score == "accuracy":
             right, others = (part.classes == part.truth for [part] in (outcomes, known))
             p_value = mcnemar(right, others, *drawn).p_value
@@ -220,9 +302,12 @@ def _differences(row, reference, plan, outcomes, known):
             points, others = (added(score, part, 1) for part in (outcomes, known))
             interval = paired_mean(points - others, *drawn)
         differences[score] = {
-            "pooled": row[score]["pooled"] - reference[score]["pooled"], "mean": test.mean,
-            "sd": sd, "p_value": p_value,
-            "interval": list(interval) if all(map(math.isfinite, interval)) else None}
+            "pooled": row[score]["pooled"] - reference[score]["pooled"],
+            "mean": test.mean,
+            "sd": sd,
+            "p_value": p_value,
+            "interval": list(interval) if all(map(math.isfinite, interval)) else None,
+        }
     return differences
 
 
@@ -245,8 +330,14 @@ class Choice:
         return self.splits == self.result["splits"]
 
 
-def find_best(experiment: Experiment, candidates: list, *, by: str = "log_loss",
-              progress=None, deadline: float | None = None) -> Choice:
+def find_best(
+    experiment: Experiment,
+    candidates: list,
+    *,
+    by: str = "log_loss",
+    progress=None,
+    deadline: float | None = None,
+) -> Choice:
     """The configuration that is best by a score of all held-out points, as a `Choice`.
 
     The first row stays where the best is not better than it by more than the standard error of
@@ -267,19 +358,25 @@ def find_best(experiment: Experiment, candidates: list, *, by: str = "log_loss",
     JobsFailed : where no candidate could be trained, or none has the score
     TimeUp : where the deadline came before the end of the first split
     """
+
     def follow(*words):
         if deadline is not None and time.monotonic() >= deadline:
             raise TimeUp
         if progress is not None:
             progress(*words)
 
-    result, outcomes, done = _compared(experiment, candidates, None, by,
-                                       progress if deadline is None else follow)
+    result, outcomes, done = _compared(
+        experiment, candidates, None, by, progress if deadline is None else follow
+    )
     rows = result["rows"]
     top = best_row(rows, by)
     if top is None:
-        raise JobsFailed(next((row["error"] for row in rows if "error" in row), "no decoder gives "
-                              f"the score {ALL_SCORES[by].title}: choose another with --by"))
+        raise JobsFailed(
+            next(
+                (row["error"] for row in rows if "error" in row),
+                f"no decoder gives the score {ALL_SCORES[by].title}: choose another with --by",
+            )
+        )
     row, margin = top, None
     if top is not rows[0] and best_row(rows[:1], by) is not None:
         margin = difference_of(by, outcomes[rows.index(top)], outcomes[0], experiment.plan)
@@ -287,9 +384,10 @@ def find_best(experiment: Experiment, candidates: list, *, by: str = "log_loss",
         row = top if margin.gain > margin.error else rows[0]
     candidate = next(c for c in candidates if c.name == row["configuration"])
     whole = 1000 * experiment.plan.count
-    tree = experiment.design_of(
-        candidate, progress and functools.partial(progress, whole, whole))[0].tree
-    decoder, = decoders_for(tree, (row["decoder"],))
+    tree = experiment.design_of(candidate, progress and functools.partial(progress, whole, whole))[
+        0
+    ].tree
+    (decoder,) = decoders_for(tree, (row["decoder"],))
     if decoder.tree == "flat" and tree.hierarchical:
         tree = to_code(tree)
     return Choice(tree, row, top, margin, result, done)
@@ -312,8 +410,9 @@ class CrossValidation:
     samples: float
 
 
-def cross_validate(experiment: Experiment, candidate: Candidate, *, progress=None,
-                   tuning=None) -> list[CrossValidation]:
+def cross_validate(
+    experiment: Experiment, candidate: Candidate, *, progress=None, tuning=None
+) -> list[CrossValidation]:
     """Train and try `candidate` on the splits of an `Experiment`; -> a list of `CrossValidation`.
 
     It has one, or two where `calibrated` of the experiment has two entries, in their order, and the
@@ -324,13 +423,20 @@ def cross_validate(experiment: Experiment, candidate: Candidate, *, progress=Non
     trials, rows, sizes, plan = [], [], [], experiment.plan
 
     def words():
-        columns = _summaries([outcomes[0] for outcomes in trials], ("log_loss", "accuracy")) \
-            if trials else {}
-        return "".join(f"{ALL_SCORES[name].title} {spread({**column, 'sd': None})}; "
-                       for name, column in columns.items() if column is not None)
+        columns = (
+            _summaries([outcomes[0] for outcomes in trials], ("log_loss", "accuracy"))
+            if trials
+            else {}
+        )
+        return "".join(
+            f"{ALL_SCORES[name].title} {spread({**column, 'sd': None})}; "
+            for name, column in columns.items()
+            if column is not None
+        )
 
-    for split, outcomes in _trials(experiment, [candidate], tuning, progress, words, keep=True,
-                                   first=True):
+    for split, outcomes in _trials(
+        experiment, [candidate], tuning, progress, words, keep=True, first=True
+    ):
         for outcome in outcomes:
             if outcome.error is not None:
                 raise outcome.error
@@ -338,8 +444,9 @@ def cross_validate(experiment: Experiment, candidate: Candidate, *, progress=Non
         rows.append(split.rows)
         sizes.append(len(split.data.y))
     rows = np.concatenate(rows)
-    order = np.argsort(rows, kind="stable") if plan.parts and plan.trials == 1 \
-        else np.arange(len(rows))
+    order = (
+        np.argsort(rows, kind="stable") if plan.parts and plan.trials == 1 else np.arange(len(rows))
+    )
 
     def joined(parts):
         return None if parts[0] is None else np.concatenate(parts)[order]
@@ -347,12 +454,24 @@ def cross_validate(experiment: Experiment, candidate: Candidate, *, progress=Non
     validations = []
     for outcomes in zip(*trials):
         first, results = outcomes[0], [outcome.results for outcome in outcomes]
-        whole = replace(first.results, **{
-            name: joined([getattr(part, name) for part in results])
-            for name in ("truth", "result", "winner", "p", "weights", "groups")}, rows=rows[order])
-        validations.append(CrossValidation(
-            first.decoder.removesuffix(UNCALIBRATED),
-            all(outcome.calibrated for outcome in outcomes), first.classifiers,
-            _summaries(outcomes), zero_probability(outcomes), whole,
-            joined([outcome.confidence for outcome in outcomes]), float(np.mean(sizes))))
+        whole = replace(
+            first.results,
+            **{
+                name: joined([getattr(part, name) for part in results])
+                for name in ("truth", "result", "winner", "p", "weights", "groups")
+            },
+            rows=rows[order],
+        )
+        validations.append(
+            CrossValidation(
+                first.decoder.removesuffix(UNCALIBRATED),
+                all(outcome.calibrated for outcome in outcomes),
+                first.classifiers,
+                _summaries(outcomes),
+                zero_probability(outcomes),
+                whole,
+                joined([outcome.confidence for outcome in outcomes]),
+                float(np.mean(sizes)),
+            )
+        )
     return validations

@@ -18,8 +18,14 @@ import numpy as np
 
 from ..core.costs import CostMatrix
 from ..core.errors import AgfmcNotice, AgfmcWarning, and_more, DataError, UsageError, warn_user
-from ..core.splits import (calibration_rows, nested_sample, of_rows, split_stratified,
-                           stratified_parts, stratified_sample)
+from ..core.splits import (
+    calibration_rows,
+    nested_sample,
+    of_rows,
+    split_stratified,
+    stratified_parts,
+    stratified_sample,
+)
 from ..data.groups import check_groups
 from ..data.normalisation import Normalisation
 from ..data.types import Dataset
@@ -83,8 +89,10 @@ class SplitPlan(NamedTuple):
                 return f"{numbers} of {self.parts} held out"
             times = "" if self.trials == 1 else f", {self.trials} times"
             return f"each of {self.parts} parts held out{times}"
-        return f"{self.trials} trial{'s' if self.trials > 1 else ''}, " \
-               f"{100 * self.fraction:g} % of each class held out"
+        return (
+            f"{self.trials} trial{'s' if self.trials > 1 else ''}, "
+            f"{100 * self.fraction:g} % of each class held out"
+        )
 
 
 class Split(NamedTuple):
@@ -104,8 +112,10 @@ class Part(NamedTuple):
 
 def splits(y: np.ndarray, plan: SplitPlan, groups: np.ndarray | None = None) -> Iterator[Split]:
     """Yield the `plan.count` `Split`s of labels y (n,), which do not divide `groups` (n,)."""
-    yield from islice(_all_splits(y, plan, groups), *(
-        (None,) if plan.only is None else (plan.only.start, plan.only.stop)))
+    yield from islice(
+        _all_splits(y, plan, groups),
+        *((None,) if plan.only is None else (plan.only.start, plan.only.stop)),
+    )
 
 
 def _all_splits(y, plan, groups):
@@ -116,8 +126,11 @@ def _all_splits(y, plan, groups):
             continue
         part = stratified_parts(y, plan.parts, plan.seed + trial, groups)
         for number in range(plan.parts):
-            yield Split(f"{name}, part {number + 1}", np.flatnonzero(part != number),
-                        np.flatnonzero(part == number))
+            yield Split(
+                f"{name}, part {number + 1}",
+                np.flatnonzero(part != number),
+                np.flatnonzero(part == number),
+            )
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,18 +161,23 @@ class PreparedSplit:
     def calibration_rows(self, experiment: Experiment) -> np.ndarray | None:
         """The rows (c,), ascending, of the training part that are its calibration points."""
         count, y = experiment.calibration, self.data.y
-        return calibration_rows(y, np.unique(y).tolist(), count, experiment.settings.seed) \
-            if count else None
+        return (
+            calibration_rows(y, np.unique(y).tolist(), count, experiment.settings.seed)
+            if count
+            else None
+        )
 
     def held_out_request(self, experiment: Experiment) -> HeldOutRequest:
         """The request for the decision values of the calibration points."""
-        return HeldOutRequest.of(len(self.data.y), self.calibration_rows(experiment),
-                                 groups=self.data.groups)
+        return HeldOutRequest.of(
+            len(self.data.y), self.calibration_rows(experiment), groups=self.data.groups
+        )
 
     def design_of(self, candidate, experiment: Experiment) -> Design:
         """The `Design` of a `Candidate` for the training part."""
-        return design_of(candidate, self.data, self.data.name_of, experiment.settings,
-                         experiment.cache)
+        return design_of(
+            candidate, self.data, self.data.name_of, experiment.settings, experiment.cache
+        )
 
     @property
     def test_weights(self) -> np.ndarray | None:
@@ -174,8 +192,14 @@ def prepare_split(split: Split, data: Dataset, settings: TrainingSettings) -> Pr
     train, test = (chosen_rows(data, rows) for rows in split[1:])
     normalisation = _normalisation(settings, train)
     train, test = (replace(part, x=_normalised(normalisation, part.x)) for part in (train, test))
-    return PreparedSplit(split.name, train, test, split.test, key_of("points", *point_parts(train)),
-                         normalisation=normalisation)
+    return PreparedSplit(
+        split.name,
+        train,
+        test,
+        split.test,
+        key_of("points", *point_parts(train)),
+        normalisation=normalisation,
+    )
 
 
 def _normalisation(settings, part):
@@ -205,14 +229,18 @@ def _check_training_part(split, data):
     few = np.flatnonzero(there < _FEWEST)
     if len(few):
         least, first = 1 + int(counts[few].max()), few[0]
-        raise DataError(f"class {data.name_of.get(labels[first], labels[first])}{and_more(few)}, "
-                        f"of {counts[first]} sample{'' if counts[first] == 1 else 's'}, has "
-                        f"{there[first]} in the training part of {split.name}: expected at least "
-                        f"2; --min-class {least} leaves out the classes with fewer than {least} "
-                        "samples")
+        raise DataError(
+            f"class {data.name_of.get(labels[first], labels[first])}{and_more(few)}, "
+            f"of {counts[first]} sample{'' if counts[first] == 1 else 's'}, has "
+            f"{there[first]} in the training part of {split.name}: expected at least "
+            f"2; --min-class {least} leaves out the classes with fewer than {least} "
+            "samples"
+        )
     if data.groups is not None:
-        check_groups(replace(data, y=y[split.train], groups=data.groups[split.train]),
-                     where=f" in the training part of {split.name}")
+        check_groups(
+            replace(data, y=y[split.train], groups=data.groups[split.train]),
+            where=f" in the training part of {split.name}",
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -249,8 +277,10 @@ class Experiment:
 
     def __post_init__(self):
         if self.plan.left_out and self.settings.metric is not None:
-            raise UsageError("--loo with --learn-metric would score points by a metric that was "
-                             "learned from them too: leave --loo out")
+            raise UsageError(
+                "--loo with --learn-metric would score points by a metric that was "
+                "learned from them too: leave --loo out"
+            )
 
     @property
     def calibration(self) -> int:
@@ -285,17 +315,30 @@ class Experiment:
         y, seed, groups = self.data.y, self.plan.seed, self.data.groups
         if self.plan.left_out:
             rows = stratified_sample(y, part.rows or len(y), seed, groups=groups)
-            split = prepare_split(Split("all points", rows, rows[self._left_out_rows(y[rows])]),
-                                  self.data, self.settings)
+            split = prepare_split(
+                Split("all points", rows, rows[self._left_out_rows(y[rows])]),
+                self.data,
+                self.settings,
+            )
             return replace(split, left_out=True, part=part)
         split = next(islice(splits(y, self.plan, groups), part.number, None))
         if self.plan.share < 1:
-            split = split._replace(train=split.train[nested_sample(
-                y[split.train], self.plan.share, seed, _FEWEST, of_rows(groups, split.train))])
+            split = split._replace(
+                train=split.train[
+                    nested_sample(
+                        y[split.train], self.plan.share, seed, _FEWEST, of_rows(groups, split.train)
+                    )
+                ]
+            )
         settings = self._with_metric(split.train, (self.plan, part.number), split.name, report)
         if part.rows is not None:
-            split = Split(split.name, *(rows[stratified_sample(
-                y[rows], part.rows, seed, groups=of_rows(groups, rows))] for rows in split[1:]))
+            split = Split(
+                split.name,
+                *(
+                    rows[stratified_sample(y[rows], part.rows, seed, groups=of_rows(groups, rows))]
+                    for rows in split[1:]
+                ),
+            )
         return replace(prepare_split(split, self.data, settings), part=part)
 
     def check_splits(self, inside: SplitPlan | None = None) -> None:
@@ -305,10 +348,19 @@ class Experiment:
         y, groups = self.data.y, self.data.groups
         for split in splits(y, self.plan, groups):
             _check_training_part(split, self.data)
-            for inner in () if inside is None else splits(y[split.train], inside,
-                                                          of_rows(groups, split.train)):
-                _check_training_part(Split(f"{inner.name} of the training part of {split.name}",
-                                           split.train[inner.train], split.test), self.data)
+            for inner in (
+                ()
+                if inside is None
+                else splits(y[split.train], inside, of_rows(groups, split.train))
+            ):
+                _check_training_part(
+                    Split(
+                        f"{inner.name} of the training part of {split.name}",
+                        split.train[inner.train],
+                        split.test,
+                    ),
+                    self.data,
+                )
 
     @property
     def left_out(self) -> Experiment:
@@ -321,9 +373,12 @@ class Experiment:
         return len(self._left_out_rows(self.data.y))
 
     def _left_out_rows(self, y):
-        return calibration_rows(y, np.unique(self.data.y).tolist(),
-                                self.settings.calibration or CALIBRATION_POINTS,
-                                self.settings.seed)
+        return calibration_rows(
+            y,
+            np.unique(self.data.y).tolist(),
+            self.settings.calibration or CALIBRATION_POINTS,
+            self.settings.seed,
+        )
 
     def design_of(self, candidate, report: Callable[[str], None] | None = None) -> tuple:
         """(`Design` of a `Candidate` for all of the data, its points normalised).
@@ -333,9 +388,11 @@ class Experiment:
         """
         settings, data = self.settings, self.data
         if settings.metric is not None:
-            settings = self._with_metric(None, None, "all points", report) if \
-                candidate.made_of_data or settings.metric.components or settings.nsv is not None \
+            settings = (
+                self._with_metric(None, None, "all points", report)
+                if candidate.made_of_data or settings.metric.components or settings.nsv is not None
                 else replace(settings, scale=True, metric=None)
+            )
         x = _normalised(_normalisation(settings, data), data.x)
         return design_of(candidate, replace(data, x=x), data.name_of, self.settings, self.cache), x
 
@@ -360,11 +417,15 @@ class Experiment:
         return with_learned(self.settings, self.learned[key])
 
 
-def with_learned(settings: TrainingSettings, normalisation: Normalisation | None) \
-        -> TrainingSettings:
+def with_learned(
+    settings: TrainingSettings, normalisation: Normalisation | None
+) -> TrainingSettings:
     """Settings with the normalisation that they would fit to the points; as they are for None."""
-    return settings if normalisation is None else replace(
-        settings, scale=False, nsv=None, metric=None, normalisation=normalisation)
+    return (
+        settings
+        if normalisation is None
+        else replace(settings, scale=False, nsv=None, metric=None, normalisation=normalisation)
+    )
 
 
 def part_of(progress, done: int, total: int, words: str = "", size: int = 1):
@@ -374,8 +435,11 @@ def part_of(progress, done: int, total: int, words: str = "", size: int = 1):
 
     def follow(part, whole, *more):
         text = "; ".join(word for word in (words, *more) if word)
-        progress(1000 * done + 1000 * size * part // max(whole, 1), 1000 * total,
-                 *([text] if text else []))
+        progress(
+            1000 * done + 1000 * size * part // max(whole, 1),
+            1000 * total,
+            *([text] if text else []),
+        )
 
     return follow
 
@@ -386,8 +450,14 @@ _SPLITS = 2  # that a worker keeps
 _splits: dict = {}  # of this worker, by the digests of their points
 
 
-def run_on_workers(function: Callable, experiment: Experiment, split: PreparedSplit,
-                   items: Iterable, *, name: Callable) -> Iterator[tuple]:
+def run_on_workers(
+    function: Callable,
+    experiment: Experiment,
+    split: PreparedSplit,
+    items: Iterable,
+    *,
+    name: Callable,
+) -> Iterator[tuple]:
     """Yield (item, function(split, experiment, item)), or the `AgfmcError` raised, as they finish.
 
     The settings of the experiment have the executor, and a worker's have one thread. Workers import
@@ -397,12 +467,25 @@ def run_on_workers(function: Callable, experiment: Experiment, split: PreparedSp
     settings = experiment.settings
     if settings.metric is not None:
         settings = with_learned(settings, split.normalisation)
-    task = function, (split.test_digest, split.left_out), split.part, replace(
-        experiment, data=None, cache=None, learned={},
-        settings=replace(settings, workers=1, sums=None))
-    for (_, item), result in run_remote(experiment.settings.workers, _perform, experiment.data,
-                                        ((task, item) for item in items),
-                                        name=lambda entry: name(entry[1])):
+    task = (
+        function,
+        (split.test_digest, split.left_out),
+        split.part,
+        replace(
+            experiment,
+            data=None,
+            cache=None,
+            learned={},
+            settings=replace(settings, workers=1, sums=None),
+        ),
+    )
+    for (_, item), result in run_remote(
+        experiment.settings.workers,
+        _perform,
+        experiment.data,
+        ((task, item) for item in items),
+        name=lambda entry: name(entry[1]),
+    ):
         yield item, result
 
 

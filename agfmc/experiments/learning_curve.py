@@ -14,8 +14,9 @@ from .results import point_scores
 SHARES = 1 / 8, 1 / 4, 1 / 2, 3 / 4  # of each training part, before all of it
 
 
-def learning_curve(experiment: Experiment, candidate: Candidate, whole: CrossValidation,
-                   progress=None) -> dict:
+def learning_curve(
+    experiment: Experiment, candidate: Candidate, whole: CrossValidation, progress=None
+) -> dict:
     """Cross-validate a candidate with samples of each training part.
 
     Larger samples contain the smaller ones, and the held-out points are the same for all. Samples
@@ -28,11 +29,21 @@ def learning_curve(experiment: Experiment, candidate: Candidate, whole: CrossVal
     """
     parts, curve = [], {}
     for number, share in enumerate(SHARES):
-        smaller = replace(experiment, plan=experiment.plan._replace(share=share),
-                          calibrated=experiment.calibrated[:1])
+        smaller = replace(
+            experiment,
+            plan=experiment.plan._replace(share=share),
+            calibrated=experiment.calibrated[:1],
+        )
         try:
-            parts.append(cross_validate(smaller, candidate, progress=part_of(
-                progress, number, len(SHARES), f"{share:g} of each training part"))[0])
+            parts.append(
+                cross_validate(
+                    smaller,
+                    candidate,
+                    progress=part_of(
+                        progress, number, len(SHARES), f"{share:g} of each training part"
+                    ),
+                )[0]
+            )
         except DataError as error:
             if share == SHARES[-1]:
                 raise
@@ -42,21 +53,36 @@ def learning_curve(experiment: Experiment, candidate: Candidate, whole: CrossVal
     groups = whole.results.groups
     groups = whole.results.rows if groups is None else groups  # a row may be held out several times
     for name in [name for name in ("log_loss", "accuracy") if name in points[0]]:
-        curve[name] = [{"samples": round(part.samples), "score": mean(values[name], weights),
-                        "error": standard_error(values[name], weights, groups)}
-                       for part, values in zip(parts, points)]
+        curve[name] = [
+            {
+                "samples": round(part.samples),
+                "score": mean(values[name], weights),
+                "error": standard_error(values[name], weights, groups),
+            }
+            for part, values in zip(parts, points)
+        ]
         if "last" not in curve:
             gain = ALL_SCORES[name].sign * (points[-1][name] - points[-2][name])
-            curve["last"] = {"score": name, "gain": mean(gain, weights),
-                             "error": standard_error(gain, weights, groups)}
+            curve["last"] = {
+                "score": name,
+                "gain": mean(gain, weights),
+                "error": standard_error(gain, weights, groups),
+            }
     return {**curve, "words": _words(curve)}
 
 
 def _words(curve):
     name, gain, error = curve["last"].values()
     before, after = (point["samples"] for point in curve[name][-2:])
-    verdict = "more samples would probably help" if gain > 2 * error else \
-        "more samples may help" if gain > error else "no clear gain from more samples"
-    return f"From {before} to {after} training samples the {ALL_SCORES[name].title} becomes " \
-           f"{'better' if gain > 0 else 'worse'} by {abs(gain):.4f} " \
-           f"(standard error {error:.4f}): {verdict}."
+    verdict = (
+        "more samples would probably help"
+        if gain > 2 * error
+        else "more samples may help"
+        if gain > error
+        else "no clear gain from more samples"
+    )
+    return (
+        f"From {before} to {after} training samples the {ALL_SCORES[name].title} becomes "
+        f"{'better' if gain > 0 else 'worse'} by {abs(gain):.4f} "
+        f"(standard error {error:.4f}): {verdict}."
+    )

@@ -73,22 +73,34 @@ def summary(values, whole: float | None = None) -> dict:
     """Mean, deviation with n - 1 (None for a single value), and `whole`, of all points together."""
     values = [float(value) for value in values]
     mean, sound = statistics.fmean(values), all(map(math.isfinite, values))
-    return {"pooled": mean if whole is None else float(whole), "mean": mean,
-            "sd": statistics.stdev(values) if len(values) > 1 and sound else None,
-            "values": values}
+    return {
+        "pooled": mean if whole is None else float(whole),
+        "mean": mean,
+        "sd": statistics.stdev(values) if len(values) > 1 and sound else None,
+        "values": values,
+    }
 
 
 def pooled(name: str, outcomes: Sequence) -> float:
     """The score `name` of all held-out points of `outcomes`, each of which has it."""
     score = ALL_SCORES[name]
     if score.pools == "table":
-        return score.value(contingency(joined(outcomes, "truth"), joined(outcomes, "classes"),
-                                       weights=joined(outcomes, "weights")))
+        return score.value(
+            contingency(
+                joined(outcomes, "truth"),
+                joined(outcomes, "classes"),
+                weights=joined(outcomes, "weights"),
+            )
+        )
     power = 1 if score.pools == "mean" else 2
     values = np.array([outcome.scores[name] for outcome in outcomes])
-    whole = np.average(values**power, weights=[
-        len(outcome.truth) if outcome.weights is None else outcome.weights.sum()
-        for outcome in outcomes])
+    whole = np.average(
+        values**power,
+        weights=[
+            len(outcome.truth) if outcome.weights is None else outcome.weights.sum()
+            for outcome in outcomes
+        ],
+    )
     return float(whole if power == 1 else np.sqrt(whole))
 
 
@@ -126,8 +138,9 @@ def difference_of(name: str, row: Sequence, other: Sequence, plan) -> Difference
         return Difference(gain, error, f"of {len(row)} splits")
     truth, both = joined(row, "truth"), Resampled(name, [row, other])
     draws = resampled(np.unique(truth, return_inverse=True)[1], plan.seed, joined(row, "groups"))
-    values = np.array([np.subtract(*both.scores(counts[None])[0])
-                       for counts in islice(draws, _RESAMPLES)])
+    values = np.array(
+        [np.subtract(*both.scores(counts[None])[0]) for counts in islice(draws, _RESAMPLES)]
+    )
     values = values[np.isfinite(values)]
     error = float(values.std(ddof=1)) if len(values) > 1 else math.nan
     return Difference(gain, error, f"by bootstrap of {len(truth)} held-out points")
@@ -136,9 +149,14 @@ def difference_of(name: str, row: Sequence, other: Sequence, plan) -> Difference
 def added(name: str, outcomes: Sequence, k: int) -> np.ndarray:
     """The addends (n,) of the points to a score of k classes that is a mean, or the root of one."""
     right = joined(outcomes, "truth") == joined(outcomes, "classes")
-    return ALL_SCORES[name].added(HeldOutPoints(
-        *joined(outcomes, "forecasts").astype(float), right.astype(float),
-        joined(outcomes, "paid"), k))
+    return ALL_SCORES[name].added(
+        HeldOutPoints(
+            *joined(outcomes, "forecasts").astype(float),
+            right.astype(float),
+            joined(outcomes, "paid"),
+            k,
+        )
+    )
 
 
 def losses(name: str, outcomes: Sequence) -> np.ndarray | None:
@@ -162,15 +180,19 @@ class Resampled:
         labels = np.union1d(truth, classes[classes != REJECTED])
         self._score, self._cells = ALL_SCORES[by], None
         self._shape = len(labels), len(labels) + 1
-        if self._score.pools == "table" and (self._score.added is None
-                                             or (classes == REJECTED).any()):
-            columns = np.where(np.isin(classes, labels), np.searchsorted(labels, classes),
-                               len(labels))
-            self._cells = np.ravel_multi_index((np.searchsorted(labels, truth), columns),
-                                               self._shape)
+        if self._score.pools == "table" and (
+            self._score.added is None or (classes == REJECTED).any()
+        ):
+            columns = np.where(
+                np.isin(classes, labels), np.searchsorted(labels, classes), len(labels)
+            )
+            self._cells = np.ravel_multi_index(
+                (np.searchsorted(labels, truth), columns), self._shape
+            )
         else:
-            self._added = np.array([added(by, parts, len(np.union1d(truth, classes)))
-                                    for parts in outcomes])
+            self._added = np.array(
+                [added(by, parts, len(np.union1d(truth, classes))) for parts in outcomes]
+            )
 
     def scores(self, counts: np.ndarray) -> np.ndarray:
         """The scores (b, options) of points that count so often (b, n)."""
@@ -178,8 +200,15 @@ class Resampled:
         if self._cells is None:
             return self._of_means(counts @ self._added.T / counts.sum(axis=1, keepdims=True))
         size = math.prod(self._shape)
-        return np.array([[self._of_table(np.bincount(cells, weights=row, minlength=size))
-                          for cells in self._cells] for row in counts])
+        return np.array(
+            [
+                [
+                    self._of_table(np.bincount(cells, weights=row, minlength=size))
+                    for cells in self._cells
+                ]
+                for row in counts
+            ]
+        )
 
     def mixed(self, share: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
         """A function: counts (b, n) -> their scores (b,), where the options have these shares
@@ -191,10 +220,13 @@ class Resampled:
         from scipy.sparse import coo_array
 
         number, n = share.shape
-        tables = coo_array((share.ravel(), (self._cells.ravel(), np.tile(np.arange(n), number))),
-                           shape=(math.prod(self._shape), n)).tocsr()
-        return lambda counts: np.array([self._of_table(table) for table in
-                                        (tables @ (counts * w).T).T])
+        tables = coo_array(
+            (share.ravel(), (self._cells.ravel(), np.tile(np.arange(n), number))),
+            shape=(math.prod(self._shape), n),
+        ).tocsr()
+        return lambda counts: np.array(
+            [self._of_table(table) for table in (tables @ (counts * w).T).T]
+        )
 
     def _of_means(self, values):
         return np.sqrt(values) if self._score.pools == "square" else values
@@ -222,8 +254,14 @@ class Estimate(NamedTuple):
         return {name: value for name, value in self._asdict().items() if value is not None}
 
 
-def corrected(by: str, outcomes: Sequence[Sequence], seed: int, *,
-              rows: np.ndarray | None = None, resamples: int = 1000) -> Estimate:
+def corrected(
+    by: str,
+    outcomes: Sequence[Sequence],
+    seed: int,
+    *,
+    rows: np.ndarray | None = None,
+    resamples: int = 1000,
+) -> Estimate:
     """The `Estimate` of the score `by` for the best of several options.
 
     `outcomes` has for each option its `Outcome`s on the same splits, which have the score; of
@@ -253,17 +291,23 @@ def corrected(by: str, outcomes: Sequence[Sequence], seed: int, *,
             chosen += np.bincount(picked, minlength=number)
     total = share.sum(axis=0)
     mixed = answers.mixed(share / np.maximum(total, 1))
-    again = np.concatenate([mixed(counts * (total > 0))
-                            for counts in _resamples(rows, seed, resamples)])
+    again = np.concatenate(
+        [mixed(counts * (total > 0)) for counts in _resamples(rows, seed, resamples)]
+    )
     variance = float(np.var(again[np.isfinite(again)], ddof=1))
     if number > 1:
         alone = answers.scores(np.ones((1, n)))[0]
         often = chosen > 0
         mean = np.average(alone[often], weights=chosen[often])
-        variance += float(np.average((alone[often] - mean)**2, weights=chosen[often]))
+        variance += float(np.average((alone[often] - mean) ** 2, weights=chosen[often]))
     effective = None if weights is None else effective_number(weights[first], n)
-    return Estimate(float(mixed((total > 0)[None])[0]), math.sqrt(variance), points, number,
-                    effective if groups is None else int(rows.max()) + 1)
+    return Estimate(
+        float(mixed((total > 0)[None])[0]),
+        math.sqrt(variance),
+        points,
+        number,
+        effective if groups is None else int(rows.max()) + 1,
+    )
 
 
 def _resamples(rows, seed, number):
@@ -271,6 +315,8 @@ def _resamples(rows, seed, number):
     generator, n = np.random.default_rng(seed), int(rows.max()) + 1
     while number > 0:
         block = min(number, max(_NUMBERS // len(rows), 1))
-        yield np.array([np.bincount(generator.integers(n, size=n), minlength=n)[rows]
-                        for _ in range(block)], dtype=float)
+        yield np.array(
+            [np.bincount(generator.integers(n, size=n), minlength=n)[rows] for _ in range(block)],
+            dtype=float,
+        )
         number -= block

@@ -28,8 +28,7 @@ from ..training.run import TimeUp
 from .candidates import Candidate, decoders_for, read_candidate
 from .comparison import Choice, table_of
 from .experiment import Experiment, Part
-from .pooling import (corrected, Difference, difference_of, joined as joined_outcomes,
-                      losses, pooled)
+from .pooling import corrected, Difference, difference_of, joined as joined_outcomes, losses, pooled
 from .racing import COMPARED, first_parts, gap_of, HOPELESS, race, Tuner
 from .search import Axis, SearchSpace
 from .trial import run_trial
@@ -66,12 +65,14 @@ class Contender(NamedTuple):
 
 
 CONTENDERS = (
-    Contender("svm", "one-vs-one", "-t rbf"), Contender("svm", "one-vs-one", "-t laplacian"),
+    Contender("svm", "one-vs-one", "-t rbf"),
+    Contender("svm", "one-vs-one", "-t laplacian"),
     Contender("nystrom", "one-vs-rest", "learner=nystrom -t rbf"),
     Contender("nystrom", "one-vs-rest", "learner=nystrom -t laplacian"),
     Contender("trees", "one-vs-one", "learner=trees"),
     Contender("svm", "adjacent", "-t rbf"),
-    Contender("svm", "one-vs-rest", "-t rbf"), Contender("svm", "one-vs-rest", "-t laplacian"),
+    Contender("svm", "one-vs-rest", "-t rbf"),
+    Contender("svm", "one-vs-rest", "-t laplacian"),
     Contender("trees", "one-vs-rest", "learner=trees"),
     Contender("trees", "ensemble", "learner=trees"),
 )
@@ -87,8 +88,13 @@ def check_names(learners: Sequence[str] | None, kernels: Sequence[str] | None) -
                 raise UsageError(f"--{what}: expected some of {', '.join(known)}, found '{word}'")
 
 
-def contenders_for(classes: int, rows: int, learners: Sequence[str] | None = None,
-                   kernels: Sequence[str] = KERNELS, has_nan: bool = False) -> list[Contender]:
+def contenders_for(
+    classes: int,
+    rows: int,
+    learners: Sequence[str] | None = None,
+    kernels: Sequence[str] = KERNELS,
+    has_nan: bool = False,
+) -> list[Contender]:
     """The `CONTENDERS` for so many classes and rows.
 
     learners: the only ones, of `LEARNERS`; by default nystrom, support vector machines where there
@@ -103,15 +109,25 @@ def contenders_for(classes: int, rows: int, learners: Sequence[str] | None = Non
             parse_options("learner=trees").made_by()
             learners.append("trees")
         except UsageError:
-            warn_user("boosted trees are not tried, because LightGBM is not installed "
-                      "(pip install 'agfmc[trees]')", AgfmcNotice)
-    suited = [one for one in CONTENDERS if one.learner in learners
-              and one.kernel in (None, *kernels)
-              and (not has_nan or parse_options(one.options).allows_nan)]
+            warn_user(
+                "boosted trees are not tried, because LightGBM is not installed "
+                "(pip install 'agfmc[trees]')",
+                AgfmcNotice,
+            )
+    suited = [
+        one
+        for one in CONTENDERS
+        if one.learner in learners
+        and one.kernel in (None, *kernels)
+        and (not has_nan or parse_options(one.options).allows_nan)
+    ]
     if not suited:
-        raise UsageError("no contender suits these data: --missing keep is for trees, which need "
-                         "LightGBM (pip install 'agfmc[trees]')" if has_nan else
-                         f"--learners {','.join(learners)}: nothing suits these data")
+        raise UsageError(
+            "no contender suits these data: --missing keep is for trees, which need "
+            "LightGBM (pip install 'agfmc[trees]')"
+            if has_nan
+            else f"--learners {','.join(learners)}: nothing suits these data"
+        )
     if classes < 3:  # there is one partition alone
         return list({one[::2]: one for one in reversed(suited)}.values())[::-1]
     return [one for one in suited if classes > 3 or one.scheme != "adjacent"]
@@ -203,8 +219,15 @@ class Portfolio:
         data = self.experiment.data
         self.experiment.check_splits()
         has_nan = data.recipe is not None and data.recipe.keeps_missing
-        return self.run(contenders_for(len(data.counts), len(data.y), learners, kernels or KERNELS,
-                                       has_nan or bool(np.isnan(data.x).any())))
+        return self.run(
+            contenders_for(
+                len(data.counts),
+                len(data.y),
+                learners,
+                kernels or KERNELS,
+                has_nan or bool(np.isnan(data.x).any()),
+            )
+        )
 
     def run(self, contenders: Sequence[Contender]) -> Chosen:
         """Try, tune and judge contenders in stages; -> what is to be trained.
@@ -212,7 +235,7 @@ class Portfolio:
         Raises the error of the first contender where none can be trained.
         """
         rows, contenders = len(self.experiment.data.y), list(contenders)
-        sizes = [size for size in _SAMPLES if size < rows][:len(_SAMPLES)]
+        sizes = [size for size in _SAMPLES if size < rows][: len(_SAMPLES)]
         sizes += [rows] * (rows <= _SAMPLES[-1])
         stages = [(size, 1) for size in sizes] + [(sizes[-1], finer) for finer in _FINER]
         last = entries = None
@@ -222,14 +245,18 @@ class Portfolio:
                 share = _ENDS[-1]
             if number and self._left(_ENDS[-1]) <= 0:
                 break
-            stage = _Stage(self, size, refine, self.start + share * self.limit, size < sizes[-1]
-                           and not number)
+            stage = _Stage(
+                self, size, refine, self.start + share * self.limit, size < sizes[-1] and not number
+            )
             tuned = stage.entries(contenders)
             if not tuned:
                 self._record(stage, [], [])
                 break
-            unchanged = entries is not None and refine > 1 and \
-                {one.text for one in entries} >= {one.text for one in tuned}
+            unchanged = (
+                entries is not None
+                and refine > 1
+                and {one.text for one in entries} >= {one.text for one in tuned}
+            )
             last, entries = stage, tuned
             if unchanged:
                 break
@@ -247,24 +274,36 @@ class Portfolio:
         if lost is not None:
             w = joined_outcomes(scored, "weights")
             samples = round(stage.training_rows)
-            self.curve[samples] = {"samples": samples, "score": mean(lost, w),
-                                   "error": standard_error(
-                                       lost, w, joined_outcomes(scored, "groups"))}
+            self.curve[samples] = {
+                "samples": samples,
+                "score": mean(lost, w),
+                "error": standard_error(lost, w, joined_outcomes(scored, "groups")),
+            }
         for one in stage.all:
             scored = one.scored
             points = max(sum(len(outcome.truth) for outcome in scored), 1)
             values = [outcome.kernel_values for outcome in scored]
-            self.tried.append({
-                "configuration": one.candidate.name, "rows": stage.rows_used,
-                "score": pooled(self.by, scored) if scored else None, "seconds": one.spent,
-                "train_s": one.seconds if scored else None,
-                "classify_us": 1e6 * sum(outcome.classify_s for outcome in scored) / points
-                if scored else None,
-                "kernel_values": float(np.mean(values)) if values and None not in values else None,
-                "outcome": ("kept" if one.contender in survivors else "dropped")
-                + ", search unfinished" * (one.contender in self.cut) if one in entries else
-                f"{one.behind:.1f} standard errors behind the best" if one.behind else
-                "no score within the time limit"})
+            self.tried.append(
+                {
+                    "configuration": one.candidate.name,
+                    "rows": stage.rows_used,
+                    "score": pooled(self.by, scored) if scored else None,
+                    "seconds": one.spent,
+                    "train_s": one.seconds if scored else None,
+                    "classify_us": 1e6 * sum(outcome.classify_s for outcome in scored) / points
+                    if scored
+                    else None,
+                    "kernel_values": float(np.mean(values))
+                    if values and None not in values
+                    else None,
+                    "outcome": ("kept" if one.contender in survivors else "dropped")
+                    + ", search unfinished" * (one.contender in self.cut)
+                    if one in entries
+                    else f"{one.behind:.1f} standard errors behind the best"
+                    if one.behind
+                    else "no score within the time limit",
+                }
+            )
 
     def _left(self, share):
         return self.start + share * self.limit - time.monotonic()
@@ -272,21 +311,35 @@ class Portfolio:
     def expected(self, entry: Entry, stage) -> float:
         """About the seconds for training an entry on all rows, of those on a training part."""
         factor = len(self.experiment.data.y) / stage.training_rows
-        return sum(one.seconds * factor**(2 if one.contender.learner == "svm" else 1)
-                   for one in entry.members or [entry]) / self.cores
+        return (
+            sum(
+                one.seconds * factor ** (2 if one.contender.learner == "svm" else 1)
+                for one in entry.members or [entry]
+            )
+            / self.cores
+        )
 
     def _in_time(self, entries, stage):
         """The entries whose training can be expected to end in time; the fastest, if none can."""
         left = self._left(1.0)
-        return [one for one in entries if _MARGIN * self.expected(one, stage) < left] or \
-            [min(entries, key=lambda one: self.expected(one, stage))]
+        return [one for one in entries if _MARGIN * self.expected(one, stage) < left] or [
+            min(entries, key=lambda one: self.expected(one, stage))
+        ]
 
     def _untried(self, contender):
-        candidate, = _candidates(self.experiment, [contender])
-        return Chosen(with_options(candidate.tree, contender.options), None, None, None, None,
-                      ("the time limit ended the search: the configuration is the first contender "
-                       "with default options, as there was no time to compare it",),
-                      {"contenders": self.tried, "estimate": None, "choice": None})
+        (candidate,) = _candidates(self.experiment, [contender])
+        return Chosen(
+            with_options(candidate.tree, contender.options),
+            None,
+            None,
+            None,
+            None,
+            (
+                "the time limit ended the search: the configuration is the first contender "
+                "with default options, as there was no time to compare it",
+            ),
+            {"contenders": self.tried, "estimate": None, "choice": None},
+        )
 
     def _choose(self, stage, entries):
         """The `Chosen` of the entries of the last stage, the best first."""
@@ -296,8 +349,11 @@ class Portfolio:
         if self.ensemble is not False:
             averages = self._in_time([first, *stage.averages(possible)], stage)
             averages = [one for one in averages if one.members]
-        judged, chosen, margin = [first, *(one for one in singles if one is not first),
-                                  *averages], first, None
+        judged, chosen, margin = (
+            [first, *(one for one in singles if one is not first), *averages],
+            first,
+            None,
+        )
         top = stage.best([first, *averages])
         if self.ensemble and averages:
             chosen = top = stage.best(averages)
@@ -305,26 +361,53 @@ class Portfolio:
             margin = _difference(self.by, top.scored, first.scored, stage.judge.plan)
             chosen = top if margin.gain > max(margin.error, _LEAST_GAIN) else first
         if self.ensemble and not averages:
-            warn_user("no average of several contenders could be scored in time: the single best "
-                      "one is taken")
+            warn_user(
+                "no average of several contenders could be scored in time: the single best "
+                "one is taken"
+            )
         estimate = stage.estimate(chosen, judged)
-        result = table_of(stage.judge, [(one.candidate.name, one.scored[0].decoder)
-                                        for one in judged],
-                          [one.scored for one in judged], self.by, first.candidate.name)
-        row, best = (next(row for row in result["rows"]
-                          if row["configuration"] == one.candidate.name) for one in (chosen, top))
+        result = table_of(
+            stage.judge,
+            [(one.candidate.name, one.scored[0].decoder) for one in judged],
+            [one.scored for one in judged],
+            self.by,
+            first.candidate.name,
+        )
+        row, best = (
+            next(row for row in result["rows"] if row["configuration"] == one.candidate.name)
+            for one in (chosen, top)
+        )
         choice = Choice(chosen.candidate.tree, row, best, margin, result, stage.done)
-        result |= {"contenders": self.tried, "estimate": estimate, "choice": {
-            "configuration": row["configuration"], "decoder": row["decoder"], "top": {
-                name: best[name] for name in ("configuration", "decoder")},
-            "gain": margin and margin.gain, "error": margin and margin.error},
-            "members": {one.candidate.name: [member.candidate.name for member in one.members]
-                        for one in averages}}
-        cut = tuple(f"the time limit ended the search: the options of {one.candidate.name} are "
-                    f"{self.cut[one.contender]}; give two or three times as long (--time-limit)"
-                    for one in chosen.members or [chosen] if one.contender in self.cut)
-        return Chosen(chosen.candidate.tree, "held-out" if chosen.members else None, choice,
-                      estimate, self.expected(chosen, stage), cut, result)
+        result |= {
+            "contenders": self.tried,
+            "estimate": estimate,
+            "choice": {
+                "configuration": row["configuration"],
+                "decoder": row["decoder"],
+                "top": {name: best[name] for name in ("configuration", "decoder")},
+                "gain": margin and margin.gain,
+                "error": margin and margin.error,
+            },
+            "members": {
+                one.candidate.name: [member.candidate.name for member in one.members]
+                for one in averages
+            },
+        }
+        cut = tuple(
+            f"the time limit ended the search: the options of {one.candidate.name} are "
+            f"{self.cut[one.contender]}; give two or three times as long (--time-limit)"
+            for one in chosen.members or [chosen]
+            if one.contender in self.cut
+        )
+        return Chosen(
+            chosen.candidate.tree,
+            "held-out" if chosen.members else None,
+            choice,
+            estimate,
+            self.expected(chosen, stage),
+            cut,
+            result,
+        )
 
 
 class _Stage:
@@ -338,14 +421,22 @@ class _Stage:
         self._portfolio, self._refine, self._end = portfolio, refine, end
         experiment, plan = portfolio.experiment, portfolio.experiment.plan
         rows = stratified_sample(experiment.data.y, size, plan.seed, groups=experiment.data.groups)
-        self._experiment = replace(experiment, learned={}, data=experiment.data
-                                   if len(rows) == len(experiment.data.y)
-                                   else chosen_rows(experiment.data, rows))
-        self._search = [Part(number) for number in range(_SCREENS)] if screens else \
-            first_parts(self._experiment)
+        self._experiment = replace(
+            experiment,
+            learned={},
+            data=experiment.data
+            if len(rows) == len(experiment.data.y)
+            else chosen_rows(experiment.data, rows),
+        )
+        self._search = (
+            [Part(number) for number in range(_SCREENS)]
+            if screens
+            else first_parts(self._experiment)
+        )
         self._all = len(self._search) == plan.count
-        self._judges = range(0 if self._all else len(self._search),
-                             2 * _SCREENS if screens else plan.count)
+        self._judges = range(
+            0 if self._all else len(self._search), 2 * _SCREENS if screens else plan.count
+        )
         self.done, self._splits, self._until, self.all = 0, [], end, []
 
     @property
@@ -370,8 +461,12 @@ class _Stage:
     def estimate(self, chosen, judged):
         """The estimate for new data of one of the judged entries."""
         by, seed = self._portfolio.by, self._experiment.plan.seed
-        tried = [outcomes[:self.done] for one in judged for outcomes in one.options
-                 if self._all and len(outcomes) >= self.done] + [one.scored for one in judged]
+        tried = [
+            outcomes[: self.done]
+            for one in judged
+            for outcomes in one.options
+            if self._all and len(outcomes) >= self.done
+        ] + [one.scored for one in judged]
         estimate = corrected(by, tried, seed, rows=self.rows).words
         best = max(tried, key=lambda one: ALL_SCORES[by].sign * pooled(by, one))
         # as much worse as the best of all that were tried is on points that did not choose it
@@ -379,7 +474,8 @@ class _Stage:
         if by == "log_loss":
             estimate["error"] = max(estimate["error"], _error_by_forecasts(chosen.scored))
         how = self.judge.plan.description + " in whole groups, as rows of new groups" * (
-            self._experiment.data.groups is not None)
+            self._experiment.data.groups is not None
+        )
         if not self._all:
             how += ", which took no part in the search for options"
         if len(tried) > 1:
@@ -390,18 +486,26 @@ class _Stage:
         """The `Entry`s of contenders, judged, the best first; none where there was no time."""
         start, entries = time.monotonic(), []
         share = _SEARCHING if len(contenders) else 1.0
-        for number, (contender, candidate) in enumerate(zip(contenders, _candidates(
-                self._experiment, contenders))):
+        for number, (contender, candidate) in enumerate(
+            zip(contenders, _candidates(self._experiment, contenders))
+        ):
             now = time.monotonic()
             if entries and (now > self._end or not self._has_time_for(contender)):
                 self.all.append(Entry(contender, candidate))
                 continue
             until = start + share * (self._end - start)
             searches = {one[::2] for one in contenders[number:] if one.kernel}
-            tree, options = self._tuned(contender, candidate, now + max(
-                until - now, 0.0) / max(len(searches), 1))
-            entries.append(Entry(contender, replace(candidate, tree=tree), options=options,
-                                 spent=time.monotonic() - now))
+            tree, options = self._tuned(
+                contender, candidate, now + max(until - now, 0.0) / max(len(searches), 1)
+            )
+            entries.append(
+                Entry(
+                    contender,
+                    replace(candidate, tree=tree),
+                    options=options,
+                    spent=time.monotonic() - now,
+                )
+            )
         self.all += entries
         return self._judged(entries)
 
@@ -431,25 +535,39 @@ class _Stage:
         space = SearchSpace((kernel,))
         if kin in best:  # around the best
             point = whole.searched.point(task.features)
-            space = space._replace(**{name: Axis(value - 2, value + 2, 2) for name in (
-                "log2c", "log2g") if (value := getattr(point, name)) is not None})
+            space = space._replace(
+                **{
+                    name: Axis(value - 2, value + 2, 2)
+                    for name in ("log2c", "log2g")
+                    if (value := getattr(point, name)) is not None
+                }
+            )
         elif self._screens and kernel == "rbf":
-            space = space._replace(log2g=Axis(task.scale - 2, task.scale + 2, 2),
-                                   log2c=None if contender.learner == "nystrom" else Axis(1, 7, 3))
+            space = space._replace(
+                log2g=Axis(task.scale - 2, task.scale + 2, 2),
+                log2c=None if contender.learner == "nystrom" else Axis(1, 7, 3),
+            )
         grids = space.for_options(whole.searched).grids(task.scale, task.scales)
-        state, = race(tuner, whole, grids, self._refine, self._search)
+        (state,) = race(tuner, whole, grids, self._refine, self._search)
         if tuner.complete:
             cut.pop(contender, None)
         elif kin not in best:
-            cut[contender] = "defaults" if state.best is None else \
-                f"the best of {len(state.tried)} that were tried"
-        if state.best is None or kin in best and any(
-                part.rows is not None for part in state.outcomes.get(state.best, ())):
+            cut[contender] = (
+                "defaults"
+                if state.best is None
+                else f"the best of {len(state.tried)} that were tried"
+            )
+        if (
+            state.best is None
+            or kin in best
+            and any(part.rows is not None for part in state.outcomes.get(state.best, ()))
+        ):
             return tree, []  # with the options so far, which more points have chosen
         best[contender] = state.best
         near = [state.outcomes[text] for text in state.near(self._portfolio.by, HOPELESS, COMPARED)]
         return with_options(candidate.tree, state.best), [
-            list(parts.values()) for parts in near if set(parts) <= set(self._search)]
+            list(parts.values()) for parts in near if set(parts) <= set(self._search)
+        ]
 
     def _judged(self, entries):
         """The entries with their scores, the best first; those far behind have fewer."""
@@ -461,8 +579,13 @@ class _Stage:
                 # on the first split others follow that may be faster
                 self._until = self._end if self.done else now + (self._end - now) / 2
                 try:
-                    outcome, = run_trial(split, [entry.candidate], self._experiment, first=True,
-                                         progress=self._follow)
+                    (outcome,) = run_trial(
+                        split,
+                        [entry.candidate],
+                        self._experiment,
+                        first=True,
+                        progress=self._follow,
+                    )
                 except TimeUp:
                     continue
                 finally:
@@ -471,7 +594,8 @@ class _Stage:
                     scored[entry] = outcome
                 else:
                     error = outcome.error or JobsFailed(
-                        f"no probabilities: {entry.candidate.name} has no such score")
+                        f"no probabilities: {entry.candidate.name} has no such score"
+                    )
             if not self.done and not scored and error is not None:
                 raise error
             if not scored or self.done and len(scored) < len(alive):
@@ -482,8 +606,11 @@ class _Stage:
             self.done += 1
             self._splits.append(split)
             alive = self._near(list(scored))
-        return self._ranked([one for one in alive if len(one.scored) == self.done]) \
-            if self.done else []
+        return (
+            self._ranked([one for one in alive if len(one.scored) == self.done])
+            if self.done
+            else []
+        )
 
     def _follow(self, done, total, *words):
         portfolio = self._portfolio
@@ -505,7 +632,7 @@ class _Stage:
         of the difference, and by one that the best would have if its probabilities were right."""
         ranked, by = self._ranked(entries), self._portfolio.by
         if losses(by, ranked[0].scored) is None:
-            return ranked[:2 * _SURVIVORS]
+            return ranked[: 2 * _SURVIVORS]
         best = ranked[0].scored
         least = _error_by_forecasts(best) if by == "log_loss" else 0.0
         for one in ranked[2:]:
@@ -516,16 +643,22 @@ class _Stage:
     def averages(self, entries):
         """Judged entries for the averages of the best two, and three, of different kinds."""
         best, averages = _best_of_kinds(entries), []
-        experiment = replace(self._experiment, settings=replace(
-            self._experiment.settings, member_weights="held-out"))
+        experiment = replace(
+            self._experiment, settings=replace(self._experiment.settings, member_weights="held-out")
+        )
         for count in range(2, len(best) + 1):
             members = tuple(best[:count])
             tree = joined([one.candidate.tree for one in members])
             entry = Entry(None, _candidate(f"average of {count}", tree), members=members)
             try:
                 for split in self._splits:
-                    outcome, = run_trial(split, [entry.candidate], experiment, first=True,
-                                         progress=self._follow_average)
+                    (outcome,) = run_trial(
+                        split,
+                        [entry.candidate],
+                        experiment,
+                        first=True,
+                        progress=self._follow_average,
+                    )
                     if outcome.error is not None:
                         raise outcome.error
                     entry.scored.append(outcome)
@@ -546,9 +679,11 @@ def _difference(by, outcomes, others, plan):
     if lost is None or added is None or ALL_SCORES[by].pools == "square":
         return difference_of(by, outcomes, others, plan)
     gained, w = lost - added, joined_outcomes(outcomes, "weights")
-    return Difference(float(mean(gained, w)),
-                      float(standard_error(gained, w, joined_outcomes(outcomes, "groups"))),
-                      f"of {len(gained)} held-out points")
+    return Difference(
+        float(mean(gained, w)),
+        float(standard_error(gained, w, joined_outcomes(outcomes, "groups"))),
+        f"of {len(gained)} held-out points",
+    )
 
 
 def _error_by_forecasts(outcomes):
@@ -561,7 +696,7 @@ def _error_by_forecasts(outcomes):
     p = np.clip(joined_outcomes(outcomes, "forecasts")[2].astype(float), 1e-9, 1 - 1e-9)
     w = joined_outcomes(outcomes, "weights")
     w = np.ones(len(p)) if w is None else w
-    variance = p * (1 - p) * np.log(p / (1 - p))**2
+    variance = p * (1 - p) * np.log(p / (1 - p)) ** 2
     return float(np.sqrt(w**2 @ variance) / w.sum())
 
 

@@ -41,9 +41,13 @@ _FINALISTS = 6, 2  # at most, on the first and on further parts that had no say
 HOPELESS, COMPARED = 6.0, 30  # standard errors; options with outcomes, at most
 _TOGETHER = 24  # classifiers that are trained side by side, so that all cores are busy to the end
 # warnings about each of thousands of fits, or about each split once more
-_REPEATED = ("the (left|right) side .* has . sample", ".* of its probabilities did not converge",
-             "features? .* constant", ".* leaving out single samples",
-             "logistic regression stopped before the minimum")
+_REPEATED = (
+    "the (left|right) side .* has . sample",
+    ".* of its probabilities did not converge",
+    "features? .* constant",
+    ".* leaving out single samples",
+    "logistic regression stopped before the minimum",
+)
 
 
 @dataclass(eq=False)
@@ -89,9 +93,15 @@ class SearchState:
         """
         deepest = max(self.depth.values(), default=None)
         order = {text: self.search.preference(point) for point, text in self.texts.items()}
-        return sorted((text for text, depth in self.depth.items() if depth == deepest), key=lambda
-                      text: (text != self.final, -self.sign * self.tried[text]["pooled"],
-                             text != self.given, order.get(text, ())))
+        return sorted(
+            (text for text, depth in self.depth.items() if depth == deepest),
+            key=lambda text: (
+                text != self.final,
+                -self.sign * self.tried[text]["pooled"],
+                text != self.given,
+                order.get(text, ()),
+            ),
+        )
 
     @property
     def best(self):
@@ -106,8 +116,11 @@ class SearchState:
             self.outcomes[text] = results
             self.depth[text] = level, len(results)
             if len(self.outcomes) > 2 * COMPARED:  # of a million points these are large
-                self.outcomes = {best: self.outcomes[best] for best in self.ranked[:COMPARED]
-                                 if best in self.outcomes}
+                self.outcomes = {
+                    best: self.outcomes[best]
+                    for best in self.ranked[:COMPARED]
+                    if best in self.outcomes
+                }
 
     def gap(self, by: str, text: str, other: str) -> float:
         """The loss of options beside others on the same points, in standard errors.
@@ -124,8 +137,11 @@ class SearchState:
         those with another one are clearly better; where kernels of both kinds are searched."""
         ranked = self.ranked
         other = next((text for text in ranked if not _is_costly(text)), None)
-        if other is not None and not all(map(_is_costly, self.texts.values())) and \
-                0 < self.gap(by, other, ranked[0]) <= _CLEARLY:
+        if (
+            other is not None
+            and not all(map(_is_costly, self.texts.values()))
+            and 0 < self.gap(by, other, ranked[0]) <= _CLEARLY
+        ):
             self.final = other
 
     def near(self, by: str, errors: float, most: int) -> list[str]:
@@ -141,9 +157,12 @@ class SearchState:
                 near.append(text)
             seen.add(score)
         if most > 1 and all(map(_is_costly, near[:most])):
-            fast = [text for text in near[most - 1:] if text in self.texts.values()
-                    and not _is_costly(text)]
-            near[most - 1:] = fast or near[most - 1:]
+            fast = [
+                text
+                for text in near[most - 1 :]
+                if text in self.texts.values() and not _is_costly(text)
+            ]
+            near[most - 1 :] = fast or near[most - 1 :]
         return near[:most]
 
     def is_flat(self, by: str, points: Sequence) -> bool:
@@ -153,8 +172,9 @@ class SearchState:
             return True
         if losses(by, list(self.outcomes[texts[0]].values())) is None:
             return False
-        return all(abs(self.gap(by, text, texts[0])) <= _NEAR for text in texts[1:]
-                   if text in self.depth)
+        return all(
+            abs(self.gap(by, text, texts[0])) <= _NEAR for text in texts[1:] if text in self.depth
+        )
 
     @property
     def border(self):
@@ -208,7 +228,7 @@ class Tuner:
 
     def work(self, parts) -> float:
         """The work of one trial on each of these parts: about as large as its training."""
-        return sum(self.experiment.training_size(part)**1.5 for part in parts)
+        return sum(self.experiment.training_size(part) ** 1.5 for part in parts)
 
     def trials(self, task, items, parts) -> list[dict]:
         """For each of `items` (number of the search, options), {part: `Outcome` or error}.
@@ -261,16 +281,25 @@ class Tuner:
         if error is not None:
             return error
         values = [outcome.scores[self.by] for outcome in outcomes]
-        sound = [outcome for outcome, value in zip(outcomes, values)
-                 if value is not None and math.isfinite(value)]
+        sound = [
+            outcome
+            for outcome, value in zip(outcomes, values)
+            if value is not None and math.isfinite(value)
+        ]
         if not sound:
             if not any(len(outcome.truth) for outcome in outcomes):
                 return DataError("no part that was held out has samples of it")
-            raise UsageError(f"the decoder gives no {ALL_SCORES[self.by].title}: choose another "
-                             "score with --by, or another decoder with -Q")
-        return {**summary([outcome.scores[self.by] for outcome in sound], pooled(self.by, sound)),
-                "values": values, "zero_probability": zero_probability(sound),
-                "rows": next(iter(results)).rows, "parts": [part.number + 1 for part in results]}
+            raise UsageError(
+                f"the decoder gives no {ALL_SCORES[self.by].title}: choose another "
+                "score with --by, or another decoder with -Q"
+            )
+        return {
+            **summary([outcome.scores[self.by] for outcome in sound], pooled(self.by, sound)),
+            "values": values,
+            "zero_probability": zero_probability(sound),
+            "rows": next(iter(results)).rows,
+            "parts": [part.number + 1 for part in results],
+        }
 
     def summaries(self, task, texts, parts):
         """{name of a score: summary or None} of options for a whole configuration, None with a
@@ -292,9 +321,12 @@ def _first_error(outcomes):
 
 def scores_of(outcomes: list) -> dict:
     """{name of a score: summary or None} of the `Outcome`s on several parts."""
-    return {name: None if any(outcome.scores[name] is None for outcome in outcomes) else
-            summary([outcome.scores[name] for outcome in outcomes], pooled(name, outcomes))
-            for name in outcomes[0].scores}
+    return {
+        name: None
+        if any(outcome.scores[name] is None for outcome in outcomes)
+        else summary([outcome.scores[name] for outcome in outcomes], pooled(name, outcomes))
+        for name in outcomes[0].scores
+    }
 
 
 def first_parts(experiment: Experiment, share: float = 1.0, spare: int | None = None) -> list[Part]:
@@ -313,8 +345,14 @@ def first_parts(experiment: Experiment, share: float = 1.0, spare: int | None = 
     return [Part(number) for number in range(count)]
 
 
-def race(tuner: Tuner, task, grids: list, refine: int, parts: Sequence[Part] | None = None,
-         rest: Sequence[Part] = ()) -> list[SearchState]:
+def race(
+    tuner: Tuner,
+    task,
+    grids: list,
+    refine: int,
+    parts: Sequence[Part] | None = None,
+    rest: Sequence[Part] = (),
+) -> list[SearchState]:
     """Search `grids` for each of the searches of `task`; -> a list of `SearchState`.
 
     The step is halved `refine` times at most. `parts` choose in a race, None where each point is
@@ -326,13 +364,16 @@ def race(tuner: Tuner, task, grids: list, refine: int, parts: Sequence[Part] | N
     with without_repeated_warnings():
         try:
             for number, level in enumerate(levels):
-                ahead = [*levels[number + 1:], *([rest] if rest else [])]
+                ahead = [*levels[number + 1 :], *([rest] if rest else [])]
                 later = len(states) * sum(map(tuner.work, ahead)) * _SURVIVORS
                 last = number == len(levels) - 1
                 for state in states:
                     steps = refine if last else 0
-                    state.search = Search(grids, steps, state.sign) if parts is None else \
-                        _search_of_level(tuner.by, state, grids, number, steps)
+                    state.search = (
+                        Search(grids, steps, state.sign)
+                        if parts is None
+                        else _search_of_level(tuner.by, state, grids, number, steps)
+                    )
                 _rounds(tuner, task, states, (number, level), later, last)
             _finals(tuner, task, states, len(levels) - 1, rest)
         except TimeUp:
@@ -364,18 +405,30 @@ def _search_of_level(by, state, grids, number, refine):
         return best is not None and best != text and state.gap(by, text, best) > _NEAR
 
     points_of = {text: point for point, text in reversed(state.texts.items())}
-    start = [points_of[text] for text in state.near(by, _NEAR, _SURVIVORS)
-             if text in points_of] if number else []
-    return Search(grids, refine, state.sign, start or None, is_behind=is_behind,
-                  is_flat=lambda points: state.is_flat(by, points))
+    start = (
+        [points_of[text] for text in state.near(by, _NEAR, _SURVIVORS) if text in points_of]
+        if number
+        else []
+    )
+    return Search(
+        grids,
+        refine,
+        state.sign,
+        start or None,
+        is_behind=is_behind,
+        is_flat=lambda points: state.is_flat(by, points),
+    )
 
 
 def _finals(tuner, task, states, level, rest):
     """Score the finalists of each search on parts that had no say: on the first of them some, then
     few, which have the others as their judges."""
     for most, parts in zip(_FINALISTS, (rest[:1], rest[1:])):
-        items = [(number, text) for number, state in enumerate(states)
-                 for text in (state.near(tuner.by, _NEAR, most) if parts else ())]
+        items = [
+            (number, text)
+            for number, state in enumerate(states)
+            for text in (state.near(tuner.by, _NEAR, most) if parts else ())
+        ]
         for done, part in enumerate(parts):
             tuner.total = tuner.done + len(items) * tuner.work(parts[done:])
             for (number, text), result in zip(items, tuner.trials(task, items, [part])):
@@ -389,14 +442,22 @@ def _rounds(tuner, task, states, level, later, last):
     """Score what each search proposes at a level (its number, its parts), and the options given:
     first or, above the lowest level, after the best of the level below, but for those that a level
     has shown to be hopeless where another level follows."""
-    given = [(number, None) for number, state in enumerate(states)
-             if last or state.given not in state.depth or state.best is None
-             or state.gap(tuner.by, state.given, state.best) <= HOPELESS]
+    given = [
+        (number, None)
+        for number, state in enumerate(states)
+        if last
+        or state.given not in state.depth
+        or state.best is None
+        or state.gap(tuner.by, state.given, state.best) <= HOPELESS
+    ]
     if level[0] == 0:
         _score(tuner, task, states, given, level, later)
         given = []
-    while items := [(number, point) for number, state in enumerate(states)
-                    for point in state.search.next_points()]:
+    while items := [
+        (number, point)
+        for number, state in enumerate(states)
+        for point in state.search.next_points()
+    ]:
         for batch in _batches(items, task.jobs):
             _score(tuner, task, states, batch, level, later)
             if given:
@@ -406,6 +467,7 @@ def _rounds(tuner, task, states, level, later, last):
 
 def _batches(items, jobs):
     """Points with the same kernel and gamma together: they share kernel values."""
+
     def kernel(item):
         return item[1][:4]
 
@@ -424,10 +486,15 @@ def _batches(items, jobs):
 
 def _score(tuner, task, states, batch, level, later):
     depth, parts = level
-    texts = [states[number].given if point is None else point.text(task.searched.fixed)
-             for number, point in batch]
-    fresh = [(number, text) for (number, _), text in zip(batch, texts)
-             if states[number].level.get(text, -1) < depth]
+    texts = [
+        states[number].given if point is None else point.text(task.searched.fixed)
+        for number, point in batch
+    ]
+    fresh = [
+        (number, text)
+        for (number, _), text in zip(batch, texts)
+        if states[number].level.get(text, -1) < depth
+    ]
     missing = sum(max(state.search.expected - len(state.search.scores), 0) for state in states)
     tuner.total = tuner.done + later + max(missing, len(fresh)) * tuner.work(parts)
     if fresh:

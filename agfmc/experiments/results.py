@@ -24,22 +24,31 @@ def data_words(experiment: Experiment) -> dict[str, str]:
         how = ["divided by deviations"] * settings.scale
         if settings.nsv is not None:
             how.append(f"{settings.nsv} singular vector{'s' * (settings.nsv != 1)}")
-        rounds = "" if metric.rounds is None else \
-            f" in {metric.rounds} round{'s' * (metric.rounds != 1)}"
-        words["features"] = f"{', '.join(how)}, metric learned{rounds} in each training part " \
-                            f"({metric.canonical()} seed {settings.seed})"
+        rounds = (
+            ""
+            if metric.rounds is None
+            else f" in {metric.rounds} round{'s' * (metric.rounds != 1)}"
+        )
+        words["features"] = (
+            f"{', '.join(how)}, metric learned{rounds} in each training part "
+            f"({metric.canonical()} seed {settings.seed})"
+        )
     if weights is not None:
         of = ["samples"] * bool((weights.seen(experiment.data.y) != 1).any())
         if weights.factors:
             names = experiment.data.name_of
-            factors = [f"{one_line(names.get(label, str(label)))}={factor:.4g}"
-                       for label, factor in list(weights.factors.items())[:_FACTORS]]
+            factors = [
+                f"{one_line(names.get(label, str(label)))}={factor:.4g}"
+                for label, factor in list(weights.factors.items())[:_FACTORS]
+            ]
             factors += ["..."] * (len(weights.factors) > _FACTORS)
             of.append(f"classes ({', '.join(factors)})")
         words["weights"] = f"of {' and '.join(of)}; scores count the points by them"
     if experiment.data.groups is not None:
-        words["groups"] = f"{len(np.unique(experiment.data.groups))}, which no split divides; " \
-                          "standard errors are computed from the groups"
+        words["groups"] = (
+            f"{len(np.unique(experiment.data.groups))}, which no split divides; "
+            "standard errors are computed from the groups"
+        )
     return words
 
 
@@ -54,9 +63,16 @@ def point_scores(results: Results) -> dict[str, np.ndarray]:
 def group_errors(results: Results) -> dict:
     """{"standard_errors": {score: that of its mean over groups}} of the `point_scores` of held-out
     answers; {} without groups."""
-    return {} if results.groups is None else {"standard_errors": {
-        name: standard_error(values, results.weights, results.groups)
-        for name, values in point_scores(results).items()}}
+    return (
+        {}
+        if results.groups is None
+        else {
+            "standard_errors": {
+                name: standard_error(values, results.weights, results.groups)
+                for name, values in point_scores(results).items()
+            }
+        }
+    )
 
 
 def search_result(state, given: Point) -> dict:
@@ -73,17 +89,31 @@ def search_result(state, given: Point) -> dict:
     for text, tried in state.tried.items():
         point = points_of.get(text, given)
         used = () if point.kernel is None else KERNELS[point.kernel].parameters
-        words = {"options": text, "kernel": point.kernel,
-                 "degree": point.degree if "degree" in used else None,
-                 "coef0": point.coef0 if "coef0" in used else None, "log2g": None, "log2c": None,
-                 point.first.column: point.log2g, point.parameter.column: point.log2c}
+        words = {
+            "options": text,
+            "kernel": point.kernel,
+            "degree": point.degree if "degree" in used else None,
+            "coef0": point.coef0 if "coef0" in used else None,
+            "log2g": None,
+            "log2c": None,
+            point.first.column: point.log2g,
+            point.parameter.column: point.log2c,
+        }
         if state.summary(text) is None:
             words |= {"score": None, "sd": None, "values": [], "error": str(tried)}
         else:
-            words |= {"score": tried["pooled"], **{
-                key: tried[key] for key in ("mean", "sd", "values", "zero_probability", "rows",
-                                            "parts")}}
+            words |= {
+                "score": tried["pooled"],
+                **{
+                    key: tried[key]
+                    for key in ("mean", "sd", "values", "zero_probability", "rows", "parts")
+                },
+            }
         points.append(words)
     index = {text: number for number, text in enumerate(state.tried)}
-    return {"points": points, "best": index.get(state.best), "given": index.get(state.given),
-            "border": [" ".join(limit) for limit in state.border]}
+    return {
+        "points": points,
+        "best": index.get(state.best),
+        "given": index.get(state.given),
+        "border": [" ".join(limit) for limit in state.border],
+    }

@@ -65,12 +65,12 @@ class Point(NamedTuple):
             words.append(f"{self.parameter.letter} {number_text(value)}")
         fixed = fixed.split()
         learner = fixed[:1] if fixed and fixed[0].startswith("learner=") else []
-        return " ".join([*learner, *words, *fixed[len(learner):]])
+        return " ".join([*learner, *words, *fixed[len(learner) :]])
 
 
 def power(exponent: float) -> float:
     """2^exponent; to three digits where the exponent is no whole number, for people to read."""
-    value = 2.0 ** exponent
+    value = 2.0**exponent
     return value if float(exponent).is_integer() else float(f"{value:.3g}")
 
 
@@ -89,16 +89,21 @@ class SearchedOptions:
 
     def __post_init__(self):
         if not self.parameters:
-            raise UsageError(f"there is nothing to tune: {self.learner} "
-                             f"({LEARNERS[self._name].title}) has no parameter to search")
+            raise UsageError(
+                f"there is nothing to tune: {self.learner} "
+                f"({LEARNERS[self._name].title}) has no parameter to search"
+            )
         if getattr(self.options, "svm_type", "") == "nu_svc":
             raise UsageError("-s 1: a nu-SVC has no C to search: leave it out of the options")
 
     @cached_property
     def options(self) -> Any:
         """An instance of the learner's class; checks the options."""
-        return parse_options(self.text) if self.code is None else \
-            learner_class(self.code).parse(self.text)
+        return (
+            parse_options(self.text)
+            if self.code is None
+            else learner_class(self.code).parse(self.text)
+        )
 
     @property
     def _name(self):
@@ -136,8 +141,10 @@ class SearchedOptions:
         one."""
         point, options = self.point(1), self.options
         return point.options_text(
-            getattr(options, point.first.field, None), None if point.log2c is None
-            else getattr(options, point.parameter.field), self.fixed)
+            getattr(options, point.first.field, None),
+            None if point.log2c is None else getattr(options, point.parameter.field),
+            self.fixed,
+        )
 
     def point(self, features: int) -> Point:
         """The `Point` that the options are, for data with that many features."""
@@ -145,13 +152,22 @@ class SearchedOptions:
         kernel = options.kernel if first is GAMMA else None
         used = () if kernel is None else KERNELS[kernel].parameters
         if kernel is None and first is not last:
-            return Point(None, 0, 0.0, *(math.log2(getattr(options, one.field))
-                                         for one in (first, last)), last, first)
-        return Point(kernel, options.degree if "degree" in used else 0,
-                     options.coef0 if "coef0" in used else 0.0,
-                     math.log2(options.gamma or 1.0 / features) if "gamma" in used else None,
-                     None if last.letter == "-g" else math.log2(getattr(options, last.field)),
-                     COST if last.letter == "-g" else last)
+            return Point(
+                None,
+                0,
+                0.0,
+                *(math.log2(getattr(options, one.field)) for one in (first, last)),
+                last,
+                first,
+            )
+        return Point(
+            kernel,
+            options.degree if "degree" in used else 0,
+            options.coef0 if "coef0" in used else 0.0,
+            math.log2(options.gamma or 1.0 / features) if "gamma" in used else None,
+            None if last.letter == "-g" else math.log2(getattr(options, last.field)),
+            COST if last.letter == "-g" else last,
+        )
 
 
 class Axis(NamedTuple):
@@ -185,8 +201,10 @@ class Axis(NamedTuple):
         values = self.values
         if self.low == self.high:
             return values[0], values[0]
-        return (max(round(values[0] - BEYOND * self.step, 9), self.least),
-                min(round(values[-1] + BEYOND * self.step, 9), self.most))
+        return (
+            max(round(values[0] - BEYOND * self.step, 9), self.least),
+            min(round(values[-1] + BEYOND * self.step, 9), self.most),
+        )
 
     def around(self, value, share):
         """`value` and its neighbours at that share of a step, as far as the limits allow."""
@@ -219,15 +237,20 @@ class Grid(NamedTuple):
             values = self.g.values
             middle = (values[0] + values[-1]) / 2
             gammas = sorted(values, key=lambda value: (abs(value - middle), value))
-        return [Point(self.kernel, self.degree, self.coef0, gamma, c, self.parameter, self.first)
-                for gamma in gammas for c in (self.c.values if self.c else [None])]
+        return [
+            Point(self.kernel, self.degree, self.coef0, gamma, c, self.parameter, self.first)
+            for gamma in gammas
+            for c in (self.c.values if self.c else [None])
+        ]
 
     def neighbours(self, point, share):
         """Points around `point`, at `share` of the grid's steps and within its limits."""
-        gammas = self.g.around(point.log2g, share) if isinstance(self.g, Axis) \
-            else [point.log2g]
-        return [point._replace(log2g=gamma, log2c=c) for gamma in gammas
-                for c in (self.c.around(point.log2c, share) if self.c else [None])]
+        gammas = self.g.around(point.log2g, share) if isinstance(self.g, Axis) else [point.log2g]
+        return [
+            point._replace(log2g=gamma, log2c=c)
+            for gamma in gammas
+            for c in (self.c.around(point.log2c, share) if self.c else [None])
+        ]
 
 
 _GAMMA_POLYNOMIAL = Axis(-2.0, 2.0, 2.0)  # about the exponent of `scale_exponent`
@@ -289,12 +312,15 @@ class SearchSpace(NamedTuple):
         if kernels is not None and "log2g" not in known:
             raise UsageError(f"--kernels: {options.learner} has no kernel to search")
         if kernels is None and "log2g" in known:
-            kernels = (options.options.kernel,) if "-t" in options.text.split() \
-                else SEARCHED_KERNELS
+            kernels = (
+                (options.options.kernel,) if "-t" in options.text.split() else SEARCHED_KERNELS
+            )
             if kernels[0] not in TUNED_KERNELS:
-                raise UsageError(f"the {kernels[0]} kernel (-t {kernel_word(kernels[0])}) "
-                                 "cannot be searched: --kernels names others, of "
-                                 f"{', '.join(TUNED_KERNELS)}")
+                raise UsageError(
+                    f"the {kernels[0]} kernel (-t {kernel_word(kernels[0])}) "
+                    "cannot be searched: --kernels names others, of "
+                    f"{', '.join(TUNED_KERNELS)}"
+                )
         for column, axis in self._axes.items():
             if axis is None:
                 continue
@@ -302,14 +328,19 @@ class SearchSpace(NamedTuple):
             if column not in known:
                 raise UsageError(f"--{column}: {options.learner} has no {row.name} to search")
             if not axis.values:
-                raise UsageError(f"--{column}: there is no value from {axis.low:g} to "
-                                 f"{axis.high:g} in steps of {axis.step:g}")
+                raise UsageError(
+                    f"--{column}: there is no value from {axis.low:g} to "
+                    f"{axis.high:g} in steps of {axis.step:g}"
+                )
             if row.whole and axis.low < row.least:
-                raise UsageError(f"--{column}: {row.name} is a whole number: "
-                                 f"expected exponents from {row.least:g} on, found {axis.low:g}")
+                raise UsageError(
+                    f"--{column}: {row.name} is a whole number: "
+                    f"expected exponents from {row.least:g} on, found {axis.low:g}"
+                )
             if axis.values[-1] > row.most:
-                raise UsageError(f"--{column}: expected exponents up to {row.most:g}, found "
-                                 f"{axis.values[-1]:g}")
+                raise UsageError(
+                    f"--{column}: expected exponents up to {row.most:g}, found {axis.values[-1]:g}"
+                )
         return self._replace(searched=options.parameters, kernels=kernels)
 
     @property
@@ -319,11 +350,11 @@ class SearchSpace(NamedTuple):
     def _axis(self, parameter, scale):
         given = self._axes.get(parameter.column)
         axis = given or Axis(parameter.low, parameter.high, parameter.step).moved(
-            parameter.scaled * scale)
+            parameter.scaled * scale
+        )
         return axis._replace(least=parameter.least, most=parameter.most)
 
-    def grids(self, scale: float, scales: Mapping[str, float] = MappingProxyType({})) \
-            -> list[Grid]:
+    def grids(self, scale: float, scales: Mapping[str, float] = MappingProxyType({})) -> list[Grid]:
         """The `Grid`s for `scale`, that of `scale_exponent`, and {kernel: another exponent}.
 
         Where coef0 is 0, gamma is only another factor of C, and is not searched; all polynomials of
@@ -334,8 +365,11 @@ class SearchSpace(NamedTuple):
         *others, parameter = [row for row in self.searched if row.letter in axes] or [COST]
         c = axes.get(parameter.letter)
         if gamma is None:
-            return [Grid(None, 0, 0.0, c, *(axes[row.letter] for row in others), parameter, *others)
-                    if others else Grid(None, 0, 0.0, c, None, parameter)]
+            return [
+                Grid(None, 0, 0.0, c, *(axes[row.letter] for row in others), parameter, *others)
+                if others
+                else Grid(None, 0, 0.0, c, None, parameter)
+            ]
         grids = []
         for kernel in ("rbf",) if self.kernels is None else self.kernels:
             used = KERNELS[kernel].parameters
@@ -345,16 +379,34 @@ class SearchSpace(NamedTuple):
             elif kernel == "rbf":
                 grids.append(Grid("rbf", 0, 0.0, c, gamma))
             elif "degree" not in used:
-                grids.append(Grid(kernel, 0, 0.0, c and (self.log2c or _COARSE["log2c"]),
-                                  self.log2g or _COARSE["log2g"].moved(scales.get(kernel, scale))))
+                grids.append(
+                    Grid(
+                        kernel,
+                        0,
+                        0.0,
+                        c and (self.log2c or _COARSE["log2c"]),
+                        self.log2g or _COARSE["log2g"].moved(scales.get(kernel, scale)),
+                    )
+                )
             else:
-                grids += [Grid(kernel, degree, coef0, c, scale if coef0 == 0 or degree == 1
-                               else self.log2g or _GAMMA_POLYNOMIAL.moved(scale))
-                          for degree in self.degrees if degree != 1 or "linear" not in self.kernels
-                          for coef0 in self.coefficients[:1 if degree == 1 else None]]
+                grids += [
+                    Grid(
+                        kernel,
+                        degree,
+                        coef0,
+                        c,
+                        scale
+                        if coef0 == 0 or degree == 1
+                        else self.log2g or _GAMMA_POLYNOMIAL.moved(scale),
+                    )
+                    for degree in self.degrees
+                    if degree != 1 or "linear" not in self.kernels
+                    for coef0 in self.coefficients[: 1 if degree == 1 else None]
+                ]
         if not grids:
-            raise UsageError("there is no point to try: no kernel, or no degree or -r of a "
-                             "polynomial")
+            raise UsageError(
+                "there is no point to try: no kernel, or no degree or -r of a polynomial"
+            )
         return grids
 
 
@@ -372,8 +424,15 @@ class Search:
     is_behind : function of the best point of a kernel, whether the search drops that kernel
     """
 
-    def __init__(self, grids, refine=2, sign=1, start=None, is_flat=lambda points: False,
-                 is_behind=lambda point: False):
+    def __init__(
+        self,
+        grids,
+        refine=2,
+        sign=1,
+        start=None,
+        is_flat=lambda points: False,
+        is_behind=lambda point: False,
+    ):
         self._grids = {grid[:3]: (number, grid) for number, grid in enumerate(grids)}
         self._coarse = start or [point for grid in grids for point in grid.points]
         self._sign, self._is_race = sign, start is not None
@@ -395,15 +454,28 @@ class Search:
             # in a race, the other kernels stand or fall with the points that came through
             leaders = leaders[:1]
         while True:
-            around = {leader: self._grids[leader[:3]][1].neighbours(leader, self._share)
-                      for leader in leaders}
-            missing = [point for points in around.values() for point in points
-                       if point not in self.scores]
+            around = {
+                leader: self._grids[leader[:3]][1].neighbours(leader, self._share)
+                for leader in leaders
+            }
+            missing = [
+                point for points in around.values() for point in points if point not in self.scores
+            ]
             if missing or not leaders or not self._halvings:
                 return missing
-            if all(self._is_flat([leader, *(point for point in points if point != leader
-                                            and self.scores[point] is not None)])
-                   for leader, points in around.items()):
+            if all(
+                self._is_flat(
+                    [
+                        leader,
+                        *(
+                            point
+                            for point in points
+                            if point != leader and self.scores[point] is not None
+                        ),
+                    ]
+                )
+                for leader, points in around.items()
+            ):
                 return []
             self._share /= 2
             self._halvings -= 1
@@ -425,9 +497,10 @@ class Search:
     @property
     def ranked(self):
         """All points that have a score, the best first."""
-        return sorted((point for point, score in self.scores.items() if score is not None),
-                      key=lambda point: (-self._sign * self.scores[point],
-                                         *self.preference(point)))
+        return sorted(
+            (point for point, score in self.scores.items() if score is not None),
+            key=lambda point: (-self._sign * self.scores[point], *self.preference(point)),
+        )
 
     @property
     def best(self):
@@ -439,13 +512,17 @@ class Search:
         point off it is as good and values are beyond."""
         grid = self._grids[best[:3]][1]
         borders = []
-        for name, field, axis in ((grid.parameter.name, "log2c", grid.c),
-                                  (grid.first.name, "log2g", grid.g)):
+        for name, field, axis in (
+            (grid.parameter.name, "log2c", grid.c),
+            (grid.first.name, "log2g", grid.g),
+        ):
             if not isinstance(axis, Axis) or axis.low == axis.high:
                 continue
             for side, limit in zip(("low", "high"), axis.limits):
                 if getattr(best, field) == limit not in (axis.least, axis.most) and not any(
-                        score == self.scores.get(best) and getattr(point, field) != limit
-                        for point, score in self.scores.items() if point[:3] == best[:3]):
+                    score == self.scores.get(best) and getattr(point, field) != limit
+                    for point, score in self.scores.items()
+                    if point[:3] == best[:3]
+                ):
                     borders.append((name, side))
         return borders

@@ -37,8 +37,10 @@ def similarity_family(word):
     if not colon or os.path.exists(word):
         return None
     if name not in FAMILIES:
-        raise UsageError(f"{word}: expected values r,r,... or a file of them or "
-                         + " or ".join(f"{family}:Q" for family in FAMILIES))
+        raise UsageError(
+            f"{word}: expected values r,r,... or a file of them or "
+            + " or ".join(f"{family}:Q" for family in FAMILIES)
+        )
     rule, family = FAMILIES[name]
     try:
         q = float(value)
@@ -66,8 +68,12 @@ def read_similarity(word: str) -> np.ndarray:
     file, words = None, word.split(",")
     if len(words) < 2 or os.path.exists(word):
         file = word
-        words = read_bytes(word, most=SMALL_TEXT, expected="similarities").decode(
-            "utf-8", "replace").replace(",", " ").split()
+        words = (
+            read_bytes(word, most=SMALL_TEXT, expected="similarities")
+            .decode("utf-8", "replace")
+            .replace(",", " ")
+            .split()
+        )
     try:
         r = np.array([numeral(text) for text in words])
     except ValueError as error:
@@ -77,8 +83,9 @@ def read_similarity(word: str) -> np.ndarray:
     if not (np.isfinite(r).all() and r.min() >= 0):
         raise DataError("similarities must be finite and not negative", file=file)
     if not r[0] > r[1:].max():
-        raise DataError("the first similarity is that of the true class: it must be the largest",
-                        file=file)
+        raise DataError(
+            "the first similarity is that of the true class: it must be the largest", file=file
+        )
     r /= r[0]
     return r / r.sum()
 
@@ -113,19 +120,31 @@ def simulations(plan: SimulationPlan, progress=None) -> list[dict]:
     before, rows = 0, []
     for error in plan.errors:
         for k in plan.classes:
-            step = progress and (lambda done, before=before, k=k: progress(
-                before + done * k * k, total))
-            row = {"classes": k, "error": error, **simulate(
-                k, plan.similarity(k) if plan.similarity else error, top=plan.top,
-                rounds=plan.rounds, seed=plan.seed, progress=step,
-                opponents=[opponents_of(word, k) for word in plan.opponents])}
+            step = progress and (
+                lambda done, before=before, k=k: progress(before + done * k * k, total)
+            )
+            row = {
+                "classes": k,
+                "error": error,
+                **simulate(
+                    k,
+                    plan.similarity(k) if plan.similarity else error,
+                    top=plan.top,
+                    rounds=plan.rounds,
+                    seed=plan.seed,
+                    progress=step,
+                    opponents=[opponents_of(word, k) for word in plan.opponents],
+                ),
+            }
             before += plan.rounds * k * k
-            row["polls"] = [{"opponents": word, **poll}
-                            for word, poll in zip(plan.opponents, row["polls"])]
+            row["polls"] = [
+                {"opponents": word, **poll} for word, poll in zip(plan.opponents, row["polls"])
+            ]
             for name, success in (("adag", adag_success), ("ddag", ddag_success)):
                 row[name]["exact"] = None if error is None else success(k, error)
-            rows.append({**row, "separation_limit":
-                         None if error is None else separation_limit(error)})
+            rows.append(
+                {**row, "separation_limit": None if error is None else separation_limit(error)}
+            )
     return rows
 
 
@@ -196,8 +215,12 @@ def simulate(k, model, *, rounds, seed, opponents=(), top=5, progress=None) -> d
         lot = generator.random(block)
         with np.errstate(divide="ignore", invalid="ignore"):
             separation = wins[0] / wins[1:].max(axis=0)
-        results = [separation, _first_wins(wins, lot), _adag(games, k, position),
-                   _ddag(games, k, position)]
+        results = [
+            separation,
+            _first_wins(wins, lot),
+            _adag(games, k, position),
+            _ddag(games, k, position),
+        ]
         for draws, source in zip(opponents, polls):
             results += _poll(wins, draws, top, source)
         size = min(block, rounds - done)  # the last block is played to its end, for simplicity
@@ -205,12 +228,20 @@ def simulate(k, model, *, rounds, seed, opponents=(), top=5, progress=None) -> d
         if progress is not None:
             progress(done + size)
     separation, *shares = (counts / rounds).tolist()
-    max_win, adag, ddag, *shares = ({"success": share, "standard_error": standard_error(
-        share, rounds)} for share in shares)
-    return {"classes": k, "max_win": max_win, "polls": [
-        {"draws": draws, **alone, "top": best}
-        for draws, alone, best in zip(opponents, shares[::2], shares[1::2])],
-        "adag": adag, "ddag": ddag, "separation": separation if k > 2 else None}
+    max_win, adag, ddag, *shares = (
+        {"success": share, "standard_error": standard_error(share, rounds)} for share in shares
+    )
+    return {
+        "classes": k,
+        "max_win": max_win,
+        "polls": [
+            {"draws": draws, **alone, "top": best}
+            for draws, alone, best in zip(opponents, shares[::2], shares[1::2])
+        ],
+        "adag": adag,
+        "ddag": ddag,
+        "separation": separation if k > 2 else None,
+    }
 
 
 def _tournaments(generator, k, rounds, model):
@@ -222,13 +253,13 @@ def _tournaments(generator, k, rounds, model):
     if model.ndim == 0:
         coins = np.frombuffer(generator.bytes(pairs * rounds // 8), dtype=np.uint8)
         games = np.unpackbits(coins).reshape(pairs, rounds)
-        games[:k - 1] = generator.random((k - 1, rounds)) >= model
+        games[: k - 1] = generator.random((k - 1, rounds)) >= model
         return games
     games = np.empty((pairs, rounds), dtype=np.uint8)
     for i, start in enumerate(_starts(k)):
-        total = model[i] + model[i + 1:]
+        total = model[i] + model[i + 1 :]
         chance = np.divide(model[i], total, out=np.full(k - 1 - i, 0.5), where=total > 0)
-        games[start:start + k - 1 - i] = generator.random((k - 1 - i, rounds)) < chance[:, None]
+        games[start : start + k - 1 - i] = generator.random((k - 1 - i, rounds)) < chance[:, None]
     return games
 
 
@@ -242,9 +273,9 @@ def _scores(games, k):
     wins = np.empty((k, games.shape[1]), dtype=np.uint16)
     wins[:] = np.arange(k)[:, None]  # j meets j lower classes, and loses where these win
     for i, start in enumerate(_starts(k)):
-        row = games[start:start + k - 1 - i]
+        row = games[start : start + k - 1 - i]
         wins[i] += row.sum(axis=0, dtype=np.uint16)
-        wins[i + 1:] -= row
+        wins[i + 1 :] -= row
     return wins
 
 
@@ -282,7 +313,7 @@ def _adag(games, k, position):
         half = len(slots) // 2
         left, right = slots[:half], slots[::-1][:half]
         winners = np.where(_beats(games, k, left, right, np.arange(rounds)), left, right)
-        slots = np.concatenate([winners, slots[half:len(slots) - half]])
+        slots = np.concatenate([winners, slots[half : len(slots) - half]])
     return slots[0] == 0
 
 

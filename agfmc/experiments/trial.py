@@ -82,32 +82,59 @@ class Outcome:
     @classmethod
     def of(cls, results: Results, **fields) -> Outcome:
         """The outcome with the scores of `Results`; fields: the others."""
-        return cls(**fields, scores=compared_scores(results), truth=results.truth,
-                   classes=results.result, forecasts=forecasts(results), paid=results.paid,
-                   weights=results.weights, groups=results.groups)
+        return cls(
+            **fields,
+            scores=compared_scores(results),
+            truth=results.truth,
+            classes=results.result,
+            forecasts=forecasts(results),
+            paid=results.paid,
+            weights=results.weights,
+            groups=results.groups,
+        )
 
     def value(self, column: str) -> float | None:
         """The number, or None, in one of `COLUMNS` or `COST_PER_POINT`."""
         return self.scores[column] if column in ALL_SCORES else getattr(self, column)
 
     @classmethod
-    def from_record(cls, candidate: int, decoder: str, record: Record | None, truth: np.ndarray,
-                    labels: np.ndarray, costs: CostMatrix | None = None,
-                    drawn: tuple = (None, None)) -> Outcome | None:
+    def from_record(
+        cls,
+        candidate: int,
+        decoder: str,
+        record: Record | None,
+        truth: np.ndarray,
+        labels: np.ndarray,
+        costs: CostMatrix | None = None,
+        drawn: tuple = (None, None),
+    ) -> Outcome | None:
         """The outcome in a record on test points of classes `truth` (n,), or None if it has none.
 
         `labels` (k,) are those of all classes, `drawn` the weights and groups (n,) of the points.
         """
+
         def completed(stored):
-            sound = stored.scores.keys() == (SCORES if costs is None else ALL_SCORES).keys() and \
-                stored.classes.shape == truth.shape and \
-                stored.forecasts.shape == (FORECASTS, len(truth)) \
-                and np.isin(stored.classes, [REJECTED, *labels]).all() \
+            sound = (
+                stored.scores.keys() == (SCORES if costs is None else ALL_SCORES).keys()
+                and stored.classes.shape == truth.shape
+                and stored.forecasts.shape == (FORECASTS, len(truth))
+                and np.isin(stored.classes, [REJECTED, *labels]).all()
                 and not np.isinf(stored.forecasts).any()
-            return replace(
-                stored, candidate=candidate, decoder=decoder, truth=truth, resumed=True,
-                paid=Results(truth, stored.classes, labels, costs=costs).paid, weights=drawn[0],
-                groups=drawn[1]) if sound else None
+            )
+            return (
+                replace(
+                    stored,
+                    candidate=candidate,
+                    decoder=decoder,
+                    truth=truth,
+                    resumed=True,
+                    paid=Results(truth, stored.classes, labels, costs=costs).paid,
+                    weights=drawn[0],
+                    groups=drawn[1],
+                )
+                if sound
+                else None
+            )
 
         return from_record(cls, record, completed)
 
@@ -128,14 +155,26 @@ class LaidOutCandidate:
     def text(self):
         """The control text; what its headings say, but for weights, is in jobs and decoders."""
         headings = self.tree.headings
-        return format_tree(changed(self.tree, headings={
-            word: headings[word] for word in headings if word == "weights"}))
+        return format_tree(
+            changed(
+                self.tree, headings={word: headings[word] for word in headings if word == "weights"}
+            )
+        )
 
     def outcome_key(self, name, split, experiment, smaller):
         """The key of the `Outcome` with one decoder; smaller: of `smaller_costs`."""
-        return result_key("outcome 6", self.decoders[name], experiment.costs, self.keys,
-                      self.text, split.test_digest, experiment.calibration, experiment.quick_maps,
-                      experiment.settings.seed, [smaller[key] for key in self.keys])
+        return result_key(
+            "outcome 6",
+            self.decoders[name],
+            experiment.costs,
+            self.keys,
+            self.text,
+            split.test_digest,
+            experiment.calibration,
+            experiment.quick_maps,
+            experiment.settings.seed,
+            [smaller[key] for key in self.keys],
+        )
 
 
 def _lay_out(number, candidate, split, experiment, first):
@@ -144,19 +183,38 @@ def _lay_out(number, candidate, split, experiment, first):
     check_classes(tree, split.data.counts, "the training part")
     jobs = plan_jobs(tree, "m", settings.options, settings.seed)
     keys = [problem_key(split, job, experiment) for job in jobs if job.is_binary]
-    decoders = decoders_for(tree, candidate.decoders, experiment.calibrated,
-                            experiment.least_calibration)
+    decoders = decoders_for(
+        tree, candidate.decoders, experiment.calibrated, experiment.least_calibration
+    )
     if first:  # calibrated or not, or both
         decoders = [decoder for decoder in decoders if decoder.name == decoders[0].name]
-    decoders = [replace(decoder, costs=experiment.costs) if decoder.takes_costs(tree) else decoder
-                for decoder in decoders]
-    return LaidOutCandidate(number, tree, jobs, keys, {
-        decoder.name + UNCALIBRATED * (not decoder.calibrated and True in experiment.calibrated):
-        decoder for decoder in decoders}, design_s)
+    decoders = [
+        replace(decoder, costs=experiment.costs) if decoder.takes_costs(tree) else decoder
+        for decoder in decoders
+    ]
+    return LaidOutCandidate(
+        number,
+        tree,
+        jobs,
+        keys,
+        {
+            decoder.name
+            + UNCALIBRATED * (not decoder.calibrated and True in experiment.calibrated): decoder
+            for decoder in decoders
+        },
+        design_s,
+    )
 
 
-def run_trial(split: PreparedSplit, candidates: list, experiment: Experiment, *,
-              progress=None, keep: bool = False, first: bool = False) -> list[Outcome]:
+def run_trial(
+    split: PreparedSplit,
+    candidates: list,
+    experiment: Experiment,
+    *,
+    progress=None,
+    keep: bool = False,
+    first: bool = False,
+) -> list[Outcome]:
     """The `Outcome`s of `candidates` with their decoders on one `PreparedSplit`, in their order.
 
     progress(done, total) is in units of work. With `keep` the outcomes hold results and confidence;
@@ -169,8 +227,9 @@ def run_trial(split: PreparedSplit, candidates: list, experiment: Experiment, *,
         if progress is not None and candidate.made_of_data:  # a search may take long
             progress(0, 1)
     outcomes, labels = {}, np.unique(split.data.y)
-    problems = {key: job for candidate in laid_out for key, job in
-                zip(candidate.keys, candidate.jobs)}
+    problems = {
+        key: job for candidate in laid_out for key, job in zip(candidate.keys, candidate.jobs)
+    }
     smaller = smaller_costs(problems, experiment)
 
     def lacks_some(candidate):
@@ -179,38 +238,62 @@ def run_trial(split: PreparedSplit, candidates: list, experiment: Experiment, *,
             record = cache.get(candidate.outcome_key(decoder, split, experiment, smaller))
             if record is not None:
                 outcomes[candidate.number, decoder] = Outcome.from_record(
-                    candidate.number, decoder, record, split.test.y, labels, experiment.costs,
-                    (split.test_weights, split.test.groups))
-        return any(outcomes.get((candidate.number, decoder)) is None
-                   for decoder in candidate.decoders)
+                    candidate.number,
+                    decoder,
+                    record,
+                    split.test.y,
+                    labels,
+                    experiment.costs,
+                    (split.test_weights, split.test.groups),
+                )
+        return any(
+            outcomes.get((candidate.number, decoder)) is None for decoder in candidate.decoders
+        )
 
     missing = list(filter(lacks_some, laid_out))
     together = len(missing)
-    trained = train_missing(problems, split, experiment, progress,
-                            {key for candidate in missing for key in candidate.keys})
+    trained = train_missing(
+        problems,
+        split,
+        experiment,
+        progress,
+        {key for candidate in missing for key in candidate.keys},
+    )
     if cache.several:  # each is looked for again before it is begun
         missing = filter(lacks_some, shuffled_for(cache, missing))
     for candidate, made in _scored(missing, together, trained, split, experiment, keep):
         for outcome in made:
             if outcome.error is None and not keep:
-                cache.put(candidate.outcome_key(outcome.decoder, split, experiment, smaller),
-                          to_record(outcome))
+                cache.put(
+                    candidate.outcome_key(outcome.decoder, split, experiment, smaller),
+                    to_record(outcome),
+                )
             outcomes[candidate.number, outcome.decoder] = outcome
-    return [replace(outcomes[candidate.number, decoder], design_s=candidate.design_s)
-            for candidate in laid_out for decoder in candidate.decoders]
+    return [
+        replace(outcomes[candidate.number, decoder], design_s=candidate.design_s)
+        for candidate in laid_out
+        for decoder in candidate.decoders
+    ]
 
 
 def _scored(candidates, together, trained, split, experiment, keep):
     workers = experiment.settings.workers
-    items = ((candidate, [trained[key] for key in candidate.keys], keep)
-             for candidate in candidates)
+    items = (
+        (candidate, [trained[key] for key in candidate.keys], keep) for candidate in candidates
+    )
     if isinstance(workers, int):
         together = max(min(workers, together), 1)
-        made = run_tasks(lambda item: _outcomes(split, experiment, item, workers // together),
-                         items, together)
+        made = run_tasks(
+            lambda item: _outcomes(split, experiment, item, workers // together), items, together
+        )
     else:
-        made = run_on_workers(_outcomes, experiment, split, items,
-                              name=lambda item: f"scores of configuration {item[0].number + 1}")
+        made = run_on_workers(
+            _outcomes,
+            experiment,
+            split,
+            items,
+            name=lambda item: f"scores of configuration {item[0].number + 1}",
+        )
     for (candidate, _, _), outcomes in made:
         if isinstance(outcomes, AgfmcError):
             outcomes = _failed(candidate, outcomes)
@@ -228,31 +311,48 @@ def _outcomes(split, experiment, item, workers=1):
         for classifier in trained:
             if isinstance(classifier, AgfmcError):
                 raise classifier
-        configuration, held_out, train_s, map_s = _configuration(candidate, split, trained,
-                                                                 experiment)
+        configuration, held_out, train_s, map_s = _configuration(
+            candidate, split, trained, experiment
+        )
     except AgfmcError as error:
         return _failed(candidate, error)
     # planes and multi-class nodes compute no kernel values, but cost something too
-    counter = None if any(job.options.stores_vectors for job in candidate.jobs) else \
-        KernelCounter(configuration.machines)
+    counter = (
+        None
+        if any(job.options.stores_vectors for job in candidate.jobs)
+        else KernelCounter(configuration.machines)
+    )
     count = sum(job.is_binary for job in distinct(candidate.jobs))
     outcomes = []
     for name, decoder in candidate.decoders.items():
         try:
             results, confidence, classify_s, queries = _classify(
-                configuration, decoder, split, held_out if split.left_out else workers, counter)
-            results = replace(results, costs=experiment.costs, weights=split.test_weights,
-                              groups=split.test.groups)
+                configuration, decoder, split, held_out if split.left_out else workers, counter
+            )
+            results = replace(
+                results,
+                costs=experiment.costs,
+                weights=split.test_weights,
+                groups=split.test.groups,
+            )
             calibration, key = configuration.calibration, decoder.calibration_key(candidate.tree)
-            calibrated = decoder.calibrated and calibration is not None and \
-                key in calibration.decoders
+            calibrated = (
+                decoder.calibrated and calibration is not None and key in calibration.decoders
+            )
             outcome = Outcome.of(
-                results, candidate=candidate.number, decoder=name, classifiers=count,
-                train_s=train_s + (map_s[key] if calibrated else 0.0), classify_s=classify_s,
-                calibrated=calibrated, queried=queries.queried / queries.points,
-                kernel_values=queries.kernels / queries.points if counter else None)
-            outcomes.append(replace(outcome, results=results, confidence=confidence) if keep
-                            else outcome)
+                results,
+                candidate=candidate.number,
+                decoder=name,
+                classifiers=count,
+                train_s=train_s + (map_s[key] if calibrated else 0.0),
+                classify_s=classify_s,
+                calibrated=calibrated,
+                queried=queries.queried / queries.points,
+                kernel_values=queries.kernels / queries.points if counter else None,
+            )
+            outcomes.append(
+                replace(outcome, results=results, confidence=confidence) if keep else outcome
+            )
         except AgfmcError as error:
             outcomes.append(Outcome(candidate.number, name, error=error))
     return outcomes
@@ -270,11 +370,20 @@ def _configuration(candidate, split, trained, experiment):
     configuration = assemble(tree, models, nodes)
     maps, map_s, held_out = [], {}, None
     rows = split.calibration_rows(experiment)
-    decoders = {decoder.calibration_key(tree): decoder for decoder in candidate.decoders.values()
-                if decoder.calibrated}
+    decoders = {
+        decoder.calibration_key(tree): decoder
+        for decoder in candidate.decoders.values()
+        if decoder.calibrated
+    }
     if split.left_out or rows is not None and set(decoders) != {None}:
-        held_out = gather_held_out(tree, jobs, [part.values for part in trained],
-                                   (split.data, nodes), rows, experiment.settings)
+        held_out = gather_held_out(
+            tree,
+            jobs,
+            [part.values for part in trained],
+            (split.data, nodes),
+            rows,
+            experiment.settings,
+        )
     if experiment.settings.member_weights and tree.is_ensemble and held_out is not None:
         weighed = with_learned_weights(configuration, held_out)
         if weighed[0].tree.is_ensemble:  # else one has all of the weight, and equal ones are tried
@@ -283,12 +392,19 @@ def _configuration(candidate, split, trained, experiment):
     for keys in (decoders.keys() - {None, "learned"}, decoders.keys() & {"learned"}):
         start = time.thread_time()
         if keys and held_out is not None:
-            maps.append(fit_calibration(configuration, held_out, [decoders[key] for key in keys],
-                                        experiment.quick_maps))
+            maps.append(
+                fit_calibration(
+                    configuration, held_out, [decoders[key] for key in keys], experiment.quick_maps
+                )
+            )
         map_s |= dict.fromkeys(keys, time.thread_time() - start)
     if maps:
-        configuration = replace(configuration, calibration=replace(
-            maps[-1], decoders={key: one for part in maps for key, one in part.decoders.items()}))
+        configuration = replace(
+            configuration,
+            calibration=replace(
+                maps[-1], decoders={key: one for part in maps for key, one in part.decoders.items()}
+            ),
+        )
     return configuration, held_out, seconds, map_s
 
 
@@ -308,23 +424,35 @@ def _classify(configuration, decoder, split, means, counter):
         return answers, time.thread_time() - start
 
     x, step = split.test.x, classifier.rows
-    chunks = (x[at:at + step] if values is None else values.load(at, min(at + step, len(x)))
-              for at in range(0, len(x), step))
+    chunks = (
+        x[at : at + step] if values is None else values.load(at, min(at + step, len(x)))
+        for at in range(0, len(x), step)
+    )
     # values are those of the chunk that was taken last: one after the other
-    answers, seconds = zip(*(result for _, result in run_tasks(
-        classify, chunks, means if values is None else 1)))
+    answers, seconds = zip(
+        *(result for _, result in run_tasks(classify, chunks, means if values is None else 1))
+    )
     for part in answers:
         queries.add(part, counter)
-    classes, confidence = (np.concatenate([getattr(part, name) for part in answers])
-                           for name in ("classes", "confidence"))
+    classes, confidence = (
+        np.concatenate([getattr(part, name) for part in answers])
+        for name in ("classes", "confidence")
+    )
     labels = np.array(configuration.tree.classes)
     p = winner = None
     if classifier.decoding.decoder.gives != "votes":
         if classifier.all_classes:
             p = np.concatenate([part.columns for part in answers])
-            winner = p.max(axis=1) if decoder.costs is None else \
-                probability_of_answers(p, classes, labels)
+            winner = (
+                p.max(axis=1)
+                if decoder.costs is None
+                else probability_of_answers(p, classes, labels)
+            )
         else:
             winner = probability(confidence, len(labels))
-    return Results(split.test.y, classes, labels, len(labels), winner, p), confidence, \
-        float(sum(seconds)) if values is None else None, queries
+    return (
+        Results(split.test.y, classes, labels, len(labels), winner, p),
+        confidence,
+        float(sum(seconds)) if values is None else None,
+        queries,
+    )

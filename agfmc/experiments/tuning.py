@@ -24,19 +24,39 @@ from ..executors.remote import threads_here
 from ..executors.threads import available_cores, run_tasks
 from ..files.result_store import key_of, ResultCache
 from ..kernels.machine import decision_values
-from ..learners.protocol import (check_learners, has_left_out, Job, parse_options, plan_jobs,
-                                 SharedGroup)
+from ..learners.protocol import (
+    check_learners,
+    has_left_out,
+    Job,
+    parse_options,
+    plan_jobs,
+    SharedGroup,
+)
 from ..score.evaluation import Results
 from ..score.rows import BY_OPTION, SCORES
 from ..training.run import TimeUp
 from .binary_problems import binary_model, problem_key, smaller_costs, train_missing
 from .caches import to_record
-from .candidates import (CANNOT_JUDGE, Candidate, decoders_for, open_nodes, open_rows,
-                         searched_options, with_options)
+from .candidates import (
+    CANNOT_JUDGE,
+    Candidate,
+    decoders_for,
+    open_nodes,
+    open_rows,
+    searched_options,
+    with_options,
+)
 from .experiment import Experiment, clear_worker_caches
 from .pooling import corrected, difference_of, FORECASTS, pooled
-from .racing import (COMPARED, first_parts, HOPELESS, race, scores_of, Tuner,
-                     without_repeated_warnings)
+from .racing import (
+    COMPARED,
+    first_parts,
+    HOPELESS,
+    race,
+    scores_of,
+    Tuner,
+    without_repeated_warnings,
+)
 from .results import search_result
 from .search import scale_exponent, SearchedOptions, SearchSpace
 from .trial import Outcome, run_trial
@@ -67,8 +87,9 @@ class TuningTask:
     scales: Mapping = field(default_factory=dict)
 
 
-def prepare_tuning(experiment: Experiment, candidate: Candidate, must_loo: bool = False,
-                   progress=None) -> TuningTask:
+def prepare_tuning(
+    experiment: Experiment, candidate: Candidate, must_loo: bool = False, progress=None
+) -> TuningTask:
     """The `TuningTask` of a candidate; everything is checked that needs no training.
 
     With `must_loo` it is an error where `settings.loo` is not possible, as where rows with options
@@ -79,7 +100,8 @@ def prepare_tuning(experiment: Experiment, candidate: Candidate, must_loo: bool 
     if candidate.tree is not None:
         settings = replace(settings, options=settings.options or candidate.tree.options)
     (tree, design_s), x = experiment.design_of(
-        candidate, progress and functools.partial(progress, 0, 1))
+        candidate, progress and functools.partial(progress, 0, 1)
+    )
     check_classes(tree, experiment.data.counts, "the data")
     searched_options(tree, settings.options)
     jobs = plan_jobs(tree, "m", settings.options, settings.seed)
@@ -89,20 +111,35 @@ def prepare_tuning(experiment: Experiment, candidate: Candidate, must_loo: bool 
     # a metric knows the labels of the points that would be left out
     left_out = has_left_out(jobs) and not learned and settings.metric is None
     if experiment.plan.left_out and not left_out:
-        raise UsageError(CANNOT_JUDGE if learned else "--loo is for a configuration all of whose "
-                         "classifiers are learner=nystrom")
+        raise UsageError(
+            CANNOT_JUDGE
+            if learned
+            else "--loo is for a configuration all of whose classifiers are learner=nystrom"
+        )
     if left_out and not experiment.plan.left_out:  # these come last
         experiment.check_splits()
     loo = settings.loo and not any(job.options.no_loo for job in jobs)
     experiment = replace(experiment, settings=replace(settings, loo=loo), quick_maps=True)
-    scales = {name: scale_exponent(x, name) for name, kind in KERNELS.items()
-              if kind.distance and not kind.in_libsvm}
-    return TuningTask(experiment, candidate, tree, scale_exponent(x), x.shape[1], left_out,
-                      design_s, scales)
+    scales = {
+        name: scale_exponent(x, name)
+        for name, kind in KERNELS.items()
+        if kind.distance and not kind.in_libsvm
+    }
+    return TuningTask(
+        experiment, candidate, tree, scale_exponent(x), x.shape[1], left_out, design_s, scales
+    )
 
 
-def tune(task: TuningTask, space: SearchSpace, *, by: str, search: str = "fast",
-         per_partition: bool = False, deadline: float | None = None, progress=None) -> tuple:
+def tune(
+    task: TuningTask,
+    space: SearchSpace,
+    *,
+    by: str,
+    search: str = "fast",
+    per_partition: bool = False,
+    deadline: float | None = None,
+    progress=None,
+) -> tuple:
     """Search a `SearchSpace`, and put the best options into the control tree; -> (result, tree).
 
     Raises the first error where nothing could be trained.
@@ -132,13 +169,17 @@ def tune(task: TuningTask, space: SearchSpace, *, by: str, search: str = "fast",
     by_default, fast = space.kernels is None, search == "fast"
     space = space.for_options(searched)
     if by_default and space.kernels == SEARCHED_KERNELS and (megabytes := _lacking(task)):
-        warn_user(f"the laplacian kernel is left out of the search: its kernel values need "
-                  f"--kernel-memory {megabytes}, or learner=nystrom")
+        warn_user(
+            f"the laplacian kernel is left out of the search: its kernel values need "
+            f"--kernel-memory {megabytes}, or learner=nystrom"
+        )
         space = space._replace(kernels=SEARCHED_KERNELS[:1])
     if per_partition and fast:
         if task.experiment.plan.count < 2:
-            raise UsageError("--per-partition is evaluated on splits that chose nothing: it needs "
-                             "at least two, as with -d 5, or --search full")
+            raise UsageError(
+                "--per-partition is evaluated on splits that chose nothing: it needs "
+                "at least two, as with -d 5, or --search full"
+            )
         task = replace(task, left_out=False)
     experiment = task.experiment.left_out if task.left_out else task.experiment
     experiment = replace(experiment, along_cost=fast)
@@ -146,24 +187,34 @@ def tune(task: TuningTask, space: SearchSpace, *, by: str, search: str = "fast",
     whole = WholeConfiguration(task.candidate, task.tree, experiment)
     refine = SEARCHES[search] if space.refine is None else space.refine
     run = _Run(task, tuner, whole, space.grids(task.scale, task.scales), refine, searched)
-    outcome, tree = run.common(fast) if not per_partition else \
-        run.each_where_better() if fast else run.each()
-    return {"by": by, "plan": task.experiment.plan.description, "search": search,
-            "decoder": whole.decoder, "complete": tuner.complete,
-            "left_out": experiment.left_out_count if task.left_out else None, **outcome}, tree
+    outcome, tree = (
+        run.common(fast) if not per_partition else run.each_where_better() if fast else run.each()
+    )
+    return {
+        "by": by,
+        "plan": task.experiment.plan.description,
+        "search": search,
+        "decoder": whole.decoder,
+        "complete": tuner.complete,
+        "left_out": experiment.left_out_count if task.left_out else None,
+        **outcome,
+    }, tree
 
 
 def _lacking(task):
     """The megabytes that tables of kernel values need, where the settings allow less; else 0."""
     settings, counts = task.experiment.settings, task.experiment.data.counts
     workers = settings.workers if isinstance(settings.workers, int) else 1
-    jobs = [job for job in plan_jobs(task.tree, "m", settings.options, settings.seed)
-            if getattr(job.options, "packing", "") == "nodes"]
+    jobs = [
+        job
+        for job in plan_jobs(task.tree, "m", settings.options, settings.seed)
+        if getattr(job.options, "packing", "") == "nodes"
+    ]
     sizes = [sum(counts[label] for label in job.labels) for job in jobs]
     whole = sum(counts[label] for label in {label for job in jobs for label in job.labels})
     needed = max(sizes, default=0) ** 2 * (workers or available_cores())
-    if whole ** 2 <= sum(size ** 2 for size in sizes):  # one table for all
-        needed = min(needed, whole ** 2)
+    if whole**2 <= sum(size**2 for size in sizes):  # one table for all
+        needed = min(needed, whole**2)
     needed = -(-needed >> 17)
     return needed if needed > settings.kernel_memory else 0
 
@@ -183,8 +234,9 @@ class _Run:
         """(part of the result, tree) with one set of options."""
         tuner = self.tuner
         parts = first_parts(tuner.experiment) if fast else tuner.parts
-        state, = self._search(self.whole, parts if fast else None,
-                              [part for part in tuner.parts if part not in parts])
+        (state,) = self._search(
+            self.whole, parts if fast else None, [part for part in tuner.parts if part not in parts]
+        )
         return self._common(state, parts)
 
     def _common(self, state, parts=()):
@@ -194,11 +246,17 @@ class _Run:
         if tuner.complete:
             _warn_of_borders([result])
         outcomes = [] if tree is None else list(state.outcomes[state.best].values())
-        result |= {"tried": len(state.tried), "scores": scores_of(outcomes) if outcomes else None,
-                   "estimate": self._estimate(state, parts) if parts else None}
+        result |= {
+            "tried": len(state.tried),
+            "scores": scores_of(outcomes) if outcomes else None,
+            "estimate": self._estimate(state, parts) if parts else None,
+        }
         if task.left_out and not task.experiment.plan.left_out:
-            result["whole"] = self._whole(task.candidate, state.given, state.best) \
-                if tree is not None and tuner.complete else None
+            result["whole"] = (
+                self._whole(task.candidate, state.given, state.best)
+                if tree is not None and tuner.complete
+                else None
+            )
         return result, tree
 
     def each(self):
@@ -209,8 +267,9 @@ class _Run:
         if texts is None:
             return result, None
         if self.tuner.complete:
-            result["whole"] = self._whole(replace(task.candidate, tree=task.tree),
-                                          self.searched.given, texts)
+            result["whole"] = self._whole(
+                replace(task.candidate, tree=task.tree), self.searched.given, texts
+            )
         return result, with_options(task.tree, texts)
 
     def each_where_better(self):
@@ -220,10 +279,16 @@ class _Run:
         least = BinaryProblems(task.tree, tuner.experiment).least
         parts = first_parts(tuner.experiment, least / len(task.experiment.data.y), 2)
         rest = [part for part in tuner.parts if part not in parts]
-        state, = self._search(self.whole, parts, [])
+        (state,) = self._search(self.whole, parts, [])
         common, tree = self._common(state)
-        result = {"tried": common["tried"], "estimate": None, "partitions": [],
-                  "common": common, "own": False, "whole": None}
+        result = {
+            "tried": common["tried"],
+            "estimate": None,
+            "partitions": [],
+            "common": common,
+            "own": False,
+            "whole": None,
+        }
         if tree is None or not tuner.complete:
             return result, tree
         result["partitions"], texts, tried = self._partitions(parts)
@@ -231,28 +296,38 @@ class _Run:
         if not tuner.complete:
             return result, tree
         rows = {"common": state.best, "tuned": texts}
-        whole = WholeConfiguration(replace(task.candidate, tree=task.tree), task.tree,
-                                   tuner.experiment)
+        whole = WholeConfiguration(
+            replace(task.candidate, tree=task.tree), task.tree, tuner.experiment
+        )
         tuner.total = tuner.done + 2 * tuner.work(rest)
         try:
-            outcomes = {name: list(tuner.trials(whole, [(0, options)], rest)[0].values())
-                        for name, options in rows.items()}
+            outcomes = {
+                name: list(tuner.trials(whole, [(0, options)], rest)[0].values())
+                for name, options in rows.items()
+            }
         except TimeUp:
             tuner.complete = False
             return result, tree
         for outcome in sum(outcomes.values(), []):
             if isinstance(outcome, AgfmcError):
                 raise outcome
-        margin = difference_of(tuner.by, outcomes["tuned"], outcomes["common"],
-                               task.experiment.plan)
+        margin = difference_of(
+            tuner.by, outcomes["tuned"], outcomes["common"], task.experiment.plan
+        )
         is_better = margin.gain > margin.error
         names = ("tuned", "common") if is_better else ("common", "tuned")
-        result |= {"own": is_better, "whole": {
-            name: scores_of(parts) for name, parts in outcomes.items()},
+        result |= {
+            "own": is_better,
+            "whole": {name: scores_of(parts) for name, parts in outcomes.items()},
             "estimate": self._corrected(
-                whole, rows[names[0]], [outcomes[name] for name in names], rest,
+                whole,
+                rows[names[0]],
+                [outcomes[name] for name in names],
+                rest,
                 f"{self._names(rest)}, which decided between common options and those of "
-                "each partition alone, and corrected for that")}
+                "each partition alone, and corrected for that",
+            ),
+        }
         return result, with_options(task.tree, texts) if is_better else tree
 
     def _search(self, scoring, parts, rest):
@@ -260,27 +335,37 @@ class _Run:
         None; raises the first error where nothing could be trained."""
         states = race(self.tuner, scoring, self.grids, self.refine, parts, rest)
         if self.tuner.complete and all(state.best is None for state in states):
-            raise next(result for state in states for result in state.tried.values()
-                       if isinstance(result, AgfmcError))
+            raise next(
+                result
+                for state in states
+                for result in state.tried.values()
+                if isinstance(result, AgfmcError)
+            )
         return states
 
     def _partitions(self, parts):
         """(results of a search for each binary problem, options for each row of the tree or None
         where nothing was scored, number of points)."""
-        problems, given = BinaryProblems(self.task.tree, self.tuner.experiment), \
-            self.searched.point(self.task.features)
+        problems, given = (
+            BinaryProblems(self.task.tree, self.tuner.experiment),
+            self.searched.point(self.task.features),
+        )
         states = self._search(problems, parts, [])
-        searches = [{"left": list(left), "right": list(right), "rows": rows,
-                     **search_result(state, given)}
-                    for (left, right), rows, state in zip(problems.sides, problems.rows, states)]
+        searches = [
+            {"left": list(left), "right": list(right), "rows": rows, **search_result(state, given)}
+            for (left, right), rows, state in zip(problems.sides, problems.rows, states)
+        ]
         if self.tuner.complete:
             _warn_of_borders(searches)
         texts = [""] * len(self.task.tree.rows)
         for state, rows in zip(states, problems.rows):
             for row in rows:
                 texts[row] = state.best or state.given
-        return searches, tuple(texts) if any(state.best for state in states) else None, \
-            sum(len(state.tried) for state in states)
+        return (
+            searches,
+            tuple(texts) if any(state.best for state in states) else None,
+            sum(len(state.tried) for state in states),
+        )
 
     def _estimate(self, state, parts):
         """The estimate for new data, from the splits that had no say but in the choice between the
@@ -290,15 +375,28 @@ class _Run:
             return None
         judges = state.judges or parts
         # others are never chosen
-        texts = [text for text in state.near(tuner.by, HOPELESS, COMPARED)
-                 if set(judges) <= set(state.outcomes[text])]
-        how = "corrected for the choice among the options that were scored on these points" \
-            if not state.judges else f"which decided between the last {len(texts)} options " \
-            "alone, and corrected for that" if len(texts) > 1 else "which decided nothing"
+        texts = [
+            text
+            for text in state.near(tuner.by, HOPELESS, COMPARED)
+            if set(judges) <= set(state.outcomes[text])
+        ]
+        how = (
+            "corrected for the choice among the options that were scored on these points"
+            if not state.judges
+            else f"which decided between the last {len(texts)} options "
+            "alone, and corrected for that"
+            if len(texts) > 1
+            else "which decided nothing"
+        )
         if not self.task.left_out:
             how = f"{self._names(judges)}, {how}"
-        return self._corrected(self.whole, best, [[state.outcomes[text][part] for part in judges]
-                                                  for text in texts], judges, how)
+        return self._corrected(
+            self.whole,
+            best,
+            [[state.outcomes[text][part] for part in judges] for text in texts],
+            judges,
+            how,
+        )
 
     def _corrected(self, whole, best, outcomes, parts, how):
         """The estimate as a dictionary, from outcomes of options, those of `best` first, on parts;
@@ -307,7 +405,7 @@ class _Run:
         tuner, seed = self.tuner, self.task.experiment.plan.seed
         rows = np.concatenate([tuner.held_out[part] for part in parts])
         estimate = {**corrected(tuner.by, outcomes, seed, rows=rows).words, "how": how}
-        parts = parts[:len(first_parts(tuner.experiment))]
+        parts = parts[: len(first_parts(tuner.experiment))]
         if True not in tuner.experiment.calibrated:
             return estimate
         experiment = replace(tuner.experiment, quick_maps=False)
@@ -318,16 +416,20 @@ class _Run:
             tuner.complete = False
             return None
         if not any(isinstance(result, AgfmcError) for result in results):
-            estimate["score"] += pooled(tuner.by, results) - \
-                pooled(tuner.by, outcomes[0][:len(results)])
+            estimate["score"] += pooled(tuner.by, results) - pooled(
+                tuner.by, outcomes[0][: len(results)]
+            )
         return estimate
 
     def _names(self, parts):
         plan = self.tuner.experiment.plan
         word = "part" if plan.parts and plan.trials == 1 else "split"
         numbers = [part.number + 1 for part in parts]
-        return f"{word} {numbers[0]}" if len(numbers) == 1 else \
-            f"{word}s {numbers[0]} to {numbers[-1]}"
+        return (
+            f"{word} {numbers[0]}"
+            if len(numbers) == 1
+            else f"{word}s {numbers[0]} to {numbers[-1]}"
+        )
 
     def _whole(self, candidate, given, best):
         """Scores of the whole configuration on the splits, with the best options and those
@@ -338,8 +440,9 @@ class _Run:
         tuner.total = tuner.done + 2 * tuner.work(tuner.parts)
         with without_repeated_warnings():
             columns = {"given": tuner.summaries(whole, given, tuner.parts)}
-            columns["tuned"] = columns["given"] if best == given else \
-                tuner.summaries(whole, best, tuner.parts)
+            columns["tuned"] = (
+                columns["given"] if best == given else tuner.summaries(whole, best, tuner.parts)
+            )
         return None if None in columns.values() else columns
 
 
@@ -351,11 +454,17 @@ def _warn_of_borders(searches):
             limits.setdefault(limit, []).append(search)
     for limit, there in limits.items():
         name, side = limit.split()
-        where = "" if "left" not in there[0] else " for " + ", ".join(
-            partition_text(search, 28) for search in there[:4]) + (
-            f" and {len(there) - 4} more" if len(there) > 4 else "")
-        warn_user(f"the best {name}{where} is the {_SIDES[side]} that was tried: a wider "
-                  f"{_OPTIONS[name]} may find a better one")
+        where = (
+            ""
+            if "left" not in there[0]
+            else " for "
+            + ", ".join(partition_text(search, 28) for search in there[:4])
+            + (f" and {len(there) - 4} more" if len(there) > 4 else "")
+        )
+        warn_user(
+            f"the best {name}{where} is the {_SIDES[side]} that was tried: a wider "
+            f"{_OPTIONS[name]} may find a better one"
+        )
 
 
 # -- trials of options on one split ----------------------------------------------------------------
@@ -403,20 +512,29 @@ class BinaryProblems:
             if is_open:
                 rows.setdefault(tuple(tuple(sorted(side)) for side in sides), []).append(number)
         if not rows:
-            raise UsageError("--per-partition: no row of the control has \"\" for its options, and "
-                             "nodes are tuned together")
+            raise UsageError(
+                '--per-partition: no row of the control has "" for its options, and '
+                "nodes are tuned together"
+            )
         self.searched = searched_options(tree, experiment.settings.options)
         self.sides, self.rows = list(rows), list(rows.values())
         counts = experiment.data.counts
-        self.least = min(sum(counts[label] for side in sides for label in side)
-                         for sides in self.sides)
+        self.least = min(
+            sum(counts[label] for side in sides for label in side) for sides in self.sides
+        )
 
     def job(self, number, text):
         """The `Job` of a problem with these options."""
         row, sides, options = self.rows[number][0], self.sides[number], parse_options(text)
-        return Job(f"m-{row:02d}", sides, options, text, self._experiment.settings.seed,
-                   self._tree.place(self._tree.rows[row]),
-                   SharedGroup((sides,)) if options.uses_shared_landmarks else None)
+        return Job(
+            f"m-{row:02d}",
+            sides,
+            options,
+            text,
+            self._experiment.settings.seed,
+            self._tree.place(self._tree.rows[row]),
+            SharedGroup((sides,)) if options.uses_shared_landmarks else None,
+        )
 
     def score(self, split, items, progress):
         """The `Outcome`, or the error, of each of `items` (problem, options)."""
@@ -428,14 +546,20 @@ class BinaryProblems:
         outcome_keys = [key_of("sides 6", key, split.test_digest, smaller[key]) for key in keys]
         rows_of = rows_by_class(split.test.y)
         parts = [_held_out(job, rows_of) for job in jobs]
-        drawn = [[of_rows(split.test_weights, rows), of_rows(split.test.groups, rows)]
-                 for rows, _ in parts]
-        outcomes = [Outcome.from_record(
-            number, "binary", cache.get(key), truth, np.array([0, 1]), drawn=of_points)
-            for (number, _), key, (_, truth), of_points in zip(items, outcome_keys, parts, drawn)]
+        drawn = [
+            [of_rows(split.test_weights, rows), of_rows(split.test.groups, rows)]
+            for rows, _ in parts
+        ]
+        outcomes = [
+            Outcome.from_record(
+                number, "binary", cache.get(key), truth, np.array([0, 1]), drawn=of_points
+            )
+            for (number, _), key, (_, truth), of_points in zip(items, outcome_keys, parts, drawn)
+        ]
         missing = [i for i, outcome in enumerate(outcomes) if outcome is None]
-        trained = train_missing(dict(zip(keys, jobs)), split, self._experiment, progress,
-                                {keys[i] for i in missing})
+        trained = train_missing(
+            dict(zip(keys, jobs)), split, self._experiment, progress, {keys[i] for i in missing}
+        )
 
         def score(i):
             result, (rows, truth) = trained[keys[i]], parts[i]
@@ -445,8 +569,9 @@ class BinaryProblems:
             if split.left_out:
                 f = result.values[np.argsort(np.argsort(rows))]
             else:
-                f = decision_values(model.kernel, model.sv, model.coef, model.rho,
-                                    split.test.x[rows])
+                f = decision_values(
+                    model.kernel, model.sv, model.coef, model.rho, split.test.x[rows]
+                )
             return _binary_outcome(items[i][0], model, f, truth, *drawn[i])
 
         for i, result in run_tasks(score, missing, threads_here(settings.workers)):
@@ -459,10 +584,12 @@ class BinaryProblems:
 def _held_out(job, rows_of):
     """Rows (n,) of the test points of a job's classes, and their sides (n,), 0 and 1."""
     empty = np.empty(0, dtype=np.int64)
-    sides = [np.concatenate([rows_of.get(label, empty) for label in labels])
-             for labels in job.sides]
-    return np.concatenate(sides), np.repeat(np.array([0, 1], dtype=np.int32),
-                                            [len(side) for side in sides])
+    sides = [
+        np.concatenate([rows_of.get(label, empty) for label in labels]) for labels in job.sides
+    ]
+    return np.concatenate(sides), np.repeat(
+        np.array([0, 1], dtype=np.int32), [len(side) for side in sides]
+    )
 
 
 def _binary_outcome(number, model, f, truth, w, groups):
@@ -470,18 +597,42 @@ def _binary_outcome(number, model, f, truth, w, groups):
     and `groups` (n,) are those of the points, or None."""
     fields = {"candidate": number, "decoder": "binary", "classifiers": 1}
     if not len(truth):
-        return Outcome(**fields, scores=dict.fromkeys(SCORES), truth=truth, classes=truth,
-                       forecasts=np.empty((FORECASTS, 0), dtype=np.float32), weights=w)
+        return Outcome(
+            **fields,
+            scores=dict.fromkeys(SCORES),
+            truth=truth,
+            classes=truth,
+            forecasts=np.empty((FORECASTS, 0), dtype=np.float32),
+            weights=w,
+        )
     a, b = model.scale
     p = 0.5 * (1.0 + np.tanh(a * f + b))  # of the right side
     p = np.column_stack([1.0 - p, p])
-    return Outcome.of(Results(truth, (a * f + b >= 0).astype(np.int32), np.array([0, 1]), 2,
-                              p.max(axis=1), p, w, groups=groups), **fields)
+    return Outcome.of(
+        Results(
+            truth,
+            (a * f + b >= 0).astype(np.int32),
+            np.array([0, 1]),
+            2,
+            p.max(axis=1),
+            p,
+            w,
+            groups=groups,
+        ),
+        **fields,
+    )
 
 
-def find_options(experiment: Experiment, candidate: Candidate, *, by: str = "log_loss",
-                 search: str = "fast", time_limit: float | None = None,
-                 space: SearchSpace | None = None, progress=None) -> tuple[dict, Tree]:
+def find_options(
+    experiment: Experiment,
+    candidate: Candidate,
+    *,
+    by: str = "log_loss",
+    search: str = "fast",
+    time_limit: float | None = None,
+    space: SearchSpace | None = None,
+    progress=None,
+) -> tuple[dict, Tree]:
     """The best training options of a candidate's open rows; -> (result, control tree with them).
 
     The experiment needs no cache. The result is that of `tuning.tune`.
@@ -510,12 +661,28 @@ def find_options(experiment: Experiment, candidate: Candidate, *, by: str = "log
     if time_limit is not None and not time_limit >= 0:
         raise UsageError(f"time_limit: expected seconds or None, found {time_limit!r}")
     with clear_worker_caches(), ResultCache(None) as cache:
-        task = prepare_tuning(replace(experiment, cache=cache, settings=replace(
-            experiment.settings, workers=experiment.settings.workers or available_cores())),
-            candidate, progress=progress)
-        result, tree = tune(task, space, by=by, search=search, progress=progress,
-                            deadline=None if time_limit is None else start + time_limit)
+        task = prepare_tuning(
+            replace(
+                experiment,
+                cache=cache,
+                settings=replace(
+                    experiment.settings, workers=experiment.settings.workers or available_cores()
+                ),
+            ),
+            candidate,
+            progress=progress,
+        )
+        result, tree = tune(
+            task,
+            space,
+            by=by,
+            search=search,
+            progress=progress,
+            deadline=None if time_limit is None else start + time_limit,
+        )
     if tree is None:
-        raise JobsFailed(f"the time limit of {time_limit:g} s was reached before anything was "
-                         "scored: give more time")
+        raise JobsFailed(
+            f"the time limit of {time_limit:g} s was reached before anything was "
+            "scored: give more time"
+        )
     return result, tree

@@ -31,24 +31,30 @@ def checked(content, read, path=None):
     try:
         read(content)
     except (AgfmcError, ValueError) as error:  # ValueError: of a number that JSON has not
-        raise ModelError("cannot write this file, because no command could read it: "
-                         f"{getattr(error, 'message', error)}", file=path) from error
+        raise ModelError(
+            "cannot write this file, because no command could read it: "
+            f"{getattr(error, 'message', error)}",
+            file=path,
+        ) from error
     return content
 
 
 @contextmanager
-def replacing(path, binary: bool = False, before: Callable | None = None,
-              text: bool | None = None) -> Iterator[_Output]:
+def replacing(
+    path, binary: bool = False, before: Callable | None = None, text: bool | None = None
+) -> Iterator[_Output]:
     """Replace one file, as `replacing_all` replaces several."""
     with replacing_all([path], binary, before, text) as (file,):
         yield file
 
 
 @contextmanager
-def replacing_with(contents: Mapping, binary: bool = False,
-                   before: Callable | None = None) -> Iterator[None]:
+def replacing_with(
+    contents: Mapping, binary: bool = False, before: Callable | None = None
+) -> Iterator[None]:
     """Write {path: its contents} as `replacing_all` does when the block ends well; a file whose
     contents are None is removed then, if it is there."""
+
     def ready():
         if before is not None:
             before()
@@ -65,8 +71,9 @@ def replacing_with(contents: Mapping, binary: bool = False,
 
 
 @contextmanager
-def replacing_all(paths: Iterable, binary: bool = False, before: Callable | None = None,
-                  text: bool | None = None) -> Iterator[list[_Output]]:
+def replacing_all(
+    paths: Iterable, binary: bool = False, before: Callable | None = None, text: bool | None = None
+) -> Iterator[list[_Output]]:
     """File objects whose contents take the place of `paths` when the block ends well.
 
     On any exception the paths are as they were. A new file gets the permissions of the umask, a
@@ -152,10 +159,12 @@ class _Output:
                 import gzip
 
                 self._file = io.BufferedWriter(  # without a name or a date
-                    gzip.GzipFile("", "wb", _LEVEL, self._raw, mtime=0), _BUFFER)
+                    gzip.GzipFile("", "wb", _LEVEL, self._raw, mtime=0), _BUFFER
+                )
             if not self._binary:
                 self._file = io.TextIOWrapper(
-                    self._file, encoding="utf-8", errors="surrogateescape", newline="\n")
+                    self._file, encoding="utf-8", errors="surrogateescape", newline="\n"
+                )
 
     def _open_handle(self):
         if self.direct:
@@ -164,8 +173,11 @@ class _Output:
             with suppress(FileNotFoundError):  # another run renames at this moment
                 os.close(os.open(self.target, os.O_WRONLY | os.O_NONBLOCK))
         self.temporary = temporary_name(os.path.dirname(self.target))
-        return os.open(self.temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW,
-                       0o666 if self._old is None else 0o600)
+        return os.open(
+            self.temporary,
+            os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW,
+            0o666 if self._old is None else 0o600,
+        )
 
     def write(self, data):
         with writing(self.name):
@@ -244,11 +256,15 @@ def check_distinct(files: Iterable[tuple[str, str | None, bool]]) -> None:
     for name, path, is_output in sorted(files, key=lambda file: file[2]):  # inputs come first
         file = _identity(path, is_output)
         if path == "-" and names.get(file, name) != name:
-            raise UsageError(f"{names[file]} and {name} cannot both be standard "
-                             + ("output" if is_output else "input"))
+            raise UsageError(
+                f"{names[file]} and {name} cannot both be standard "
+                + ("output" if is_output else "input")
+            )
         if path != "-" and is_output and file in names:
-            raise UsageError(f"{name} would overwrite {names[file]}: both are the file {path}; "
-                             "choose another name")
+            raise UsageError(
+                f"{name} would overwrite {names[file]}: both are the file {path}; "
+                "choose another name"
+            )
         if file is not None:
             names.setdefault(file, name)
 

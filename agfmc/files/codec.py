@@ -40,8 +40,12 @@ from ..core.version import __version__
 from .atomic import checked
 from .opening import open_input
 
-_PLAIN = {str: ((str,), "text"), bool: ((bool,), "true or false"),
-          int: ((int,), "a whole number"), float: ((int, float), "a number")}
+_PLAIN = {
+    str: ((str,), "text"),
+    bool: ((bool,), "true or false"),
+    int: ((int,), "a whole number"),
+    float: ((int, float), "a number"),
+}
 _VERSION = 1
 _SUM = re.compile(rb'\n "sum": "[^"\n]*",(?=\n)')
 _SEAL = re.compile(r"; made from ([0-9a-f]{16}); sum ([0-9a-f]{16})")
@@ -54,13 +58,16 @@ def strict_json(raw: bytes):
     Refused too: a key that stands twice, NaN and infinity, and whole numbers of more than 20
     digits, as those of hundreds of thousands take minutes.
     """
-    return json.loads(raw.decode("utf-8"), object_pairs_hook=_object, parse_constant=_refused,
-                      parse_int=lambda text: int(text) if len(text) <= 20 else _refused(text))
+    return json.loads(
+        raw.decode("utf-8"),
+        object_pairs_hook=_object,
+        parse_constant=_refused,
+        parse_int=lambda text: int(text) if len(text) <= 20 else _refused(text),
+    )
 
 
 def json_object(line: bytes) -> dict:
-    """The JSON object in a line, with names and words that UTF-8 can hold; `ValueError` for others.
-    """
+    """The JSON object in a line, with names and words that UTF-8 can hold; `ValueError` for others."""
     try:
         members = strict_json(line)
         if b"\\u" in line:  # half a character
@@ -86,8 +93,11 @@ def _refused(text):
 @functools.cache
 def _fields(kind):
     hints = get_type_hints(kind, localns={"np": np}, include_extras=True)
-    return {field.name: hints[field.name] for field in dataclasses.fields(kind)
-            if field.metadata.get("stored", True)}
+    return {
+        field.name: hints[field.name]
+        for field in dataclasses.fields(kind)
+        if field.metadata.get("stored", True)
+    }
 
 
 @functools.cache
@@ -100,10 +110,17 @@ def encode(value, array=np.ndarray.tolist):
     if hasattr(value, "to_line"):
         return value.to_line()
     if dataclasses.is_dataclass(value):
-        parts = {name: (getattr(value, name), kind) for name, kind in _fields(type(value)).items()
-                 if name not in _optional(type(value)) or getattr(value, name) is not None}
-        return {name: array(np.asarray(part, get_args(kind)[1])) if isinstance(part, np.ndarray)
-                else encode(part, array) for name, (part, kind) in parts.items()}
+        parts = {
+            name: (getattr(value, name), kind)
+            for name, kind in _fields(type(value)).items()
+            if name not in _optional(type(value)) or getattr(value, name) is not None
+        }
+        return {
+            name: array(np.asarray(part, get_args(kind)[1]))
+            if isinstance(part, np.ndarray)
+            else encode(part, array)
+            for name, (part, kind) in parts.items()
+        }
     if isinstance(value, Mapping):
         return {key: encode(part, array) for key, part in value.items()}
     if isinstance(value, (tuple, list)):
@@ -141,8 +158,14 @@ class _Decoder:
             if value is None:
                 return None
             kinds = [part for part in get_args(kind) if part is not NoneType]
-            kind = next((part for part in kinds if type(value) in _PLAIN.get(
-                _without_rules(part)[0], ((),))[0]), kinds[0])
+            kind = next(
+                (
+                    part
+                    for part in kinds
+                    if type(value) in _PLAIN.get(_without_rules(part)[0], ((),))[0]
+                ),
+                kinds[0],
+            )
             kind, rules = (kind, rules) if rules else _without_rules(kind)
         if kind in _PLAIN:
             return self._plain(kind, value, rules, where)
@@ -179,30 +202,43 @@ class _Decoder:
 
     def _tuple(self, kinds, value, where):
         if type(value) is not list or kinds[-1] is not ... and len(value) != len(kinds):
-            raise self._expected("a list" if kinds[-1] is ... else f"a list of {len(kinds)}",
-                                 value, where)
+            raise self._expected(
+                "a list" if kinds[-1] is ... else f"a list of {len(kinds)}", value, where
+            )
         plain, rules = _without_rules(kinds[0])
         if kinds[-1] is ... and plain in _PLAIN:  # there may be many
-            return tuple([self._plain(plain, part, rules, f"{where}[{i}]")
-                          for i, part in enumerate(value)])
+            return tuple(
+                [self._plain(plain, part, rules, f"{where}[{i}]") for i, part in enumerate(value)]
+            )
         each = kinds[:1] * len(value) if kinds[-1] is ... else kinds
-        return tuple(self.value(kind, part, f"{where}[{i}]")
-                     for i, (kind, part) in enumerate(zip(each, value)))
+        return tuple(
+            self.value(kind, part, f"{where}[{i}]")
+            for i, (kind, part) in enumerate(zip(each, value))
+        )
 
     def _object(self, kind, value, where):
         if type(value) is not dict:
             raise self._expected("an object", value, where)
         if get_origin(kind) is Mapping:
             key_kind, part_kind = get_args(kind)
-            return {self.value(key_kind, key, where): self.value(part_kind, part, f"{where}.{key}")
-                    for key, part in value.items()}
+            return {
+                self.value(key_kind, key, where): self.value(part_kind, part, f"{where}.{key}")
+                for key, part in value.items()
+            }
         expected = _fields(kind)
         for key in [*expected, *value]:
             if key not in value and key not in _optional(kind) or key not in expected:
-                raise self._at(f"{where}.{key[:40]}", "this key is missing" if key in expected
-                               else "there is no such key")
-        return kind(**{key: self.value(part, value[key], f"{where}.{key}")
-                       for key, part in expected.items() if key in value})
+                raise self._at(
+                    f"{where}.{key[:40]}",
+                    "this key is missing" if key in expected else "there is no such key",
+                )
+        return kind(
+            **{
+                key: self.value(part, value[key], f"{where}.{key}")
+                for key, part in expected.items()
+                if key in value
+            }
+        )
 
 
 def _array(value, dtype, dimensions):
@@ -259,14 +295,22 @@ class Sidecar:
     def format(self, content, path=None):
         """The text of a dataclass, which is `checked`."""
         plain = checked(encode(content), lambda plain: self._decoded(plain, path), path)
-        lines = ",\n".join(f" {json.dumps(key)}: {_text(value, chr(10) + ' ')}"
-                           for key, value in plain.items()) + "\n}\n"
+        lines = (
+            ",\n".join(
+                f" {json.dumps(key)}: {_text(value, chr(10) + ' ')}" for key, value in plain.items()
+            )
+            + "\n}\n"
+        )
         seal = f' "made_by": "agfmc {__version__}",\n "sum": "{_digest(lines.encode())}",\n'
-        text = f'{{\n "format": "{self.title}",\n "version": {_VERSION},\n' \
-               f'{seal * self.sealed}{lines}'
+        text = (
+            f'{{\n "format": "{self.title}",\n "version": {_VERSION},\n{seal * self.sealed}{lines}'
+        )
         if self.most is not None and len(text.encode()) > self.most:
-            raise ModelError("cannot write this file, because no command could read it: larger "
-                             f"than {self.most >> 20} MiB", file=path)
+            raise ModelError(
+                "cannot write this file, because no command could read it: larger "
+                f"than {self.most >> 20} MiB",
+                file=path,
+            )
         return text
 
     def read(self, raw, path):
@@ -286,8 +330,10 @@ def _text(value, line):
     """JSON, each entry of an object and each object of a list on a separate line."""
     inner = f"{line} "
     if isinstance(value, dict) and value:
-        parts = [f"{json.dumps(key, ensure_ascii=False)}: {_text(part, inner)}"
-                 for key, part in value.items()]
+        parts = [
+            f"{json.dumps(key, ensure_ascii=False)}: {_text(part, inner)}"
+            for key, part in value.items()
+        ]
         return f"{{{inner}{f',{inner}'.join(parts)}{line}}}"
     if isinstance(value, list) and value and isinstance(value[0], dict):
         return f"[{inner}{f',{inner}'.join(_text(part, inner) for part in value)}{line}]"
@@ -303,23 +349,35 @@ def _plain(title, raw, path, error):
         plain = strict_json(raw)
     except (ValueError, RecursionError) as reason:
         why = reason.msg.removesuffix(" at") if isinstance(reason, json.JSONDecodeError) else reason
-        content = "an empty file" if not raw.strip() else "other bytes" \
-            if isinstance(reason, UnicodeDecodeError) else f"no JSON ({why})"
-        raise error(f"expected '{title}', found {content}", file=path,
-                    line=getattr(reason, "lineno", None)) from None
+        content = (
+            "an empty file"
+            if not raw.strip()
+            else "other bytes"
+            if isinstance(reason, UnicodeDecodeError)
+            else f"no JSON ({why})"
+        )
+        raise error(
+            f"expected '{title}', found {content}", file=path, line=getattr(reason, "lineno", None)
+        ) from None
     if type(plain) is not dict or plain.pop("format", None) != title:
         raise error(f"expected '{title}', found another format", file=path)
     version = plain.pop("version", None)
     if type(version) is not int or version != _VERSION:
-        raise error(f"has version {json.dumps(version)[:20]} of this format, this program reads "
-                    f"{_VERSION}: use a newer version of the suite", file=path)
+        raise error(
+            f"has version {json.dumps(version)[:20]} of this format, this program reads "
+            f"{_VERSION}: use a newer version of the suite",
+            file=path,
+        )
     plain.pop("made_by", None)
     if "sum" in plain:
         text = raw.replace(b"\r\n", b"\n")
         seal = _SUM.search(text)
-        if seal is None or _digest(text[seal.end() + 1:]) != plain.pop("sum"):
-            raise error("changed or damaged since it was written: its checksum disagrees (if it "
-                        "was changed on purpose, remove the line \"sum\")", file=path)
+        if seal is None or _digest(text[seal.end() + 1 :]) != plain.pop("sum"):
+            raise error(
+                "changed or damaged since it was written: its checksum disagrees (if it "
+                'was changed on purpose, remove the line "sum")',
+                file=path,
+            )
     return plain
 
 
@@ -333,7 +391,7 @@ def seal_of(raw):
     """The digest of its origin in the bytes of a file; None where a byte was changed."""
     if not raw.endswith(b"\n"):
         return None
-    match = _SEAL.fullmatch(raw[-_LENGTH - 1:-1].decode("latin-1"))
+    match = _SEAL.fullmatch(raw[-_LENGTH - 1 : -1].decode("latin-1"))
     if match is None or _digest(memoryview(raw)[:-17]) != match[2]:
         return None
     return match[1]
@@ -347,11 +405,13 @@ def check_seal(raw, path):
     """
     end = raw.rstrip()
     match = _SEAL.search(end[-_LENGTH:].decode("latin-1"))
-    if match is not None and seal_of(raw) is None and seal_of(
-            raw.replace(b"\r\n", b"\n")) is None:
-        raise ModelError("changed or damaged since it was written: its checksum disagrees (if "
-                         "it was changed on purpose, remove the last line)", file=path,
-                         line=end.count(b"\n") + 1)
+    if match is not None and seal_of(raw) is None and seal_of(raw.replace(b"\r\n", b"\n")) is None:
+        raise ModelError(
+            "changed or damaged since it was written: its checksum disagrees (if "
+            "it was changed on purpose, remove the last line)",
+            file=path,
+            line=end.count(b"\n") + 1,
+        )
 
 
 def unsealed(settings):

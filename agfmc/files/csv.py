@@ -18,8 +18,12 @@ def csv_lines(columns: Sequence[Sequence[str]], delimiter: str = ",") -> bytes:
     out = io.StringIO()
     plain = csv.writer(out, delimiter=delimiter, lineterminator="\n")
     if any("\r" in cell for column in columns for cell in column):  # older versions of csv do
-        quoted = csv.writer(out, delimiter=delimiter, lineterminator="\n",  # not quote it
-                            quoting=csv.QUOTE_ALL)
+        quoted = csv.writer(
+            out,
+            delimiter=delimiter,
+            lineterminator="\n",  # not quote it
+            quoting=csv.QUOTE_ALL,
+        )
         for row in zip(*columns):
             (quoted if any("\r" in cell for cell in row) else plain).writerow(row)
     else:
@@ -31,8 +35,12 @@ def csv_of_numbers(rows: Iterable[Iterable]) -> str:
     """Rows of words and numbers, these in nine digits; nothing for None and NaN."""
     out = io.StringIO()
     csv.writer(out, lineterminator="\n").writerows(
-        ["" if cell is None or cell != cell else cell if isinstance(cell, str) else f"{cell:.9g}"
-         for cell in cells] for cells in rows)
+        [
+            "" if cell is None or cell != cell else cell if isinstance(cell, str) else f"{cell:.9g}"
+            for cell in cells
+        ]
+        for cells in rows
+    )
     return out.getvalue()
 
 
@@ -44,16 +52,16 @@ def writing_text(path: str, show: Callable[[bytes], None]) -> Iterator[Callable[
 
 
 @contextmanager
-def writing_texts(paths: Sequence[str], show: Callable[[bytes], None]
-                  ) -> Iterator[list[Callable[[bytes], object]]]:
+def writing_texts(
+    paths: Sequence[str], show: Callable[[bytes], None]
+) -> Iterator[list[Callable[[bytes], object]]]:
     """Functions that write to files, which all appear whole or not at all; `-`: `show`.
 
     show(b"") ends what is shown, before the files appear.
     """
     named = [path for path in paths if path != "-"]
     with ExitStack() as stack:
-        files = dict(zip(named, stack.enter_context(
-            replacing_all(named, binary=True, text=True))))
+        files = dict(zip(named, stack.enter_context(replacing_all(named, binary=True, text=True))))
         yield [show if path == "-" else files[path].write for path in paths]
         if "-" in paths:
             show(b"")

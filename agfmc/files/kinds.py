@@ -37,16 +37,34 @@ class AnswerFormat(NamedTuple):
 ANSWER_FORMATS = (
     AnswerFormat(".csv", "text with commas between cells", ","),
     AnswerFormat(".tsv", "text with tabs between cells", "\t"),
-    AnswerFormat(".jsonl", "a JSON object in each line", reader="answers.columns:answers_in_lines",
-                 is_table=False),
+    AnswerFormat(
+        ".jsonl",
+        "a JSON object in each line",
+        reader="answers.columns:answers_in_lines",
+        is_table=False,
+    ),
     AnswerFormat(".parquet", "a Parquet file", None, "answers.arrow:AnswerParquet", is_text=False),
     AnswerFormat(".feather", "an Arrow file", None, "answers.arrow:AnswerArrow", is_text=False),
-    AnswerFormat(".arrow", "an Arrow file", None, "answers.arrow:AnswerArrow", is_text=False))
+    AnswerFormat(".arrow", "an Arrow file", None, "answers.arrow:AnswerArrow", is_text=False),
+)
 TEXT_ENDINGS = tuple(end for one in ANSWER_FORMATS if one.delimiter for end in one.endings)
 ENDINGS = tuple(end for one in ANSWER_FORMATS if one.is_table for end in one.endings)
 ANSWER_ENDINGS = tuple(end for one in ANSWER_FORMATS for end in one.endings)
-_UNTITLED = {*ENDINGS, ".txt", ".jsonl", ".json", ".svm", ".lvq", ".vec", ".cls", ".con", ".truth",
-             ".mbm", ".mbc", ".mbt"}  # endings that titles do not have
+_UNTITLED = {
+    *ENDINGS,
+    ".txt",
+    ".jsonl",
+    ".json",
+    ".svm",
+    ".lvq",
+    ".vec",
+    ".cls",
+    ".con",
+    ".truth",
+    ".mbm",
+    ".mbc",
+    ".mbt",
+}  # endings that titles do not have
 ANSWERS_IN_HELP = ", ".join(one.ending for one in ANSWER_FORMATS)
 
 

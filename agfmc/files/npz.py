@@ -43,10 +43,14 @@ class NpzReader:
             self._archive = zipfile.ZipFile(file)
             members = self._archive.infolist()
             if sum(member.file_size for member in members) > size or any(
-                    member.compress_type != zipfile.ZIP_STORED for member in members):
+                member.compress_type != zipfile.ZIP_STORED for member in members
+            ):
                 raise ValueError("its members are larger than the file")
-            self.names = [member.filename.removesuffix(".npy") for member in members
-                          if member.filename != "head.json"]
+            self.names = [
+                member.filename.removesuffix(".npy")
+                for member in members
+                if member.filename != "head.json"
+            ]
             self.head = json.loads(self._archive.read("head.json"))
 
     def __getitem__(self, name: str) -> np.ndarray:
@@ -56,12 +60,15 @@ class NpzReader:
                 if np.lib.format.read_magic(member) != (1, 0):
                     raise ValueError("another version of the format")
                 shape, by_columns, dtype = np.lib.format.read_array_header_1_0(member)
-                if dtype.hasobject or min(shape, default=0) < 0 or \
-                        member.tell() + math.prod(shape) * dtype.itemsize != info.file_size:
+                if (
+                    dtype.hasobject
+                    or min(shape, default=0) < 0
+                    or member.tell() + math.prod(shape) * dtype.itemsize != info.file_size
+                ):
                     raise ValueError("an array is not as long as its header says")
                 data, end = bytearray(math.prod(shape) * dtype.itemsize), 0
                 while piece := member.read(_PIECE):  # to its end, where its checksum is compared
-                    data[end:end + len(piece)] = piece
+                    data[end : end + len(piece)] = piece
                     end += len(piece)
             return np.frombuffer(data, dtype).reshape(shape, order="F" if by_columns else "C")
 
@@ -70,6 +77,14 @@ class NpzReader:
 def _damage() -> Iterator[None]:
     try:
         yield
-    except (zipfile.BadZipFile, struct.error, KeyError, TypeError, OSError, EOFError, RuntimeError,
-            OverflowError) as error:
+    except (
+        zipfile.BadZipFile,
+        struct.error,
+        KeyError,
+        TypeError,
+        OSError,
+        EOFError,
+        RuntimeError,
+        OverflowError,
+    ) as error:
         raise ValueError(f"not what was written: {error}") from error

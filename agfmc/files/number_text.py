@@ -20,17 +20,24 @@ from .opening import MARK, open_input, read_all
 
 POINTS = "points (.vec); LIBSVM text is read with -M, LVQ text with -A, a table with --table"
 SCALE = "a normalisation (.std), as -n writes it; a file of svm-scale is for `svm-scale -r {} data`"
-LABELS = "binary labels (.cls): `svmout2agf {} base` makes base.cls of one label in each line, " \
-         "svm2agf of LIBSVM text, lvq2agf of LVQ text"
-VALUES = "binary numbers, float32 (.con, .dat): svm2agf -L and lvq2agf -L make base.dat of text " \
-         "with numbers in the place of labels"
+LABELS = (
+    "binary labels (.cls): `svmout2agf {} base` makes base.cls of one label in each line, "
+    "svm2agf of LIBSVM text, lvq2agf of LVQ text"
+)
+VALUES = (
+    "binary numbers, float32 (.con, .dat): svm2agf -L and lvq2agf -L make base.dat of text "
+    "with numbers in the place of labels"
+)
 _SURE = 16  # numbers that are text, though no newline ends it
 TABLE_MARKS = {b";": "semicolons", b"|": "bars", b"\t": "tabs", b",": "commas"}
 _ENTRY = re.compile(rb"\d+:[-+.\w]*,?\Z")
 _SPACED = re.compile(rb"(?<!\d),|,(?!\d)")  # no comma of a decimal fraction
-_STARTS = {b"\x1f\x8b\x08": "it is compressed: `gunzip` it, or if it is a table, ",
-           b"PAR1": "it is a Parquet table: ", b"ARRO": "it is an Arrow table (.feather): ",
-           b"FEA1": "it is an Arrow table (.feather): "}
+_STARTS = {
+    b"\x1f\x8b\x08": "it is compressed: `gunzip` it, or if it is a table, ",
+    b"PAR1": "it is a Parquet table: ",
+    b"ARRO": "it is an Arrow table (.feather): ",
+    b"FEA1": "it is an Arrow table (.feather): ",
+}
 SPREADSHEET = b"PK\x03\x04", b"\xd0\xcf\x11\xe0"  # new ones, and those before 2007
 _PARTITION = re.compile(rb"""\s*(?:"[^"]*"\s*|[^\s"]+\s+)(?:\d+\s+)+/\s*\d+(?:\s+\d+)*\s*;""")
 _LINE = 1 << 12  # bytes of a line that tell what it is
@@ -88,8 +95,9 @@ def table_line(line, name):
     if mark == b"\t":  # LVQ text may have them too, with one word at most
         is_table_line = sum(not NUMBER.fullmatch(cell.strip()) for cell in cells) > 1
     elif mark == b",":
-        is_table_line &= len(words) == 1 or len(cells) > len(words) + 1 or \
-            _SPACED.search(line) is not None
+        is_table_line &= (
+            len(words) == 1 or len(cells) > len(words) + 1 or _SPACED.search(line) is not None
+        )
     return f"it looks like a table with {TABLE_MARKS[mark]}: {table_way(name)}" * is_table_line
 
 
@@ -97,15 +105,18 @@ def foreign_start(data, name):
     """A hint for the first bytes of a file that is no text: a table of another kind, or ""."""
     if data.startswith(SPREADSHEET):
         return "it is a spreadsheet or an archive: save the table as CSV"
-    return "".join(kind + table_way(name) for start, kind in _STARTS.items()
-                   if data.startswith(start))
+    return "".join(
+        kind + table_way(name) for start, kind in _STARTS.items() if data.startswith(start)
+    )
 
 
 def table_way(name):
     """The words that say what reads the table of a name."""
     how = "without -M and -A" if is_table(name) else "with --table"
-    return (f"training and classification read it {how}, and `table2agf {name} base --label "
-            "COLUMN` makes it binary")
+    return (
+        f"training and classification read it {how}, and `table2agf {name} base --label "
+        "COLUMN` makes it binary"
+    )
 
 
 BLOCK = 1 << 22  # bytes; large enough for numpy, small beside the result
@@ -131,8 +142,11 @@ def blocks(file, size=BLOCK):
             if other := foreign_start(piece, file.name):
                 raise DataError(f"is not text; {other}", file=file.name)
         if b"\0" in piece:
-            line = first_line + b"".join(pieces).count(b"\n") + piece.count(b"\n", 0,
-                                                                         piece.find(b"\0"))
+            line = (
+                first_line
+                + b"".join(pieces).count(b"\n")
+                + piece.count(b"\n", 0, piece.find(b"\0"))
+            )
             raise DataError("is not text: there is a NUL in the line", file=file.name, line=line)
         if first:
             first, piece = False, piece.removeprefix(MARK) or file.read(size)
@@ -186,15 +200,19 @@ class Tokens(NamedTuple):
     def words(self, i: int) -> list[bytes]:
         """The tokens of the i-th line that has any."""
         tokens = range(int(self.first[i]), int(self.first[i] + self.count[i]))
-        return [self.text[self.start[j]:self.end[j]].tobytes() for j in tokens]
+        return [self.text[self.start[j] : self.end[j]].tobytes() for j in tokens]
 
     def without_first_line(self) -> "Tokens":
         """The other lines, the first blanked out in the text."""
         count = int(self.count[0])
-        self.text[:self.end[count - 1]] = 32
-        return self._replace(start=self.start[count:], end=self.end[count:],
-                             first=self.first[1:] - count, count=self.count[1:],
-                             line=self.line[1:])
+        self.text[: self.end[count - 1]] = 32
+        return self._replace(
+            start=self.start[count:],
+            end=self.end[count:],
+            first=self.first[1:] - count,
+            count=self.count[1:],
+            line=self.line[1:],
+        )
 
 
 def tokenise(data, first_line):
@@ -291,5 +309,6 @@ def ascii_text(content, what, fail):
     try:
         return content.decode("ascii")
     except UnicodeDecodeError as error:
-        raise fail(f"expected {what}, found other bytes",
-                   content[:error.start].count(b"\n") + 1) from None
+        raise fail(
+            f"expected {what}, found other bytes", content[: error.start].count(b"\n") + 1
+        ) from None

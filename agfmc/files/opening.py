@@ -44,8 +44,11 @@ class _Input:
             data = self._file.read(size)
         self._left -= len(data)
         if self._left < 0:
-            raise DataError(f"cannot read: it is a device, and gives more than {_DEVICE >> 20} "
-                            "MiB: expected a file or a pipe", file=self.name)
+            raise DataError(
+                f"cannot read: it is a device, and gives more than {_DEVICE >> 20} "
+                "MiB: expected a file or a pipe",
+                file=self.name,
+            )
         return data
 
     def readinto(self, buffer):
@@ -110,13 +113,16 @@ class Unzipped:
         try:
             data = self._file.read(size)
         except (EOFError, OSError, zlib.error) as error:
-            raise DataError(f"is damaged, or not complete: {error}"[:200],
-                            file=self.name) from error
+            raise DataError(
+                f"is damaged, or not complete: {error}"[:200], file=self.name
+            ) from error
         self._given += len(data)
         if self._given > max(_BOMB, _RATIO * self._taken):
-            raise DataError(f"the gzip file grows more than {_RATIO} times, beyond "
-                            f"{_BOMB >> 20} MiB: unpack it with gunzip if that is meant",
-                            file=self.name)
+            raise DataError(
+                f"the gzip file grows more than {_RATIO} times, beyond "
+                f"{_BOMB >> 20} MiB: unpack it with gunzip if that is meant",
+                file=self.name,
+            )
         return data
 
 
@@ -155,12 +161,17 @@ def arriving_lines(file):
                 piece = os.read(file.fileno(), _ARRIVING)
                 held += piece
                 ended = not piece
-                if ended or len(held) > _ARRIVING or time.monotonic() > latest or \
-                        not select.select([file], [], [], 0)[0]:
+                if (
+                    ended
+                    or len(held) > _ARRIVING
+                    or time.monotonic() > latest
+                    or not select.select([file], [], [], 0)[0]
+                ):
                     break
         if number == 1 and held.startswith(GZIP):
-            raise DataError("is compressed by gzip: lines come out of zcat as they come",
-                            file=file.name)
+            raise DataError(
+                "is compressed by gzip: lines come out of zcat as they come", file=file.name
+            )
         cut = len(held) if ended else held.rfind(b"\n") + 1
         if cut:
             lines = bytes(held[:cut])
@@ -168,8 +179,9 @@ def arriving_lines(file):
             yield lines.removeprefix(MARK) if number == 1 else lines, number
             number += lines.count(b"\n")
         if len(held) > _LONGEST_LINE:
-            raise DataError(f"a line is longer than {_LONGEST_LINE >> 20} MiB", file=file.name,
-                            line=number)
+            raise DataError(
+                f"a line is longer than {_LONGEST_LINE >> 20} MiB", file=file.name, line=number
+            )
 
 
 @contextmanager
@@ -203,8 +215,13 @@ def open_input(path, stdin=None, raw=False):
 def is_stream(path):
     """True if a path is `-`, a pipe or a device, also by another name, as /dev/stdout."""
     folder = os.path.dirname(os.path.abspath(path))
-    return path == "-" or os.path.exists(path) and not os.path.isfile(path) or \
-        folder in ("/dev", "/dev/fd") or folder.startswith("/proc/")
+    return (
+        path == "-"
+        or os.path.exists(path)
+        and not os.path.isfile(path)
+        or folder in ("/dev", "/dev/fd")
+        or folder.startswith("/proc/")
+    )
 
 
 @contextmanager
@@ -243,8 +260,9 @@ def refuse_irregular(status, path):
     Of folders those tell who open them.
     """
     if not stat.S_ISREG(status.st_mode) and not stat.S_ISDIR(status.st_mode):
-        raise DataError("cannot read: expected a regular file, as a control file names it",
-                        file=path)
+        raise DataError(
+            "cannot read: expected a regular file, as a control file names it", file=path
+        )
 
 
 @contextmanager
@@ -285,6 +303,7 @@ def read_bytes(path, stdin=None, raw=False, most=None, expected=""):
             data += piece
         if size is not None or len(data) > limit:
             size = f"{limit >> 20} MiB" if limit >> 20 else f"{limit >> 10} KiB"
-            raise DataError(f"larger than {size}" + (expected and f": expected {expected}"),
-                            file=file.name)
+            raise DataError(
+                f"larger than {size}" + (expected and f": expected {expected}"), file=file.name
+            )
         return bytes(data)

@@ -42,9 +42,13 @@ def key_of(*parts) -> str:
     """A digest of `parts`: texts, numbers, tuples of them, bytes and arrays."""
     digest = hashlib.sha256()
     for part in parts:
-        data = part if isinstance(part, bytes) else repr(part).encode() \
-            if not hasattr(part, "tobytes") else \
-            f"{part.dtype}{part.shape}".encode() + part.tobytes()
+        data = (
+            part
+            if isinstance(part, bytes)
+            else repr(part).encode()
+            if not hasattr(part, "tobytes")
+            else f"{part.dtype}{part.shape}".encode() + part.tobytes()
+        )
         digest.update(len(data).to_bytes(8, "little") + data)
     return digest.hexdigest()
 
@@ -56,15 +60,21 @@ def result_key(*parts) -> str:
 
 @cache
 def _code():
-    return key_of(__version__, *(path.read_bytes() for path in
-                                 sorted(Path(__file__).parents[1].rglob("*.py"))))
+    return key_of(
+        __version__,
+        *(path.read_bytes() for path in sorted(Path(__file__).parents[1].rglob("*.py"))),
+    )
 
 
 def point_parts(data) -> tuple:
     """The parts of a key for the points of a `Dataset`, with their weights and groups."""
     w = data.weights
-    return data.x, data.y, *(() if w is None else ("weights", w.w, sorted(w.factors.items()))), \
-        *(() if data.groups is None else ("groups", data.groups))
+    return (
+        data.x,
+        data.y,
+        *(() if w is None else ("weights", w.w, sorted(w.factors.items()))),
+        *(() if data.groups is None else ("groups", data.groups)),
+    )
 
 
 def is_number(value) -> bool:
@@ -84,9 +94,14 @@ class Record(NamedTuple):
         Raises `ValueError` where it is missing, differs, or (with `finite`) has other numbers.
         """
         array = self.arrays.get(name)
-        if array is None or array.dtype != np.dtype(kind) or array.ndim != len(shape) or any(
-                length not in (None, size) for length, size in zip(shape, array.shape)) or \
-                finite and not np.isfinite(array).all():
+        if (
+            array is None
+            or array.dtype != np.dtype(kind)
+            or array.ndim != len(shape)
+            or any(length not in (None, size) for length, size in zip(shape, array.shape))
+            or finite
+            and not np.isfinite(array).all()
+        ):
             raise ValueError(f"no array '{name}' as it was written")
         return array
 
@@ -165,8 +180,10 @@ class ResultCache:
 
     def _open_named(self):
         if os.path.exists(self.path) and not os.path.isdir(self.path):
-            raise FileExistsError("expected a folder of results, found a file (a file of "
-                                  "results of an earlier version is of no more use)")
+            raise FileExistsError(
+                "expected a folder of results, found a file (a file of "
+                "results of an earlier version is of no more use)"
+            )
         names = os.listdir(self.path) if os.path.isdir(self.path) else []
         if names and _MARK not in names:
             raise OSError("it is a folder of other files")
@@ -220,8 +237,7 @@ class ResultCache:
                 reader = NpzReader(file)
                 if reader.head["key"] != key:
                     raise ValueError("a result of something else")
-                record = Record(reader.head["value"], {name: reader[name]
-                                                       for name in reader.names})
+                record = Record(reader.head["value"], {name: reader[name] for name in reader.names})
         except OSError:
             return None
         except (ValueError, KeyError, TypeError):
@@ -237,8 +253,10 @@ class ResultCache:
             return
         room = _ALL // 2 if key.startswith(CLASSIFIER) else _ALL
         if not self.several and self._size + size > room:
-            warn_user(f"{self.path}: is full: no more is stored, and an interrupted run "
-                      "repeats it (--state FOLDER has no limit)")
+            warn_user(
+                f"{self.path}: is full: no more is stored, and an interrupted run "
+                "repeats it (--state FOLDER has no limit)"
+            )
             return
         try:
             self._make_folder()  # nothing was put yet, or a run of other data has removed it
@@ -253,8 +271,7 @@ class ResultCache:
         try:
             handle = os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)
             with os.fdopen(handle, "wb") as file:
-                write_npz(file, {"key": key, "value": record.head},
-                          record.arrays.items())
+                write_npz(file, {"key": key, "value": record.head}, record.arrays.items())
                 self._size += file.tell()
             os.makedirs(os.path.dirname(path), exist_ok=True)
             os.rename(new, path)

@@ -58,8 +58,9 @@ class Machine:
         parts = []
         for number in sorted(set(kernel_of.tolist()) - {-1}):
             positions = np.flatnonzero(kernel_of == number)
-            parts.append(_Part(self._model, self._model.kernels[number], positions,
-                               self.columns[positions]))
+            parts.append(
+                _Part(self._model, self._model.kernels[number], positions, self.columns[positions])
+            )
         return parts
 
     @functools.cached_property
@@ -89,7 +90,7 @@ class Machine:
             whole[...] = 0.0
             for part in self._parts:
                 part.add(block, whole, buffer)
-            np.subtract(whole[:, :rows.stop - rows.start], self.rho[:, None], out=result[:, rows])
+            np.subtract(whole[:, : rows.stop - rows.start], self.rho[:, None], out=result[:, rows])
         if self._model.forest is not None:
             result += self._model.forest.values(x, self.columns)
         return result
@@ -106,7 +107,8 @@ class _Part:
         rows = np.flatnonzero(used)
         position = np.cumsum(used) - 1
         self.kernel = PreparedKernel(
-            kernel, model.sv if len(rows) == len(model.sv) else model.sv[rows])
+            kernel, model.sv if len(rows) == len(model.sv) else model.sv[rows]
+        )
         counts = np.array([span.stop - span.start for span in spans], dtype=np.int64)
         which = np.repeat(np.arange(len(columns)), counts)
         index = np.concatenate([model.index[span] for span in spans] or [np.empty(0, np.int64)])
@@ -128,7 +130,7 @@ class _Part:
         """Add sum coef K(x, sv) to the rows of `values` (m', BLOCK)."""
         columns = self.kernel.columns(x)
         for span, positions, dense in self._blocks:
-            kernel = self.kernel.rows(span, columns, out=buffer[:span.stop - span.start])
+            kernel = self.kernel.rows(span, columns, out=buffer[: span.stop - span.start])
             values[positions] += dense @ kernel
 
 
@@ -142,8 +144,9 @@ def _cut(group, at, which, width):
     edges = _cut_before_landmarks(edges, at, which)
     cuts = np.searchsorted(at, edges)
     blocks = []
-    for start, stop, low, high in zip(*(part.tolist() for part in (
-            edges[:-1], edges[1:], cuts[:-1], cuts[1:]))):
+    for start, stop, low, high in zip(
+        *(part.tolist() for part in (edges[:-1], edges[1:], cuts[:-1], cuts[1:]))
+    ):
         active = set(which[low:high].tolist())
         while blocks:  # one block with the one before it, where that costs no more
             first, _, before = blocks[-1]
@@ -177,16 +180,19 @@ def _cut_before_landmarks(edges, at, which):
     """
     cuts = np.searchsorted(at, edges)
     result = [edges[0]]
-    for start, stop, low, high in zip(*(part.tolist() for part in (
-            edges[:-1], edges[1:], cuts[:-1], cuts[1:]))):
+    for start, stop, low, high in zip(
+        *(part.tolist() for part in (edges[:-1], edges[1:], cuts[:-1], cuts[1:]))
+    ):
         classifiers, first = np.unique(which[low:high], return_index=True)
         size = stop - start
         if len(classifiers) * size - (high - low) > _OVERHEAD:  # not all are coefficients
             last = np.unique(which[low:high][::-1], return_index=True)[1]
             position = np.arange(1, size)
             before = np.cumsum(np.bincount(at[low:high][first] - start, minlength=size))[:-1]
-            after = len(classifiers) - np.cumsum(np.bincount(
-                at[low:high][::-1][last] - start, minlength=size))[:-1]
+            after = (
+                len(classifiers)
+                - np.cumsum(np.bincount(at[low:high][::-1][last] - start, minlength=size))[:-1]
+            )
             cost = before * position + after * (size - position)
             best = int(cost.argmin())
             if len(classifiers) * size - cost[best] > _OVERHEAD and after[best] > before[best]:
@@ -213,7 +219,7 @@ def decision_values(kernel: Kernel, sv: np.ndarray, coef: np.ndarray, rho: float
     rows = max(1, min(len(x), 4_000_000 // max(len(sv), 1)))
     result = np.empty(len(x))
     for start in range(0, len(x), rows):
-        result[start:start + rows] = coef @ prepared.values(x[start:start + rows])
+        result[start : start + rows] = coef @ prepared.values(x[start : start + rows])
     return result - rho
 
 
@@ -248,14 +254,19 @@ class KernelCounter:
 
         packed = np.packbits(queried, axis=1)
         distinct, which = np.unique(packed, axis=0, return_inverse=True)
-        holds = csr_array((np.ones(len(self._owner), dtype=np.int32), (self._owner, self._column)),
-                          shape=(self._m, self.total))
+        holds = csr_array(
+            (np.ones(len(self._owner), dtype=np.int32), (self._owner, self._column)),
+            shape=(self._m, self.total),
+        )
         counts = np.zeros(len(distinct), dtype=np.int64)
         step = max(1, _CELLS // max(self.total, self._m))
         for start in range(0, len(distinct), step):
-            sets = csr_array(np.unpackbits(distinct[start:start + step], axis=1, count=self._m)
-                             .astype(np.int32))
-            counts[start:start + step] = np.diff((sets @ holds).indptr)
+            sets = csr_array(
+                np.unpackbits(distinct[start : start + step], axis=1, count=self._m).astype(
+                    np.int32
+                )
+            )
+            counts[start : start + step] = np.diff((sets @ holds).indptr)
         return counts[which.ravel()]
 
 
@@ -274,7 +285,7 @@ def squared_norms(model: MergedModel) -> np.ndarray:
         step = max(1, _CELLS // max(len(sv), len(coef), 1))
         total = np.zeros(len(numbers))
         for start in range(0, len(sv), step):
-            values = prepared.values(sv[start:start + step])
-            total += np.einsum("ij,ij->i", coef @ values, coef[:, start:start + step])
+            values = prepared.values(sv[start : start + step])
+            total += np.einsum("ij,ij->i", coef @ values, coef[:, start : start + step])
         norms[numbers] = total
     return norms

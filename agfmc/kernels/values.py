@@ -53,9 +53,10 @@ class PreparedKernel:
             self._centre[~np.isfinite(self._centre)] = 0.0  # a sum too large for a float
             sv = sv - self._centre
             norms = np.einsum("ij,ij->i", sv, sv)
-            self._left = np.concatenate([
-                2.0 * kernel.gamma * sv, np.ones((len(sv), 1)), -kernel.gamma * norms[:, None]],
-                axis=1)
+            self._left = np.concatenate(
+                [2.0 * kernel.gamma * sv, np.ones((len(sv), 1)), -kernel.gamma * norms[:, None]],
+                axis=1,
+            )
         elif self._distance is not None:
             self._left = sv
         else:
@@ -102,8 +103,9 @@ class PreparedKernel:
             if len(columns.far):
                 from scipy.spatial.distance import cdist  # slow to import, and rarely needed
 
-                values[:, columns.far] = -kernel.gamma * cdist(self._sv[span], columns.x,
-                                                               "sqeuclidean")
+                values[:, columns.far] = -kernel.gamma * cdist(
+                    self._sv[span], columns.x, "sqeuclidean"
+                )
             np.exp(values, out=values)
         elif self._of_products is not None:
             self._of_products(values, kernel)

@@ -43,19 +43,24 @@ class Landmarks:
         points = np.ascontiguousarray(points, dtype=np.float64)
         gram = PreparedKernel(kernel, points).values(points)
         if not np.isfinite(gram).all():
-            raise DataError("kernel values of the landmarks are too large: normalise the data or "
-                            "choose other options")
+            raise DataError(
+                "kernel values of the landmarks are too large: normalise the data or "
+                "choose other options"
+            )
         diagonal = gram.diagonal().copy()
         largest = diagonal.max(initial=0.0)
         factor, order, rank, _ = dpstrf(gram, tol=_DEPENDENT * largest, lower=1)
-        order = order[:len(points)] - 1
-        rest = diagonal[order[rank:]] - np.einsum("ij,ij->i", factor[rank:, :rank],
-                                                  factor[rank:, :rank])
+        order = order[: len(points)] - 1
+        rest = diagonal[order[rank:]] - np.einsum(
+            "ij,ij->i", factor[rank:, :rank], factor[rank:, :rank]
+        )
         if largest <= 0:
             raise DataError("the kernel values of all landmarks are 0: choose other options")
         if rest.min(initial=0.0) < -_DEPENDENT * largest:
-            raise DataError(f"the {kernel.kind} kernel with these parameters is not positive "
-                            "definite: choose the radial kernel, or -r 0 or more")
+            raise DataError(
+                f"the {kernel.kind} kernel with these parameters is not positive "
+                "definite: choose the radial kernel, or -r 0 or more"
+            )
         self.pivots = order[:rank]
         self.z = points[self.pivots]
         self.scale = float(diagonal.mean())
@@ -88,6 +93,7 @@ class Landmarks:
     def coefficients(self, v: np.ndarray) -> np.ndarray:
         """beta (p, m) = L^-T v of weights v (p, m): f(x) = sum_j beta_j K(x, z_j) + b."""
         return self._factor.solve_transposed(v)
+
 
 MEGABYTE = 2**20
 _DRAWN = 1_000_000  # points, of which landmarks are drawn from a permutation
@@ -149,7 +155,8 @@ def landmarks_of(job, x, y, megabytes):
         if needed > megabytes * MEGABYTE:
             raise DataError(
                 f"the sums of {len(drawn)} landmarks need --kernel-memory "
-                f"{-(-needed // MEGABYTE)} or more, found {megabytes} (or choose fewer, -m)")
+                f"{-(-needed // MEGABYTE)} or more, found {megabytes} (or choose fewer, -m)"
+            )
         return drawn, Landmarks(job.options.kernel_for(x.shape[1]), x[drawn])
     except DataError as error:
         raise job.place.error(DataError, error.message) from None

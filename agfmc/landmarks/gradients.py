@@ -24,8 +24,13 @@ WITH_GRADIENT = ("rbf", "laplacian", "exponential")
 _AT_ITSELF = 1e-12  # gamma times a distance below which two points are one
 
 
-def gradient_products(landmarks: Landmarks, beta: np.ndarray, x: np.ndarray,
-                      diagonal: bool = False, w: np.ndarray | None = None) -> np.ndarray:
+def gradient_products(
+    landmarks: Landmarks,
+    beta: np.ndarray,
+    x: np.ndarray,
+    diagonal: bool = False,
+    w: np.ndarray | None = None,
+) -> np.ndarray:
     """n G (d, d), the sum over points x (n, d) and functions of the outer products of gradients.
 
     Parameters
@@ -49,8 +54,7 @@ def gradient_products(landmarks: Landmarks, beta: np.ndarray, x: np.ndarray,
     for column in beta.T:
         weights = values * column
         gradient = root * (x * weights.sum(axis=1)[:, None] - weights @ landmarks.z)
-        products += np.einsum("ij,ij->j", gradient, gradient) if diagonal else \
-            gradient.T @ gradient
+        products += np.einsum("ij,ij->j", gradient, gradient) if diagonal else gradient.T @ gradient
     return (4 if kernel.kind == "rbf" else 1) * kernel.gamma**2 * products
 
 

@@ -76,10 +76,12 @@ class NystromOptions(KernelLearner):
         "--loo": ("left_out", 100, 10**12, True, False),
     }
     strange = dict.fromkeys(
-        (BORDERS | LIBSVM) - set(letters), "learner=nystrom has no such option: -m is the number "
-        "of landmarks, -l the regularisation") | {
+        (BORDERS | LIBSVM) - set(letters),
+        "learner=nystrom has no such option: -m is the number of landmarks, -l the regularisation",
+    ) | {
         "-c": "learner=nystrom is regularised by -l LAMBDA, about 1 / C, or -l auto",
-        "-t": "landmarks need a positive definite kernel, which the sigmoid is not"}
+        "-t": "landmarks need a positive definite kernel, which the sigmoid is not",
+    }
     words: ClassVar[dict] = {"-l": "auto", "--loo": "all"}
     uses_shared_landmarks = streams = True
     keeps_sparse = False
@@ -117,8 +119,10 @@ class Ridge:
         p = len(total)
         ends = np.arange(p + 1) * np.arange(1, p + 2) // 2  # of the packed rows
         if not np.isfinite([total, *(gram[ends[1:] - 1] for gram, _ in grams)]).all():
-            raise DataError("kernel values of these points are too large: normalise the data or "
-                            "choose other options")
+            raise DataError(
+                "kernel values of these points are too large: normalise the data or "
+                "choose other options"
+            )
         self.weight, self.mean = weight, total / weight
         matrix = np.zeros((p, p))  # what is right of the diagonal is not read
         for start in range(0, p, self._ROWS):
@@ -135,8 +139,10 @@ class Ridge:
         try:
             self._factor = LowerTriangle.cholesky(matrix)
         except np.linalg.LinAlgError:
-            raise DataError(f"-l {ridge:g} is too small for the rounding of these points: choose "
-                            "a larger one, or normalise the data") from None
+            raise DataError(
+                f"-l {ridge:g} is too small for the rounding of these points: choose "
+                "a larger one, or normalise the data"
+            ) from None
 
     def estimate_leverages(self, signs: np.ndarray):
         """Let `leave_out` estimate leverages from now on, in directions of random signs (p, q).
@@ -151,8 +157,14 @@ class Ridge:
         v = self._factor.solve_transposed(self._factor.solve(right))
         return v, balance - self.mean @ v
 
-    def leave_out(self, t: np.ndarray, f: np.ndarray, phi: np.ndarray, w: np.ndarray,
-                  groups: np.ndarray | None = None) -> np.ndarray:
+    def leave_out(
+        self,
+        t: np.ndarray,
+        f: np.ndarray,
+        phi: np.ndarray,
+        w: np.ndarray,
+        groups: np.ndarray | None = None,
+    ) -> np.ndarray:
         """Decision values (m, n) of points by classifiers that are trained without each of them,
         or without its group (module docstring).
 
@@ -171,8 +183,9 @@ class Ridge:
             elif len(rows) <= len(u):
                 rest = np.linalg.solve(np.eye(len(rows)) - u.T @ weighted, rest)
             else:
-                rest = rest + u.T @ np.linalg.solve(np.eye(len(u)) - weighted @ u.T,
-                                                    weighted @ rest)
+                rest = rest + u.T @ np.linalg.solve(
+                    np.eye(len(u)) - weighted @ u.T, weighted @ rest
+                )
             values[:, rows] = np.broadcast_to(t, f.shape)[:, rows] - rest.T
         return values
 
@@ -223,8 +236,11 @@ class RidgeSearch:
             self._next = self._coarse.pop(0)
             return
         best = min(self._errors, key=lambda power: (self._errors[power], -power))
-        around = [power for power in (best - 1, best + 1)
-                  if power in self._powers and power not in self._errors]
+        around = [
+            power
+            for power in (best - 1, best + 1)
+            if power in self._powers and power not in self._errors
+        ]
         self._next = around[0] if around else None
 
     def _value(self, power):

@@ -61,22 +61,29 @@ class Problem:
         """The problem as workers elsewhere get it, points in a file by reference; else None."""
         if getattr(self.x, "source", None) is None:
             return None
-        return replace(self, x=_Reference(*self.x.__reduce__()), y=None, w=None,
-                       landmarks=self._for_sums())
+        return replace(
+            self, x=_Reference(*self.x.__reduce__()), y=None, w=None, landmarks=self._for_sums()
+        )
 
     def with_labels(self, item):
         """An item, and the labels and weights of its range, for a worker that reads the points."""
-        y = self.y[item[1]:item[2]]
+        y = self.y[item[1] : item[2]]
         if y.min() >= 0:
             y = y.astype(np.min_scalar_type(int(y.max())))  # often a byte for each
-        return *item, y, self.w[item[1]:item[2]]
+        return *item, y, self.w[item[1] : item[2]]
 
     def part(self, item):
         """The problem with the points, labels and weights of an item alone."""
         _, start, stop, labels = item[:4]
         rows = start + np.flatnonzero(np.isin(self.y[start:stop], labels))
-        return replace(self, x=np.ascontiguousarray(self.x[_slice(rows)]), y=self.y[rows],
-                       w=self.w[rows], first=start, landmarks=self._for_sums())
+        return replace(
+            self,
+            x=np.ascontiguousarray(self.x[_slice(rows)]),
+            y=self.y[rows],
+            w=self.w[rows],
+            first=start,
+            landmarks=self._for_sums(),
+        )
 
     def _for_sums(self):
         return self.landmarks.without_factor() if self.raw else self.landmarks
@@ -123,7 +130,7 @@ def range_sums(problem: Problem, item: tuple) -> ClassSums:
     p = len(problem.landmarks)
     gram, total, weight = np.zeros((p, p)), np.zeros((len(labels), p)), np.zeros(len(labels))
     for first in range(0, len(rows), _BLOCK):
-        part = rows[first:first + _BLOCK]
+        part = rows[first : first + _BLOCK]
         phi = problem.kernel_values(part) if problem.raw else problem.features(part)
         of_class = np.equal.outer(np.asarray(labels), problem.y[part]) * problem.w[part]
         total += of_class @ phi.T
@@ -175,15 +182,17 @@ class Sums:
                     now.append(one)
                     needed = more
             if not now:  # each set has more blocks than there is room for: they are added at once
-                now = sets[:self._capacity // 2]
+                now = sets[: self._capacity // 2]
                 wholes = self._added(now)
                 yield now, lambda one, wholes=wholes: [(wholes[one], 1.0)]
-                sets = sets[len(now):]
+                sets = sets[len(now) :]
                 continue
             self._grams = {number: self._grams[number] for number in needed & set(self._grams)}
             self._make(sorted(needed - set(self._grams)))
-            yield now, lambda one: [(self._grams[number], factor)
-                                    for number, factor in self._parts(one)]
+            yield (
+                now,
+                lambda one: [(self._grams[number], factor) for number, factor in self._parts(one)],
+            )
             sets = [one for one in sets if one not in now]
 
     def _needed(self, sets):
@@ -192,8 +201,11 @@ class Sums:
     def _parts(self, one):
         """[(number of a block, factor)] of a set of classes."""
         factors = dict(one)
-        return [(number, factors[labels[0]])
-                for number, labels in enumerate(self._group.class_blocks) if labels[0] in factors]
+        return [
+            (number, factors[labels[0]])
+            for number, labels in enumerate(self._group.class_blocks)
+            if labels[0] in factors
+        ]
 
     def _added(self, sets):
         """{set: G} of some sets, whose blocks are made a few at a time."""
@@ -202,7 +214,7 @@ class Sums:
         numbers, step = sorted(self._needed(sets)), self._capacity - len(sets)
         for start in range(0, len(numbers), step):
             self._grams = {}
-            self._make(numbers[start:start + step])
+            self._make(numbers[start : start + step])
             for number in sorted(self._grams):
                 for one in sets:
                     if number in factors[one]:
@@ -216,10 +228,15 @@ class Sums:
             return
         names = {self._group.class_blocks[number]: number for number in numbers}
         stored, ranges = self._stored, self._group.ranges
-        stored.begin(list(names), len(self._group.problem.landmarks), len(ranges),
-                   self._group.range_digest)
-        items = [(number, *span, labels) for number, span in enumerate(ranges)
-                 for labels in names if number >= stored.stop(labels)]
+        stored.begin(
+            list(names), len(self._group.problem.landmarks), len(ranges), self._group.range_digest
+        )
+        items = [
+            (number, *span, labels)
+            for number, span in enumerate(ranges)
+            for labels in names
+            if number >= stored.stop(labels)
+        ]
         made = self._work.sums([item for item in items if not stored.has(item[0], item[3])], names)
         for item in items:
             number, _, _, labels = item
@@ -245,8 +262,11 @@ class Sums:
 def factors_of(options, sides):
     """((label, factor of its points), ...), labels ascending, of a classifier."""
     weights = dict(options.weights)
-    return tuple(sorted((label, weights.get(number, 1.0)) for number, side in enumerate(sides)
-                        for label in side))
+    return tuple(
+        sorted(
+            (label, weights.get(number, 1.0)) for number, side in enumerate(sides) for label in side
+        )
+    )
 
 
 def _sets(job):
@@ -298,23 +318,32 @@ class Group:
         raw = n * len(landmarks) ** 2 > _RAW
         self.least = _ROUNDING * total * landmarks.scale * landmarks.condition if raw else 0.0
         if self.options.ridge is not None and self.options.ridge < self.least:
-            raise job.place.error(DataError, f"-l {self.options.ridge:g} is lost in the rounding "
-                                  f"of so many points: expected {self.least:.2g} or more")
+            raise job.place.error(
+                DataError,
+                f"-l {self.options.ridge:g} is lost in the rounding "
+                f"of so many points: expected {self.least:.2g} or more",
+            )
         self.rows = drawn[landmarks.pivots]
         self.dropped = len(drawn) - len(self.rows)
         self.problem = Problem(landmarks, x, y, w, raw)
         self.ranges = row_ranges(job, len(y))
         self.groups = None if requested is None else requested.groups
-        self.left_out = {} if requested is None else self._left_out(
-            y, None if requested.sides else self.options.left_out, requested.chosen)
+        self.left_out = (
+            {}
+            if requested is None
+            else self._left_out(
+                y, None if requested.sides else self.options.left_out, requested.chosen
+            )
+        )
 
     def blocks_of(self, labels):
         """The blocks of points of some classes that are left out, tuples of (label, number).
 
         All points of a group are in one block, as they are left out together.
         """
-        blocks = [[(label, number) for number in range(len(self.left_out[label]))]
-                  for label in labels]
+        blocks = [
+            [(label, number) for number in range(len(self.left_out[label]))] for label in labels
+        ]
         if self.groups is None:
             return [(one,) for of_class in blocks for one in of_class]
         return [block for block in zip(*blocks) if len(self.rows_of(block))]
@@ -333,8 +362,10 @@ class Group:
             number = (np.cumsum(np.bincount(self.groups)) // _BLOCK)[self.groups]  # of the block
             rows = np.argsort(number, kind="stable")
             of_class = {label: rows[y[rows] == label] for label in self.labels}
-            return {label: np.split(part, np.searchsorted(
-                number[part], np.arange(1, number.max() + 1))) for label, part in of_class.items()}
+            return {
+                label: np.split(part, np.searchsorted(number[part], np.arange(1, number.max() + 1)))
+                for label, part in of_class.items()
+            }
         if count is None:
             take = np.isin(y, self.labels)
         else:
@@ -344,15 +375,25 @@ class Group:
                 take |= chosen & np.isin(y, self.labels)
         rows = np.flatnonzero(take)
         labels = y[rows]
-        return {label: [part[start:start + _BLOCK] for part in [rows[labels == label]]
-                        for start in range(0, len(part), _BLOCK)] for label in self.labels}
+        return {
+            label: [
+                part[start : start + _BLOCK]
+                for part in [rows[labels == label]]
+                for start in range(0, len(part), _BLOCK)
+            ]
+            for label in self.labels
+        }
 
     def range_digest(self, number):
         """Sixteen hexadecimal digits that tell what the sums of a range are made from."""
         start, stop = self.ranges[number]
         problem = self.problem
-        digest = blake2b(repr([__version__, self.options.sums_identity(self.jobs[0]), start, stop,
-                               problem.raw]).encode(), digest_size=8)
+        digest = blake2b(
+            repr(
+                [__version__, self.options.sums_identity(self.jobs[0]), start, stop, problem.raw]
+            ).encode(),
+            digest_size=8,
+        )
         digest.update(np.ascontiguousarray(problem.landmarks.z).data.cast("B"))
         for first in range(start, stop, _BLOCK):
             block = slice(first, min(first + _BLOCK, stop))
@@ -399,18 +440,26 @@ class Work:
         """
         problem = self._group.problem
         if self._executor is None:
-            yield from run_tasks(functools.partial(range_sums, problem), items, self.workers,
-                                 inline=False, window=self.workers + 1)
+            yield from run_tasks(
+                functools.partial(range_sums, problem),
+                items,
+                self.workers,
+                inline=False,
+                window=self.workers + 1,
+            )
             return
         p, workers = len(problem.landmarks), workers_of(self._executor)
         more = self._megabytes * MEGABYTE // (4 * p * p)
         shared = problem.shared()
         for item, sums in run_remote(
-                self._executor, _sums_elsewhere, shared,
-                items if shared is None else map(problem.with_labels, items),
-                name=lambda item: f"sums of rows {item[1]} to {item[2] - 1}",
-                ordered=workers + max(1, min(more, workers)),
-                part=lambda _, item: problem.part(item)):
+            self._executor,
+            _sums_elsewhere,
+            shared,
+            items if shared is None else map(problem.with_labels, items),
+            name=lambda item: f"sums of rows {item[1]} to {item[2] - 1}",
+            ordered=workers + max(1, min(more, workers)),
+            part=lambda _, item: problem.part(item),
+        ):
             if isinstance(sums, AgfmcError):
                 raise sums
             yield item[:4], ClassSums(*map(np.array, sums))

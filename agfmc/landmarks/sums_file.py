@@ -44,8 +44,13 @@ class GroupSums:
     the digest of its own points, so that nobody needs to read all to make it.
     """
 
-    def __init__(self, path: str | None = None, digest_of: Callable[[], str] = str,
-                 used: bool = True, clock: Callable[[], float] = time.monotonic):
+    def __init__(
+        self,
+        path: str | None = None,
+        digest_of: Callable[[], str] = str,
+        used: bool = True,
+        clock: Callable[[], float] = time.monotonic,
+    ):
         self._path, self._digest_of, self._used, self._clock = path, digest_of, used, clock
         self._lock = threading.Lock()
         self._sums: dict[tuple, ClassSums] = {}
@@ -55,8 +60,9 @@ class GroupSums:
         self._cost = 0.0
         self._p = 0
 
-    def begin(self, sets: Sequence[tuple], p: int, count: int,
-              range_digest: Callable[[int], str]) -> None:
+    def begin(
+        self, sets: Sequence[tuple], p: int, count: int, range_digest: Callable[[int], str]
+    ) -> None:
         """Sums of those sets of labels, on p landmarks and over `count` ranges, go on from here."""
         with self._lock:
             self._p, self._changed, self._broken = p, False, False
@@ -68,8 +74,10 @@ class GroupSums:
                 sums = self._read(file, labels) if first == 0 < stop <= count else None
                 if sums is not None:
                     self._sums[labels], self._stops[labels] = sums, stop
-            files = {number: self._of_range(number, range_digest)
-                     for number in range(min(self._stops.values(), default=0), count)}
+            files = {
+                number: self._of_range(number, range_digest)
+                for number in range(min(self._stops.values(), default=0), count)
+            }
             self._ranges = {number: file for number, file in files.items() if file is not None}
 
     def stop(self, labels: tuple) -> int:
@@ -117,9 +125,13 @@ class GroupSums:
             if cost > most or least and start - self._saved < max(least, _TIMES * cost):
                 return
             try:
-                write_sums(self._path, self._digest_of(), [
-                    (0, self._stops[labels], labels) for labels in self._sums],
-                    self._sums.values(), self._p)
+                write_sums(
+                    self._path,
+                    self._digest_of(),
+                    [(0, self._stops[labels], labels) for labels in self._sums],
+                    self._sums.values(),
+                    self._p,
+                )
             except DataError as error:
                 warn_user(f"{error}: sums of finished ranges are not kept")
                 self._path = None
@@ -130,25 +142,36 @@ class GroupSums:
         """Return True if there is a file of that range."""
         return self._of_range(number, lambda number: digest) is not None
 
-    def write_range(self, number: int, digest: str, sets: Sequence[tuple],
-                    sums: Iterable[ClassSums], p: int) -> None:
+    def write_range(
+        self, number: int, digest: str, sets: Sequence[tuple], sums: Iterable[ClassSums], p: int
+    ) -> None:
         """Write the file of one range: the sums of each of the sets of labels, in their order."""
-        write_sums(f"{self._path}-{number}", digest,
-                   [(number, number + 1, labels) for labels in sets], sums, p)
+        write_sums(
+            f"{self._path}-{number}",
+            digest,
+            [(number, number + 1, labels) for labels in sets],
+            sums,
+            p,
+        )
 
     def remove(self) -> None:
         """Remove all files of sums with the names of this group."""
         if self._path is None:
             return
         for path in [self._path, *glob.glob(glob.escape(self._path) + "-*")]:
-            if re.fullmatch("(-[0-9]+)?", path[len(self._path):]) and is_sums(path):
+            if re.fullmatch("(-[0-9]+)?", path[len(self._path) :]) and is_sums(path):
                 remove(path)
 
     def _of_range(self, number, range_digest):
-        file = self._opened(None if self._path is None else f"{self._path}-{number}",
-                            functools.partial(range_digest, number))
-        return None if file is None or any(
-            span != (number, number + 1) for span in file.spans.values()) else file
+        file = self._opened(
+            None if self._path is None else f"{self._path}-{number}",
+            functools.partial(range_digest, number),
+        )
+        return (
+            None
+            if file is None or any(span != (number, number + 1) for span in file.spans.values())
+            else file
+        )
 
     def _opened(self, path, digest_of):
         if path is None or not self._used or not os.path.isfile(path):
@@ -189,7 +212,8 @@ class SumsStore:
         for job in jobs:
             if job.together is not None and _key(job) not in self._groups:
                 self._groups[_key(job)] = GroupSums(
-                    f"{base}.sums-{len(self._groups)}", functools.partial(digest_of, job), used)
+                    f"{base}.sums-{len(self._groups)}", functools.partial(digest_of, job), used
+                )
                 self.jobs.append(job)
 
     def of(self, job) -> GroupSums:
@@ -219,6 +243,7 @@ def names_sums(base, path):
     rest = os.path.realpath(path).removeprefix(os.path.realpath(base))
     return re.fullmatch(r"\.sums-[0-9]+(-[0-9]+)?", rest) is not None
 
+
 _LANDMARKS = 100_000  # the most
 _FLOAT = np.dtype("<f8")
 
@@ -238,10 +263,15 @@ def write_sums(path: str, digest: str, spans: list, sums: Iterable[ClassSums], p
     sums.
     """
     with replacing(path, binary=True) as file:
-        write_npz(file, {"made from": digest, "landmarks": p, "sums": spans}, (
-            (f"{name}{number}", np.ascontiguousarray(array, _FLOAT))
-            for number, (gram, total, weight) in enumerate(sums)
-            for name, array in (("total", total), ("weight", weight), ("gram", gram))))
+        write_npz(
+            file,
+            {"made from": digest, "landmarks": p, "sums": spans},
+            (
+                (f"{name}{number}", np.ascontiguousarray(array, _FLOAT))
+                for number, (gram, total, weight) in enumerate(sums)
+                for name, array in (("total", total), ("weight", weight), ("gram", gram))
+            ),
+        )
 
 
 def is_sums(path: str) -> bool:
@@ -265,15 +295,20 @@ class SumsReader:
         self._path = os.fsdecode(path)
         with self._opened() as file:
             self.digest, self.landmarks, spans = (
-                file.head[name] for name in ("made from", "landmarks", "sums"))
+                file.head[name] for name in ("made from", "landmarks", "sums")
+            )
             self.spans = {tuple(labels): (first, stop) for first, stop, labels in spans}
-            numbers = [self.landmarks, *(
-                number for labels, span in self.spans.items() for number in (*span, *labels))]
-            if not (isinstance(self.digest, str)
-                    and all(type(number) is int and 0 <= number < 2**31 for number in numbers)
-                    and 0 < self.landmarks <= _LANDMARKS
-                    and all(labels and first < stop for labels, (first, stop) in self.spans.items())
-                    and len(file.names) == 3 * len(self.spans) == 3 * len(spans)):
+            numbers = [
+                self.landmarks,
+                *(number for labels, span in self.spans.items() for number in (*span, *labels)),
+            ]
+            if not (
+                isinstance(self.digest, str)
+                and all(type(number) is int and 0 <= number < 2**31 for number in numbers)
+                and 0 < self.landmarks <= _LANDMARKS
+                and all(labels and first < stop for labels, (first, stop) in self.spans.items())
+                and len(file.names) == 3 * len(self.spans) == 3 * len(spans)
+            ):
                 raise ValueError("a head that was not written")
 
     def read(self, labels: tuple[int, ...]) -> ClassSums:

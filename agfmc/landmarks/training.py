@@ -43,8 +43,10 @@ class _LeftOut:
     def __init__(self, group, megabytes):
         self._group, self._stored = group, {}
         self._room = megabytes * MEGABYTE
-        self._all = len(group.sets) > 1 or sum(
-            len(part) for parts in group.left_out.values() for part in parts) <= SEARCHED
+        self._all = (
+            len(group.sets) > 1
+            or sum(len(part) for parts in group.left_out.values() for part in parts) <= SEARCHED
+        )
 
     def __call__(self, block, step=1):
         """phi (p, n) of every step-th point of a block, of `Group.blocks_of`."""
@@ -116,8 +118,10 @@ class _Set:
 
 def _joined(blocks, count):
     """Blocks of the parts of so many blocks each, whose products are faster."""
-    return [tuple(part for block in blocks[start:start + count] for part in block)
-            for start in range(0, len(blocks), count)]
+    return [
+        tuple(part for block in blocks[start : start + count] for part in block)
+        for start in range(0, len(blocks), count)
+    ]
 
 
 class _Solution(NamedTuple):
@@ -128,8 +132,9 @@ class _Solution(NamedTuple):
     b: np.ndarray
 
 
-def train_shared(jobs, x, y: np.ndarray, settings, progress, requested,
-               weights: Weights | None = None) -> Iterator:
+def train_shared(
+    jobs, x, y: np.ndarray, settings, progress, requested, weights: Weights | None = None
+) -> Iterator:
     """Train jobs whose learner shares landmarks; yields `Fitted` in their order by groups.
 
     The arguments are those of `fit`.
@@ -138,8 +143,11 @@ def train_shared(jobs, x, y: np.ndarray, settings, progress, requested,
     for job in jobs:
         groups.setdefault((job.options, job.together), []).append(job)
     for number, members in enumerate(groups.values()):
-        report = None if progress is None else functools.partial(
-            _report_share, progress, number, len(groups))
+        report = (
+            None
+            if progress is None
+            else functools.partial(_report_share, progress, number, len(groups))
+        )
         group = Group(members, x, y, settings.kernel_memory, requested, weights)
         yield from _Trainer(group, settings, report, requested).fit()
 
@@ -148,8 +156,9 @@ def _report_share(progress, number, groups, share):
     progress(round(_STEPS * (number + share)), _STEPS * groups)
 
 
-def sum_range(job, x, y: np.ndarray, settings, number: int, progress=None,
-              weights: Weights | None = None) -> bool:
+def sum_range(
+    job, x, y: np.ndarray, settings, number: int, progress=None, weights: Weights | None = None
+) -> bool:
     """Write the file of the sums of one range for the group of a job; -> False if it exists.
 
     Parameters
@@ -164,8 +173,13 @@ def sum_range(job, x, y: np.ndarray, settings, number: int, progress=None,
         return False
     work = Work(group, settings, progress and functools.partial(_report_share, progress, 0, 1))
     items = [(number, *group.ranges[number], labels) for labels in group.class_blocks]
-    stored.write_range(number, digest, group.class_blocks, work.sums(items, group.class_blocks),
-                     len(group.problem.landmarks))
+    stored.write_range(
+        number,
+        digest,
+        group.class_blocks,
+        work.sums(items, group.class_blocks),
+        len(group.problem.landmarks),
+    )
     return True
 
 
@@ -181,9 +195,11 @@ class _Trainer:
         self._normalised = settings.normalised
         self._ridge, self._signs = group.options.ridge, None
         if group.dropped and group.options.landmarks is not None:  # so many are requested
-            warn_user(f"{' '.join(group.jobs[0].text.split())}: {group.dropped} of "
-                      f"{group.options.landmarks} landmarks are left out, as they depend on "
-                      "the others within rounding")
+            warn_user(
+                f"{' '.join(group.jobs[0].text.split())}: {group.dropped} of "
+                f"{group.options.landmarks} landmarks are left out, as they depend on "
+                "the others within rounding"
+            )
 
     def fit(self):
         group = self._group
@@ -193,18 +209,19 @@ class _Trainer:
         self._work.plan(len(jobs))
         p = len(group.problem.landmarks)
         if len(group.sets) > max(_SEPARATE, _CHEAP / p**3):
-            generator = np.random.Generator(np.random.PCG64(
-                job_seed(group.seed, group.labels, ("leverages",))))
+            generator = np.random.Generator(
+                np.random.PCG64(job_seed(group.seed, group.labels, ("leverages",)))
+            )
             self._signs = np.sign(generator.random((p, _DIRECTIONS)) - 0.5)
             if self._ridge is None:
                 self._ridge = self._common_ridge()
         for sets, gram_of in self._sums.passes(jobs):
-            for _, results in self._work.each(
-                    functools.partial(self._solve, gram_of, jobs), sets):
+            for _, results in self._work.each(functools.partial(self._solve, gram_of, jobs), sets):
                 for fitted, converged in results:
                     if not converged:
-                        warn_user(f"'{fitted.job.name}': the fit of its probabilities did not "
-                                  "converge")
+                        warn_user(
+                            f"'{fitted.job.name}': the fit of its probabilities did not converge"
+                        )
                     self._work.check()
                     yield fitted
 
@@ -218,10 +235,16 @@ class _Trainer:
             errors = []
             trials += 1
             for now, gram_of in self._sums.passes(sample):
-                errors += [error for _, error in self._work.each(
-                    lambda one, _: self._error(self._set(one, gram_of), search.trial, map,
-                                               SEARCHED // _SAMPLED),
-                    now, "choice of lambda")]
+                errors += [
+                    error
+                    for _, error in self._work.each(
+                        lambda one, _: self._error(
+                            self._set(one, gram_of), search.trial, map, SEARCHED // _SAMPLED
+                        ),
+                        now,
+                        "choice of lambda",
+                    )
+                ]
             search.record(sum(errors))
         self._features.forget()
         self._work.plan((trials - _TRIALS) * len(sample))
@@ -244,8 +267,14 @@ class _Trainer:
             step, blocks = 1, blocks[::step]
         elif points < SEARCHED:  # a few of each class make one product
             blocks = _joined(blocks, len(blocks))
-        parts = list(spread(lambda block: the_set.squared_error(
-            solution, block, self._features(block, step), step), blocks))
+        parts = list(
+            spread(
+                lambda block: the_set.squared_error(
+                    solution, block, self._features(block, step), step
+                ),
+                blocks,
+            )
+        )
         return sum(error for error, _ in parts) / sum(weight for _, weight in parts)
 
     def _solve(self, gram_of, jobs, one, spread):
@@ -260,20 +289,35 @@ class _Trainer:
         try:
             solution = the_set.solve(ridge, self._signs)
         except AgfmcError as error:
-            return [(Fitted(job, job.place.error(type(error), f"'{job.name}': {error.message}")),
-                     True) for job in jobs[one]]
+            return [
+                (Fitted(job, job.place.error(type(error), f"'{job.name}': {error.message}")), True)
+                for job in jobs[one]
+            ]
         blocks = the_set.blocks
         if self._signs is not None and self._group.groups is None:
             blocks = _joined(blocks, max(1, _JOINED * len(blocks) // the_set.count))
-        values = np.concatenate(list(spread(lambda block: the_set.values(
-            solution, block, self._features(block)), blocks)), axis=1)
+        values = np.concatenate(
+            list(
+                spread(lambda block: the_set.values(solution, block, self._features(block)), blocks)
+            ),
+            axis=1,
+        )
         rows = np.concatenate(list(map(self._group.rows_of, blocks)))
         order = np.argsort(rows)
         beta = self._group.problem.landmarks.coefficients(solution.v)
         finish = functools.partial(self._finished, ridge, rows[order])
-        return list(spread(lambda job: finish(job, the_set.number[job.sides], beta, solution,
-                                              values[the_set.number[job.sides]][order]),
-                           jobs[one]))
+        return list(
+            spread(
+                lambda job: finish(
+                    job,
+                    the_set.number[job.sides],
+                    beta,
+                    solution,
+                    values[the_set.number[job.sides]][order],
+                ),
+                jobs[one],
+            )
+        )
 
     def _finished(self, ridge, rows, job, number, beta, solution, values):
         """(`Fitted`, converged) of one job; values (n,): of the points in `rows`, ascending."""
@@ -289,15 +333,31 @@ class _Trainer:
             a, b, converged = fit_sigmoid(np.zeros_like(values), side, totals, w)
         options = replace(job.options, ridge=ridge, landmarks=len(group.rows))
         provenance = Provenance.of_training(
-            __version__, options.canonical(), features=x.shape[1],
-            probabilities=f"leave-one-out {len(rows)}", seed=job.seed).with_samples(
-                counts, job.sides, self._normalised, () if group.weights is None else
-                group.weights.of_totals(group.totals, job.sides),
-                of_rows(group.groups, rows))
-        model = BinaryModel(job.name, job.options.svm_type, job.options.kernel_for(x.shape[1]),
-                            landmarks.z, np.ascontiguousarray(beta[:, number]),
-                            -float(solution.b[number]), (1, 0), (len(group.rows), 0), (a, b),
-                            provenance, x.shape[1])
+            __version__,
+            options.canonical(),
+            features=x.shape[1],
+            probabilities=f"leave-one-out {len(rows)}",
+            seed=job.seed,
+        ).with_samples(
+            counts,
+            job.sides,
+            self._normalised,
+            () if group.weights is None else group.weights.of_totals(group.totals, job.sides),
+            of_rows(group.groups, rows),
+        )
+        model = BinaryModel(
+            job.name,
+            job.options.svm_type,
+            job.options.kernel_for(x.shape[1]),
+            landmarks.z,
+            np.ascontiguousarray(beta[:, number]),
+            -float(solution.b[number]),
+            (1, 0),
+            (len(group.rows), 0),
+            (a, b),
+            provenance,
+            x.shape[1],
+        )
         fitted = Fitted(job, model, group.rows)
         if self._requested.sides:
             a, b = model.scale

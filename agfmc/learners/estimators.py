@@ -67,8 +67,10 @@ class EstimatorOptions(BinaryLearner):
         estimator = clone(estimator)
         learner = cls(estimator.set_params(**dict.fromkeys(_open_states(estimator), seed)))
         if not learner.gives_probabilities and not hasattr(estimator, "decision_function"):
-            raise UsageError(f"estimator: {type(estimator).__name__} has neither predict_proba nor "
-                             "decision_function")
+            raise UsageError(
+                f"estimator: {type(estimator).__name__} has neither predict_proba nor "
+                "decision_function"
+            )
         return learner
 
     @property
@@ -114,8 +116,9 @@ class EstimatorOptions(BinaryLearner):
         from sklearn.utils.validation import has_fit_parameter
 
         if not has_fit_parameter(self._last[1], "sample_weight"):
-            raise UsageError(f"estimator: {type(self._last[1]).__name__} takes no weights of "
-                             "samples")
+            raise UsageError(
+                f"estimator: {type(self._last[1]).__name__} takes no weights of samples"
+            )
         return self
 
     def solve(self, packed, rows, side, w=None) -> Solution:
@@ -125,8 +128,15 @@ class EstimatorOptions(BinaryLearner):
         estimator, prefix = clone(self.estimator), self._last[0]
         weights = {} if w is None else {f"{prefix}sample_weight": w}
         estimator.fit(_matrix(packed[rows]), np.asarray(side, dtype=np.int64), **weights)
-        return Solution(None, np.empty(0), 0.0, (1, 0), (0, 0), np.empty((0, packed.shape[1])),
-                        DecisionFunction(estimator, self.gives_probabilities))
+        return Solution(
+            None,
+            np.empty(0),
+            0.0,
+            (1, 0),
+            (0, 0),
+            np.empty((0, packed.shape[1])),
+            DecisionFunction(estimator, self.gives_probabilities),
+        )
 
     @property
     def _last(self):
@@ -172,17 +182,25 @@ class MemberLearners:
         """
         members = len(tree.roots) if tree.is_ensemble else 1
         if len(self.estimators) not in (1, members):
-            raise UsageError(f"estimator: expected 1 or {members}, the number of members, found "
-                             f"{len(self.estimators)}")
+            raise UsageError(
+                f"estimator: expected 1 or {members}, the number of members, found "
+                f"{len(self.estimators)}"
+            )
         for row in tree.rows:
             if row.quoted and row.text:
                 raise tree.place(row).error(
-                    UsageError, f"'{one_line(row.text)}' are options of the suite's own learners: "
-                    "an estimator has its own parameters")
+                    UsageError,
+                    f"'{one_line(row.text)}' are options of the suite's own learners: "
+                    "an estimator has its own parameters",
+                )
         if len(self.estimators) == 1 and not _open_states(self.estimators[0]):
             return [""] * len(tree.rows)
-        return [str(number) for number, part in enumerate(tree.parts)
-                for node in tree.nodes[part] for _ in node.rows]
+        return [
+            str(number)
+            for number, part in enumerate(tree.parts)
+            for node in tree.nodes[part]
+            for _ in node.rows
+        ]
 
     def parse(self, text: str, **place) -> EstimatorOptions:
         """The learner of a row, by what `texts` gave it."""
@@ -201,5 +219,8 @@ def _matrix(x):
 def _open_states(estimator):
     if not hasattr(estimator, "get_params"):
         return []
-    return [name for name, value in sorted(estimator.get_params(deep=True).items())
-            if name.rpartition("__")[2] == "random_state" and value is None]
+    return [
+        name
+        for name, value in sorted(estimator.get_params(deep=True).items())
+        if name.rpartition("__")[2] == "random_state" and value is None
+    ]

@@ -19,7 +19,7 @@ from ..kernels.values import PreparedKernel
 
 _BLOCK = 1 << 14  # points
 _CELLS = 1 << 16  # kernel values at a time: they stay in the cache
-_UNIT = 2.0 ** -53
+_UNIT = 2.0**-53
 _WORST = 1e-10  # of `rounding`: above it too many values would have to be computed again
 _local = threading.local()
 
@@ -36,8 +36,8 @@ def table_pays(size, fits, features):
     nanoseconds, as measured: a value of the table takes 1.6 + 0.05 d, one of LIBSVM's 10 + 1.3 d,
     and a fit on l points evaluates at least 0.04 l^2.
     """
-    saved = sum(0.04 * count * points ** 2 for points, count in fits) * (10 + 1.3 * features)
-    return saved > size ** 2 * (1.6 + 0.05 * features)
+    saved = sum(0.04 * count * points**2 for points, count in fits) * (10 + 1.3 * features)
+    return saved > size**2 * (1.6 + 0.05 * features)
 
 
 def rounding(x, gamma):
@@ -48,8 +48,12 @@ def rounding(x, gamma):
     itself. None where it is too large for a table to be of use.
     """
     with np.errstate(over="ignore", invalid="ignore"):
-        largest = max(float(np.einsum("ij,ij->i", part, part).max()) for part in (
-            np.asarray(x[at:at + _BLOCK], dtype=np.float64) for at in range(0, len(x), _BLOCK)))
+        largest = max(
+            float(np.einsum("ij,ij->i", part, part).max())
+            for part in (
+                np.asarray(x[at : at + _BLOCK], dtype=np.float64) for at in range(0, len(x), _BLOCK)
+            )
+        )
         bound = _UNIT * (9.0 * gamma * (x.shape[1] + 6) * largest + 16.0)
     return bound if bound < _WORST else None
 
@@ -76,14 +80,13 @@ class KernelTable:
     def __init__(self, x, rows, kernel, bound, reuse=False):
         number = np.arange(len(rows))
         n = len(rows) + len(rows) % 2  # an even number: the last point twice, if need be
-        self._x = np.asarray(x[np.append(rows, rows[2 * len(rows) - n:])],
-                             dtype=np.float64)
+        self._x = np.asarray(x[np.append(rows, rows[2 * len(rows) - n :])], dtype=np.float64)
         self.features = x.shape[1]
         self._gamma, self._bound = kernel.gamma, bound
         self._kernel = None if kernel.kind == "rbf" else PreparedKernel(kernel, self._x)
         count = n * (n + 1)
         memory = _memory("table", count + 1) if reuse else np.empty(count + 1)
-        self._memory = memory[1:count + 1]
+        self._memory = memory[1 : count + 1]
         self._nodes = self._memory.reshape(n // 2, n + 1, 2)  # row 2 a + b, node c: [a, c, b]
         self._nodes[:, 0] = np.arange(1, n + 1).reshape(-1, 2)
         self._pointers = np.zeros(len(x), dtype=np.uintp)
@@ -120,12 +123,12 @@ class KernelTable:
         else:  # LIBSVM rounds these by itself, and others want all digits
             columns = self._kernel.columns(self._x[start:])
             low, pair = self._kernel.rows(block, columns, values), np.complex128
-        here = self._nodes[start // 2:stop // 2, 1 + start:]
+        here = self._nodes[start // 2 : stop // 2, 1 + start :]
         here[:, :, 0] = low[0::2]
         here[:, :, 1] = low[1::2]
         # two rows at once, as if they were the parts of complex numbers
         pairs = self._memory.view(np.complex128).reshape(len(self._nodes), -1)
-        pairs[stop // 2:, 1 + start:1 + stop] = low[:, stop - start:].view(pair).T
+        pairs[stop // 2 :, 1 + start : 1 + stop] = low[:, stop - start :].view(pair).T
 
     @property
     def exact(self) -> bool:
@@ -134,16 +137,17 @@ class KernelTable:
 
     def values(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         """K (p, q) of rows a (p,) and b (q,) of x, which must be in the table."""
-        first, second = (self._pointers[rows].astype(np.int64) - self._memory.ctypes.data + 8
-                         for rows in (a, b))
+        first, second = (
+            self._pointers[rows].astype(np.int64) - self._memory.ctypes.data + 8 for rows in (a, b)
+        )
         column = 1 + second // (16 * self._nodes.shape[1]) * 2 + second % 16 // 8
         return self._memory[first[:, None] // 8 + 2 * column]
 
     def _fill_by_product(self, block, values, low):
         """Kernel values of single precision in `low`; values: room for those of the product."""
-        np.matmul(self._left[block], self._right[:, block.start:], out=values)
+        np.matmul(self._left[block], self._right[:, block.start :], out=values)
         np.exp(values, out=values)
-        high = _memory("high", values.size, np.float32)[:values.size].reshape(values.shape)
+        high = _memory("high", values.size, np.float32)[: values.size].reshape(values.shape)
         low[...] = values
         values *= 1.0 + 2.0 * self._bound
         high[...] = values

@@ -93,8 +93,11 @@ def loo_values(kernel, x, problem, solution, options, most=MOST_FREE, table=None
     if options.svm_type != "c_svc":
         raise UsageError("leave-one-out values are for a C-SVC (-s 0) only, not for a nu-SVC")
     units = _Units(problem, solution, _limits(solution, options, problem.side, problem.w))
-    between = _between_points(kernel, x, units.first) if table is None else \
-        lambda a, b: table.values(units.first[a], units.first[b])
+    between = (
+        _between_points(kernel, x, units.first)
+        if table is None
+        else lambda a, b: table.values(units.first[a], units.first[b])
+    )
     f, itself, to_mean = _values(between, units, solution.rho)
     distance = np.abs(1.0 - np.stack([-f, f], axis=1))
     largest = np.abs(itself).max(initial=0.0)
@@ -138,16 +141,18 @@ class _Units:
         rows = problem.rows
         self.first, self.point = rows, np.arange(len(rows))
         if problem.number is not None:
-            _, first, inverse = np.unique(problem.number[rows], return_index=True,
-                                          return_inverse=True)
+            _, first, inverse = np.unique(
+                problem.number[rows], return_index=True, return_inverse=True
+            )
             order = np.argsort(first)  # different points in the order of their first rows
             self.first, self.point = rows[first[order]], np.argsort(order)[inverse]
         self.column = (problem.side == solution.labels[0]).astype(np.intp)
         alpha = np.zeros(len(rows))
         alpha[solution.sv] = np.abs(solution.coef)
         unit, size = 2 * self.point + self.column, 2 * len(self.first)
-        self.alpha, self.limit = (np.bincount(unit, values, size).reshape(-1, 2)
-                                  for values in (alpha, limit))
+        self.alpha, self.limit = (
+            np.bincount(unit, values, size).reshape(-1, 2) for values in (alpha, limit)
+        )
         self.is_free = (self.alpha > 0) & (self.alpha < self.limit * (1 - _BOUND))
         here = self.point, self.column
         self.excess = np.maximum(self.alpha[here] - (self.limit[here] - limit), 0.0)
@@ -179,6 +184,7 @@ def _between_points(kernel, x, first):
             values[rows] = kernel(points[rows], points)
             missing[rows] = False
         return values[a][:, b]
+
     return between
 
 
@@ -190,8 +196,9 @@ def _values(between, units, rho):
     support = np.flatnonzero(units.alpha.any(axis=1))
     weights = units.alpha[support]
     total = weights.sum(axis=0)
-    sums = np.column_stack([weights / np.where(total > 0, total, 1.0),
-                            weights[:, 1] - weights[:, 0]])
+    sums = np.column_stack(
+        [weights / np.where(total > 0, total, 1.0), weights[:, 1] - weights[:, 0]]
+    )
     count = len(units.first)
     products, itself = np.empty((count, 3)), np.zeros(count)
     position = np.full(count, -1)
@@ -244,7 +251,7 @@ def _spans(between, at, hull, stiffness, itself):
     step = max(1, _BLOCK // len(hull))
     for numbers in (np.flatnonzero(inside), np.flatnonzero(~inside)):
         for start in range(0, len(numbers), step):
-            chosen = numbers[start:start + step]
+            chosen = numbers[start : start + step]
             if inside[chosen[0]]:
                 right = np.zeros((len(hull), len(chosen)))
                 right[position[chosen], np.arange(len(chosen))] = 1.0
@@ -253,10 +260,11 @@ def _spans(between, at, hull, stiffness, itself):
             q = triangle.solve(right)
             squares, products = np.einsum("ij,ij->j", q, q), ones @ q
             with np.errstate(divide="ignore", over="ignore"):
-                span[chosen] = \
-                    1.0 / (squares - products ** 2 / length) - stiffness[position[chosen]] \
-                    if inside[chosen[0]] else \
-                    itself[chosen] - squares + (1.0 - products) ** 2 / length
+                span[chosen] = (
+                    1.0 / (squares - products**2 / length) - stiffness[position[chosen]]
+                    if inside[chosen[0]]
+                    else itself[chosen] - squares + (1.0 - products) ** 2 / length
+                )
     return span
 
 

@@ -25,8 +25,15 @@ import numpy as np
 
 from ..core.errors import DataError, one_line, UsageError
 from .options import PlaneLearner, scan
-from .points import (CLibrary, Nodes, sklearn_fit, sklearn_version, Solution, TOO_LARGE,
-                     weight_fields)
+from .points import (
+    CLibrary,
+    Nodes,
+    sklearn_fit,
+    sklearn_version,
+    Solution,
+    TOO_LARGE,
+    weight_fields,
+)
 
 _LOGISTIC = (0, 6, 7)
 _PARALLEL = (0, 2)  # those that draw no random numbers
@@ -78,11 +85,15 @@ class LinearOptions(PlaneLearner):
         values["free"] = values.pop("-R", False)
         options = cls(weights=weights, **values)
         if options.solver not in _TOLERANCE:
-            raise UsageError(f"option -s: {options.solver} is not for two classes: expected one "
-                             "of " + " ".join(map(str, _TOLERANCE)), **place)
+            raise UsageError(
+                f"option -s: {options.solver} is not for two classes: expected one "
+                "of " + " ".join(map(str, _TOLERANCE)),
+                **place,
+            )
         if options.free and (options.bias != 1 or options.solver not in _FREE_BIAS):
-            raise UsageError("option -R needs -B 1 and -s "
-                             + " ".join(map(str, _FREE_BIAS)), **place)
+            raise UsageError(
+                "option -R needs -B 1 and -s " + " ".join(map(str, _FREE_BIAS)), **place
+            )
         return options
 
     @property
@@ -92,8 +103,10 @@ class LinearOptions(PlaneLearner):
 
     def canonical(self):
         """The settings that decide the result, in one fixed spelling."""
-        words = [f"learner={self.name} -s {self.solver} -c {self.cost!r} -e {self.stop!r}",
-                 f"-B {self.bias!r}" if self.bias >= 0 else "-B -1.0"]
+        words = [
+            f"learner={self.name} -s {self.solver} -c {self.cost!r} -e {self.stop!r}",
+            f"-B {self.bias!r}" if self.bias >= 0 else "-B -1.0",
+        ]
         return " ".join(words + ["-R"] * self.free + self.weight_words())
 
     @property
@@ -104,20 +117,28 @@ class LinearOptions(PlaneLearner):
     @property
     def no_loo(self):
         """The reason why leave-one-out values have no formula here, or ""."""
-        return "" if self.gives_probabilities else \
-            f"for LIBSVM's C-SVC only, not for learner=linear -s {self.solver}" + \
-            (" with weights" if self.solver in _LOGISTIC else "")
+        return (
+            ""
+            if self.gives_probabilities
+            else f"for LIBSVM's C-SVC only, not for learner=linear -s {self.solver}"
+            + (" with weights" if self.solver in _LOGISTIC else "")
+        )
 
     def made_by(self):
         """The library and its version."""
-        return f"liblinear of scikit-learn {sklearn_version()}" if self.has_weights else \
-            f"liblinear {_library().version}"
+        return (
+            f"liblinear of scikit-learn {sklearn_version()}"
+            if self.has_weights
+            else f"liblinear {_library().version}"
+        )
 
     def weighted(self):
         """Options for the LIBLINEAR of scikit-learn: the official one takes no weights."""
         if self.free:
-            raise UsageError("learner=linear cannot heed weights of points with -R: leave it out, "
-                             "or take learner=logistic, an intercept that is not penalised")
+            raise UsageError(
+                "learner=linear cannot heed weights of points with -R: leave it out, "
+                "or take learner=logistic, an intercept that is not penalised"
+            )
         return replace(self, has_weights=True)
 
     @property
@@ -131,35 +152,60 @@ class LinearOptions(PlaneLearner):
 
     def solve(self, packed, rows, side, w=None):
         """The `Solution` of a problem; `DataError` where it is not finite."""
-        return _solve_weighted(packed[rows], np.asarray(side), w, self) if self.has_weights else \
-            _solve(packed, rows, side, self)
+        return (
+            _solve_weighted(packed[rows], np.asarray(side), w, self)
+            if self.has_weights
+            else _solve(packed, rows, side, self)
+        )
 
 
 class _Parameter(ctypes.Structure):
-    _fields_ = [("solver_type", ctypes.c_int), ("eps", ctypes.c_double), ("C", ctypes.c_double),
-                ("nr_weight", ctypes.c_int), ("weight_label", ctypes.POINTER(ctypes.c_int)),
-                ("weight", ctypes.POINTER(ctypes.c_double)), ("p", ctypes.c_double),
-                ("nu", ctypes.c_double), ("init_sol", ctypes.c_void_p),
-                ("regularize_bias", ctypes.c_int), ("w_recalc", ctypes.c_bool)]
+    _fields_ = [
+        ("solver_type", ctypes.c_int),
+        ("eps", ctypes.c_double),
+        ("C", ctypes.c_double),
+        ("nr_weight", ctypes.c_int),
+        ("weight_label", ctypes.POINTER(ctypes.c_int)),
+        ("weight", ctypes.POINTER(ctypes.c_double)),
+        ("p", ctypes.c_double),
+        ("nu", ctypes.c_double),
+        ("init_sol", ctypes.c_void_p),
+        ("regularize_bias", ctypes.c_int),
+        ("w_recalc", ctypes.c_bool),
+    ]
 
 
 class _Problem(ctypes.Structure):
-    _fields_ = [("l", ctypes.c_int), ("n", ctypes.c_int), ("y", ctypes.c_void_p),
-                ("x", ctypes.c_void_p), ("bias", ctypes.c_double)]
+    _fields_ = [
+        ("l", ctypes.c_int),
+        ("n", ctypes.c_int),
+        ("y", ctypes.c_void_p),
+        ("x", ctypes.c_void_p),
+        ("bias", ctypes.c_double),
+    ]
 
 
 class _Model(ctypes.Structure):
-    _fields_ = [("param", _Parameter), ("nr_class", ctypes.c_int), ("nr_feature", ctypes.c_int),
-                ("w", ctypes.POINTER(ctypes.c_double)), ("label", ctypes.POINTER(ctypes.c_int)),
-                ("bias", ctypes.c_double), ("rho", ctypes.c_double)]
+    _fields_ = [
+        ("param", _Parameter),
+        ("nr_class", ctypes.c_int),
+        ("nr_feature", ctypes.c_int),
+        ("w", ctypes.POINTER(ctypes.c_double)),
+        ("label", ctypes.POINTER(ctypes.c_int)),
+        ("bias", ctypes.c_double),
+        ("rho", ctypes.c_double),
+    ]
 
 
 @functools.lru_cache(maxsize=1)
 def _library():
-    return CLibrary("liblinear", _OLDEST, "learner=linear needs LIBLINEAR "
-                    f"{_OLDEST / 100:.2f} or newer: pip install 'agfmc[linear]'", (
-                        "train", "check_parameter", "free_and_destroy_model",
-                        "set_print_string_function"), (_Model, _Problem, _Parameter))
+    return CLibrary(
+        "liblinear",
+        _OLDEST,
+        f"learner=linear needs LIBLINEAR {_OLDEST / 100:.2f} or newer: pip install 'agfmc[linear]'",
+        ("train", "check_parameter", "free_and_destroy_model", "set_print_string_function"),
+        (_Model, _Problem, _Parameter),
+    )
 
 
 def _solve(nodes, rows, side, options):
@@ -171,11 +217,22 @@ def _solve(nodes, rows, side, options):
     library, pointers = _library(), nodes.pointers(rows)
     y = np.ascontiguousarray(side, dtype=np.float64)
     width = nodes.features + (nodes.bias is not None)
-    problem = _Problem(len(y), width, y.ctypes.data, pointers.ctypes.data,
-                       -1.0 if nodes.bias is None else nodes.bias)
+    problem = _Problem(
+        len(y),
+        width,
+        y.ctypes.data,
+        pointers.ctypes.data,
+        -1.0 if nodes.bias is None else nodes.bias,
+    )
     parameter = _Parameter(
-        solver_type=options.solver, C=options.cost, p=0.1, nu=0.5,
-        eps=options.stop, regularize_bias=int(not options.free), **weight_fields(options.weights))
+        solver_type=options.solver,
+        C=options.cost,
+        p=0.1,
+        nu=0.5,
+        eps=options.stop,
+        regularize_bias=int(not options.free),
+        **weight_fields(options.weights),
+    )
     refusal = library.refusal(problem, parameter)
     if refusal:
         raise DataError(f"LIBLINEAR refuses the problem: {refusal}")
@@ -184,12 +241,13 @@ def _solve(nodes, rows, side, options):
             ctypes.CDLL(None).srand(_SEED)
         with library.trained(problem, parameter) as model:
             if model.nr_feature != nodes.features or model.nr_class != 2:
-                raise UsageError("this version of LIBLINEAR is unsupported: liblinear-official "
-                                 "2.50 is")
+                raise UsageError(
+                    "this version of LIBLINEAR is unsupported: liblinear-official 2.50 is"
+                )
             w = np.ctypeslib.as_array(model.w, (width,)).copy()
             labels = model.label[0], model.label[1]
     intercept = 0.0 if nodes.bias is None else nodes.bias * w[-1]
-    return _plane(w[:nodes.features], intercept, labels)
+    return _plane(w[: nodes.features], intercept, labels)
 
 
 def _plane(w, intercept, labels):
@@ -211,26 +269,46 @@ def _solve_weighted(x, side, w, options):
     """
     with _random:
         first, machine = sklearn_fit(
-            _machine(options), x, side, w, options.weights,
-            lambda error: f"scikit-learn refuses the problem: {one_line(str(error))}")
-    return _plane(-np.ravel(machine.coef_).astype(np.float64),
-                  -float(np.ravel(machine.intercept_)[0]), (first, 1 - first))
+            _machine(options),
+            x,
+            side,
+            w,
+            options.weights,
+            lambda error: f"scikit-learn refuses the problem: {one_line(str(error))}",
+        )
+    return _plane(
+        -np.ravel(machine.coef_).astype(np.float64),
+        -float(np.ravel(machine.intercept_)[0]),
+        (first, 1 - first),
+    )
 
 
 def _machine(options):
     dual = options.solver in _DUAL
-    common = {"C": options.cost, "tol": options.stop, "fit_intercept": options.bias > 0,
-              "intercept_scaling": options.bias if options.bias > 0 else 1.0, "dual": dual,
-              "max_iter": _DUAL_STEPS if dual else _STEPS, "random_state": _SEED}
+    common = {
+        "C": options.cost,
+        "tol": options.stop,
+        "fit_intercept": options.bias > 0,
+        "intercept_scaling": options.bias if options.bias > 0 else 1.0,
+        "dual": dual,
+        "max_iter": _DUAL_STEPS if dual else _STEPS,
+        "random_state": _SEED,
+    }
     if options.solver not in _LOGISTIC:
         from sklearn.svm import LinearSVC
 
-        return LinearSVC(penalty="l1" if options.solver == 5 else "l2",
-                         loss="hinge" if options.solver == 3 else "squared_hinge", **common)
+        return LinearSVC(
+            penalty="l1" if options.solver == 5 else "l2",
+            loss="hinge" if options.solver == 3 else "squared_hinge",
+            **common,
+        )
     from sklearn.linear_model import LogisticRegression
 
     machine = LogisticRegression(solver="liblinear", **common)
     if options.solver == 6:  # spelled anew in scikit-learn 1.8
-        machine.set_params(**{"penalty": "l1"} if machine.get_params().get("penalty") == "l2"
-                           else {"l1_ratio": 1.0})
+        machine.set_params(
+            **{"penalty": "l1"}
+            if machine.get_params().get("penalty") == "l2"
+            else {"l1_ratio": 1.0}
+        )
     return machine

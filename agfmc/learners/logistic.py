@@ -76,8 +76,10 @@ class LogisticOptions(PlaneLearner):
     weights: tuple = ()
 
     name = "logistic"
-    letters: ClassVar[dict] = {"-c": ("cost", 0, math.inf, False, True),
-                               "-e": ("tolerance", 0, 1, False, True)}
+    letters: ClassVar[dict] = {
+        "-c": ("cost", 0, math.inf, False, True),
+        "-e": ("tolerance", 0, 1, False, True),
+    }
 
     @property
     def gives_probabilities(self):
@@ -87,8 +89,9 @@ class LogisticOptions(PlaneLearner):
     @property
     def no_loo(self):
         """The reason why leave-one-out values have no formula here, or ""."""
-        return "for LIBSVM's C-SVC only, not for learner=logistic with weights" \
-            if self.weights else ""
+        return (
+            "for LIBSVM's C-SVC only, not for learner=logistic with weights" if self.weights else ""
+        )
 
     def solve(self, packed, rows, side, w=None):
         """The `Solution` of a problem: the multinomial model of two classes, f = w_1.x - w_2.x.
@@ -106,8 +109,9 @@ class LogisticOptions(PlaneLearner):
             points = np.c_[np.asarray(x, dtype=np.float64), np.ones(len(rows))]
         ridge = np.append(np.full(x.shape[1], 2.0), 0.0)
         with np.errstate(over="ignore", invalid="ignore"):
-            weights = minimise(points, (side != first).astype(np.int64), 2, ridge, cost,
-                               self.tolerance)
+            weights = minimise(
+                points, (side != first).astype(np.int64), 2, ridge, cost, self.tolerance
+            )
         if not np.isfinite(weights).all():
             raise DataError(TOO_LARGE.format("values"))
         plane = weights[0] - weights[1]
@@ -133,18 +137,20 @@ class MultinomialOptions(NodeLearner):
     def fit(self, job, problem):
         """The `NodeModel` of a `NodeProblem`."""
         part, branches = problem.samples, len(job.sides)
-        weights = fit_logistic(problem.x[part.rows], part.side, branches, self.ridge,
-                               problem.weights)
+        weights = fit_logistic(
+            problem.x[part.rows], part.side, branches, self.ridge, problem.weights
+        )
         provenance = Provenance.of_training(__version__, self.canonical()).with_samples(
-            np.bincount(part.side, minlength=branches), job.sides, problem.normalised,
-            problem.sums)
+            np.bincount(part.side, minlength=branches), job.sides, problem.normalised, problem.sums
+        )
         return NodeModel("L", job.name, branches, provenance, weights=weights)
 
     def write(self, job, problem, streams):
         """Write the model as text, sealed where the problem has an origin."""
         model = self.fit(job, problem)
-        text = format_logistic_model(LogisticModel(
-            model.weights, self.ridge, len(problem.samples.rows), model.provenance))
+        text = format_logistic_model(
+            LogisticModel(model.weights, self.ridge, len(problem.samples.rows), model.provenance)
+        )
         if problem.origin is not None:
             text = sealed(text, problem.origin)
         streams[0].write(text.encode())
@@ -153,8 +159,11 @@ class MultinomialOptions(NodeLearner):
         """The `NodeModel` in the file of that name."""
         model = read_logistic_model(name)
         if len(model.weights) != branches:
-            raise ModelError(f"is a model of {len(model.weights)} classes, and the classifier "
-                             f"has {branches} branches", file=name)
+            raise ModelError(
+                f"is a model of {len(model.weights)} classes, and the classifier "
+                f"has {branches} branches",
+                file=name,
+            )
         return NodeModel("L", name, branches, model.provenance, weights=model.weights)
 
     @staticmethod
@@ -193,8 +202,13 @@ def fit_logistic(x, y, c, ridge=1.0, w=None):
     # a constant feature gets weight 0; a mean may be off by rounding, hence its own test
     moving = (deviation > 0.0) & (x.max(axis=0) > x.min(axis=0))
     deviation[~moving] = 1.0
-    weights = minimise(np.c_[np.where(moving, centred / deviation, 0.0), np.ones(len(x))], y, c,
-                       np.append(ridge / deviation**2, 0.0), w)
+    weights = minimise(
+        np.c_[np.where(moving, centred / deviation, 0.0), np.ones(len(x))],
+        y,
+        c,
+        np.append(ridge / deviation**2, 0.0),
+        w,
+    )
     weights[:, :-1] /= deviation
     weights[:, -1] -= weights[:, :-1] @ mean
     weights[:, -1] -= weights[:, -1].mean()
@@ -227,8 +241,12 @@ def minimise(x, y, c, ridge, w=None, share=None):
     for _ in range(_STEPS):
         if not size > goal:
             break
-        direction = _newton_step(partial(_curvature, x, shares, ridge, w), gradient,
-                                 precondition, min(0.01, size / start))
+        direction = _newton_step(
+            partial(_curvature, x, shares, ridge, w),
+            gradient,
+            precondition,
+            min(0.01, size / start),
+        )
         slope = float(np.vdot(gradient, direction))
         slack = 1e-14 * abs(value)  # near the minimum the value moves by rounding alone
         length = 1.0
@@ -244,12 +262,18 @@ def minimise(x, y, c, ridge, w=None, share=None):
         if slope >= 0.0 or trial_value >= value and trial_size >= size:
             break  # rounding: neither value nor gradient gets smaller
         weights, value, gradient, shares, size = (
-            trial, trial_value, trial_gradient, trial_shares, trial_size)
+            trial,
+            trial_value,
+            trial_gradient,
+            trial_shares,
+            trial_size,
+        )
     if size > max(_ENOUGH * w.sum(), 1000.0 * goal):
         warn_user(
             f"logistic regression stopped before the minimum: the gradient is {size:.3g} "
             f"for {x.shape[0]} points; normalise the data, or try more regularisation (a smaller "
-            "-c, a larger ridge)")
+            "-c, a larger ridge)"
+        )
     return weights
 
 
@@ -324,15 +348,16 @@ def logistic_probabilities(weights, x):
     x = np.asarray(x)
     d = weights.shape[1] - 1
     if x.ndim != 2 or x.shape[1] != d:
-        raise DataError(f"the points have {x.shape[-1] if x.ndim else 0} features, the model needs "
-                        f"{d}")
+        raise DataError(
+            f"the points have {x.shape[-1] if x.ndim else 0} features, the model needs {d}"
+        )
     result = np.empty((len(x), len(weights)))
     for part, block in padded_blocks(x, BLOCK):
         z = np.tile(weights[:, d:], len(block))
         # the sum over the features in their order, not BLAS
         for column, of_classes in zip(block.T, weights.T):
             z += of_classes[:, None] * column
-        result[part] = softmax(z, axis=0)[:, :part.stop - part.start].T
+        result[part] = softmax(z, axis=0)[:, : part.stop - part.start].T
     return result
 
 
@@ -354,8 +379,13 @@ class LogisticModel:
 def format_logistic_model(model):
     """The text of a `LogisticModel`, which is `checked`; each number reads back bit for bit."""
     c, width = model.weights.shape
-    lines = [_TITLE, f"classes {c}", f"features {width - 1}", f"ridge {float(model.ridge)!r}",
-             f"points {int(model.points)}"]
+    lines = [
+        _TITLE,
+        f"classes {c}",
+        f"features {width - 1}",
+        f"ridge {float(model.ridge)!r}",
+        f"points {int(model.points)}",
+    ]
     lines += [" ".join(map(repr, row)) for row in model.weights.tolist()]
     if model.provenance:
         lines.append(_MARK + model.provenance.to_line())
@@ -384,18 +414,25 @@ def read_logistic_model(path, raw=None):
         raise fail("truncated: the last line is not complete", len(lines) + 1)
     c, d, ridge, points = (
         _value(key, lines[line - 1] if line <= len(lines) else "", partial(fail, line=line))
-        for line, key in enumerate(_LEAST, 2))
+        for line, key in enumerate(_LEAST, 2)
+    )
     first = len(_LEAST) + 2  # line of weights
-    body = list(takewhile(lambda line: not line.startswith("#"), lines[first - 1:first - 1 + c]))
-    rest = lines[first - 1 + len(body):]
+    body = list(takewhile(lambda line: not line.startswith("#"), lines[first - 1 : first - 1 + c]))
+    rest = lines[first - 1 + len(body) :]
     if len(body) < c:
-        raise fail(f"truncated: expected {c} lines of weights, found {len(body)}",
-                   first - 1 + len(body) + bool(rest))
-    weights = np.array([line_numbers(row, d + 1, "numbers", partial(fail, line=line))
-                        for line, row in enumerate(body, first)])
+        raise fail(
+            f"truncated: expected {c} lines of weights, found {len(body)}",
+            first - 1 + len(body) + bool(rest),
+        )
+    weights = np.array(
+        [
+            line_numbers(row, d + 1, "numbers", partial(fail, line=line))
+            for line, row in enumerate(body, first)
+        ]
+    )
     provenance = Provenance()
     if rest and rest[0].startswith(_MARK):
-        provenance = Provenance.from_line(unsealed(rest.pop(0)[len(_MARK):]))
+        provenance = Provenance.from_line(unsealed(rest.pop(0)[len(_MARK) :]))
     if rest:
         raise fail("expected the end of the file", len(lines) - len(rest) + 1)
     return LogisticModel(weights, ridge, points, provenance)
@@ -411,6 +448,7 @@ def _value(key, text, fail):
         return value
     if least is not None and re.fullmatch(r"\d{1,12}", words[1]) and value >= least:
         return int(value)
-    expected = "a number that is not negative" if least is None else \
-        f"a whole number from {least} up"
+    expected = (
+        "a number that is not negative" if least is None else f"a whole number from {least} up"
+    )
     raise fail(f"{key}: expected {expected}, found '{words[1][:40]}'")

@@ -33,6 +33,7 @@ _MARGIN = 1e-9
 _ROUNDING = 1e-6  # of a sum of weights, which are float32 in files
 _TINY = 1e-140  # of a distance: its square is still a normal number
 
+
 @dataclass(frozen=True)
 class NeighbourOptions(NodeLearner):
     """Options of k nearest neighbours: how many they are, and whether points have weights."""
@@ -42,8 +43,10 @@ class NeighbourOptions(NodeLearner):
 
     recognised_by = "contents"
     # the metric with libAGF's letter
-    letters: ClassVar[dict] = {"-k": ("k", 1, math.inf, True, False),
-                               "-m": (None, 0, 0, True, False)}
+    letters: ClassVar[dict] = {
+        "-k": ("k", 1, math.inf, True, False),
+        "-m": (None, 0, 0, True, False),
+    }
     strange: ClassVar[dict] = {"-m": "the one metric is 0, Cartesian"}
 
     def canonical(self):
@@ -65,15 +68,16 @@ class NeighbourOptions(NodeLearner):
     def fit(self, job, problem):
         """The `NodeModel` of a `NodeProblem`."""
         part, w = problem.samples, self._weights(problem)
-        return self._model(job.name, len(job.sides), problem.x[part.rows].astype(np.float32),
-                           part.side, w)
+        return self._model(
+            job.name, len(job.sides), problem.x[part.rows].astype(np.float32), part.side, w
+        )
 
     def write(self, job, problem, streams):
         """Write the points, their branches and their weights."""
         part, w = problem.samples, self._weights(problem)
         writer = VecWriter(streams[0], problem.x.shape[1])
         for start in range(0, len(part.rows), 4096):
-            writer.write(problem.x[part.rows[start:start + 4096]])
+            writer.write(problem.x[part.rows[start : start + 4096]])
         streams[1].write(cls_bytes(part.side))
         if w is not None:
             streams[2].write(weights_bytes(w))
@@ -83,17 +87,24 @@ class NeighbourOptions(NodeLearner):
         points = read_vec(f"{name}.vec")
         y = read_cls(f"{name}.cls", len(points))
         if y.max() >= branches:
-            raise ModelError(f"holds class {y.max()}, and the classifier has {branches} branches",
-                             file=f"{name}.cls")
+            raise ModelError(
+                f"holds class {y.max()}, and the classifier has {branches} branches",
+                file=f"{name}.cls",
+            )
         w = None
         if os.path.exists(f"{name}.wgt"):
             w = read_con(f"{name}.wgt", len(points))
             if w.min() <= 0:
-                raise ModelError(f"row {np.argmax(w <= 0)} (from 0): expected a weight above 0, "
-                                 f"found {w[w <= 0][0]:g}", file=f"{name}.wgt")
+                raise ModelError(
+                    f"row {np.argmax(w <= 0)} (from 0): expected a weight above 0, "
+                    f"found {w[w <= 0][0]:g}",
+                    file=f"{name}.wgt",
+                )
         if self.k > _most(len(points), w):
-            raise ModelError(f"has {len(points)} points{_of_weight(w)}, fewer than {self.k} "
-                             "nearest neighbours", file=f"{name}.vec")
+            raise ModelError(
+                f"has {len(points)} points{_of_weight(w)}, fewer than {self.k} nearest neighbours",
+                file=f"{name}.vec",
+            )
         return self._model(name, branches, points, y, w)
 
     def held_out_probabilities(self, job, problem, model, rows):
@@ -126,13 +137,22 @@ class NeighbourOptions(NodeLearner):
             w = np.ones(size)
         w = None if w is None else w.astype(np.float32)
         if self.k > _most(size, w):
-            raise DataError(f"{self.k} nearest neighbours need as many samples, there are "
-                            f"{size}{_of_weight(w)}")
+            raise DataError(
+                f"{self.k} nearest neighbours need as many samples, there are {size}{_of_weight(w)}"
+            )
         return w
 
     def _model(self, name, branches, points, y, w):
-        return NodeModel("K", name, branches, Provenance((f"options {self.canonical()}",)),
-                           points=points, y=y, k=self.k, w=w)
+        return NodeModel(
+            "K",
+            name,
+            branches,
+            Provenance((f"options {self.canonical()}",)),
+            points=points,
+            y=y,
+            k=self.k,
+            w=w,
+        )
 
 
 def _most(size, w):
@@ -146,8 +166,7 @@ def _of_weight(w):
 
 
 def _shares(y, c, given):
-    """The share (n, c) of each class among neighbours of classes y (n, q), of weights given (n, q).
-    """
+    """The share (n, c) of each class among neighbours of classes y (n, q), of weights given (n, q)."""
     cells = y + np.arange(len(y))[:, None] * c
     counts = np.bincount(cells.ravel(), given.ravel(), len(y) * c)
     return counts.reshape(len(y), c) / given.sum(axis=1)[:, None]
@@ -156,7 +175,7 @@ def _shares(y, c, given):
 def _pieces(numbers, cells):
     """Parts of an array of numbers of points, each of which needs so many cells."""
     step = max(1, _CELLS // cells)
-    return (numbers[start:start + step] for start in range(0, len(numbers), step))
+    return (numbers[start : start + step] for start in range(0, len(numbers), step))
 
 
 class Neighbours:
@@ -213,8 +232,9 @@ class Neighbours:
         features, size = self._columns.shape
         if points.ndim != 2 or points.shape[1] != features:
             width = points.shape[-1] if points.ndim else 0
-            raise DataError(f"the points have {width} features, "
-                            f"the training points have {features}")
+            raise DataError(
+                f"the points have {width} features, the training points have {features}"
+            )
         result = np.empty((len(points), k), dtype=np.int64)
         pending = np.arange(len(points))
         with np.errstate(over="ignore", invalid="ignore"):
@@ -254,8 +274,7 @@ class Neighbours:
 
     @functools.cached_property
     def _centred(self):
-        """(the mean (d,), the points less it (d, l), so that none far off lose digits, |x|^2 (l,)).
-        """
+        """(the mean (d,), the points less it (d, l), so that none far off lose digits, |x|^2 (l,))."""
         centre = self._columns.mean(axis=1)
         right = self._columns - centre[:, None]
         return centre, right, np.einsum("ji,ji->i", right, right)

@@ -38,8 +38,9 @@ class _Learner:
 
     def canonical(self) -> str:
         """The settings that decide the result, in one fixed spelling."""
-        return " ".join(f"{letter} {getattr(self, option[0])!r}"
-                        for letter, option in self.letters.items())
+        return " ".join(
+            f"{letter} {getattr(self, option[0])!r}" for letter, option in self.letters.items()
+        )
 
     def made_by(self) -> str:
         """No library is needed."""
@@ -73,8 +74,11 @@ class BinaryLearner(_Learner):
     @property
     def no_loo(self):
         """The reason why leave-one-out values have no formula here: LIBSVM's needs its C-SVC."""
-        return "" if self.gives_probabilities or self.uses_shared_landmarks else \
-            f"for LIBSVM's C-SVC only, not for learner={self.name}"
+        return (
+            ""
+            if self.gives_probabilities or self.uses_shared_landmarks
+            else f"for LIBSVM's C-SVC only, not for learner={self.name}"
+        )
 
     def pack(self, x, rows=None):
         """The points as they are."""
@@ -124,10 +128,14 @@ class KernelLearner(BinaryLearner):
 
     def kernel_for(self, features: int) -> Kernel:
         """The `Kernel` for data with that many features."""
-        values = {"gamma": 1.0 / features if self.gamma is None else self.gamma,
-                  "coef0": self.coef0, "degree": self.degree}
-        return Kernel(self.kernel, **{name: values[name]
-                                      for name in KERNELS[self.kernel].parameters})
+        values = {
+            "gamma": 1.0 / features if self.gamma is None else self.gamma,
+            "coef0": self.coef0,
+            "degree": self.degree,
+        }
+        return Kernel(
+            self.kernel, **{name: values[name] for name in KERNELS[self.kernel].parameters}
+        )
 
 
 class PlaneLearner(BinaryLearner):
@@ -161,17 +169,27 @@ class NodeLearner(_Learner):
 
         part = problem.samples
         p = self.classifier(model).probabilities(problem.x[rows])
-        counts, seed = np.bincount(part.side, minlength=len(job.sides)), job_seed(
-            job.seed, job.labels, ())
+        counts, seed = (
+            np.bincount(part.side, minlength=len(job.sides)),
+            job_seed(job.seed, job.labels, ()),
+        )
         chosen = np.isin(part.rows, rows) & (counts[part.side] > 1)
-        fold = folds_of(part.side, np.flatnonzero(chosen), seed) if problem.groups is None else \
-            stratified_folds(part.side, seed, groups=problem.groups)
+        fold = (
+            folds_of(part.side, np.flatnonzero(chosen), seed)
+            if problem.groups is None
+            else stratified_folds(part.side, seed, groups=problem.groups)
+        )
         for number in range(int(fold.max(initial=-1)) + 1):
             train, out = fold != number, np.flatnonzero((fold == number) & chosen)
-            fitted = self.fit(job, replace(problem, samples=replace(
-                part, rows=part.rows[train], side=part.side[train])))
-            p[np.searchsorted(rows, part.rows[out])] = \
-                self.classifier(fitted).probabilities(problem.x[part.rows[out]])
+            fitted = self.fit(
+                job,
+                replace(
+                    problem, samples=replace(part, rows=part.rows[train], side=part.side[train])
+                ),
+            )
+            p[np.searchsorted(rows, part.rows[out])] = self.classifier(fitted).probabilities(
+                problem.x[part.rows[out]]
+            )
         return p
 
 
@@ -180,8 +198,9 @@ BORDERS = frozenset("-h -i -I -k -l -N -q -r -s -t -T -v -V -W".split())
 LIBSVM = frozenset("-b -c -d -e -g -m -n -p -w".split())
 
 
-def scan(text, known, flags=(), *, weighted=True, words=MappingProxyType({}), strange=None,
-         **place):
+def scan(
+    text, known, flags=(), *, weighted=True, words=MappingProxyType({}), strange=None, **place
+):
     """({field: value}, weights) of the options in `text`.
 
     `weights` are ((side, factor), ...) of -w0 and -w1, sides ascending.
@@ -214,10 +233,16 @@ def scan(text, known, flags=(), *, weighted=True, words=MappingProxyType({}), st
         except ValueError:
             kind = "a whole number" if whole else "a number"
             raise fail(f"option {option}: expected {kind}, found '{word}'") from None
-        if not low <= value <= high or open_low and value == low or \
-                isinstance(value, float) and not math.isfinite(value):
-            raise fail(f"option {option}: {word} is out of range: expected "
-                       + _range(low, high, open_low))
+        if (
+            not low <= value <= high
+            or open_low
+            and value == low
+            or isinstance(value, float)
+            and not math.isfinite(value)
+        ):
+            raise fail(
+                f"option {option}: {word} is out of range: expected " + _range(low, high, open_low)
+            )
         return value
 
     values, weights = {}, {}
@@ -229,8 +254,10 @@ def scan(text, known, flags=(), *, weighted=True, words=MappingProxyType({}), st
             values[option] = True
             continue
         if option not in known and not (weighted and option.startswith("-w")):
-            raise fail(f"unknown training option '{option}': expected one of "
-                       + " ".join([*known, *flags] + ["-w0 -w1 -q"] * weighted))
+            raise fail(
+                f"unknown training option '{option}': expected one of "
+                + " ".join([*known, *flags] + ["-w0 -w1 -q"] * weighted)
+            )
         word = next(following, None)
         if word is None:
             quoted = f': "{option} 1", in one pair of quotes' if len(text.split()) == 1 else ""
@@ -239,16 +266,21 @@ def scan(text, known, flags=(), *, weighted=True, words=MappingProxyType({}), st
             values[known[option][0]] = None
         elif option in known:
             field, low, high, whole, open_low = known[option]
-            value = _kernel(word, low, fail) if field == "kernel" else \
-                number(word, low, high, whole=whole, open_low=open_low)
+            value = (
+                _kernel(word, low, fail)
+                if field == "kernel"
+                else number(word, low, high, whole=whole, open_low=open_low)
+            )
             if field is not None:
                 # a gamma of 0 is that of svm-train's default, 1 / (number of features)
                 values[field] = None if field == "gamma" and value == 0 else value
         elif option in ("-w0", "-w1"):
             weights[int(option[2:])] = number(word, 0, math.inf, open_low=True)
         else:
-            raise fail(f"option {option}: weights are for the sides of the partition, "
-                       "-w0 (left) and -w1 (right)")
+            raise fail(
+                f"option {option}: weights are for the sides of the partition, "
+                "-w0 (left) and -w1 (right)"
+            )
     return values, tuple(sorted(weights.items()))
 
 
@@ -256,13 +288,20 @@ def _kernel(word, names, fail):
     numbers = {str(KERNELS[name].number): name for name in names}
     name = numbers.get(word, KERNEL_NAMES.get(word.lower()))
     if name not in names:
-        raise fail(f"option -t: expected {', '.join(names)}, or a number, one of "
-                   f"{' '.join(numbers)}, found '{word}'")
+        raise fail(
+            f"option -t: expected {', '.join(names)}, or a number, one of "
+            f"{' '.join(numbers)}, found '{word}'"
+        )
     return name
 
 
 def _range(low, high, open_low):
     if high == math.inf:
-        return "a finite number" if low == -math.inf else \
-            f"more than {low}" if open_low else f"{low} or more"
+        return (
+            "a finite number"
+            if low == -math.inf
+            else f"more than {low}"
+            if open_low
+            else f"{low} or more"
+        )
     return f"{'more than ' if open_low else ''}{low} to {high:g}"

@@ -29,8 +29,12 @@ def folds(side, seed, count=FOLDS, groups=None):
     """
     side = np.asarray(side)
     if groups is not None:
-        return stratified_folds(side, seed, fold_count(*(
-            len(np.unique(groups[side == value])) for value in (0, 1)), count), groups)
+        return stratified_folds(
+            side,
+            seed,
+            fold_count(*(len(np.unique(groups[side == value])) for value in (0, 1)), count),
+            groups,
+        )
     count = fold_count(*(int(np.count_nonzero(side == value)) for value in (0, 1)), count)
     generator = np.random.Generator(np.random.PCG64(seed))
     fold = np.empty(len(side), dtype=np.int64)
@@ -61,15 +65,17 @@ def folds_of(side, chosen, seed, count=FOLDS):
     """
     side = np.asarray(side)
     sizes = np.bincount(side)
-    number = fold_count_of(sizes.tolist(), np.bincount(side[chosen],
-                                                       minlength=len(sizes)).tolist(), count)
+    number = fold_count_of(
+        sizes.tolist(), np.bincount(side[chosen], minlength=len(sizes)).tolist(), count
+    )
     generator = np.random.Generator(np.random.PCG64(seed))
     fold = np.full(len(side), -1, dtype=np.int64)
     start = 0
     for value in range(len(sizes)):
         where = chosen[side[chosen] == value]
         fold[where[generator.permutation(len(where))]] = (start + np.arange(len(where))) % max(
-            number, 1)
+            number, 1
+        )
         start += len(where)
     return fold
 
@@ -140,8 +146,9 @@ def fit_log_odds(f, positive, fold, w=None):
         out = fold == number
         a, b, _ = fit_sigmoid(f[~out], positive[~out], w=w[~out])
         z[out] = -(a * f[out] + b)
-    as_they_are, of_sigmoids = (float(w @ np.logaddexp(0.0, np.where(positive, -one, one)))
-                                for one in (f, z))
+    as_they_are, of_sigmoids = (
+        float(w @ np.logaddexp(0.0, np.where(positive, -one, one))) for one in (f, z)
+    )
     return fit_sigmoid(f, positive, w=w) if of_sigmoids < as_they_are else (-1.0, 0.0, True)
 
 

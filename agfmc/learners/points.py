@@ -15,11 +15,19 @@ import numpy as np
 from ..core.errors import DataError, UsageError
 from ..core.points import is_sparse
 
-TOO_LARGE = ("training gave NaN or infinity: the {} of these points are too large; normalise the "
-             "data or choose other options")
+TOO_LARGE = (
+    "training gave NaN or infinity: the {} of these points are too large; normalise the "
+    "data or choose other options"
+)
 
-_NODE = np.dtype({"names": ["index", "value"], "formats": [np.int32, np.float64],
-                  "offsets": [0, 8], "itemsize": 16})
+_NODE = np.dtype(
+    {
+        "names": ["index", "value"],
+        "formats": [np.int32, np.float64],
+        "offsets": [0, 8],
+        "itemsize": 16,
+    }
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,13 +75,16 @@ class Nodes:
         if rows is not None:
             x = x[rows]
         more = 1 if bias is None else 2  # nodes that close a row
-        counts = x.counts if is_sparse(x) else np.concatenate([
-            (x[block] != 0).sum(axis=1) for block in _blocks(x)])
+        counts = (
+            x.counts
+            if is_sparse(x)
+            else np.concatenate([(x[block] != 0).sum(axis=1) for block in _blocks(x)])
+        )
         starts = np.zeros(len(counts) + 1, dtype=np.int64)
         np.cumsum(counts + more, out=starts[1:])
         self._nodes = np.empty(int(starts[-1]), dtype=_NODE)
         for block in _blocks(x):
-            part = self._nodes[starts[block.start]:starts[min(block.stop, len(counts))]]
+            part = self._nodes[starts[block.start] : starts[min(block.stop, len(counts))]]
             of_row, columns, values = _entries(x, block)
             at = np.arange(len(of_row)) + more * of_row  # closing nodes of the rows before it
             part["index"] = -1
@@ -117,8 +128,15 @@ def shared_object(package):
     """
     spec = importlib.util.find_spec(package)
     folders = list(spec.submodule_search_locations or ()) if spec else []
-    return next((str(path) for folder in folders for path in sorted(Path(folder).glob("clib*"))
-                 if path.suffix in (".so", ".pyd", ".dll", ".dylib")), None)
+    return next(
+        (
+            str(path)
+            for folder in folders
+            for path in sorted(Path(folder).glob("clib*"))
+            if path.suffix in (".so", ".pyd", ".dll", ".dylib")
+        ),
+        None,
+    )
 
 
 class CLibrary:
@@ -147,11 +165,14 @@ class CLibrary:
             raise UsageError(missing)
         model, problem, parameter = structures
         self._train, self._check, self._free, set_print = (
-            getattr(self.loaded, function) for function in functions)
+            getattr(self.loaded, function) for function in functions
+        )
         self._train.restype = ctypes.POINTER(model)
         self._check.restype = ctypes.c_char_p
-        self._train.argtypes = self._check.argtypes = [ctypes.POINTER(problem),
-                                                       ctypes.POINTER(parameter)]
+        self._train.argtypes = self._check.argtypes = [
+            ctypes.POINTER(problem),
+            ctypes.POINTER(parameter),
+        ]
         self._free.restype = set_print.restype = None
         self._free.argtypes = [ctypes.POINTER(ctypes.POINTER(model))]
         set_print.argtypes = [ctypes.c_void_p]
@@ -178,8 +199,11 @@ class CLibrary:
 def weight_fields(weights):
     """The fields of a parameter for weights of the sides ((side, factor), ...)."""
     sides, factors = [side for side, _ in weights], [factor for _, factor in weights]
-    return {"nr_weight": len(weights), "weight_label": (ctypes.c_int * len(weights))(*sides),
-            "weight": (ctypes.c_double * len(weights))(*factors)}
+    return {
+        "nr_weight": len(weights),
+        "weight_label": (ctypes.c_int * len(weights))(*sides),
+        "weight": (ctypes.c_double * len(weights))(*factors),
+    }
 
 
 def side_factors(side, weights):
@@ -207,14 +231,18 @@ def sklearn_fit(machine, x, side, w, weights, why_not):
         from scipy.sparse import csr_matrix
 
         csr = x.csr  # indices of 32 bits are what it takes
-        x = csr_matrix((csr.data, csr.indices.astype(np.int32), csr.indptr.astype(np.int32)),
-                       shape=csr.shape)
+        x = csr_matrix(
+            (csr.data, csr.indices.astype(np.int32), csr.indptr.astype(np.int32)), shape=csr.shape
+        )
     else:
         x = np.ascontiguousarray(x, dtype=np.float64)
     first, factors = int(side[0]), side_factors(side, weights)
     try:
-        machine.fit(x, (side != first).astype(np.float64),
-                    sample_weight=factors if w is None else factors * w)
+        machine.fit(
+            x,
+            (side != first).astype(np.float64),
+            sample_weight=factors if w is None else factors * w,
+        )
     except ValueError as error:
         raise DataError(why_not(error)) from None
     return first, machine

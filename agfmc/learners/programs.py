@@ -76,8 +76,10 @@ class Command:
         Raises `UsageError` where it stands in a text that a shell reads: no file name comes there.
         """
         if self._words[0] == "/bin/sh" and word in self.text:
-            raise UsageError(f"the command '{self.text}' needs a shell, which is given no file "
-                             f"names: put it into a script, as in -- \"./script {word}\"")
+            raise UsageError(
+                f"the command '{self.text}' needs a shell, which is given no file "
+                f'names: put it into a script, as in -- "./script {word}"'
+            )
         return any(_at(one, word) is not None for one in (*self._words, *_split(options)))
 
     def run(self, *operands, stdin=None, stdout=None, options="", names=None):
@@ -90,22 +92,30 @@ class Command:
         """
         words = [*self._words, *_split(options)]
         for place, name in (names or {}).items():
-            words = [one if _at(one, place) is None else one[:_at(one, place)] + _operand(name)
-                     for one in words]
+            words = [
+                one if _at(one, place) is None else one[: _at(one, place)] + _operand(name)
+                for one in words
+            ]
         words += [_operand(name) for name in operands]
         with temporary_file() as messages, temporary_file() as printed:
             with _changed:
                 if _closed:
-                    raise CommandFailed(f"the command '{self.text}' was not started: the run "
-                                        "has ended")
+                    raise CommandFailed(
+                        f"the command '{self.text}' was not started: the run has ended"
+                    )
                 try:
                     process = subprocess.Popen(
-                        words, stdin=subprocess.DEVNULL if stdin is None else stdin,
-                        stdout=printed if stdout is None else stdout, stderr=messages,
-                        start_new_session=True)  # so that what it starts can be ended with it
+                        words,
+                        stdin=subprocess.DEVNULL if stdin is None else stdin,
+                        stdout=printed if stdout is None else stdout,
+                        stderr=messages,
+                        start_new_session=True,
+                    )  # so that what it starts can be ended with it
                 except (OSError, ValueError) as error:
-                    raise CommandFailed(f"the command '{self.text}' could not be started: "
-                                        f"{getattr(error, 'strerror', None) or error}") from error
+                    raise CommandFailed(
+                        f"the command '{self.text}' could not be started: "
+                        f"{getattr(error, 'strerror', None) or error}"
+                    ) from error
                 _running.add(process)
             try:
                 status = process.wait()
@@ -243,19 +253,24 @@ class CommandOptions(NodeLearner):
 
     def weighted(self):
         """Raises `UsageError`: programs have no place for weights."""
-        raise UsageError("a classifier of code G is run by a program, whose training data have no "
-                         "weights of points: leave the weights out (--weights none), or take "
-                         "another code")
+        raise UsageError(
+            "a classifier of code G is run by a program, whose training data have no "
+            "weights of points: leave the weights out (--weights none), or take "
+            "another code"
+        )
 
     def fit(self, job, problem):
         """Raises `ModelError`: what the command does is not known here."""
-        raise job.place.error(ModelError, "a classifier of code G is run by a program: it cannot "
-                              "be tried here")
+        raise job.place.error(
+            ModelError, "a classifier of code G is run by a program: it cannot be tried here"
+        )
 
     def write(self, job, problem, streams):
         """Write the points with the numbers of their branches."""
-        streams[0].writelines(line.encode("ascii") for line in partition_text(
-            problem.x, problem.samples, problem.text))
+        streams[0].writelines(
+            line.encode("ascii")
+            for line in partition_text(problem.x, problem.samples, problem.text)
+        )
 
     def held_out_probabilities(self, job, problem, model, rows):
         """None: the program is not run in training."""
@@ -274,8 +289,10 @@ def partition_text(x, samples, text, row_text=None):
     if text == "lvq":
         return lvq_lines(x[samples.rows], samples.side)
     row_text = row_text or row_texts(x)
-    return (f"{label} {row_text(row)}\n"
-            for row, label in zip(samples.rows.tolist(), samples.side.tolist()))
+    return (
+        f"{label} {row_text(row)}\n"
+        for row, label in zip(samples.rows.tolist(), samples.side.tolist())
+    )
 
 
 @dataclass(frozen=True)
@@ -334,9 +351,11 @@ class Predictor:
         Returns its labels, in their order, the classes (n,), and the probabilities (n, labels) or
         None.
         """
+
         def wrong(message):
-            return CommandFailed(f"model '{model}': the command '{self.command.text}' wrote "
-                                 f"{message}")
+            return CommandFailed(
+                f"model '{model}': the command '{self.command.text}' wrote {message}"
+            )
 
         try:
             self.command.run(points, model, output)
@@ -347,8 +366,10 @@ class Predictor:
             raise CommandFailed(f"model '{model}': {error.message}") from error
         except AgfmcError as error:
             where = "" if error.line is None else f"line {error.line}: "
-            raise CommandFailed(f"model '{model}': what the command '{self.command.text}' wrote "
-                                f"cannot be read: {where}{error.message}") from error
+            raise CommandFailed(
+                f"model '{model}': what the command '{self.command.text}' wrote "
+                f"cannot be read: {where}{error.message}"
+            ) from error
         if len(answer.classes) != count:
             raise wrong(f"{len(answer.classes)} answers for {count} points")
         if answer.labels is None:
@@ -357,8 +378,9 @@ class Predictor:
             sums = answer.p.sum(axis=1)
             off = np.flatnonzero(np.abs(sums - 1) > _SUM)
             if len(off):
-                raise wrong(f"probabilities that sum to {sums[off[0]]:.6g}, not to 1 "
-                            f"(line {off[0] + 2})")
+                raise wrong(
+                    f"probabilities that sum to {sums[off[0]]:.6g}, not to 1 (line {off[0] + 2})"
+                )
         return list(answer.labels), answer.classes, answer.p
 
 
@@ -404,8 +426,9 @@ class ExternalValues:
                 return _difference(name, *self._predictor.answers(points, name, output, len(x)))
 
             with killing_commands() as task_of:
-                for position, values in run_tasks(task_of(task), range(len(columns)),
-                                                  self._predictor.execution.workers):
+                for position, values in run_tasks(
+                    task_of(task), range(len(columns)), self._predictor.execution.workers
+                ):
                     r[:, position] = values
         return None, r
 
@@ -413,13 +436,16 @@ class ExternalValues:
 def _difference(name, labels, classes, p):
     """r (n,) = P(right) - P(left); +1 and -1 where the program gave no probabilities."""
     if not (set(labels) <= {0, 1} or set(labels) <= {-1, 1}):
-        raise CommandFailed(f"model '{name}': expected the classes 0 (left) and 1 (right), found "
-                            + " ".join(map(str, sorted(labels)[:5])))
+        raise CommandFailed(
+            f"model '{name}': expected the classes 0 (left) and 1 (right), found "
+            + " ".join(map(str, sorted(labels)[:5]))
+        )
     if p is None:
         return np.where(classes == 1, 1.0, -1.0)
     if len(labels) != 2:
-        raise CommandFailed(f"model '{name}': expected the probabilities of 2 classes, found "
-                            f"{len(labels)}")
+        raise CommandFailed(
+            f"model '{name}': expected the probabilities of 2 classes, found {len(labels)}"
+        )
     right = labels.index(1)
     return p[:, right] - p[:, 1 - right]
 
@@ -447,8 +473,10 @@ class ExternalClassifier:
         Raises `ModelError` where commands of control files are not allowed.
         """
         if not execution.allow_commands:
-            raise self.place.error(ModelError, f"the command '{self.command}' would be run here: "
-                                   "allow it with --allow-commands")
+            raise self.place.error(
+                ModelError,
+                f"the command '{self.command}' would be run here: allow it with --allow-commands",
+            )
         return replace(self, predictor=Predictor(Command(self.command), execution))
 
     def probabilities(self, x):
@@ -458,10 +486,13 @@ class ExternalClassifier:
             return result
         with self.predictor.points(x) as (folder, points):
             labels, classes, p = self.predictor.answers(
-                points, self.name, os.path.join(folder, "answers.txt"), len(x))
+                points, self.name, os.path.join(folder, "answers.txt"), len(x)
+            )
         if min(labels) < 0 or max(labels) >= self.branches:
-            raise CommandFailed(f"model '{self.name}': expected the classes 0 to "
-                                f"{self.branches - 1}, found {max(labels)}")
+            raise CommandFailed(
+                f"model '{self.name}': expected the classes 0 to "
+                f"{self.branches - 1}, found {max(labels)}"
+            )
         if p is None:
             result[np.arange(len(x)), classes] = 1.0
         else:

@@ -97,7 +97,7 @@ def parse_options(text, **place):
     that it does not know and a value out of its range.
     """
     words = text.split()
-    name = words.pop(0)[len(_WORD):] if text.lstrip().startswith(_WORD) else "svm"
+    name = words.pop(0)[len(_WORD) :] if text.lstrip().startswith(_WORD) else "svm"
     binary = [one for one in LEARNERS if one not in NODE_LEARNERS]
     expected = "expected one of " + " ".join(binary)
     if any(word.startswith(_WORD) for word in words):
@@ -105,8 +105,11 @@ def parse_options(text, **place):
     if words and words[0] in binary:
         raise UsageError(f"expected {_WORD}{words[0]}, found '{words[0]}'", **place)
     if name in NODE_LEARNERS:
-        raise UsageError(f"the learner {name} is for multi-class nodes, as '\"\" {name} {{0 1 2}}' "
-                         f"in a control file: {expected}", **place)
+        raise UsageError(
+            f"the learner {name} is for multi-class nodes, as '\"\" {name} {{0 1 2}}' "
+            f"in a control file: {expected}",
+            **place,
+        )
     if name not in binary:
         raise UsageError(f"there is no learner '{name}': {expected}", **place)
     return learner_class(name).parse(" ".join(words), **place)
@@ -193,8 +196,9 @@ def plan_jobs(tree, base, default, seed, parse=parse_options) -> list[Job]:
     default = default if heading is None else heading.text
     default_options = parse(default, **place)
     jobs = []
-    for row, name, sides, text in zip(tree.rows, model_names(tree, base), tree.sides(),
-                                      resolve_options(tree, default)):
+    for row, name, sides, text in zip(
+        tree.rows, model_names(tree, base), tree.sides(), resolve_options(tree, default)
+    ):
         place = tree.place(row)
         options = default_options if text == default else parse(text, **place._asdict())
         jobs.append(Job(name, sides, options, text, seed, place))
@@ -216,10 +220,15 @@ def _with_seeds(tree, jobs):
     Members of an ensemble so differ, and their average gains.
     """
     parts = tree.parts if tree.is_ensemble else [slice(None)]
-    member = [number for number, part in enumerate(parts)
-              for node in tree.nodes[part] for _ in node.rows]
-    return [replace(job, options=job.options.seeded(job.seed + number))
-            if job.options.uses_seed else job for job, number in zip(jobs, member)]
+    member = [
+        number for number, part in enumerate(parts) for node in tree.nodes[part] for _ in node.rows
+    ]
+    return [
+        replace(job, options=job.options.seeded(job.seed + number))
+        if job.options.uses_seed
+        else job
+        for job, number in zip(jobs, member)
+    ]
 
 
 def _without_copies(tree, jobs):
@@ -246,8 +255,10 @@ def _with_groups(jobs):
         if job.options.uses_shared_landmarks:
             sides.setdefault(job.options, {})[job.sides] = None
     groups = {options: SharedGroup(tuple(parts)) for options, parts in sides.items()}
-    return _replaced(jobs, lambda job: replace(job, together=groups[job.options])
-                     if job.options in groups else job)
+    return _replaced(
+        jobs,
+        lambda job: replace(job, together=groups[job.options]) if job.options in groups else job,
+    )
 
 
 def _replaced(jobs, function):
@@ -265,6 +276,7 @@ def for_weights(jobs: Iterable[Job]) -> list[Job]:
 
     Raises `UsageError`, with its place, for a learner that refuses weights.
     """
+
     def weighted(job):
         try:
             options = job.options.weighted()
@@ -287,8 +299,13 @@ def named(tree, models):
 
 def unnamed(tree):
     """The training tree of a classification tree, with default options for all rows."""
-    return with_heading(rename_directs(rename(tree, [""] * len(tree.rows), quoted=True),
-                                       dict.fromkeys(tree.directs)), "normalisation", None)
+    return with_heading(
+        rename_directs(
+            rename(tree, [""] * len(tree.rows), quoted=True), dict.fromkeys(tree.directs)
+        ),
+        "normalisation",
+        None,
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -305,15 +322,20 @@ def samples(job, rows_of) -> Samples:
     Of a binary job samples of the side that comes first in the data come first, as LIBSVM
     orders them, each side in the order of the data.
     """
-    parts = [rows_of[labels[0]] if len(labels) == 1 else
-             np.sort(np.concatenate([rows_of[label] for label in labels]))
-             for labels in job.sides]
+    parts = [
+        rows_of[labels[0]]
+        if len(labels) == 1
+        else np.sort(np.concatenate([rows_of[label] for label in labels]))
+        for labels in job.sides
+    ]
     order = list(range(len(parts)))
     if job.is_binary and parts[1][0] < parts[0][0]:
         order = [1, 0]
     rows = np.concatenate([parts[side] for side in order])
-    side = np.repeat(np.array(order, dtype=np.int8 if job.is_binary else np.int32),
-                     [len(parts[side]) for side in order])
+    side = np.repeat(
+        np.array(order, dtype=np.int8 if job.is_binary else np.int32),
+        [len(parts[side]) for side in order],
+    )
     if job.is_binary:
         return Samples(rows, side)
     order = np.argsort(rows)
@@ -351,8 +373,15 @@ class NodeProblem:
         if data.weights is not None:
             of_part = data.weights[part.rows]
             weights, sums = of_part.w, of_part.of_sides(data.y[part.rows], job.sides)
-        return cls(data.x, part, normalised, weights=weights, sums=sums,
-                   groups=of_rows(data.groups, part.rows), **more)
+        return cls(
+            data.x,
+            part,
+            normalised,
+            weights=weights,
+            sums=sums,
+            groups=of_rows(data.groups, part.rows),
+            **more,
+        )
 
 
 def read_node(node, branches: int, name: str):
@@ -389,8 +418,9 @@ def check_jobs(jobs, counts) -> list[str]:
             if size >= 5:
                 continue
             shown = f"class{'es' * (len(labels) > 1)} {' '.join(map(str, labels[:8]))}"
-            few.append(f"the {word} side ({shown}) of '{job.name}' has {size} "
-                       f"sample{'s' * (size != 1)}")
+            few.append(
+                f"the {word} side ({shown}) of '{job.name}' has {size} sample{'s' * (size != 1)}"
+            )
             if size < 2:
                 raise job.place.error(DataError, f"{few[-1]}: expected at least 2")
     return few
@@ -409,8 +439,11 @@ def check_missing(jobs, x):
             if has_missing(x):
                 name = getattr(job.options, "name", None)
                 name = "its learner" if name is None else f"learner={name or 'svm'}"
-                raise job.place.error(UsageError, f"'{job.name}': the points have missing values, "
-                                      f"and {name} takes none: learner=trees does")
+                raise job.place.error(
+                    UsageError,
+                    f"'{job.name}': the points have missing values, "
+                    f"and {name} takes none: learner=trees does",
+                )
             return
 
 

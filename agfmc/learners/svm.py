@@ -26,24 +26,41 @@ from ..core.errors import AgfmcNotice, DataError, one_line, UsageError, warn_use
 from ..core.kernels import KERNELS
 from ..kernels.values import PreparedKernel
 from .options import BORDERS, KernelLearner
-from .points import (CLibrary, Nodes, sklearn_fit, sklearn_version, Solution, TOO_LARGE,
-                     weight_fields)
+from .points import (
+    CLibrary,
+    Nodes,
+    sklearn_fit,
+    sklearn_version,
+    Solution,
+    TOO_LARGE,
+    weight_fields,
+)
 
 _TYPES = {"c_svc": 0, "nu_svc": 1}
 _PRECOMPUTED = 4
 _OLDEST = 331
 # of conda, or where the system looks for libraries
-_FILES = tuple(folder + f"libsvm.{end}" for folder in (os.path.join(sys.prefix, "lib", ""), "")
-               for end in ("so.4", "so.3", "so.2", "so", "dylib"))
+_FILES = tuple(
+    folder + f"libsvm.{end}"
+    for folder in (os.path.join(sys.prefix, "lib", ""), "")
+    for end in ("so.4", "so.3", "so.2", "so", "dylib")
+)
 
-_STRANGE = dict.fromkeys(BORDERS, "libAGF's class borders, which have such an option, are not "
-                                  "here: LIBSVM trains, with svm-train's options")
+_STRANGE = dict.fromkeys(
+    BORDERS,
+    "libAGF's class borders, which have such an option, are not "
+    "here: LIBSVM trains, with svm-train's options",
+)
 _STRANGE["-v"] = "cross-validation is what nfold does"
-_STRANGE["-s"] = ("0 is C-SVC and 1 nu-SVC; one-class and regression machines (2 to 4) are not "
-                  "classifiers (float_to_class makes classes of a quantity), and libAGF's class "
-                  "borders, whose -s counts samples, are not supported")
-_STRANGE["-t"] = ("precomputed kernels (4) are not read, and libAGF's class borders, whose -t is a "
-                  "tolerance, are unsupported")
+_STRANGE["-s"] = (
+    "0 is C-SVC and 1 nu-SVC; one-class and regression machines (2 to 4) are not "
+    "classifiers (float_to_class makes classes of a quantity), and libAGF's class "
+    "borders, whose -s counts samples, are not supported"
+)
+_STRANGE["-t"] = (
+    "precomputed kernels (4) are not read, and libAGF's class borders, whose -t is a "
+    "tolerance, are unsupported"
+)
 
 
 @dataclass(frozen=True)
@@ -89,8 +106,13 @@ class SvmOptions(KernelLearner):
     def parse(cls, text, **place):
         """The options in `text`, svm-train's own letters."""
         options = super().parse(text, **place)
-        return replace(options, shrinking=bool(options.shrinking), svm_type=list(_TYPES)[
-            options.svm_type] if isinstance(options.svm_type, int) else options.svm_type)
+        return replace(
+            options,
+            shrinking=bool(options.shrinking),
+            svm_type=list(_TYPES)[options.svm_type]
+            if isinstance(options.svm_type, int)
+            else options.svm_type,
+        )
 
     def canonical(self):
         """The settings that decide the result: not the size of the cache."""
@@ -106,8 +128,11 @@ class SvmOptions(KernelLearner):
 
     def made_by(self):
         """The library and its version."""
-        return f"libsvm of scikit-learn {sklearn_version()}" if self.by_sklearn else \
-            f"libsvm {library().version}"
+        return (
+            f"libsvm of scikit-learn {sklearn_version()}"
+            if self.by_sklearn
+            else f"libsvm {library().version}"
+        )
 
     def weighted(self):
         """Options for the LIBSVM of scikit-learn: the official one takes no weights."""
@@ -135,15 +160,19 @@ class SvmOptions(KernelLearner):
 
 
 class _Parameter(ctypes.Structure):
-    _fields_ = [(name, kind) for names, kind in (
-        (("svm_type", "kernel_type", "degree"), ctypes.c_int),
-        (("gamma", "coef0", "cache_size", "eps", "C"), ctypes.c_double),
-        (("nr_weight",), ctypes.c_int),
-        (("weight_label",), ctypes.POINTER(ctypes.c_int)),
-        (("weight",), ctypes.POINTER(ctypes.c_double)),
-        (("nu", "p"), ctypes.c_double),
-        (("shrinking", "probability"), ctypes.c_int),
-    ) for name in names]
+    _fields_ = [
+        (name, kind)
+        for names, kind in (
+            (("svm_type", "kernel_type", "degree"), ctypes.c_int),
+            (("gamma", "coef0", "cache_size", "eps", "C"), ctypes.c_double),
+            (("nr_weight",), ctypes.c_int),
+            (("weight_label",), ctypes.POINTER(ctypes.c_int)),
+            (("weight",), ctypes.POINTER(ctypes.c_double)),
+            (("nu", "p"), ctypes.c_double),
+            (("shrinking", "probability"), ctypes.c_int),
+        )
+        for name in names
+    ]
 
 
 class _Problem(ctypes.Structure):
@@ -151,15 +180,21 @@ class _Problem(ctypes.Structure):
 
 
 class _Model(ctypes.Structure):
-    _fields_ = [("param", _Parameter), ("nr_class", ctypes.c_int), ("l", ctypes.c_int),
-                ("SV", ctypes.c_void_p),
-                ("sv_coef", ctypes.POINTER(ctypes.POINTER(ctypes.c_double))),
-                ("rho", ctypes.POINTER(ctypes.c_double)),
-                ("probA", ctypes.c_void_p), ("probB", ctypes.c_void_p),
-                ("prob_density_marks", ctypes.c_void_p),
-                ("sv_indices", ctypes.POINTER(ctypes.c_int)),
-                ("label", ctypes.POINTER(ctypes.c_int)),
-                ("nSV", ctypes.POINTER(ctypes.c_int)), ("free_sv", ctypes.c_int)]
+    _fields_ = [
+        ("param", _Parameter),
+        ("nr_class", ctypes.c_int),
+        ("l", ctypes.c_int),
+        ("SV", ctypes.c_void_p),
+        ("sv_coef", ctypes.POINTER(ctypes.POINTER(ctypes.c_double))),
+        ("rho", ctypes.POINTER(ctypes.c_double)),
+        ("probA", ctypes.c_void_p),
+        ("probB", ctypes.c_void_p),
+        ("prob_density_marks", ctypes.c_void_p),
+        ("sv_indices", ctypes.POINTER(ctypes.c_int)),
+        ("label", ctypes.POINTER(ctypes.c_int)),
+        ("nSV", ctypes.POINTER(ctypes.c_int)),
+        ("free_sv", ctypes.c_int),
+    ]
 
 
 @functools.lru_cache(maxsize=1)
@@ -169,9 +204,19 @@ def library():
     before = os.environ.get("OMP_NUM_THREADS")
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     try:
-        loaded = CLibrary("libsvm", _OLDEST, "", (
-            "svm_train", "svm_check_parameter", "svm_free_and_destroy_model",
-            "svm_set_print_string_function"), (_Model, _Problem, _Parameter), _FILES)
+        loaded = CLibrary(
+            "libsvm",
+            _OLDEST,
+            "",
+            (
+                "svm_train",
+                "svm_check_parameter",
+                "svm_free_and_destroy_model",
+                "svm_set_print_string_function",
+            ),
+            (_Model, _Problem, _Parameter),
+            _FILES,
+        )
         name = f"LIBSVM {loaded.version / 100:.2f} of {loaded.path}"
     except UsageError:
         version = sklearn_version("without libsvm-official, support vector machines need")
@@ -198,8 +243,10 @@ def solve(nodes, rows, side, options):
     parameter = _parameter(options, nodes.features, nodes.precomputed)
     refusal = loaded.refusal(problem, parameter)
     if refusal:
-        raise DataError(f"LIBSVM refuses the problem: {refusal}"
-                        + (_smaller_nu(side) if "nu is infeasible" in refusal else ""))
+        raise DataError(
+            f"LIBSVM refuses the problem: {refusal}"
+            + (_smaller_nu(side) if "nu is infeasible" in refusal else "")
+        )
     with loaded.trained(problem, parameter) as model:
         count = model.l
         # far cheaper than arrays made of ctypes' pointers
@@ -208,8 +255,9 @@ def solve(nodes, rows, side, options):
         rho = model.rho[0]
         if not (math.isfinite(rho) and np.isfinite(coef).all()):
             raise DataError(_why_not_finite(options, side, count))
-        return Solution(sv, coef, rho, (model.label[0], model.label[1]),
-                        (model.nSV[0], model.nSV[1]))
+        return Solution(
+            sv, coef, rho, (model.label[0], model.label[1]), (model.nSV[0], model.nSV[1])
+        )
 
 
 @functools.lru_cache(maxsize=64)
@@ -219,18 +267,31 @@ def _parameter(options, features, precomputed):
     return _Parameter(
         svm_type=_TYPES[options.svm_type],
         kernel_type=_PRECOMPUTED if precomputed else KERNELS[options.kernel].number,
-        degree=kernel.degree, gamma=kernel.gamma, coef0=kernel.coef0,
-        cache_size=options.cache, eps=options.tolerance, C=options.cost, nu=options.nu, p=0.1,
-        shrinking=int(options.shrinking), probability=0, **weight_fields(options.weights))
+        degree=kernel.degree,
+        gamma=kernel.gamma,
+        coef0=kernel.coef0,
+        cache_size=options.cache,
+        eps=options.tolerance,
+        C=options.cost,
+        nu=options.nu,
+        p=0.1,
+        shrinking=int(options.shrinking),
+        probability=0,
+        **weight_fields(options.weights),
+    )
 
 
 def _why_not_finite(options, side, count):
-    if options.svm_type == "nu_svc" and \
-            options.nu * len(side) >= 2 * np.bincount(side, minlength=2).min():
+    if (
+        options.svm_type == "nu_svc"
+        and options.nu * len(side) >= 2 * np.bincount(side, minlength=2).min()
+    ):
         return f"nu (-n {options.nu!r}) leaves no sample free{_smaller_nu(side)}"
     if options.svm_type == "nu_svc" and count:  # the margin is 0, and everything divided by it
-        return "nu-SVC (-s 1) finds no margin: to the kernel both sides are alike; normalise the " \
-               "data, choose a larger -g, or C-SVC (-s 0)"
+        return (
+            "nu-SVC (-s 1) finds no margin: to the kernel both sides are alike; normalise the "
+            "data, choose a larger -g, or C-SVC (-s 0)"
+        )
     return TOO_LARGE.format("kernel values")
 
 
@@ -238,8 +299,10 @@ def _smaller_nu(side, w=None):
     left, right = np.bincount(side, weights=w, minlength=2).tolist()
     most = 2 * min(left, right) / (left + right)
     what = "samples" if w is None else "as weights of the sides"
-    return f": with {left:g} and {right:g} {what} -n must be less than {most:.3g}, in " \
-           f"cross-validation still less ({most / 2:.2g}, for instance)"
+    return (
+        f": with {left:g} and {right:g} {what} -n must be less than {most:.3g}, in "
+        f"cross-validation still less ({most / 2:.2g}, for instance)"
+    )
 
 
 def _solve_weighted(x, side, w, options):
@@ -264,9 +327,13 @@ def _solve_weighted(x, side, w, options):
     first, machine = sklearn_fit(machine, x, side, w, () if is_nu else options.weights, why_not)
     coef = machine.dual_coef_
     coef = coef.toarray() if hasattr(coef, "toarray") else coef
-    return Solution(np.asarray(machine.support_, dtype=np.int32), -np.ravel(coef),
-                    float(np.ravel(machine.intercept_)[0]), (first, 1 - first),
-                    tuple(machine.n_support_.tolist()))
+    return Solution(
+        np.asarray(machine.support_, dtype=np.int32),
+        -np.ravel(coef),
+        float(np.ravel(machine.intercept_)[0]),
+        (first, 1 - first),
+        tuple(machine.n_support_.tolist()),
+    )
 
 
 def _machine(options, kernel, size):
@@ -278,12 +345,24 @@ def _machine(options, kernel, size):
         def _warn_from_fit_status(self):
             pass
 
-    name = "precomputed" if not KERNELS[kernel.kind].in_libsvm else \
-        "poly" if kernel.kind == "polynomial" else kernel.kind
-    common = {"kernel": name, "degree": kernel.degree, "gamma": kernel.gamma,
-              "coef0": kernel.coef0, "shrinking": options.shrinking, "tol": options.tolerance,
-              "cache_size": options.cache, "max_iter": max(10**7, 100 * size),
-              "random_state": 0}  # else a draw from NumPy's common generator
+    name = (
+        "precomputed"
+        if not KERNELS[kernel.kind].in_libsvm
+        else "poly"
+        if kernel.kind == "polynomial"
+        else kernel.kind
+    )
+    common = {
+        "kernel": name,
+        "degree": kernel.degree,
+        "gamma": kernel.gamma,
+        "coef0": kernel.coef0,
+        "shrinking": options.shrinking,
+        "tol": options.tolerance,
+        "cache_size": options.cache,
+        "max_iter": max(10**7, 100 * size),
+        "random_state": 0,
+    }  # else a draw from NumPy's common generator
     if options.svm_type == "nu_svc":
         return type("_SilentNu", (Silent, svm.NuSVC), {})(nu=options.nu, **common)
     return type("_SilentSvm", (Silent, svm.SVC), {})(C=options.cost, **common)

@@ -91,8 +91,13 @@ class TreesOptions(PlaneLearner):
             w[y == number] *= factor
         try:
             features, middle = _features(x)
-            booster = self._boost(_with_categories(x, features, middle), y, w, groups,
-                                  [at for at, words in enumerate(features) if len(words) > 1])
+            booster = self._boost(
+                _with_categories(x, features, middle),
+                y,
+                w,
+                groups,
+                [at for at, words in enumerate(features) if len(words) > 1],
+            )
             forest = _forest(booster.dump_model(), features, middle)
         except (ValueError, _lightgbm().basic.LightGBMError) as error:
             raise DataError(f"LightGBM refuses the problem: {one_line(str(error))}") from None
@@ -105,23 +110,37 @@ class TreesOptions(PlaneLearner):
         """
         lightgbm, rounds = _lightgbm(), self.rounds
         settings = {
-            "objective": "binary", "num_leaves": self.leaves, "learning_rate": self.rate,
-            "min_data_in_leaf": self.smallest_leaf, "min_data_per_group": _GROUP,
+            "objective": "binary",
+            "num_leaves": self.leaves,
+            "learning_rate": self.rate,
+            "min_data_in_leaf": self.smallest_leaf,
+            "min_data_per_group": _GROUP,
             "extra_trees": bool(self.random_thresholds),
-            "seed": self.seed, "num_threads": 1, "deterministic": True, "force_col_wise": True,
-            "verbosity": -1}
+            "seed": self.seed,
+            "num_threads": 1,
+            "deterministic": True,
+            "force_col_wise": True,
+            "verbosity": -1,
+        }
         if self.patience and min(y.sum(), len(y) - y.sum()) >= _FEWEST:
             out = folds(y, self.seed, groups=groups) == 0
-            train = lightgbm.Dataset(x[~out], y[~out], weight=of_rows(w, ~out),
-                                     categorical_feature=categories)
+            train = lightgbm.Dataset(
+                x[~out], y[~out], weight=of_rows(w, ~out), categorical_feature=categories
+            )
             valid = train.create_valid(x[out], y[out], of_rows(w, out))
-            booster = lightgbm.train(settings, train, rounds, [valid], callbacks=[
-                lightgbm.early_stopping(self.patience, verbose=False)])
+            booster = lightgbm.train(
+                settings,
+                train,
+                rounds,
+                [valid],
+                callbacks=[lightgbm.early_stopping(self.patience, verbose=False)],
+            )
             rounds = max(1, booster.best_iteration)
         elif self.patience:
             rounds = math.ceil(_SHORT * rounds)
-        return lightgbm.train(settings, lightgbm.Dataset(
-            x, y, weight=w, categorical_feature=categories), rounds)
+        return lightgbm.train(
+            settings, lightgbm.Dataset(x, y, weight=w, categorical_feature=categories), rounds
+        )
 
 
 @functools.lru_cache(maxsize=1)
@@ -129,8 +148,9 @@ def _lightgbm():
     try:
         import lightgbm
     except ImportError:
-        raise UsageError("learner=trees needs LightGBM, which is not installed: "
-                         "pip install 'agfmc[trees]'") from None
+        raise UsageError(
+            "learner=trees needs LightGBM, which is not installed: pip install 'agfmc[trees]'"
+        ) from None
     return lightgbm
 
 
@@ -151,8 +171,11 @@ def _features(x):
             taken |= above[:, stop]
             stop += 1
         words = np.count_nonzero(above[:, start:stop].any(axis=0))
-        features += [range(start, stop)] if words >= _FEWEST_WORDS and taken.mean() > 0.5 else \
-            [range(column, column + 1) for column in range(start, stop)]
+        features += (
+            [range(start, stop)]
+            if words >= _FEWEST_WORDS and taken.mean() > 0.5
+            else [range(column, column + 1) for column in range(start, stop)]
+        )
         start = stop
     return features, middle
 
@@ -164,7 +187,7 @@ def _with_categories(x, features, middle):
     result = x[:, [words.start for words in features]]
     for at, words in enumerate(features):
         if len(words) > 1:
-            above = x[:, words.start:words.stop] > middle[words.start:words.stop]
+            above = x[:, words.start : words.stop] > middle[words.start : words.stop]
             result[:, at] = np.where(above.any(axis=1), above.argmax(axis=1), np.nan)
     return result
 
@@ -174,8 +197,14 @@ def _comparisons(node, features, middle):
     are at most their thresholds, and where the first is above."""
     words, left, right = features[node["split_feature"]], node["left_child"], node["right_child"]
     if node["decision_type"] == "==":  # one of these words goes left, all else right
-        return [(words[int(word)], middle[words[int(word)]], True)
-                for word in node["threshold"].split("||")], right, left
+        return (
+            [
+                (words[int(word)], middle[words[int(word)]], True)
+                for word in node["threshold"].split("||")
+            ],
+            right,
+            left,
+        )
     # without missing values in training, LightGBM takes NaN for 0
     missing_left = node["default_left"] if node["missing_type"] == "NaN" else node["threshold"] >= 0
     return [(words.start, node["threshold"], missing_left)], left, right
@@ -196,13 +225,22 @@ def _forest(description, features, middle) -> Forest:
                 nodes += comparisons
                 left += range(number + 1, len(nodes) + 1)
                 right += range(number, len(nodes))
-                waiting += [(above, [(right, at) for at in range(number, len(nodes))]),
-                            (below, [(left, len(nodes) - 1)])]
+                waiting += [
+                    (above, [(right, at) for at in range(number, len(nodes))]),
+                    (below, [(left, len(nodes) - 1)]),
+                ]
             else:
                 nodes.append((-1, node["leaf_value"], False))
                 left.append(number)
                 right.append(number)
     feature, value, missing_left = zip(*nodes)
-    return Forest(len(middle), np.array([0, len(roots)], "<i8"), np.array(roots, "<i4"),
-                  np.array(feature, "<i4"), np.array(value, "<f8"), np.array(left, "<i4"),
-                  np.array(right, "<i4"), np.array(missing_left, bool))
+    return Forest(
+        len(middle),
+        np.array([0, len(roots)], "<i8"),
+        np.array(roots, "<i4"),
+        np.array(feature, "<i4"),
+        np.array(value, "<f8"),
+        np.array(left, "<i4"),
+        np.array(right, "<i4"),
+        np.array(missing_left, bool),
+    )

@@ -19,17 +19,24 @@ def require_one_kernel(configuration, what, way_out):
     """
     tree, kernels = configuration.tree, configuration.machines.kernels
     if tree.is_ensemble:
-        raise ModelError(f"{what} holds one configuration, and this is an ensemble of "
-                         f"{len(tree.roots)}: {way_out}")
+        raise ModelError(
+            f"{what} holds one configuration, and this is an ensemble of "
+            f"{len(tree.roots)}: {way_out}"
+        )
     if tree.directs:
-        raise ModelError(f"{what} can hold support vector machines only, not a classifier of code "
-                         f"{next(iter(tree.directs.values())).learner_letter}")
+        raise ModelError(
+            f"{what} can hold support vector machines only, not a classifier of code "
+            f"{next(iter(tree.directs.values())).learner_letter}"
+        )
     if configuration.normalisation is not None:
-        raise ModelError(f"{what} cannot store a normalisation: leave it out, and normalise "
-                         "the data instead")
+        raise ModelError(
+            f"{what} cannot store a normalisation: leave it out, and normalise the data instead"
+        )
     if len(kernels) != 1:
-        raise ModelError(f"{what} has one kernel for all binary classifiers, these have "
-                         f"{len(kernels)} different ones")
+        raise ModelError(
+            f"{what} has one kernel for all binary classifiers, these have "
+            f"{len(kernels)} different ones"
+        )
 
 
 def check_configuration(configuration, fail):
@@ -40,12 +47,16 @@ def check_configuration(configuration, fail):
         check_kernel(kernel, fail)
     if model.forest is not None:
         model.forest.check(fail)
-        if (len(model.forest.starts), model.forest.features) != (len(model.rho) + 1,
-                                                                 model.sv.shape[1]):
+        if (len(model.forest.starts), model.forest.features) != (
+            len(model.rho) + 1,
+            model.sv.shape[1],
+        ):
             raise fail("the trees belong to other classifiers")
     _check_features(configuration, fail)
-    if not all(np.isfinite(values).all() for values in (model.sv, model.coef, model.rho)) or \
-            np.isinf([model.a, model.b]).any():
+    if (
+        not all(np.isfinite(values).all() for values in (model.sv, model.coef, model.rho))
+        or np.isinf([model.a, model.b]).any()
+    ):
         raise fail("a number is not finite")
     if np.any(np.isnan(model.a) != np.isnan(model.b)):
         raise fail("half of a classifier's probabilities is missing")
@@ -65,8 +76,12 @@ def check_kernel(kernel, fail):
     """Check the kind and the parameters of a kernel."""
     if kernel.kind not in KERNELS:
         raise fail("there is no kernel of this kind")
-    if not (0 <= kernel.gamma < np.inf and np.isfinite(kernel.coef0)
-            and 0 <= kernel.degree <= 1000 and kernel.degree == int(kernel.degree)):
+    if not (
+        0 <= kernel.gamma < np.inf
+        and np.isfinite(kernel.coef0)
+        and 0 <= kernel.degree <= 1000
+        and kernel.degree == int(kernel.degree)
+    ):
         raise fail("a parameter of the kernel is out of range")
 
 
@@ -77,33 +92,48 @@ def check_recipe(configuration, fail):
         return
     made, needed = len(recipe.features), configuration.features
     machines = configuration.machines
-    if made != needed if needed is not None else \
-            isinstance(machines, MergedModel) and made < machines.sv.shape[1]:
-        raise fail(f"the recipe makes {made} features, the classifiers need "
-                   f"{machines.sv.shape[1] if needed is None else needed}")
+    if (
+        made != needed
+        if needed is not None
+        else isinstance(machines, MergedModel) and made < machines.sv.shape[1]
+    ):
+        raise fail(
+            f"the recipe makes {made} features, the classifiers need "
+            f"{machines.sv.shape[1] if needed is None else needed}"
+        )
     if max(tree.labels) >= len(recipe.classes):
-        raise fail(f"the recipe has {len(recipe.classes)} classes, and there is a class "
-                   f"{max(tree.labels)}")
+        raise fail(
+            f"the recipe has {len(recipe.classes)} classes, and there is a class {max(tree.labels)}"
+        )
 
 
 def _check_arrays(model, may_be_empty, fail):
     """Arrays of equal lengths, whose numbers point into each other."""
     m, s = len(model.rho), len(model.sv)
     per_model = (model.a, model.b, model.orientation, model.kernel_of, model.provenances)
-    if any(len(part) != m for part in per_model) or len(model.indptr) != m + 1 or \
-            not (m or may_be_empty):
+    if (
+        any(len(part) != m for part in per_model)
+        or len(model.indptr) != m + 1
+        or not (m or may_be_empty)
+    ):
         raise fail("the arrays do not have the same number of classifiers")
     if len(model.group) != s or len(model.index) != len(model.coef):
         raise fail("the arrays do not have the same number of support vectors")
     # compared, not subtracted: a difference of lying numbers could overflow
-    if (model.indptr[0] != 0 or model.indptr[-1] != len(model.index)
-            or np.any(model.indptr[1:] < model.indptr[:-1])):
+    if (
+        model.indptr[0] != 0
+        or model.indptr[-1] != len(model.index)
+        or np.any(model.indptr[1:] < model.indptr[:-1])
+    ):
         raise fail("the classifiers' coefficients are not contiguous")
     for values, limit in ((model.index, s), (model.kernel_of, len(model.kernels))):
         if len(values) and not (values.min() >= 0 and values.max() < limit):
             raise fail("an index is outside its array")
-    if not np.isin(model.orientation, (-1, 1)).all() or np.any(model.group[1:] < model.group[:-1]) \
-            or (s and model.group[0] < 0):
+    if (
+        not np.isin(model.orientation, (-1, 1)).all()
+        or np.any(model.group[1:] < model.group[:-1])
+        or (s and model.group[0] < 0)
+    ):
         raise fail("an orientation or group is invalid")
     pairs = np.repeat(np.arange(m), np.diff(model.indptr)) * s + model.index
     # they ascend as this suite writes them
@@ -116,8 +146,11 @@ def _check_features(configuration, fail):
     sv, norm = configuration.machines.sv, configuration.normalisation
     widths = [sv.shape[1]] if norm is None else [sv.shape[1], norm.features]
     known = len(sv) or configuration.node_classifiers or norm is not None
-    if max(widths) > (_MOST_FEATURES if known else _FEW_FEATURES) or \
-            norm is not None and not norm.features:
+    if (
+        max(widths) > (_MOST_FEATURES if known else _FEW_FEATURES)
+        or norm is not None
+        and not norm.features
+    ):
         raise fail("the number of features is invalid")
 
 
@@ -126,33 +159,51 @@ def _check_normalisation(configuration, fail):
     model, norm = configuration.machines, configuration.normalisation
     parts = () if norm is None else norm.parts
     columns = spans(norm, model.sv.shape[1])
-    if any(one.matrix.shape[0] != len(one.mean) or len(one.mean) != norm.features
-           for one in parts) or columns[-1][1] != model.sv.shape[1]:
+    if (
+        any(one.matrix.shape[0] != len(one.mean) or len(one.mean) != norm.features for one in parts)
+        or columns[-1][1] != model.sv.shape[1]
+    ):
         raise fail("the normalisation does not fit the support vectors")
     if not all(np.isfinite(one.matrix).all() and np.isfinite(one.mean).all() for one in parts):
         raise fail("the normalisation is not finite")
-    if any(kernel.columns not in (columns if len(parts) > 1 else (None,))
-           for kernel in model.kernels) or len(parts) > 1 and configuration.node_classifiers:
+    if (
+        any(
+            kernel.columns not in (columns if len(parts) > 1 else (None,))
+            for kernel in model.kernels
+        )
+        or len(parts) > 1
+        and configuration.node_classifiers
+    ):
         raise fail("a classifier does not have the columns of one normalisation")
 
 
 def _check_node_classifier(model, features, fail):
     """A multi-class node that has everything its code needs, and nothing else."""
     parts = [part is not None for part in (model.points, model.y, model.weights)]
-    if parts != [model.code == "K", model.code == "K", model.code == "L"] or \
-            model.code == "L" and model.w is not None:
+    if (
+        parts != [model.code == "K", model.code == "K", model.code == "L"]
+        or model.code == "L"
+        and model.w is not None
+    ):
         raise fail("a multi-class node is invalid")
     if model.features != features or model.branches < 2:
         raise fail("a multi-class node has the wrong size")
     if model.points is not None:
-        if len(model.y) != len(model.points) or model.k < 1 or \
-                model.w is None and model.k > len(model.points) or \
-                model.y.min() < 0 or model.y.max() >= model.branches:
+        if (
+            len(model.y) != len(model.points)
+            or model.k < 1
+            or model.w is None
+            and model.k > len(model.points)
+            or model.y.min() < 0
+            or model.y.max() >= model.branches
+        ):
             raise fail("the neighbours of a multi-class node are invalid")
         if model.w is not None and not (
-                len(model.w) == len(model.points) and np.isfinite(model.w).all()
-                and np.all(model.w > 0)
-                and model.k <= float(model.w.sum(dtype=np.float64)) * (1 + 1e-6)):
+            len(model.w) == len(model.points)
+            and np.isfinite(model.w).all()
+            and np.all(model.w > 0)
+            and model.k <= float(model.w.sum(dtype=np.float64)) * (1 + 1e-6)
+        ):
             raise fail("the weights of the neighbours of a multi-class node are invalid")
     elif len(model.weights) != model.branches:
         raise fail("the weights of a multi-class node are invalid")

@@ -67,8 +67,9 @@ class Configuration:
         machines = self.machines
         count = len(machines.paths) if isinstance(machines, ModelFiles) else machines.count
         if len(self.tree.rows) != count:
-            raise ModelError(f"the control tree has {len(self.tree.rows)} classifiers, "
-                             f"the model {count}")
+            raise ModelError(
+                f"the control tree has {len(self.tree.rows)} classifiers, the model {count}"
+            )
 
     @property
     def features(self) -> int | None:
@@ -81,14 +82,19 @@ class Configuration:
     def provenances(self) -> list[Provenance]:
         """The `Provenance` of every classifier that tells one."""
         machines = self.machines
-        return [*(() if isinstance(machines, ModelFiles) else machines.provenances),
-                *(one.provenance for one in self.node_classifiers.values())]
+        return [
+            *(() if isinstance(machines, ModelFiles) else machines.provenances),
+            *(one.provenance for one in self.node_classifiers.values()),
+        ]
 
     def fits(self, calibration: Calibration) -> bool:
         """Return whether a calibration belongs to its classes and classifiers."""
         learned = calibration.learned
-        return (calibration.model == self.digest() and calibration.classes == self.tree.classes
-                and (learned is None or learned.weights.shape[1] == len(self.tree.rows)))
+        return (
+            calibration.model == self.digest()
+            and calibration.classes == self.tree.classes
+            and (learned is None or learned.weights.shape[1] == len(self.tree.rows))
+        )
 
     def digest(self) -> str:
         """Sixteen hexadecimal digits of its classes and classifiers, "" for `ModelFiles`.
@@ -103,16 +109,32 @@ class Configuration:
         if isinstance(machines, ModelFiles):
             return ""
         sides = [[sorted(side) for side in row] for row in tree.sides()]
-        branches = {number: [sorted(side) for side in tree.branch_labels()[number]]
-                    for number in tree.directs}
-        digest = hashlib.sha256(repr((sides, branches, tree.labels, *(
-            (tree.roots, tree.weights) if tree.is_ensemble else ()))).encode())
-        arrays = [machines.a, machines.b] if isinstance(machines, FunctionModel) else \
-            [machines.rho, machines.a, machines.b, np.diff(machines.indptr)]
+        branches = {
+            number: [sorted(side) for side in tree.branch_labels()[number]]
+            for number in tree.directs
+        }
+        digest = hashlib.sha256(
+            repr(
+                (
+                    sides,
+                    branches,
+                    tree.labels,
+                    *((tree.roots, tree.weights) if tree.is_ensemble else ()),
+                )
+            ).encode()
+        )
+        arrays = (
+            [machines.a, machines.b]
+            if isinstance(machines, FunctionModel)
+            else [machines.rho, machines.a, machines.b, np.diff(machines.indptr)]
+        )
         if forest := getattr(machines, "forest", None):
             arrays += [forest.feature, forest.value]
-        arrays += [getattr(node, name, None) for node in self.node_classifiers.values()
-                   for name in ("weights", "points", "y", "k")]
+        arrays += [
+            getattr(node, name, None)
+            for node in self.node_classifiers.values()
+            for name in ("weights", "points", "y", "k")
+        ]
         for array in arrays:
             if array is not None:
                 digest.update(np.ascontiguousarray(array, dtype="<f8").tobytes())
@@ -120,16 +142,18 @@ class Configuration:
 
     @property
     def lacks_normalisation(self) -> bool:
-        """True if points were normalised in training, but the configuration has no normalisation.
-        """
+        """True if points were normalised in training, but the configuration has no normalisation."""
         return self.normalisation is None and any(
-            one.normalisation is not None for one in self.provenances)
+            one.normalisation is not None for one in self.provenances
+        )
 
     def renamed(self, names: Mapping[int, str]) -> Configuration:
         """A copy with other names of the classes, {label: name}."""
         names = {label: names[label] for label in self.tree.labels if label in names}
-        recipe = self.recipe and replace(self.recipe, classes=tuple(
-            names.get(label, name) for label, name in enumerate(self.recipe.classes)))
+        recipe = self.recipe and replace(
+            self.recipe,
+            classes=tuple(names.get(label, name) for label, name in enumerate(self.recipe.classes)),
+        )
         return replace(self, tree=self.tree._replace(names=names), recipe=recipe)
 
     def as_code(self) -> Configuration:

@@ -23,23 +23,40 @@ def read_control(path, raw=None):
         raw = read_bytes(path, most=MAX_TEXT, expected="a control file")
     source = "standard input" if path == "-" else path
     if raw.startswith((MAGIC, b"svm_type ")):
-        raise ControlError("expected a control file, found a model: print_control "
-                           "writes one, mbm_info --control prints that of the model",
-                           file=source, line=1, column=1)
-    data = "points (.vec)" if path.endswith(".vec") and b"\0" in raw[:64] else \
-        "a table" if is_table(path) else None
+        raise ControlError(
+            "expected a control file, found a model: print_control "
+            "writes one, mbm_info --control prints that of the model",
+            file=source,
+            line=1,
+            column=1,
+        )
+    data = (
+        "points (.vec)"
+        if path.endswith(".vec") and b"\0" in raw[:64]
+        else "a table"
+        if is_table(path)
+        else None
+    )
     if data is not None:
-        raise ControlError(f"expected a control file or a model, found {data}: is the order of "
-                           "the operands right?", file=source, line=1, column=1)
+        raise ControlError(
+            f"expected a control file or a model, found {data}: is the order of "
+            "the operands right?",
+            file=source,
+            line=1,
+            column=1,
+        )
     if len(raw) > MAX_TEXT:
         raise ControlError("larger than any control file can be (256 MiB)", file=source)
     try:
         return parse(raw.decode("utf-8"), source)
     except UnicodeDecodeError as error:
-        before = raw[:error.start]
-        wrong = ControlError("expected a control file, found bytes that are not UTF-8 text",
-                             file=source, line=before.count(b"\n") + 1,
-                             column=error.start - before.rfind(b"\n"))
+        before = raw[: error.start]
+        wrong = ControlError(
+            "expected a control file, found bytes that are not UTF-8 text",
+            file=source,
+            line=before.count(b"\n") + 1,
+            column=error.start - before.rfind(b"\n"),
+        )
     try:
         # names of files and classes may be in another encoding
         return parse(raw.decode("utf-8", "surrogateescape"), source)
@@ -49,8 +66,11 @@ def read_control(path, raw=None):
 
 def control_text(tree, path):
     """The text of a `Tree`, which is `checked`."""
-    return checked("".join(tree_lines(tree)), lambda text: read_control(
-        path, text.encode("utf-8", "surrogateescape")), path)
+    return checked(
+        "".join(tree_lines(tree)),
+        lambda text: read_control(path, text.encode("utf-8", "surrogateescape")),
+        path,
+    )
 
 
 def write_control(path, tree):
@@ -79,19 +99,25 @@ def elsewhere(name, tried, source):
         path = model_file(name, os.path.normpath(folder))
         if os.path.isfile(path) and not os.path.isabs(name):
             here = os.path.normpath(folder) == os.curdir
-            return "; it is in the current folder: leave -y out" if here else \
-                f"; it is found with -y {shlex.quote(os.path.normpath(folder))}"
+            return (
+                "; it is in the current folder: leave -y out"
+                if here
+                else f"; it is found with -y {shlex.quote(os.path.normpath(folder))}"
+            )
     return "; -y gives the folder of the models" if tried == name else ""
 
 
 def model_files(tree, folder, outputs):
     """Files of models and normalisation that a control tree names, if called like `outputs`."""
     called = {os.path.basename(path) for path in outputs}
-    names = chain((row.text for row in tree.rows),
-                  (direct.name + end for direct in tree.directs.values()
-                   for end in ("", ".vec", ".cls")))
-    return [tree.norm_file, *(model_file(name, folder) for name in names
-                              if os.path.basename(name) in called)]
+    names = chain(
+        (row.text for row in tree.rows),
+        (direct.name + end for direct in tree.directs.values() for end in ("", ".vec", ".cls")),
+    )
+    return [
+        tree.norm_file,
+        *(model_file(name, folder) for name in names if os.path.basename(name) in called),
+    ]
 
 
 def require_regular(path):

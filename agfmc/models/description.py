@@ -33,42 +33,69 @@ def describe(configuration: Configuration) -> dict:
     normalisation, forest = configuration.normalisation, model.forest
     features = model.sv.shape[1] if normalisation is None else normalisation.features
     return {
-        "classes": [{"label": label, **({"name": tree.names[label]}
-                                        if label in tree.names else {})}
-                    for label in tree.classes],
-        **_sizes(configuration), **_groups(configuration),
+        "classes": [
+            {"label": label, **({"name": tree.names[label]} if label in tree.names else {})}
+            for label in tree.classes
+        ],
+        **_sizes(configuration),
+        **_groups(configuration),
         "configuration": tree.kind,
         "control": format_tree(changed(tree, headings={})) if tree.hierarchical else None,
         "decoder": tree.decoder,
         "members": describe_members(tree, model) if tree.is_ensemble else None,
         "levels": 1 + max(node.depth for node in tree.nodes),
         "binary_models": [
-            {"name": row.text, "left": list(left), "right": list(right),
-             "support_vectors": int(model.indptr[i + 1] - model.indptr[i]),
-             **({} if forest is None else {"trees": int(np.diff(forest.starts)[i]),
-                                           "comparisons": int(forest.comparisons[i])}),
-             "kernel": int(model.kernel_of[i]),
-             "probabilities": bool(np.isfinite(model.a[i])),
-             "made_by": made.to_line(), **{
-                 name: list(sizes) for name, sizes in (("samples", made.samples),
-                                                       ("weights", made.weights)) if sizes}}
+            {
+                "name": row.text,
+                "left": list(left),
+                "right": list(right),
+                "support_vectors": int(model.indptr[i + 1] - model.indptr[i]),
+                **(
+                    {}
+                    if forest is None
+                    else {
+                        "trees": int(np.diff(forest.starts)[i]),
+                        "comparisons": int(forest.comparisons[i]),
+                    }
+                ),
+                "kernel": int(model.kernel_of[i]),
+                "probabilities": bool(np.isfinite(model.a[i])),
+                "made_by": made.to_line(),
+                **{
+                    name: list(sizes)
+                    for name, sizes in (("samples", made.samples), ("weights", made.weights))
+                    if sizes
+                },
+            }
             for i, (row, (left, right), made) in enumerate(
-                zip(tree.rows, tree.sides(), model.provenances))],
+                zip(tree.rows, tree.sides(), model.provenances)
+            )
+        ],
         "direct_classifiers": [
-            {"name": direct.name, "code": direct.learner_letter, "kind": direct.learner.title,
-             "options": direct.options, "branches": list(map(list, tree.branch_labels()[number])),
-             "made_by": configuration.node_classifiers[number].provenance.to_line()}
-            for number, direct in tree.directs.items()],
+            {
+                "name": direct.name,
+                "code": direct.learner_letter,
+                "kind": direct.learner.title,
+                "options": direct.options,
+                "branches": list(map(list, tree.branch_labels()[number])),
+                "made_by": configuration.node_classifiers[number].provenance.to_line(),
+            }
+            for number, direct in tree.directs.items()
+        ],
         "kernels": [asdict(kernel) for kernel in model.kernels],
         "features": features,
         "features_of_support_vectors": model.sv.shape[1],
         "normalised": normalisation is not None,
-        "metric": next((one.metric._asdict() for one in configuration.provenances if one.metric),
-                       None),
+        "metric": next(
+            (one.metric._asdict() for one in configuration.provenances if one.metric), None
+        ),
         "support_vectors": len(model.sv),
         "coefficients": int(model.indptr[-1]),
-        **({} if forest is None else {"trees": len(forest.roots),
-                                      "comparisons": int(forest.comparisons.sum())}),
+        **(
+            {}
+            if forest is None
+            else {"trees": len(forest.roots), "comparisons": int(forest.comparisons.sum())}
+        ),
         "written_by": configuration.made_by,
         "calibration": _calibration(configuration.calibration),
         "recipe": None if configuration.recipe is None else describe_recipe(configuration.recipe),
@@ -83,9 +110,16 @@ def describe_members(tree: Tree, model: MergedModel) -> list[dict]:
     queried = (rows >= ends[:-1, None]) & (rows < ends[1:, None])
     kernels = KernelCounter(model)(queried) if model.count else np.zeros(len(queried), int)
     trees = np.diff((model.forest.starts if model.forest else np.zeros_like(model.indptr))[ends])
-    return [{"configuration": member.kind, "weight": weight,
-             "binary_models": len(member.rows), "kernel_values": int(values), "trees": int(count)}
-            for member, weight, values, count in zip(tree.members, tree.weights, kernels, trees)]
+    return [
+        {
+            "configuration": member.kind,
+            "weight": weight,
+            "binary_models": len(member.rows),
+            "kernel_values": int(values),
+            "trees": int(count),
+        }
+        for member, weight, values, count in zip(tree.members, tree.weights, kernels, trees)
+    ]
 
 
 def training_tree(configuration: Configuration) -> Tree:
@@ -128,19 +162,34 @@ def describe_normalisation(normalisation: Normalisation, names: Sequence[str] = 
     matrix, learned = normalisation.matrix, normalisation.metric
     names = names or (() if learned is None else learned.names)
     return {
-        "features": len(matrix), "features_after": matrix.shape[1],
+        "features": len(matrix),
+        "features_after": matrix.shape[1],
         "names": list(names) or None,
         "left_out": list(normalisation.dropped),
         "mixed": bool((np.count_nonzero(matrix, axis=0) > 1).any()),
         "digest": normalisation.digest(),
-        "metric": None if learned is None else {
-            "rounds": learned.rounds, "points": learned.points, "classes": learned.classes,
-            "data": learned.data, "settings": learned.settings,
-            "losses": [{"rounds": rounds, "loss": loss, "error_of_difference": error}
-                       for rounds, (loss, error) in enumerate(learned.losses)],
-            "weights": [{"feature": i, **({"name": names[i]} if names else {}),
-                         "weight": float(learned.weights[i])}
-                        for i in np.argsort(-learned.weights, kind="stable").tolist()]}}
+        "metric": None
+        if learned is None
+        else {
+            "rounds": learned.rounds,
+            "points": learned.points,
+            "classes": learned.classes,
+            "data": learned.data,
+            "settings": learned.settings,
+            "losses": [
+                {"rounds": rounds, "loss": loss, "error_of_difference": error}
+                for rounds, (loss, error) in enumerate(learned.losses)
+            ],
+            "weights": [
+                {
+                    "feature": i,
+                    **({"name": names[i]} if names else {}),
+                    "weight": float(learned.weights[i]),
+                }
+                for i in np.argsort(-learned.weights, kind="stable").tolist()
+            ],
+        },
+    }
 
 
 def format_normalisation(info: dict, missing: str | None = None) -> str:
@@ -149,24 +198,47 @@ def format_normalisation(info: dict, missing: str | None = None) -> str:
     `missing` is the file that would describe a learned metric, where there is none.
     """
     left_out, metric = info["left_out"], info["metric"]
-    named = listed(left_out) if info["names"] is None else _listed(
-        [info["names"][feature] for feature in left_out])
-    lines = [("features", str(info["features"]) + (
-                 f", {len(left_out)} left out: {named}" if left_out else "")),
-             ("normalised", f"to {info['features_after']}, " + (
-                 "which are mixtures of features" if info["mixed"] else "each feature by itself")),
-             ("digest", info["digest"]),
-             ("metric", _metric_text(metric) + (
-                 f": there is no {missing} beside it" if missing else ""))]
+    named = (
+        listed(left_out)
+        if info["names"] is None
+        else _listed([info["names"][feature] for feature in left_out])
+    )
+    lines = [
+        (
+            "features",
+            str(info["features"]) + (f", {len(left_out)} left out: {named}" if left_out else ""),
+        ),
+        (
+            "normalised",
+            f"to {info['features_after']}, "
+            + ("which are mixtures of features" if info["mixed"] else "each feature by itself"),
+        ),
+        ("digest", info["digest"]),
+        (
+            "metric",
+            _metric_text(metric) + (f": there is no {missing} beside it" if missing else ""),
+        ),
+    ]
     if metric is not None:
         lines.append(("settings", metric["settings"]))
         if metric["losses"]:
-            lines += ["", "rounds  log loss       standard error of the difference from the least",
-                      *(f"{row['rounds']:6d}  {row['loss']:13.4g}  {row['error_of_difference']:.4g}"
-                        for row in metric["losses"])]
-        lines += ["", " weight  feature (from 0)",
-                  *(f"{row['weight']:7.4f}  {row['feature']}"
-                    + (f" {row['name']}" if "name" in row else "") for row in metric["weights"])]
+            lines += [
+                "",
+                "rounds  log loss       standard error of the difference from the least",
+                *(
+                    f"{row['rounds']:6d}  {row['loss']:13.4g}  {row['error_of_difference']:.4g}"
+                    for row in metric["losses"]
+                ),
+            ]
+        lines += [
+            "",
+            " weight  feature (from 0)",
+            *(
+                f"{row['weight']:7.4f}  {row['feature']}"
+                + (f" {row['name']}" if "name" in row else "")
+                for row in metric["weights"]
+            ),
+        ]
     return _text(lines)
 
 
@@ -181,34 +253,62 @@ def format_recipe_lines(info: dict) -> str:
 
 
 def _recipe_lines(info):
-    return [("table", f"{info['source'] or 'unknown'}: {len(info['columns'])} columns, "
-                      f"{len(info['features'])} features; missing values: {info['missing']}"),
-            ("label", f"{info['label']}: {len(info['classes'])} classes, "
-                      + _listed(info["classes"])),
-            ("identifiers", _listed(info["ids"]) if info["ids"] else None),
-            ("weights", info["weight"]), ("column of groups", info.get("group"))]
+    return [
+        (
+            "table",
+            f"{info['source'] or 'unknown'}: {len(info['columns'])} columns, "
+            f"{len(info['features'])} features; missing values: {info['missing']}",
+        ),
+        ("label", f"{info['label']}: {len(info['classes'])} classes, " + _listed(info["classes"])),
+        ("identifiers", _listed(info["ids"]) if info["ids"] else None),
+        ("weights", info["weight"]),
+        ("column of groups", info.get("group")),
+    ]
 
 
 def _column_lines(info):
     rows = [("column", "kind", "features", "if missing", "categories")]
     for one in info["columns"]:
         words, fill, dates = one["categories"], one["fill"], one.get("date")
-        becomes = fill if isinstance(fill, str) else f"{fill:g}" if fill is not None else \
-            "0" if one["indicator"] else "error" if info["missing"] != "keep" else \
-            "missing" if words is None else "0"
+        becomes = (
+            fill
+            if isinstance(fill, str)
+            else f"{fill:g}"
+            if fill is not None
+            else "0"
+            if one["indicator"]
+            else "error"
+            if info["missing"] != "keep"
+            else "missing"
+            if words is None
+            else "0"
+        )
         features = 1 + 2 * len(dates["cycles"] if dates else ()) if words is None else len(words)
-        rows.append((_cut(one["name"]),
-                     "dates" if dates else "order" if "order" in one else
-                     "number" if words is None else "words",
-                     str(features + one["indicator"]),
-                     _cut(becomes) + ", indicator" * one["indicator"],
-                     dates["order"] if dates else " < ".join(map(_cut, one.get("order", ())))
-                     if words is None else
-                     _listed(words) + (f"; all others are {_cut(one['other'])}" if "other" in one
-                                       else "")))
+        rows.append(
+            (
+                _cut(one["name"]),
+                "dates"
+                if dates
+                else "order"
+                if "order" in one
+                else "number"
+                if words is None
+                else "words",
+                str(features + one["indicator"]),
+                _cut(becomes) + ", indicator" * one["indicator"],
+                dates["order"]
+                if dates
+                else " < ".join(map(_cut, one.get("order", ())))
+                if words is None
+                else _listed(words)
+                + (f"; all others are {_cut(one['other'])}" if "other" in one else ""),
+            )
+        )
     name, becomes = (max(len(row[at]) for row in rows) for at in (0, 3))
-    return [f"{row[0]:{name}}  {row[1]:6}  {row[2]:>8}  {row[3]:{becomes}}  {row[4]}".rstrip()
-            for row in rows]
+    return [
+        f"{row[0]:{name}}  {row[1]:6}  {row[2]:>8}  {row[3]:{becomes}}  {row[4]}".rstrip()
+        for row in rows
+    ]
 
 
 def _listed(names):
@@ -219,28 +319,42 @@ def _listed(names):
 
 def _cut(name):
     name = one_line(name)
-    return name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME - 3]}..."
+    return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 3]}..."
 
 
 def _metric_text(metric):
     if metric is None:
         return "none that is known of"
     plural = "s" * (metric["rounds"] != 1)
-    return f"learned in {metric['rounds']} round{plural} from {metric['points']} points of " \
-           f"{metric['classes']} classes, data {metric['data']}"
+    return (
+        f"learned in {metric['rounds']} round{plural} from {metric['points']} points of "
+        f"{metric['classes']} classes, data {metric['data']}"
+    )
 
 
 def _calibration(calibration):
     """The source, the points and the maps of a calibration; None where there is none."""
     if calibration is None:
         return None
-    return {"source": calibration.source, "samples": list(calibration.counts),
-            "decoders": [{"decoder": key, "map": one.map.kind,
-                          **({"temperature": 1 / float(one.map.weights)}
-                             if one.map.kind == "temperature" else {}), "floor": one.map.floor,
-                          "points": None if one.points is None else len(one.points.label)}
-                         for key, one in calibration.decoders.items()],
-            "learned": calibration.learned is not None}
+    return {
+        "source": calibration.source,
+        "samples": list(calibration.counts),
+        "decoders": [
+            {
+                "decoder": key,
+                "map": one.map.kind,
+                **(
+                    {"temperature": 1 / float(one.map.weights)}
+                    if one.map.kind == "temperature"
+                    else {}
+                ),
+                "floor": one.map.floor,
+                "points": None if one.points is None else len(one.points.label),
+            }
+            for key, one in calibration.decoders.items()
+        ],
+        "learned": calibration.learned is not None,
+    }
 
 
 def _sizes(configuration):
@@ -254,8 +368,10 @@ def _sizes(configuration):
         sums = [list(class_sums(configuration, seen).values()) for seen in (False, True)]
     except ModelError:
         return {"samples": samples}
-    return {"samples": samples, **({} if sums == [samples, samples] else
-                                   {"weights": sums[0], "seen": sums[1]})}
+    return {
+        "samples": samples,
+        **({} if sums == [samples, samples] else {"weights": sums[0], "seen": sums[1]}),
+    }
 
 
 def _groups(configuration):
@@ -270,34 +386,79 @@ def format_description(info: dict) -> str:
     weights, seen, trees = info.get("weights"), info.get("seen"), info.get("trees")
     only_trees = trees and not info["support_vectors"]
     lines = [
-        ("configuration", f"{info['configuration']}, {len(binaries)} binary models, "
-                          f"{info['levels']} level{'s' if info['levels'] > 1 else ''}"),
-        ("classes", f"{len(info['classes'])}: " + ", ".join(
-            f"{c['label']} {c['name']}" if "name" in c else str(c["label"])
-            for c in info["classes"])),
+        (
+            "configuration",
+            f"{info['configuration']}, {len(binaries)} binary models, "
+            f"{info['levels']} level{'s' if info['levels'] > 1 else ''}",
+        ),
+        (
+            "classes",
+            f"{len(info['classes'])}: "
+            + ", ".join(
+                f"{c['label']} {c['name']}" if "name" in c else str(c["label"])
+                for c in info["classes"]
+            ),
+        ),
         *_member_lines(info),
         ("decoder", info["decoder"] and f"{info['decoder']}, unless another is chosen"),
-        ("samples", info["samples"] and f"{sum(info['samples'])} in training, of the classes "
-                    + " ".join(map(str, info["samples"]))),
+        (
+            "samples",
+            info["samples"]
+            and f"{sum(info['samples'])} in training, of the classes "
+            + " ".join(map(str, info["samples"])),
+        ),
         ("weights", weights and _sums_text(weights)),
         ("  as they were", None if seen == weights else _sums_text(seen)),
         ("groups", info.get("groups") and f"{info['groups']}, which no fold divided"),
-        ("features", str(info["features"]) + (
-            f", normalised by the model to {info['features_of_support_vectors']}"
-            if info["normalised"] else "")),
+        (
+            "features",
+            str(info["features"])
+            + (
+                f", normalised by the model to {info['features_of_support_vectors']}"
+                if info["normalised"]
+                else ""
+            ),
+        ),
         ("metric", info["metric"] and _metric_text(info["metric"])),
         *([] if recipe is None else _recipe_lines(recipe)),
-        ("trees", f"{info['trees']}, of which a point costs {info['comparisons']} comparisons at "
-                  "most" if trees else None),
-        ("support vectors", None if only_trees else
-         f"{info['support_vectors']} stored, {info['coefficients']} coefficients in the binary "
-         "models together"),
-        *(("kernel", " ".join([kernel["kind"], *(
-            f"{name} {kernel[name]:g}" for name in KERNELS[kernel["kind"]].parameters)]))
-          for kernel in info["kernels"] if not only_trees),
-        ("written by", ", ".join(f"{program} {version}" for program, version
-                                 in sorted(info["written_by"].items())) or None),
-        *_calibration_lines(info["calibration"])]
+        (
+            "trees",
+            f"{info['trees']}, of which a point costs {info['comparisons']} comparisons at most"
+            if trees
+            else None,
+        ),
+        (
+            "support vectors",
+            None
+            if only_trees
+            else f"{info['support_vectors']} stored, {info['coefficients']} coefficients in the binary "
+            "models together",
+        ),
+        *(
+            (
+                "kernel",
+                " ".join(
+                    [
+                        kernel["kind"],
+                        *(
+                            f"{name} {kernel[name]:g}"
+                            for name in KERNELS[kernel["kind"]].parameters
+                        ),
+                    ]
+                ),
+            )
+            for kernel in info["kernels"]
+            if not only_trees
+        ),
+        (
+            "written by",
+            ", ".join(
+                f"{program} {version}" for program, version in sorted(info["written_by"].items())
+            )
+            or None,
+        ),
+        *_calibration_lines(info["calibration"]),
+    ]
     settings = {}
     for binary in binaries:
         text = Provenance.from_line(binary["made_by"]).without_identity().to_line()
@@ -307,19 +468,27 @@ def format_description(info: dict) -> str:
         lines.append(("trained by", f"{which}: {text}"))
     width = max(12, *(len(binary["name"]) for binary in binaries)) if binaries else 0
     if binaries:
-        lines += ["", f"{'binary model':{width}}  "
-                      f"{'trees' if only_trees else 'support vectors':>15}  classes left / right"]
+        lines += [
+            "",
+            f"{'binary model':{width}}  "
+            f"{'trees' if only_trees else 'support vectors':>15}  classes left / right",
+        ]
     for binary in binaries:
         sides = " / ".join(listed(binary[side]) for side in ("left", "right"))
         size = str(binary["support_vectors"])
         if binary.get("trees"):
             size = f"{binary['trees']}{' trees' * (not only_trees)}"
-        lines.append(f"{binary['name']:{width}}  {size:>15}  {sides}"
-                     + "  (no probabilities)" * (not binary["probabilities"]))
+        lines.append(
+            f"{binary['name']:{width}}  {size:>15}  {sides}"
+            + "  (no probabilities)" * (not binary["probabilities"])
+        )
     for direct in info["direct_classifiers"]:
-        lines += ["", f"direct classifier {direct['name']}: {direct['kind']}, "
-                      f"\"{direct['options']}\", classes "
-                      + " / ".join(listed(labels) for labels in direct["branches"])]
+        lines += [
+            "",
+            f"direct classifier {direct['name']}: {direct['kind']}, "
+            f'"{direct["options"]}", classes '
+            + " / ".join(listed(labels) for labels in direct["branches"]),
+        ]
     if recipe is not None:
         lines += ["", *_column_lines(recipe)]
     if info["control"] is not None:
@@ -328,8 +497,11 @@ def format_description(info: dict) -> str:
 
 
 def _text(lines):
-    texts = [line if isinstance(line, str) else f"{line[0]:18}{line[1]}" for line in lines
-             if isinstance(line, str) or line[1] is not None]
+    texts = [
+        line if isinstance(line, str) else f"{line[0]:18}{line[1]}"
+        for line in lines
+        if isinstance(line, str) or line[1] is not None
+    ]
     return "".join(f"{one_line(text)}\n" for text in texts)  # a stranger's file holds any text
 
 
@@ -346,21 +518,40 @@ def _member_lines(info):
     names = [binary["name"] for binary in info["binary_models"]]
     shared = len(names) - len(set(names))
     return [
-        ("members", f"{len(members)}: " + ", ".join(
-            f"{count} x {kind} of {rows}" if count > 1 else f"{kind} of {rows}"
-            for (kind, rows), count in kinds.items()) + " binary models"),
-        ("weights", "equal" if len(set(weights)) == 1 else
-                    listed([f"{weight:.4g}" for weight in weights])),
+        (
+            "members",
+            f"{len(members)}: "
+            + ", ".join(
+                f"{count} x {kind} of {rows}" if count > 1 else f"{kind} of {rows}"
+                for (kind, rows), count in kinds.items()
+            )
+            + " binary models",
+        ),
+        (
+            "weights",
+            "equal" if len(set(weights)) == 1 else listed([f"{weight:.4g}" for weight in weights]),
+        ),
         *(("  member", member_text(one)) for one in members[:_SHOWN]),
-        ("shared", f"{shared} partitions have the binary model of another member: "
-                   f"{len(set(names))} different ones" if shared else None)]
+        (
+            "shared",
+            f"{shared} partitions have the binary model of another member: "
+            f"{len(set(names))} different ones"
+            if shared
+            else None,
+        ),
+    ]
 
 
 def _calibration_lines(calibration):
     if calibration is None:
         return [("calibration", "none")]
-    lines = [("calibration", f"{calibration['source']}, of the classes "
-                             + " ".join(map(str, calibration["samples"])))]
+    lines = [
+        (
+            "calibration",
+            f"{calibration['source']}, of the classes "
+            + " ".join(map(str, calibration["samples"])),
+        )
+    ]
     for one in calibration["decoders"]:
         text = one["map"] if "temperature" not in one else f"temperature {one['temperature']:.4g}"
         points = "" if one["points"] is None else f", {one['points']} calibration points"
@@ -402,19 +593,22 @@ def _sums(one, seen):
 def _with_sides(configuration):
     """[(labels of the sides or branches, `Provenance` or classifier of a node)]."""
     tree, branches = configuration.tree, configuration.tree.branch_labels()
-    return [*zip(tree.sides(), getattr(configuration.machines, "provenances", ())),
-            *((branches[number], one) for number, one in configuration.node_classifiers.items())]
+    return [
+        *zip(tree.sides(), getattr(configuration.machines, "provenances", ())),
+        *((branches[number], one) for number, one in configuration.node_classifiers.items()),
+    ]
 
 
 def _of_classes(configuration, sizes_of, weighted):
     tree = configuration.tree
     column = {label: i for i, label in enumerate(tree.classes)}
-    totals = [([column[label] for label in labels], size)
-              for sides, one in _with_sides(configuration)
-              if (several := sizes_of(one)) is not None and len(several) == len(sides)
-              for labels, size in zip(sides, several)]
+    totals = [
+        ([column[label] for label in labels], size)
+        for sides, one in _with_sides(configuration)
+        if (several := sizes_of(one)) is not None and len(several) == len(sides)
+        for labels, size in zip(sides, several)
+    ]
     counts = class_counts(totals, len(column), weighted) if totals else None
     if counts is None:
-        raise ModelError("the models do not record the number of training samples of each "
-                         "class")
+        raise ModelError("the models do not record the number of training samples of each class")
     return dict(zip(tree.classes, counts.tolist()))

@@ -33,8 +33,13 @@ from .checks import check_configuration, check_recipe
 from .configuration import Configuration, ModelFiles
 from .control_files import elsewhere, model_file, read_control, require_regular
 from .libagf import format_ascii_model, is_ascii_model, read_ascii_model
-from .libsvm import (format_svm_multiclass, held_out_values, read_svm_model, read_svm_multiclass,
-                     refuse_huge)
+from .libsvm import (
+    format_svm_multiclass,
+    held_out_values,
+    read_svm_model,
+    read_svm_multiclass,
+    refuse_huge,
+)
 from .mbm import MAGIC, read_store, write_store
 from .merge import collate, regroup
 
@@ -76,14 +81,25 @@ class ModelSource:
         if self.unnormalised and self.normalisation is None:
             raise UsageError("-u needs -a")
         if self.calibration is not None and (self.uncalibrated or self.foreign):
-            raise UsageError("--calibration cannot be combined with "
-                             + ("--uncalibrated" if self.uncalibrated else
-                                "-O: the answers of another program are not calibrated"))
+            raise UsageError(
+                "--calibration cannot be combined with "
+                + (
+                    "--uncalibrated"
+                    if self.uncalibrated
+                    else "-O: the answers of another program are not calibrated"
+                )
+            )
 
 
-def load(path: str, normalisation: Normalisation | None = None, models_in: str | None = None,
-         unnormalised: bool = False, *, calibration: str | None = None,
-         uncalibrated: bool = False) -> Configuration:
+def load(
+    path: str,
+    normalisation: Normalisation | None = None,
+    models_in: str | None = None,
+    unnormalised: bool = False,
+    *,
+    calibration: str | None = None,
+    uncalibrated: bool = False,
+) -> Configuration:
     """Read a trained configuration from a control file or a model file.
 
     Parameters
@@ -111,9 +127,16 @@ def load(path: str, normalisation: Normalisation | None = None, models_in: str |
     AgfmcError
         If a file cannot be read, or files do not fit together.
     """
-    return load_configuration(ModelSource(
-        os.fspath(path), normalisation, models_in, unnormalised, uncalibrated=uncalibrated,
-        calibration=None if calibration is None else os.fspath(calibration)))
+    return load_configuration(
+        ModelSource(
+            os.fspath(path),
+            normalisation,
+            models_in,
+            unnormalised,
+            uncalibrated=uncalibrated,
+            calibration=None if calibration is None else os.fspath(calibration),
+        )
+    )
 
 
 def load_configuration(source: ModelSource) -> Configuration:
@@ -128,8 +151,9 @@ def load_configuration(source: ModelSource) -> Configuration:
     raw, kind = _read(path)
     if kind == "control":
         tree = read_control(path, raw)
-        configuration = _calibrated(merged(tree, _for_tree(source, tree)), source,
-                                    calibration_of(path))
+        configuration = _calibrated(
+            merged(tree, _for_tree(source, tree)), source, calibration_of(path)
+        )
         if configuration.calibration is None and not source.uncalibrated and path != "-":
             _warn_of_no_calibration(configuration.tree, source)
         return _with_recipe(configuration, path)
@@ -145,8 +169,9 @@ def load_configuration(source: ModelSource) -> Configuration:
     else:
         configuration = read_ascii_model(path, raw)
         tree = configuration.tree
-        configuration = replace(configuration, machines=regroup(
-            configuration.machines, tree.sides(), tree.classes))
+        configuration = replace(
+            configuration, machines=regroup(configuration.machines, tree.sides(), tree.classes)
+        )
     source = _for_tree(source, configuration.tree)
     return _calibrated(_normalised(configuration, source, path), source)
 
@@ -163,10 +188,13 @@ def _for_tree(source, tree):
     if path is not None and os.path.exists(path):
         with regular_files():
             return replace(source, normalisation=read_std(path))
-    raise tree.place(heading).error(ModelError, (
-        f"normalisation '{path}': there is no such file; -a FILE names another place") if path else
-        "the models were trained on the points as they were: leave -a out (if these had been "
-        "normalised with that file before, delete this line)")
+    raise tree.place(heading).error(
+        ModelError,
+        (f"normalisation '{path}': there is no such file; -a FILE names another place")
+        if path
+        else "the models were trained on the points as they were: leave -a out (if these had been "
+        "normalised with that file before, delete this line)",
+    )
 
 
 def _warn_of_no_calibration(tree, source):
@@ -174,9 +202,11 @@ def _warn_of_no_calibration(tree, source):
     name = model_file(tree.rows[0].text, source.models_in) if tree.rows else ""
     with regular_files():
         if name and held_out_values(read_bytes(name), name) is not None:
-            warn_user(f"{source.path}: not calibrated, there is no "
-                      f"{calibration_of(source.path)}: the command that trained its models, "
-                      "run again without -0, only adds it")
+            warn_user(
+                f"{source.path}: not calibrated, there is no "
+                f"{calibration_of(source.path)}: the command that trained its models, "
+                "run again without -0, only adds it"
+            )
 
 
 def _with_recipe(configuration, control):
@@ -186,9 +216,14 @@ def _with_recipe(configuration, control):
     if recipe is None:
         return configuration
     configuration = replace(configuration, recipe=recipe)
-    check_recipe(configuration, lambda message: ModelError(
-        f"belongs to other classifiers than those of {control}: {message}; multi_borders writes "
-        "both anew", file=path))
+    check_recipe(
+        configuration,
+        lambda message: ModelError(
+            f"belongs to other classifiers than those of {control}: {message}; multi_borders writes "
+            "both anew",
+            file=path,
+        ),
+    )
     return configuration
 
 
@@ -197,14 +232,20 @@ def read_tree(path: str) -> Tree:
     raw, kind = _read(path)
     if kind == "svm":
         return read_svm_multiclass(path, raw)[0]
-    return read_control(path, raw) if kind == "control" else \
-        (read_store if kind == "mbm" else read_ascii_model)(path, raw).tree
+    return (
+        read_control(path, raw)
+        if kind == "control"
+        else (read_store if kind == "mbm" else read_ascii_model)(path, raw).tree
+    )
 
 
 def _read(path):
     """(the bytes of a file, which is read once, its kind); the size of models is not bounded."""
-    raw = read_bytes(path, most=lambda head: MAX_TEXT if _kind(head) == "control" else None,
-                     expected="a control file or a model")
+    raw = read_bytes(
+        path,
+        most=lambda head: MAX_TEXT if _kind(head) == "control" else None,
+        expected="a control file or a model",
+    )
     return raw, _kind(raw)
 
 
@@ -230,14 +271,17 @@ def _calibrated(configuration, source, beside="-"):
     else:
         return configuration
     if not configuration.fits(calibration):
-        raise ModelError(f"is the calibration of other classifiers than those of {source.path}: "
-                         "--uncalibrated does without, multi_borders or calibrate_m makes it anew",
-                         file=path)
+        raise ModelError(
+            f"is the calibration of other classifiers than those of {source.path}: "
+            "--uncalibrated does without, multi_borders or calibrate_m makes it anew",
+            file=path,
+        )
     return replace(configuration, calibration=calibration)
 
 
-def merged(tree: Tree, source: ModelSource,
-           known: Mapping[str, BinaryModel] = MappingProxyType({})) -> Configuration:
+def merged(
+    tree: Tree, source: ModelSource, known: Mapping[str, BinaryModel] = MappingProxyType({})
+) -> Configuration:
     """The configuration of a control tree, of the source's path: its models, merged.
 
     `known` is {name: model} of those that are not read.
@@ -253,10 +297,20 @@ def merged(tree: Tree, source: ModelSource,
     rows: dict[str, Row] = {}
     for row in tree.rows:
         rows.setdefault(row.text, row)  # members of an ensemble may share a model
-    read = dict(zip(rows, within_memory(
-        (known.get(name) or _read_model(row, tree.source, source.models_in, tables)
-         for name, row in rows.items()),
-        tree.source, size_of, "the support vectors of all its models")))
+    read = dict(
+        zip(
+            rows,
+            within_memory(
+                (
+                    known.get(name) or _read_model(row, tree.source, source.models_in, tables)
+                    for name, row in rows.items()
+                ),
+                tree.source,
+                size_of,
+                "the support vectors of all its models",
+            ),
+        )
+    )
     models = [read[row.text] for row in tree.rows]
     classifiers = _read_node_classifiers(tree, source.models_in)
     check_one_run(tree, models, classifiers)
@@ -274,8 +328,10 @@ def _with_foreign_models(source):
     for path, row in zip(paths, tree.rows):
         require_regular(path)
         if not os.path.exists(path):
-            raise tree.place(row).error(DataError, f"model '{path}': there is no such file"
-                                        + elsewhere(row.text, path, tree.source))
+            raise tree.place(row).error(
+                DataError,
+                f"model '{path}': there is no such file" + elsewhere(row.text, path, tree.source),
+            )
     return Configuration(tree, ModelFiles(tuple(paths)), classifiers, source.normalisation)
 
 
@@ -302,7 +358,7 @@ def _read_node_classifiers(tree, models_in):
             missing = error.file
             if missing is None or os.path.exists(missing):
                 raise
-            where = elsewhere(direct.name + missing[len(name):], missing, tree.source)
+            where = elsewhere(direct.name + missing[len(name) :], missing, tree.source)
             raise place.error(ModelError, f"model '{missing}': {error.message}{where}") from error
     return classifiers
 
@@ -312,8 +368,11 @@ def _check_neighbours(configuration, path):
     for number, direct in configuration.tree.directs.items():
         model, k = configuration.node_classifiers[number], None
         with suppress(UsageError):
-            k = None if model.points is None else \
-                learner_class(direct.learner_letter).parse(direct.options).k
+            k = (
+                None
+                if model.points is None
+                else learner_class(direct.learner_letter).parse(direct.options).k
+            )
         if model.points is not None and k != model.k:
             raise ModelError("the multi-class nodes are not those of the control text", file=path)
 
@@ -329,8 +388,10 @@ def _collated(tree, models, classifiers):
 
 def _warn_of_votes(names):
     if names:
-        warn_user(f"{names[0]}{and_more(names)} holds no probabilities (probA, probB): only "
-                  "votes can be used (svm-train -b 1 fits them)")
+        warn_user(
+            f"{names[0]}{and_more(names)} holds no probabilities (probA, probB): only "
+            "votes can be used (svm-train -b 1 fits them)"
+        )
 
 
 def _read_model(row, source, models_in, tables):
@@ -342,7 +403,8 @@ def _read_model(row, source, models_in, tables):
         if error.file == path and error.line is None and "cannot read" in error.message:
             where = "" if os.path.exists(path) else elsewhere(row.text, path, source)
             raise Place(source, row.line, row.column).error(
-                ModelError, f"model '{path}': {error.message}{where}") from error
+                ModelError, f"model '{path}': {error.message}{where}"
+            ) from error
         raise
 
 
@@ -356,8 +418,11 @@ def _normalised(configuration, source, file):
     unnormalised = source.unnormalised
     if configuration.normalisation is None and any(one.raw_vectors for one in provenances):
         if normalisation is None:
-            raise ModelError("the support vectors are not normalised, and the points were for the "
-                             "training: give the normalisation with -a", file=file)
+            raise ModelError(
+                "the support vectors are not normalised, and the points were for the "
+                "training: give the normalisation with -a",
+                file=file,
+            )
         unnormalised = True
     if normalisation is None:
         return configuration
@@ -365,23 +430,33 @@ def _normalised(configuration, source, file):
         raise ModelError("holds its own normalisation: leave -a out", file=file)
     for one in provenances:
         if one.normalisation not in (None, normalisation.digest()):
-            raise ModelError("the models were trained with another normalisation than the one "
-                             f"given{_metrics(one, normalisation)}", file=file)
-    if unnormalised and any(one.features is not None
-                            for one in configuration.node_classifiers.values()):
+            raise ModelError(
+                "the models were trained with another normalisation than the one "
+                f"given{_metrics(one, normalisation)}",
+                file=file,
+            )
+    if unnormalised and any(
+        one.features is not None for one in configuration.node_classifiers.values()
+    ):
         raise ModelError("-u is for support vectors: multi-class nodes have none", file=file)
     width = normalisation.matrix.shape[0 if unnormalised else 1]
     needed = machines.sv.shape[1]
     if width < needed or (width > needed and not machines.any_width):
-        raise ModelError(f"the normalisation {'takes' if unnormalised else 'gives'} {width} "
-                         f"features, the models need {needed}", file=file)
+        raise ModelError(
+            f"the normalisation {'takes' if unnormalised else 'gives'} {width} "
+            f"features, the models need {needed}",
+            file=file,
+        )
     refuse_huge(len(machines.sv), max(width, normalisation.matrix.shape[1]), file)
     sv = np.zeros((len(machines.sv), width))
     sv[:, :needed] = machines.sv
     if unnormalised:
         sv = normalisation.apply(sv)
-    return replace(configuration, normalisation=normalisation,
-                   machines=replace(machines, sv=sv, any_width=False))
+    return replace(
+        configuration,
+        normalisation=normalisation,
+        machines=replace(machines, sv=sv, any_width=False),
+    )
 
 
 def _metrics(provenance, normalisation):
@@ -399,6 +474,7 @@ def check_one_run(tree, models, classifiers):
     trained anew on purpose. `models` are `BinaryModel`s in the order of the tree's rows,
     `classifiers` {node number: classifier}. Models of unknown origin, as LIBSVM's own, fit any.
     """
+
     def warn(message):
         warn_user(f"{tree.source}: {message}")
 
@@ -408,32 +484,55 @@ def check_one_run(tree, models, classifiers):
             names.setdefault(model.provenance.normalisation, model.name)
     if len(names) > 1:
         one, other = list(names.values())[:2]
-        raise ModelError(f"'{one}' and '{other}' were trained with different normalisations: they "
-                         "are from different runs", file=tree.source)
+        raise ModelError(
+            f"'{one}' and '{other}' were trained with different normalisations: they "
+            "are from different runs",
+            file=tree.source,
+        )
     branches = tree.branch_labels()
-    strange = [(model.name, trained, sides) for model, sides in [
-        *zip(models, tree.sides()),
-        *((model, branches[number]) for number, model in classifiers.items())]
-        if (trained := model.provenance.other_classes(sides)) is not None]
+    strange = [
+        (model.name, trained, sides)
+        for model, sides in [
+            *zip(models, tree.sides()),
+            *((model, branches[number]) for number, model in classifiers.items()),
+        ]
+        if (trained := model.provenance.other_classes(sides)) is not None
+    ]
     if strange:
         name, trained, sides = strange[0]
         more = f", and {len(strange) - 1} more like it" if len(strange) > 1 else ""
-        warn(f"'{name}' was trained on the classes {_short(trained)}, and is used here for "
-             f"{_short(classes_text(sides))}{more}: from another run, unless intended")
-    if len({model.provenance.weights is None for model in models
-            if model.provenance.samples is not None}) > 1:
-        warn("some models were trained with weights of the samples, others without: they are from "
-             "different runs")
+        warn(
+            f"'{name}' was trained on the classes {_short(trained)}, and is used here for "
+            f"{_short(classes_text(sides))}{more}: from another run, unless intended"
+        )
+    if (
+        len(
+            {
+                model.provenance.weights is None
+                for model in models
+                if model.provenance.samples is not None
+            }
+        )
+        > 1
+    ):
+        warn(
+            "some models were trained with weights of the samples, others without: they are from "
+            "different runs"
+        )
     column = {label: i for i, label in enumerate(tree.classes)}
-    sizes = [([column[label] for label in side], count)
-             for sides, model in zip(tree.sides(), models)
-             for side, count in zip(sides, model.provenance.samples or ())]
+    sizes = [
+        ([column[label] for label in side], count)
+        for sides, model in zip(tree.sides(), models)
+        for side, count in zip(sides, model.provenance.samples or ())
+    ]
     try:
         if sizes:
             class_counts(sizes, len(column))
     except ModelError:
-        warn("the models record different numbers of samples of the same classes: some may be from "
-             "another run")
+        warn(
+            "the models record different numbers of samples of the same classes: some may be from "
+            "another run"
+        )
 
 
 def _short(text):
@@ -481,8 +580,10 @@ def export(path: str, configuration: Configuration, form: str) -> None:
     checked(configuration, lambda one: check_configuration(one, ModelError), path)
     for kernel in getattr(configuration.machines, "kernels", ()):
         if not KERNELS[kernel.kind].in_libsvm:
-            raise ModelError(f"LIBSVM and libAGF do not have the {kernel.kind} kernel of this "
-                             "model: a .mbm file can hold it")
+            raise ModelError(
+                f"LIBSVM and libAGF do not have the {kernel.kind} kernel of this "
+                "model: a .mbm file can hold it"
+            )
     forms = {"ascii": format_ascii_model, "svm": format_svm_multiclass}
     with replacing(path) as file:
         file.writelines(forms[form](configuration))
@@ -490,10 +591,13 @@ def export(path: str, configuration: Configuration, form: str) -> None:
 
 def _refuse_nodes(configuration, programs_only=False):
     if isinstance(configuration.machines, FunctionModel):
-        raise ModelError("model files cannot hold classifiers of scikit-learn: store the estimator "
-                         "with joblib or skops")
+        raise ModelError(
+            "model files cannot hold classifiers of scikit-learn: store the estimator "
+            "with joblib or skops"
+        )
     for direct in configuration.tree.directs.values():
         if direct.learner.is_program or not programs_only:
             raise configuration.tree.place(direct).error(
-                ModelError, f"a classifier of code {direct.learner_letter} has no place in this "
-                "format")
+                ModelError,
+                f"a classifier of code {direct.learner_letter} has no place in this format",
+            )

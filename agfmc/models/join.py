@@ -26,16 +26,21 @@ def join(configurations: Sequence[Configuration]) -> Configuration:
     nodes where normalisations differ.
     """
     first = configurations[0]
-    counts = Counter(name for one in configurations for name in {
-        row.text for row in one.tree.rows})
+    counts = Counter(name for one in configurations for name in {row.text for row in one.tree.rows})
     members, weights = [], []
     for number, one in enumerate(configurations):
         if one.lacks_normalisation:
-            raise ModelError("was trained on normalised points, and holds no normalisation: "
-                             "mbh2mbm -a stores it", file=one.tree.source)
+            raise ModelError(
+                "was trained on normalised points, and holds no normalisation: "
+                "mbh2mbm -a stores it",
+                file=one.tree.source,
+            )
         if _recipe_of(one) != _recipe_of(first):
-            raise ModelError("has another recipe of tables than the first configuration, or only "
-                             "one of them has one", file=one.tree.source)
+            raise ModelError(
+                "has another recipe of tables than the first configuration, or only "
+                "one of them has one",
+                file=one.tree.source,
+            )
         tree = one.tree
         if any(counts[row.text] > 1 for row in tree.rows):
             tree = rename(tree, [f"{row.text}.e{number:02d}" for row in tree.rows])
@@ -55,12 +60,20 @@ def members_of(configuration: Configuration) -> list[Configuration]:
     for member, part in zip(tree.members, tree.parts):
         rows = slice(first, first + len(member.rows))
         first = rows.stop
-        members.append(replace(
-            configuration, tree=member, machines=_rows_of(configuration.machines, rows),
-            node_classifiers={number - part.start: node for number, node
-                              in configuration.node_classifiers.items()
-                              if part.start <= number < part.stop},
-            merged_from=None, calibration=None))
+        members.append(
+            replace(
+                configuration,
+                tree=member,
+                machines=_rows_of(configuration.machines, rows),
+                node_classifiers={
+                    number - part.start: node
+                    for number, node in configuration.node_classifiers.items()
+                    if part.start <= number < part.stop
+                },
+                merged_from=None,
+                calibration=None,
+            )
+        )
     return members
 
 
@@ -69,13 +82,16 @@ def _rows_of(machines, rows):
     if isinstance(machines, FunctionModel):
         names += ("functions",)
         return replace(machines, **{name: getattr(machines, name)[rows] for name in names})
-    ends = machines.indptr[rows.start:rows.stop + 1]
+    ends = machines.indptr[rows.start : rows.stop + 1]
     part = slice(ends[0], ends[-1])
-    return replace(machines, indptr=ends - ends[0], index=machines.index[part],
-                   coef=machines.coef[part],
-                   forest=machines.forest and machines.forest.subset(rows.start, rows.stop),
-                   **{name: getattr(machines, name)[rows]
-                      for name in (*names, "rho", "kernel_of")})
+    return replace(
+        machines,
+        indptr=ends - ends[0],
+        index=machines.index[part],
+        coef=machines.coef[part],
+        forest=machines.forest and machines.forest.subset(rows.start, rows.stop),
+        **{name: getattr(machines, name)[rows] for name in (*names, "rho", "kernel_of")},
+    )
 
 
 def join_members(members: Sequence[Configuration], weights: str | None) -> Configuration:
@@ -94,43 +110,60 @@ def join_members(members: Sequence[Configuration], weights: str | None) -> Confi
     first = members[0]
     if isinstance(first.machines, FunctionModel):
         parts = [one.machines for one in members]
-        machines = replace(first.machines, **{
-            name: tuple(item for part in parts for item in getattr(part, name))
-            for name in ("functions", "provenances")}, **{
-            name: np.concatenate([getattr(part, name) for part in parts])
-            for name in ("a", "b", "orientation")})
+        machines = replace(
+            first.machines,
+            **{
+                name: tuple(item for part in parts for item in getattr(part, name))
+                for name in ("functions", "provenances")
+            },
+            **{
+                name: np.concatenate([getattr(part, name) for part in parts])
+                for name in ("a", "b", "orientation")
+            },
+        )
         return replace(first, tree=tree, machines=machines)
     machines, normalisation = _joined_machines(members)
     if nodes and isinstance(normalisation, JoinedNormalisation):
-        raise ModelError("a classifier of code "
-                         f"{next(iter(tree.directs.values())).learner_letter} can be a member only "
-                         "where all members have the same normalisation")
-    return replace(first, tree=tree, machines=machines, node_classifiers=nodes,
-                   normalisation=normalisation,
-                   merged_from=sum(len(np.unique(one.machines.index)) for one in members))
+        raise ModelError(
+            "a classifier of code "
+            f"{next(iter(tree.directs.values())).learner_letter} can be a member only "
+            "where all members have the same normalisation"
+        )
+    return replace(
+        first,
+        tree=tree,
+        machines=machines,
+        node_classifiers=nodes,
+        normalisation=normalisation,
+        merged_from=sum(len(np.unique(one.machines.index)) for one in members),
+    )
 
 
 def _width(members):
     stated: dict = {}
     for one in members:
         if isinstance(one.machines, ModelFiles):
-            raise ModelError("the models of another program cannot be joined",
-                             file=one.tree.source)
+            raise ModelError("the models of another program cannot be joined", file=one.tree.source)
         width = one.features
         if width is not None and width != stated.setdefault("width", width):
-            raise ModelError(f"takes points of {width} features, a configuration before it of "
-                             f"{stated['width']}", file=one.tree.source)
-    widest = max(one.machines.sv.shape[1] for one in members if one.normalisation is None) \
-        if any(one.normalisation is None for one in members) else 0
+            raise ModelError(
+                f"takes points of {width} features, a configuration before it of {stated['width']}",
+                file=one.tree.source,
+            )
+    widest = (
+        max(one.machines.sv.shape[1] for one in members if one.normalisation is None)
+        if any(one.normalisation is None for one in members)
+        else 0
+    )
     if widest > stated.get("width", widest):
-        raise ModelError(f"one configuration takes points of {stated['width']} features, another "
-                         f"uses {widest}")
+        raise ModelError(
+            f"one configuration takes points of {stated['width']} features, another uses {widest}"
+        )
     return stated.get("width", widest)
 
 
 def _used(member):
-    """[(normalisation or None, (start, stop) of its columns)] that the classifiers of a member see.
-    """
+    """[(normalisation or None, (start, stop) of its columns)] that the classifiers of a member see."""
     machines, width = member.machines, member.machines.sv.shape[1]
     parts = (None,) if member.normalisation is None else member.normalisation.parts
     columns = spans(member.normalisation, width)
@@ -149,13 +182,23 @@ def _joined_machines(members):
     known: dict = {}  # the normalisations by their digests
     for part, _ in (pair for pairs in used for pair in pairs):
         known.setdefault(part and part.digest(), part)
-    normalisation = next(iter(known.values())) if len(known) == 1 else \
-        JoinedNormalisation(tuple(known.values()))
+    normalisation = (
+        next(iter(known.values()))
+        if len(known) == 1
+        else JoinedNormalisation(tuple(known.values()))
+    )
     placed = dict(zip(known, spans(normalisation, features)))
     width = list(placed.values())[-1][1]
     refuse_huge(sum(len(one.machines.sv) for one in members), width, members[0].tree.source)
-    made = [_placed(one.machines, {span: placed[part and part.digest()] for part, span in pairs},
-                    width, len(known) > 1) for one, pairs in zip(members, used)]
+    made = [
+        _placed(
+            one.machines,
+            {span: placed[part and part.digest()] for part, span in pairs},
+            width,
+            len(known) > 1,
+        )
+        for one, pairs in zip(members, used)
+    ]
     if len(known) == 1 and normalisation and normalisation.is_identity:
         normalisation = None  # so that missing values may reach trees
     return _concatenated(made), normalisation
@@ -172,41 +215,71 @@ def _placed(machines, columns, width, several):
         new = new[0], new[0] + old[1] - old[0]  # support vectors may leave out the last features
         column[slice(*old)] = range(*new)
         sv[:, slice(*new)] = machines.sv[used, slice(*old)]
-    kernels = tuple(replace(
-        kernel, columns=columns.get(kernel.columns, next(iter(columns.values())))
-        if several else None) for kernel in machines.kernels)
-    return replace(machines, kernels=kernels, sv=sv, group=machines.group[used],
-                   index=index.ravel(), any_width=machines.any_width and not several,
-                   forest=machines.forest and machines.forest.with_features(column, width))
+    kernels = tuple(
+        replace(
+            kernel,
+            columns=columns.get(kernel.columns, next(iter(columns.values()))) if several else None,
+        )
+        for kernel in machines.kernels
+    )
+    return replace(
+        machines,
+        kernels=kernels,
+        sv=sv,
+        group=machines.group[used],
+        index=index.ravel(),
+        any_width=machines.any_width and not several,
+        forest=machines.forest and machines.forest.with_features(column, width),
+    )
 
 
 def _concatenated(models):
     width = models[0].sv.shape[1]
     starts = np.cumsum([0, *(len(one.sv) for one in models)])
-    points, groups = (np.concatenate([getattr(one, name) for one in models])
-                      for name in ("sv", "group"))
+    points, groups = (
+        np.concatenate([getattr(one, name) for one in models]) for name in ("sv", "group")
+    )
     first, inverse = unique_rows(points)
     group = np.full(len(first), np.iinfo(np.int32).max)
     np.minimum.at(group, inverse, groups)  # where one model knows the class
     order = np.lexsort((np.arange(len(first)), group))
     indptr = np.cumsum([0, *(count for one in models for count in np.diff(one.indptr))])
-    index = np.argsort(order)[inverse[np.concatenate(
-        [one.index + start for one, start in zip(models, starts)])]]
+    index = np.argsort(order)[
+        inverse[np.concatenate([one.index + start for one, start in zip(models, starts)])]
+    ]
     ascending = np.lexsort((index, np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))))
-    kernels = tuple(dict.fromkeys(one.kernels[number] for one in models
-                                  for number in one.kernel_of.tolist()))
+    kernels = tuple(
+        dict.fromkeys(one.kernels[number] for one in models for number in one.kernel_of.tolist())
+    )
     forests = [one.forest for one in models]
     return MergedModel(
         kernels=kernels,
-        kernel_of=np.array([kernels.index(one.kernels[number]) for one in models
-                            for number in one.kernel_of.tolist()], dtype=np.int32),
-        sv=points[first[order]] + 0.0, group=group[order].astype(np.int32),
-        indptr=indptr.astype(np.int64), index=index[ascending].astype(np.int32),
+        kernel_of=np.array(
+            [
+                kernels.index(one.kernels[number])
+                for one in models
+                for number in one.kernel_of.tolist()
+            ],
+            dtype=np.int32,
+        ),
+        sv=points[first[order]] + 0.0,
+        group=group[order].astype(np.int32),
+        indptr=indptr.astype(np.int64),
+        index=index[ascending].astype(np.int32),
         coef=np.concatenate([one.coef for one in models])[ascending],
-        **{name: np.concatenate([getattr(one, name) for one in models])
-           for name in ("rho", "a", "b", "orientation")},
+        **{
+            name: np.concatenate([getattr(one, name) for one in models])
+            for name in ("rho", "a", "b", "orientation")
+        },
         provenances=tuple(item for one in models for item in one.provenances),
         any_width=all(one.any_width for one in models),
-        forest=Forest.concatenate([part for one in models for part in (
-            [one.forest] if one.forest else [Forest.none(width)] * one.count)])
-        if any(forests) else None)
+        forest=Forest.concatenate(
+            [
+                part
+                for one in models
+                for part in ([one.forest] if one.forest else [Forest.none(width)] * one.count)
+            ]
+        )
+        if any(forests)
+        else None,
+    )

@@ -66,14 +66,23 @@ def read_ascii_model(path, raw=None):
     text.end()
     scales, rho, coef, index = zip(*parts)
     a, b = np.array(scales).T.copy()
-    configuration = Configuration(tree, MergedModel(
-        kernels=(kernel,), kernel_of=np.zeros(len(parts), dtype=np.int32), sv=sv,
-        group=np.zeros(len(sv), dtype=np.int32),
-        indptr=np.concatenate([[0], np.cumsum([len(c) for c in coef])]).astype(np.int64),
-        index=np.concatenate(index), coef=np.concatenate(coef),
-        rho=np.array(rho), a=a, b=b,
-        orientation=np.where(a < 0, -1, 1).astype(np.int8),
-        provenances=(Provenance(),) * len(parts)))
+    configuration = Configuration(
+        tree,
+        MergedModel(
+            kernels=(kernel,),
+            kernel_of=np.zeros(len(parts), dtype=np.int32),
+            sv=sv,
+            group=np.zeros(len(sv), dtype=np.int32),
+            indptr=np.concatenate([[0], np.cumsum([len(c) for c in coef])]).astype(np.int64),
+            index=np.concatenate(index),
+            coef=np.concatenate(coef),
+            rho=np.array(rho),
+            a=a,
+            b=b,
+            orientation=np.where(a < 0, -1, 1).astype(np.int8),
+            provenances=(Provenance(),) * len(parts),
+        ),
+    )
     check_configuration(configuration, lambda message: ModelError(message, file=path))
     return configuration
 
@@ -112,11 +121,19 @@ class _Text:
             tree = parse(self.text[start:end], self.path)  # from the end of line 1
             tree.require_names()
         except ControlError as error:
-            raise ModelError(f"{error.message} (in the control structure)", file=self.path,
-                             line=error.line, column=error.column) from error
+            raise ModelError(
+                f"{error.message} (in the control structure)",
+                file=self.path,
+                line=error.line,
+                column=error.column,
+            ) from error
         for direct in tree.directs.values():
-            raise ModelError(f"a classifier of code {direct.learner_letter} is no support vector "
-                             "machine", file=self.path, line=direct.line, column=direct.column)
+            raise ModelError(
+                f"a classifier of code {direct.learner_letter} is no support vector machine",
+                file=self.path,
+                line=direct.line,
+                column=direct.column,
+            )
         self.at = self.text.count("\n", 0, end) + 1
         rest = self.text[end:].partition("\n")[0].strip()
         if rest:
@@ -146,7 +163,7 @@ class _Text:
 
     def table(self):
         s, d = self.whole(2, "sizes", _LARGEST)
-        lines = self.lines[self.at:self.at + s]
+        lines = self.lines[self.at : self.at + s]
         if d == 0:
             raise self.fail("expected at least one feature")
         if len(lines) < s:
@@ -167,9 +184,11 @@ class _Text:
         """The five lines of a classifier; -> (a, b), rho, coef (l,), index (l,)."""
         name = self.line(f"the classifier '{row.text[:40]}'")
         if name != row.text.strip():
-            raise self.fail(f"expected the classifier '{row.text[:40]}', as in the control "
-                            f"structure, found '{name[:40]}'")
-        count, = self.whole(1, "number of coefficients", _LARGEST)
+            raise self.fail(
+                f"expected the classifier '{row.text[:40]}', as in the control "
+                f"structure, found '{name[:40]}'"
+            )
+        (count,) = self.whole(1, "number of coefficients", _LARGEST)
         scale = self.numbers(2, "values a and b")
         *coef, rho = self.numbers(count + 1, "coefficients and rho")
         index = np.array(self.whole(count, "numbers of support vectors", s), dtype=np.int32)
@@ -181,10 +200,13 @@ class _Text:
         return scale, rho, coef, index
 
     def end(self):
-        for number, line in enumerate(self.lines[self.at:], self.at + 1):
+        for number, line in enumerate(self.lines[self.at :], self.at + 1):
             if line.strip():
-                raise self.fail("expected the end of the file after the last classifier, "
-                                f"found '{line.strip()[:30]}'", number)
+                raise self.fail(
+                    "expected the end of the file after the last classifier, "
+                    f"found '{line.strip()[:30]}'",
+                    number,
+                )
 
 
 def _end_of_braces(text, at):
@@ -212,13 +234,17 @@ def format_ascii_model(configuration):
     normalisation, several kernels, classifiers without probabilities, no features.
     """
     model, tree = configuration.machines, configuration.tree
-    require_one_kernel(configuration, "libAGF's ASCII model",
-                       "print_control -Q convert makes one coding matrix of them, whose "
-                       "classifiers it can hold")
+    require_one_kernel(
+        configuration,
+        "libAGF's ASCII model",
+        "print_control -Q convert makes one coding matrix of them, whose classifiers it can hold",
+    )
     missing = [row.text for row, a in zip(tree.rows, model.a) if np.isnan(a)]
     if missing:
-        raise ModelError("libAGF's ASCII model needs probabilities (probA, probB), which "
-                         f"{missing[0]} does not hold")
+        raise ModelError(
+            "libAGF's ASCII model needs probabilities (probA, probB), which "
+            f"{missing[0]} does not hold"
+        )
     if model.sv.shape[1] == 0:
         raise ModelError("libAGF's ASCII model needs at least one feature")
     names = [row.text for row in tree.rows]
@@ -226,8 +252,10 @@ def format_ascii_model(configuration):
     if foreign:
         names = model_names(tree, "m")
         new = names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
-        warn_user(f"libAGF may not read the model name '{foreign[0][:40]}': in its ASCII model "
-                  f"the classifiers are called {new}")
+        warn_user(
+            f"libAGF may not read the model name '{foreign[0][:40]}': in its ASCII model "
+            f"the classifiers are called {new}"
+        )
         tree = rename(tree, names)
     return _lines(model, tree)
 

@@ -47,10 +47,26 @@ _HELD_OUT = f"{_MARK}held out "
 _TREES = f"{_MARK}trees "
 _TYPES = ("c_svc", "nu_svc")
 _TREE_TYPE = "trees"
-_ARRAYS = {name: np.dtype(kind.__metadata__[0]) for name, kind in get_type_hints(
-    Forest, localns={"np": np}, include_extras=True).items() if name != "features"}
-_KEYS = ("svm_type", "kernel_type", "degree", "gamma", "coef0", "nr_class", "total_sv", "rho",
-         "label", "probA", "probB", "nr_sv", "prob_density_marks")
+_ARRAYS = {
+    name: np.dtype(kind.__metadata__[0])
+    for name, kind in get_type_hints(Forest, localns={"np": np}, include_extras=True).items()
+    if name != "features"
+}
+_KEYS = (
+    "svm_type",
+    "kernel_type",
+    "degree",
+    "gamma",
+    "coef0",
+    "nr_class",
+    "total_sv",
+    "rho",
+    "label",
+    "probA",
+    "probB",
+    "nr_sv",
+    "prob_density_marks",
+)
 _MAX_FEATURES = 2**24
 _MAX_CLASSES = 1024  # 2**19 binary classifiers
 _WHOLE = re.compile(r"[+-]?[0-9]+")
@@ -73,15 +89,17 @@ class _Header:
                 return
             if not words or words[0] not in _KEYS:
                 shown = repr(words[0][:20]) if words else "a blank line"
-                raise ModelError(f"expected a key word of a LIBSVM model, found {shown}",
-                                 file=path, line=number)
+                raise ModelError(
+                    f"expected a key word of a LIBSVM model, found {shown}", file=path, line=number
+                )
             if words[0] in self._words:
                 raise ModelError(f"'{words[0]}' occurs a second time", file=path, line=number)
             self._words[words[0]] = words[1:], number
         if not lines:
             raise ModelError("expected a LIBSVM model, found an empty file", file=path)
-        raise ModelError("expected the line 'SV', found the end of the file", file=path,
-                         line=len(lines))
+        raise ModelError(
+            "expected the line 'SV', found the end of the file", file=path, line=len(lines)
+        )
 
     def __contains__(self, key):
         return key in self._words
@@ -97,11 +115,15 @@ class _Header:
             raise self.fail(key, f"'{key}' is missing")
         words, _ = self._words[key]
         if len(words) != count:
-            raise self.fail(key, f"'{key}': expected {count} value{'s' if count > 1 else ''}, "
-                                 f"found {len(words)}")
+            raise self.fail(
+                key,
+                f"'{key}': expected {count} value{'s' if count > 1 else ''}, found {len(words)}",
+            )
         like = _WHOLE if kind is int else _NUMBER
-        if not all(like.fullmatch(word) or kind is float and word.lstrip("+-") in ("nan", "inf")
-                   for word in words):
+        if not all(
+            like.fullmatch(word) or kind is float and word.lstrip("+-") in ("nan", "inf")
+            for word in words
+        ):
             raise self.fail(key, f"'{key}': expected a number, found '{' '.join(words)[:30]}'")
         values = [kind(word) if kind is float or len(word) < 20 else 2**31 for word in words]
         if not all(abs(value) < (math.inf if kind is float else 2**31) for value in values):
@@ -114,8 +136,9 @@ class _Header:
         if len(words) != 1:
             raise self.fail(key, f"'{key}' is missing or not one word")
         if words[0] not in allowed:
-            raise self.fail(key, f"'{key} {words[0][:20]}' is not supported: expected "
-                                 + " or ".join(allowed))
+            raise self.fail(
+                key, f"'{key} {words[0][:20]}' is not supported: expected " + " or ".join(allowed)
+            )
         return words[0]
 
     def contents(self, lines, k, vectors):
@@ -126,35 +149,46 @@ class _Header:
         """
         svm_type = self.word("svm_type", (*_TYPES, _TREE_TYPE) if k == 2 else _TYPES)
         kind = self.word("kernel_type", tuple(KERNELS))
-        kernel = Kernel(kind, **{name: self.values(name, int if name == "degree" else float)[0]
-                                 for name in KERNELS[kind].parameters})
+        kernel = Kernel(
+            kind,
+            **{
+                name: self.values(name, int if name == "degree" else float)[0]
+                for name in KERNELS[kind].parameters
+            },
+        )
         check_kernel(kernel, partial(self.fail, "degree" if kernel.gamma >= 0 else "gamma"))
         labels, count = self.values("label", int, k), k * (k - 1) // 2
         rho, platt = self.values("rho", float, count), [None] * count
         if ("probA" in self) != ("probB" in self):
-            raise self.fail("probA" if "probA" in self else "probB",
-                            "probA and probB must both be given")
+            raise self.fail(
+                "probA" if "probA" in self else "probB", "probA and probB must both be given"
+            )
         if "probA" in self:
-            platt = list(zip(self.values("probA", float, count),
-                             self.values("probB", float, count)))
+            platt = list(
+                zip(self.values("probA", float, count), self.values("probB", float, count))
+            )
         total = self.values("total_sv", int)[0]
         n_sv = tuple(self.values("nr_sv", int, k))
         if min(n_sv) < 0 or sum(n_sv) != total:
             raise self.fail("nr_sv", f"nr_sv adds up to {sum(n_sv)}, and total_sv is {total}")
         end = self.end + total
         if end > len(lines):
-            raise ModelError(f"expected {total} support vectors, found {len(lines) - self.end}",
-                             file=self.path, line=len(lines))
+            raise ModelError(
+                f"expected {total} support vectors, found {len(lines) - self.end}",
+                file=self.path,
+                line=len(lines),
+            )
         provenance = _provenance(lines, end, total, self.path)
         features = min(provenance.features or 0, _MAX_FEATURES)
-        coef, sv = vectors(lines[self.end:end], self.end, self.path, features, k - 1)
+        coef, sv = vectors(lines[self.end : end], self.end, self.path, features, k - 1)
         return svm_type, kernel, labels, rho, platt, n_sv, provenance, features, coef, sv
 
 
 def _read_lines(raw, path):
     check_seal(raw, path)
-    return ascii_text(raw, "a LIBSVM model", lambda message, line: ModelError(
-        message, file=path, line=line)).splitlines()
+    return ascii_text(
+        raw, "a LIBSVM model", lambda message, line: ModelError(message, file=path, line=line)
+    ).splitlines()
 
 
 def _check_end(raw, lines, path):
@@ -170,10 +204,13 @@ def _provenance(lines, end, total, path):
         end += 1
     for number, line in enumerate(lines[end:], end + 1):
         if line.startswith(_MARK) and not provenance:
-            provenance = Provenance.from_line(unsealed(line[len(_MARK):]))
+            provenance = Provenance.from_line(unsealed(line[len(_MARK) :]))
         elif line.strip():
-            raise ModelError(f"expected the end of the file after {total} support vectors, "
-                             f"found '{line[:30]}'", file=path, line=number)
+            raise ModelError(
+                f"expected the end of the file after {total} support vectors, found '{line[:30]}'",
+                file=path,
+                line=number,
+            )
     return provenance
 
 
@@ -189,18 +226,30 @@ def _support_vectors(lines, start, path, features, width):
     for row, line in enumerate(lines):
         colons = [word.count(":") for word in line.split()]
         words = line.replace(":", " ").split()
-        if colons[:width] != no_colons or colons.count(1) + width != len(colons) or \
-                len(words) != 2 * len(colons) - width:
+        if (
+            colons[:width] != no_colons
+            or colons.count(1) + width != len(colons)
+            or len(words) != 2 * len(colons) - width
+        ):
             what = "a coefficient" if width == 1 else f"{width} coefficients"
-            raise ModelError(f"expected {what} and index:value pairs, found '{line[:30]}'",
-                             file=path, line=start + row + 1)
+            raise ModelError(
+                f"expected {what} and index:value pairs, found '{line[:30]}'",
+                file=path,
+                line=start + row + 1,
+            )
         counts[row] = len(colons) - width
         words_of.append(words)
     text = " ".join([word for words in words_of for word in words]).encode("ascii")
     flat = numbers(np.frombuffer(text, np.uint8), sum(map(len, words_of)))
     if flat is None:
-        line, word = next(((line, word) for line, words in enumerate(words_of, start + 1)
-                           if (word := wrong_number(words))), (start + 1, ""))
+        line, word = next(
+            (
+                (line, word)
+                for line, words in enumerate(words_of, start + 1)
+                if (word := wrong_number(words))
+            ),
+            (start + 1, ""),
+        )
         raise ModelError(f"expected a finite number, found '{word}'", file=path, line=line)
     starts = np.concatenate([[0], np.cumsum(2 * counts + width)])[:-1]
     positions = (starts[:, None] + np.arange(width)).ravel()
@@ -210,8 +259,11 @@ def _support_vectors(lines, start, path, features, width):
     wrong = (index != np.floor(index)) | (index < 1) | (index > _MAX_FEATURES)
     wrong[1:] |= (index[1:] <= index[:-1]) & (owner[1:] == owner[:-1])
     if wrong.any():
-        raise ModelError("expected whole, ascending feature numbers from 1", file=path,
-                         line=start + int(owner[np.argmax(wrong)]) + 1)
+        raise ModelError(
+            "expected whole, ascending feature numbers from 1",
+            file=path,
+            line=start + int(owner[np.argmax(wrong)]) + 1,
+        )
     d = max(features, int(index.max()) if len(index) else 0)
     refuse_huge(len(lines), d, path)
     sv = np.zeros((len(lines), d))
@@ -226,8 +278,11 @@ def refuse_huge(count, d, file):
 
 def _format_kernel(svm_type, kernel):
     values = kernel.values
-    return [f"svm_type {svm_type}", f"kernel_type {kernel.kind}", *(
-        f"{name} {values[name]!r}" for name in ("degree", "gamma", "coef0") if name in values)]
+    return [
+        f"svm_type {svm_type}",
+        f"kernel_type {kernel.kind}",
+        *(f"{name} {values[name]!r}" for name in ("degree", "gamma", "coef0") if name in values),
+    ]
 
 
 def format_svm_model(model, sv_text=None, held_out=None):
@@ -237,8 +292,12 @@ def format_svm_model(model, sv_text=None, held_out=None):
     are decision values, stored as float32, of points that it was not trained on.
     """
     lines = _format_kernel(model.svm_type, model.kernel)
-    lines += ["nr_class 2", f"total_sv {len(model.sv)}", f"rho {float(model.rho)!r}",
-              f"label {model.labels[0]} {model.labels[1]}"]
+    lines += [
+        "nr_class 2",
+        f"total_sv {len(model.sv)}",
+        f"rho {float(model.rho)!r}",
+        f"label {model.labels[0]} {model.labels[1]}",
+    ]
     if model.platt is not None:
         lines += [f"probA {model.platt[0]!r}", f"probB {model.platt[1]!r}"]
     lines += [f"nr_sv {model.n_sv[0]} {model.n_sv[1]}", "SV"]
@@ -246,8 +305,10 @@ def format_svm_model(model, sv_text=None, held_out=None):
         sv_text = [sparse_text(point) for point in model.sv]
     lines += [f"{c!r} {text} " for c, text in zip(model.coef.tolist(), sv_text)]
     if model.function is not None:
-        lines += [f"{_TREES}{name} {' '.join(map(repr, getattr(model.function, name).tolist()))}"
-                  for name in _ARRAYS]
+        lines += [
+            f"{_TREES}{name} {' '.join(map(repr, getattr(model.function, name).tolist()))}"
+            for name in _ARRAYS
+        ]
     values = np.zeros(0) if held_out is None else np.asarray(held_out, dtype="<f4")
     if held_out is not None:
         lines.append(f"{_HELD_OUT}{len(held_out)} {base64.b64encode(values.tobytes()).decode()}")
@@ -280,19 +341,37 @@ def read_svm_model(path, known=None):
 def _model(lines, path, vectors):
     header = _Header(lines, path)
     if "nr_class" in header and header.values("nr_class", int) != [2]:
-        raise header.fail("nr_class",
-                          f"expected a model of 2 classes, found {header.text('nr_class')}")
-    svm_type, kernel, labels, rho, platt, n_sv, provenance, features, coef, sv = \
-        header.contents(lines, 2, vectors)
+        raise header.fail(
+            "nr_class", f"expected a model of 2 classes, found {header.text('nr_class')}"
+        )
+    svm_type, kernel, labels, rho, platt, n_sv, provenance, features, coef, sv = header.contents(
+        lines, 2, vectors
+    )
     if sorted(labels) == [-1, 1]:
         labels = [(label + 1) // 2 for label in labels]
     if sorted(labels) != [0, 1]:
-        raise header.fail("label", "expected the labels 0 and 1 (left and right of the partition), "
-                                   f"found {header.text('label')}")
-    forest = _forest(lines[header.end:], features, path, header.end) \
-        if svm_type == _TREE_TYPE else None
-    return BinaryModel(path, svm_type, kernel, sv, coef, rho[0], tuple(labels), n_sv, platt[0],
-                       provenance, features, forest)
+        raise header.fail(
+            "label",
+            "expected the labels 0 and 1 (left and right of the partition), "
+            f"found {header.text('label')}",
+        )
+    forest = (
+        _forest(lines[header.end :], features, path, header.end) if svm_type == _TREE_TYPE else None
+    )
+    return BinaryModel(
+        path,
+        svm_type,
+        kernel,
+        sv,
+        coef,
+        rho[0],
+        tuple(labels),
+        n_sv,
+        platt[0],
+        provenance,
+        features,
+        forest,
+    )
 
 
 def _forest(lines, features, path, begin):
@@ -307,8 +386,9 @@ def _forest(lines, features, path, begin):
             with np.errstate(invalid="ignore"):
                 array = None if values is None else values.astype(_ARRAYS[name])
             if array is None or np.any(values != array):
-                raise ModelError(f"the {name} of the trees are not the numbers expected", file=path,
-                                 line=at)
+                raise ModelError(
+                    f"the {name} of the trees are not the numbers expected", file=path, line=at
+                )
             arrays[name] = array
     if set(arrays) != set(_ARRAYS):
         raise fail("a part of the trees is missing")
@@ -341,14 +421,17 @@ def held_out_values(raw, path=None):
     start = raw.rfind(b"\n" + _HELD_OUT.encode()) + 1
     if start == 0:
         return None
-    count, _, text = raw[start + len(_HELD_OUT):].partition(b"\n")[0].rstrip().partition(b" ")
+    count, _, text = raw[start + len(_HELD_OUT) :].partition(b"\n")[0].rstrip().partition(b" ")
     try:
         values = np.frombuffer(base64.b64decode(text, validate=True), dtype="<f4")
     except ValueError:  # binascii.Error is one
         values = np.array([np.nan])
     if count != b"%d" % len(values) or not np.isfinite(values).all():
-        raise ModelError("the held-out decision values are damaged", file=path,
-                         line=raw.count(b"\n", 0, start) + 1)
+        raise ModelError(
+            "the held-out decision values are damaged",
+            file=path,
+            line=raw.count(b"\n", 0, start) + 1,
+        )
     return values
 
 
@@ -369,8 +452,9 @@ def read_svm_multiclass(path, raw=None, names=None):
     k = header.values("nr_class", int)[0]
     if not 2 <= k <= _MAX_CLASSES:
         raise header.fail("nr_class", f"expected 2 to {_MAX_CLASSES} classes, found {k}")
-    svm_type, kernel, labels, rho, platt, n_sv, provenance, features, coef, sv = \
-        header.contents(lines, k, _support_vectors)
+    svm_type, kernel, labels, rho, platt, n_sv, provenance, features, coef, sv = header.contents(
+        lines, k, _support_vectors
+    )
     if len(set(labels)) < k:
         raise header.fail("label", "a label is listed twice")
     _check_end(raw, lines, path)
@@ -399,12 +483,21 @@ def read_svm_multiclass(path, raw=None, names=None):
             refuse_huge(held, sv.shape[1], path)
         rows.append(((low,), (high,)))
         names.append(f"{base}-{len(names):02d}")
-        models.append(BinaryModel(
-            names[-1], svm_type, kernel, known.setdefault(key, vectors),
-            np.concatenate([coef[use, column] for use, (_, column) in zip(used, sides)]),
-            rho[number[i, j]], (0, 1) if i == low else (1, 0),
-            (len(used[0]), len(used[1])), platt[number[i, j]],
-            made_from(labels[low], labels[high]), features))
+        models.append(
+            BinaryModel(
+                names[-1],
+                svm_type,
+                kernel,
+                known.setdefault(key, vectors),
+                np.concatenate([coef[use, column] for use, (_, column) in zip(used, sides)]),
+                rho[number[i, j]],
+                (0, 1) if i == low else (1, 0),
+                (len(used[0]), len(used[1])),
+                platt[number[i, j]],
+                made_from(labels[low], labels[high]),
+                features,
+            )
+        )
     return rename(from_rows(rows, labels, class_names), names), models
 
 
@@ -428,13 +521,18 @@ def format_svm_multiclass(configuration):
 
 def _pairs(tree, classes, count):
     """Per classifier (left, right) as positions in `classes`: every pair exactly once."""
-    pairs = [(classes[left[0]], classes[right[0]]) for left, right in tree.sides()
-             if len(left) == len(right) == 1]
+    pairs = [
+        (classes[left[0]], classes[right[0]])
+        for left, right in tree.sides()
+        if len(left) == len(right) == 1
+    ]
     needed = len(classes) * (len(classes) - 1) // 2
     distinct = {tuple(sorted(pair)) for pair in pairs}
     if not len(pairs) == len(distinct) == len(tree.rows) == count == needed:
-        raise ModelError(f"a LIBSVM model holds one binary classifier for each of the {needed} "
-                         f"pairs of the {len(classes)} classes: this is not one-vs-one")
+        raise ModelError(
+            f"a LIBSVM model holds one binary classifier for each of the {needed} "
+            f"pairs of the {len(classes)} classes: this is not one-vs-one"
+        )
     return pairs
 
 
@@ -455,13 +553,19 @@ def _lines(model, classes, pairs, labels):
     home, index = np.divmod(keys, max(len(model.sv), 1))
 
     lines = _format_kernel("c_svc", model.kernels[0])
-    lines += [f"nr_class {k}", f"total_sv {len(keys)}", _line("rho", (model.rho * sign)[order]),
-              _line("label", labels)]
+    lines += [
+        f"nr_class {k}",
+        f"total_sv {len(keys)}",
+        _line("rho", (model.rho * sign)[order]),
+        _line("label", labels),
+    ]
     if np.isfinite(model.a).all():
         # P(first) = (1 -+ tanh(a f + b)) / 2, with f of the sign that LIBSVM has
         side = np.where(flipped, -1.0, 1.0)
-        lines += [_line("probA", (2 * model.a * side * sign)[order]),
-                  _line("probB", (2 * model.b * side)[order])]
+        lines += [
+            _line("probA", (2 * model.a * side * sign)[order]),
+            _line("probB", (2 * model.b * side)[order]),
+        ]
     lines += [_line("nr_sv", np.bincount(home, minlength=k)), "SV"]
     yield "\n".join(lines) + "\n"
     for values, point in zip(coef, index):
@@ -469,8 +573,9 @@ def _lines(model, classes, pairs, labels):
     labels = list(classes)
     sides = [(labels[a], labels[b]) for a, b in pairs.tolist()]
     normalised = any(one.normalisation is not None for one in model.provenances)
-    provenance = shared(model.provenances, sides, model.sv.shape[1]
-                        if normalised or not model.any_width else None)
+    provenance = shared(
+        model.provenances, sides, model.sv.shape[1] if normalised or not model.any_width else None
+    )
     if provenance:
         yield f"{_MARK}{provenance.to_line()}\n"
 
@@ -485,8 +590,10 @@ def _home_classes(model, pairs, owner):
     count = max(len(model.sv), 1)
     right = model.coef * model.orientation[owner] > 0
     by_sign, first = pairs[owner, right.astype(np.intp)], pairs.min(axis=1)[owner]
-    written = [np.bincount(np.unique(classes * count + model.index) % count, minlength=count)
-               for classes in (by_sign, first)]
+    written = [
+        np.bincount(np.unique(classes * count + model.index) % count, minlength=count)
+        for classes in (by_sign, first)
+    ]
     landmark = np.bincount(model.index, minlength=count) == len(pairs)
     fewer = (written[1] < written[0]) | landmark & (written[1] == written[0])
     return np.where(fewer[model.index], first, by_sign)

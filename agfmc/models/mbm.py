@@ -60,7 +60,8 @@ class _Stored:
     recipe: TableRecipe | None
     made_by: Mapping[_Line, _Line]
     normalisations: tuple[Normalisation, ...] | None = field(
-        default=None, metadata={"optional": True})
+        default=None, metadata={"optional": True}
+    )
 
 
 def write_store(path, configuration, made_by):
@@ -82,17 +83,24 @@ def write_store(path, configuration, made_by):
 
     one = configuration.normalisation
     several = one.parts if isinstance(one, JoinedNormalisation) else None
-    stored = _Stored(format_tree(tree), configuration.machines,
-                     tuple(configuration.node_classifiers.values()), None if several else one,
-                     configuration.calibration, configuration.recipe, dict(sorted(made_by.items())),
-                     several)
+    stored = _Stored(
+        format_tree(tree),
+        configuration.machines,
+        tuple(configuration.node_classifiers.values()),
+        None if several else one,
+        configuration.calibration,
+        configuration.recipe,
+        dict(sorted(made_by.items())),
+        several,
+    )
     header = json.dumps(encode(stored, put), separators=(",", ":")).encode()
     header += b" " * (-len(header) % 64)
     size = _START.size + len(header) + offset
     start = _START.pack(MAGIC, _MAJOR, _MINOR, len(header), size, bytes(32))
     body = b"".join([header, *blobs])
-    checked(body, lambda body: _configuration(strict_json(header), body, len(header), path, ""),
-            path)
+    checked(
+        body, lambda body: _configuration(strict_json(header), body, len(header), path, ""), path
+    )
     digest = hashlib.sha256(start[:32] + body).digest()
     with replacing(path, binary=True) as file:
         file.write(start[:32] + digest)
@@ -124,8 +132,9 @@ def _configuration(header, raw, start, path, why):
     except ControlError as error:
         raise ModelError(f"damaged: {error.message} in its control text", file=path) from error
     nodes, classifiers = tree.directs, stored.node_classifiers
-    if [(node.learner_letter, len(tree.nodes[number].children))
-            for number, node in nodes.items()] != [(one.code, one.branches) for one in classifiers]:
+    if [
+        (node.learner_letter, len(tree.nodes[number].children)) for number, node in nodes.items()
+    ] != [(one.code, one.branches) for one in classifiers]:
         raise fail("the multi-class nodes are not those of the control text")
     if stored.recipe is not None:
         check_table_recipe(stored.recipe, fail)
@@ -136,8 +145,14 @@ def _configuration(header, raw, start, path, why):
         normalisation = JoinedNormalisation(several)
     try:
         configuration = Configuration(
-            tree, stored.machines, dict(zip(nodes, classifiers)), normalisation,
-            stored.made_by, calibration=stored.calibration, recipe=stored.recipe)
+            tree,
+            stored.machines,
+            dict(zip(nodes, classifiers)),
+            normalisation,
+            stored.made_by,
+            calibration=stored.calibration,
+            recipe=stored.recipe,
+        )
     except ModelError as error:  # another number of classifiers
         raise fail(error.message) from None
     check_configuration(configuration, fail)
@@ -152,17 +167,20 @@ def _checked_header(raw, path):
         raise ModelError(f"truncated: the file ends after {len(raw)} bytes", file=path)
     _, major, minor, length, size, digest = _START.unpack_from(raw)
     if major != _MAJOR or minor > _MINOR:
-        raise ModelError(f"has format version {major}.{minor}, this program reads {_MAJOR}.0 to "
-                         f"{_MAJOR}.{_MINOR}: use a newer version of the suite", file=path)
+        raise ModelError(
+            f"has format version {major}.{minor}, this program reads {_MAJOR}.0 to "
+            f"{_MAJOR}.{_MINOR}: use a newer version of the suite",
+            file=path,
+        )
     if size != len(raw):
         word = "truncated" if size > len(raw) else "damaged"
         raise ModelError(f"{word}: expected {size} bytes, found {len(raw)}", file=path)
     check = hashlib.sha256(raw[:32])
-    check.update(memoryview(raw)[_START.size:])
+    check.update(memoryview(raw)[_START.size :])
     if check.digest() != digest or _START.size + length > size or length % 64:
         raise ModelError("damaged: the checksum does not agree with the contents", file=path)
     try:
-        header = strict_json(raw[_START.size:_START.size + length])
+        header = strict_json(raw[_START.size : _START.size + length])
         header = header if minor > 1 else _upgraded(header)
         return header, _START.size + length
     except (ValueError, RecursionError, AttributeError, KeyError, TypeError):
@@ -172,18 +190,32 @@ def _checked_header(raw, path):
 def _upgraded(old):
     """The header of a file of version 1.0 or 1.1 in the layout of 1.2."""
     arrays = old.pop("arrays")
-    machines = {"kernels": [dict(zip(("kind", "gamma", "coef0", "degree"), kernel, strict=True))
-                            for kernel in old.pop("kernels")],
-                "provenances": old.pop("settings"), "any_width": old.pop("any_width")}
+    machines = {
+        "kernels": [
+            dict(zip(("kind", "gamma", "coef0", "degree"), kernel, strict=True))
+            for kernel in old.pop("kernels")
+        ],
+        "provenances": old.pop("settings"),
+        "any_width": old.pop("any_width"),
+    }
     norm = {name: arrays.pop(name) for name in ("matrix", "mean") if name in arrays}
     classifiers = [
-        {**dict(zip(("code", "name", "branches", "k", "provenance"), entry, strict=True)),
-         "w": None, **{part: arrays.pop(f"{part} {number}", None)
-                       for part in ("points", "y", "weights")}}
-        for number, entry in enumerate(old.pop("direct", []))]
+        {
+            **dict(zip(("code", "name", "branches", "k", "provenance"), entry, strict=True)),
+            "w": None,
+            **{part: arrays.pop(f"{part} {number}", None) for part in ("points", "y", "weights")},
+        }
+        for number, entry in enumerate(old.pop("direct", []))
+    ]
     del old["names"]  # which the control text has
-    return dict(**old, machines=dict(**machines, **arrays), node_classifiers=classifiers,
-                normalisation=norm or None, calibration=None, recipe=None)
+    return dict(
+        **old,
+        machines=dict(**machines, **arrays),
+        node_classifiers=classifiers,
+        normalisation=norm or None,
+        calibration=None,
+        recipe=None,
+    )
 
 
 class _Arrays:
@@ -197,9 +229,12 @@ class _Arrays:
         if not isinstance(entry, dict) or set(entry) != {"shape", "offset"}:
             raise ValueError("expected the shape and the offset of an array")
         shape, offset = entry["shape"], entry["offset"]
-        if not isinstance(shape, list) or len(shape) not in dimensions or \
-                not all(type(n) is int and 0 <= n < 2**48 for n in [*shape, offset]) or \
-                any(n >= 2**31 for n in shape[1:]):
+        if (
+            not isinstance(shape, list)
+            or len(shape) not in dimensions
+            or not all(type(n) is int and 0 <= n < 2**48 for n in [*shape, offset])
+            or any(n >= 2**31 for n in shape[1:])
+        ):
             raise ValueError("the shape is invalid")
         count = math.prod(shape)
         stop = offset + count * dtype.itemsize

@@ -24,14 +24,20 @@ def assemble(tree, models, node_classifiers, normalisation=None):
     node_classifiers : dict, {node number: its `NodeModel`}
     normalisation : Normalisation, optional, of the training points
     """
-    tree = rename_directs(rename(tree, [model.name for model in models]),
-                          {number: model.name for number, model in node_classifiers.items()})
+    tree = rename_directs(
+        rename(tree, [model.name for model in models]),
+        {number: model.name for number, model in node_classifiers.items()},
+    )
     if models and not isinstance(models[0].function, Forest | None):
         a, b = np.array([model.scale for model in models], dtype=np.float64).T.copy()
         machines = FunctionModel(
-            tuple(model.function for model in models), a, b,
+            tuple(model.function for model in models),
+            a,
+            b,
             np.array([model.orientation for model in models], dtype=np.int8),
-            tuple(model.provenance for model in models), models[0].features)
+            tuple(model.provenance for model in models),
+            models[0].features,
+        )
     else:
         machines = collate(models, tree.sides(), tree.classes, tuple(node_classifiers.values()))
     return Configuration(tree, machines, node_classifiers, normalisation)
@@ -54,7 +60,7 @@ def collate(models, sides, classes, node_classifiers=()):
     points = np.zeros((sum(map(len, tables)), width))
     starts = np.cumsum([0, *map(len, tables)])
     for at, table in zip(starts, tables):
-        points[at:at + len(table), :table.shape[1]] = table
+        points[at : at + len(table), : table.shape[1]] = table
     first, inverse = unique_rows(points)
     rows_of = [inverse[at:stop] for at, stop in zip(starts[:-1], starts[1:])]
     group, landmark = _groups(models, sides, classes, [rows_of[i] for i in table_of], len(first))
@@ -76,15 +82,21 @@ def collate(models, sides, classes, node_classifiers=()):
     return MergedModel(
         kernels=kernels,
         kernel_of=np.array([kernels.index(model.kernel) for model in models], dtype=np.int32),
-        sv=sv, group=group[order].astype(np.int32),
-        indptr=indptr.astype(np.int64), index=_joined(index, np.int32),
-        coef=_joined(coef, np.float64), rho=np.array([model.rho for model in models]),
-        a=a, b=b,
+        sv=sv,
+        group=group[order].astype(np.int32),
+        indptr=indptr.astype(np.int64),
+        index=_joined(index, np.int32),
+        coef=_joined(coef, np.float64),
+        rho=np.array([model.rho for model in models]),
+        a=a,
+        b=b,
         orientation=np.array([model.orientation for model in models], dtype=np.int8),
         provenances=tuple(model.provenance for model in models),
         any_width=not node_classifiers and not any(model.features for model in models),
         forest=Forest.concatenate([model.function or Forest.none(width) for model in models])
-        if any(model.function for model in models) else None)
+        if any(model.function for model in models)
+        else None,
+    )
 
 
 def _joined(parts, dtype):
@@ -105,8 +117,9 @@ def _width(models, node_classifiers):
     width = largest.sv.shape[1]
     for one, name in stated.items():
         if width > one:
-            raise ModelError(f"has {width} features, and {name} was trained on {one}",
-                             file=largest.name)
+            raise ModelError(
+                f"has {width} features, and {name} was trained on {one}", file=largest.name
+            )
         return one
     return width
 
@@ -131,7 +144,7 @@ def _groups(models, sides, classes, rows_of, count):
         for label, size in zip(model.labels, model.n_sv):
             members = np.zeros(len(classes), dtype=bool)
             members[[column[c] for c in side[label]]] = True
-            possible[rows[at:at + size]] &= members
+            possible[rows[at : at + size]] &= members
             at += size
     known &= possible.any(axis=1)
     return np.where(known, possible.argmax(axis=1), len(classes)), landmark
@@ -154,5 +167,9 @@ def regroup(model: MergedModel, sides: Sequence, classes: Sequence[int]) -> Merg
             possible[rows] &= members
     group = np.where(possible.any(axis=1), possible.argmax(axis=1), len(classes))
     order = np.argsort(group, kind="stable")
-    return replace(model, sv=model.sv[order], group=group[order].astype(np.int32),
-                   index=np.argsort(order).astype(np.int32)[model.index])
+    return replace(
+        model,
+        sv=model.sv[order],
+        group=group[order].astype(np.int32),
+        index=np.argsort(order).astype(np.int32)[model.index],
+    )

@@ -15,8 +15,7 @@ from types import MappingProxyType
 import numpy as np
 
 from ..calibration.maps import apply_map, fit_in_training, fit_temperature
-from ..calibration.separate_points import (CalibrationResult, DecodedData, mapped_points,
-                                           recalibrate)
+from ..calibration.separate_points import CalibrationResult, DecodedData, mapped_points, recalibrate
 from ..calibration.types import Calibration, DecoderCalibration
 from ..control.build import to_code, with_heading
 from ..control.tree import changed, Tree, TREE_DECODERS
@@ -38,8 +37,14 @@ from ..models.configuration import Configuration
 from ..models.join import join_members, members_of
 from .classifier import Classifier
 from .decision_values import MachineValues
-from .decoding import (AUTO, calibrated_decodings, coding_matrix, decoders_of, Decoding,
-                       LEARNED_POINTS)
+from .decoding import (
+    AUTO,
+    calibrated_decodings,
+    coding_matrix,
+    decoders_of,
+    Decoding,
+    LEARNED_POINTS,
+)
 
 # Calibration points times entries of the coding matrix: of decoders that suit it, and least
 # squares;  of others;  of those that iterate, which are slow.
@@ -51,9 +56,13 @@ _LEARNED_VALUES = 4_000_000  # decision values that a decoder is fitted to, time
 _HALF_DIGIT = 0.51e-6  # by which a probability in a text is rounded, at most
 
 
-def calibrated(configuration: Configuration, held_out: HeldOut | None,
-               requested: Sequence[Decoding] | None = None, weights: str | None = None,
-               chooses: bool = False) -> Configuration:
+def calibrated(
+    configuration: Configuration,
+    held_out: HeldOut | None,
+    requested: Sequence[Decoding] | None = None,
+    weights: str | None = None,
+    chooses: bool = False,
+) -> Configuration:
     """The configuration with the `Calibration` that is fitted to held-out decision values.
 
     Without such values it is what it was. `requested` is as for `fit_calibration`; with `weights`
@@ -71,9 +80,13 @@ def calibrated(configuration: Configuration, held_out: HeldOut | None,
     return replace(configuration, tree=tree, calibration=calibration)
 
 
-def fit_calibration(configuration: Configuration, held_out: HeldOut,
-                    requested: Sequence[Decoding] | None = None, quick: bool = False,
-                    losses: dict | None = None) -> Calibration:
+def fit_calibration(
+    configuration: Configuration,
+    held_out: HeldOut,
+    requested: Sequence[Decoding] | None = None,
+    quick: bool = False,
+    losses: dict | None = None,
+) -> Calibration:
     """Fit a map for each decoder that gives numbers for all classes: `fit_in_training`.
 
     The points are decoded with the decision values of classifiers that were trained without them;
@@ -99,8 +112,16 @@ def fit_calibration(configuration: Configuration, held_out: HeldOut,
     column = np.searchsorted(classes, points.y)
     maps, tried = {}, []
     only = None if requested is None else {one.calibration_key(tree) for one in requested}
-    left_out = held_out_answers(configuration, points, set(keeping).intersection(
-        keeping if only is None else only), True) if keeping else {}
+    left_out = (
+        held_out_answers(
+            configuration,
+            points,
+            set(keeping).intersection(keeping if only is None else only),
+            True,
+        )
+        if keeping
+        else {}
+    )
     for key, (rows, p, answer, _) in held_out_answers(configuration, points, only).items():
         y, w = column[rows], of_rows(points.weights, rows)
         groups = of_rows(points.groups, rows)
@@ -113,31 +134,52 @@ def fit_calibration(configuration: Configuration, held_out: HeldOut,
             mapped = partial(apply_map, fitted)
         else:
             known = next((one for one in tried if np.allclose(p, one[0], 0, 1e-9)), None)
-            fitted, mapped = known[1:] if known else fit_in_training(
-                p, true, weights=w, groups=groups)
+            fitted, mapped = (
+                known[1:] if known else fit_in_training(p, true, weights=w, groups=groups)
+            )
             tried.append((p, fitted, mapped))
         part = _without_part_in_metric(points, rows)
         _, q, answer, left = left_out[key]
-        maps[key] = DecoderCalibration(fitted, mapped_points(
-            mapped(q)[part], y[part], answer[part], fitted.kind, key, classes,
-            of_rows(left, part))[0])
+        maps[key] = DecoderCalibration(
+            fitted,
+            mapped_points(
+                mapped(q)[part],
+                y[part],
+                answer[part],
+                fitted.kind,
+                key,
+                classes,
+                of_rows(left, part),
+            )[0],
+        )
         if losses is not None:
-            losses[key] = len(true[part]), *(
-                log_loss(q[part], true[part], of_rows(w, part)) for q in (p, mapped(p)))
+            losses[key] = (
+                len(true[part]),
+                *(log_loss(q[part], true[part], of_rows(w, part)) for q in (p, mapped(p))),
+            )
     learned = None
-    if "learned" in (only if only is not None else {
-            one.calibration_key(tree) for one in decoders_of(tree, points=len(held_out.rows))}):
+    if "learned" in (
+        only
+        if only is not None
+        else {one.calibration_key(tree) for one in decoders_of(tree, points=len(held_out.rows))}
+    ):
         with suppress(AgfmcError):  # too large, or a class without points
             learned, maps["learned"] = _learned(configuration, held_out, losses)
     counts = np.bincount(column, minlength=len(classes))
     source = "training points, held out" + ("" if points.weights is None else ", weighted")
-    return Calibration(configuration.digest(), tuple(tree.classes), source,
-                       tuple(counts.tolist()), maps, learned)
+    return Calibration(
+        configuration.digest(), tuple(tree.classes), source, tuple(counts.tolist()), maps, learned
+    )
 
 
-def fit_learned_decoder(tree: Tree, r: np.ndarray, y: np.ndarray, seed: int = 1,
-                        weights: np.ndarray | None = None,
-                        groups: np.ndarray | None = None) -> LearnedFit:
+def fit_learned_decoder(
+    tree: Tree,
+    r: np.ndarray,
+    y: np.ndarray,
+    seed: int = 1,
+    weights: np.ndarray | None = None,
+    groups: np.ndarray | None = None,
+) -> LearnedFit:
     """Fit a `LearnedDecoder` to held-out decision values r (c, m) of the rows of a tree.
 
     `y` (c,) are columns of the true classes, labels ascending; `seed` is that of the folds;
@@ -146,8 +188,9 @@ def fit_learned_decoder(tree: Tree, r: np.ndarray, y: np.ndarray, seed: int = 1,
     node, `DataError` for a class without points.
     """
     if tree.directs:
-        raise ModelError("a multi-class node has no decision values that a decoder could be "
-                         "fitted to")
+        raise ModelError(
+            "a multi-class node has no decision values that a decoder could be fitted to"
+        )
     code = coding_matrix(to_code(tree) if tree.hierarchical else tree)
     return fit_learned(code[:, np.argsort(tree.labels)], r, y, seed, weights, groups)
 
@@ -162,23 +205,28 @@ def check_weights(way: str | None, tree: Tree, points: int) -> None:
     if way != "held-out":
         raise UsageError(f"weights are learned from 'held-out' points, not {way!r}")
     if not tree.is_ensemble:
-        raise UsageError("weights are for the members of an ensemble, and this is one "
-                         "configuration")
+        raise UsageError(
+            "weights are for the members of an ensemble, and this is one configuration"
+        )
     if not points:
-        raise UsageError("weights are learned from samples that are held out for the calibration: "
-                         "there are none")
+        raise UsageError(
+            "weights are learned from samples that are held out for the calibration: there are none"
+        )
 
 
-def with_learned_weights(configuration: Configuration, held_out: HeldOut | None) \
-        -> tuple[Configuration, HeldOut]:
+def with_learned_weights(
+    configuration: Configuration, held_out: HeldOut | None
+) -> tuple[Configuration, HeldOut]:
     """The ensemble with weights of its members that suit its held-out decision values.
 
     They stand in the heading of the tree, and are those of any average from then on.  Members of
     small weights are left out, of the values too.  Raises `ModelError` without such values.
     """
     if held_out is None:
-        raise ModelError("the weights of its members cannot be learned: not all classifiers have "
-                         "decision values of samples that were held out")
+        raise ModelError(
+            "the weights of its members cannot be learned: not all classifiers have "
+            "decision values of samples that were held out"
+        )
     points = _thinned(held_out, _most_points(configuration.tree))
     values = HeldOutValues(configuration, points)
     classifier = Classifier(configuration, Decoding(calibrated=False), values=values)
@@ -187,20 +235,28 @@ def with_learned_weights(configuration: Configuration, held_out: HeldOut | None)
     weighed, remaining = _weighed(configuration, parts, true, points.weights)
     if len(remaining) == len(configuration.tree.roots):
         return weighed, held_out
-    owner = [number for number, member in enumerate(configuration.tree.members)
-             for _ in member.rows]
+    owner = [
+        number for number, member in enumerate(configuration.tree.members) for _ in member.rows
+    ]
     rows = np.flatnonzero(np.isin(owner, remaining))
-    nodes = [number for member in remaining for number in range(len(configuration.tree.nodes))[
-        configuration.tree.parts[member]]]
+    nodes = [
+        number
+        for member in remaining
+        for number in range(len(configuration.tree.nodes))[configuration.tree.parts[member]]
+    ]
     some = np.isin(held_out.classifier, rows)
     return weighed, replace(
-        held_out, point=held_out.point[some], value=held_out.value[some],
+        held_out,
+        point=held_out.point[some],
+        value=held_out.value[some],
         classifier=np.searchsorted(rows, held_out.classifier[some]).astype(np.int32),
-        nodes={nodes.index(number): p for number, p in held_out.nodes.items() if number in nodes})
+        nodes={nodes.index(number): p for number, p in held_out.nodes.items() if number in nodes},
+    )
 
 
-def weighed_by_data(configuration: Configuration, data: Dataset, kind: str, source: str) \
-        -> tuple[Configuration, list[int]]:
+def weighed_by_data(
+    configuration: Configuration, data: Dataset, kind: str, source: str
+) -> tuple[Configuration, list[int]]:
     """The ensemble with weights as of `with_learned_weights`, from points that no member has seen.
 
     Returns it with the numbers of the members that stay. `kind` and `source` are as for
@@ -210,10 +266,11 @@ def weighed_by_data(configuration: Configuration, data: Dataset, kind: str, sour
     classifier = Classifier(configuration, Decoding(calibrated=False), Execution(kind))
     chosen = np.flatnonzero(_share_of_classes(y, -(-len(y) // _most_points(configuration.tree))))
     x, step = _widened(data.x, classifier, kind), classifier.rows
-    parts = [classifier.by_member(x[chosen[start:start + step]])
-             for start in range(0, len(chosen), step)]
-    return _weighed(configuration, parts, y[chosen],
-                    data.weights and data.weights.w[chosen])
+    parts = [
+        classifier.by_member(x[chosen[start : start + step]])
+        for start in range(0, len(chosen), step)
+    ]
+    return _weighed(configuration, parts, y[chosen], data.weights and data.weights.w[chosen])
 
 
 def _most_points(tree):
@@ -237,26 +294,46 @@ def _weighed(configuration, parts, y, w):
         options = frozenset(made.options for made in member.provenances)
         alike.setdefault((member.tree.kind, options), []).append(number)
     units = list(alike.values()) if len(alike) > 1 else [[number] for number in range(len(members))]
-    p = np.stack([_true_probabilities(average(
-        (np.concatenate([block[number] for block in parts]) for number in unit),
-        before[unit] / before[unit].sum()), y, w) for unit in units])
+    p = np.stack(
+        [
+            _true_probabilities(
+                average(
+                    (np.concatenate([block[number] for block in parts]) for number in unit),
+                    before[unit] / before[unit].sum(),
+                ),
+                y,
+                w,
+            )
+            for unit in units
+        ]
+    )
     stay = fit_weights(p, w) >= min(_LEAST_WEIGHT, 0.5 / len(p))
     shares = np.array([before[unit].sum() for unit in units])[stay]
     factors = fit_weights(p[stay], w) / shares + 1 / shares.sum()
-    factor = {number: factor for unit, factor in zip(compress(units, stay), factors)
-              for number in unit}
+    factor = {
+        number: factor for unit, factor in zip(compress(units, stay), factors) for number in unit
+    }
     remaining = sorted(factor)
     if len(remaining) < len(members):
         configuration = join_members([members[number] for number in remaining], None)
         average_only = len(remaining) == 1 and TREE_DECODERS.get(old.decoder) == "ensembles"
-        tree = changed(configuration.tree, source=old.source, headings={
-            word: heading for word, heading in old.headings.items()
-            if word != "weights" and not (word == "decoder" and average_only)})
+        tree = changed(
+            configuration.tree,
+            source=old.source,
+            headings={
+                word: heading
+                for word, heading in old.headings.items()
+                if word != "weights" and not (word == "decoder" and average_only)
+            },
+        )
         if len(remaining) == 1 and tree.hierarchical and tree.decoder is None:
             tree = with_heading(tree, "decoder", "full")  # all probabilities, as an average has
     if tree.is_ensemble:
-        tree = with_heading(tree, "weights", _in_words(np.array(
-            [before[number] * factor[number] for number in remaining])))
+        tree = with_heading(
+            tree,
+            "weights",
+            _in_words(np.array([before[number] * factor[number] for number in remaining])),
+        )
     return replace(configuration, tree=tree), remaining
 
 
@@ -278,19 +355,26 @@ def _learned(configuration, held_out, losses):
     values = HeldOutValues(configuration, held_out)
     most = max(LEARNED_POINTS * len(classes), _LEARNED_VALUES // (values.count * len(classes)))
     chosen = _share_of_classes(held_out.y, -(-size // most))
-    r = np.concatenate([values(range(values.count), rows[chosen[start + rows]])[1]
-                        for start, rows in values.blocks(len(classes))])
+    r = np.concatenate(
+        [
+            values(range(values.count), rows[chosen[start + rows]])[1]
+            for start, rows in values.blocks(len(classes))
+        ]
+    )
     true, w = np.searchsorted(classes, held_out.y[chosen]), of_rows(held_out.weights, chosen)
-    fitted = fit_learned_decoder(configuration.tree, r, true, weights=w,
-                                 groups=of_rows(held_out.groups, chosen))
+    fitted = fit_learned_decoder(
+        configuration.tree, r, true, weights=w, groups=of_rows(held_out.groups, chosen)
+    )
     temperature = fit_temperature(fitted.p, true, w)
     part = _without_part_in_metric(held_out, chosen)
     p, true, w = fitted.p[part], true[part], of_rows(w, part)
     mapped = apply_map(temperature, p)
     if losses is not None:
         losses["learned"] = len(true), log_loss(p, true, w), log_loss(mapped, true, w)
-    return fitted.decoder, DecoderCalibration(temperature, mapped_points(
-        mapped, true, p.argmax(axis=1), "temperature", "learned", classes)[0])
+    return fitted.decoder, DecoderCalibration(
+        temperature,
+        mapped_points(mapped, true, p.argmax(axis=1), "temperature", "learned", classes)[0],
+    )
 
 
 def _without_part_in_metric(held_out, points):
@@ -314,15 +398,27 @@ def _thinned(held_out, most):
         return held_out
     chosen = _share_of_classes(held_out.y, step)
     number, values = np.cumsum(chosen) - 1, chosen[held_out.point]
-    return HeldOut(held_out.rows[chosen], held_out.y[chosen], held_out.x[np.flatnonzero(chosen)],
-                   number[held_out.point[values]].astype(np.int32), held_out.classifier[values],
-                   held_out.value[values], {node: p[chosen] for node, p in held_out.nodes.items()},
-                   *(of_rows(values, chosen) for values in (
-                       held_out.apart, held_out.weights, held_out.groups)))
+    return HeldOut(
+        held_out.rows[chosen],
+        held_out.y[chosen],
+        held_out.x[np.flatnonzero(chosen)],
+        number[held_out.point[values]].astype(np.int32),
+        held_out.classifier[values],
+        held_out.value[values],
+        {node: p[chosen] for node, p in held_out.nodes.items()},
+        *(
+            of_rows(values, chosen)
+            for values in (held_out.apart, held_out.weights, held_out.groups)
+        ),
+    )
 
 
-def held_out_answers(configuration: Configuration, held_out: HeldOut,
-                     only: Collection | None = None, left_out: bool = False) -> dict:
+def held_out_answers(
+    configuration: Configuration,
+    held_out: HeldOut,
+    only: Collection | None = None,
+    left_out: bool = False,
+) -> dict:
     """{key: (points, p (c', k), answer (c',), left)} of the calibration points, for decoders that
     suit.
 
@@ -345,8 +441,9 @@ def held_out_answers(configuration: Configuration, held_out: HeldOut,
             if stride:
                 chosen[key] = _share_of_classes(held_out.y, stride)
                 with suppress(AgfmcError):  # the code does not suit this decoder
-                    classifiers[key] = Classifier(configuration, _uncalibrated(decoding, tree),
-                                                  values=values)
+                    classifiers[key] = Classifier(
+                        configuration, _uncalibrated(decoding, tree), values=values
+                    )
         for start, everyone in values.blocks(len(tree.classes)):
             for key, classifier in list(classifiers.items()):
                 rows = everyone[chosen[key][start + everyone]]
@@ -357,8 +454,10 @@ def held_out_answers(configuration: Configuration, held_out: HeldOut,
                     continue
                 y = np.searchsorted(tree.classes, held_out.y[start + rows])
                 parts.setdefault(key, []).append((start + rows, *_answered(answers, y, classifier)))
-    return {key: tuple(None if part[0] is None else np.concatenate(part)
-                       for part in zip(*parts[key])) for key in classifiers}
+    return {
+        key: tuple(None if part[0] is None else np.concatenate(part) for part in zip(*parts[key]))
+        for key in classifiers
+    }
 
 
 def _uncalibrated(decoding, tree):
@@ -393,8 +492,11 @@ def _entries(tree):
 
 def _stride(method, entries, size):
     """s, where such a decoder is given every s-th of the points; 0 where that is too few."""
-    few = min(_MOST_ITERATED, _BUDGETS[2] // entries) if method.iterates else \
-        min(_MOST_OF_OTHERS, _BUDGETS[1] // entries)
+    few = (
+        min(_MOST_ITERATED, _BUDGETS[2] // entries)
+        if method.iterates
+        else min(_MOST_OF_OTHERS, _BUDGETS[1] // entries)
+    )
     return 0 if few < min(_FEWEST_OF_OTHERS, size) else -(-size // few)
 
 
@@ -461,17 +563,28 @@ def _left_out(configuration, held_out):
     estimate of the out-of-sample prediction error via approximate leave-one-out cross-validation",
     JRSS B 82, 2020. Classifiers that give probabilities themselves have no sigmoid that was fitted.
     """
-    machines, f, row, point = (configuration.machines, held_out.value, held_out.classifier,
-                               held_out.point)
+    machines, f, row, point = (
+        configuration.machines,
+        held_out.value,
+        held_out.classifier,
+        held_out.point,
+    )
     classes = configuration.tree.classes
     column = {label: number for number, label in enumerate(classes)}
-    on_right = [number * len(classes) + column[label]  # of all classifiers and classes
-                for number, (_, side) in enumerate(configuration.tree.sides()) for label in side]
-    right = np.isin(row * np.int64(len(classes)) + np.searchsorted(classes, held_out.y)[point],
-                    on_right)
+    on_right = [
+        number * len(classes) + column[label]  # of all classifiers and classes
+        for number, (_, side) in enumerate(configuration.tree.sides())
+        for label in side
+    ]
+    right = np.isin(
+        row * np.int64(len(classes)) + np.searchsorted(classes, held_out.y)[point], on_right
+    )
     w = np.ones(len(f)) if held_out.weights is None else held_out.weights[point]
-    groups = np.arange(len(held_out.y)) if held_out.groups is None else \
-        np.unique(held_out.groups, return_inverse=True)[1]
+    groups = (
+        np.arange(len(held_out.y))
+        if held_out.groups is None
+        else np.unique(held_out.groups, return_inverse=True)[1]
+    )
     together = np.unique(row * np.int64(len(groups)) + groups[point], return_inverse=True)[1]
     many, of_right = (np.bincount(row, part)[row] for part in (w, w * right))
     target = np.where(right, (of_right + 1) / (of_right + 2), 1 / (many - of_right + 2))
@@ -480,11 +593,11 @@ def _left_out(configuration, held_out):
     p = (1 + np.tanh(z / 2)) / 2
     curve, slope = w * p * (1 - p), w * (p - target)
     h = [np.bincount(row, curve * f**power)[row] for power in range(3)]
-    whole = h[0] * h[2] - h[1]**2
+    whole = h[0] * h[2] - h[1] ** 2
     h = [part - np.bincount(together, curve * f**power)[together] for power, part in enumerate(h)]
     g0, g1 = (np.bincount(together, slope * f**power)[together] for power in range(2))
     step = (h[0] * g1 - h[1] * g0) * f + h[2] * g0 - h[1] * g1
-    step /= np.maximum(h[0] * h[2] - h[1]**2, 0.01 * whole + 1e-300)
+    step /= np.maximum(h[0] * h[2] - h[1] ** 2, 0.01 * whole + 1e-300)
     fitted = (a != 0) & ((abs(a) != 0.5) | (b != 0))
     return np.tanh((z + np.where(fitted, step, 0)) / 2)
 
@@ -515,8 +628,14 @@ def stored_decodings(configuration: Configuration) -> dict[str, Decoding]:
     return decodings
 
 
-def answers_of_data(configuration: Configuration, decoding: Decoding, data: Dataset, kind: str,
-                    source: str, workers: int = 1) -> DecodedData:
+def answers_of_data(
+    configuration: Configuration,
+    decoding: Decoding,
+    data: Dataset,
+    kind: str,
+    source: str,
+    workers: int = 1,
+) -> DecodedData:
     """The `DecodedData` points of a `Dataset`, with its weights; kind: of its `InputFormat`.
 
     A learned decoder that the configuration lacks is fitted to them.  Raises `DataError` for
@@ -525,13 +644,17 @@ def answers_of_data(configuration: Configuration, decoding: Decoding, data: Data
     tree = configuration.tree
     y = _true_columns(tree, data, source)
     fits = decoding.decoder.takes == "learned" and not _learned_decoder(configuration)
-    classifier = Classifier(configuration, Decoding("binary") if fits
-                            else _uncalibrated(decoding, tree), Execution(kind))
+    classifier = Classifier(
+        configuration,
+        Decoding("binary") if fits else _uncalibrated(decoding, tree),
+        Execution(kind),
+    )
     answers = classifier.classify(_widened(data.x, classifier, kind), workers)
     weights, learned, left = data.weights and data.weights.w, None, None
     if fits:
-        learned, p, *_ = fit_learned_decoder(tree, answers.columns, y, weights=weights,
-                                             groups=data.groups)
+        learned, p, *_ = fit_learned_decoder(
+            tree, answers.columns, y, weights=weights, groups=data.groups
+        )
         answer = p.argmax(axis=1)
     else:
         p, answer, left = _answered(answers, y, classifier)
@@ -542,8 +665,11 @@ def _true_columns(tree, data, source):
     other = [label for label, name in data.name_of.items() if tree.names.get(label, name) != name]
     y = _columns(data.y, tree.classes, source)
     if other:
-        raise DataError(f"class {other[0]} is '{data.names[other[0]]}', in the model "
-                        f"'{tree.names[other[0]]}': the labels mean other classes", file=source)
+        raise DataError(
+            f"class {other[0]} is '{data.names[other[0]]}', in the model "
+            f"'{tree.names[other[0]]}': the labels mean other classes",
+            file=source,
+        )
     return y
 
 
@@ -567,8 +693,10 @@ def answers_of_files(configuration: Configuration, key: str, base: str) -> Decod
     there, and groups in base.grp; points of weight 0 are left out.
     """
     if key == "learned" and not _learned_decoder(configuration):
-        raise UsageError("the model has no learned decoder, and the answers of a cross-validation "
-                         "hold no decision values that one could be fitted to: --data has")
+        raise UsageError(
+            "the model has no learned decoder, and the answers of a cross-validation "
+            "hold no decision values that one could be fitted to: --data has"
+        )
     classes = np.array(configuration.tree.classes)
     truth = read_cls(f"{base}.truth")
     answer = _columns(read_cls(f"{base}.cls", n=len(truth)), classes, f"{base}.cls")
@@ -580,25 +708,36 @@ def answers_of_files(configuration: Configuration, key: str, base: str) -> Decod
         return _with_weights(DecodedData(p, y, answer, base))
     table = read_probabilities(path)
     labels = table.labels
-    if table.p.shape[1] != len(classes) or labels is not None and \
-            not np.array_equal(labels, classes):
-        raise DataError(f"has probabilities of {table.p.shape[1]} classes"
-                        + ("" if labels is None else f" ({listed(labels.tolist())})")
-                        + f", the model has {len(classes)} ({listed(classes)})", file=path)
+    if (
+        table.p.shape[1] != len(classes)
+        or labels is not None
+        and not np.array_equal(labels, classes)
+    ):
+        raise DataError(
+            f"has probabilities of {table.p.shape[1]} classes"
+            + ("" if labels is None else f" ({listed(labels.tolist())})")
+            + f", the model has {len(classes)} ({listed(classes)})",
+            file=path,
+        )
     if len(table.p) != len(truth):
-        raise DataError(f"has {len(table.p)} lines of probabilities, but there are "
-                        f"{len(truth)} points", file=path)
+        raise DataError(
+            f"has {len(table.p)} lines of probabilities, but there are {len(truth)} points",
+            file=path,
+        )
     sums = table.p.sum(axis=1, keepdims=True)  # 1 but for the rounding of the text to six digits
     if np.median(np.abs(sums - 1)) > 0.2:
-        raise DataError("the values are votes, not probabilities, which alone have a calibration",
-                        file=path)
+        raise DataError(
+            "the values are votes, not probabilities, which alone have a calibration", file=path
+        )
     if path == f"{base}.raw.txt":  # a map may have changed the answers in base.cls
         answer = _columns(table.classes, classes, path)
     elif (wrong := table.classes != classes[answer]).any():
         row = int(np.argmax(wrong))
-        raise DataError(f"the class of point {row} (from 0) is {table.classes[row]}, but "
-                        f"{classes[answer[row]]} in {base}.cls: they are not of one run",
-                        file=path)
+        raise DataError(
+            f"the class of point {row} (from 0) is {table.classes[row]}, but "
+            f"{classes[answer[row]]} in {base}.cls: they are not of one run",
+            file=path,
+        )
     rounded = np.abs(sums - 1) <= _HALF_DIGIT * len(classes)
     return _with_weights(DecodedData(table.p / np.where(rounded, sums, 1), y, answer, base))
 
@@ -611,22 +750,36 @@ def _with_weights(decoded):
     w = read_weights(path, len(decoded.y))
     warn_user(f"the points of {decoded.source} have the weights in {path}")
     part = w > 0
-    return replace(decoded, p=decoded.p[part], y=decoded.y[part], answer=decoded.answer[part],
-                   weights=w[part], groups=of_rows(decoded.groups, part))
+    return replace(
+        decoded,
+        p=decoded.p[part],
+        y=decoded.y[part],
+        answer=decoded.answer[part],
+        weights=w[part],
+        groups=of_rows(decoded.groups, part),
+    )
 
 
 def _columns(labels, classes, source):
     column = np.searchsorted(classes, labels).clip(0, len(classes) - 1)
     strange = np.asarray(classes)[column] != labels
     if strange.any():
-        raise DataError(f"holds class {labels[np.argmax(strange)]}, which is not one of the "
-                        f"classes of the model ({listed(classes)})", file=source)
+        raise DataError(
+            f"holds class {labels[np.argmax(strange)]}, which is not one of the "
+            f"classes of the model ({listed(classes)})",
+            file=source,
+        )
     return column
 
 
-def recalibrated(configuration: Configuration, answers: Iterable[tuple[str, DecodedData]],
-                 kind: str = "auto", seed: int = 1, folds: int = FOLDS,
-                 stored: Mapping = MappingProxyType({})) -> tuple[Configuration, list[dict]]:
+def recalibrated(
+    configuration: Configuration,
+    answers: Iterable[tuple[str, DecodedData]],
+    kind: str = "auto",
+    seed: int = 1,
+    folds: int = FOLDS,
+    stored: Mapping = MappingProxyType({}),
+) -> tuple[Configuration, list[dict]]:
     """The configuration with maps of decoders fitted to holdout points, and reports on them.
 
     `answers` are (key of a decoder, its `DecodedData`), and `stored` {key: `DecoderCalibration`}
@@ -638,16 +791,28 @@ def recalibrated(configuration: Configuration, answers: Iterable[tuple[str, Deco
         known = next((other for other, one in fitted.items() if one.same(answered)), None)
         if known is None:
             fitted[key] = answered
-            results[key] = recalibrate(answered, key, configuration.tree.classes, kind, seed,
-                                       folds, stored[key].map if key in stored else None)
+            results[key] = recalibrate(
+                answered,
+                key,
+                configuration.tree.classes,
+                kind,
+                seed,
+                folds,
+                stored[key].map if key in stored else None,
+            )
         else:
             results[key] = results[known].of(key)
     return with_decoders(configuration, results, answered.y, answered.learned), [
-        one.report for one in results.values()]
+        one.report for one in results.values()
+    ]
 
 
-def with_decoders(configuration: Configuration, results: dict[str, CalibrationResult],
-                  y: np.ndarray, learned: LearnedDecoder | None = None) -> Configuration:
+def with_decoders(
+    configuration: Configuration,
+    results: dict[str, CalibrationResult],
+    y: np.ndarray,
+    learned: LearnedDecoder | None = None,
+) -> Configuration:
     """The configuration whose calibration has these entries in place of its own.
 
     `y` (n,) are columns of the classes of their points, which the calibration counts where it has
@@ -658,11 +823,20 @@ def with_decoders(configuration: Configuration, results: dict[str, CalibrationRe
         counts = tuple(np.bincount(y, minlength=len(classes)).tolist())
         old = Calibration(configuration.digest(), tuple(classes), "", counts, {})
     # of each decoder the last source alone
-    sources = [part for part in old.source.split("; ")
-               if part and part.partition(": ")[0] not in results]
-    sources += [f"{key}: {one.report['points']} "
-                + ("weighted " if "sum_of_weights" in one.report else "") + "points of "
-                + one.report["source"].replace(";", ",") for key, one in results.items()]
+    sources = [
+        part for part in old.source.split("; ") if part and part.partition(": ")[0] not in results
+    ]
+    sources += [
+        f"{key}: {one.report['points']} "
+        + ("weighted " if "sum_of_weights" in one.report else "")
+        + "points of "
+        + one.report["source"].replace(";", ",")
+        for key, one in results.items()
+    ]
     decoders = {**old.decoders, **{key: one.calibration for key, one in results.items()}}
-    return replace(configuration, calibration=replace(
-        old, source="; ".join(sources), decoders=decoders, learned=learned or old.learned))
+    return replace(
+        configuration,
+        calibration=replace(
+            old, source="; ".join(sources), decoders=decoders, learned=learned or old.learned
+        ),
+    )

@@ -25,8 +25,7 @@ from ..decode.methods import find_method
 from ..decode.nested import descend, most_probable, products
 from ..executors.remote import run_remote
 from ..executors.threads import run_tasks
-from ..learners.programs import (Execution, ExternalClassifier, ExternalValues,
-                                 killing_commands)
+from ..learners.programs import Execution, ExternalClassifier, ExternalValues, killing_commands
 from ..learners.protocol import node_classifier
 from ..models.configuration import Configuration, ModelFiles
 from .decision import calibration_of, Decision, Decisions
@@ -68,8 +67,13 @@ class Classifier:
         If the decoder does not suit the configuration.
     """
 
-    def __init__(self, configuration: Configuration, decoding: Decoding | str | None = None,
-                 execution: Execution = Execution(), values: Any = None):
+    def __init__(
+        self,
+        configuration: Configuration,
+        decoding: Decoding | str | None = None,
+        execution: Execution = Execution(),
+        values: Any = None,
+    ):
         if decoding is None or isinstance(decoding, str) and decoding in TREE_DECODERS:
             decoding = decoders_of(configuration.tree, decoding and (decoding,))[0]
         elif not isinstance(decoding, Decoding):
@@ -87,18 +91,23 @@ class Classifier:
         elif isinstance(configuration.machines, ModelFiles):
             self.values = ExternalValues(configuration, execution)
         else:
-            self.values = MachineValues(configuration, execution.points == "svm",
-                                        execution.sigmoid)
+            self.values = MachineValues(configuration, execution.points == "svm", execution.sigmoid)
         way = _way_of_prediction(tree, decoding)
-        decision = Decision(calibration_of(self._arguments[0], decoding, execution),
-                            configuration, decoding)
-        self._prediction = _Prediction(configuration, decoding, execution, self.values, decision,
-                                       way)
+        decision = Decision(
+            calibration_of(self._arguments[0], decoding, execution), configuration, decoding
+        )
+        self._prediction = _Prediction(
+            configuration, decoding, execution, self.values, decision, way
+        )
         self._predict = getattr(self._prediction, way)
         self.threshold = decision.threshold
         self.evaluates_all = way in ("whole", "decision_values")
-        self.all_classes = way == "whole" and not decoding.prints_values and \
-            decoding.top is None and decoding.guarantees.coverage is None
+        self.all_classes = (
+            way == "whole"
+            and not decoding.prints_values
+            and decoding.top is None
+            and decoding.guarantees.coverage is None
+        )
 
     def __reduce__(self):
         """Pickled as its arguments: plans are made again on arrival."""
@@ -119,8 +128,11 @@ class Classifier:
     @property
     def gives_all_probabilities(self) -> bool:
         """True if the columns of the answers are the probabilities of all classes."""
-        return self.all_classes and self.decoding.decoder.gives != "votes" and \
-            not self.decoding.guarantees.of_sets
+        return (
+            self.all_classes
+            and self.decoding.decoder.gives != "votes"
+            and not self.decoding.guarantees.of_sets
+        )
 
     @property
     def rows(self) -> int:
@@ -140,9 +152,13 @@ class Classifier:
         with np.errstate(over="ignore", invalid="ignore"):  # checked below
             stops: list[SolverStatus] = []
             made = self._predict(self.values.prepared(x), stops)
-            ratings = confidence(made.winner, len(self.classes), np.count_nonzero(
-                made.sets, axis=1) if self.decoding.stop is not None and made.sets is not None
-                else 1)
+            ratings = confidence(
+                made.winner,
+                len(self.classes),
+                np.count_nonzero(made.sets, axis=1)
+                if self.decoding.stop is not None and made.sets is not None
+                else 1,
+            )
         if np.isnan(made.winner).any() or made.cost is not None and np.isnan(made.cost).any():
             raise DataError("the numbers are too large for this decoder")
         classes = np.where(made.leaf < 0, REJECTED, self._labels[made.leaf])
@@ -151,10 +167,22 @@ class Classifier:
         queried = made.queried
         if self.counting and queried is None:
             queried = np.broadcast_to(np.True_, (len(classes), self.values.count))
-        ranked, probable = (None if leaves is None else self._labels[leaves]
-                            for leaves in (made.ranked, made.probable))
-        return Answers(classes.astype(np.int32), ratings, made.columns, tuple(stops), queried,
-                       made.sets, ranked, made.winner, made.cost, probable)
+        ranked, probable = (
+            None if leaves is None else self._labels[leaves]
+            for leaves in (made.ranked, made.probable)
+        )
+        return Answers(
+            classes.astype(np.int32),
+            ratings,
+            made.columns,
+            tuple(stops),
+            queried,
+            made.sets,
+            ranked,
+            made.winner,
+            made.cost,
+            probable,
+        )
 
     def classify(self, x: np.ndarray, workers: int = 1) -> Answers:
         """Classify points; the answer to a point does not depend on the other points.
@@ -177,14 +205,26 @@ class Classifier:
             If points have the wrong number of features, or give no decision value.
         """
         step, x = self.rows, x if is_sparse(x) else as_numbers(x, "x", 2)
-        parts = list(classify(self, (x[start:start + step]
-                                     for start in range(0, max(len(x), 1), step)), workers))
+        parts = list(
+            classify(
+                self, (x[start : start + step] for start in range(0, max(len(x), 1), step)), workers
+            )
+        )
         if len(parts) == 1 and len(parts[0].stops) == 1:
             return parts[0]
         stops = sum((stop for part in parts for stop in part.stops), SolverStatus())
         arrays: dict[str, Any] = {}
-        for name in ("classes", "confidence", "columns", "queried", "sets", "ranked", "winner",
-                     "cost", "probable"):
+        for name in (
+            "classes",
+            "confidence",
+            "columns",
+            "queried",
+            "sets",
+            "ranked",
+            "winner",
+            "cost",
+            "probable",
+        ):
             pieces = [getattr(part, name) for part in parts]
             arrays[name] = None if pieces[0] is None else np.concatenate(pieces)
         return Answers(stops=(stops,), **arrays)
@@ -210,8 +250,10 @@ class Classifier:
         if not self.tree.is_ensemble:
             raise UsageError("this is no average of the members of an ensemble")
         x, order = self.values.prepared(x), np.argsort(self._labels)
-        return [p[:, order] for p in self._prediction.by_members(
-            x, self._prediction.all_values(x)[1], [])]
+        return [
+            p[:, order]
+            for p in self._prediction.by_members(x, self._prediction.all_values(x)[1], [])
+        ]
 
     def probabilities(self, x: np.ndarray, workers: int = 1) -> np.ndarray:
         """Compute the probabilities of all classes.
@@ -238,8 +280,10 @@ class Classifier:
     def _all_probabilities(self, answers):
         if not self.gives_all_probabilities:
             way = "full" if self.decoding.descends(self.tree) else "least-squares"
-            raise UsageError("this decoding does not give the probabilities of all classes: the "
-                             f"decoder '{way}' alone does")
+            raise UsageError(
+                "this decoding does not give the probabilities of all classes: the "
+                f"decoder '{way}' alone does"
+            )
         return np.asarray(answers.columns)
 
     def predict(self, rows: Any, workers: int = 1) -> tuple[list[str | None], np.ndarray]:
@@ -303,31 +347,41 @@ def classifier_for(configuration: Configuration, decoder: str | None = None) -> 
 def _decoder(tree, decoding, values):
     method, flat = decoding.decoder, not tree.hierarchical
     if decoding.prints_values and not values.count:
-        raise UsageError(f"{'-0' if decoding.raw else '-Q -1'} prints a column for each binary "
-                         "classifier, and this configuration has none")
+        raise UsageError(
+            f"{'-0' if decoding.raw else '-Q -1'} prints a column for each binary "
+            "classifier, and this configuration has none"
+        )
     if method.takes == "g" and not values.has_decision_values:
-        raise UsageError(f"the decoder {method.name} needs decision values, and other "
-                         "programs give probabilities")
+        raise UsageError(
+            f"the decoder {method.name} needs decision values, and other "
+            "programs give probabilities"
+        )
     if not values.has_probabilities:
         if flat and (decoding.raw or method.name == "vote"):
             return find_method("vote")
         if flat and (method.gives == "winner" or method.takes == "g"):
             return method
-        raise ModelError("the binary models hold no probabilities (probA, probB): train them "
-                         "again (multi_borders without --, or with -- \"svm-train -b 1\"); "
-                         "votes (-Q vote, max-win, ddag ...), losses and -0 of a coding matrix "
-                         "work without, and so does -c, which makes them from the decision values")
+        raise ModelError(
+            "the binary models hold no probabilities (probA, probB): train them "
+            'again (multi_borders without --, or with -- "svm-train -b 1"); '
+            "votes (-Q vote, max-win, ddag ...), losses and -0 of a coding matrix "
+            "work without, and so does -c, which makes them from the decision values"
+        )
     if decoding.prints_values:
         return find_method("least-squares")
     coded = _coded(tree)
-    where, done = ("an ensemble", "averaged over") if tree.is_ensemble else \
-        ("a tree", "multiplied along")
+    where, done = (
+        ("an ensemble", "averaged over") if tree.is_ensemble else ("a tree", "multiplied along")
+    )
     if method.gives == "votes" and not flat and coded:
-        raise UsageError(f"votes ({method.name}) cannot be {done} {where}: choose "
-                         "a decoder that gives probabilities")
+        raise UsageError(
+            f"votes ({method.name}) cannot be {done} {where}: choose "
+            "a decoder that gives probabilities"
+        )
     if (method.gives == "winner" or method.takes == "learned") and not flat and coded:
-        raise UsageError(f"the decoder {method.name} is for a coding matrix alone, not for "
-                         f"one in {where}")
+        raise UsageError(
+            f"the decoder {method.name} is for a coding matrix alone, not for one in {where}"
+        )
     return method
 
 
@@ -338,30 +392,46 @@ def _coded(tree):
 def _way_of_prediction(tree, decoding):
     """The name of the method of `_Prediction` for a tree and a `Decoding`."""
     whole = not decoding.descends(tree)
-    needing = "--priors" if decoding.priors is not None else \
-        "--costs" if decoding.costs is not None else \
-        decoding.guarantees.of_sets if decoding.stop is None else None
+    needing = (
+        "--priors"
+        if decoding.priors is not None
+        else "--costs"
+        if decoding.costs is not None
+        else decoding.guarantees.of_sets
+        if decoding.stop is None
+        else None
+    )
     if decoding.top is not None:
         needing = needing or decoding.guarantees.option
     if needing and not whole:
-        raise UsageError(f"{needing} needs the probabilities of all classes: for a tree they "
-                         "come with --tree full" + ", and nodes of the tree with --stop auto"
-                         * (decoding.guarantees.coverage is not None))
+        raise UsageError(
+            f"{needing} needs the probabilities of all classes: for a tree they "
+            "come with --tree full"
+            + ", and nodes of the tree with --stop auto"
+            * (decoding.guarantees.coverage is not None)
+        )
     if decoding.stop is not None and whole:
-        raise UsageError("--stop is for decision trees and nested configurations, and this is not "
-                         "one: --coverage gives sets of its classes")
+        raise UsageError(
+            "--stop is for decision trees and nested configurations, and this is not "
+            "one: --coverage gives sets of its classes"
+        )
     if decoding.prints_values and not tree.is_ensemble:
         return "decision_values"
     if not whole and decoding.top is not None:
         if decoding.decoder.gives == "estimates" and _coded(tree):
-            raise UsageError("--top goes down a tree by probabilities, and "
-                             f"{decoding.decoder.name} gives estimates, which may be negative: "
-                             "choose another decoder, or --tree full")
+            raise UsageError(
+                "--top goes down a tree by probabilities, and "
+                f"{decoding.decoder.name} gives estimates, which may be negative: "
+                "choose another decoder, or --tree full"
+            )
         return "best_first" if decoding.top < len(tree.classes) else "whole"
     if not whole:
         return "descent"
-    return "pairs" if decoding.decoder.gives == "winner" and not tree.hierarchical and \
-        tree.nodes[0].rows else "whole"
+    return (
+        "pairs"
+        if decoding.decoder.gives == "winner" and not tree.hierarchical and tree.nodes[0].rows
+        else "whole"
+    )
 
 
 class _Prediction:
@@ -379,14 +449,21 @@ class _Prediction:
         self._order = np.argsort(np.array(self.tree.labels, dtype=np.int32))
         ends = np.cumsum([0, *(len(node.rows) for node in nodes)]).tolist()
         self._ranges = [range(start, stop) for start, stop in zip(ends, ends[1:])]
-        self._branches = [[("leaf", span[0]) if isinstance(child, Leaf) else ("node", child)
-                           for child, span in zip(node.children, spans)]
-                          for node, spans in zip(nodes, self.tree.spans())]
-        self._members = self._member_trees() if self.tree.is_ensemble else [
-            (range(len(nodes)), self._branches, slice(None))]
+        self._branches = [
+            [
+                ("leaf", span[0]) if isinstance(child, Leaf) else ("node", child)
+                for child, span in zip(node.children, spans)
+            ]
+            for node, spans in zip(nodes, self.tree.spans())
+        ]
+        self._members = (
+            self._member_trees()
+            if self.tree.is_ensemble
+            else [(range(len(nodes)), self._branches, slice(None))]
+        )
         self._classifiers = getattr(values, "nodes", None) or {
-            number: _ready(one, execution)
-            for number, one in configuration.node_classifiers.items()}
+            number: _ready(one, execution) for number, one in configuration.node_classifiers.items()
+        }
         if way == "pairs":
             queries = decoding.queries
             if isinstance(queries.pair_errors, str):
@@ -395,15 +472,18 @@ class _Prediction:
             self._decide = pair_decoder(self._code(0), method, queries)
             return
         coded = [number for number, node in enumerate(nodes) if not node.bare and not node.direct]
-        learned = self._learned(configuration, execution) \
-            if coded and method.takes == "learned" else None
-        self._plans = {number: CodeDecoder(self._code(number), method, learned)
-                       for number in coded}
+        learned = (
+            self._learned(configuration, execution) if coded and method.takes == "learned" else None
+        )
+        self._plans = {number: CodeDecoder(self._code(number), method, learned) for number in coded}
         if method.name == "orthogonal" and not all(
-                columns_are_orthogonal(self._code(number)) for number in coded):
-            warn_user("the decoder orthogonal is for strict codes whose columns are "
-                      "orthogonal: its probabilities are wrong for this one (0, "
-                      "least-squares, suits any)")
+            columns_are_orthogonal(self._code(number)) for number in coded
+        ):
+            warn_user(
+                "the decoder orthogonal is for strict codes whose columns are "
+                "orthogonal: its probabilities are wrong for this one (0, "
+                "least-squares, suits any)"
+            )
 
     def _code(self, number):
         """The coding matrix (m, c) of a node."""
@@ -412,8 +492,10 @@ class _Prediction:
 
     def _learned(self, configuration, execution):
         if execution.sigmoid is not None:
-            raise UsageError("-c: a learned decoder was fitted to the probabilities of the models' "
-                             "own sigmoids: choose another decoder")
+            raise UsageError(
+                "-c: a learned decoder was fitted to the probabilities of the models' "
+                "own sigmoids: choose another decoder"
+            )
         learned = configuration.calibration and configuration.calibration.learned
         rank = np.argsort(self._order)
         return learned and LearnedDecoder(learned.weights[rank], learned.intercept[rank])
@@ -423,10 +505,13 @@ class _Prediction:
         tree, members = self.tree, []
         for root, part in zip(tree.roots, tree.parts):
             column = {label: i for i, (_, label) in enumerate(tree.leaves(root))}
-            branches = [[(kind, target - root if kind == "node" else target)
-                         for kind, target in children] for children in self._branches[part]]
-            members.append((range(part.start, part.stop), branches,
-                            [column[label] for label in tree.labels]))
+            branches = [
+                [(kind, target - root if kind == "node" else target) for kind, target in children]
+                for children in self._branches[part]
+            ]
+            members.append(
+                (range(part.start, part.stop), branches, [column[label] for label in tree.labels])
+            )
         return members
 
     def all_values(self, x):
@@ -451,7 +536,7 @@ class _Prediction:
         return decoded.p
 
     def _part(self, number, r):
-        return None if r is None else r[:, self._ranges[number].start:self._ranges[number].stop]
+        return None if r is None else r[:, self._ranges[number].start : self._ranges[number].stop]
 
     def by_members(self, x, r, stops):
         """Yield the probabilities (n, k) of the leaves by each tree; r (n, m): all values."""
@@ -467,16 +552,21 @@ class _Prediction:
         columns = None if not self.decoding.prints_values else f if self.decoding.raw else r
         del f  # its memory is needed
         parts = self.by_members(x, r, stops)
-        made = self.decision.of_all_classes(average(
-            parts, self.tree.weights, self.decoding.tree == "geometric")
-            if self.tree.is_ensemble else next(parts))
+        made = self.decision.of_all_classes(
+            average(parts, self.tree.weights, self.decoding.tree == "geometric")
+            if self.tree.is_ensemble
+            else next(parts)
+        )
         return made if columns is None else made._replace(columns=columns)
 
     def decision_values(self, x, stops):
         """The decision values of all binary classifiers as columns, and the class beside them."""
         f, r = self.all_values(x)
-        leaf, winner, _ = descend(self._branches, len(x), lambda number, rows: self._local(
-            number, x[rows], self._part(number, r)[rows], stops))
+        leaf, winner, _ = descend(
+            self._branches,
+            len(x),
+            lambda number, rows: self._local(number, x[rows], self._part(number, r)[rows], stops),
+        )
         return Decisions(leaf, winner, f if self.decoding.raw else r)
 
     def _evaluator(self, x, stops):
@@ -486,7 +576,7 @@ class _Prediction:
         def evaluate(number, rows):
             span = self._ranges[number]
             if queried is not None:
-                queried[rows, span.start:span.stop] = True
+                queried[rows, span.start : span.stop] = True
             r = self.values(span, x[rows])[1] if span else None
             return self._local(number, x[rows], r, stops)
 
@@ -531,10 +621,15 @@ class _Prediction:
 
     def pairs(self, x, stops):
         """Some of the pairs of a one-vs-one configuration, chosen by the answers of others."""
-        made = self._decide(len(x), lambda rows, numbers: self.values(
-            tuple(numbers.tolist()), x if len(rows) == len(x) else x[rows])[1])
-        return Decisions(made.winner, made.p, made.p[:, None],
-                         queried=made.queried if self._counting else None)
+        made = self._decide(
+            len(x),
+            lambda rows, numbers: self.values(
+                tuple(numbers.tolist()), x if len(rows) == len(x) else x[rows]
+            )[1],
+        )
+        return Decisions(
+            made.winner, made.p, made.p[:, None], queried=made.queried if self._counting else None
+        )
 
 
 def _ready(classifier, execution):
@@ -544,8 +639,9 @@ def _ready(classifier, execution):
     try:
         return node_classifier(classifier)
     except MemoryError as error:
-        raise ModelError("there is not enough memory for its points",
-                         file=classifier.name) from error
+        raise ModelError(
+            "there is not enough memory for its points", file=classifier.name
+        ) from error
 
 
 def classify(classifier, chunks, workers=1, then=None, explain=None):
@@ -567,11 +663,17 @@ def classify(classifier, chunks, workers=1, then=None, explain=None):
     commands = any(direct.learner.is_program for direct in classifier.tree.directs.values())
     if not isinstance(workers, int):
         if commands or not isinstance(classifier.values, MachineValues):
-            raise UsageError("external programs run on this machine only: --executor cannot be "
-                             "used with them")
-        for _, answers in run_remote(workers, _answered, (classifier, then, explain),
-                                     enumerate(chunks, 1), ordered=True,
-                                     name=lambda item: f"block {item[0]} of the points"):
+            raise UsageError(
+                "external programs run on this machine only: --executor cannot be used with them"
+            )
+        for _, answers in run_remote(
+            workers,
+            _answered,
+            (classifier, then, explain),
+            enumerate(chunks, 1),
+            ordered=True,
+            name=lambda item: f"block {item[0]} of the points",
+        ):
             if isinstance(answers, AgfmcError):
                 raise answers
             yield answers
@@ -580,8 +682,9 @@ def classify(classifier, chunks, workers=1, then=None, explain=None):
         answer = classifier
         if commands:
             answer = stack.enter_context(killing_commands())(classifier)
-        for _, answers in run_tasks(lambda item: _answered((answer, then, explain), item),
-                                    enumerate(chunks), workers):
+        for _, answers in run_tasks(
+            lambda item: _answered((answer, then, explain), item), enumerate(chunks), workers
+        ):
             yield answers
 
 

@@ -61,9 +61,14 @@ class Explanation(NamedTuple):
     exact: bool
 
 
-def explain(configuration: Configuration, x: np.ndarray | Dataset,
-            answer: np.ndarray | None = None, *, reference: np.ndarray | None = None,
-            workers: int = 1) -> Explanation:
+def explain(
+    configuration: Configuration,
+    x: np.ndarray | Dataset,
+    answer: np.ndarray | None = None,
+    *,
+    reference: np.ndarray | None = None,
+    workers: int = 1,
+) -> Explanation:
     """
     Compute what each column contributes to the answers for points.
 
@@ -104,11 +109,19 @@ def explain(configuration: Configuration, x: np.ndarray | Dataset,
     if len(answer) != len(x) or not np.isin(answer, [REJECTED, *configuration.tree.labels]).all():
         raise UsageError("answer: expected a label of the configuration, or -1, for each point")
     step = explainer.rows
-    parts = [part for _, part in run_tasks(
-        lambda start: explainer(x[start:start + step], answer[start:start + step]),
-        range(0, max(len(x), 1), step), workers)]
-    return Explanation(explainer.names, *(np.concatenate([part[at] for part in parts])
-                                          for at in range(1, 6)), explainer.exact)
+    parts = [
+        part
+        for _, part in run_tasks(
+            lambda start: explainer(x[start : start + step], answer[start : start + step]),
+            range(0, max(len(x), 1), step),
+            workers,
+        )
+    ]
+    return Explanation(
+        explainer.names,
+        *(np.concatenate([part[at] for part in parts]) for at in range(1, 6)),
+        explainer.exact,
+    )
 
 
 class Explainer:
@@ -121,28 +134,40 @@ class Explainer:
     configurations whose classes are not separated by binary classifiers in memory.
     """
 
-    def __init__(self, configuration: Configuration, classifier: Classifier | None = None,
-                 reference: np.ndarray | None = None):
+    def __init__(
+        self,
+        configuration: Configuration,
+        classifier: Classifier | None = None,
+        reference: np.ndarray | None = None,
+    ):
         self._arguments = configuration, classifier, reference
         model, tree = configuration.machines, configuration.tree
         if not isinstance(model, MergedModel) or configuration.node_classifiers:
-            raise UsageError("contributions of columns are computed from the decision values of "
-                             "binary classifiers: expected support vector machines, least squares "
-                             "on landmarks, or boosted trees")
-        self.classifier = classifier if classifier is not None and \
-            classifier.gives_all_probabilities else probability_classifier(configuration)
+            raise UsageError(
+                "contributions of columns are computed from the decision values of "
+                "binary classifiers: expected support vector machines, least squares "
+                "on landmarks, or boosted trees"
+            )
+        self.classifier = (
+            classifier
+            if classifier is not None and classifier.gives_all_probabilities
+            else probability_classifier(configuration)
+        )
         self._normalisation, self._model = configuration.normalisation, model
-        self._prepared = MachineValues(replace(configuration, machines=replace(
-            model, any_width=False))).prepared  # of the width of the support vectors
+        self._prepared = MachineValues(
+            replace(configuration, machines=replace(model, any_width=False))
+        ).prepared  # of the width of the support vectors
         if reference is None:
             if self._normalisation is not None:
                 reference = self._normalisation.parts[0].mean
             elif len(model.sv):
                 reference = model.sv.mean(axis=0)
             else:
-                raise UsageError("contributions of columns are relative to the mean of the data, "
-                                 "and a model without a normalisation or support vectors has none: "
-                                 "train it with -n, or give a reference point")
+                raise UsageError(
+                    "contributions of columns are relative to the mean of the data, "
+                    "and a model without a normalisation or support vectors has none: "
+                    "train it with -n, or give a reference point"
+                )
         self.reference = as_numbers(reference, "reference", 1).astype(float)
         self._z = self._prepared(self.reference[None])
         self.columns = data_columns(configuration.recipe, len(self.reference))
@@ -153,9 +178,14 @@ class Explainer:
         self._members = [range(ends[part.start], ends[part.stop]) for part in tree.parts]  # rows
         self._sides, self._shares = tree.sides(), tree.weights
         self._features = self._normalised_features()
-        self.exact = self._features is not None and self._model.forest is None and all(
-            kernel.kind == "linear" or KERNELS[kernel.kind].distance in _SEPARABLE
-            for kernel in self._model.kernels)
+        self.exact = (
+            self._features is not None
+            and self._model.forest is None
+            and all(
+                kernel.kind == "linear" or KERNELS[kernel.kind].distance in _SEPARABLE
+                for kernel in self._model.kernels
+            )
+        )
 
     def __reduce__(self):
         return Explainer, self._arguments
@@ -167,8 +197,10 @@ class Explainer:
         labels, p = self.classifier.classes, self.classifier.probabilities(x)
         missing = len(self.reference) - x.shape[1]  # at the end of LIBSVM text
         if missing < 0:
-            raise DataError(f"the points have {-missing} features more than the support vectors, "
-                            "which cannot be explained")
+            raise DataError(
+                f"the points have {-missing} features more than the support vectors, "
+                "which cannot be explained"
+            )
         x = np.pad(x, ((0, 0), (0, missing)))
         first = np.where(answer < 0, p.argmax(axis=1), np.searchsorted(labels, answer))
         p[np.arange(len(p)), first] = -np.inf
@@ -194,9 +226,12 @@ class Explainer:
         """The weights (m,) of decision values, signs of the models, in a margin of two labels."""
         weights = np.zeros(self._model.count)
         for member, share in zip(self._members, self._shares):
-            sides = {row: (answer in right) - (other in right)
-                     for row in member for left, right in [self._sides[row]]
-                     if {answer, other} <= {*left, *right}}
+            sides = {
+                row: (answer in right) - (other in right)
+                for row in member
+                for left, right in [self._sides[row]]
+                if {answer, other} <= {*left, *right}
+            }
             parting = {row: side for row, side in sides.items() if side}
             for row, side in parting.items():
                 weights[row] = share * side * self._model.orientation[row] / len(parting)
@@ -214,8 +249,9 @@ class Explainer:
         used = np.hstack([part.matrix != 0 for part in self._normalisation.parts])
         if (used.sum(axis=0) != 1).any():
             return None
-        return [np.flatnonzero(np.isin(used.argmax(axis=0), column.features))
-                for column in self.columns]
+        return [
+            np.flatnonzero(np.isin(used.argmax(axis=0), column.features)) for column in self.columns
+        ]
 
     def _shapley(self, x, weights, used):
         model, result = self._model, np.zeros((len(x), len(self.columns)))
@@ -238,17 +274,21 @@ class Explainer:
         distance = _SEPARABLE[KERNELS[kernel.kind].distance]
 
         def factors(points):
-            return np.exp(-kernel.gamma * np.stack([
-                distance(points[:, None, one] - sv[:, one]).sum(axis=2) for one in features],
-                axis=2))
+            return np.exp(
+                -kernel.gamma
+                * np.stack(
+                    [distance(points[:, None, one] - sv[:, one]).sum(axis=2) for one in features],
+                    axis=2,
+                )
+            )
 
         nodes, node_weights = np.polynomial.legendre.leggauss(-(-len(features) // 2))
         result = np.zeros((len(x), len(features)))
         absent = factors(self._z)
         step = max(1, _CELLS // max(1, absent.size))
         for start in range(0, len(x), step):
-            change = factors(x[start:start + step]) - absent
-            part = result[start:start + step]
+            change = factors(x[start : start + step]) - absent
+            part = result[start : start + step]
             for t, weight in zip((nodes + 1) / 2, node_weights / 2):
                 mixed = np.maximum(absent + t * change, 1e-300)
                 product = coef * mixed.prod(axis=2)

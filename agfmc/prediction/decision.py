@@ -23,8 +23,9 @@ from .decoding import Decoding
 TRAINING = "training"  # priors: the proportions in training, without class weights
 
 
-def calibration_of(configuration: Configuration, decoding: Decoding,
-                   execution: Execution) -> DecoderCalibration | None:
+def calibration_of(
+    configuration: Configuration, decoding: Decoding, execution: Execution
+) -> DecoderCalibration | None:
     """The calibration of a decoder, or None.
 
     Raises `UsageError` and `ModelError` where `decoding.guarantees` needs one and there is none;
@@ -37,17 +38,24 @@ def calibration_of(configuration: Configuration, decoding: Decoding,
     option = decoding.guarantees.option
     if option is not None:
         if key is None:
-            raise UsageError(f"{option} needs a decoder that gives the probabilities of all "
-                             f"classes, not {'-0' if decoding.raw else decoding.decoder.name}")
+            raise UsageError(
+                f"{option} needs a decoder that gives the probabilities of all "
+                f"classes, not {'-0' if decoding.raw else decoding.decoder.name}"
+            )
         if execution.sigmoid is not None:
-            raise UsageError(f"{option} rests on the calibration, which is for the fitted sigmoid: "
-                             "it cannot be combined with -c")
+            raise UsageError(
+                f"{option} rests on the calibration, which is for the fitted sigmoid: "
+                "it cannot be combined with -c"
+            )
         points = None if stored is None else stored.points
         if option != "--max-error" and (
-                points is None or decoding.stop is not None and points.left is None):
-            raise ModelError(f"{option} needs calibration points of the decoder {key}, and there "
-                             "are none: calibrate_m --data makes them from a separate calibration "
-                             "set")
+            points is None or decoding.stop is not None and points.left is None
+        ):
+            raise ModelError(
+                f"{option} needs calibration points of the decoder {key}, and there "
+                "are none: calibrate_m --data makes them from a separate calibration "
+                "set"
+            )
     return stored
 
 
@@ -67,9 +75,11 @@ def adjustment(configuration: Configuration, priors, trained=None) -> Adjustment
         except ModelError as error:
             raise UsageError(
                 "--priors training: the models do not record the proportions without class "
-                "weights: give those of the data, as --priors p,p,..." if unweighted else
-                f"--priors: {error.message}: give their proportions in training with "
-                "--trained-priors") from error
+                "weights: give those of the data, as --priors p,p,..."
+                if unweighted
+                else f"--priors: {error.message}: give their proportions in training with "
+                "--trained-priors"
+            ) from error
 
     if isinstance(priors, str) and priors == TRAINING:
         new = recorded(unweighted=True)
@@ -81,8 +91,10 @@ def adjustment(configuration: Configuration, priors, trained=None) -> Adjustment
     else:
         old = proportions(trained, classes, "--trained-priors", tree.names)
         if old.min() == 0:
-            raise UsageError(f"--trained-priors: class {classes[int(np.argmin(old))]} was trained "
-                             "on, so its proportion is not 0")
+            raise UsageError(
+                f"--trained-priors: class {classes[int(np.argmin(old))]} was trained "
+                "on, so its proportion is not 0"
+            )
     rank = np.argsort(np.argsort(tree.labels))  # of each label
     return Adjustment(new[rank], old[rank] / old.sum())
 
@@ -120,13 +132,21 @@ class Decision:
     probability below `threshold` is no answer; None accepts all.
     """
 
-    def __init__(self, calibration: DecoderCalibration | None, configuration: Configuration,
-                 decoding: Decoding):
-        self._map = None if calibration is None or calibration.map.kind == "none" else \
-            calibration.map
+    def __init__(
+        self,
+        calibration: DecoderCalibration | None,
+        configuration: Configuration,
+        decoding: Decoding,
+    ):
+        self._map = (
+            None if calibration is None or calibration.map.kind == "none" else calibration.map
+        )
         self._floor = self._map.floor if self._map is not None and decoding.without_floor else 0.0
-        self._priors = None if decoding.priors is None else \
-            adjustment(configuration, decoding.priors, decoding.trained_priors)
+        self._priors = (
+            None
+            if decoding.priors is None
+            else adjustment(configuration, decoding.priors, decoding.trained_priors)
+        )
         self._labels = configuration.tree.classes
         self._order = np.argsort(configuration.tree.labels)
         self._costs = decoding.costs_of(configuration.tree)
@@ -139,9 +159,13 @@ class Decision:
         if limits.max_error is not None:
             self.threshold = _proved_threshold(points, limits)
         if points is not None and limits.coverage is not None:
-            self._limits = quantiles(points, self._labels, 1 - limits.coverage,
-                                     limits.scored if decoding.stop is None else "node",
-                                     limits.by_class)
+            self._limits = quantiles(
+                points,
+                self._labels,
+                1 - limits.coverage,
+                limits.scored if decoding.stop is None else "node",
+                limits.by_class,
+            )
 
     def of_all_classes(self, p: np.ndarray) -> Decisions:
         """`Decisions` of probabilities p (n, k) of the leaves; the first wins on ties."""
@@ -153,12 +177,21 @@ class Decision:
             mapped[:, order] = apply_map(self._map, p[:, order])
             p = mapped
         limits = self._guarantees
-        sets = None if self._limits is None else \
-            prediction_sets(p[:, order], self._limits, limits.scored)
-        columns = None if self._points is None or not limits.p_values else \
-            p_values(p[:, order], self._points, self._labels, limits.scored, limits.by_class)
-        floorless = None if self._floor == 0 else \
-            np.maximum(p - self._floor / p.shape[1], 0.0) / (1.0 - self._floor)
+        sets = (
+            None
+            if self._limits is None
+            else prediction_sets(p[:, order], self._limits, limits.scored)
+        )
+        columns = (
+            None
+            if self._points is None or not limits.p_values
+            else p_values(p[:, order], self._points, self._labels, limits.scored, limits.by_class)
+        )
+        floorless = (
+            None
+            if self._floor == 0
+            else np.maximum(p - self._floor / p.shape[1], 0.0) / (1.0 - self._floor)
+        )
         if self._priors is not None:
             p, leaf = self._priors(p), None
             floorless = None if floorless is None else self._priors(floorless)
@@ -166,18 +199,20 @@ class Decision:
             leaf = p.argmax(axis=1)
         ranked = None
         if self._top is not None:
-            ranked = _ranked(p, leaf)[:, :self._top]
+            ranked = _ranked(p, leaf)[:, : self._top]
             columns = np.take_along_axis(p, ranked, axis=1)
         elif sets is None and columns is None:
             columns = (p if floorless is None else floorless)[:, order]
         probable, cost = leaf, None
         if self._costs is not None:
-            column, cost = cheapest(_shares(p[:, order]) if self._estimates else p[:, order],
-                                    self._costs)
+            column, cost = cheapest(
+                _shares(p[:, order]) if self._estimates else p[:, order], self._costs
+            )
             leaf = np.where(column < 0, -1, order[column])
         winner = p[np.arange(len(p)), np.where(leaf < 0, probable, leaf)]
-        return Decisions(leaf, winner, columns, sets, ranked, None if cost is None else probable,
-                       cost)
+        return Decisions(
+            leaf, winner, columns, sets, ranked, None if cost is None else probable, cost
+        )
 
     def of_nodes(self, leaf: np.ndarray, p: np.ndarray, left: np.ndarray) -> Decisions:
         """`Decisions` of descents to leaf (n,) with probability p (n,).
@@ -203,10 +238,13 @@ def _proved_threshold(points, limits):
     """The threshold for `limits.max_error`; infinite, with a warning, where none is proved."""
     try:
         if points is None:
-            raise DataError("the model has no calibration points of this decoder: calibrate_m "
-                            "--data makes them from a separate calibration set")
-        return error_threshold(points.p_largest, points.right, limits.max_error,
-                               limits.confidence or 0.95).threshold
+            raise DataError(
+                "the model has no calibration points of this decoder: calibrate_m "
+                "--data makes them from a separate calibration set"
+            )
+        return error_threshold(
+            points.p_largest, points.right, limits.max_error, limits.confidence or 0.95
+        ).threshold
     except DataError as error:
         warn_user(f"every point is rejected: {error.message}")
         return math.inf

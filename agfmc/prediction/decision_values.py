@@ -32,8 +32,12 @@ def _arctangent(values, out):
 
 # r = g(a f + b): libAGF's codes; a and b are fitted for the first. The third is the logistic
 # function, 1 - 2 / (1 + exp(v)) = tanh(v / 2).
-SIGMOIDS = {0: np.tanh, 1: _erf, 2: lambda values, out: np.tanh(0.5 * values, out=out),
-            3: _arctangent}
+SIGMOIDS = {
+    0: np.tanh,
+    1: _erf,
+    2: lambda values, out: np.tanh(0.5 * values, out=out),
+    3: _arctangent,
+}
 
 
 class MachineValues:
@@ -53,10 +57,20 @@ class MachineValues:
         # planes in many features: points may come as `SparsePoints`, and better do
         plain = self._normalisation is None and not configuration.node_classifiers
         functions = isinstance(model, FunctionModel)
-        self.is_linear = plain and not functions and bool(model.kernels) and \
-            model.forest is None and all(kernel.kind == "linear" for kernel in model.kernels)
-        self.takes_sparse = plain and functions or self.is_linear and not model.any_width and \
-            model.sv.shape[1] >= _WIDE
+        self.is_linear = (
+            plain
+            and not functions
+            and bool(model.kernels)
+            and model.forest is None
+            and all(kernel.kind == "linear" for kernel in model.kernels)
+        )
+        self.takes_sparse = (
+            plain
+            and functions
+            or self.is_linear
+            and not model.any_width
+            and model.sv.shape[1] >= _WIDE
+        )
         self._sigmoid = SIGMOIDS[sigmoid or 0]
         fitted = np.isfinite(model.a)
         self.has_probabilities = sigmoid is not None or bool(fitted.all())
@@ -74,8 +88,13 @@ class MachineValues:
 
     def rows(self, k):
         """A good number of points for one call, for k classes: bounded memory, whole blocks."""
-        widest = max(self.count, k, 1 if self.takes_sparse else max(
-            self.model.features or self.model.sv.shape[1], self.features or 1))
+        widest = max(
+            self.count,
+            k,
+            1
+            if self.takes_sparse
+            else max(self.model.features or self.model.sv.shape[1], self.features or 1),
+        )
         return BLOCK * max(1, min(16, 4_000_000 // (BLOCK * widest)))
 
     def prepared(self, x):
@@ -109,8 +128,10 @@ class MachineValues:
         with np.errstate(over="ignore", invalid="ignore"):
             total = f.sum()
         if not np.isfinite(total) and (wrong := ~np.isfinite(f).all(axis=1)).any():
-            raise DataError(f"{np.count_nonzero(wrong)} of {len(x)} points give no decision value: "
-                            "they hold NaN, or numbers too large for the kernel")
+            raise DataError(
+                f"{np.count_nonzero(wrong)} of {len(x)} points give no decision value: "
+                "they hold NaN, or numbers too large for the kernel"
+            )
         return f, self.differences(f, machine.columns)
 
     def differences(self, f, columns):
@@ -144,12 +165,15 @@ class _Functions(NamedTuple):
 
     def values_by_row(self, x):
         """f (m', n) of points x (n, d)."""
-        return np.stack([self.functions[column](x) for column in self.columns]) \
-            if len(x) and self.columns else np.empty((len(self.columns), len(x)))
+        return (
+            np.stack([self.functions[column](x) for column in self.columns])
+            if len(x) and self.columns
+            else np.empty((len(self.columns), len(x)))
+        )
 
 
 def _widened(x, width):
     """x (n, d) with columns of zeros behind it, up to `width`."""
     wide = np.zeros((len(x), width))
-    wide[:, :x.shape[1]] = x
+    wide[:, : x.shape[1]] = x
     return wide

@@ -57,13 +57,17 @@ class Guarantees:
     p_values: bool = False
 
     def __post_init__(self):
-        for value, option in ((self.max_error, "--max-error"), (self.confidence, "--confidence"),
-                              (self.coverage, "--coverage")):
+        for value, option in (
+            (self.max_error, "--max-error"),
+            (self.confidence, "--confidence"),
+            (self.coverage, "--coverage"),
+        ):
             if value is not None and not 0 < value < 1:
                 raise UsageError(f"{option}: expected a number between 0 and 1, found {value:g}")
         if self.score is not None and self.score not in SCORES:
-            raise UsageError(f"there is no score '{self.score}' of sets: expected one of "
-                             + ", ".join(SCORES))
+            raise UsageError(
+                f"there is no score '{self.score}' of sets: expected one of " + ", ".join(SCORES)
+            )
         if self.confidence is not None and self.max_error is None:
             raise UsageError("--confidence needs --max-error")
         if self.coverage is not None and self.p_values:
@@ -80,8 +84,9 @@ class Guarantees:
     @property
     def of_sets(self) -> str | None:
         """The option that needs the probabilities of all classes, or None."""
-        return "--coverage" if self.coverage is not None else \
-            "--p-values" if self.p_values else None
+        return (
+            "--coverage" if self.coverage is not None else "--p-values" if self.p_values else None
+        )
 
     @property
     def option(self) -> str | None:
@@ -147,72 +152,101 @@ class Decoding:
 
     def __post_init__(self):
         if self.tree not in TREE_MODES:
-            raise UsageError(f"there is no mode '{self.tree}' for trees: expected one of "
-                             + ", ".join(TREE_MODES))
+            raise UsageError(
+                f"there is no mode '{self.tree}' for trees: expected one of "
+                + ", ".join(TREE_MODES)
+            )
         shown = "-0" if self.raw else self.decoder.name
         if self.reject is not None and (self.decoder.gives == "votes" or self.raw):
             raise UsageError(f"--reject needs a decoder that gives probabilities, not {shown}")
         if self.trained_priors is not None and self.priors is None:
             raise UsageError("--trained-priors needs --priors")
-        for given, option, name in ((self.queries.finalists, "--finalists", "poll"),
-                                    (self.queries.pair_errors, "--pair-errors", "radag")):
+        for given, option, name in (
+            (self.queries.finalists, "--finalists", "poll"),
+            (self.queries.pair_errors, "--pair-errors", "radag"),
+        ):
             if given is not None and self.decoder.name != name:
                 raise UsageError(f"{option} needs -Q {name}")
         self._check_guarantees()
         self._check_stop()
         if self.top is not None and self.decoder.name == "poll":
-            raise UsageError("--top prints the K most probable classes, and poll knows one: the "
-                             "number of best classes that it compares is --finalists")
-        for given, option in ((self.priors, "--priors"), (self.top, "--top"),
-                              (self.costs, "--costs")):
+            raise UsageError(
+                "--top prints the K most probable classes, and poll knows one: the "
+                "number of best classes that it compares is --finalists"
+            )
+        for given, option in (
+            (self.priors, "--priors"),
+            (self.top, "--top"),
+            (self.costs, "--costs"),
+        ):
             if given is not None and not self._gives_all_probabilities:
-                raise UsageError(f"{option} needs a decoder that gives the probabilities of all "
-                                 f"classes, not {shown}")
+                raise UsageError(
+                    f"{option} needs a decoder that gives the probabilities of all "
+                    f"classes, not {shown}"
+                )
         if self.top is not None and not (isinstance(self.top, Integral) and self.top >= 1):
             raise UsageError(f"--top: expected a whole number from 1, found {self.top}")
         if self.top is not None and self.guarantees.of_sets:
-            raise UsageError(f"--top and {self.guarantees.of_sets} exclude each other: either is "
-                             "printed in place of the probabilities")
-        for given, option in ((self.reject, "--reject"), (self.guarantees.max_error,
-                                                          "--max-error")):
+            raise UsageError(
+                f"--top and {self.guarantees.of_sets} exclude each other: either is "
+                "printed in place of the probabilities"
+            )
+        for given, option in (
+            (self.reject, "--reject"),
+            (self.guarantees.max_error, "--max-error"),
+        ):
             if given is not None and self.costs is not None:
-                raise UsageError(f"{option} refuses answers by their probability: with --costs a "
-                                 "last column - of the costs says what no answer costs")
+                raise UsageError(
+                    f"{option} refuses answers by their probability: with --costs a "
+                    "last column - of the costs says what no answer costs"
+                )
 
     def _check_guarantees(self):
         limits = self.guarantees
         if limits.max_error is not None and self.reject is not None:
             raise UsageError("--max-error and --reject exclude each other")
         if limits.max_error is not None and self.priors is not None:
-            raise UsageError("--max-error is for classes in the proportions of the calibration "
-                             "points: it cannot be combined with --priors")
+            raise UsageError(
+                "--max-error is for classes in the proportions of the calibration "
+                "points: it cannot be combined with --priors"
+            )
         if limits.of_sets and self.priors is not None and not limits.by_class:
-            raise UsageError(f"{limits.of_sets} with --priors needs --by-class: coverage over all "
-                             "points depends on the proportions of the classes")
+            raise UsageError(
+                f"{limits.of_sets} with --priors needs --by-class: coverage over all "
+                "points depends on the proportions of the classes"
+            )
         if not self.calibrated and limits.option is not None:
-            raise UsageError(f"{limits.option} rests on the calibration: it cannot be combined "
-                             "with --uncalibrated")
+            raise UsageError(
+                f"{limits.option} rests on the calibration: it cannot be combined "
+                "with --uncalibrated"
+            )
 
     def _check_stop(self):
         if self.stop is None:
             return
         auto, limits = self.stop == AUTO, self.guarantees
         if not auto and (isinstance(self.stop, str) or not 0 < self.stop <= 1):
-            raise UsageError("--stop: expected a number above 0, and 1 at most, or auto, found "
-                             f"{self.stop}")
+            raise UsageError(
+                f"--stop: expected a number above 0, and 1 at most, or auto, found {self.stop}"
+            )
         if auto and self.calibrated and limits.coverage is None:
             raise UsageError("--stop auto needs --coverage")
         for given, option in (
-                (self.top is not None, "--top"), (self.reject is not None, "--reject"),
-                (self.priors is not None, "--priors"), (self.raw, "-0"),
-                (self.costs is not None, "--costs"),
-                (limits.option is not None and not (auto and limits.coverage), limits.option),
-                (limits.score is not None, "--set-score"),
-                (self.tree in ("full", "flat"), f"--tree {self.tree}"),
-                (not self._gives_all_probabilities, f"-Q {self.decoder.name}")):
+            (self.top is not None, "--top"),
+            (self.reject is not None, "--reject"),
+            (self.priors is not None, "--priors"),
+            (self.raw, "-0"),
+            (self.costs is not None, "--costs"),
+            (limits.option is not None and not (auto and limits.coverage), limits.option),
+            (limits.score is not None, "--set-score"),
+            (self.tree in ("full", "flat"), f"--tree {self.tree}"),
+            (not self._gives_all_probabilities, f"-Q {self.decoder.name}"),
+        ):
             if given:
-                raise UsageError("--stop goes down a tree by the probabilities of its branches: "
-                                 f"it cannot be combined with {option}")
+                raise UsageError(
+                    "--stop goes down a tree by the probabilities of its branches: "
+                    f"it cannot be combined with {option}"
+                )
 
     @property
     def _gives_all_probabilities(self):
@@ -232,11 +266,15 @@ class Decoding:
         Raises `UsageError` for an average of one configuration.
         """
         if tree.is_ensemble:
-            return self if self.tree in (*ENSEMBLE_MODES, "flat") else \
-                replace(self, tree=ENSEMBLE_MODES[0])
+            return (
+                self
+                if self.tree in (*ENSEMBLE_MODES, "flat")
+                else replace(self, tree=ENSEMBLE_MODES[0])
+            )
         if self.tree in ENSEMBLE_MODES:
-            raise UsageError(f"the decoder {self.tree} is for ensembles, several configurations "
-                             "in one file")
+            raise UsageError(
+                f"the decoder {self.tree} is for ensembles, several configurations in one file"
+            )
         return self
 
     @functools.cached_property
@@ -300,8 +338,9 @@ class Decoding:
         return self.raw or self.decoder.name == "binary"
 
 
-def decoders_of(tree: Tree, requested: Sequence[str] | None = None, points: int = 0) \
-        -> tuple[Decoding, ...]:
+def decoders_of(
+    tree: Tree, requested: Sequence[str] | None = None, points: int = 0
+) -> tuple[Decoding, ...]:
     """The `Decoding`s for a control tree: the requested ones, else those that suit it.
 
     These are the one that the tree names, `named_decoding`, and then by its structure. An ensemble:
@@ -322,12 +361,18 @@ def decoders_of(tree: Tree, requested: Sequence[str] | None = None, points: int 
         code = coding_matrix(tree)
         k = code.shape[1]
         pairs = len(code) == k * (k - 1) // 2 and (np.count_nonzero(code, axis=1) == 2).all()
-        words = ("inverse" if k > 2 and pairs else
-                 "orthogonal" if k > 2 and columns_are_orthogonal(code) else "least-squares",
-                 *(["learned"] if learning_pays(tree, points) else []))
+        words = (
+            "inverse"
+            if k > 2 and pairs
+            else "orthogonal"
+            if k > 2 and columns_are_orthogonal(code)
+            else "least-squares",
+            *(["learned"] if learning_pays(tree, points) else []),
+        )
     named = named_decoding(tree)
-    return tuple(dict.fromkeys([*([named] if named else []),
-                                *(_named(word, tree) for word in words)]))
+    return tuple(
+        dict.fromkeys([*([named] if named else []), *(_named(word, tree) for word in words)])
+    )
 
 
 def named_decoding(tree: Tree) -> Decoding | None:
@@ -341,12 +386,15 @@ def named_decoding(tree: Tree) -> Decoding | None:
     try:
         named = _named(heading.text, tree)
         kind = named.decoder.codes
-        if kind != "any" and (tree.directs or KINDS[kind](coding_matrix(
-                to_code(tree) if tree.hierarchical else tree)) is None):
+        if kind != "any" and (
+            tree.directs
+            or KINDS[kind](coding_matrix(to_code(tree) if tree.hierarchical else tree)) is None
+        ):
             raise UsageError(f"the decoder {heading.text} needs a {kind} configuration")
     except UsageError as error:
         raise tree.place(heading).error(
-            ControlError, f"'# decoder: {heading.text}': {error.message}") from None
+            ControlError, f"'# decoder: {heading.text}': {error.message}"
+        ) from None
     return named
 
 
@@ -362,8 +410,10 @@ def _named(word, tree):
     if structure and tree.directs:
         suited = [name for name, what in TREE_DECODERS.items() if what == structure]
         what = "an ensemble" if tree.is_ensemble else "a tree"
-        raise UsageError(f"{what} with a multi-class node is no coding matrix: its decoders are "
-                         + " and ".join(suited))
+        raise UsageError(
+            f"{what} with a multi-class node is no coding matrix: its decoders are "
+            + " and ".join(suited)
+        )
     return Decoding(method.name, tree="flat")
 
 
@@ -377,8 +427,12 @@ def learning_pays(tree: Tree, points: int) -> bool:
         return False
     code = coding_matrix(tree)
     k = code.shape[1]
-    return k > 2 and bool(code.all()) and code.size <= _LEARNED_WEIGHTS \
+    return (
+        k > 2
+        and bool(code.all())
+        and code.size <= _LEARNED_WEIGHTS
         and points >= LEARNED_POINTS * k
+    )
 
 
 def coding_matrix(tree: Tree) -> np.ndarray:
@@ -392,8 +446,13 @@ def calibrated_decodings(tree: Tree) -> dict[str, Decoding]:
 
     Those that its codes do not suit are among them.
     """
-    modes = (*ENSEMBLE_MODES, "flat") if tree.is_ensemble else \
-        ("recursive", "full", "flat") if tree.hierarchical else ("recursive",)
+    modes = (
+        (*ENSEMBLE_MODES, "flat")
+        if tree.is_ensemble
+        else ("recursive", "full", "flat")
+        if tree.hierarchical
+        else ("recursive",)
+    )
     decodings: dict[str, Decoding] = {}
     for mode in modes:
         for method in METHODS:
@@ -411,8 +470,11 @@ def gives_probabilities(decoding: Decoding, tree: Tree) -> bool:
     Estimates, whose signs and sums are free, are such for one-vs-one alone.
     """
     decoder = decoding.decoder
-    if decoding.gives_scores and decoder.gives == "estimates" and \
-            decoder.name in ("inverse", "wu-lin-weng"):
+    if (
+        decoding.gives_scores
+        and decoder.gives == "estimates"
+        and decoder.name in ("inverse", "wu-lin-weng")
+    ):
         tree = to_code(tree) if tree.hierarchical else tree
         return bool(tree.directs) or one_vs_one(coding_matrix(tree)) is not None
     return decoding.gives_scores and decoder.gives == "probabilities"

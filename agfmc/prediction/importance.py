@@ -33,12 +33,21 @@ def data_columns(recipe: TableRecipe | None, features: int) -> list[DataColumn]:
     """The columns of a table, or, without its recipe, the features as they are numbered from 0."""
     if recipe is None:
         return [DataColumn(f"feature {number}", (number,)) for number in range(features)]
-    return [DataColumn(one.name, tuple(range(first, first + len(one.features))), one.categories)
-            for one, first in zip(recipe.columns, recipe.starts)]
+    return [
+        DataColumn(one.name, tuple(range(first, first + len(one.features))), one.categories)
+        for one, first in zip(recipe.columns, recipe.starts)
+    ]
 
 
-def importance(configuration: Configuration, data: Dataset, *, repeats: int = 10, effects: int = 0,
-               seed: int = 1, workers: int = 1) -> dict:
+def importance(
+    configuration: Configuration,
+    data: Dataset,
+    *,
+    repeats: int = 10,
+    effects: int = 0,
+    seed: int = 1,
+    workers: int = 1,
+) -> dict:
     """
     Compute the permutation importance of each column on holdout data.
 
@@ -97,22 +106,31 @@ def importance(configuration: Configuration, data: Dataset, *, repeats: int = 10
             change += (losses(classifier.probabilities(changed, workers), y) - base) / repeats
     increases = [mean(change, drawn[0]) for change in changes]
     ranking = sorted(range(len(columns)), key=lambda at: -increases[at])
-    return {"points": len(base), "log_loss": mean(base, drawn[0]), "columns": [
-        {"name": columns[at].name, "increase": increases[at],
-         "error": standard_error(changes[at], *drawn)} for at in ranking],
-        "labels": classifier.classes.tolist(), "effects": [
-            column_effect(classifier, x, columns[at], workers) for at in ranking[:effects]]}
+    return {
+        "points": len(base),
+        "log_loss": mean(base, drawn[0]),
+        "columns": [
+            {
+                "name": columns[at].name,
+                "increase": increases[at],
+                "error": standard_error(changes[at], *drawn),
+            }
+            for at in ranking
+        ],
+        "labels": classifier.classes.tolist(),
+        "effects": [column_effect(classifier, x, columns[at], workers) for at in ranking[:effects]],
+    }
 
 
 def probability_classifier(configuration: Configuration) -> Classifier:
     """A `Classifier` with the probabilities of all classes, for trees by the decoder full."""
     tree = configuration.tree
-    return Classifier(configuration,
-                      "full" if tree.hierarchical and not tree.is_ensemble else None)
+    return Classifier(configuration, "full" if tree.hierarchical and not tree.is_ensemble else None)
 
 
-def column_effect(classifier: Classifier, x: np.ndarray, column: DataColumn,
-                  workers: int = 1) -> dict:
+def column_effect(
+    classifier: Classifier, x: np.ndarray, column: DataColumn, workers: int = 1
+) -> dict:
     """The effect of a column on the probabilities of all classes: partial dependence (Friedman,
     "Greedy function approximation", Annals of Statistics 2001), with its spread over x (n, d).
 
@@ -125,8 +143,9 @@ def column_effect(classifier: Classifier, x: np.ndarray, column: DataColumn,
         names = values.tolist()
     else:
         names = list(column.words[:VALUES])
-        settings = [(column.features, np.eye(len(column.features))[number])
-                    for number in range(len(names))]
+        settings = [
+            (column.features, np.eye(len(column.features))[number]) for number in range(len(names))
+        ]
     parts = []
     for features, value in settings:
         changed = x.copy()
@@ -134,5 +153,10 @@ def column_effect(classifier: Classifier, x: np.ndarray, column: DataColumn,
         parts.append(classifier.probabilities(changed, workers))
     p = np.array(parts)
     low, high = np.quantile(p, (0.1, 0.9), axis=1)
-    return {"name": column.name, "values": names, "p": p.mean(axis=1).tolist(),
-            "low": low.tolist(), "high": high.tolist()}
+    return {
+        "name": column.name,
+        "values": names,
+        "p": p.mean(axis=1).tolist(),
+        "low": low.tolist(),
+        "high": high.tolist(),
+    }

@@ -25,8 +25,16 @@ class LineAnswers:
         number
     """
 
-    def __init__(self, classifier: Classifier, rows, table: AnswerTable, file: str,
-                 warn: Callable, explainer: Explainer | None = None, counter=None):
+    def __init__(
+        self,
+        classifier: Classifier,
+        rows,
+        table: AnswerTable,
+        file: str,
+        warn: Callable,
+        explainer: Explainer | None = None,
+        counter=None,
+    ):
         self.summary, self.failed = Summary(), 0
         self._classifier, self._rows, self._table, self._file = classifier, rows, table, file
         self._warn, self._explainer, self._counter = warn, explainer, counter
@@ -43,8 +51,9 @@ class LineAnswers:
                 yield x
 
         try:
-            answers = list(classify(self._classifier, points(), 1, self._table.formatted,
-                                    self._explainer))
+            answers = list(
+                classify(self._classifier, points(), 1, self._table.formatted, self._explainer)
+            )
         except DataError as error:
             if of_table:
                 self._rows.encoder.counts = counts
@@ -66,6 +75,13 @@ class LineAnswers:
             self._rows.table.put(data, line)
             return self._rows.chunks(step, first)
         text = SimpleNamespace(name=self._file, read=io.BytesIO(data).read)
-        return numbered(svm_chunks(
-            text, self._rows, step, classifier.features, classifier.values.takes_sparse
-            and not explains and self._rows.fill == 0), first)
+        return numbered(
+            svm_chunks(
+                text,
+                self._rows,
+                step,
+                classifier.features,
+                classifier.values.takes_sparse and not explains and self._rows.fill == 0,
+            ),
+            first,
+        )

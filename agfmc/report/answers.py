@@ -7,8 +7,23 @@ from collections.abc import Mapping, Sequence
 
 from ..score.rows import BEFORE, COST, HIERARCHICAL, PAGE
 from . import charts, structure
-from .blocks import (beside, Block, Cell, facts, heading, Matrix, matrix, MatrixRow, note, pictures,
-                     Section, table, text, Tile, without_empty)
+from .blocks import (
+    beside,
+    Block,
+    Cell,
+    facts,
+    heading,
+    Matrix,
+    matrix,
+    MatrixRow,
+    note,
+    pictures,
+    Section,
+    table,
+    text,
+    Tile,
+    without_empty,
+)
 from .classes import Classes, classes_of, with_distinct_names, wrong_cells
 from .content import AnswersPart, Column, DataTable, ReportContent, TableRow
 from .words import count, cut, interval, number, percent, plural
@@ -31,11 +46,13 @@ def answer_sections(content: ReportContent) -> list[Section]:
         return []
     answers, classes = content.answers, classes_of(content)
     tree = None if content.model is None else content.model.tree
-    makers = ((("scores", "Scores"), _scores(answers, classes)),
-              (("confusions", "Confusions"), _confusions(answers, classes)),
-              (("probabilities", "Probabilities"), _probabilities(answers)),
-              (("hardest", "Hardest points"), _hardest(answers, classes)),
-              (("nodes", "Nodes of the tree"), _nodes(answers, classes, tree)))
+    makers = (
+        (("scores", "Scores"), _scores(answers, classes)),
+        (("confusions", "Confusions"), _confusions(answers, classes)),
+        (("probabilities", "Probabilities"), _probabilities(answers)),
+        (("hardest", "Hardest points"), _hardest(answers, classes)),
+        (("nodes", "Nodes of the tree"), _nodes(answers, classes, tree)),
+    )
     return [Section(*names, tuple(blocks)) for names, blocks in makers]
 
 
@@ -47,9 +64,12 @@ def score_blocks(scores: Mapping) -> list[Block]:
     few = len(labels) <= _SCREEN[0]
     short = sum(len(classes.name(label)) + 1 for label in labels) <= _SCREEN[1]
     confusions = _matrix(scores, classes if short else Classes(classes.labels, {}))
-    return [*_overall(answers), text(""), *beside(
-        _class_table(scores, classes, _TYPED, not few), [matrix(confusions)] * few),
-        *_sets_words(scores)]
+    return [
+        *_overall(answers),
+        text(""),
+        *beside(_class_table(scores, classes, _TYPED, not few), [matrix(confusions)] * few),
+        *_sets_words(scores),
+    ]
 
 
 def answer_verdict(answers: AnswersPart, classes: Classes) -> list[str]:
@@ -57,23 +77,32 @@ def answer_verdict(answers: AnswersPart, classes: Classes) -> list[str]:
     scores = answers.scores
     bounds, base = _bounds(scores, "accuracy"), _baselines(scores).get("accuracy")
     points = plural(scores["points"], "held-out sample" if answers.splits else "sample")
-    right = f"{percent(scores['accuracy'])}{' of these' * bool(scores['rejected'])} correctly" \
-        + (f" (95\u00a0% interval {interval(bounds, percent)})" if bounds else "") \
+    right = (
+        f"{percent(scores['accuracy'])}{' of these' * bool(scores['rejected'])} correctly"
+        + (f" (95\u00a0% interval {interval(bounds, percent)})" if bounds else "")
         + ", weighted" * ("priors" in scores)
+    )
     if scores["rejected"]:
         right = f"{percent(scores['coverage'])}, {right}"
-    words = [f"{'Of' if scores['rejected'] else 'On'} {points} the model answers {right}; always "
-             f"answering the most frequent class would give {percent(base)}."]
+    words = [
+        f"{'Of' if scores['rejected'] else 'On'} {points} the model answers {right}; always "
+        f"answering the most frequent class would give {percent(base)}."
+    ]
     if COST.name in scores:
-        words.append(f"The mean cost is {number(scores[COST.name])}; always giving the answer "
-                     f"that costs least would give {number(scores['single_class_cost'])}.")
+        words.append(
+            f"The mean cost is {number(scores[COST.name])}; always giving the answer "
+            f"that costs least would give {number(scores['single_class_cost'])}."
+        )
     wrong, labels = wrong_cells(scores), scores["labels"]
     if not wrong:
         return [*words, "No answer is wrong."]
     value, i, j = wrong[0]
     taken = [f"\u201c{cut(classes.name(labels[at]))}\u201d" for at in (i, j)]
-    return [*words, f"It most often takes {taken[0]} for {taken[1]}: {count(_whole(-value))} of "
-                    f"{count(_whole(math.fsum(scores['contingency'][i])))}."]
+    return [
+        *words,
+        f"It most often takes {taken[0]} for {taken[1]}: {count(_whole(-value))} of "
+        f"{count(_whole(math.fsum(scores['contingency'][i])))}.",
+    ]
 
 
 def score_tiles(answers: AnswersPart) -> list[Tile]:
@@ -81,16 +110,31 @@ def score_tiles(answers: AnswersPart) -> list[Tile]:
     scores = answers.scores
     scope = " of the answered" if scores["rejected"] else ""
     tiles = []
-    for name, title in (("accuracy", f"Accuracy{scope}"), (COST.name, "Mean cost"),
-                        ("log_loss", "Log loss"), ("balanced_accuracy", "Balanced accuracy"),
-                        ("expected_calibration_error", "Calibration error")):
+    for name, title in (
+        ("accuracy", f"Accuracy{scope}"),
+        (COST.name, "Mean cost"),
+        ("log_loss", "Log loss"),
+        ("balanced_accuracy", "Balanced accuracy"),
+        ("expected_calibration_error", "Calibration error"),
+    ):
         value = scores.get(name)
         if value is not None:
-            tiles.append(Tile(title, percent(value) if PAGE[name].share else number(value),
-                              _sureness(answers, name)))
+            tiles.append(
+                Tile(
+                    title,
+                    percent(value) if PAGE[name].share else number(value),
+                    _sureness(answers, name),
+                )
+            )
     if scores["rejected"]:
-        tiles.insert(1, Tile("Coverage", percent(scores["coverage"]),
-                             f"{plural(scores['rejected'], 'point')} rejected"))
+        tiles.insert(
+            1,
+            Tile(
+                "Coverage",
+                percent(scores["coverage"]),
+                f"{plural(scores['rejected'], 'point')} rejected",
+            ),
+        )
     return tiles[:5]
 
 
@@ -101,8 +145,11 @@ def _sureness(answers, name):
     if bounds:
         return f"95 %: {interval(bounds, show)}"
     if _unsure(answers.scores, name):
-        return f"no interval: no error in {plural(answers.scores['points'], 'point')}" \
-            if answers.scores["accuracy"] == 1 else "no interval: the same in all resamples"
+        return (
+            f"no interval: no error in {plural(answers.scores['points'], 'point')}"
+            if answers.scores["accuracy"] == 1
+            else "no interval: the same in all resamples"
+        )
     summary = (answers.splits or {}).get(name)
     if summary and summary.get("sd") is not None:
         return f"\u00b1 {show(summary['sd'])} over the splits"
@@ -121,28 +168,42 @@ def _bounds(scores, name):
 
 def _unsure(scores, name):
     """Return True if a score has no interval, as it is the best or the worst in all resamples."""
-    return bool(scores["intervals"]) and name not in scores["intervals"] and \
-        scores.get(name) in (0.0, 1.0) and PAGE[name].resampled
+    return (
+        bool(scores["intervals"])
+        and name not in scores["intervals"]
+        and scores.get(name) in (0.0, 1.0)
+        and PAGE[name].resampled
+    )
 
 
 # -- scores ----------------------------------------------------------------------------------------
 
 
 def _scores(answers, classes):
-    return [*_overall(answers), heading("Scores of each class"),
-            *_class_table(answers.scores, classes, _WIDEST),
-            *pictures(charts.class_recall(answers.scores, classes.names))]
+    return [
+        *_overall(answers),
+        heading("Scores of each class"),
+        *_class_table(answers.scores, classes, _WIDEST),
+        *pictures(charts.class_recall(answers.scores, classes.names)),
+    ]
 
 
 def _overall(answers):
     scores = answers.scores
-    blocks = [facts([*[("answers", answers.origin)] * bool(answers.origin),
-                     ("points", count(scores["points"])),
-                     *[("classes", "unknown (-k)")] * (scores["classes"] is None),
-                     *[("rejected", count(scores["rejected"]))] * bool(scores["rejected"]),
-                     *[("cost without answers", number(scores.get("no_answer_cost")))] *
-                     ("no_answer_cost" in scores)]),
-              *map(note, answers.warnings), *map(table, _overall_tables(answers))]
+    blocks = [
+        facts(
+            [
+                *[("answers", answers.origin)] * bool(answers.origin),
+                ("points", count(scores["points"])),
+                *[("classes", "unknown (-k)")] * (scores["classes"] is None),
+                *[("rejected", count(scores["rejected"]))] * bool(scores["rejected"]),
+                *[("cost without answers", number(scores.get("no_answer_cost")))]
+                * ("no_answer_cost" in scores),
+            ]
+        ),
+        *map(note, answers.warnings),
+        *map(table, _overall_tables(answers)),
+    ]
     if scores.get("before"):
         blocks += [heading("Before and after"), table(_before_table(scores))]
     return blocks
@@ -150,8 +211,10 @@ def _overall(answers):
 
 def _baselines(scores: Mapping) -> dict[str, float]:
     baselines = shares_alone([math.fsum(row) for row in scores["contingency"]])
-    for name, key in ((COST.name, "single_class_cost"),
-                      ("uncertainty_coefficient", "uncertainty_coefficient_random")):
+    for name, key in (
+        (COST.name, "single_class_cost"),
+        ("uncertainty_coefficient", "uncertainty_coefficient_random"),
+    ):
         if scores.get(key) is not None:
             baselines[name] = scores[key]
     return baselines
@@ -163,11 +226,17 @@ def shares_alone(totals: Sequence[float]) -> dict[str, float]:
     if not everything:
         return {}
     shares = [total / everything for total in totals if total]
-    return {"accuracy": max(shares), "balanced_accuracy": 1 / len(shares), "cohen_kappa": 0.0,
-            "matthews": 0.0, "uncertainty_coefficient": 0.0, "macro_auc": 0.5,
-            "hand_till_auc": 0.5,
-            "log_loss": -math.fsum(share * math.log(share) for share in shares),
-            "brier": 1 - math.fsum(share**2 for share in shares)}
+    return {
+        "accuracy": max(shares),
+        "balanced_accuracy": 1 / len(shares),
+        "cohen_kappa": 0.0,
+        "matthews": 0.0,
+        "uncertainty_coefficient": 0.0,
+        "macro_auc": 0.5,
+        "hand_till_auc": 0.5,
+        "log_loss": -math.fsum(share * math.log(share) for share in shares),
+        "brier": 1 - math.fsum(share**2 for share in shares),
+    }
 
 
 def _overall_tables(answers):
@@ -177,41 +246,85 @@ def _overall_tables(answers):
         value, summary = scores.get(name), (answers.splits or {}).get(name) or {}
         if value is not None and (name != "coverage" or scores["rejected"]):
             title = row.title.format(scores.get("top")) + " of the answered" * (
-                name == "accuracy" and scores["rejected"] > 0)
-            rows[row.rare].append(TableRow(
-                (title, value, _bounds(scores, name),
-                 summary.get("sd"), base.get(name), row.meaning),
-                strong=name in ("accuracy", "log_loss")))
+                name == "accuracy" and scores["rejected"] > 0
+            )
+            rows[row.rare].append(
+                TableRow(
+                    (
+                        title,
+                        value,
+                        _bounds(scores, name),
+                        summary.get("sd"),
+                        base.get(name),
+                        row.meaning,
+                    ),
+                    strong=name in ("accuracy", "log_loss"),
+                )
+            )
     zero = scores["zero_probability"]
     more = f" The true class of {plural(zero, 'point')} had the probability 0." if zero else ""
     if any(_unsure(scores, name) for name in PAGE):
-        more += " A score that is the same in all resamples of the points has no interval: they " \
+        more += (
+            " A score that is the same in all resamples of the points has no interval: they "
             "cannot tell how far off it may be. That of the accuracy needs no resamples."
-    return [without_empty(DataTable(caption, (
-        Column("score"), Column("value", "number"), Column("95 % interval", "number"),
-        Column("\u00b1 over splits", "number", "standard deviation"),
-        Column("class frequencies alone", "number"), Column("what it is", "prose")),
-        tuple(entries), sortable=False, folded=folded)) for caption, entries, folded in (
-        (f"Scores of all points{', weighted' * ('priors' in scores)}; \u201cclass frequencies "
-         f"alone\u201d: those of predictions that ignore the features.{more}",
-         rows[0], False), ("Further scores", rows[1], True)) if entries]
+        )
+    return [
+        without_empty(
+            DataTable(
+                caption,
+                (
+                    Column("score"),
+                    Column("value", "number"),
+                    Column("95 % interval", "number"),
+                    Column("\u00b1 over splits", "number", "standard deviation"),
+                    Column("class frequencies alone", "number"),
+                    Column("what it is", "prose"),
+                ),
+                tuple(entries),
+                sortable=False,
+                folded=folded,
+            )
+        )
+        for caption, entries, folded in (
+            (
+                f"Scores of all points{', weighted' * ('priors' in scores)}; \u201cclass frequencies "
+                f"alone\u201d: those of predictions that ignore the features.{more}",
+                rows[0],
+                False,
+            ),
+            ("Further scores", rows[1], True),
+        )
+        if entries
+    ]
 
 
 def _before_table(scores):
     before = scores["before"]
     rows = []
     for name in BEFORE:
-        change = before["difference"].get(name, {"mean": scores[name] - before[name],
-                                                 "error": None})
-        rows.append(TableRow((PAGE[name].title, before[name], scores[name], change["mean"],
-                              change["error"])))
+        change = before["difference"].get(
+            name, {"mean": scores[name] - before[name], "error": None}
+        )
+        rows.append(
+            TableRow(
+                (PAGE[name].title, before[name], scores[name], change["mean"], change["error"])
+            )
+        )
     zeros = before["zero_probability"], scores["zero_probability"]
     if any(zeros):
         rows.append(TableRow(("true classes with p = 0", *zeros, None, None)))
-    return DataTable("Scores of the probabilities of --before, and of these.",
-                     (Column("score"), Column("before", "number"), Column("after", "number"),
-                      Column("change", "number"), Column("standard error", "number")),
-                     tuple(rows), sortable=False)
+    return DataTable(
+        "Scores of the probabilities of --before, and of these.",
+        (
+            Column("score"),
+            Column("before", "number"),
+            Column("after", "number"),
+            Column("change", "number"),
+            Column("standard error", "number"),
+        ),
+        tuple(rows),
+        sortable=False,
+    )
 
 
 def _class_table(scores, classes, most, taken_for=True):
@@ -219,28 +332,53 @@ def _class_table(scores, classes, most, taken_for=True):
     chosen = names
     blocks = []
     if len(names) > most:
-        chosen = sorted((row for row in names if row["f1"] is not None),
-                        key=lambda row: row["f1"])[:most]
-        blocks.append(text(f"These are {len(chosen)} of {count(len(names))} classes, those with "
-                           f"the least F1: {_ALL_OF_THEM}"))
-    keys = [("f1", "F1"), ("precision", "precision"), ("recall", "recall"), ("auc", "AUC"),
-            ("cost", "cost"), ("support", "points"), ("rejected", "rejected")]
+        chosen = sorted((row for row in names if row["f1"] is not None), key=lambda row: row["f1"])[
+            :most
+        ]
+        blocks.append(
+            text(
+                f"These are {len(chosen)} of {count(len(names))} classes, those with "
+                f"the least F1: {_ALL_OF_THEM}"
+            )
+        )
+    keys = [
+        ("f1", "F1"),
+        ("precision", "precision"),
+        ("recall", "recall"),
+        ("auc", "AUC"),
+        ("cost", "cost"),
+        ("support", "points"),
+        ("rejected", "rejected"),
+    ]
     keys = [key for key in keys if any(row.get(key[0]) is not None for row in names)]
     named = any(classes.name(row["label"]) != str(row["label"]) for row in chosen)
     taken: dict[int, tuple] = {}  # {label: class that it is most often taken for, how often}
     for value, i, j in wrong_cells(scores) if taken_for else ():
         labels = scores["labels"]
         taken.setdefault(labels[i], (classes.name(labels[j]), _whole(-value)))
-    rows = tuple(TableRow((classes.name(row["label"]),
-                           *(_whole(row.get(key)) if key in _COUNTS else row.get(key)
-                             for key, _ in keys), *([row["label"]] * named),
-                           *taken.get(row["label"], ("", None))), classes.at(row["label"]))
-                 for row in chosen)
-    columns = (Column("class"), *(Column(title, "number") for _, title in keys),
-               *[Column("label", "number")] * named,
-               Column("most often taken for"), Column("times", "number"))
-    return [*blocks, table(without_empty(DataTable("Each class against all others.", columns,
-                                                   rows)))]
+    rows = tuple(
+        TableRow(
+            (
+                classes.name(row["label"]),
+                *(_whole(row.get(key)) if key in _COUNTS else row.get(key) for key, _ in keys),
+                *([row["label"]] * named),
+                *taken.get(row["label"], ("", None)),
+            ),
+            classes.at(row["label"]),
+        )
+        for row in chosen
+    )
+    columns = (
+        Column("class"),
+        *(Column(title, "number") for _, title in keys),
+        *[Column("label", "number")] * named,
+        Column("most often taken for"),
+        Column("times", "number"),
+    )
+    return [
+        *blocks,
+        table(without_empty(DataTable("Each class against all others.", columns, rows))),
+    ]
 
 
 def _whole(value):
@@ -258,30 +396,47 @@ def _confusions(answers, classes):
         blocks = [matrix(_matrix(scores, classes))]
     else:
         blocks = pictures(charts.confusion_map(scores, classes.names))
-    return beside(blocks, _frequent(scores, classes)) if len(scores["labels"]) <= _NARROW else [
-        *blocks, *_frequent(scores, classes)]
+    return (
+        beside(blocks, _frequent(scores, classes))
+        if len(scores["labels"]) <= _NARROW
+        else [*blocks, *_frequent(scores, classes)]
+    )
 
 
 def _matrix(scores, classes):
     rows = []
     for label, counts in zip(scores["labels"], scores["contingency"]):
         total = math.fsum(counts)
-        rows.append(MatrixRow(classes.name(label), classes.at(label), tuple(
-            Cell(_whole(value), value / total if total else None, _shade(value, total))
-            for value in counts[:len(scores["labels"]) + bool(scores["rejected"])]),
-            _whole(total)))
+        rows.append(
+            MatrixRow(
+                classes.name(label),
+                classes.at(label),
+                tuple(
+                    Cell(_whole(value), value / total if total else None, _shade(value, total))
+                    for value in counts[: len(scores["labels"]) + bool(scores["rejected"])]
+                ),
+                _whole(total),
+            )
+        )
     heads = tuple((classes.name(label), classes.at(label)) for label in scores["labels"])
     if scores["rejected"]:
-        heads += ("rejected", ()),
+        heads += (("rejected", ()),)
     weighted = ", sums of weights" * ("priors" in scores)
-    return Matrix(f"Rows are true classes, columns answers{weighted}.", heads, tuple(rows),
-                  len(heads) * max(min(len(name), 16) for name, *_ in heads) > _ACROSS)
+    return Matrix(
+        f"Rows are true classes, columns answers{weighted}.",
+        heads,
+        tuple(rows),
+        len(heads) * max(min(len(name), 16) for name, *_ in heads) > _ACROSS,
+    )
 
 
 def _shade(value, total):
     """A shade of 1 to 8 for the share of a row, 0 for none: by its root, as errors are rare."""
-    return 0 if not value or not total else max(1, math.ceil(_SHADES * math.sqrt(value / total)
-                                                             - 1e-9))
+    return (
+        0
+        if not value or not total
+        else max(1, math.ceil(_SHADES * math.sqrt(value / total) - 1e-9))
+    )
 
 
 def _frequent(scores, classes):
@@ -291,16 +446,34 @@ def _frequent(scores, classes):
     if not cells:
         return [text("No answer is wrong.")]
     most = _FEW if len(labels) <= _WHOLE_TABLE else _FREQUENT
-    rows = tuple(TableRow((classes.name(labels[i]), classes.name(labels[j]), _whole(-value),
-                           -value / totals[i]), classes.at(labels[i], labels[j]))
-                 for value, i, j in cells[:most])
-    left = f"{len(rows)} of {plural(len(cells), 'pair')} of a true class and a wrong answer. " \
-        if len(cells) > most else ""
+    rows = tuple(
+        TableRow(
+            (classes.name(labels[i]), classes.name(labels[j]), _whole(-value), -value / totals[i]),
+            classes.at(labels[i], labels[j]),
+        )
+        for value, i, j in cells[:most]
+    )
+    left = (
+        f"{len(rows)} of {plural(len(cells), 'pair')} of a true class and a wrong answer. "
+        if len(cells) > most
+        else ""
+    )
     shown = left and len(labels) > _WHOLE_TABLE
-    return [heading("Most frequent confusions"), table(DataTable(
-        f"{left}{_ALL_OF_THEM if shown else ''}".strip() or "All wrong answers.",
-        (Column("true class"), Column("answer"), Column("points", "number"),
-         Column("share", "share", "of the points of the class")), rows))]
+    return [
+        heading("Most frequent confusions"),
+        table(
+            DataTable(
+                f"{left}{_ALL_OF_THEM if shown else ''}".strip() or "All wrong answers.",
+                (
+                    Column("true class"),
+                    Column("answer"),
+                    Column("points", "number"),
+                    Column("share", "share", "of the points of the class"),
+                ),
+                rows,
+            )
+        ),
+    ]
 
 
 # -- probabilities ---------------------------------------------------------------------------------
@@ -308,20 +481,29 @@ def _frequent(scores, classes):
 
 def _probabilities(answers):
     scores = answers.scores
-    return [*pictures(charts.reliability(scores), charts.risk_coverage(scores),
-                      charts.class_sets(scores)), *_sets_words(scores)]
+    return [
+        *pictures(
+            charts.reliability(scores), charts.risk_coverage(scores), charts.class_sets(scores)
+        ),
+        *_sets_words(scores),
+    ]
 
 
 def _sets_words(scores):
     blocks, sets = [], scores.get("sets")
     if sets:
-        words = [f"{percent(sets['coverage'])} of the sets hold the true class (95 %: "
-                 f"{interval((sets['low'], sets['high']), percent)}); mean size "
-                 f"{number(sets['mean_size'], 2)}; {percent(sets['exact'])} are the true class "
-                 f"alone; {plural(sets['empty'], 'set')} "
-                 f"{'is' if sets['empty'] == 1 else 'are'} empty."]
-        words += [f"{title.capitalize()}: {number(sets[name])}."
-                  for name, title in HIERARCHICAL.items() if sets.get(name) is not None]
+        words = [
+            f"{percent(sets['coverage'])} of the sets hold the true class (95 %: "
+            f"{interval((sets['low'], sets['high']), percent)}); mean size "
+            f"{number(sets['mean_size'], 2)}; {percent(sets['exact'])} are the true class "
+            f"alone; {plural(sets['empty'], 'set')} "
+            f"{'is' if sets['empty'] == 1 else 'are'} empty."
+        ]
+        words += [
+            f"{title.capitalize()}: {number(sets[name])}."
+            for name, title in HIERARCHICAL.items()
+            if sets.get(name) is not None
+        ]
         blocks.append(text("Sets of classes: " + " ".join(words)))
     return blocks
 
@@ -333,30 +515,58 @@ def _hardest(answers: AnswersPart, classes: Classes) -> Sequence[Block]:
     if not answers.hardest:
         return []
     most = min(3, max(len(point.likely) for point in answers.hardest))
-    same = all(point.likely[:1] and point.likely[0][0] == point.answer
-               for point in answers.hardest)  # as where no costs and no thresholds decide
-    columns = [Column("point"), Column("true class"), Column("p of it", "number"),
-               *[Column("answer")] * (not same)]
+    same = all(
+        point.likely[:1] and point.likely[0][0] == point.answer for point in answers.hardest
+    )  # as where no costs and no thresholds decide
+    columns = [
+        Column("point"),
+        Column("true class"),
+        Column("p of it", "number"),
+        *[Column("answer")] * (not same),
+    ]
     for index in range(most):
-        columns += [Column("answer" if same and not index else
-                           ("most probable", "second", "third")[index]), Column("p", "number")]
+        columns += [
+            Column("answer" if same and not index else ("most probable", "second", "third")[index]),
+            Column("p", "number"),
+        ]
     rows = []
     for point in answers.hardest:
         likely = [(classes.name(label), p) for label, p in point.likely[:most]]
         likely += [("", None)] * (most - len(likely))
-        rows.append(TableRow((point.id, classes.name(point.truth), point.p_truth,
-                              *[classes.name(point.answer)] * (not same),
-                              *(cell for pair in likely for cell in pair)),
-                             classes.at(point.truth, point.answer)))
-    return [text("The points whose true class had the lowest probability: check them first for "
-                 "wrong labels, rare cases, and what the features do not show."),
-            table(DataTable(f"{plural(len(rows), 'point')} with the lowest probability of the true "
-                            "class.", tuple(columns), tuple(rows)))]
+        rows.append(
+            TableRow(
+                (
+                    point.id,
+                    classes.name(point.truth),
+                    point.p_truth,
+                    *[classes.name(point.answer)] * (not same),
+                    *(cell for pair in likely for cell in pair),
+                ),
+                classes.at(point.truth, point.answer),
+            )
+        )
+    return [
+        text(
+            "The points whose true class had the lowest probability: check them first for "
+            "wrong labels, rare cases, and what the features do not show."
+        ),
+        table(
+            DataTable(
+                f"{plural(len(rows), 'point')} with the lowest probability of the true class.",
+                tuple(columns),
+                tuple(rows),
+            )
+        ),
+    ]
 
 
 def _nodes(answers, classes, tree):
     if not answers.nodes or tree is None:
         return []
-    return [text("What each node adds to the errors of the whole tree: the log losses of the nodes "
-                 "sum to that of all points."),
-            *pictures(structure.node_costs(answers.nodes, tree, classes.names))]
+    return [
+        text(
+            "What each node adds to the errors of the whole tree: the log losses of the nodes "
+            "sum to that of all points."
+        ),
+        *pictures(structure.node_costs(answers.nodes, tree, classes.names)),
+    ]

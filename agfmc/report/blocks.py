@@ -108,7 +108,13 @@ def beside(left: Sequence[Block], right: Sequence[Block]) -> list[Block]:
 
 def without_empty(table: DataTable) -> DataTable:
     """A table without the columns that are empty in all rows."""
-    keep = [at for at in range(len(table.columns))
-            if any(row.cells[at] not in (None, "") for row in table.rows)]
-    return replace(table, columns=tuple(table.columns[at] for at in keep), rows=tuple(
-        replace(row, cells=tuple(row.cells[at] for at in keep)) for row in table.rows))
+    keep = [
+        at
+        for at in range(len(table.columns))
+        if any(row.cells[at] not in (None, "") for row in table.rows)
+    ]
+    return replace(
+        table,
+        columns=tuple(table.columns[at] for at in keep),
+        rows=tuple(replace(row, cells=tuple(row.cells[at] for at in keep)) for row in table.rows),
+    )

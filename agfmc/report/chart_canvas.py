@@ -52,8 +52,11 @@ def _folder(path):
         back = os.open(os.curdir, getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY)
     except OSError as error:  # no way back
         if os.path.lexists("matplotlibrc"):
-            raise DataError("matplotlib would read it, and no other folder can be used: "
-                            "draw the picture elsewhere", file="matplotlibrc") from error
+            raise DataError(
+                "matplotlib would read it, and no other folder can be used: "
+                "draw the picture elsewhere",
+                file="matplotlibrc",
+            ) from error
         yield
         return
     try:
@@ -88,8 +91,7 @@ def check_picture(path: str) -> None:
     """Raise `UsageError` unless matplotlib is there and `path` names a kind of picture, `DataError`
     where no file can be written there."""
     if path[-4:].lower() not in _KINDS:
-        raise UsageError(f"--plot {path}: expected a name that ends in "
-                         + " or ".join(_KINDS))
+        raise UsageError(f"--plot {path}: expected a name that ends in " + " or ".join(_KINDS))
     try:
         load_matplotlib()
         importlib.import_module("matplotlib.figure")
@@ -103,22 +105,23 @@ def styled():
     """The looks of all pictures, whatever the settings of the user."""
     import matplotlib
     from matplotlib.font_manager import fontManager
+
     there = {font.name for font in fontManager.ttflist}
     fonts = ["DejaVu Sans", *(font for font in FALLBACKS if font in there)]
     log = logging.getLogger("matplotlib.font_manager")  # it reports each font without bold type
     level = log.level
     log.setLevel(logging.ERROR)
     try:
-        with matplotlib.rc_context({**matplotlib.rcParamsDefault, **MATPLOTLIB,
-                                    "font.family": fonts}):
+        with matplotlib.rc_context(
+            {**matplotlib.rcParamsDefault, **MATPLOTLIB, "font.family": fonts}
+        ):
             yield
     finally:
         log.setLevel(level)
 
 
 def picture_names(names: Mapping[int, str] | None) -> dict[int, str]:
-    """Names of classes as pictures have them: clean, with their labels where they would look alike.
-    """
+    """Names of classes as pictures have them: clean, with their labels where they would look alike."""
     return with_distinct_names({label: clean(name) for label, name in (names or {}).items()}, 40)
 
 
@@ -143,12 +146,14 @@ def _pass_on(path, caught):
     """Pass warnings on, with one for all signs that no font has."""
     missing = [warning for warning in caught if str(warning.message).startswith("Glyph ")]
     if missing:
-        warn_user(f"{path}: no font here has all characters of the names; missing ones are "
-                  "drawn as boxes")
+        warn_user(
+            f"{path}: no font here has all characters of the names; missing ones are drawn as boxes"
+        )
     for warning in caught:
         if warning not in missing:
-            warnings.warn_explicit(warning.message, warning.category, warning.filename,
-                                   warning.lineno)
+            warnings.warn_explicit(
+                warning.message, warning.category, warning.filename, warning.lineno
+            )
 
 
 def figure_of(title: str, pictures: Sequence[Picture]):
@@ -168,8 +173,13 @@ def figure_of(title: str, pictures: Sequence[Picture]):
         tall = max(tall, 2 * LINE + picture.drawing.height + LINE * len(lines) + 12)
     heads = _wrapped(title, right / _BOLD)
     top = _MARGIN + LINE * (len(heads) + bool(heads))
-    width = max([x + wide for (x, _), (_, wide, _) in zip(places, blocks)]
-                + [_MARGIN + _BOLD * text_width(head) for head in heads]) + _MARGIN
+    width = (
+        max(
+            [x + wide for (x, _), (_, wide, _) in zip(places, blocks)]
+            + [_MARGIN + _BOLD * text_width(head) for head in heads]
+        )
+        + _MARGIN
+    )
     height = top + y + tall + _MARGIN
     scale = min(1, _MOST_INCHES * _INCH / max(width, height))
     figure = Figure(figsize=(scale * width / _INCH, scale * height / _INCH))
@@ -205,10 +215,14 @@ def _looks():
     rules = []
     for selectors, body in re.findall(r"^([^{}@/]+)\{([^}]*)\}", css, re.MULTILINE):
         pairs = (part.split(": ") for part in body.strip(" ;").split("; "))
-        values = {name: LIGHT.get(value.removeprefix("var(--").removesuffix(")"), value)
-                  for name, value in pairs}
-        rules += [(name, values) for name in re.findall(
-            r"(?:^|, *)svg\.chart \.([\w-]+)(?=,| |$)", selectors.strip())]
+        values = {
+            name: LIGHT.get(value.removeprefix("var(--").removesuffix(")"), value)
+            for name, value in pairs
+        }
+        rules += [
+            (name, values)
+            for name in re.findall(r"(?:^|, *)svg\.chart \.([\w-]+)(?=,| |$)", selectors.strip())
+        ]
     return rules
 
 
@@ -248,12 +262,24 @@ class _Pen:
 
         style = self._style(look, {})
         side = {"end": "right", "middle": "center"}.get(style.get("text-anchor"), "left")
-        effects = [withStroke(linewidth=3 * self.scale, foreground=style["stroke"])] \
-            if "paint-order" in style else None
-        self.axes.text(self.x + x, self.y + y, text, ha=side, va="baseline",
-                       rotation=90 * upright, rotation_mode="anchor", fontsize=12 * self.scale,
-                       fontweight=int(style.get("font-weight", 400)),
-                       color=style.get("fill", LIGHT["ink"]), path_effects=effects)
+        effects = (
+            [withStroke(linewidth=3 * self.scale, foreground=style["stroke"])]
+            if "paint-order" in style
+            else None
+        )
+        self.axes.text(
+            self.x + x,
+            self.y + y,
+            text,
+            ha=side,
+            va="baseline",
+            rotation=90 * upright,
+            rotation_mode="anchor",
+            fontsize=12 * self.scale,
+            fontweight=int(style.get("font-weight", 400)),
+            color=style.get("fill", LIGHT["ink"]),
+            path_effects=effects,
+        )
 
     def _image(self, values):
         from matplotlib.image import imread
@@ -261,19 +287,30 @@ class _Pen:
         left, top = self.x + values["x"], self.y + values["y"]
         data = base64.b64decode(values["href"].partition(",")[2])
         limits = self.axes.axis()
-        self.axes.imshow(imread(io.BytesIO(data)), aspect="auto", interpolation="none", extent=(
-            left, left + values["width"], top + values["height"], top))
+        self.axes.imshow(
+            imread(io.BytesIO(data)),
+            aspect="auto",
+            interpolation="none",
+            extent=(left, left + values["width"], top + values["height"], top),
+        )
         self.axes.axis(limits)
 
     def _discs(self, style):
         """The ends of dashes of no length, which matplotlib leaves out."""
         pitch = sum(map(float, style["stroke-dasharray"].split()))
-        places = [(self.x + float(x) + index * pitch, self.y + float(y)) for x, y, length in
-                  re.findall(r"M(-?[\d.]+) (-?[\d.]+)h([\d.]+)", style["d"])
-                  for index in range(round(float(length) / pitch) + 1)]
+        places = [
+            (self.x + float(x) + index * pitch, self.y + float(y))
+            for x, y, length in re.findall(r"M(-?[\d.]+) (-?[\d.]+)h([\d.]+)", style["d"])
+            for index in range(round(float(length) / pitch) + 1)
+        ]
         if places:
-            self.axes.scatter(*zip(*places), s=(float(style["stroke-width"]) * self.scale)**2,
-                              color=style["stroke"], linewidths=0, zorder=1)
+            self.axes.scatter(
+                *zip(*places),
+                s=(float(style["stroke-width"]) * self.scale) ** 2,
+                color=style["stroke"],
+                linewidths=0,
+                zorder=1,
+            )
 
     def _shape(self, shape, style):
         from matplotlib.colors import to_rgba
@@ -283,17 +320,27 @@ class _Pen:
         stroke, filled = style.get("stroke"), fill not in ("none", "transparent")
         if not (stroke or filled):
             return
-        dashes = [max(float(part) * self.scale, 1e-3) for part in
-                  str(style.get("stroke-dasharray", "")).split()]
+        dashes = [
+            max(float(part) * self.scale, 1e-3)
+            for part in str(style.get("stroke-dasharray", "")).split()
+        ]
         path = _path(shape, style)
         path.vertices += self.x, self.y
-        self.axes.add_artist(PathPatch(
-            path, capstyle="round" if style.get("stroke-linecap") == "round" else "butt",
-            joinstyle="miter", linestyle=(0, dashes) if dashes else "solid",
-            linewidth=float(style.get("stroke-width", 1)) * self.scale if stroke else 0,
-            facecolor=to_rgba(fill, float(style.get("fill-opacity") or 1)) if filled else "none",
-            edgecolor=to_rgba(stroke, float(style.get("stroke-opacity", 1))) if stroke
-            else "none"))
+        self.axes.add_artist(
+            PathPatch(
+                path,
+                capstyle="round" if style.get("stroke-linecap") == "round" else "butt",
+                joinstyle="miter",
+                linestyle=(0, dashes) if dashes else "solid",
+                linewidth=float(style.get("stroke-width", 1)) * self.scale if stroke else 0,
+                facecolor=to_rgba(fill, float(style.get("fill-opacity") or 1))
+                if filled
+                else "none",
+                edgecolor=to_rgba(stroke, float(style.get("stroke-opacity", 1)))
+                if stroke
+                else "none",
+            )
+        )
 
 
 def _path(shape, values):
@@ -304,8 +351,9 @@ def _path(shape, values):
         return Path(circle.vertices * values["r"] + (values["cx"], values["cy"]), circle.codes)
     if shape.tag == "rect":
         x, y, wide, high = (values.get(name, 0) for name in ("x", "y", "width", "height"))
-        return Path([(x, y), (x + wide, y), (x + wide, y + high), (x, y + high), (x, y)],
-                    closed=True)
+        return Path(
+            [(x, y), (x + wide, y), (x + wide, y + high), (x, y + high), (x, y)], closed=True
+        )
     places, codes, x, y = [], [], 0.0, 0.0
     for command, text in re.findall(r"([MmLlHhVvz])([^MmLlHhVvz]*)", values["d"]):
         numbers = [float(number) for number in re.findall(r"-?[\d.]+", text)]
@@ -314,8 +362,13 @@ def _path(shape, values):
             codes.append(Path.CLOSEPOLY)
         step = 1 if command in "HhVv" else 2
         for index in range(0, len(numbers), step):
-            right, down = numbers[index:index + 2] if step == 2 else \
-                (numbers[index], None) if command in "Hh" else (None, numbers[index])
+            right, down = (
+                numbers[index : index + 2]
+                if step == 2
+                else (numbers[index], None)
+                if command in "Hh"
+                else (None, numbers[index])
+            )
             start = (x, y) if command.islower() else (0, 0)
             x = x if right is None else start[0] + right
             y = y if down is None else start[1] + down

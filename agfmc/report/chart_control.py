@@ -18,8 +18,12 @@ from .words import class_name, cut
 _MOST_MEMBERS = 6  # of an ensemble that are drawn
 
 
-def draw_control(path: str, tree: Tree, heights: Sequence[float] | None = None,
-                 shares: Mapping[int, float] | None = None) -> None:
+def draw_control(
+    path: str,
+    tree: Tree,
+    heights: Sequence[float] | None = None,
+    shares: Mapping[int, float] | None = None,
+) -> None:
     """Draw a control tree: a coding matrix, a tree of classes, the first members of an ensemble.
 
     Parameters
@@ -49,18 +53,28 @@ def control_pictures(tree: Tree, shares: Mapping[int, float] | None = None) -> l
         if member.kind == "coding matrix":
             pictures.append(coding_matrix(member, names, title))
             continue
-        boxes = {number: (_words(node, sides, names, (shares or {}).get(number)), 0)
-                 for number, (node, sides) in enumerate(zip(member.nodes, member.branch_labels()))}
+        boxes = {
+            number: (_words(node, sides, names, (shares or {}).get(number)), 0)
+            for number, (node, sides) in enumerate(zip(member.nodes, member.branch_labels()))
+        }
         picture = decision_tree(member, names, title=title, boxes=boxes)
-        pictures.append(replace(picture, note=picture.note + (
-            " Percentages are shares of the training points." if shares else "")))
+        pictures.append(
+            replace(
+                picture,
+                note=picture.note
+                + (" Percentages are shares of the training points." if shares else ""),
+            )
+        )
     return pictures
 
 
 def _words(node, sides, names, share):
     if node.direct is not None:
-        texts = (f"{node.direct.learner_letter}: {node.direct.learner.title}", node.direct.name,
-                 node.direct.options.strip())
+        texts = (
+            f"{node.direct.learner_letter}: {node.direct.learner.title}",
+            node.direct.name,
+            node.direct.options.strip(),
+        )
         return cut(" ".join(text for text in texts if text), 80)
     if not node.bare:
         return ""
@@ -68,7 +82,7 @@ def _words(node, sides, names, share):
     if not (row.is_name and row.text.strip()):
         return cut(row.text.strip())
     # a file name tells a reader nothing
-    text = " / ".join(listed(names, sides[branch], 2) for branch, in (row.left, row.right))
+    text = " / ".join(listed(names, sides[branch], 2) for (branch,) in (row.left, row.right))
     return text if share is None else f"{100 * share:.3g} %: {text}"
 
 
@@ -83,11 +97,18 @@ def dendrogram(tree: Tree, heights: Sequence[float]) -> Picture:
     pitch, side = 16, max(map(text_width, texts)) + 10
     tall = pitch * len(texts)
     drawing = Drawing(side + 500, tall + 50)
-    panel = Panel(drawing, Box(side, 4, 480, tall), Linear(0, 1.03 * far if broken else
-                                                          1.05 * largest), Linear(0, 1))
+    panel = Panel(
+        drawing,
+        Box(side, 4, 480, tall),
+        Linear(0, 1.03 * far if broken else 1.05 * largest),
+        Linear(0, 1),
+    )
     ticks = [tick for tick in panel.across.ticks(6) if tick <= 1.02 * largest]
-    panel.axis_across("distance at which classes join", [*ticks, *[far] * broken],
-                      [*tick_texts(ticks), *["infinite"] * broken])
+    panel.axis_across(
+        "distance at which classes join",
+        [*ticks, *[far] * broken],
+        [*tick_texts(ticks), *["infinite"] * broken],
+    )
     if broken:
         drawing.line([(panel.x((largest + far) / 2), y) for y in (4, 4 + tall)], "rule")
     for index, text in enumerate(texts):
@@ -95,14 +116,21 @@ def dendrogram(tree: Tree, heights: Sequence[float]) -> Picture:
     places, spans = {}, tree.spans()
     for number in range(len(tree.nodes) - 1, -1, -1):
         (y0, x0), (y1, x1) = (
-            (4 + (spans[number][branch][0] + 0.5) * pitch, panel.x(0)) if isinstance(child, Leaf)
-            else places[child] for branch, child in enumerate(tree.nodes[number].children))
+            (4 + (spans[number][branch][0] + 0.5) * pitch, panel.x(0))
+            if isinstance(child, Leaf)
+            else places[child]
+            for branch, child in enumerate(tree.nodes[number].children)
+        )
         join = panel.x(min(heights[number], far))
         places[number] = (y0 + y1) / 2, join
-        drawing.add("path", "ink thin" + " dashed" * math.isinf(heights[number]),
-                    d=f"M{pixels(x0)} {pixels(y0)}H{pixels(join)}V{pixels(y1)}H{pixels(x1)}")
-    return Picture(drawing, "Dendrogram", f"{len(texts)} classes, which join at distances up to "
-                   f"{largest:.4g}")
+        drawing.add(
+            "path",
+            "ink thin" + " dashed" * math.isinf(heights[number]),
+            d=f"M{pixels(x0)} {pixels(y0)}H{pixels(join)}V{pixels(y1)}H{pixels(x1)}",
+        )
+    return Picture(
+        drawing, "Dendrogram", f"{len(texts)} classes, which join at distances up to {largest:.4g}"
+    )
 
 
 def draw_losses(path: str, scored: Any, shares: Mapping[int, float], what: str) -> None:
@@ -116,14 +144,22 @@ def draw_losses(path: str, scored: Any, shares: Mapping[int, float], what: str) 
     what : str, name of the loss
     """
     tree, called = scored.tree, picture_names(scored.tree.names)
-    names = {label: f"{called.get(label) or label}, {100 * shares[label]:.1f} %"
-             for label in tree.labels}
+    names = {
+        label: f"{called.get(label) or label}, {100 * shares[label]:.1f} %" for label in tree.labels
+    }
     top = max(node.loss for node in scored.nodes) or 1.0
-    boxes = {number: (f"{node.loss:.4f} \u00b1{node.error:.4f}", node.loss / top)
-             for number, node in enumerate(scored.nodes)}
+    boxes = {
+        number: (f"{node.loss:.4f} \u00b1{node.error:.4f}", node.loss / top)
+        for number, node in enumerate(scored.nodes)
+    }
     picture = decision_tree(tree, names, boxes=boxes, shares=shares)
-    note = f"{picture.note} At the nodes their losses, the larger the deeper in colour, with " \
-           "standard errors; lines are as wide as the share of the points."
-    save(path, f"{what} {scored.loss:.4f} \u00b1 {scored.error:.4f} per point; "
-               f"{scored.queries:.2f} of {len(tree.nodes)} classifiers evaluated per point, mean",
-         [replace(picture, note=note)])
+    note = (
+        f"{picture.note} At the nodes their losses, the larger the deeper in colour, with "
+        "standard errors; lines are as wide as the share of the points."
+    )
+    save(
+        path,
+        f"{what} {scored.loss:.4f} \u00b1 {scored.error:.4f} per point; "
+        f"{scored.queries:.2f} of {len(tree.nodes)} classifiers evaluated per point, mean",
+        [replace(picture, note=note)],
+    )

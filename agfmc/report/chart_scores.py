@@ -16,8 +16,13 @@ from .words import cut, plural
 _MOST_FEATURES = 60  # features that are drawn
 
 
-def draw_scores(path: str, scores: Mapping, names: Mapping[int, str] | None = None,
-                data: str = "", more: Sequence[Picture] = ()) -> None:
+def draw_scores(
+    path: str,
+    scores: Mapping,
+    names: Mapping[int, str] | None = None,
+    data: str = "",
+    more: Sequence[Picture] = (),
+) -> None:
     """Draw the reliability diagram, the error of the surest answers and the contingency table.
 
     `scores` are those of `evaluate`, `names` is {label: name}, and `data` the name of the data;
@@ -31,27 +36,42 @@ def draw_scores(path: str, scores: Mapping, names: Mapping[int, str] | None = No
     parts.append(f"accuracy {accuracy:.4f}")
     if coefficient is not None and coefficient == coefficient:
         parts.append(f"uncertainty coefficient {coefficient:.4f}")
-    pictures = (reliability(scores, True), risk_coverage(scores),
-                confusion_map(scores, picture_names(names)), *more)
-    save(path, (f"{cut(data, 60)}: " if data else "") + ", ".join(parts),
-         [picture for picture in pictures if picture is not None])
+    pictures = (
+        reliability(scores, True),
+        risk_coverage(scores),
+        confusion_map(scores, picture_names(names)),
+        *more,
+    )
+    save(
+        path,
+        (f"{cut(data, 60)}: " if data else "") + ", ".join(parts),
+        [picture for picture in pictures if picture is not None],
+    )
 
 
 def draw_comparison(path: str, result: Mapping, by: str = "log_loss") -> None:
     """Draw the rows of `result`, as `experiments.comparison.compare` returns it: differences from
     the reference, and scores over what a point costs; rows without the score are named."""
     result = {**result, "by": by}
-    pictures = [picture for picture in (comparison(result), comparison_cost(result))
-                if picture is not None]
+    pictures = [
+        picture for picture in (comparison(result), comparison_cost(result)) if picture is not None
+    ]
     missing = "; ".join(row_name(row) for row in result["rows"] if not row.get(by))
     if missing and pictures:
-        pictures[0] = replace(pictures[0], note=f"{pictures[0].note} Without "
-                              f"{ALL_SCORES[by].title}, so left out: {missing}.".strip())
-    title = f"{plural(result['points'], 'point')}, {plural(result['classes'], 'class', 'es')}, " \
-            f"{plural(result['trials'], 'split')}" + "; no configuration has this score" * (
-                not pictures)
-    save(path, f"{cut(str(result['data']), 60)}: {title}" if result.get("data") else title,
-         pictures)
+        pictures[0] = replace(
+            pictures[0],
+            note=f"{pictures[0].note} Without "
+            f"{ALL_SCORES[by].title}, so left out: {missing}.".strip(),
+        )
+    title = (
+        f"{plural(result['points'], 'point')}, {plural(result['classes'], 'class', 'es')}, "
+        f"{plural(result['trials'], 'split')}"
+        + "; no configuration has this score"
+        * (not pictures)
+    )
+    save(
+        path, f"{cut(str(result['data']), 60)}: {title}" if result.get("data") else title, pictures
+    )
 
 
 def draw_search(path: str, result: Mapping) -> None:
@@ -71,15 +91,25 @@ def draw_search(path: str, result: Mapping) -> None:
 def draw_weights(path: str, metric: Mapping) -> None:
     """Draw the weights of the features, the largest first, of a `metric` as in
     `models.description.describe_normalisation`."""
-    save(path, f"Learned from {metric['points']} points of {metric['classes']} classes",
-         [weight_bars(metric)])
+    save(
+        path,
+        f"Learned from {metric['points']} points of {metric['classes']} classes",
+        [weight_bars(metric)],
+    )
 
 
 def weight_bars(metric: Mapping) -> Picture:
     """The picture of the weights, standardised: all alike they would be 1."""
     rows, count = metric["weights"][:_MOST_FEATURES], len(metric["weights"])
-    drawing = named_bars([row.get("name", f"feature {row['feature']}") for row in rows],
-                         [row["weight"] for row in rows], "weight")
+    drawing = named_bars(
+        [row.get("name", f"feature {row['feature']}") for row in rows],
+        [row["weight"] for row in rows],
+        "weight",
+    )
     shown = f", the first {len(rows)} of {count}" if count > len(rows) else ""
-    return Picture(drawing, f"Weights of the features{shown}", f"{len(rows)} features",
-                   "Standardised: 1 where all are alike.")
+    return Picture(
+        drawing,
+        f"Weights of the features{shown}",
+        f"{len(rows)} features",
+        "Standardised: 1 where all are alike.",
+    )

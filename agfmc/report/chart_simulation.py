@@ -20,16 +20,24 @@ def draw(path: str, rows: Sequence[dict], top: int, similarity: str | None = Non
     save(path, "Simulated decoders", simulation_pictures(rows, top, similarity))
 
 
-def simulation_pictures(rows: Sequence[dict], top: int,
-                        similarity: str | None = None) -> list[Picture]:
+def simulation_pictures(
+    rows: Sequence[dict], top: int, similarity: str | None = None
+) -> list[Picture]:
     """A picture for each error probability, and the key of their lines."""
     pictures = []
     for error in dict.fromkeys(row["error"] for row in rows):
-        shown = sorted((row for row in rows if row["error"] == error),
-                       key=lambda row: row["classes"])
+        shown = sorted(
+            (row for row in rows if row["error"] == error), key=lambda row: row["classes"]
+        )
         title = f"similarity {similarity}" if error is None else f"error probability {error:g}"
-        pictures.append(Picture(_panel(shown, top), cut(title, 50), "Share of right answers by the "
-                                "number of classes", "Bars: intervals of 95 %."))
+        pictures.append(
+            Picture(
+                _panel(shown, top),
+                cut(title, 50),
+                "Share of right answers by the number of classes",
+                "Bars: intervals of 95 %.",
+            )
+        )
     return [*pictures, Picture(_key(_lines(shown, top)), "Decoders", "The key of the lines")]
 
 
@@ -38,14 +46,25 @@ def _lines(rows, top):
     polls = sorted(range(len(rows[0]["polls"])), key=lambda i: -rows[-1]["polls"][i]["draws"])
     words = [_formula(rows[0]["polls"][i]["opponents"]) for i in polls]
     shades = [_SHADES[min(place, len(_SHADES) - 1)] for place in range(len(polls))]
-    return [("MAX-WIN", "ink", "1", "circle", [row["max_win"] for row in rows]),
-            *((f"POLL {word} + TOP-{top}", "left dashed", shade, "open",
-               [row["polls"][i]["top"] for row in rows])
-              for i, word, shade in zip(polls, words, shades)),
-            *((f"POLL {word}", "left", shade, "square", [row["polls"][i] for row in rows])
-              for i, word, shade in zip(polls, words, shades)),
-            ("ADAG", "right", "1", "up", [row["adag"] for row in rows]),
-            ("DDAG", "third", "1", "down", [row["ddag"] for row in rows])]
+    return [
+        ("MAX-WIN", "ink", "1", "circle", [row["max_win"] for row in rows]),
+        *(
+            (
+                f"POLL {word} + TOP-{top}",
+                "left dashed",
+                shade,
+                "open",
+                [row["polls"][i]["top"] for row in rows],
+            )
+            for i, word, shade in zip(polls, words, shades)
+        ),
+        *(
+            (f"POLL {word}", "left", shade, "square", [row["polls"][i] for row in rows])
+            for i, word, shade in zip(polls, words, shades)
+        ),
+        ("ADAG", "right", "1", "up", [row["adag"] for row in rows]),
+        ("DDAG", "third", "1", "down", [row["ddag"] for row in rows]),
+    ]
 
 
 def _panel(rows, top):
@@ -80,12 +99,19 @@ def _mark(drawing, x, y, look, shape):
     if shape == "circle":
         drawing.add("circle", f"fill-{look}", cx=x, cy=y, r=3.5)
     elif shape in ("square", "open"):
-        drawing.add("rect", f"{look} fill-paper" if shape == "open" else f"fill-{look}",
-                    x=x - 3, y=y - 3, width=6, height=6)
+        drawing.add(
+            "rect",
+            f"{look} fill-paper" if shape == "open" else f"fill-{look}",
+            x=x - 3,
+            y=y - 3,
+            width=6,
+            height=6,
+        )
     else:
         turn = 1 if shape == "up" else -1
-        drawing.add("path", f"fill-{look}", d=f"M{pixels(x - 4)} {pixels(y + 3.5 * turn)}h8"
-                    f"l-4 {-7 * turn}z")
+        drawing.add(
+            "path", f"fill-{look}", d=f"M{pixels(x - 4)} {pixels(y + 3.5 * turn)}h8l-4 {-7 * turn}z"
+        )
 
 
 def _key(lines):

@@ -62,11 +62,17 @@ def with_distinct_names(names: Mapping[int, str], longest: int = NARROW) -> dict
     """The names, with their labels before those that are alike where they are cut."""
     heads = {label: cut(name, longest) for label, name in names.items() if name}
     times = Counter(heads.values())
-    return {label: f"{label}: {name}" if name and times[heads[label]] > 1 else name
-            for label, name in names.items()}
+    return {
+        label: f"{label}: {name}" if name and times[heads[label]] > 1 else name
+        for label, name in names.items()
+    }
 
 
 def wrong_cells(scores: Mapping) -> list[tuple[float, int, int]]:
     """(-points, position of the true class, of the wrong answer), the most frequent first."""
-    return sorted((-value, i, j) for i, row in enumerate(scores["contingency"])
-                  for j, value in enumerate(row[:len(scores["labels"])]) if value and i != j)
+    return sorted(
+        (-value, i, j)
+        for i, row in enumerate(scores["contingency"])
+        for j, value in enumerate(row[: len(scores["labels"])])
+        if value and i != j
+    )

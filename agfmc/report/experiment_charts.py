@@ -9,8 +9,20 @@ from dataclasses import replace
 from ..control.learners import PARAMETERS
 from ..score.rows import ALL_SCORES, COST_PER_POINT
 from .content import Column, DataTable, Picture, TableRow
-from .svg import (Box, cut_to_width, Drawing, level_bar, LINE, Linear, Logarithmic, Panel, pixels,
-                  short, text_width, WIDTH)
+from .svg import (
+    Box,
+    cut_to_width,
+    Drawing,
+    level_bar,
+    LINE,
+    Linear,
+    Logarithmic,
+    Panel,
+    pixels,
+    short,
+    text_width,
+    WIDTH,
+)
 from .words import cut, number, signed, WHOLE
 
 _AXIS = 50
@@ -57,41 +69,87 @@ def comparison(result: Mapping) -> Picture | None:
     if against is None:
         title = score.title[0].upper() + score.title[1:]
         summary = f"From {number(top[1])} ({top[0]}) to {number(last[1])} ({last[0]})"
-        note = "Bars are standard deviations over the splits." if any(row[2] for row in rows) \
-            else ""
-        head, columns = title, (Column(score.title, "number"), Column("less the deviation",
-                                "number"), Column("with the deviation", "number"))
+        note = (
+            "Bars are standard deviations over the splits." if any(row[2] for row in rows) else ""
+        )
+        head, columns = (
+            title,
+            (
+                Column(score.title, "number"),
+                Column("less the deviation", "number"),
+                Column("with the deviation", "number"),
+            ),
+        )
     else:
         title = f"Differences in {score.title}"
-        summary = f"{title} from {row_name(against)}: from {signed(top[1])} ({top[0]}) to " \
-                  f"{signed(last[1])} ({last[0]})"
-        head, columns = f"{title} from {row_name(against)}", (
-            Column("mean difference", "number"), Column("low", "number"), Column("high", "number"),
-            Column("p", "number", "of McNemar's test" if result.get("mcnemar") else
-                   "of the corrected resampled t test"))
+        summary = (
+            f"{title} from {row_name(against)}: from {signed(top[1])} ({top[0]}) to "
+            f"{signed(last[1])} ({last[0]})"
+        )
+        head, columns = (
+            f"{title} from {row_name(against)}",
+            (
+                Column("mean difference", "number"),
+                Column("low", "number"),
+                Column("high", "number"),
+                Column(
+                    "p",
+                    "number",
+                    "of McNemar's test"
+                    if result.get("mcnemar")
+                    else "of the corrected resampled t test",
+                ),
+            ),
+        )
         note = ""
         intervals = [sorted(score.sign * end for end in row[2]) for row in rows if row[2]]
         if intervals:
-            summary += f"; of {len(rows)}, {sum(low > 0 for low, _ in intervals)} better and " \
-                       f"{sum(high < 0 for _, high in intervals)} worse by intervals of 95 %"
+            summary += (
+                f"; of {len(rows)}, {sum(low > 0 for low, _ in intervals)} better and "
+                f"{sum(high < 0 for _, high in intervals)} worse by intervals of 95 %"
+            )
             # a single split has no deviation from split to split, which the t test is made of
-            how = "paired shares, Agresti and Min" if score.name == "accuracy" else \
-                "paired means over the points"
-            note = f"Differences on the same held-out points, with intervals of 95 % ({how})" \
-                if result.get("mcnemar") else "Mean differences on the same splits, with " \
+            how = (
+                "paired shares, Agresti and Min"
+                if score.name == "accuracy"
+                else "paired means over the points"
+            )
+            note = (
+                f"Differences on the same held-out points, with intervals of 95 % ({how})"
+                if result.get("mcnemar")
+                else "Mean differences on the same splits, with "
                 "intervals of 95 % (corrected resampled t test)"
+            )
             note += ". Filled: the interval does not reach 0."
-    table = DataTable(head, (Column("configuration"), *columns), tuple(
-        TableRow((name, mean, *(ends or (None, None)), p)[:len(columns) + 1])
-        for name, mean, ends, p in rows), folded=True)
-    drawing = forest([row[:3] for row in rows], score.axis, show=number) if against is None else \
-        forest([row[:3] for row in rows], f"difference in {score.title}", row_name(against),
-               score.larger_is_better)
+    table = DataTable(
+        head,
+        (Column("configuration"), *columns),
+        tuple(
+            TableRow((name, mean, *(ends or (None, None)), p)[: len(columns) + 1])
+            for name, mean, ends, p in rows
+        ),
+        folded=True,
+    )
+    drawing = (
+        forest([row[:3] for row in rows], score.axis, show=number)
+        if against is None
+        else forest(
+            [row[:3] for row in rows],
+            f"difference in {score.title}",
+            row_name(against),
+            score.larger_is_better,
+        )
+    )
     return Picture(drawing, title, summary, note, table)
 
 
-def forest(rows: Sequence[tuple], axis: str, reference: str | None = None,
-           larger: bool = True, show: Callable = signed) -> Drawing:
+def forest(
+    rows: Sequence[tuple],
+    axis: str,
+    reference: str | None = None,
+    larger: bool = True,
+    show: Callable = signed,
+) -> Drawing:
     """For each row the name and the value, and below them the interval.
 
     `rows` are (name, value, its interval or None), `axis` is the title of the axis, and show(value)
@@ -99,8 +157,9 @@ def forest(rows: Sequence[tuple], axis: str, reference: str | None = None,
     where their interval does not have 0; `larger` says that larger values are better.
     """
     pitch, top, differences = 36, 8 if reference is None else 46, show is signed
-    scale = Linear.around([0.0] * differences + [
-        end for _, value, interval in rows for end in (interval or (value,))])
+    scale = Linear.around(
+        [0.0] * differences + [end for _, value, interval in rows for end in (interval or (value,))]
+    )
     drawing = Drawing(WIDTH, top + pitch * len(rows) + 42)
     panel = Panel(drawing, Box(8, top, WIDTH - 16, pitch * len(rows)), scale, Linear(0, 1))
     for index in range(1, len(rows), 2):
@@ -109,8 +168,14 @@ def forest(rows: Sequence[tuple], axis: str, reference: str | None = None,
     if differences:
         zero = panel.x(0)
         # beside the intervals alone, so that no line goes through a name
-        drawing.add("path", "zero", d=f"M{pixels(zero)} 40v6" * (reference is not None) + "".join(
-            f"M{pixels(zero)} {top + index * pitch + 18}v18" for index in range(len(rows))))
+        drawing.add(
+            "path",
+            "zero",
+            d=f"M{pixels(zero)} 40v6" * (reference is not None)
+            + "".join(
+                f"M{pixels(zero)} {top + index * pitch + 18}v18" for index in range(len(rows))
+            ),
+        )
     if reference is not None:
         name = cut_to_width(reference, WIDTH - 16)
         half = text_width(name) / 2
@@ -127,8 +192,13 @@ def forest(rows: Sequence[tuple], axis: str, reference: str | None = None,
         with drawing.group(title=title):
             if interval is not None:
                 drawing.add("path", "left curve", d=level_bar(*map(panel.x, interval), y + 26))
-            drawing.add("circle", "fill-left edge" if significant else "fill-paper left thin",
-                        cx=panel.x(mean), cy=y + 26, r=5)
+            drawing.add(
+                "circle",
+                "fill-left edge" if significant else "fill-paper left thin",
+                cx=panel.x(mean),
+                cy=y + 26,
+                r=5,
+            )
     return drawing
 
 
@@ -142,8 +212,10 @@ def _directions(drawing, zero, larger):
             drawing.text(zero + 10, 14, word, "muted")
 
 
-_COSTS = (*((key, COST_PER_POINT[key][1]) for key in ("kernel_values", "queried")),
-          ("classifiers", "binary classifiers"))  # older results have these alone
+_COSTS = (
+    *((key, COST_PER_POINT[key][1]) for key in ("kernel_values", "queried")),
+    ("classifiers", "binary classifiers"),
+)  # older results have these alone
 
 
 def _mean(value):
@@ -156,29 +228,52 @@ def comparison_cost(result: Mapping) -> Picture | None:
     """The score of all configurations over their work for a point: kernel values, or else
     classifiers."""
     score = ALL_SCORES[result["by"]]
-    sound = [row for row in result["rows"] if "error" not in row and row.get(score.name)
-             and _known(row[score.name]["pooled"])]
+    sound = [
+        row
+        for row in result["rows"]
+        if "error" not in row and row.get(score.name) and _known(row[score.name]["pooled"])
+    ]
     known = _costs(sound)
     if not known:
         return None
     # of what differs most between the configurations; the table has the others
-    title, costs = max(known[:2] if len(known) > 2 else known[:1],
-                       key=lambda one: max(one[1]) / min(one[1]))
-    order = sorted(range(len(sound)), key=lambda at: (
-        -score.sign * sound[at][score.name]["pooled"], costs[at]))
+    title, costs = max(
+        known[:2] if len(known) > 2 else known[:1], key=lambda one: max(one[1]) / min(one[1])
+    )
+    order = sorted(
+        range(len(sound)), key=lambda at: (-score.sign * sound[at][score.name]["pooled"], costs[at])
+    )
     points = [(costs[at], sound[at][score.name]["pooled"], row_name(sound[at])) for at in order]
     front = _front(points, score.sign)
     drawing = _scatter(points, front, score, title)
     best = points[0]
     summary = f"Best {score.title} {short(best[1])} of {best[2]}, with {short(best[0])} {title}"
-    note = "The line joins the filled points, which no configuration of the same or lower cost " \
-           "beats. The numbers are those of the table."
-    table = DataTable(f"Configurations by {score.title}, with their cost per point", (
-        Column("", "number", digits=0), Column("configuration"), Column(score.title, "number"),
-        *(Column(words, "number", digits=1) for words, _ in known)), tuple(
-            TableRow((position + 1, points[position][2], points[position][1], *(
-                values[at] for _, values in known)), strong=position in front)
-            for position, at in enumerate(order)), folded=True)
+    note = (
+        "The line joins the filled points, which no configuration of the same or lower cost "
+        "beats. The numbers are those of the table."
+    )
+    table = DataTable(
+        f"Configurations by {score.title}, with their cost per point",
+        (
+            Column("", "number", digits=0),
+            Column("configuration"),
+            Column(score.title, "number"),
+            *(Column(words, "number", digits=1) for words, _ in known),
+        ),
+        tuple(
+            TableRow(
+                (
+                    position + 1,
+                    points[position][2],
+                    points[position][1],
+                    *(values[at] for _, values in known),
+                ),
+                strong=position in front,
+            )
+            for position, at in enumerate(order)
+        ),
+        folded=True,
+    )
     title = f"{score.title} and cost"
     return Picture(drawing, title[0].upper() + title[1:], summary, note, table)
 
@@ -210,9 +305,12 @@ def _scatter(points, front, score, title):
     low, high = min(costs), max(costs)
     span = math.log10(high / low)
     margin = max(0.1 * span, (0.6 - span) / 2, 0.08)
-    panel = Panel(drawing, Box(_AXIS, 30, WIDTH - _AXIS - 12, 240),
-                  Logarithmic(low / 10**margin or low, high * 10**margin),
-                  Linear.around([value for _, value, _ in points], 0.1))
+    panel = Panel(
+        drawing,
+        Box(_AXIS, 30, WIDTH - _AXIS - 12, 240),
+        Logarithmic(low / 10**margin or low, high * 10**margin),
+        Linear.around([value for _, value, _ in points], 0.1),
+    )
     panel.axis_up(score.axis)
     ticks = panel.across.ticks(6)
     panel.axis_across(title, ticks, [f"{tick:g}" for tick in ticks])
@@ -226,8 +324,14 @@ def _scatter(points, front, score, title):
     places = [(panel.x(cost), panel.y(value)) for cost, value, _ in points]
     for at in sorted(range(len(points)), key=lambda at: (at in front, -at)):  # the front on top
         (x, y), (cost, value, name) = places[at], points[at]
-        drawing.add("circle", "fill-left edge" if at in front else "fill-paper grey thin",
-                    f"{at + 1}: {name}, {short(value)}, {short(cost)} {title}", cx=x, cy=y, r=5)
+        drawing.add(
+            "circle",
+            "fill-left edge" if at in front else "fill-paper grey thin",
+            f"{at + 1}: {name}, {short(value)}, {short(cost)} {title}",
+            cx=x,
+            cy=y,
+            r=5,
+        )
     _numbers(drawing, panel.box, places, front)
     for at, (_, value, name) in enumerate(points):
         y = 326 + LINE * at
@@ -253,10 +357,20 @@ def _numbers(drawing, box, places, front):
         x, y = places[group[0]]
         text = ", ".join(str(at + 1) for at in group)
         wide = text_width(text)
-        spots = [(x + dx, y + dy) for far in (8, 18, 30, 44, 60, 80) for dx, dy in (
-            (far, 4), (-far - wide, 4), (-wide / 2, -far), (-wide / 2, far + 9),
-            (far * 0.7, -far * 0.7), (-far * 0.7 - wide, -far * 0.7),
-            (far * 0.7, far * 0.7 + 9), (-far * 0.7 - wide, far * 0.7 + 9))]
+        spots = [
+            (x + dx, y + dy)
+            for far in (8, 18, 30, 44, 60, 80)
+            for dx, dy in (
+                (far, 4),
+                (-far - wide, 4),
+                (-wide / 2, -far),
+                (-wide / 2, far + 9),
+                (far * 0.7, -far * 0.7),
+                (-far * 0.7 - wide, -far * 0.7),
+                (far * 0.7, far * 0.7 + 9),
+                (-far * 0.7 - wide, far * 0.7 + 9),
+            )
+        ]
         spot = min(spots, key=lambda spot: (_covered(spot, wide, taken, box), spots.index(spot)))
         taken.append((spot[0], spot[1] - 9, spot[0] + wide, spot[1]))
         if spots.index(spot) >= 8:  # not beside it
@@ -268,8 +382,9 @@ def _covered(spot, wide, taken, box):
     """(Number of rectangles that a number would cover, True where it leaves the box)."""
     left, bottom, right, top = spot[0], spot[1], spot[0] + wide, spot[1] - 9
     outside = left < box.left or right > box.right or top < box.top or bottom > box.bottom
-    return 10 * outside + sum(left < x1 and x0 < right and top < y1 and y0 < bottom
-                              for x0, y0, x1, y1 in taken)
+    return 10 * outside + sum(
+        left < x1 and x0 < right and top < y1 and y0 < bottom for x0, y0, x1, y1 in taken
+    )
 
 
 # Searches
@@ -286,25 +401,33 @@ def search_surface(search: Mapping) -> list[Picture]:
     if not points:
         return []
     score = ALL_SCORES[search.get("by", "log_loss")]
-    order = sorted(range(len(points)), key=lambda at: (
-        at != search.get("best"), not _known(points[at]["score"]),
-        -score.sign * (points[at]["score"] or 0)))[:_MOST_DRAWN]
+    order = sorted(
+        range(len(points)),
+        key=lambda at: (
+            at != search.get("best"),
+            not _known(points[at]["score"]),
+            -score.sign * (points[at]["score"] or 0),
+        ),
+    )[:_MOST_DRAWN]
     groups: dict[str, list] = {}
     for at in sorted(order):
         groups.setdefault(_group(points[at]), []).append((at, points[at]))
-    colours = _range([point["score"] for point in points if _known(point["score"])],
-                     score.larger_is_better)
-    kernels = [_Kernel(search, score, title, members, colours)
-               for title, members in groups.items()]
+    colours = _range(
+        [point["score"] for point in points if _known(point["score"])], score.larger_is_better
+    )
+    kernels = [_Kernel(search, score, title, members, colours) for title, members in groups.items()]
     kernels = sorted((one for one in kernels if one.across), key=lambda one: one.rank)
     pictures = [one.picture() for one in kernels[:_MOST_KERNELS]]
     if len(kernels) > len(pictures):
-        left = "; ".join(one.title for one in kernels[len(pictures):])
-        pictures[-1] = replace(pictures[-1], note=f"{pictures[-1].note} Worse, and not drawn: "
-                                                  f"{left}.")
+        left = "; ".join(one.title for one in kernels[len(pictures) :])
+        pictures[-1] = replace(
+            pictures[-1], note=f"{pictures[-1].note} Worse, and not drawn: {left}."
+        )
     if len(order) < len(points) and pictures:
-        pictures[-1] = replace(pictures[-1], note=f"{pictures[-1].note} Of {len(points)} options "
-                                                  f"the best {len(order)} are drawn.")
+        pictures[-1] = replace(
+            pictures[-1],
+            note=f"{pictures[-1].note} Of {len(points)} options the best {len(order)} are drawn.",
+        )
     return pictures
 
 
@@ -312,7 +435,8 @@ def _group(point):
     """The kernel of a point, with the degree and whether it is homogeneous for polynomials."""
     if point["kernel"] == "polynomial":
         return f"polynomial of degree {point['degree']}, " + (
-            "homogeneous" if not point["coef0"] else f"coef0 {point['coef0']:g}")
+            "homogeneous" if not point["coef0"] else f"coef0 {point['coef0']:g}"
+        )
     return point["kernel"] or ""
 
 
@@ -328,8 +452,9 @@ def _amount_words(amount):
 
 
 def _sizes(points):
-    amounts = sorted({_amount(point) for point in points},
-                     key=lambda one: (one[0] is None, one[0] or 0, one[1]))
+    amounts = sorted(
+        {_amount(point) for point in points}, key=lambda one: (one[0] is None, one[0] or 0, one[1])
+    )
     step = 0 if len(amounts) < 2 else min(2.0, 5 / (len(amounts) - 1))
     return {amount: (7 if len(amounts) < 2 else 5) + step * i for i, amount in enumerate(amounts)}
 
@@ -357,9 +482,15 @@ def _cross(x, y):
 def _scale(drawing, box, low, high, score):
     steps = 10
     for step in range(steps):
-        drawing.add("rect", "fill-left", x=box.left + step * box.width / steps, y=box.top,
-                    width=box.width / steps, height=box.height,
-                    fill_opacity=f"{0.12 + 0.88 * (step + 0.5) / steps:.2f}")
+        drawing.add(
+            "rect",
+            "fill-left",
+            x=box.left + step * box.width / steps,
+            y=box.top,
+            width=box.width / steps,
+            height=box.height,
+            fill_opacity=f"{0.12 + 0.88 * (step + 0.5) / steps:.2f}",
+        )
     ends = (low, high) if score.larger_is_better else (high, low)
     mark = "\u2264 " if score.larger_is_better else "\u2265 "
     drawing.text(box.left, box.bottom + 16, f"{mark}{float(ends[0]):.3g}", "small")
@@ -371,8 +502,10 @@ def _point_words(point, score):
     if not _known(point["score"]):
         return f"{point['options']}: failed"
     sd = f" \u00b1 {short(point['sd'])}" if point.get("sd") else ""
-    return f"{point['options']}: {score.title} {short(point['score'])}{sd}, on " \
-           f"{_amount_words(_amount(point))}"
+    return (
+        f"{point['options']}: {score.title} {short(point['score'])}{sd}, on "
+        f"{_amount_words(_amount(point))}"
+    )
 
 
 class _Kernel:
@@ -392,9 +525,12 @@ class _Kernel:
         self.scored = [point for point in self.points if _known(point["score"])]
         self.failed = [point for point in self.points if not _known(point["score"])]
         names = ("log2c", *(key for key in PARAMETERS if key != "log2c"), "log2g")
-        self.across = [name for name in names
-                       if all(_known(point.get(name)) for point in self.points)
-                       and len({point[name] for point in self.points}) > 1][:2]
+        self.across = [
+            name
+            for name in names
+            if all(_known(point.get(name)) for point in self.points)
+            and len({point[name] for point in self.points}) > 1
+        ][:2]
         best = next((point for at, point in members if at == search.get("best")), None)
         self.best = best if best in self.scored else None
         self.rank = min((-score.sign * point["score"] for point in self.scored), default=math.inf)
@@ -402,17 +538,33 @@ class _Kernel:
 
     def picture(self):
         drawing, left, y = self._surface() if len(self.across) > 1 else self._curve()
-        marks = [] if self.best is None else [(
-            "circle", "right curve ring", {"r": 5.5},
-            f"best: {self.best['options'] or 'the defaults'}")]
+        marks = (
+            []
+            if self.best is None
+            else [
+                (
+                    "circle",
+                    "right curve ring",
+                    {"r": 5.5},
+                    f"best: {self.best['options'] or 'the defaults'}",
+                )
+            ]
+        )
         if len(self.sizes) > 1:
-            marks += [("circle", "fill-left", {"r": radius, "fill_opacity": ".6"},
-                       f"scored on {_amount_words(amount)}") for amount, radius in
-                      self.sizes.items()]
+            marks += [
+                (
+                    "circle",
+                    "fill-left",
+                    {"r": radius, "fill_opacity": ".6"},
+                    f"scored on {_amount_words(amount)}",
+                )
+                for amount, radius in self.sizes.items()
+            ]
         marks += [("path", "grey curve thin", {}, "failed")] * bool(self.failed)
         for tag, look, values, words in marks:
-            position = {"cx": left + 9, "cy": y - 4} if tag == "circle" else \
-                {"d": _cross(left + 9, y - 4)}
+            position = (
+                {"cx": left + 9, "cy": y - 4} if tag == "circle" else {"d": _cross(left + 9, y - 4)}
+            )
             drawing.add(tag, look, **position, **values)
             drawing.text(left + 26, y, words, width=WIDTH - left - 26)
             y += LINE + 2
@@ -421,59 +573,92 @@ class _Kernel:
 
     def _draw(self, drawing, position, depth=None):
         for point in self.failed:
-            drawing.add("path", "grey curve thin", _point_words(point, self.score),
-                        d=_cross(*position(point)))
+            drawing.add(
+                "path",
+                "grey curve thin",
+                _point_words(point, self.score),
+                d=_cross(*position(point)),
+            )
         # larger ones, scored on more, lie below, so that the close steps of a refinement show
-        for point in sorted(self.scored, key=lambda point: (
-                -self.sizes[_amount(point)], self.score.sign * point["score"])):
+        for point in sorted(
+            self.scored,
+            key=lambda point: (-self.sizes[_amount(point)], self.score.sign * point["score"]),
+        ):
             x, y = position(point)
-            drawing.add("circle", "fill-left edge mark", _point_words(point, self.score), cx=x,
-                        cy=y, r=self.sizes[_amount(point)],
-                        fill_opacity=None if depth is None else f"{depth(point['score']):.2f}")
+            drawing.add(
+                "circle",
+                "fill-left edge mark",
+                _point_words(point, self.score),
+                cx=x,
+                cy=y,
+                r=self.sizes[_amount(point)],
+                fill_opacity=None if depth is None else f"{depth(point['score']):.2f}",
+            )
         if self.best is not None:
             x, y = position(self.best)
-            drawing.add("circle", "right curve ring", cx=x, cy=y,
-                        r=self.sizes[_amount(self.best)] + 3.5)
+            drawing.add(
+                "circle", "right curve ring", cx=x, cy=y, r=self.sizes[_amount(self.best)] + 3.5
+            )
 
     def _surface(self):
         left, up = self.across
         drawing = Drawing(WIDTH, 400)
-        panel = Panel(drawing, Box(_AXIS - 10, 30, WIDTH - _AXIS - 4, 256),
-                      Linear.around((point[left] for point in self.points), 0.09),
-                      Linear.around((point[up] for point in self.points), 0.09))
+        panel = Panel(
+            drawing,
+            Box(_AXIS - 10, 30, WIDTH - _AXIS - 4, 256),
+            Linear.around((point[left] for point in self.points), 0.09),
+            Linear.around((point[up] for point in self.points), 0.09),
+        )
         panel.axis_up(f"log2 {PARAMETERS[up].name}", _exponents(panel.up, 7))
         panel.axis_across(f"log2 {PARAMETERS[left].name}", _exponents(panel.across, 7))
-        self._draw(drawing, lambda point: (panel.x(point[left]), panel.y(point[up])),
-                   lambda value: _depth(value, *self.colours, self.score.larger_is_better))
+        self._draw(
+            drawing,
+            lambda point: (panel.x(point[left]), panel.y(point[up])),
+            lambda value: _depth(value, *self.colours, self.score.larger_is_better),
+        )
         _scale(drawing, Box(panel.box.left, 338, 150, 12), *self.colours, self.score)
         return drawing, panel.box.left, 390
 
     def _curve(self):
-        key, = self.across
+        (key,) = self.across
         scored = sorted(self.scored, key=lambda point: point[key])
-        spread = [(point[key], (point["score"] - point["sd"], point["score"] + point["sd"]))
-                  for point in scored if point.get("sd")]
+        spread = [
+            (point[key], (point["score"] - point["sd"], point["score"] + point["sd"]))
+            for point in scored
+            if point.get("sd")
+        ]
         drawing = Drawing(WIDTH, 330)
-        panel = Panel(drawing, Box(_AXIS, 30, WIDTH - _AXIS - 12, 220),
-                      Linear.around((point[key] for point in self.points), 0.06),
-                      Linear.around([point["score"] for point in scored] + [
-                          end for _, ends in spread for end in ends], 0.08))
+        panel = Panel(
+            drawing,
+            Box(_AXIS, 30, WIDTH - _AXIS - 12, 220),
+            Linear.around((point[key] for point in self.points), 0.06),
+            Linear.around(
+                [point["score"] for point in scored] + [end for _, ends in spread for end in ends],
+                0.08,
+            ),
+        )
         panel.axis_up(self.score.axis)
         panel.axis_across(f"log2 {PARAMETERS[key].name}", _exponents(panel.across, 7))
-        drawing.line(panel.places((point[key], point["score"]) for point in scored),
-                     "left curve thin")
+        drawing.line(
+            panel.places((point[key], point["score"]) for point in scored), "left curve thin"
+        )
         for value, ends in spread:
             drawing.line(panel.places((value, end) for end in ends), "left curve thin")
-        self._draw(drawing, lambda point: (
-            panel.x(point[key]), panel.y(point["score"]) if _known(point["score"])
-            else panel.box.bottom - 8))
+        self._draw(
+            drawing,
+            lambda point: (
+                panel.x(point[key]),
+                panel.y(point["score"]) if _known(point["score"]) else panel.box.bottom - 8,
+            ),
+        )
         return drawing, panel.box.left, 306
 
 
 def _exponents(scale, most):
     """Whole numbers as ticks of a scale, or others where there would be fewer than two."""
-    whole = sorted({round(tick) for tick in scale.ticks(most) if scale.low <= round(tick) <=
-                    scale.high})
+    whole = sorted(
+        {round(tick) for tick in scale.ticks(most) if scale.low <= round(tick) <= scale.high}
+    )
     return whole if len(whole) > 1 else scale.ticks(most)
 
 
@@ -483,26 +668,46 @@ def _search_picture(kernel, drawing):
     if kernel.title:
         summary += f" of the kernel {kernel.title}"
     if best is not None:
-        summary += f"; best {best['options'] or 'the defaults'} with {score.title} " \
-                   f"{short(best['score'])}"
+        summary += (
+            f"; best {best['options'] or 'the defaults'} with {score.title} {short(best['score'])}"
+        )
     elif kernel.scored:
         top = min(kernel.scored, key=lambda point: -score.sign * point["score"])
-        summary += f"; the best of them, {top['options'] or 'the defaults'}, is not the best of " \
-                   f"the search, with {score.title} {short(top['score'])}"
-    note = "Bars are standard deviations over the splits." if len(kernel.across) < 2 else \
-        "The deeper the colour, the better; what is worse than the scale begins has its palest " \
+        summary += (
+            f"; the best of them, {top['options'] or 'the defaults'}, is not the best of "
+            f"the search, with {score.title} {short(top['score'])}"
+        )
+    note = (
+        "Bars are standard deviations over the splits."
+        if len(kernel.across) < 2
+        else "The deeper the colour, the better; what is worse than the scale begins has its palest "
         "colour."
+    )
     if search.get("complete") is False:
         note += " The search ended at its time limit: better options may not have been tried."
     if search.get("border"):
         note += f" The best lies on the border of what was searched: {', '.join(search['border'])}."
-    rows = sorted(kernel.points, key=lambda point: (
-        not _known(point["score"]), -score.sign * (point["score"] or 0)))
-    table = DataTable(f"Options by {score.title}, the best first", (
-        Column("options", "code"), Column(score.title, "number"),
-        Column("deviation", "number", "over the splits"), Column("points", "number", digits=0),
-        Column("parts", "number", digits=0)), tuple(
-            TableRow((point["options"], point["score"], point.get("sd"), *_amount(point)),
-                     strong=point is best) for point in rows[:_MOST_OPTIONS]), folded=True)
+    rows = sorted(
+        kernel.points,
+        key=lambda point: (not _known(point["score"]), -score.sign * (point["score"] or 0)),
+    )
+    table = DataTable(
+        f"Options by {score.title}, the best first",
+        (
+            Column("options", "code"),
+            Column(score.title, "number"),
+            Column("deviation", "number", "over the splits"),
+            Column("points", "number", digits=0),
+            Column("parts", "number", digits=0),
+        ),
+        tuple(
+            TableRow(
+                (point["options"], point["score"], point.get("sd"), *_amount(point)),
+                strong=point is best,
+            )
+            for point in rows[:_MOST_OPTIONS]
+        ),
+        folded=True,
+    )
     name = f"Search: {kernel.title}" if kernel.title else "Search"
     return Picture(drawing, name, summary, note, table)

@@ -43,11 +43,18 @@ def render(content: ReportContent) -> str:
     classes = classes_of(content)
     chosen = enumerate(classes.labels[:_MOST_CHOSEN])
     return environment.get_template("page.html").render(
-        title=content.title, verdict=verdict, lead=lead, tiles=tiles,
+        title=content.title,
+        verdict=verdict,
+        lead=lead,
+        tiles=tiles,
         sections=page_sections(content),
         choices=[(at, classes.name(label)) for at, label in chosen],
-        style=style, script=script, style_hash=_digest(style), script_hash=_digest(script),
-        version=__version__)
+        style=style,
+        script=script,
+        style_hash=_digest(style),
+        script_hash=_digest(script),
+        version=__version__,
+    )
 
 
 def _environment(option):
@@ -56,16 +63,26 @@ def _environment(option):
         from markupsafe import Markup
     except ImportError:
         raise UsageError(f"{option} needs jinja2: pip install 'agfmc[report]'") from None
-    environment = Environment(loader=FunctionLoader(_resource), autoescape=True,
-                              undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment = Environment(
+        loader=FunctionLoader(_resource),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
     environment.filters.update(
-        cut=words.cut, clean=words.clean, whole=words.whole_name, count=words.count,
+        cut=words.cut,
+        clean=words.clean,
+        whole=words.whole_name,
+        count=words.count,
         # of a row of confusions in percent, where the heading says so
-        cell_share=lambda share: f"{100 * share:.1f}" if share else "\u00b7", verbatim=Markup,
+        cell_share=lambda share: f"{100 * share:.1f}" if share else "\u00b7",
+        verbatim=Markup,
         slug=lambda classes: " ".join(map(str, classes)),  # as the page's script reads them
         sort_key=words.sort_key,
         css=lambda column: "n" if column.kind in ("number", "share") else column.kind,
-        has_long_words=_has_long_words)
+        has_long_words=_has_long_words,
+    )
     # a function: a filter of a constant would be computed once, when the template is read
     numbers = itertools.count(1)
     environment.globals.update(anchor=lambda: f"table-{next(numbers)}")
@@ -73,9 +90,13 @@ def _environment(option):
 
 
 def _has_long_words(table: DataTable) -> bool:
-    return any(len(word) > _LONG_WORD for row in table.rows for cell, column in
-               zip(row.cells, table.columns) if isinstance(cell, str)
-               for word in column.text(cell).split(" "))
+    return any(
+        len(word) > _LONG_WORD
+        for row in table.rows
+        for cell, column in zip(row.cells, table.columns)
+        if isinstance(cell, str)
+        for word in column.text(cell).split(" ")
+    )
 
 
 def _resource(name: str) -> str:
@@ -88,9 +109,11 @@ def _style() -> str:
     def colours(chosen):
         return "".join(f"--{name}:{value};" for name, value in chosen.items())
 
-    return f":root{{color-scheme:light dark;{colours(LIGHT)}}}\n" \
-           f"@media screen and (prefers-color-scheme:dark){{:root{{{colours(DARK)}}}}}\n" \
-           f"{_resource('page.css')}{_resource('charts.css')}"
+    return (
+        f":root{{color-scheme:light dark;{colours(LIGHT)}}}\n"
+        f"@media screen and (prefers-color-scheme:dark){{:root{{{colours(DARK)}}}}}\n"
+        f"{_resource('page.css')}{_resource('charts.css')}"
+    )
 
 
 def _digest(inline: str) -> str:

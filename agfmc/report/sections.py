@@ -11,8 +11,19 @@ from ..core.provenance import Provenance
 from ..core.text import member_text
 from . import chart_importance, charts, structure
 from .answers import answer_sections, answer_verdict, score_tiles
-from .blocks import (beside, code, facts, heading, markup, pictures, Section, table, text, Tile,
-                     without_empty)
+from .blocks import (
+    beside,
+    code,
+    facts,
+    heading,
+    markup,
+    pictures,
+    Section,
+    table,
+    text,
+    Tile,
+    without_empty,
+)
 from .card import card_html
 from .classes import Classes, classes_of
 from .content import Column, DataTable, ReportContent, TableRow
@@ -21,20 +32,33 @@ from .words import count, cut, joined, plural
 
 _MOST = 60  # binary classifiers in a table
 _WIDEST = 400  # rows of other tables
-_KINDS = {"coding matrix": "a coding matrix", "decision tree": "a decision tree",
-          "nested": "a tree of coding matrices", "ensemble": "an ensemble",
-          "direct classifier": "a multi-class classifier"}
+_KINDS = {
+    "coding matrix": "a coding matrix",
+    "decision tree": "a decision tree",
+    "nested": "a tree of coding matrices",
+    "ensemble": "an ensemble",
+    "direct classifier": "a multi-class classifier",
+}
 
 
 def page_sections(content: ReportContent) -> list[Section]:
     """All sections that there is something for."""
     classes = classes_of(content)
     card = (markup(card_html(content.card)),) if content.card.strip() else ()
-    sections = [Section("card", "Model card", card), *answer_sections(content),
-                *trial_sections(content), _importance(content, classes), Section(
-                    "curve", "Learning curve",
-                    tuple(pictures(*chart_importance.learning_curves(content.curve)))),
-                _data(content, classes), _configuration(content, classes), *_origin(content)]
+    sections = [
+        Section("card", "Model card", card),
+        *answer_sections(content),
+        *trial_sections(content),
+        _importance(content, classes),
+        Section(
+            "curve",
+            "Learning curve",
+            tuple(pictures(*chart_importance.learning_curves(content.curve))),
+        ),
+        _data(content, classes),
+        _configuration(content, classes),
+        *_origin(content),
+    ]
     return [section for section in sections if section.blocks]
 
 
@@ -45,25 +69,36 @@ def summary(content: ReportContent) -> tuple[str, str, list[Tile]]:
     tiles = estimate_tiles(content)
     if model is not None:
         kind, classifiers = model.tree.kind, len(model.tree.rows)
-        words.append(f"{_KINDS[kind].capitalize()} of {plural(classifiers, 'binary classifier')}"
-                     if classifiers else _KINDS[kind].capitalize())
+        words.append(
+            f"{_KINDS[kind].capitalize()} of {plural(classifiers, 'binary classifier')}"
+            if classifiers
+            else _KINDS[kind].capitalize()
+        )
         words.append(f"for {plural(len(model.tree.classes), 'class', 'es')}")
     if data is not None:
         words.append(f"{'and' if words else 'About'} {_data_words(data)}")
     if content.answers is not None:
         verdict = answer_verdict(content.answers, classes_of(content)) + verdict
-        tiles += [tile for tile in score_tiles(content.answers)
-                  if not any(other.title.startswith(tile.title) for other in tiles)]
+        tiles += [
+            tile
+            for tile in score_tiles(content.answers)
+            if not any(other.title.startswith(tile.title) for other in tiles)
+        ]
     elif model is not None and not verdict:
-        verdict = ["This page has no answers to held-out samples, so it cannot say how good the "
-                   "model is: report_m --answers adds them."]
+        verdict = [
+            "This page has no answers to held-out samples, so it cannot say how good the "
+            "model is: report_m --answers adds them."
+        ]
     verdict += [f"{text[0].upper()}{text[1:]}." for text in content.notes]
     return " ".join(verdict), f"{' '.join(words)}." if words else "", tiles
 
 
 def _data_words(data):
-    sizes = ", ".join(plural(how_many, word) for how_many, word in (
-        (data.points, "point"), (data.features, "feature")) if how_many is not None)
+    sizes = ", ".join(
+        plural(how_many, word)
+        for how_many, word in ((data.points, "point"), (data.features, "feature"))
+        if how_many is not None
+    )
     if not data.source:
         return f"data of {sizes}" if sizes else plural(len(data.labels), "class", "es")
     return f"the data {cut(data.source, 80)}" + f" ({sizes})" * bool(sizes)
@@ -71,8 +106,18 @@ def _data_words(data):
 
 def _importance(content, classes):
     result = content.importance
-    return Section("importance", "What matters", () if result is None else tuple(pictures(
-        chart_importance.importance(result), *chart_importance.effects(result, classes.names))))
+    return Section(
+        "importance",
+        "What matters",
+        ()
+        if result is None
+        else tuple(
+            pictures(
+                chart_importance.importance(result),
+                *chart_importance.effects(result, classes.names),
+            )
+        ),
+    )
 
 
 # -- data ------------------------------------------------------------------------------------------
@@ -83,13 +128,24 @@ def _data(content, classes):
     if data is None:
         return Section("data", "Data", ())
     pairs = [("source", data.source)] if data.source else []
-    pairs += [(name, count(value)) for name, value in (("points", data.points),
-                                                       ("features", data.features))
-              if value is not None]
-    data_facts = facts([*pairs, ("classes", count(len(data.labels))),
-                        *([] if data.recipe is None else _recipe_facts(data)), *data.facts])
-    blocks = [data_facts] if data.counts is None else beside([data_facts], pictures(
-        charts.class_counts(data, classes.names)))
+    pairs += [
+        (name, count(value))
+        for name, value in (("points", data.points), ("features", data.features))
+        if value is not None
+    ]
+    data_facts = facts(
+        [
+            *pairs,
+            ("classes", count(len(data.labels))),
+            *([] if data.recipe is None else _recipe_facts(data)),
+            *data.facts,
+        ]
+    )
+    blocks = (
+        [data_facts]
+        if data.counts is None
+        else beside([data_facts], pictures(charts.class_counts(data, classes.names)))
+    )
     if data.recipe is not None:
         blocks += _recipe(data.recipe, data.missing)
     return Section("data", "Data", tuple(blocks))
@@ -97,11 +153,14 @@ def _data(content, classes):
 
 def _recipe_facts(data):
     recipe = data.recipe
-    pairs = (("table", None if recipe["source"] == os.path.basename(data.source)
-              else recipe["source"]),
-             ("label", recipe["label"]), ("missing values", recipe["missing"]),
-             ("identifiers", ", ".join(recipe["ids"])), ("weights", recipe["weight"]),
-             ("column of groups", recipe.get("group")))
+    pairs = (
+        ("table", None if recipe["source"] == os.path.basename(data.source) else recipe["source"]),
+        ("label", recipe["label"]),
+        ("missing values", recipe["missing"]),
+        ("identifiers", ", ".join(recipe["ids"])),
+        ("weights", recipe["weight"]),
+        ("column of groups", recipe.get("group")),
+    )
     return [(name, value) for name, value in pairs if value]
 
 
@@ -109,30 +168,69 @@ def _recipe(recipe, cells):
     alike: dict[tuple, list[str]] = {}  # {cells: names of the columns that have them}
     for one in recipe["columns"]:
         words, fill, dates = one["categories"], one["fill"], one.get("date")
-        missing = fill if isinstance(fill, str) else f"{fill:g}" if fill is not None else \
-            "0" if one["indicator"] else "not accepted" if recipe["missing"] != "keep" else \
-            "a missing value" if words is None else "0"
-        alike.setdefault(("dates" if dates else "order" if "order" in one else
-                          "number" if words is None else "words",
-                          (1 + 2 * len(dates["cycles"] if dates else ()) if words is None else
-                           len(words)) + one["indicator"],
-                          None if cells is None else cells.get(one["name"], 0),
-                          missing + ", and an indicator" * one["indicator"],
-                          " < ".join(one.get("order", ())) if words is None else joined(words) + (
-                              f"; all others are {one['other']}" if "other" in one else "")),
-                         []).append(one["name"])
-    rows = [TableRow((joined(names), len(names) if len(names) > 1 else None, *properties))
-            for properties, names in alike.items()]
-    left = "" if len(rows) <= _WIDEST else \
-        f"{_WIDEST} of {count(len(rows))} kinds of columns: the recipe has all of them."
-    return [heading("Columns of the table"), table(without_empty(DataTable(
-        left or "What the columns are, and what a missing cell becomes; columns that differ in "
-        "their names alone share a row.",
-        (Column("column", "name"), Column("columns", "number"), Column("kind"),
-         Column("features", "number", "of each of them"),
-         Column("missing", "number", "missing cells of each of them"),
-         Column("a missing cell becomes"), Column("categories", "prose")),
-        tuple(rows[:_WIDEST]))))]
+        missing = (
+            fill
+            if isinstance(fill, str)
+            else f"{fill:g}"
+            if fill is not None
+            else "0"
+            if one["indicator"]
+            else "not accepted"
+            if recipe["missing"] != "keep"
+            else "a missing value"
+            if words is None
+            else "0"
+        )
+        alike.setdefault(
+            (
+                "dates"
+                if dates
+                else "order"
+                if "order" in one
+                else "number"
+                if words is None
+                else "words",
+                (1 + 2 * len(dates["cycles"] if dates else ()) if words is None else len(words))
+                + one["indicator"],
+                None if cells is None else cells.get(one["name"], 0),
+                missing + ", and an indicator" * one["indicator"],
+                " < ".join(one.get("order", ()))
+                if words is None
+                else joined(words) + (f"; all others are {one['other']}" if "other" in one else ""),
+            ),
+            [],
+        ).append(one["name"])
+    rows = [
+        TableRow((joined(names), len(names) if len(names) > 1 else None, *properties))
+        for properties, names in alike.items()
+    ]
+    left = (
+        ""
+        if len(rows) <= _WIDEST
+        else f"{_WIDEST} of {count(len(rows))} kinds of columns: the recipe has all of them."
+    )
+    return [
+        heading("Columns of the table"),
+        table(
+            without_empty(
+                DataTable(
+                    left
+                    or "What the columns are, and what a missing cell becomes; columns that differ in "
+                    "their names alone share a row.",
+                    (
+                        Column("column", "name"),
+                        Column("columns", "number"),
+                        Column("kind"),
+                        Column("features", "number", "of each of them"),
+                        Column("missing", "number", "missing cells of each of them"),
+                        Column("a missing cell becomes"),
+                        Column("categories", "prose"),
+                    ),
+                    tuple(rows[:_WIDEST]),
+                )
+            )
+        ),
+    ]
 
 
 # -- configuration ---------------------------------------------------------------------------------
@@ -157,9 +255,11 @@ def _configuration(content, classes):
 
 def _model_facts(model, names):
     info, tree = model.info, model.tree
-    pairs = [("configuration", tree.kind),
-             ("binary classifiers", count(len(tree.rows))),
-             ("classes", count(len(tree.classes)))]
+    pairs = [
+        ("configuration", tree.kind),
+        ("binary classifiers", count(len(tree.rows))),
+        ("classes", count(len(tree.classes))),
+    ]
     if model.file:
         pairs.insert(0, ("file", model.file))
     if info is None:
@@ -177,18 +277,33 @@ def _model_facts(model, names):
         features += f", normalised by the model to {count(info['features_of_support_vectors'])}"
     pairs.append(("features", features))
     if info["support_vectors"]:
-        pairs += [("support vectors", f"{count(info['support_vectors'])} stored, "
-                   f"{count(info['coefficients'])} coefficients in all classifiers"),
-                  ("kernels", _kernels(info["kernels"]))]
+        pairs += [
+            (
+                "support vectors",
+                f"{count(info['support_vectors'])} stored, "
+                f"{count(info['coefficients'])} coefficients in all classifiers",
+            ),
+            ("kernels", _kernels(info["kernels"])),
+        ]
     if info.get("trees"):
-        pairs.append(("trees", f"{count(info['trees'])}, of which a point costs "
-                               f"{count(info['comparisons'])} comparisons at most"))
+        pairs.append(
+            (
+                "trees",
+                f"{count(info['trees'])}, of which a point costs "
+                f"{count(info['comparisons'])} comparisons at most",
+            )
+        )
     for direct in info["direct_classifiers"][:20]:
-        sides = (joined([names.get(label, str(label)) for label in labels], 3)
-                 for labels in direct["branches"][:4])
+        sides = (
+            joined([names.get(label, str(label)) for label in labels], 3)
+            for labels in direct["branches"][:4]
+        )
         pairs.append((" / ".join(sides), f"{direct['kind']} {direct['options']}".rstrip()))
-    return [*pairs, ("calibration", _calibration(info["calibration"], info["decoder"])),
-            *_trained_by(info)]
+    return [
+        *pairs,
+        ("calibration", _calibration(info["calibration"], info["decoder"])),
+        *_trained_by(info),
+    ]
 
 
 def _kernels(kernels):
@@ -196,52 +311,88 @@ def _kernels(kernels):
     for kernel, times in Counter(tuple(sorted(kernel.items())) for kernel in kernels).items():
         values = dict(kernel)
         used = KERNELS[values["kind"]].parameters
-        words.append(" ".join([values["kind"], *(f"{name} {values[name]:.6g}" for name in used)])
-                     + f" ({times} times)" * (times > 1))
+        words.append(
+            " ".join([values["kind"], *(f"{name} {values[name]:.6g}" for name in used)])
+            + f" ({times} times)" * (times > 1)
+        )
     return joined(words)
 
 
 def _calibration(calibration, decoder):
     if calibration is None:
         return "none: the probabilities are those of the decoder"
-    maps = {one["decoder"]: one["map"] + (f" {one['temperature']:.4g}" if "temperature" in one
-                                          else "") for one in calibration["decoders"]}
+    maps = {
+        one["decoder"]: one["map"] + (f" {one['temperature']:.4g}" if "temperature" in one else "")
+        for one in calibration["decoders"]
+    }
     local = maps.pop(decoder, None)
     words = [] if local is None else [f"{local} for the decoder {decoder}"]
     if maps:
         words.append(f"maps for {plural(len(maps), 'other decoder' if words else 'decoder')}")
-    return f"{calibration['source']}, {count(sum(calibration['samples']))} points; " \
-        + ", ".join(words)
+    return f"{calibration['source']}, {count(sum(calibration['samples']))} points; " + ", ".join(
+        words
+    )
 
 
 def _trained_by(info):
-    times_of = Counter(Provenance.from_line(one["made_by"]).options or "unknown"
-                       for one in info["binary_models"])
+    times_of = Counter(
+        Provenance.from_line(one["made_by"]).options or "unknown" for one in info["binary_models"]
+    )
     if not times_of:
         return []
-    return [("training options", "; ".join(
-        options if len(times_of) == 1 else f"{options} ({plural(times, 'classifier')})"
-        for options, times in times_of.most_common(8)) + "; \u2026" * (len(times_of) > 8))]
+    return [
+        (
+            "training options",
+            "; ".join(
+                options if len(times_of) == 1 else f"{options} ({plural(times, 'classifier')})"
+                for options, times in times_of.most_common(8)
+            )
+            + "; \u2026" * (len(times_of) > 8),
+        )
+    ]
 
 
 def _classifier_table(models, classes: Classes):
-    chosen: list[Mapping] = sorted(models, key=lambda one: -one["support_vectors"])[:_MOST] \
-        if len(models) > _MOST else models
-    sizes = [name for name in ("support vectors", "trees", "comparisons")
-             if any(one.get(name.replace(" ", "_")) for one in models)]
+    chosen: list[Mapping] = (
+        sorted(models, key=lambda one: -one["support_vectors"])[:_MOST]
+        if len(models) > _MOST
+        else models
+    )
+    sizes = [
+        name
+        for name in ("support vectors", "trees", "comparisons")
+        if any(one.get(name.replace(" ", "_")) for one in models)
+    ]
     rows = []
     for one in chosen:
         sides = [joined([*map(classes.name, one[side])], 4) for side in ("left", "right")]
         samples = one.get("samples")
-        rows.append(TableRow((" / ".join(sides), *[one[name.replace(" ", "_")] for name in sizes],
-                              None if samples is None else sum(samples)),
-                             classes.at(*one["left"][:50], *one["right"][:50])))
-    left = f"{len(rows)} of {count(len(models))} binary classifiers, those with the most support " \
-        "vectors: mbm_info --json has all of them." if len(rows) < len(models) else ""
-    return DataTable(left or "The binary classifiers, by the classes on their sides.",
-                     (Column("classifier", "name", "left, \u22121 / right, +1"),
-                      *[Column(name, "number") for name in sizes],
-                      Column("points in training", "number")), tuple(rows), folded=len(rows) > 12)
+        rows.append(
+            TableRow(
+                (
+                    " / ".join(sides),
+                    *[one[name.replace(" ", "_")] for name in sizes],
+                    None if samples is None else sum(samples),
+                ),
+                classes.at(*one["left"][:50], *one["right"][:50]),
+            )
+        )
+    left = (
+        f"{len(rows)} of {count(len(models))} binary classifiers, those with the most support "
+        "vectors: mbm_info --json has all of them."
+        if len(rows) < len(models)
+        else ""
+    )
+    return DataTable(
+        left or "The binary classifiers, by the classes on their sides.",
+        (
+            Column("classifier", "name", "left, \u22121 / right, +1"),
+            *[Column(name, "number") for name in sizes],
+            Column("points in training", "number"),
+        ),
+        tuple(rows),
+        folded=len(rows) > 12,
+    )
 
 
 # -- origin ----------------------------------------------------------------------------------------
@@ -251,8 +402,18 @@ def _origin(content):
     lines = []
     for step in content.steps:
         lines += [f"# {line}" for line in step.why.splitlines() if line] + [step.command]
-    return [Section("provenance", "Provenance", (facts(content.provenance),)
-                    if content.provenance else ()),
-            Section("commands", "Commands that repeat it", (
+    return [
+        Section(
+            "provenance", "Provenance", (facts(content.provenance),) if content.provenance else ()
+        ),
+        Section(
+            "commands",
+            "Commands that repeat it",
+            (
                 text("Run them in the folder of the files, with the version named above."),
-                code("\n".join(lines))) if lines else ())]
+                code("\n".join(lines)),
+            )
+            if lines
+            else (),
+        ),
+    ]

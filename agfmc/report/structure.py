@@ -26,20 +26,26 @@ _BLUE, _ORANGE = (33, 113, 181, 255), (230, 115, 12, 255)
 _CLEAR = (0, 0, 0, 0)
 
 
-def configuration(tree: Tree, names: Mapping[int, str],
-                  nodes: Sequence[NodeCost] = ()) -> list[Picture]:
+def configuration(
+    tree: Tree, names: Mapping[int, str], nodes: Sequence[NodeCost] = ()
+) -> list[Picture]:
     """The picture of a control tree, of an ensemble those of its first members."""
-    return [coding_matrix(member, names, title) if member.kind == "coding matrix" else
-            decision_tree(member, names, nodes, title)
-            for member, title in titled_members(tree, _MEMBERS)]
+    return [
+        coding_matrix(member, names, title)
+        if member.kind == "coding matrix"
+        else decision_tree(member, names, nodes, title)
+        for member, title in titled_members(tree, _MEMBERS)
+    ]
 
 
 def titled_members(tree: Tree, most: int) -> list[tuple[Tree, str]]:
     """The first members of an ensemble, or the tree itself, with the titles of their pictures."""
     if not tree.is_ensemble:
         return [(tree, "Coding matrix" if tree.kind == "coding matrix" else "Tree of the classes")]
-    return [(member, f"Member {number} of {len(tree.roots)}, weight {weight:.3g}")
-            for number, (member, weight) in enumerate(zip(tree.members[:most], tree.weights), 1)]
+    return [
+        (member, f"Member {number} of {len(tree.roots)}, weight {weight:.3g}")
+        for number, (member, weight) in enumerate(zip(tree.members[:most], tree.weights), 1)
+    ]
 
 
 def _positions_of_labels(tree):
@@ -69,10 +75,14 @@ def coding_matrix(tree: Tree, names: Mapping[int, str], title: str = "Coding mat
     rows, m, k = tree.nodes[0].rows, len(tree.nodes[0].rows), len(tree.labels)
     drawing = _Matrix(tree, names, rows).drawing
     partial = [len(row.left) + len(row.right) < k for row in rows]
-    summary = f"{m} binary classifier{'s' * (m != 1)} of {k} classes" \
+    summary = (
+        f"{m} binary classifier{'s' * (m != 1)} of {k} classes"
         + ", each of which leaves classes out" * all(partial)
-    note = "A column for each class, a row for each binary classifier. Blue squares: \u22121 " \
-           "(left), orange discs: +1 (right)" + "; blank: left out" * any(partial) + "."
+    )
+    note = (
+        "A column for each class, a row for each binary classifier. Blue squares: \u22121 "
+        "(left), orange discs: +1 (right)" + "; blank: left out" * any(partial) + "."
+    )
     return Picture(drawing, title, summary, note, _rows_table(tree, names))
 
 
@@ -86,26 +96,37 @@ class _Matrix:
         self.places = [position_of[label] for label in labels]
         self.called = [class_name(names, label) for label in labels]
         self.named = self.k <= _NAMED_COLUMNS
-        self.wide = max(15, min(22, 600 // self.k)) if self.named else \
-            max(1, min(8, 840 // self.k))
-        self.tall = min(20, self.wide) if self.m <= 40 and self.named else \
-            max(2, min(14, self.wide + 2, 560 // self.m)) if self.m <= _TALL_ROWS else \
-            1200 / self.m
+        self.wide = max(15, min(22, 600 // self.k)) if self.named else max(1, min(8, 840 // self.k))
+        self.tall = (
+            min(20, self.wide)
+            if self.m <= 40 and self.named
+            else max(2, min(14, self.wide + 2, 560 // self.m))
+            if self.m <= _TALL_ROWS
+            else 1200 / self.m
+        )
         texts = [row.text.strip() for row in rows]
         if any(row.is_name for row in rows) or len(set(texts)) < len(texts):
-            texts = [" / ".join(listed(names, [labels[j] for j in side], 1)
-                                for side in (row.left, row.right)) for row in rows]
+            texts = [
+                " / ".join(
+                    listed(names, [labels[j] for j in side], 1) for side in (row.left, row.right)
+                )
+                for row in rows
+            ]
         if len(set(texts)) < len(texts):  # many classes, of which the first tell no rows apart
             texts = [str(index + 1) for index in range(len(rows))]
         self.texts = texts if self.tall >= 14 else None
-        side = min(max(map(text_width, texts)), 150) + 8 if self.texts else \
-            text_width(str(self.m)) + 10
+        side = (
+            min(max(map(text_width, texts)), 150) + 8
+            if self.texts
+            else text_width(str(self.m)) + 10
+        )
         head = min(max(map(text_width, self.called)), 160) if self.named else 18
         upright = self.named and head > self.wide - 4
         self.left = math.ceil(side)
         self.top = math.ceil((head if upright else 14) + 40 if self.named else 54)
-        self.drawing = Drawing(max(self.left + self.k * self.wide + 4, 300),
-                               self.top + self.m * self.tall + 6)
+        self.drawing = Drawing(
+            max(self.left + self.k * self.wide + 4, 300), self.top + self.m * self.tall + 6
+        )
         self._legend()
         self._columns(upright)
         cells = sum(len(row.left) + len(row.right) for row in rows)
@@ -114,8 +135,14 @@ class _Matrix:
         else:
             self._rows(rows)
         self._row_names(texts)
-        self.drawing.add("rect", "frame", x=self.left, y=self.top, width=self.k * self.wide,
-                         height=self.m * self.tall)
+        self.drawing.add(
+            "rect",
+            "frame",
+            x=self.left,
+            y=self.top,
+            width=self.k * self.wide,
+            height=self.m * self.tall,
+        )
 
     def _legend(self):
         drawing = self.drawing
@@ -129,17 +156,33 @@ class _Matrix:
         for index, name in enumerate(self.called):
             x = self.left + index * self.wide
             with drawing.group("" if self.named else name, data_classes=(self.places[index],)):
-                drawing.add("rect", "band", x=x, y=24, width=self.wide,
-                            height=self.top - 24 + self.m * self.tall)
+                drawing.add(
+                    "rect",
+                    "band",
+                    x=x,
+                    y=24,
+                    width=self.wide,
+                    height=self.top - 24 + self.m * self.tall,
+                )
                 if self.named and upright:
                     base = x + self.wide / 2 + 4
-                    drawing.text(base, self.top - 6, name, width=head - 6, title=name,
-                                 transform=f"rotate(-90 {pixels(base)} {pixels(self.top - 6)})")
+                    drawing.text(
+                        base,
+                        self.top - 6,
+                        name,
+                        width=head - 6,
+                        title=name,
+                        transform=f"rotate(-90 {pixels(base)} {pixels(self.top - 6)})",
+                    )
                 elif self.named:
                     drawing.text(x + self.wide / 2, self.top - 6, name, "mid")
         if not self.named:
-            drawing.text(self.left, 40, f"{self.k} classes, from {self.called[0]} to "
-                         f"{self.called[-1]}", width=max(drawing.width - self.left, 200))
+            drawing.text(
+                self.left,
+                40,
+                f"{self.k} classes, from {self.called[0]} to {self.called[-1]}",
+                width=max(drawing.width - self.left, 200),
+            )
 
     def _rows(self, rows):
         """A group for each row, with a dashed line for each run of cells of one side."""
@@ -151,22 +194,36 @@ class _Matrix:
                 y = self.top + (index + 0.5) * tall
                 full = len(row.left) + len(row.right) == self.k
                 places = sorted(self.places[j] for j in (*row.left, *row.right))
-                with drawing.group(self._row_words(row, index),
-                                   data_classes=() if full else tuple(places)):
+                with drawing.group(
+                    self._row_words(row, index), data_classes=() if full else tuple(places)
+                ):
                     if not full and tall >= 8:
-                        drawing.add("rect", "band", x=0, y=self.top + index * tall,
-                                    width=self.left - 3, height=tall)
+                        drawing.add(
+                            "rect",
+                            "band",
+                            x=0,
+                            y=self.top + index * tall,
+                            width=self.left - 3,
+                            height=tall,
+                        )
                     drawing.add("path", "left", d=self._runs(row.left, y, gap / 2))
-                    drawing.add("path", "right disc", d=self._runs(row.right, y, wide / 2),
-                                stroke_width=disc, stroke_dasharray=f".01 {wide - 0.01:g}")
+                    drawing.add(
+                        "path",
+                        "right disc",
+                        d=self._runs(row.right, y, wide / 2),
+                        stroke_width=disc,
+                        stroke_dasharray=f".01 {wide - 0.01:g}",
+                    )
 
     def _runs(self, side, y, offset):
         text = ""
         for _, run in itertools.groupby(enumerate(sorted(side)), lambda pair: pair[1] - pair[0]):
             columns = [at for _, at in run]
             length = len(columns) * self.wide - 2 * offset
-            text += f"M{pixels(self.left + columns[0] * self.wide + offset)} {pixels(y)}" \
-                    f"h{pixels(length) if length > 0.05 else '.01'}"
+            text += (
+                f"M{pixels(self.left + columns[0] * self.wide + offset)} {pixels(y)}"
+                f"h{pixels(length) if length > 0.05 else '.01'}"
+            )
         return text
 
     def _row_words(self, row, at):
@@ -185,22 +242,38 @@ class _Matrix:
                 for j in side:
                     line[j] = colour
             lines.append(bytes(line))
-        self.drawing.add("image", x=self.left, y=self.top, width=self.k * self.wide,
-                         height=self.m * self.tall, preserveAspectRatio="none",
-                         href=png_address(lines, [_CLEAR, _BLUE, _ORANGE]))
+        self.drawing.add(
+            "image",
+            x=self.left,
+            y=self.top,
+            width=self.k * self.wide,
+            height=self.m * self.tall,
+            preserveAspectRatio="none",
+            href=png_address(lines, [_CLEAR, _BLUE, _ORANGE]),
+        )
 
     def _row_names(self, texts):
         if self.texts:
             for at, text in enumerate(texts):
-                self.drawing.text(self.left - 6, self.top + (at + 0.5) * self.tall + 4, text,
-                                  "end small", width=self.left - 8)
+                self.drawing.text(
+                    self.left - 6,
+                    self.top + (at + 0.5) * self.tall + 4,
+                    text,
+                    "end small",
+                    width=self.left - 8,
+                )
             return
-        step = next(factor * 10**power for power in itertools.count() for factor in (1, 2, 5)
-                    if factor * 10**power >= 16 / self.tall)
+        step = next(
+            factor * 10**power
+            for power in itertools.count()
+            for factor in (1, 2, 5)
+            if factor * 10**power >= 16 / self.tall
+        )
         first = [0] if (step - 1) * self.tall >= 14 else []
         for at in [*first, *range(step - 1, self.m, step)]:
-            self.drawing.text(self.left - 6, self.top + (at + 0.5) * self.tall + 4, str(at + 1),
-                              "end small")
+            self.drawing.text(
+                self.left - 6, self.top + (at + 0.5) * self.tall + 4, str(at + 1), "end small"
+            )
 
 
 def _rows_table(tree, names):
@@ -208,9 +281,14 @@ def _rows_table(tree, names):
     m, rows, position_of = len(node.rows), [], _positions_of_labels(tree)
     for index, row in enumerate(node.rows[:_TABLE_ROWS]):
         left, right = ([labels[j] for j in side] for side in (row.left, row.right))
-        rows.append(TableRow((index + 1, _options(row), listed(names, left), listed(names, right)),
-                             _positions(position_of, left, right)
-                             if len(left) + len(right) < len(labels) else ()))
+        rows.append(
+            TableRow(
+                (index + 1, _options(row), listed(names, left), listed(names, right)),
+                _positions(position_of, left, right)
+                if len(left) + len(right) < len(labels)
+                else (),
+            )
+        )
     caption = "Classes on the two sides of each binary classifier"
     if m > _TABLE_ROWS:
         caption += f" (the first {_TABLE_ROWS} of {m})"
@@ -230,9 +308,14 @@ _MOST_BOXED, _WIDEST_BOX = 3600, 190  # pixels of nodes below each other with te
 _WIDEST_LINE = 12  # pixels, for all points of the data
 
 
-def decision_tree(tree: Tree, names: Mapping[int, str], nodes: Sequence[NodeCost] = (),
-                  title: str = "Tree of the classes", boxes: Mapping[int, tuple] | None = None,
-                  shares: Mapping[int, float] | None = None) -> Picture:
+def decision_tree(
+    tree: Tree,
+    names: Mapping[int, str],
+    nodes: Sequence[NodeCost] = (),
+    title: str = "Tree of the classes",
+    boxes: Mapping[int, tuple] | None = None,
+    shares: Mapping[int, float] | None = None,
+) -> Picture:
     """A tree with its classes at the right, the side -1 of each node above the side +1.
 
     Parameters
@@ -244,13 +327,19 @@ def decision_tree(tree: Tree, names: Mapping[int, str], nodes: Sequence[NodeCost
     layout = _Tree(tree, names, {cost.node: cost for cost in nodes}, boxes, shares)
     k, inner = len(tree.labels), len(tree.nodes)
     deepest = max(node.depth for node in tree.nodes) + 1
-    summary = f"{k} classes below {inner} node{'s' * (inner != 1)}, at most {deepest} " \
-              f"node{'s' * (deepest != 1)} on the way to a class"
-    note = "At each node, side \u22121 (left, blue) is above side +1 (right, orange)." \
-        if any(node.bare for node in tree.nodes) else ""
+    summary = (
+        f"{k} classes below {inner} node{'s' * (inner != 1)}, at most {deepest} "
+        f"node{'s' * (deepest != 1)} on the way to a class"
+    )
+    note = (
+        "At each node, side \u22121 (left, blue) is above side +1 (right, orange)."
+        if any(node.bare for node in tree.nodes)
+        else ""
+    )
     if nodes:
-        note += " The larger the disc, the more the node adds to the log loss; the number is " \
-                "its share."
+        note += (
+            " The larger the disc, the more the node adds to the log loss; the number is its share."
+        )
     return Picture(layout.drawing, title, summary, note.strip(), _nodes_table(tree, names, nodes))
 
 
@@ -260,16 +349,20 @@ class _Tree:
     def __init__(self, tree, names, costs, boxes, shares):
         self.tree, self.names, self.costs, self.shares = tree, names, costs, shares
         self.labels, self.place = tree.branch_labels(), _positions_of_labels(tree)
-        self.branches = [tuple(_positions(self.place, labels) for labels in node)
-                         for node in self.labels]
+        self.branches = [
+            tuple(_positions(self.place, labels) for labels in node) for node in self.labels
+        ]
         self.ends, self.numbers = self._order(), range(len(tree.nodes))
         self.pitch = 18 if len(self.ends) <= 60 else 15
         depth = max(node.depth for node in tree.nodes) + 1
         self.boxes = dict(enumerate(map(_box_text, tree.nodes)))
         self.depths = {}
         if boxes is not None and depth * (_WIDEST_BOX + 30) <= _MOST_BOXED:
-            self.boxes |= {number: cut_to_width(text, _WIDEST_BOX)
-                           for number, (text, _) in boxes.items() if text}
+            self.boxes |= {
+                number: cut_to_width(text, _WIDEST_BOX)
+                for number, (text, _) in boxes.items()
+                if text
+            }
             self.depths = {number: deep for number, (_, deep) in boxes.items()}
         self.step = max(8, min(46, 480 / depth))
         widest = max(map(self._wide, self.numbers))
@@ -279,8 +372,9 @@ class _Tree:
         self.end = self.x0 + depth * self.step
         texts = [class_name(names, label) for label in self.ends]
         name = min(max(map(text_width, texts)), _MOST_NAME)
-        self.drawing = Drawing(max(self.end + 1.1 * name + 14, 300),
-                               self.top + len(self.ends) * self.pitch + 6)
+        self.drawing = Drawing(
+            max(self.end + 1.1 * name + 14, 300), self.top + len(self.ends) * self.pitch + 6
+        )
         self._places()
         self._legend()
         self._draw_ends(texts)
@@ -302,8 +396,9 @@ class _Tree:
 
     def _places(self):
         """The height of each end, and of each node: the middle of its branches."""
-        self.y = {label: self.top + (index + 0.5) * self.pitch
-                  for index, label in enumerate(self.ends)}
+        self.y = {
+            label: self.top + (index + 0.5) * self.pitch for index, label in enumerate(self.ends)
+        }
         for number in reversed(self.numbers):
             heights = [self._height(child) for child in self.tree.nodes[number].children]
             self.y["node", number] = (heights[0] + heights[-1]) / 2
@@ -326,10 +421,17 @@ class _Tree:
         for label, text in zip(self.ends, texts):
             y = self.y[label]
             with self.drawing.group(data_classes=(self.place[label],)):
-                self.drawing.add("rect", "band", x=self.end + 2, y=y - self.pitch / 2,
-                                 width=self.drawing.width - self.end - 2, height=self.pitch)
-                self.drawing.text(self.end + 6, y + 4, text,
-                                  width=self.drawing.width - self.end - 8)
+                self.drawing.add(
+                    "rect",
+                    "band",
+                    x=self.end + 2,
+                    y=y - self.pitch / 2,
+                    width=self.drawing.width - self.end - 2,
+                    height=self.pitch,
+                )
+                self.drawing.text(
+                    self.end + 6, y + 4, text, width=self.drawing.width - self.end - 8
+                )
 
     def _draw_branches(self):
         for number, node in enumerate(self.tree.nodes):
@@ -341,48 +443,81 @@ class _Tree:
                 if node.bare:
                     path = f"M{pixels(x)} {pixels(y)}V{pixels(height)}H{pixels(far)}"
                 else:
-                    path = f"M{pixels(x)} {pixels(y)}L{pixels(min(x + 24, far))} " \
-                           f"{pixels(height)}H{pixels(far)}"
+                    path = (
+                        f"M{pixels(x)} {pixels(y)}L{pixels(min(x + 24, far))} "
+                        f"{pixels(height)}H{pixels(far)}"
+                    )
                 look = ("left", "right")[branch] if node.bare else "grey"
-                share = None if self.shares is None else max(0.8, _WIDEST_LINE * sum(
-                    self.shares[label] for label in self.labels[number][branch]))
-                self.drawing.add("path", look if share else f"{look} branch", d=path,
-                                 stroke_width=share, data_classes=self.branches[number][branch])
+                share = (
+                    None
+                    if self.shares is None
+                    else max(
+                        0.8,
+                        _WIDEST_LINE
+                        * sum(self.shares[label] for label in self.labels[number][branch]),
+                    )
+                )
+                self.drawing.add(
+                    "path",
+                    look if share else f"{look} branch",
+                    d=path,
+                    stroke_width=share,
+                    data_classes=self.branches[number][branch],
+                )
 
     def _draw_nodes(self):
         top = max([cost.log_loss for cost in self.costs.values()] or [0]) or 1
         total = sum(cost.log_loss for cost in self.costs.values()) or 1
         for number in self.numbers:
             x, y, cost = self._x(number), self.y["node", number], self.costs.get(number)
-            with self.drawing.group(title=self._words(number, total), data_node=number,
-                                    data_classes=_positions(self.place, *self.labels[number])):
+            with self.drawing.group(
+                title=self._words(number, total),
+                data_node=number,
+                data_classes=_positions(self.place, *self.labels[number]),
+            ):
                 if self.boxes[number]:
-                    for look, opacity in (("fill-paper", None), (
-                            "fill-right", f"{0.7 * self.depths.get(number, 0):.2f}")):
-                        self.drawing.add("rect", f"{look} edged mark", x=x, y=y - 10, rx=4,
-                                         width=self._wide(number), height=20, fill_opacity=opacity)
+                    for look, opacity in (
+                        ("fill-paper", None),
+                        ("fill-right", f"{0.7 * self.depths.get(number, 0):.2f}"),
+                    ):
+                        self.drawing.add(
+                            "rect",
+                            f"{look} edged mark",
+                            x=x,
+                            y=y - 10,
+                            rx=4,
+                            width=self._wide(number),
+                            height=20,
+                            fill_opacity=opacity,
+                        )
                         if not self.depths.get(number):
                             break
                     self.drawing.text(x + 7, y + 4, self.boxes[number])
                 else:
-                    radius = 3.5 if cost is None else 2.5 + \
-                        (self.pitch / 2 - 3.5) * math.sqrt(max(cost.log_loss, 0) / top)
+                    radius = (
+                        3.5
+                        if cost is None
+                        else 2.5 + (self.pitch / 2 - 3.5) * math.sqrt(max(cost.log_loss, 0) / top)
+                    )
                     if radius < 6:  # small ones are hard to point at
                         self.drawing.add("circle", "hit", cx=x, cy=y, r=7)
                     self.drawing.add("circle", "fill-ink edge mark", cx=x, cy=y, r=radius)
                     share = 0 if cost is None else cost.log_loss / total
                     if share >= 0.03 and self.step >= 36:
-                        self.drawing.text(x + radius + 3, y + 4, f"{100 * share:.0f}\u202f%",
-                                          "halo small")
+                        self.drawing.text(
+                            x + radius + 3, y + 4, f"{100 * share:.0f}\u202f%", "halo small"
+                        )
 
     def _words(self, number, total):
         sides = " / ".join(listed(self.names, side, 6) for side in self.labels[number][:4])
         text = f"node {number}: {sides}"
         cost = self.costs.get(number)
         if cost is not None:
-            text += f"; {percent(cost.log_loss / total)} of the log loss, " \
-                    f"{percent(cost.error)} of its points on the wrong side, " \
-                    f"{percent(cost.share)} of all points"
+            text += (
+                f"; {percent(cost.log_loss / total)} of the log loss, "
+                f"{percent(cost.error)} of its points on the wrong side, "
+                f"{percent(cost.share)} of all points"
+            )
         return text
 
 
@@ -404,20 +539,38 @@ def _nodes_table(tree, names, nodes, order=None, caption="Nodes of the tree"):
         sides = [listed(names, side) for side in labels[at]]
         if len(sides) != 2:
             sides = ["", f"{len(sides)} branches: " + " / ".join(sides[:8])]
-        text = node.direct.options.strip() if node.direct is not None else \
-            _options(node.rows[0]) if node.bare else f"{len(node.rows)} classifiers"
+        text = (
+            node.direct.options.strip()
+            if node.direct is not None
+            else _options(node.rows[0])
+            if node.bare
+            else f"{len(node.rows)} classifiers"
+        )
         cost = costs.get(at)
-        known = (None,) * 4 if cost is None else (
-            cost.share, cost.error, cost.log_loss, cost.log_loss / total)
+        known = (
+            (None,) * 4
+            if cost is None
+            else (cost.share, cost.error, cost.log_loss, cost.log_loss / total)
+        )
         rows.append(TableRow((at, text, *sides, *known), _positions(position_of, *labels[at])))
     if len(tree.nodes) > _TABLE_ROWS:
         caption += f" (the first {_TABLE_ROWS} of {len(tree.nodes)})"
-    return without_empty(DataTable(caption, (
-        Column("node", "number", digits=0), Column("options", "code"), *_SIDES,
-        Column("points", "share", "of all points, whose class is below the node"),
-        Column("error", "share", "of these points, on the wrong side"),
-        Column("log loss", "number", "of the node, as a part of that of all points"),
-        Column("share of log loss", "share")), tuple(rows), folded=True))
+    return without_empty(
+        DataTable(
+            caption,
+            (
+                Column("node", "number", digits=0),
+                Column("options", "code"),
+                *_SIDES,
+                Column("points", "share", "of all points, whose class is below the node"),
+                Column("error", "share", "of these points, on the wrong side"),
+                Column("log loss", "number", "of the node, as a part of that of all points"),
+                Column("share of log loss", "share"),
+            ),
+            tuple(rows),
+            folded=True,
+        )
+    )
 
 
 _SIDES = Column("\u22121, left", "prose"), Column("+1, right", "prose")
@@ -444,8 +597,11 @@ def node_costs(nodes: Sequence[NodeCost], tree: Tree, names: Mapping[int, str]) 
     for index, cost in enumerate(shown):
         y = 22 + index * pitch
         title = " / ".join(listed(names, side, 6) for side in labels[cost.node])
-        with drawing.group(title=f"node {cost.node}: {title}", data_node=cost.node,
-                           data_classes=_positions(position_of, *labels[cost.node])):
+        with drawing.group(
+            title=f"node {cost.node}: {title}",
+            data_node=cost.node,
+            data_classes=_positions(position_of, *labels[cost.node]),
+        ):
             drawing.add("rect", "band", x=0, y=y - 2, width=WIDTH, height=pitch)
             drawing.text(0, y + 12, _short_sides(names, labels[cost.node]))
             share = cost.log_loss / total if total else 0
@@ -455,10 +611,14 @@ def node_costs(nodes: Sequence[NodeCost], tree: Tree, names: Mapping[int, str]) 
             drawing.text(WIDTH, y + 29, f"{percent(cost.error)} of {percent(cost.share)}", "end")
     first = shown[0]
     sides = " from ".join(listed(names, side, 4) for side in labels[first.node])
-    summary = f"The node that separates {sides} adds most to the log loss " \
-              f"({percent(first.log_loss / total if total else 0)})"
-    note = "The log losses of all nodes sum to that of all points. Error: the share of the " \
-           "points below a node that are on its wrong side."
+    summary = (
+        f"The node that separates {sides} adds most to the log loss "
+        f"({percent(first.log_loss / total if total else 0)})"
+    )
+    note = (
+        "The log losses of all nodes sum to that of all points. Error: the share of the "
+        "points below a node that are on its wrong side."
+    )
     if len(order) > len(shown):
         note += f" The {len(shown)} nodes of {len(order)} that add most."
     table = _nodes_table(tree, names, nodes, [cost.node for cost in order], "Costs of the nodes")

@@ -25,11 +25,27 @@ WIDTH = 328  # of small pictures, which stand beside each other on a laptop and 
 
 # Hundredths of the size that letters are wide in the wider ones of the usual sans-serif types.
 
-_WIDTHS = {letter: width for width, letters in (
-    (22, "'\u202f"), (32, " ,.Iijl"), (37, "-/:;\\f|"), (40, "!()[]rt"), (45, '"'),
-    (52, "*J`sz"), (56, "?L_c"), (62, "FTaekovxy"), (64, "$0123456789EKPSYbdghnpqu{}"),
-    (69, "ABCRVXZ"), (77, "DHNU"), (80, "&GOQw"), (84, "#+<=>M^~\u2212"), (97, "%m"),
-    (100, "@W")) for letter in letters}
+_WIDTHS = {
+    letter: width
+    for width, letters in (
+        (22, "'\u202f"),
+        (32, " ,.Iijl"),
+        (37, "-/:;\\f|"),
+        (40, "!()[]rt"),
+        (45, '"'),
+        (52, "*J`sz"),
+        (56, "?L_c"),
+        (62, "FTaekovxy"),
+        (64, "$0123456789EKPSYbdghnpqu{}"),
+        (69, "ABCRVXZ"),
+        (77, "DHNU"),
+        (80, "&GOQw"),
+        (84, "#+<=>M^~\u2212"),
+        (97, "%m"),
+        (100, "@W"),
+    )
+    for letter in letters
+}
 
 
 def text_width(text: str, size: float = SIZE) -> float:
@@ -50,24 +66,29 @@ def cut_to_width(text: str, width: float) -> str:
     text = cut(text, WHOLE)
     if text_width(text) <= width + 1e-6:  # a width may be that of the text, rounded
         return text
-    fitting = bisect_right(range(2, len(text)), width,
-                           key=lambda longest: text_width(cut(text, longest)))
+    fitting = bisect_right(
+        range(2, len(text)), width, key=lambda longest: text_width(cut(text, longest))
+    )
     return cut(text, max(fitting, 1) + 1)
 
 
 def png_address(rows: Sequence[bytes], palette: Sequence[tuple[int, int, int, int]]) -> str:
     """A PNG image of rows of numbers, of equal lengths, in a palette of at most 256 (red, green,
     blue, opacity) from 0 to 255, as a `data:` address."""
+
     def chunk(kind, data):
         check = struct.pack(">I", zlib.crc32(kind + data))
         return struct.pack(">I", len(data)) + kind + data + check
 
-    image = b"\x89PNG\r\n\x1a\n" + b"".join((
-        chunk(b"IHDR", struct.pack(">IIBBBBB", len(rows[0]), len(rows), 8, 3, 0, 0, 0)),
-        chunk(b"PLTE", bytes(part for colour in palette for part in colour[:3])),
-        chunk(b"tRNS", bytes(colour[3] for colour in palette)),
-        chunk(b"IDAT", zlib.compress(b"".join(b"\0" + row for row in rows), 9)),
-        chunk(b"IEND", b"")))
+    image = b"\x89PNG\r\n\x1a\n" + b"".join(
+        (
+            chunk(b"IHDR", struct.pack(">IIBBBBB", len(rows[0]), len(rows), 8, 3, 0, 0, 0)),
+            chunk(b"PLTE", bytes(part for colour in palette for part in colour[:3])),
+            chunk(b"tRNS", bytes(colour[3] for colour in palette)),
+            chunk(b"IDAT", zlib.compress(b"".join(b"\0" + row for row in rows), 9)),
+            chunk(b"IEND", b""),
+        )
+    )
     return "data:image/png;base64," + base64.b64encode(image).decode("ascii")
 
 
@@ -93,7 +114,8 @@ def short(value: float, digits: int = 4) -> str:
 def level_bar(low: float, high: float, y: float) -> str:
     """The path of a level bar with ends."""
     return f"M{pixels(low)} {pixels(y)}H{pixels(high)}" + "".join(
-        f"M{pixels(x)} {pixels(y - 4)}v8" for x in (low, high))
+        f"M{pixels(x)} {pixels(y - 4)}v8" for x in (low, high)
+    )
 
 
 # Scales and ticks
@@ -119,8 +141,9 @@ class Linear(NamedTuple):
                 first = math.ceil(low / (factor * step) - 1e-9)
                 last = math.floor(high / (factor * step) + 1e-9)
                 if last - first + 1 <= most:
-                    return [round(index * factor * step, 12) for index in range(first, last + 1)] \
-                        or [low]
+                    return [
+                        round(index * factor * step, 12) for index in range(first, last + 1)
+                    ] or [low]
             step *= 10
 
     @classmethod
@@ -140,18 +163,23 @@ class Logarithmic(NamedTuple):
 
     def share(self, value: float) -> float:
         """The place of a value, 0 at low and 1 at high."""
-        return (math.log(max(value, self.low)) - math.log(self.low)) / \
-            (math.log(self.high) - math.log(self.low))
+        return (math.log(max(value, self.low)) - math.log(self.low)) / (
+            math.log(self.high) - math.log(self.low)
+        )
 
     def ticks(self, most: int) -> list[float]:
         """Powers of ten within the scale, with 2, 5 and others of each where there is room."""
         powers = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
         for digits in ((1, 2, 3, 5, 7), (1, 2, 5), (1, 3), (1,)):
-            candidates = [digit * 10.0**power for power in powers for digit in digits
-                          if self.low <= digit * 10.0**power <= self.high]
+            candidates = [
+                digit * 10.0**power
+                for power in powers
+                for digit in digits
+                if self.low <= digit * 10.0**power <= self.high
+            ]
             if len(candidates) <= most:
                 return candidates
-        return candidates[::-(-len(candidates) // max(most, 1))]
+        return candidates[:: -(-len(candidates) // max(most, 1))]
 
 
 def tick_texts(ticks: Sequence[float]) -> list[str]:
@@ -204,8 +232,17 @@ class Drawing:
         yield
         self.shapes.append(Shape("/g"))
 
-    def text(self, x: float, y: float, text: str, look: str = "", *, width: float = 0,
-             title: str = "", **attributes) -> None:
+    def text(
+        self,
+        x: float,
+        y: float,
+        text: str,
+        look: str = "",
+        *,
+        width: float = 0,
+        title: str = "",
+        **attributes,
+    ) -> None:
         """Text on the base line y that begins at x, or ends or is centred there (look: "end",
         "mid"). It is cut to `width` pixels, its whole being the title."""
         shown = cut_to_width(text, width or math.inf)
@@ -213,18 +250,26 @@ class Drawing:
             title = title or text
         self.shapes.append(Shape("text", look, {"x": x, "y": y, **attributes}, title, shown))
 
-    def line(self, points: Iterable[tuple[float, float]], look: str, title: str = "",
-             **attributes) -> None:
+    def line(
+        self, points: Iterable[tuple[float, float]], look: str, title: str = "", **attributes
+    ) -> None:
         """A line through points, in one path."""
         places = " ".join(f"{pixels(x)} {pixels(y)}" for x, y in points)
         self.add("path", look, title, d=f"M{places}", **attributes)
 
-    def bars(self, bars: Iterable[tuple[float, float, float, float]], look: str,
-             **attributes) -> None:
+    def bars(
+        self, bars: Iterable[tuple[float, float, float, float]], look: str, **attributes
+    ) -> None:
         """Rectangles (x, y, width, height) in one path."""
-        self.add("path", look, d="".join(
-            f"M{pixels(x)} {pixels(y)}h{pixels(w)}v{pixels(h)}h{pixels(-w)}z"
-            for x, y, w, h in bars), **attributes)
+        self.add(
+            "path",
+            look,
+            d="".join(
+                f"M{pixels(x)} {pixels(y)}h{pixels(w)}v{pixels(h)}h{pixels(-w)}z"
+                for x, y, w, h in bars
+            ),
+            **attributes,
+        )
 
     def markup(self, label: str) -> str:
         """SVG of it, in which all text and all values of attributes are escaped. `label` describes
@@ -232,8 +277,10 @@ class Drawing:
         size = f"{pixels(self.width)} {pixels(self.height)}"
         width, height = size.split()
         label = _quoted(cut(label, 1000))
-        return (f'<svg class="chart" role="img" aria-label={label} viewBox="0 0 {size}" '
-                f'width="{width}" height="{height}">{"".join(map(_element, self.shapes))}</svg>')
+        return (
+            f'<svg class="chart" role="img" aria-label={label} viewBox="0 0 {size}" '
+            f'width="{width}" height="{height}">{"".join(map(_element, self.shapes))}</svg>'
+        )
 
 
 def _element(shape):
@@ -291,8 +338,9 @@ class Box(NamedTuple):
 class Panel:
     """A rectangle of a drawing with a scale across and one upwards."""
 
-    def __init__(self, drawing: Drawing, box: Box, across: Linear | Logarithmic,
-                 up: Linear | Logarithmic):
+    def __init__(
+        self, drawing: Drawing, box: Box, across: Linear | Logarithmic, up: Linear | Logarithmic
+    ):
         self.drawing, self.box, self.across, self.up = drawing, box, across, up
 
     def x(self, value: float) -> float:
@@ -307,16 +355,25 @@ class Panel:
         """Places in the drawing of points (across, up)."""
         return [(self.x(x), self.y(y)) for x, y in points]
 
-    def axis_across(self, title: str = "", ticks: Sequence[float] | None = None,
-                    texts: Sequence[str] | None = None, grid: bool = True) -> None:
+    def axis_across(
+        self,
+        title: str = "",
+        ticks: Sequence[float] | None = None,
+        texts: Sequence[str] | None = None,
+        grid: bool = True,
+    ) -> None:
         """Ticks with their numbers below the panel, lines of a grid, and the title below them."""
         box, drawing = self.box, self.drawing
         if ticks is None:
             ticks = self._apart(self.across, box.width)
         texts = tick_texts(ticks) if texts is None else texts
         if grid:
-            self._grid([f"M{pixels(self.x(tick))} {pixels(box.top)}V{pixels(box.bottom)}"
-                        for tick in ticks])
+            self._grid(
+                [
+                    f"M{pixels(self.x(tick))} {pixels(box.top)}V{pixels(box.bottom)}"
+                    for tick in ticks
+                ]
+            )
         drawing.line([(box.left, box.bottom), (box.right, box.bottom)], "axis")
         for tick, text in zip(ticks, texts):
             half = text_width(text) / 2
@@ -330,8 +387,9 @@ class Panel:
         box, drawing = self.box, self.drawing
         if ticks is None:
             ticks = self.up.ticks(max(2, int(box.height / 34)))
-        self._grid([f"M{pixels(box.left)} {pixels(self.y(tick))}H{pixels(box.right)}"
-                    for tick in ticks])
+        self._grid(
+            [f"M{pixels(box.left)} {pixels(self.y(tick))}H{pixels(box.right)}" for tick in ticks]
+        )
         for tick, text in zip(ticks, tick_texts(ticks)):
             drawing.text(box.left - 6, self.y(tick) + 4, text, "end small")
         if title:

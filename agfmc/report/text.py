@@ -11,7 +11,7 @@ from ..control.learners import PARAMETERS
 from ..core.errors import one_line
 from ..core.text import partition_text, runs_text
 from ..files.csv import csv_of_numbers
-from ..score.rows import (ALL_SCORES, COLUMNS, columns_of, COST_PER_POINT, HIERARCHICAL)
+from ..score.rows import ALL_SCORES, COLUMNS, columns_of, COST_PER_POINT, HIERARCHICAL
 from .answers import score_blocks
 from .blocks import Block
 from .charts import class_sets
@@ -22,18 +22,34 @@ from .words import clean, count
 _NUMBERS = ("number", "share")  # kinds of columns
 _SCREEN = 100  # columns
 # for terminals: what a page has in the place of blanks, dashes, quotes and dots
-_TYPED = str.maketrans({"\u202f": "", "\u00a0": " ", "\u2013": "-", "\u2212": "-", "\u2026": "...",
-                        "\u201c": '"', "\u201d": '"'})
+_TYPED = str.maketrans(
+    {
+        "\u202f": "",
+        "\u00a0": " ",
+        "\u2013": "-",
+        "\u2212": "-",
+        "\u2026": "...",
+        "\u201c": '"',
+        "\u201d": '"',
+    }
+)
 
 
 def width(text: str) -> int:
     """Columns of a screen that a text takes."""
-    return sum(0 if unicodedata.combining(character) else
-               2 if unicodedata.east_asian_width(character) in "WF" else 1 for character in text)
+    return sum(
+        0
+        if unicodedata.combining(character)
+        else 2
+        if unicodedata.east_asian_width(character) in "WF"
+        else 1
+        for character in text
+    )
 
 
-def aligned(rows: Sequence[Sequence[str]], left: int | Sequence[bool] | None = None,
-            gap: str = "  ") -> str:
+def aligned(
+    rows: Sequence[Sequence[str]], left: int | Sequence[bool] | None = None, gap: str = "  "
+) -> str:
     """Rows of cells as lines, each column as wide as its widest cell; the first `left` columns, or
     those for which it is true, begin at the left, all for None, the others end at the right."""
     rows = [[one_line(cell) for cell in row] for row in rows]
@@ -43,9 +59,13 @@ def aligned(rows: Sequence[Sequence[str]], left: int | Sequence[bool] | None = N
     lines = []
     for row in rows:
         blanks = [" " * (wide - width(cell)) for cell, wide in zip(row, widths)]
-        lines.append(gap.join(
-            cell + blank if begins else blank + cell
-            for cell, blank, begins in zip(row, blanks, left)).rstrip() + "\n")
+        lines.append(
+            gap.join(
+                cell + blank if begins else blank + cell
+                for cell, blank, begins in zip(row, blanks, left)
+            ).rstrip()
+            + "\n"
+        )
     return "".join(lines)
 
 
@@ -65,8 +85,10 @@ def blocks_text(blocks: Iterable[Block], folded: bool = False, star: bool = Fals
             lines.append(table_text(value, star))
         elif kind == "matrix":
             rows = [[row.name, *(count(cell.count) for cell in row.cells)] for row in value.rows]
-            lines += [f"{value.caption}\n", aligned(
-                [["", *(name for name, _ in value.heads)], *rows], 1, " ")]
+            lines += [
+                f"{value.caption}\n",
+                aligned([["", *(name for name, _ in value.heads)], *rows], 1, " "),
+            ]
         elif kind == "beside":
             lines.append(_beside(*(blocks_text(side, folded, star) for side in value)))
     return "".join(lines).translate(_TYPED)
@@ -83,23 +105,32 @@ def table_text(table: DataTable, star: bool = False) -> str:
     prose. With `star` rows that stand out have one."""
     columns = [(at, column) for at, column in enumerate(table.columns) if column.kind != "prose"]
     # typed before they are aligned: three dots are wider than one character
-    rows = [[(column.text(row.cells[at]).translate(_TYPED)
-              or "-" * (column.kind in _NUMBERS)) + " *" * (star and row.strong and at == 0)
-             for at, column in columns] for row in table.rows]
-    return f"{table.caption}\n" + aligned([[column.title for _, column in columns], *rows], [
-        column.kind not in _NUMBERS for _, column in columns])
+    rows = [
+        [
+            (column.text(row.cells[at]).translate(_TYPED) or "-" * (column.kind in _NUMBERS))
+            + " *" * (star and row.strong and at == 0)
+            for at, column in columns
+        ]
+        for row in table.rows
+    ]
+    return f"{table.caption}\n" + aligned(
+        [[column.title for _, column in columns], *rows],
+        [column.kind not in _NUMBERS for _, column in columns],
+    )
 
 
 def data_lines(result: dict) -> str:
     """The `data_words` in a result as lines of the head of its table; "" without them."""
-    return "".join(f"{name}: {result[name]}\n" for name in ("features", "weights", "groups")
-                   if name in result)
+    return "".join(
+        f"{name}: {result[name]}\n" for name in ("features", "weights", "groups") if name in result
+    )
 
 
 def plain_table(result: dict, brief: bool = False) -> str:
     """The tables of a comparison for a terminal; brief: the first alone."""
-    return "".join(table_text(table, star=True) for table in comparison_tables(result)[
-        :1 if brief else None]).translate(_TYPED)
+    return "".join(
+        table_text(table, star=True) for table in comparison_tables(result)[: 1 if brief else None]
+    ).translate(_TYPED)
 
 
 def markdown_table(result: dict) -> str:
@@ -108,13 +139,16 @@ def markdown_table(result: dict) -> str:
 
 
 def _markdown(table):
-    lines = [[column.title for column in table.columns],
-             ["---:" if column.kind in _NUMBERS else "---" for column in table.columns]]
+    lines = [
+        [column.title for column in table.columns],
+        ["---:" if column.kind in _NUMBERS else "---" for column in table.columns],
+    ]
     for row in table.rows:
         cells = [column.text(cell) for cell, column in zip(row.cells, table.columns)]
         lines.append([f"**{cell}**" if cell and row.strong else cell for cell in cells])
-    return "".join("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |\n"
-                   for cells in lines)
+    return "".join(
+        "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |\n" for cells in lines
+    )
 
 
 def comparison_csv(result: dict) -> str:
@@ -125,17 +159,32 @@ def comparison_csv(result: dict) -> str:
         names = {name: row[name] for name in ("configuration", "decoder")}
         if "error" in row:
             return names
-        tests = {score: (row["difference"] or {}).get(score) or {} for score in columns
-                 if score in ALL_SCORES}
-        return {**names, "classifiers": row["classifiers"],
-                **{column + end: (row[column] or {}).get(key) for column in columns
-                   for end, key in (("", "pooled"), ("_sd", "sd"))},
-                "zero_probability": row["zero_probability"],
-                **{f"{score}_{end}": test.get(key) for score, test in tests.items()
-                   for end, key in (("difference", "pooled"), ("p", "p_value"))},
-                **{name: (row[name] or {}).get("pooled") for name in COST_PER_POINT},
-                **{f"{score}_difference_{end}": bound for score, test in tests.items()
-                   for end, bound in zip(("low", "high"), test.get("interval") or (None, None))}}
+        tests = {
+            score: (row["difference"] or {}).get(score) or {}
+            for score in columns
+            if score in ALL_SCORES
+        }
+        return {
+            **names,
+            "classifiers": row["classifiers"],
+            **{
+                column + end: (row[column] or {}).get(key)
+                for column in columns
+                for end, key in (("", "pooled"), ("_sd", "sd"))
+            },
+            "zero_probability": row["zero_probability"],
+            **{
+                f"{score}_{end}": test.get(key)
+                for score, test in tests.items()
+                for end, key in (("difference", "pooled"), ("p", "p_value"))
+            },
+            **{name: (row[name] or {}).get("pooled") for name in COST_PER_POINT},
+            **{
+                f"{score}_difference_{end}": bound
+                for score, test in tests.items()
+                for end, bound in zip(("low", "high"), test.get("interval") or (None, None))
+            },
+        }
 
     rows = list(map(cells, result["rows"]))
     return csv_of_numbers([max(rows, key=len, default=()), *(row.values() for row in rows)])
@@ -150,15 +199,25 @@ def score_lines(columns: dict) -> str:
         if numbers is None:
             rows.append([name, "-", "", ""])
         elif column != "design_s" or numbers["pooled"]:  # unless the scheme needs none
-            rows.append([name, _number(numbers["pooled"]) if column in ALL_SCORES else "",
-                         _number(numbers["mean"]), _number(numbers["sd"], "")])
+            rows.append(
+                [
+                    name,
+                    _number(numbers["pooled"]) if column in ALL_SCORES else "",
+                    _number(numbers["mean"]),
+                    _number(numbers["sd"], ""),
+                ]
+            )
     return aligned(rows, 1)
 
 
 def zero_line(count: int | None, name: str = "") -> str:
     """The number of held-out points with p = 0 for their true class, as a line; "" for none."""
-    return "" if not count else f"p = 0 for the true class of {count} held-out " \
+    return (
+        ""
+        if not count
+        else f"p = 0 for the true class of {count} held-out "
         f"point{'s' * (count != 1)}{': ' * bool(name)}{one_line(name)}\n"
+    )
 
 
 def row_notes(result: dict) -> str:
@@ -171,17 +230,45 @@ def search_csv(searches: list) -> str:
 
     Where they have left and right, the labels of a partition, these come first.
     """
-    columns = list(dict.fromkeys(("options", "kernel", "degree", "coef0", "log2g", "log2c", *(
-        key for search in searches for point in search["points"] for key in point
-        if key in PARAMETERS), "score", "sd", "rows", "parts")))
+    columns = list(
+        dict.fromkeys(
+            (
+                "options",
+                "kernel",
+                "degree",
+                "coef0",
+                "log2g",
+                "log2c",
+                *(
+                    key
+                    for search in searches
+                    for point in search["points"]
+                    for key in point
+                    if key in PARAMETERS
+                ),
+                "score",
+                "sd",
+                "rows",
+                "parts",
+            )
+        )
+    )
     parted = any("left" in search for search in searches)
     lines = [[*["partition"] * parted, *columns, "chosen", "given"]]
     for search in searches:
         before = [partition_text(search)] if parted else []
-        lines += [[*before, *(runs_text(point.get(column, [])) if column == "parts" else
-                              point.get(column) for column in columns),
-                   number == search["best"], number == search["given"]]
-                  for number, point in enumerate(search["points"])]
+        lines += [
+            [
+                *before,
+                *(
+                    runs_text(point.get(column, [])) if column == "parts" else point.get(column)
+                    for column in columns
+                ),
+                number == search["best"],
+                number == search["given"],
+            ]
+            for number, point in enumerate(search["points"])
+        ]
     return csv_of_numbers(lines)
 
 
@@ -204,25 +291,56 @@ def _page(report):
         fitted = f"temperature {report['temperature']:.4g}, floor {report['floor']:.2g}"
     elif report["ridge"] is not None:
         fitted += f", ridge {report['ridge']:g}, floor {report['floor']:.2g}"
-    weighted = "" if "effective_points" not in report else \
-        f", which count as {report['effective_points']:.4g} of equal weight"
+    weighted = (
+        ""
+        if "effective_points" not in report
+        else f", which count as {report['effective_points']:.4g} of equal weight"
+    )
     lines = f"{report['points']} points of {report['classes']} classes{weighted}; {fitted}\n"
     if len(report["compared"]) > 1:
-        lines += "log loss: " + ", ".join(
-            f"{kind} {value:.4f}" for kind, value in report["compared"].items()) + "\n"
-    tables = [[["", "before", "after", "difference"], *(
-        [title, *(_signed_interval(report["scores"][name][when], sign) for when, sign in (
-            ("before", ""), ("after", ""), ("difference", "+")))]
-        for name, title in COMPARED_SCORES.items())],
-        [["error at most", "probability from", "points answered"], *(
-            [f"{row['max_error']:g}", "-", row["why"].partition(": ")[2].partition(" (")[0]]
-            if row["threshold"] is None else
-            [f"{row['max_error']:g}", f"{row['threshold']:g}", f"{100 * row['answered']:.1f} %"]
-            for row in report["thresholds"])],
-        [["coverage", "mean size of sets", "with aps", "by class"], *(
-            [f"{row['coverage']:g}", *(f"{row['mean_size'][name]:.3f}"
-                                       for name in ("lac", "aps", "lac_by_class"))]
-            for row in report["sets"])]]
+        lines += (
+            "log loss: "
+            + ", ".join(f"{kind} {value:.4f}" for kind, value in report["compared"].items())
+            + "\n"
+        )
+    tables = [
+        [
+            ["", "before", "after", "difference"],
+            *(
+                [
+                    title,
+                    *(
+                        _signed_interval(report["scores"][name][when], sign)
+                        for when, sign in (("before", ""), ("after", ""), ("difference", "+"))
+                    ),
+                ]
+                for name, title in COMPARED_SCORES.items()
+            ),
+        ],
+        [
+            ["error at most", "probability from", "points answered"],
+            *(
+                [f"{row['max_error']:g}", "-", row["why"].partition(": ")[2].partition(" (")[0]]
+                if row["threshold"] is None
+                else [
+                    f"{row['max_error']:g}",
+                    f"{row['threshold']:g}",
+                    f"{100 * row['answered']:.1f} %",
+                ]
+                for row in report["thresholds"]
+            ),
+        ],
+        [
+            ["coverage", "mean size of sets", "with aps", "by class"],
+            *(
+                [
+                    f"{row['coverage']:g}",
+                    *(f"{row['mean_size'][name]:.3f}" for name in ("lac", "aps", "lac_by_class")),
+                ]
+                for row in report["sets"]
+            ),
+        ],
+    ]
     return "\n".join([lines, *(aligned(table) for table in tables if len(table) > 1)])
 
 
@@ -237,29 +355,64 @@ def format_scores(scores: dict) -> str:
     """The dictionary of `evaluate` as text for a screen: the scores of all points, and of each
     class; with sets and calibrations of classes their tables."""
     sets, by_class = class_sets(scores), scores.get("calibration_by_class", ())
-    tables = [sets and sets.table, _coverage_table(scores),
-              by_class and _bins_table(scores["calibration"], "Calibration of the winning class."),
-              *(_bins_table(row["bins"], f"Calibration of class {row['label']}, error "
-                            f"{row['expected_calibration_error']:.6f}.") for row in by_class)]
+    tables = [
+        sets and sets.table,
+        _coverage_table(scores),
+        by_class and _bins_table(scores["calibration"], "Calibration of the winning class."),
+        *(
+            _bins_table(
+                row["bins"],
+                f"Calibration of class {row['label']}, error "
+                f"{row['expected_calibration_error']:.6f}.",
+            )
+            for row in by_class
+        ),
+    ]
     return blocks_text(score_blocks(scores)) + "".join(
-        f"\n{table_text(table)}" for table in tables if table)
+        f"\n{table_text(table)}" for table in tables if table
+    )
 
 
 def _bins_table(rows, caption):
     rows = [row for row in rows or () if row["count"]]
     keys = ("lower", "upper", "count", "forecast", "observed", "error")
-    return DataTable(caption, tuple(Column(title, "number") for title in (
-        "p from", "to", "points", "forecast", "observed", "std.error")),
-        tuple(TableRow(tuple(row[key] for key in keys)) for row in rows)) if rows else None
+    return (
+        DataTable(
+            caption,
+            tuple(
+                Column(title, "number")
+                for title in ("p from", "to", "points", "forecast", "observed", "std.error")
+            ),
+            tuple(TableRow(tuple(row[key] for key in keys)) for row in rows),
+        )
+        if rows
+        else None
+    )
 
 
 def _coverage_table(scores):
     rows = scores["sets"]["by_class"] if scores.get("sets") else []
-    return DataTable("Coverage by class.", tuple(Column(title, "number") for title in (
-        "class", "points", "coverage", "from", "to", "mean size")),
-        tuple(TableRow(tuple(row[key] for key in (
-            "label", "points", "coverage", "low", "high", "mean_size"))) for row in rows
-            if row["points"])) if rows else None
+    return (
+        DataTable(
+            "Coverage by class.",
+            tuple(
+                Column(title, "number")
+                for title in ("class", "points", "coverage", "from", "to", "mean size")
+            ),
+            tuple(
+                TableRow(
+                    tuple(
+                        row[key]
+                        for key in ("label", "points", "coverage", "low", "high", "mean_size")
+                    )
+                )
+                for row in rows
+                if row["points"]
+            ),
+        )
+        if rows
+        else None
+    )
 
 
 def _number(value, missing="-"):
@@ -273,9 +426,11 @@ def scores_csv(scores: dict, named: bool = False) -> str:
     of cells and bins are in JSON alone.
     """
     intervals = scores["intervals"]
-    rows = [(name, "", value, *intervals.get(name, (None, None)))
-            for name, value in scores.items()
-            if name not in ("classes", "top", "single_class") and isinstance(value, (int, float))]
+    rows = [
+        (name, "", value, *intervals.get(name, (None, None)))
+        for name, value in scores.items()
+        if name not in ("classes", "top", "single_class") and isinstance(value, (int, float))
+    ]
     for row in scores["risk_coverage"] or ():
         if row["coverage"] in _COVERAGES:
             rows.append((f"error_at_coverage_{row['coverage']:g}", "", row["error"], None, None))
@@ -285,21 +440,34 @@ def scores_csv(scores: dict, named: bool = False) -> str:
             rows.append((f"{name}_before", "", value, None, None))
     for name, value in before.get("difference", {}).items():
         half = 1.96 * (value["error"] or float("nan"))
-        rows.append((f"{name}_change", "", value["mean"], value["mean"] - half,
-                     value["mean"] + half))
+        rows.append(
+            (f"{name}_change", "", value["mean"], value["mean"] - half, value["mean"] + half)
+        )
     sets = scores.get("sets")
-    rows += [(title, "", sets[name], None, None) for name, title in (
-        ("exact", "exact_sets"), *zip(HIERARCHICAL, HIERARCHICAL)) if sets and name in sets]
+    rows += [
+        (title, "", sets[name], None, None)
+        for name, title in (("exact", "exact_sets"), *zip(HIERARCHICAL, HIERARCHICAL))
+        if sets and name in sets
+    ]
     for row in [] if sets is None else [sets, *sets["by_class"]]:
         label = row.get("label", "")
-        rows += [("set_coverage", label, row["coverage"], row["low"], row["high"]),
-                 ("mean_set_size", label, row["mean_size"], None, None)]
+        rows += [
+            ("set_coverage", label, row["coverage"], row["low"], row["high"]),
+            ("mean_set_size", label, row["mean_size"], None, None),
+        ]
     for row in [*scores["by_class"], *scores.get("calibration_by_class", ())]:
-        rows += [(name, row["label"], value, None, None) for name, value in row.items()
-                 if name not in ("label", "bins")]
+        rows += [
+            (name, row["label"], value, None, None)
+            for name, value in row.items()
+            if name not in ("label", "bins")
+        ]
     names = dict(zip(scores["labels"], scores["names"])) if named else {}
-    return csv_of_numbers([("score", "class", "value", "low", "high"), *(
-        (name, str(names.get(label, label)), *numbers) for name, label, *numbers in rows)])
+    return csv_of_numbers(
+        [
+            ("score", "class", "value", "low", "high"),
+            *((name, str(names.get(label, label)), *numbers) for name, label, *numbers in rows),
+        ]
+    )
 
 
 def _simulation_columns(rows, top):
@@ -314,35 +482,68 @@ def _simulation_columns(rows, top):
 
     with_error = rows[0]["error"] is not None
     words = [poll["opponents"] for poll in rows[0]["polls"]]
-    errors = [max(part["standard_error"] for part in (
-        row["max_win"], row["adag"], row["ddag"], *row["polls"],
-        *(poll["top"] for poll in row["polls"]))) for row in rows]
+    errors = [
+        max(
+            part["standard_error"]
+            for part in (
+                row["max_win"],
+                row["adag"],
+                row["ddag"],
+                *row["polls"],
+                *(poll["top"] for poll in row["polls"]),
+            )
+        )
+        for row in rows
+    ]
     return [
         *numbers("classes", "classes", "d"),
         *(numbers("error", "error", "g") if with_error else ()),
         *shares("MAX-WIN", "max_win", [row["max_win"] for row in rows]),
-        *(column for i, word in enumerate(words) for column in shares(
-            f"POLL {word}", f"poll_{word}", [row["polls"][i] for row in rows])),
-        *(column for i, word in enumerate(words) for column in shares(
-            f"TOP-{top} {word}", f"poll_{word}_top_{top}",
-            [row["polls"][i]["top"] for row in rows])),
-        *(column for name in ("adag", "ddag") for column in shares(
-            name.upper(), name, [row[name] for row in rows])),
+        *(
+            column
+            for i, word in enumerate(words)
+            for column in shares(f"POLL {word}", f"poll_{word}", [row["polls"][i] for row in rows])
+        ),
+        *(
+            column
+            for i, word in enumerate(words)
+            for column in shares(
+                f"TOP-{top} {word}",
+                f"poll_{word}_top_{top}",
+                [row["polls"][i]["top"] for row in rows],
+            )
+        ),
+        *(
+            column
+            for name in ("adag", "ddag")
+            for column in shares(name.upper(), name, [row[name] for row in rows])
+        ),
         ("std.err", "standard_error", errors, ".4f"),
         *numbers("s1/s2", "separation", ".3f"),
-        *(numbers("limit", "separation_limit", ".3f") if with_error else ())]
+        *(numbers("limit", "separation_limit", ".3f") if with_error else ()),
+    ]
 
 
 def simulation_table(rows: list, top: int) -> str:
     """The rows of `simulations` as an aligned table."""
-    return aligned(list(zip(*(
-        [heading, *("-" if value is None else format(value, form) for value in values)]
-        for heading, _, values, form in _simulation_columns(rows, top)))), 0)
+    return aligned(
+        list(
+            zip(
+                *(
+                    [heading, *("-" if value is None else format(value, form) for value in values)]
+                    for heading, _, values, form in _simulation_columns(rows, top)
+                )
+            )
+        ),
+        0,
+    )
 
 
 def simulation_csv(rows: list, top: int) -> str:
     """The rows of `simulations` as comma-separated values in full precision."""
     _, names, values, _ = zip(*_simulation_columns(rows, top))
-    cells = [names, *(["" if value is None else repr(value) for value in line]
-                      for line in zip(*values))]
+    cells = [
+        names,
+        *(["" if value is None else repr(value) for value in line] for line in zip(*values)),
+    ]
     return "".join(",".join(line) + "\n" for line in cells)

@@ -22,11 +22,20 @@ _MOST = 100  # configurations that are shown
 
 def trial_sections(content: ReportContent) -> list[Section]:
     """The sections of a comparison and of a search, of those that are there."""
-    makers = ((content.comparison, "comparison", "Comparison", comparison_blocks),
-              (content.search, "search", "Search of options", lambda search: [
-                  *_other_model(content), *search_blocks(search)]))
-    return [Section(anchor, title, tuple(blocks(result)))
-            for result, anchor, title, blocks in makers if result is not None]
+    makers = (
+        (content.comparison, "comparison", "Comparison", comparison_blocks),
+        (
+            content.search,
+            "search",
+            "Search of options",
+            lambda search: [*_other_model(content), *search_blocks(search)],
+        ),
+    )
+    return [
+        Section(anchor, title, tuple(blocks(result)))
+        for result, anchor, title, blocks in makers
+        if result is not None
+    ]
 
 
 def trial_verdict(content: ReportContent) -> list[str]:
@@ -39,23 +48,35 @@ def trial_verdict(content: ReportContent) -> list[str]:
         by, against = result["by"], result["against"]
         mean, bounds, _ = _difference(best, result)
         chosen = "best" if result.get("choice") is None else "chosen"
-        compared = f"; the difference from {_called(against)} is {mean} (95\u00a0% interval " \
-            f"{bounds})" if against and bounds else ""
-        words.append(f"Of {plural(len(result['rows']), 'configuration')} with their decoders, "
-                     f"{_called(best)} is {chosen} by {ALL_SCORES[by].title}: "
-                     f"{number(best[by]['pooled'])} on held-out samples{compared}.")
+        compared = (
+            f"; the difference from {_called(against)} is {mean} (95\u00a0% interval {bounds})"
+            if against and bounds
+            else ""
+        )
+        words.append(
+            f"Of {plural(len(result['rows']), 'configuration')} with their decoders, "
+            f"{_called(best)} is {chosen} by {ALL_SCORES[by].title}: "
+            f"{number(best[by]['pooled'])} on held-out samples{compared}."
+        )
         right = (best.get("accuracy") or {}).get("pooled")
         if right is not None and alone:
-            words.append(f"It answers {percent(right)} correctly; always answering the most "
-                         f"frequent class would give {percent(alone['accuracy'])}.")
+            words.append(
+                f"It answers {percent(right)} correctly; always answering the most "
+                f"frequent class would give {percent(alone['accuracy'])}."
+            )
     search = _estimated(content)
     if search is not None and search.get("estimate"):
         estimate, by = search["estimate"], search["by"]
-        base = f"; the shares of the classes alone would give {number(alone[by])}" \
-            if by in alone else ""
-        words.append(f"The {ALL_SCORES[by].title} on new data is estimated as "
-                     f"{number(estimate['score'])}, standard error {number(estimate['error'])}"
-                     f"{base}.")
+        base = (
+            f"; the shares of the classes alone would give {number(alone[by])}"
+            if by in alone
+            else ""
+        )
+        words.append(
+            f"The {ALL_SCORES[by].title} on new data is estimated as "
+            f"{number(estimate['score'])}, standard error {number(estimate['error'])}"
+            f"{base}."
+        )
     elif search is not None:
         words.append("There is no estimate for new data.")
     return words
@@ -73,8 +94,13 @@ def estimate_tiles(content: ReportContent) -> list[Tile]:
     if search is None or not search.get("estimate"):
         return []
     title, estimate = ALL_SCORES[search["by"]].title, search["estimate"]
-    return [Tile(f"{title[0].upper()}{title[1:]}, estimate for new data", number(estimate["score"]),
-                 f"standard error {number(estimate['error'])}")]
+    return [
+        Tile(
+            f"{title[0].upper()}{title[1:]}, estimate for new data",
+            number(estimate["score"]),
+            f"standard error {number(estimate['error'])}",
+        )
+    ]
 
 
 def estimate_words(estimate: Mapping, by: str) -> str:
@@ -84,14 +110,16 @@ def estimate_words(estimate: Mapping, by: str) -> str:
     if by == "accuracy" and estimate["score"] == 1 and not estimate["error"]:
         low = clopper_pearson(*2 * [estimate.get("effective", estimate["points"])]).low
         sure = f"all {points} right: 95 % interval from {number(low)}"
-    return f"{ALL_SCORES[by].title} {number(estimate['score'])}, {sure} " \
-           f"({points}, {estimate['how']})"
+    return (
+        f"{ALL_SCORES[by].title} {number(estimate['score'])}, {sure} ({points}, {estimate['how']})"
+    )
 
 
 def best_row(result: Mapping) -> Mapping | None:
     """The row of a comparison that is best by its score, or None."""
-    rows = [row for row in result["rows"]
-            if (row.get(result["by"]) or {}).get("pooled") is not None]
+    rows = [
+        row for row in result["rows"] if (row.get(result["by"]) or {}).get("pooled") is not None
+    ]
     sign = ALL_SCORES[result["by"]].sign
     return max(rows, key=lambda row: sign * row[result["by"]]["pooled"], default=None)
 
@@ -99,8 +127,11 @@ def best_row(result: Mapping) -> Mapping | None:
 def best_point(result: Mapping) -> Mapping | None:
     """The options that a search of one set of options chose, with their score, or None."""
     search = result.get("common", result)
-    return None if search.get("best") is None or "points" not in search else \
-        search["points"][search["best"]]
+    return (
+        None
+        if search.get("best") is None or "points" not in search
+        else search["points"][search["best"]]
+    )
 
 
 # -- comparisons -----------------------------------------------------------------------------------
@@ -110,26 +141,43 @@ def comparison_blocks(result: Mapping) -> list[Block]:
     """Blocks of a comparison, what `compare_control --json` writes."""
     every, result = len(result["rows"]), _fewer(result)
     by, against, left_out = result["by"], result["against"], result["left_out"]
-    summary = f"{plural(result['points'], 'point')}, {plural(result['classes'], 'class', 'es')}; " \
-              f"{result['plan']}"
+    summary = (
+        f"{plural(result['points'], 'point')}, {plural(result['classes'], 'class', 'es')}; "
+        f"{result['plan']}"
+    )
     if left_out is not None:
         summary += f" of {left_out} points"
     if result.get("options"):
         summary += f"; options {result['options']}"
-    blocks = [text(f"{summary}{'' if True in result['calibrated'] else '; not calibrated'}. "
-                   + ("Scores are those of all held-out points together" if left_out is None else
-                      "Scores are leave-one-out scores, landmarks held fixed")
-                   + ", with the deviation over the splits" * (result["splits"] > 1) + "."),
-              *_data_words(result)]
+    blocks = [
+        text(
+            f"{summary}{'' if True in result['calibrated'] else '; not calibrated'}. "
+            + (
+                "Scores are those of all held-out points together"
+                if left_out is None
+                else "Scores are leave-one-out scores, landmarks held fixed"
+            )
+            + ", with the deviation over the splits" * (result["splits"] > 1)
+            + "."
+        ),
+        *_data_words(result),
+    ]
     if against is not None:
-        test = "the corrected resampled t test" if not result["mcnemar"] else \
-            "McNemar's exact test of the accuracies" if "weights" not in result else \
-            "McNemar's test of the accuracies, of the effective number of points"
-        blocks.append(text(
-            f"Differences in {ALL_SCORES[by].title} are from {_called(against)}"
-            + ", means over the splits" * (result["splits"] > 1)
-            + f"; p is that of {test}, not corrected for the number of rows: chance alone gives "
-            "p below 0.05 in one comparison of twenty."))
+        test = (
+            "the corrected resampled t test"
+            if not result["mcnemar"]
+            else "McNemar's exact test of the accuracies"
+            if "weights" not in result
+            else "McNemar's test of the accuracies, of the effective number of points"
+        )
+        blocks.append(
+            text(
+                f"Differences in {ALL_SCORES[by].title} are from {_called(against)}"
+                + ", means over the splits" * (result["splits"] > 1)
+                + f"; p is that of {test}, not corrected for the number of rows: chance alone gives "
+                "p below 0.05 in one comparison of twenty."
+            )
+        )
     blocks += [text(words) for words in _choice(result)]
     if every > len(result["rows"]):
         blocks.append(note(f"These are the best {len(result['rows'])} of {count(every)} rows"))
@@ -139,8 +187,11 @@ def comparison_blocks(result: Mapping) -> list[Block]:
         blocks.append(table(contender_table(result)))
     blocks += map(table, comparison_tables(result))
     blocks += pictures(comparison(result), comparison_cost(result))
-    blocks += [note(f"{_called(row)} could not be computed: {cut(row['error'], 200)}")
-               for row in result["rows"] if "error" in row]
+    blocks += [
+        note(f"{_called(row)} could not be computed: {cut(row['error'], 200)}")
+        for row in result["rows"]
+        if "error" in row
+    ]
     if result.get("tuned"):
         blocks += tuned_blocks(result["tuned"], result["splits"])
     return blocks
@@ -150,25 +201,40 @@ def comparison_notes(result: Mapping) -> list[str]:
     """Sentences on rows of a comparison: p = 0 for true classes, those that are not calibrated,
     those without the score."""
     rows = [row for row in result["rows"] if "error" not in row]
-    notes = [f"{name}: {' and '.join(members)}"
-             for name, members in result.get("members", {}).items()]
-    notes += [f"p = 0 for the true class of {plural(row['zero_probability'], 'held-out point')}: "
-              f"{_called(row)}" for row in rows if row.get("zero_probability")]
-    plain = [_called(row) for row in rows if True in result["calibrated"]
-             and not row.get("calibrated", True) and row.get("log_loss") is not None
-             and not row["decoder"].endswith(UNCALIBRATED)]
+    notes = [
+        f"{name}: {' and '.join(members)}" for name, members in result.get("members", {}).items()
+    ]
+    notes += [
+        f"p = 0 for the true class of {plural(row['zero_probability'], 'held-out point')}: "
+        f"{_called(row)}"
+        for row in rows
+        if row.get("zero_probability")
+    ]
+    plain = [
+        _called(row)
+        for row in rows
+        if True in result["calibrated"]
+        and not row.get("calibrated", True)
+        and row.get("log_loss") is not None
+        and not row["decoder"].endswith(UNCALIBRATED)
+    ]
     without = [_called(row) for row in rows if row.get(result["by"]) is None]
     if plain:
         notes.append(f"Cannot be calibrated: {', '.join(plain)}")
     if without:
-        notes.append(f"No {ALL_SCORES[result['by']].title}, so they cannot be chosen by it: "
-                     f"{', '.join(without)}")
+        notes.append(
+            f"No {ALL_SCORES[result['by']].title}, so they cannot be chosen by it: "
+            f"{', '.join(without)}"
+        )
     return notes
 
 
 def _data_words(result):
-    return [text(f"{name.capitalize()}: {result[name]}.")
-            for name in ("features", "weights", "groups") if name in result]
+    return [
+        text(f"{name.capitalize()}: {result[name]}.")
+        for name in ("features", "weights", "groups")
+        if name in result
+    ]
 
 
 def _called(row):
@@ -179,32 +245,53 @@ def _fewer(result):
     by, against, rows = result["by"], result["against"], result["rows"]
     if len(rows) <= _MOST:
         return result
-    order = sorted(range(len(rows)), key=lambda at: (
-        against is None or rows[at]["configuration"] != against["configuration"]
-        or rows[at]["decoder"] != against["decoder"],
-        (rows[at].get(by) or {}).get("pooled") is None,
-        -ALL_SCORES[by].sign * ((rows[at].get(by) or {}).get("pooled") or 0.0)))
+    order = sorted(
+        range(len(rows)),
+        key=lambda at: (
+            against is None
+            or rows[at]["configuration"] != against["configuration"]
+            or rows[at]["decoder"] != against["decoder"],
+            (rows[at].get(by) or {}).get("pooled") is None,
+            -ALL_SCORES[by].sign * ((rows[at].get(by) or {}).get("pooled") or 0.0),
+        ),
+    )
     return {**result, "rows": [rows[at] for at in sorted(order[:_MOST])]}
 
 
 def _merged(result):
     groups: dict[tuple, list[Mapping]] = {}
     for index, row in enumerate(result["rows"]):
-        key = [str((row.get(name) or {}).get("pooled"))[:12] for name in (*ALL_SCORES,
-                                                                          *COST_PER_POINT)]
-        groups.setdefault((row["configuration"], *(key if "error" not in row else [index])),
-                          []).append(row)
-    return {**result, "rows": [  # the reference has no difference
-        {**min(rows, key=lambda row: bool(row.get("difference"))),
-         "decoder": ", ".join(row["decoder"] for row in rows)} for rows in groups.values()]}
+        key = [
+            str((row.get(name) or {}).get("pooled"))[:12] for name in (*ALL_SCORES, *COST_PER_POINT)
+        ]
+        groups.setdefault(
+            (row["configuration"], *(key if "error" not in row else [index])), []
+        ).append(row)
+    return {
+        **result,
+        "rows": [  # the reference has no difference
+            {
+                **min(rows, key=lambda row: bool(row.get("difference"))),
+                "decoder": ", ".join(row["decoder"] for row in rows),
+            }
+            for rows in groups.values()
+        ],
+    }
 
 
 def chosen_row(result: Mapping) -> Mapping | None:
     """The row that was chosen, where the comparison was made for that, or else the best one."""
     choice = result.get("choice")
-    return best_row(result) if choice is None else next(
-        row for row in result["rows"] if row["configuration"] == choice["configuration"]
-        and choice["decoder"] in row["decoder"].split(", "))
+    return (
+        best_row(result)
+        if choice is None
+        else next(
+            row
+            for row in result["rows"]
+            if row["configuration"] == choice["configuration"]
+            and choice["decoder"] in row["decoder"].split(", ")
+        )
+    )
 
 
 def _choice(result):
@@ -215,16 +302,24 @@ def _choice(result):
     chosen = f"Chosen: {_called(choice)}"
     if choice["gain"] is None:
         return [f"{chosen}, the best by {title}."]
-    rule = f"The first row, {_called(first)}, is kept unless another one is better by more than " \
-        "one standard error of their difference. This is a rule for choosing, and asks for less " \
+    rule = (
+        f"The first row, {_called(first)}, is kept unless another one is better by more than "
+        "one standard error of their difference. This is a rule for choosing, and asks for less "
         "evidence than p below 0.05."
-    better = f"by {number(choice['gain'])}, {{}} one standard error of the difference, " \
-             f"{number(choice['error'])}"
+    )
+    better = (
+        f"by {number(choice['gain'])}, {{}} one standard error of the difference, "
+        f"{number(choice['error'])}"
+    )
     if (top["configuration"], top["decoder"]) == (choice["configuration"], choice["decoder"]):
-        return [f"{chosen}. It has the best {title}, and is better than the first row "
-                f"{better.format('more than')}. {rule}"]
-    return [f"{chosen}. {_called(top)} has the best {title}, but is better only "
-            f"{better.format('not more than')}. {rule}"]
+        return [
+            f"{chosen}. It has the best {title}, and is better than the first row "
+            f"{better.format('more than')}. {rule}"
+        ]
+    return [
+        f"{chosen}. {_called(top)} has the best {title}, but is better only "
+        f"{better.format('not more than')}. {rule}"
+    ]
 
 
 def comparison_tables(result: Mapping) -> list[DataTable]:
@@ -236,62 +331,121 @@ def comparison_tables(result: Mapping) -> list[DataTable]:
     every = sorted((name for name in ALL_SCORES if name in first), key=lambda name: name != by)
     few = [name for name in every if name in (by, *_MAIN_SCORES)]
     others = [name for name in every if name not in few]
-    times = [name for name in COLUMNS if name.endswith("_s") and (
-        name != "design_s" or any((row.get(name) or {}).get("pooled") for row in result["rows"]))]
+    times = [
+        name
+        for name in COLUMNS
+        if name.endswith("_s")
+        and (
+            name != "design_s" or any((row.get(name) or {}).get("pooled") for row in result["rows"])
+        )
+    ]
 
     def made(caption, folded, columns, cells_of):
-        return without_empty(DataTable(caption, (Column("configuration", "name"), *columns), tuple(
-            TableRow((_called(row), *cells_of(row)), strong=row is best)
-            for row in result["rows"]), folded=folded))
+        return without_empty(
+            DataTable(
+                caption,
+                (Column("configuration", "name"), *columns),
+                tuple(
+                    TableRow((_called(row), *cells_of(row)), strong=row is best)
+                    for row in result["rows"]
+                ),
+                folded=folded,
+            )
+        )
 
-    best_words = f"the best by {ALL_SCORES[by].title}" if result.get("choice") is None else \
-        "the chosen one"
+    best_words = (
+        f"the best by {ALL_SCORES[by].title}" if result.get("choice") is None else "the chosen one"
+    )
     return [
-        made(f"Configurations with their decoders, {best_words} marked. Decoders with the same "
-             "scores share a row.", False, (
-                 *map(_score_column, few), Column("difference", "number",
-                                                  f"in {ALL_SCORES[by].title}"),
-                 Column("95 % interval", "number"), Column("p", "number"),
-                 Column("classifiers", "number", "binary ones")), lambda row: (
-                     *(_spread(row.get(name)) for name in few), *_difference(row, result),
-                     row.get("classifiers"))),
-        made("Other scores, seconds on one core, and mean work for each point", True, (
-            *map(_score_column, others), *(Column(COLUMNS[name][0], "number") for name in times),
-            *(Column(head, "number", digits=1) for head, _ in COST_PER_POINT.values())),
-            lambda row: (*(_spread(row.get(name)) for name in others), *(
-                (row.get(name) or {}).get("pooled") for name in (*times, *COST_PER_POINT))))]
+        made(
+            f"Configurations with their decoders, {best_words} marked. Decoders with the same "
+            "scores share a row.",
+            False,
+            (
+                *map(_score_column, few),
+                Column("difference", "number", f"in {ALL_SCORES[by].title}"),
+                Column("95 % interval", "number"),
+                Column("p", "number"),
+                Column("classifiers", "number", "binary ones"),
+            ),
+            lambda row: (
+                *(_spread(row.get(name)) for name in few),
+                *_difference(row, result),
+                row.get("classifiers"),
+            ),
+        ),
+        made(
+            "Other scores, seconds on one core, and mean work for each point",
+            True,
+            (
+                *map(_score_column, others),
+                *(Column(COLUMNS[name][0], "number") for name in times),
+                *(Column(head, "number", digits=1) for head, _ in COST_PER_POINT.values()),
+            ),
+            lambda row: (
+                *(_spread(row.get(name)) for name in others),
+                *((row.get(name) or {}).get("pooled") for name in (*times, *COST_PER_POINT)),
+            ),
+        ),
+    ]
 
 
 def contender_table(result: Mapping) -> DataTable:
     """The contenders of a portfolio in each stage, what they took and what became of them."""
-    columns = (Column("contender", "name"), Column("rows", "number"),
-               Column(ALL_SCORES[result["by"]].title, "number"),
-               Column("search (s)", "number", "on the clock, trials too", 2),
-               Column("training (s)", "number", "of one core", 2),
-               Column("a point (\u00b5s)", "number", digits=0),
-               Column("kernel values", "number", digits=0), Column("outcome"))
-    names = "configuration", "rows", "score", "seconds", "train_s", "classify_us", \
-        "kernel_values", "outcome"
-    return without_empty(DataTable(
-        f"The contenders of each stage, with the best {ALL_SCORES[result['by']].title} of their "
-        "search. The best of each learner and kernel, three at most, are kept for the next stage.",
-        columns,
-        tuple(TableRow((*cells[:3], *(None if seconds is None else round(seconds, 2)
-                                      for seconds in cells[3:5]), *cells[5:]))
-              for cells in ([row[name] for name in names] for row in result["contenders"]))))
+    columns = (
+        Column("contender", "name"),
+        Column("rows", "number"),
+        Column(ALL_SCORES[result["by"]].title, "number"),
+        Column("search (s)", "number", "on the clock, trials too", 2),
+        Column("training (s)", "number", "of one core", 2),
+        Column("a point (\u00b5s)", "number", digits=0),
+        Column("kernel values", "number", digits=0),
+        Column("outcome"),
+    )
+    names = (
+        "configuration",
+        "rows",
+        "score",
+        "seconds",
+        "train_s",
+        "classify_us",
+        "kernel_values",
+        "outcome",
+    )
+    return without_empty(
+        DataTable(
+            f"The contenders of each stage, with the best {ALL_SCORES[result['by']].title} of their "
+            "search. The best of each learner and kernel, three at most, are kept for the next stage.",
+            columns,
+            tuple(
+                TableRow(
+                    (
+                        *cells[:3],
+                        *(None if seconds is None else round(seconds, 2) for seconds in cells[3:5]),
+                        *cells[5:],
+                    )
+                )
+                for cells in ([row[name] for name in names] for row in result["contenders"])
+            ),
+        )
+    )
 
 
 def _score_column(name):
-    return Column(ALL_SCORES[name].title, "number",
-                  "" if ALL_SCORES[name].larger_is_better else "smaller is better")
+    return Column(
+        ALL_SCORES[name].title,
+        "number",
+        "" if ALL_SCORES[name].larger_is_better else "smaller is better",
+    )
 
 
 def _spread(summary):
     if summary is None:
         return None
     deviation = summary.get("sd")
-    return number(summary["pooled"]) + ("" if deviation is None else
-                                        f" \u00b1\u00a0{number(deviation)}")
+    return number(summary["pooled"]) + (
+        "" if deviation is None else f" \u00b1\u00a0{number(deviation)}"
+    )
 
 
 def _difference(row, result):
@@ -305,25 +459,54 @@ def _difference(row, result):
 def tuned_blocks(tuned: Mapping, splits: int) -> list[Block]:
     """Blocks of the options that were chosen inside the training parts, by `tuned`, the `words` of
     a `NestedTuning`."""
-    rows = tuple(TableRow((search["configuration"], search["searched"], search["split"],
-                           search["options"], search["seconds"],
-                           "" if search["complete"] else "time limit"))
-                 for search in tuned["searches"][:2 * _MOST])
+    rows = tuple(
+        TableRow(
+            (
+                search["configuration"],
+                search["searched"],
+                search["split"],
+                search["options"],
+                search["seconds"],
+                "" if search["complete"] else "time limit",
+            )
+        )
+        for search in tuned["searches"][: 2 * _MOST]
+    )
     ended = sum(not search["complete"] for search in tuned["searches"])
-    blocks = [heading("Options tuned inside each training part"),
-              text(f"{tuned['search'].capitalize()} search, {tuned['plan']}, by "
-                   f"{ALL_SCORES[tuned['by']].title}: held-out points test options that they did "
-                   "not choose.")]
+    blocks = [
+        heading("Options tuned inside each training part"),
+        text(
+            f"{tuned['search'].capitalize()} search, {tuned['plan']}, by "
+            f"{ALL_SCORES[tuned['by']].title}: held-out points test options that they did "
+            "not choose."
+        ),
+    ]
     if ended:
-        blocks.append(note(f"{ended} of {plural(len(rows), 'search', 'es')} ended at the time "
-                           "limit"))
+        blocks.append(
+            note(f"{ended} of {plural(len(rows), 'search', 'es')} ended at the time limit")
+        )
     if tuned["untuned"]:
         blocks.append(text(f"Not tuned, as all options are given: {', '.join(tuned['untuned'])}."))
-    return [*blocks, table(without_empty(DataTable("The options of each split.", (
-        Column("configuration"), Column("score in the search", "number"),
-        Column("split"), Column("options", "code"),
-        Column("seconds", "number", "of a core", digits=1), Column("ended by")), rows,
-        folded=splits > 5)))]
+    return [
+        *blocks,
+        table(
+            without_empty(
+                DataTable(
+                    "The options of each split.",
+                    (
+                        Column("configuration"),
+                        Column("score in the search", "number"),
+                        Column("split"),
+                        Column("options", "code"),
+                        Column("seconds", "number", "of a core", digits=1),
+                        Column("ended by"),
+                    ),
+                    rows,
+                    folded=splits > 5,
+                )
+            )
+        ),
+    ]
 
 
 # -- searches --------------------------------------------------------------------------------------
@@ -337,10 +520,17 @@ def _other_model(content):
     for one in info["binary_models"]:
         options = Provenance.from_line(one["made_by"]).options or ""
         trained = _numbers(options.replace("1/d", f"{1 / info['features']!r}"))  # the default
-        if any(abs(trained[name] - value) > 1e-4 * abs(value) for name, value in searched.items()
-               if name in trained):
-            return [note("The model of this page was trained with other options than those that "
-                         "this search chose")]
+        if any(
+            abs(trained[name] - value) > 1e-4 * abs(value)
+            for name, value in searched.items()
+            if name in trained
+        ):
+            return [
+                note(
+                    "The model of this page was trained with other options than those that "
+                    "this search chose"
+                )
+            ]
     return []
 
 
@@ -359,25 +549,50 @@ def search_blocks(result: Mapping) -> list[Block]:
     by, tried, left_out = result["by"], result["tried"], result.get("left_out")
     title = ALL_SCORES[by].title
     how = result["plan"] if left_out is None else f"leave-one-out values of {left_out} points"
-    blocks = [text(f"{plural(tried, 'set')} of options of {cut(result['control'], 80)} "
-                   f"(decoder {result['decoder']}) {'was' if tried == 1 else 'were'} tried, "
-                   f"{result['search']} search, {how}, by {title}."), *_data_words(result)]
+    blocks = [
+        text(
+            f"{plural(tried, 'set')} of options of {cut(result['control'], 80)} "
+            f"(decoder {result['decoder']}) {'was' if tried == 1 else 'were'} tried, "
+            f"{result['search']} search, {how}, by {title}."
+        ),
+        *_data_words(result),
+    ]
     if not result["complete"]:
-        blocks.append(note("The search ended at its time limit: it is not finished, and what it "
-                           "chose is the best so far"))
+        blocks.append(
+            note(
+                "The search ended at its time limit: it is not finished, and what it "
+                "chose is the best so far"
+            )
+        )
     best, search = best_point(result), result.get("common", result)
     if best is not None and best.get("score") is not None and not result.get("own"):
         among = search.get("tried", tried)
-        among = f"It is the best of {among} on these points, so this score is too good for new " \
-            "data." if among > 1 else "Nothing else was tried."
-        blocks.append(text(f"Chosen: {best['options']}, with the {title} {number(best['score'])} "
-                           f"in the search. {among}"))
+        among = (
+            f"It is the best of {among} on these points, so this score is too good for new data."
+            if among > 1
+            else "Nothing else was tried."
+        )
+        blocks.append(
+            text(
+                f"Chosen: {best['options']}, with the {title} {number(best['score'])} "
+                f"in the search. {among}"
+            )
+        )
     estimate = result["estimate"]
-    blocks.append(text("There is no estimate for new data." if estimate is None else
-                       f"Estimate for new data: {estimate_words(estimate, by)}."))
+    blocks.append(
+        text(
+            "There is no estimate for new data."
+            if estimate is None
+            else f"Estimate for new data: {estimate_words(estimate, by)}."
+        )
+    )
     if search.get("border"):
-        blocks.append(note("The best lies on a limit of the search ("
-                           f"{', '.join(search['border'])}): a wider one may find better"))
+        blocks.append(
+            note(
+                "The best lies on a limit of the search ("
+                f"{', '.join(search['border'])}): a wider one may find better"
+            )
+        )
     if "points" in search:
         blocks += pictures(*search_surface(search | {"by": by}))
         blocks += [heading("Options that were tried"), *_tried(search, by)]
@@ -386,23 +601,42 @@ def search_blocks(result: Mapping) -> list[Block]:
 
 def _tried(search, by):
     points, sign = search["points"], ALL_SCORES[by].sign
-    order = sorted(range(len(points)), key=lambda i: (
-        i != search["best"], points[i]["score"] is None, -(points[i].get("rows") or 10**12),
-        -len(points[i].get("parts") or ()), -sign * (points[i]["score"] or 0.0)))
-    columns = (Column("options", "code"), Column(ALL_SCORES[by].title, "number"),
-               Column("deviation", "number"),
-               Column("training points", note="of each training part"),
-               Column("scored on splits"), Column("remark"))
+    order = sorted(
+        range(len(points)),
+        key=lambda i: (
+            i != search["best"],
+            points[i]["score"] is None,
+            -(points[i].get("rows") or 10**12),
+            -len(points[i].get("parts") or ()),
+            -sign * (points[i]["score"] or 0.0),
+        ),
+    )
+    columns = (
+        Column("options", "code"),
+        Column(ALL_SCORES[by].title, "number"),
+        Column("deviation", "number"),
+        Column("training points", note="of each training part"),
+        Column("scored on splits"),
+        Column("remark"),
+    )
 
     def shown(most, words, folded=False):
         chosen = order[:most] + [i for i in order[most:] if i == search["given"]]
         mixed = len({tuple(points[i].get("parts") or ()) for i in chosen}) > 1
-        return table(DataTable(
-            words + " Those scored on different splits cannot be compared." * mixed, columns,
-            tuple(_tried_row(search, i) for i in chosen), folded=folded))
+        return table(
+            DataTable(
+                words + " Those scored on different splits cannot be compared." * mixed,
+                columns,
+                tuple(_tried_row(search, i) for i in chosen),
+                folded=folded,
+            )
+        )
 
-    every = f"All options that were tried, {len(points)}." if len(points) <= _TRIED else \
-        f"{_TRIED} of {count(len(points))} options that were tried: tune_m --csv has all."
+    every = (
+        f"All options that were tried, {len(points)}."
+        if len(points) <= _TRIED
+        else f"{_TRIED} of {count(len(points))} options that were tried: tune_m --csv has all."
+    )
     if len(points) <= 2 * _BEST:
         return [shown(_TRIED, every)]
     return [shown(_BEST, f"The {_BEST} best."), shown(_TRIED, every, folded=True)]
@@ -410,14 +644,20 @@ def _tried(search, by):
 
 def _tried_row(search, index):
     point = search["points"][index]
-    marks = [word for word, key in (("chosen", "best"), ("given", "given"))
-             if index == search[key]]
+    marks = [word for word, key in (("chosen", "best"), ("given", "given")) if index == search[key]]
     if point.get("zero_probability"):
         marks.append(f"p = 0 for {plural(point['zero_probability'], 'true class', 'es')}")
-    return TableRow((point["options"], point["score"], point["sd"],
-                     "all" if point.get("rows") is None else count(point["rows"]),
-                     runs_text(point.get("parts") or []), point.get("error") or ", ".join(marks)),
-                    strong=index == search["best"])
+    return TableRow(
+        (
+            point["options"],
+            point["score"],
+            point["sd"],
+            "all" if point.get("rows") is None else count(point["rows"]),
+            runs_text(point.get("parts") or []),
+            point.get("error") or ", ".join(marks),
+        ),
+        strong=index == search["best"],
+    )
 
 
 def _partitions(result, by):
@@ -426,15 +666,30 @@ def _partitions(result, by):
         return []
     rows = []
     for search in partitions[:_TRIED]:
-        best, given = ({} if search[key] is None else search["points"][search[key]]
-                       for key in ("best", "given"))
-        rows.append(TableRow((partition_text(search), best.get("score"), best.get("options"),
-                              given.get("score"))))
-    left = "" if len(rows) == len(partitions) else f"{len(rows)} of " \
-        f"{count(len(partitions))} partitions: tune_m --csv has all of them."
-    shown = DataTable(left or "The best options of each partition of the classes.", (
-        Column("partition", "code"), Column(ALL_SCORES[by].title, "number"),
-        Column("options", "code"), Column("given", "number")), tuple(rows))
+        best, given = (
+            {} if search[key] is None else search["points"][search[key]]
+            for key in ("best", "given")
+        )
+        rows.append(
+            TableRow(
+                (partition_text(search), best.get("score"), best.get("options"), given.get("score"))
+            )
+        )
+    left = (
+        ""
+        if len(rows) == len(partitions)
+        else f"{len(rows)} of {count(len(partitions))} partitions: tune_m --csv has all of them."
+    )
+    shown = DataTable(
+        left or "The best options of each partition of the classes.",
+        (
+            Column("partition", "code"),
+            Column(ALL_SCORES[by].title, "number"),
+            Column("options", "code"),
+            Column("given", "number"),
+        ),
+        tuple(rows),
+    )
     return [heading("Options of each partition"), table(without_empty(shown))]
 
 
@@ -443,19 +698,41 @@ def _whole(result):
     judged on splits that did not choose them, and of what was chosen by that."""
     whole, blocks = result.get("whole"), []
     if whole:
-        titles = {"given": "given", "common": "common options", "tuned":
-                  "options of each partition" if "partitions" in result else "chosen"}
+        titles = {
+            "given": "given",
+            "common": "common options",
+            "tuned": "options of each partition" if "partitions" in result else "chosen",
+        }
         names = list(next(iter(whole.values())))
-        blocks = [table(without_empty(DataTable("Scores of the whole configuration on splits that "
-                                                "chose neither." if "common" in whole else
-                                                f"Scores of the whole configuration, "
-                                                f"{result['plan']}.", (
-            Column("options"), *(Column(ALL_SCORES[name].title, "number") for name in names)),
-            tuple(TableRow((titles[key], *(_spread(scores[name]) for name in names)))
-                  for key, scores in whole.items()))))]
+        blocks = [
+            table(
+                without_empty(
+                    DataTable(
+                        "Scores of the whole configuration on splits that chose neither."
+                        if "common" in whole
+                        else f"Scores of the whole configuration, {result['plan']}.",
+                        (
+                            Column("options"),
+                            *(Column(ALL_SCORES[name].title, "number") for name in names),
+                        ),
+                        tuple(
+                            TableRow((titles[key], *(_spread(scores[name]) for name in names)))
+                            for key, scores in whole.items()
+                        ),
+                    )
+                )
+            )
+        ]
     if whole and "common" in whole:
-        chosen, better = ("Those of each partition", "better") if result["own"] else \
-            ("Common options", "not better")
-        blocks.append(text(f"{chosen} were chosen, as those of each partition are {better} by more "
-                           "than one standard error of the difference."))
+        chosen, better = (
+            ("Those of each partition", "better")
+            if result["own"]
+            else ("Common options", "not better")
+        )
+        blocks.append(
+            text(
+                f"{chosen} were chosen, as those of each partition are {better} by more "
+                "than one standard error of the difference."
+            )
+        )
     return blocks

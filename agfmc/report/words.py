@@ -18,12 +18,12 @@ def cut(words: str, longest: int = LONGEST) -> str:
     """The clean text in one line, its middle left out where it is too long: names of one kind
     often differ at the end."""
     if len(words) > 8 * longest:
-        words = f"{words[:4 * longest]}\u2026{words[-4 * longest:]}"
+        words = f"{words[: 4 * longest]}\u2026{words[-4 * longest :]}"
     words = _BLANKS.sub(" ", clean(words)).strip(" ")
     if len(words) <= longest:
         return words
     end = longest // 3
-    return f"{words[:longest - 1 - end].rstrip()}\u2026{words[len(words) - end:].lstrip()}"
+    return f"{words[: longest - 1 - end].rstrip()}\u2026{words[len(words) - end :].lstrip()}"
 
 
 def whole_name(words: str, longest: int = LONGEST) -> str:
@@ -58,8 +58,9 @@ def number(value: float | None, digits: int = 4) -> str:
 def count(value: float) -> str:
     """A number of points, or a sum of weights; blanks divide long ones."""
     words = f"{value:.2f}" if isinstance(value, float) and value != int(value) else f"{value:.0f}"
-    return f"{int(value):,}".replace(",", "\u202f") if "." not in words and value >= 10_000 \
-        else words
+    return (
+        f"{int(value):,}".replace(",", "\u202f") if "." not in words and value >= 10_000 else words
+    )
 
 
 def percent(share: float | None, digits: int = 1) -> str:

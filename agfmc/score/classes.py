@@ -34,8 +34,7 @@ def by_class(table: Contingency | np.ndarray) -> ByClass:
     counts = answered(table)
     right, support, answers = np.diagonal(counts), counts.sum(axis=1), counts.sum(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return ByClass(right / answers, right / support, 2 * right / (answers + support),
-                       support)
+        return ByClass(right / answers, right / support, 2 * right / (answers + support), support)
 
 
 def mean_of_known(values: np.ndarray) -> float:
@@ -81,22 +80,28 @@ def matthews(table: Contingency | np.ndarray) -> float:
         2004.
     """
     total, right, chance, truth, answers = _sums(table)
-    return ratio(right * total - chance,
-                 math.sqrt((total * total - truth) * (total * total - answers)))
+    return ratio(
+        right * total - chance, math.sqrt((total * total - truth) * (total * total - answers))
+    )
 
 
 def _sums(table):
     """n, right answers, and of the margins t and a: t.a, t.t and a.a; all float."""
     counts = answered(table).astype(float)
     truth, answers = counts.sum(axis=1), counts.sum(axis=0)
-    return (float(counts.sum()), float(np.trace(counts)), float(truth @ answers),
-            float(truth @ truth), float(answers @ answers))
+    return (
+        float(counts.sum()),
+        float(np.trace(counts)),
+        float(truth @ answers),
+        float(truth @ truth),
+        float(answers @ answers),
+    )
 
 
 def cost_by_class(table: Contingency, costs: CostMatrix) -> np.ndarray:
     """The mean cost (k,) of the points of each class; NaN where there are none."""
     total = table.table.sum(axis=1)
-    paid = (table.table * costs.whole[:, :table.table.shape[1]]).sum(axis=1)
+    paid = (table.table * costs.whole[:, : table.table.shape[1]]).sum(axis=1)
     return np.divide(paid, total, out=np.full(len(paid), np.nan), where=total > 0)
 
 
@@ -114,5 +119,5 @@ def ranked_probability_scores(p: np.ndarray, y: np.ndarray) -> np.ndarray:
     below, scores = np.zeros(len(p)), np.zeros(len(p))
     for j in range(p.shape[1] - 1):
         below += p[:, j]
-        scores += (below - (y <= j))**2
+        scores += (below - (y <= j)) ** 2
     return scores

@@ -37,8 +37,12 @@ class Uncertainty(NamedTuple):
     symmetric: float
 
 
-def contingency(truth: np.ndarray, result: np.ndarray, labels: np.ndarray | None = None,
-                weights: np.ndarray | None = None) -> Contingency:
+def contingency(
+    truth: np.ndarray,
+    result: np.ndarray,
+    labels: np.ndarray | None = None,
+    weights: np.ndarray | None = None,
+) -> Contingency:
     """`Contingency` of two label vectors (n,).
 
     `labels` are the classes in any order; by default all that occur. The result -1 is a rejected
@@ -91,7 +95,7 @@ def coverage(table: Contingency | np.ndarray) -> float:
 def answered(table: Contingency | np.ndarray) -> np.ndarray:
     """The table (k, k) without the column of the rejected points."""
     counts = _array(table)
-    return counts[:, :len(counts)]
+    return counts[:, : len(counts)]
 
 
 def uncertainty_coefficient(table: Contingency | np.ndarray) -> Uncertainty:
@@ -104,8 +108,12 @@ def uncertainty_coefficient(table: Contingency | np.ndarray) -> Uncertainty:
     counts = _array(table)
     truth, answer = _entropy(counts.sum(axis=1)), _entropy(counts.sum(axis=0))
     shared = max(truth + answer - _entropy(counts.ravel()), 0.0)
-    return Uncertainty(*(min(ratio(part, whole), 1.0) for part, whole in (
-        (shared, truth), (shared, answer), (2 * shared, truth + answer))))
+    return Uncertainty(
+        *(
+            min(ratio(part, whole), 1.0)
+            for part, whole in ((shared, truth), (shared, answer), (2 * shared, truth + answer))
+        )
+    )
 
 
 def explained_share(table: Contingency | np.ndarray) -> float:
@@ -162,8 +170,9 @@ def expected_information(rows: np.ndarray, columns: np.ndarray) -> float:
         first = np.maximum(np.floor(mean - reach), np.maximum(a + b - total, 0))
         n = first + np.arange(np.max(mean + reach - first) + 2)
         with np.errstate(divide="ignore"):  # no probability beyond the smaller margin
-            steps = np.log(np.maximum(a - n, 0) * np.maximum(b - n, 0)
-                           / ((n + 1) * (total - a - b + n + 1)))
+            steps = np.log(
+                np.maximum(a - n, 0) * np.maximum(b - n, 0) / ((n + 1) * (total - a - b + n + 1))
+            )
         logs = np.cumsum(np.insert(steps[:, :-1], 0, 0, axis=1), axis=1)
         p = np.exp(logs - logs.max(axis=1, keepdims=True))
         expected += number * float((p * _term(n, mean)).sum(axis=1) / p.sum(axis=1) @ again)

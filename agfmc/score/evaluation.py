@@ -16,11 +16,15 @@ from ..core.probabilities import losses, mean, standard_error
 from ..core.splits import of_rows
 from ..core.weights import check_range, class_factors, of_points, total_weights
 from .classes import by_class, class_errors, cost_by_class, ranked_probability_scores
-from .contingency import (adjusted_share, contingency, coverage, random_share,
-                          uncertainty_coefficient)
+from .contingency import (
+    adjusted_share,
+    contingency,
+    coverage,
+    random_share,
+    uncertainty_coefficient,
+)
 from .intervals import effective_number, resampled, resampled_summary, wilson
-from .probabilities import (calibration, class_weights, expected_calibration_error,
-                            squared_errors)
+from .probabilities import calibration, class_weights, expected_calibration_error, squared_errors
 from .ranking import area_by_class, places, separation, top_shares
 from .risk_coverage import risk_coverage
 from .rows import ALL_SCORES, COST, FURTHER, PAGE
@@ -100,13 +104,21 @@ class Results:
     def paid(self) -> np.ndarray | None:
         """The costs (n,) of the answers, or None; `UsageError` where points were rejected, and
         that has no cost."""
-        return None if self.costs is None else self.costs.paid(self.y, np.where(
-            self.result < 0, -1, np.searchsorted(self.labels, self.result)))
+        return (
+            None
+            if self.costs is None
+            else self.costs.paid(
+                self.y, np.where(self.result < 0, -1, np.searchsorted(self.labels, self.result))
+            )
+        )
 
 
-def with_weights(results: Results, weights: np.ndarray | None,
-                 classes: Mapping[int | str, float] | str | None = None,
-                 names: Mapping[int, str] | None = None) -> Results:
+def with_weights(
+    results: Results,
+    weights: np.ndarray | None,
+    classes: Mapping[int | str, float] | str | None = None,
+    names: Mapping[int, str] | None = None,
+) -> Results:
     """`results` whose points count with these weights (n,), 0 or more, or 1 for None.
 
     Points of weight 0 are left out with a warning; weights that are all 1 are none.
@@ -143,8 +155,10 @@ def with_weights(results: Results, weights: np.ndarray | None,
 
 
 def _chosen(results, rows):
-    chosen = {name: of_rows(getattr(results, name), rows)
-              for name in ("truth", "result", "winner", "p", "weights", "before", "groups")}
+    chosen = {
+        name: of_rows(getattr(results, name), rows)
+        for name in ("truth", "result", "winner", "p", "weights", "before", "groups")
+    }
     sets = results.sets
     if sets is not None:
         paths = None if sets.paths is None else Paths(*(one[rows] for one in sets.paths))
@@ -156,17 +170,20 @@ def _chosen(results, rows):
 def weighted(results, shares):
     """`results` whose points count as much as if the true classes had these shares (k,), by
     `class_weights`."""
-    return replace(results, weights=class_weights(results.y, shares, results.labels,
-                                                  results.weights))
+    return replace(
+        results, weights=class_weights(results.y, shares, results.labels, results.weights)
+    )
 
 
 def warn_of_other_numbers(scores):
     """Warn where classes are separated well but hardly any is right; scores: of `evaluate`."""
     accuracy, explained = scores["accuracy"], scores["uncertainty_coefficient"]
     if scores["points"] >= 10 * len(scores["labels"]) and explained > 0.5 and accuracy < 0.2:
-        warn_user(f"the results separate the classes (uncertainty coefficient "
-                  f"{explained:.2f}), but hardly any is right (accuracy {accuracy:.2f}): "
-                  "their classes seem to be numbered differently from the truth")
+        warn_user(
+            f"the results separate the classes (uncertainty coefficient "
+            f"{explained:.2f}), but hardly any is right (accuracy {accuracy:.2f}): "
+            "their classes seem to be numbered differently from the truth"
+        )
 
 
 def warn_of_no_probabilities(p, what):
@@ -177,8 +194,10 @@ def warn_of_no_probabilities(p, what):
         raise DataError(f"{what} of point {row} (from 0) are not finite numbers")
     low, high = float(p.min(initial=0.0)), float(p.max(initial=1.0))
     if low < -_ROUNDING or high > 1 + _ROUNDING:
-        warn_user(f"{what} go from {low:.6g} to {high:.6g}: scores take them as they are, but "
-                  "probabilities are between 0 and 1")
+        warn_user(
+            f"{what} go from {low:.6g} to {high:.6g}: scores take them as they are, but "
+            "probabilities are between 0 and 1"
+        )
 
 
 def compared_scores(results: Results) -> dict[str, float | None]:
@@ -193,22 +212,30 @@ def _table(results):
 
 def _values(rows, results, table, area=None):
     weights = results.weights
-    takes = {"table": (table,), **({} if area is None else {
-        "area": (area, table.table.sum(axis=1))})}
+    takes = {
+        "table": (table,),
+        **({} if area is None else {"area": (area, table.table.sum(axis=1))}),
+    }
     if results.p is not None:
         takes["probabilities"] = results.p, results.y, weights
     if results.winner is not None:
         takes["winner"] = _answered(results)
     if results.costs is not None:
         takes["costs"] = results.paid, weights
-    return {name: score.value(*takes[score.takes]) if score.takes in takes else None
-            for name, score in rows.items() if score.takes != "costs" or "costs" in takes}
+    return {
+        name: score.value(*takes[score.takes]) if score.takes in takes else None
+        for name, score in rows.items()
+        if score.takes != "costs" or "costs" in takes
+    }
 
 
 def _answered(results):
     rows = results.result >= 0
-    return (results.winner[rows], results.result[rows] == results.truth[rows],
-            of_rows(results.weights, rows))
+    return (
+        results.winner[rows],
+        results.result[rows] == results.truth[rows],
+        of_rows(results.weights, rows),
+    )
 
 
 def evaluate(results, bins=10, request=ScoreRequest()):
@@ -263,11 +290,16 @@ def evaluate(results, bins=10, request=ScoreRequest()):
         scores["priors"] = (rows / rows.sum()).tolist()
 
     def overall(again):
-        return _overall(again, bins, points, separation(pairs, y, k, again.weights)
-                        if isinstance(pairs, list) else None)
+        return _overall(
+            again,
+            bins,
+            points,
+            separation(pairs, y, k, again.weights) if isinstance(pairs, list) else None,
+        )
 
-    scores["intervals"] = _of_shares(results, values, points) | \
-        _resampled(results, values, request, overall)
+    scores["intervals"] = _of_shares(results, values, points) | _resampled(
+        results, values, request, overall
+    )
     return scores
 
 
@@ -277,14 +309,17 @@ def _requested_scores(results, table, bins, request):
         counts, costs = table.table.sum(axis=1), results.costs
         always = counts @ costs.costs / counts.sum()
         best = int(np.argmin(always))
-        scores |= {"single_class": int(table.labels[best]),
-                   "single_class_cost": float(always[best])}
+        scores |= {
+            "single_class": int(table.labels[best]),
+            "single_class_cost": float(always[best]),
+        }
         if costs.refusal is not None:
             scores["no_answer_cost"] = float(counts @ costs.refusal / counts.sum())
     if results.sets is not None:
         size, holds, paths = results.sets
-        scores["sets"] = set_scores(size, holds, results.y, results.labels, results.weights,
-                                    results.groups)
+        scores["sets"] = set_scores(
+            size, holds, results.y, results.labels, results.weights, results.groups
+        )
         if paths is not None:
             scores["sets"] |= hierarchical_scores(paths, results.weights)
     if request.top is not None:
@@ -317,8 +352,9 @@ def _with_effective(results, rows, part):
 def _effective(results, rows, values=None):
     """The effective number of some rows for the mean of values (n,), or the share that is right."""
     values = (results.result == results.truth if values is None else values).astype(float)[rows]
-    return effective_number(of_rows(results.weights, rows), len(values),
-                            of_rows(results.groups, rows), values)
+    return effective_number(
+        of_rows(results.weights, rows), len(values), of_rows(results.groups, rows), values
+    )
 
 
 def _scores_of_points(results, request):
@@ -337,8 +373,9 @@ def _scores_of_points(results, request):
 
 def _overall(results, bins, points, area):
     values = _values(ALL_SCORES | FURTHER, results, _table(results), area)
-    values["expected_calibration_error"] = None if results.winner is None else \
-        expected_calibration_error(_calibration(results, bins))
+    values["expected_calibration_error"] = (
+        None if results.winner is None else expected_calibration_error(_calibration(results, bins))
+    )
     for name, (scores, counted) in points.items():
         values[name] = mean(scores[counted], of_rows(results.weights, counted))
     return values
@@ -362,20 +399,28 @@ def _resampled(results, values, request, overall):
 
     def scores(counts):
         weights = counts if results.weights is None else counts * results.weights
-        return overall(replace(results, weights=weights)) if request.resamples else \
-            {COST.name: mean(paid, weights)}
+        return (
+            overall(replace(results, weights=weights))
+            if request.resamples
+            else {COST.name: mean(paid, weights)}
+        )
 
-    requested = {name: value for name, value in values.items()
-                 if value is not None and name not in _SHARES
-                 and (request.resamples or name == COST.name)}
-    number = request.resamples or min(max(_MOST_DRAWN // max(len(results.y), 1), _LEAST_RESAMPLES),
-                                      _RESAMPLES)
-    intervals = resampled_summary(requested, scores, resampled(
-        results.y, request.seed, results.groups), number)
+    requested = {
+        name: value
+        for name, value in values.items()
+        if value is not None and name not in _SHARES and (request.resamples or name == COST.name)
+    }
+    number = request.resamples or min(
+        max(_MOST_DRAWN // max(len(results.y), 1), _LEAST_RESAMPLES), _RESAMPLES
+    )
+    intervals = resampled_summary(
+        requested, scores, resampled(results.y, request.seed, results.groups), number
+    )
     # resamples of the same value, as without any error, cannot tell how far off it may be, and an
     # interval of no width would look like certainty
-    return {name: list(interval) for name, interval in intervals.items()
-            if interval.low < interval.high}
+    return {
+        name: list(interval) for name, interval in intervals.items() if interval.low < interval.high
+    }
 
 
 def _zeros(p, y):
@@ -392,23 +437,36 @@ def _abstaining(results):
         return dict.fromkeys(("aurc", "e_aurc", "risk_coverage"))
     curve = risk_coverage(*_answered(results))
     rows = [(step / 100, *curve.at(step / 100)) for step in range(1, 101)]
-    return {"aurc": curve.area(), "e_aurc": curve.excess(), "risk_coverage": [
-        {"coverage": share, "error": _known(error), "threshold": _known(threshold)}
-        for share, error, threshold in rows]}
+    return {
+        "aurc": curve.area(),
+        "e_aurc": curve.excess(),
+        "risk_coverage": [
+            {"coverage": share, "error": _known(error), "threshold": _known(threshold)}
+            for share, error, threshold in rows
+        ],
+    }
 
 
 def _by_class(table, area, costs):
     scores = by_class(table)._asdict()
-    columns = {"support": scores.pop("support"), **scores,
-               "auc": np.full(len(table.labels), np.nan) if area is None else
-               area_by_class(area, table.table.sum(axis=1))}
+    columns = {
+        "support": scores.pop("support"),
+        **scores,
+        "auc": np.full(len(table.labels), np.nan)
+        if area is None
+        else area_by_class(area, table.table.sum(axis=1)),
+    }
     if costs is not None:
         columns["cost"] = cost_by_class(table, costs)
     if table.rejected:
         columns["rejected"] = table.table[:, -1]
-    return [{"label": int(label), **{name: _known(values[j].item())
-                                     for name, values in columns.items()}}
-            for j, label in enumerate(table.labels)]
+    return [
+        {
+            "label": int(label),
+            **{name: _known(values[j].item()) for name, values in columns.items()},
+        }
+        for j, label in enumerate(table.labels)
+    ]
 
 
 def _known(value):
@@ -424,11 +482,17 @@ def _before(results, bins):
     for name, function in (("log_loss", losses), ("brier", squared_errors)):
         one, other = function(before, y), function(results.p, y)
         scores[name] = mean(one, weights)
-        change[name] = {"mean": mean(other - one, weights),
-                        "error": _known(standard_error(other - one, weights, results.groups))}
-    return {**scores, "expected_calibration_error": expected_calibration_error(rows),
-            "zero_probability": _zeros(before, y), "calibration": _rows(rows),
-            "difference": change}
+        change[name] = {
+            "mean": mean(other - one, weights),
+            "error": _known(standard_error(other - one, weights, results.groups)),
+        }
+    return {
+        **scores,
+        "expected_calibration_error": expected_calibration_error(rows),
+        "zero_probability": _zeros(before, y),
+        "calibration": _rows(rows),
+        "difference": change,
+    }
 
 
 def classwise_calibration(results: Results, bins: int = 10) -> dict:
@@ -436,10 +500,15 @@ def classwise_calibration(results: Results, bins: int = 10) -> dict:
     probabilities of all classes (Kull et al., "Beyond temperature scaling", 2019)."""
     if results.p is None:
         return {}
-    tables = [calibration(results.p[:, j], results.y == j, bins, weights=results.weights)
-              for j in range(results.p.shape[1])]
+    tables = [
+        calibration(results.p[:, j], results.y == j, bins, weights=results.weights)
+        for j in range(results.p.shape[1])
+    ]
     errors = [expected_calibration_error(rows) for rows in tables]
-    return {"classwise_calibration_error": float(np.mean(errors)),
-            "calibration_by_class": [
-                {"label": int(label), "expected_calibration_error": error, "bins": _rows(rows)}
-                for label, error, rows in zip(results.labels, errors, tables)]}
+    return {
+        "classwise_calibration_error": float(np.mean(errors)),
+        "calibration_by_class": [
+            {"label": int(label), "expected_calibration_error": error, "bins": _rows(rows)}
+            for label, error, rows in zip(results.labels, errors, tables)
+        ],
+    }

@@ -32,8 +32,10 @@ def wilson(share: float, n: float) -> Interval:
     middle = (share + z * z / (2 * n)) / (1 + z * z / n)
     half = z / (1 + z * z / n) * np.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
     # where all are right or wrong one end is 1 or 0, which rounding may miss
-    return Interval(0.0 if share == 0 else max(float(middle - half), 0.0),
-                    1.0 if share == 1 else min(float(middle + half), 1.0))
+    return Interval(
+        0.0 if share == 0 else max(float(middle - half), 0.0),
+        1.0 if share == 1 else min(float(middle + half), 1.0),
+    )
 
 
 def clopper_pearson(hits: float, n: float, confidence: float = CONFIDENCE) -> Interval:
@@ -46,12 +48,18 @@ def clopper_pearson(hits: float, n: float, confidence: float = CONFIDENCE) -> In
     if not n > 0:
         return NOTHING
     tail = (1 - confidence) / 2
-    return Interval(float(betaincinv(hits, n - hits + 1, tail)) if hits > 0 else 0.0,
-                    float(betaincinv(hits + 1, n - hits, 1 - tail)) if hits < n else 1.0)
+    return Interval(
+        float(betaincinv(hits, n - hits + 1, tail)) if hits > 0 else 0.0,
+        float(betaincinv(hits + 1, n - hits, 1 - tail)) if hits < n else 1.0,
+    )
 
 
-def effective_number(weights: np.ndarray | None, n: int, groups: np.ndarray | None = None,
-                     values: np.ndarray | None = None) -> float:
+def effective_number(
+    weights: np.ndarray | None,
+    n: int,
+    groups: np.ndarray | None = None,
+    values: np.ndarray | None = None,
+) -> float:
     """(sum w)^2 / sum w^2: the points that count as much as n with weights (n,) (Kish, 1965).
 
     With `groups` (n,) of the points this is the number of groups with the sums of their weights,
@@ -70,7 +78,7 @@ def effective_number(weights: np.ndarray | None, n: int, groups: np.ndarray | No
     if weights is None:
         return float(n) / ratio**2
     squares = float(np.sum(weights**2))
-    return (float(np.sum(weights)) / ratio)**2 / squares if squares else 0.0
+    return (float(np.sum(weights)) / ratio) ** 2 / squares if squares else 0.0
 
 
 def resampled(y: np.ndarray, seed: int, groups: np.ndarray | None = None) -> Iterator[np.ndarray]:
@@ -96,9 +104,12 @@ def resampled(y: np.ndarray, seed: int, groups: np.ndarray | None = None) -> Ite
         yield counts[group]
 
 
-def resampled_summary(values: Mapping[str, float],
-                      scores: Callable[[np.ndarray], Mapping[str, float | None]],
-                      resamples: Iterator[np.ndarray], number: int) -> dict[str, Interval]:
+def resampled_summary(
+    values: Mapping[str, float],
+    scores: Callable[[np.ndarray], Mapping[str, float | None]],
+    resamples: Iterator[np.ndarray],
+    number: int,
+) -> dict[str, Interval]:
     """{name: 95 % `Interval`} of scores by the bootstrap.
 
     They are the quantiles of the resamples, moved by their mean distance from the value, as

@@ -29,8 +29,9 @@ class NodeCost(NamedTuple):
     log_loss: float
 
 
-def costs_of_nodes(tree: Tree, p: np.ndarray, y: np.ndarray,
-                   weights: np.ndarray | None = None) -> tuple[NodeCost, ...]:
+def costs_of_nodes(
+    tree: Tree, p: np.ndarray, y: np.ndarray, weights: np.ndarray | None = None
+) -> tuple[NodeCost, ...]:
     """The `NodeCost` of each node of one tree, in its order; () for an ensemble.
 
     `p` (n, k) are probabilities with the classes of the tree in ascending order, `y` (n,) true
@@ -57,20 +58,29 @@ def costs_of_nodes(tree: Tree, p: np.ndarray, y: np.ndarray,
         branch = np.searchsorted(starts, true[rows], side="right") - 1
         below = _below(sums, p, order, rows, spans)
         reached = below[np.arange(len(rows)), branch]
-        above = np.zeros(len(rows)) if number == 0 else np.log(_known(
-            sums[rows, end] - sums[rows, first]))
+        above = (
+            np.zeros(len(rows))
+            if number == 0
+            else np.log(_known(sums[rows, end] - sums[rows, first]))
+        )
         losses = above - np.log(_known(reached))
-        costs.append(NodeCost(
-            number, total / whole if whole else float("nan"),
-            mean(np.argmax(below, axis=1) != branch, w) if len(rows) else float("nan"),
-            mean(losses, w) * total / whole if len(rows) and total else 0.0))
+        costs.append(
+            NodeCost(
+                number,
+                total / whole if whole else float("nan"),
+                mean(np.argmax(below, axis=1) != branch, w) if len(rows) else float("nan"),
+                mean(losses, w) * total / whole if len(rows) and total else 0.0,
+            )
+        )
     return tuple(costs)
 
 
 def _below(sums, p, order, rows, spans):
     """Probabilities (r, branches) of the branches of a node; those of classes as they are."""
-    columns = [p[rows, order[start]] if end == start + 1 else sums[rows, end] - sums[rows, start]
-               for start, end in spans]
+    columns = [
+        p[rows, order[start]] if end == start + 1 else sums[rows, end] - sums[rows, start]
+        for start, end in spans
+    ]
     return np.stack(columns, axis=1)
 
 

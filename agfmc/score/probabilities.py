@@ -28,8 +28,9 @@ def probability_of_answers(p: np.ndarray, result: np.ndarray, labels: np.ndarray
     return np.where(known, p[np.arange(len(p)), columns], largest)
 
 
-def class_weights(y: np.ndarray, priors: np.ndarray, labels: Sequence[int],
-                  weights: np.ndarray | None = None) -> np.ndarray:
+def class_weights(
+    y: np.ndarray, priors: np.ndarray, labels: Sequence[int], weights: np.ndarray | None = None
+) -> np.ndarray:
     """Weights w_i = priors[y_i] / (n_y(i) / n) of samples for other shares of the classes.
 
     `priors` (k,) are these shares, which sum to 1; `y` (n,) are the true columns; `labels` (k,)
@@ -71,10 +72,11 @@ def brier_all(p: np.ndarray, y: np.ndarray, weights: np.ndarray | None = None) -
     return math.sqrt(brier(p, y, weights) / p.shape[1])
 
 
-def brier_winning(p_win: np.ndarray, correct: np.ndarray,
-                  weights: np.ndarray | None = None) -> float:
+def brier_winning(
+    p_win: np.ndarray, correct: np.ndarray, weights: np.ndarray | None = None
+) -> float:
     """sqrt(mean (p_win - correct)^2), p_win (n,) of the predicted class, correct (n,) bool."""
-    return math.sqrt(mean((np.asarray(p_win, dtype=float) - correct)**2, weights))
+    return math.sqrt(mean((np.asarray(p_win, dtype=float) - correct) ** 2, weights))
 
 
 class Bin(NamedTuple):
@@ -96,8 +98,13 @@ class Bin(NamedTuple):
     error: float | None
 
 
-def calibration(p: np.ndarray, happened: np.ndarray, q: int = 10, lower: float = 0.0,
-                weights: np.ndarray | None = None) -> list[Bin]:
+def calibration(
+    p: np.ndarray,
+    happened: np.ndarray,
+    q: int = 10,
+    lower: float = 0.0,
+    weights: np.ndarray | None = None,
+) -> list[Bin]:
     """Table of q `Bin`s of equal width from lower to 1, of forecasts p (n,), of which some
     happened (n,) bool; weights (n,).  Those outside the range go to the nearest bin."""
     if q < 1:
@@ -111,17 +118,27 @@ def calibration(p: np.ndarray, happened: np.ndarray, q: int = 10, lower: float =
     count = np.bincount(at, weights=weights, minlength=q)
     forecast = np.bincount(at, weights=w * p, minlength=q)
     observed = np.bincount(at, weights=w * happened, minlength=q)
-    spread = np.sqrt(np.bincount(at, weights=w**2 * np.clip(p * (1 - p), 0, None),
-                                 minlength=q))
-    return [Bin(float(edges[i]), float(edges[i + 1]), count[i].item(), *(
-        float(total[i] / count[i]) if count[i] else None
-        for total in (forecast, observed, spread))) for i in range(q)]
+    spread = np.sqrt(np.bincount(at, weights=w**2 * np.clip(p * (1 - p), 0, None), minlength=q))
+    return [
+        Bin(
+            float(edges[i]),
+            float(edges[i + 1]),
+            count[i].item(),
+            *(
+                float(total[i] / count[i]) if count[i] else None
+                for total in (forecast, observed, spread)
+            ),
+        )
+        for i in range(q)
+    ]
 
 
 def expected_calibration_error(table: Sequence[Bin]) -> float:
     """sum over bins of count/n |observed - forecast|; NaN without points."""
-    return ratio(sum(row.count * abs(row.observed - row.forecast) for row in table if row.count),
-                 sum(row.count for row in table))
+    return ratio(
+        sum(row.count * abs(row.observed - row.forecast) for row in table if row.count),
+        sum(row.count for row in table),
+    )
 
 
 # Validation: running sums of forecasts and of events
@@ -201,5 +218,8 @@ def validate(samples: Curves, n: int) -> Validation:
     slope = ratio(c @ s, c @ c)
     rest = s - slope * c
     places = np.arange(len(samples.p), dtype=float) - samples.mid
-    return Validation(ratio(u @ v, np.sqrt((u @ u) * (v @ v))), slope,
-                      ratio(np.sqrt(rest @ rest / n), np.sqrt(places @ places / n)))
+    return Validation(
+        ratio(u @ v, np.sqrt((u @ u) * (v @ v))),
+        slope,
+        ratio(np.sqrt(rest @ rest / n), np.sqrt(places @ places / n)),
+    )

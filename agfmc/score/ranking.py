@@ -37,8 +37,9 @@ def places(p: np.ndarray, y: np.ndarray) -> Iterator[Places]:
         yield Places(rows, left, right)
 
 
-def separation(places_of_classes: Iterable[Places], y: np.ndarray, k: int,
-               weights: np.ndarray | None = None) -> np.ndarray:
+def separation(
+    places_of_classes: Iterable[Places], y: np.ndarray, k: int, weights: np.ndarray | None = None
+) -> np.ndarray:
     """A (k, k), shares of pairs of a point of class i and one of j whose first has larger p_i.
 
     Ties count half; the share is NaN without points. `y` (n,) are the true columns; with `weights`
@@ -51,8 +52,9 @@ def separation(places_of_classes: Iterable[Places], y: np.ndarray, k: int,
         below = np.concatenate([[0.0], np.cumsum(w[rows])])
         above = below[-1] - 0.5 * (below[left] + below[right])
         whole = below[-1] * of_class
-        np.divide(np.bincount(y, weights=w * above, minlength=k), whole, out=area[i],
-                  where=whole > 0)
+        np.divide(
+            np.bincount(y, weights=w * above, minlength=k), whole, out=area[i], where=whole > 0
+        )
     return area
 
 

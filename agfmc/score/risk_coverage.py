@@ -45,8 +45,10 @@ class RiskCoverage(NamedTuple):
         number = np.diff(self.answered)
         slope = np.diff(self.errors) / number
         # sum over j = 1 to m of (e + s j)/(i + j) = s m + (e - s i) (H(i + m) - H(i))
-        total = np.sum(slope * number + (errors - slope * start)
-                       * (_harmonic(start + number) - _harmonic(start)))
+        total = np.sum(
+            slope * number
+            + (errors - slope * start) * (_harmonic(start + number) - _harmonic(start))
+        )
         return ratio(total, self.answered[-1])
 
     def excess(self) -> float:
@@ -56,17 +58,19 @@ class RiskCoverage(NamedTuple):
         return self.area() - ratio(best, n)
 
 
-def risk_coverage(confidence: np.ndarray, correct: np.ndarray,
-                  weights: np.ndarray | None = None) -> RiskCoverage:
+def risk_coverage(
+    confidence: np.ndarray, correct: np.ndarray, weights: np.ndarray | None = None
+) -> RiskCoverage:
     """`RiskCoverage` of points with a confidence (n,), right or not (n,); weights (n,)."""
     values, places = np.unique(-np.asarray(confidence), return_inverse=True)
     w = np.ones(len(places)) if weights is None else np.asarray(weights, dtype=float)
     number = np.bincount(places, weights=w, minlength=len(values))
-    wrong = np.bincount(places, weights=w * ~np.asarray(correct, dtype=bool),
-                        minlength=len(values))
+    wrong = np.bincount(places, weights=w * ~np.asarray(correct, dtype=bool), minlength=len(values))
     counted = number > 0
-    return RiskCoverage(-values[counted], *(np.concatenate([[0.0], np.cumsum(part[counted])])
-                                            for part in (number, wrong)))
+    return RiskCoverage(
+        -values[counted],
+        *(np.concatenate([[0.0], np.cumsum(part[counted])]) for part in (number, wrong)),
+    )
 
 
 def _harmonic(x):

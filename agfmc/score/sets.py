@@ -12,8 +12,14 @@ from ..core.splits import of_rows
 from .intervals import clopper_pearson, effective_number
 
 
-def set_scores(size: np.ndarray, holds: np.ndarray, y: np.ndarray, labels: np.ndarray,
-               weights: np.ndarray | None = None, groups: np.ndarray | None = None) -> dict:
+def set_scores(
+    size: np.ndarray,
+    holds: np.ndarray,
+    y: np.ndarray,
+    labels: np.ndarray,
+    weights: np.ndarray | None = None,
+    groups: np.ndarray | None = None,
+) -> dict:
     """Scores of the sets of points: of size (n,), with the true class or not, holds (n,) bool.
 
     `y` (n,) are true columns, of the labels (k,), `weights` and `groups` (n,) those of the points.
@@ -25,13 +31,21 @@ def set_scores(size: np.ndarray, holds: np.ndarray, y: np.ndarray, labels: np.nd
     rows = []
     for j, label in enumerate(labels):
         chosen = np.flatnonzero(y == j)
-        rows.append({"label": int(label), "points": len(chosen), **_coverage(
-            *(of_rows(part, chosen) for part in (size, holds, weights, groups)))})
-    return {"points": len(size), **_coverage(size, holds, weights, groups),
-            "exact": mean(holds & (size == 1), weights),
-            "empty": int(np.count_nonzero(size == 0)),
-            "sizes": [[int(value), int(count)] for value, count in zip(sizes, points)],
-            "by_class": rows}
+        rows.append(
+            {
+                "label": int(label),
+                "points": len(chosen),
+                **_coverage(*(of_rows(part, chosen) for part in (size, holds, weights, groups))),
+            }
+        )
+    return {
+        "points": len(size),
+        **_coverage(size, holds, weights, groups),
+        "exact": mean(holds & (size == 1), weights),
+        "empty": int(np.count_nonzero(size == 0)),
+        "sizes": [[int(value), int(count)] for value, count in zip(sizes, points)],
+        "by_class": rows,
+    }
 
 
 def _coverage(size, holds, weights, groups):
@@ -42,8 +56,12 @@ def _coverage(size, holds, weights, groups):
         return dict.fromkeys(("coverage", "low", "high", "mean_size"))
     coverage = mean(holds, weights)
     interval = clopper_pearson(min(n * coverage, n), n)
-    return {"coverage": coverage, "low": interval.low, "high": interval.high,
-            "mean_size": mean(size, weights)}
+    return {
+        "coverage": coverage,
+        "low": interval.low,
+        "high": interval.high,
+        "mean_size": mean(size, weights),
+    }
 
 
 class Paths(NamedTuple):
@@ -81,8 +99,9 @@ class Hierarchy:
     def nodes_of(self, first: np.ndarray, end: np.ndarray) -> np.ndarray:
         """The node (n,) whose classes are those from first (n,) to before end (n,) in the order of
         the text; -1 where there is none."""
-        return np.array([self._nodes.get(pair, -1) for pair in zip(first.tolist(), end.tolist())],
-                        dtype=np.intp)
+        return np.array(
+            [self._nodes.get(pair, -1) for pair in zip(first.tolist(), end.tolist())], dtype=np.intp
+        )
 
     def paths(self, node: np.ndarray, true: np.ndarray) -> Paths:
         """The `Paths` of answers, nodes (n,), and true classes (n,), in the order of the text."""
@@ -102,8 +121,11 @@ def hierarchical_scores(paths: Paths, weights: np.ndarray | None = None) -> dict
     Matwin and F. Famili, "Functional annotation of genes using hierarchical text categorization",
     2005).  The root counts for nothing; None where all answers are the root.
     """
-    answer, true, common = (float(np.sum(one if weights is None else one * weights))
-                            for one in paths)
-    return {"hierarchical_precision": common / answer if answer else None,
-            "hierarchical_recall": common / true if true else None,
-            "hierarchical_f": 2 * common / (answer + true) if answer + true else None}
+    answer, true, common = (
+        float(np.sum(one if weights is None else one * weights)) for one in paths
+    )
+    return {
+        "hierarchical_precision": common / answer if answer else None,
+        "hierarchical_recall": common / true if true else None,
+        "hierarchical_f": 2 * common / (answer + true) if answer + true else None,
+    }

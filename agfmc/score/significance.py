@@ -9,6 +9,7 @@ from ..core.probabilities import standard_error
 from ..core.splits import of_rows
 from .intervals import CONFIDENCE, effective_number, Interval, NOTHING
 
+
 class Difference(NamedTuple):
     """The mean of paired differences with its test and interval, all NaN where there are too few.
 
@@ -56,19 +57,32 @@ def resampled_t(differences: np.ndarray, ratio: float) -> Difference:
     deviation = float(differences.std(ddof=1))
     if deviation == 0.0:
         same = mean == 0.0
-        return Difference(mean, 0.0, 0.0 if same else math.copysign(math.inf, mean),
-                          1.0 if same else 0.0, Interval(mean, mean))
+        return Difference(
+            mean,
+            0.0,
+            0.0 if same else math.copysign(math.inf, mean),
+            1.0 if same else 0.0,
+            Interval(mean, mean),
+        )
     from scipy.special import stdtr, stdtrit
 
     error = deviation * math.sqrt(1 / count + ratio)
     half = error * float(stdtrit(count - 1, (1 + CONFIDENCE) / 2))
-    return Difference(mean, deviation, mean / error,
-                      float(2 * stdtr(count - 1, -abs(mean / error))),
-                      Interval(mean - half, mean + half))
+    return Difference(
+        mean,
+        deviation,
+        mean / error,
+        float(2 * stdtr(count - 1, -abs(mean / error))),
+        Interval(mean - half, mean + half),
+    )
 
 
-def mcnemar(first: np.ndarray, second: np.ndarray, weights: np.ndarray | None = None,
-            groups: np.ndarray | None = None) -> McNemar:
+def mcnemar(
+    first: np.ndarray,
+    second: np.ndarray,
+    weights: np.ndarray | None = None,
+    groups: np.ndarray | None = None,
+) -> McNemar:
     """McNemar's exact test on two vectors (n,) of the points that each has right.
 
     With `weights` or `groups` (n,) the points that one alone has right count as their effective
@@ -88,16 +102,19 @@ def mcnemar(first: np.ndarray, second: np.ndarray, weights: np.ndarray | None = 
     w = np.ones(len(first)) if weights is None else weights
     differ = first != second
     either = w[differ]
-    number = effective_number(either, count, of_rows(groups, differ),
-                              first[differ].astype(float))
+    number = effective_number(either, count, of_rows(groups, differ), first[differ].astype(float))
     share = min(float(w[first & ~second].sum() / either.sum()), 1.0)
     fewer = number * min(share, 1 - share)
     tail = float(betainc(number - fewer, fewer + 1, 0.5))  # the binomial one of a whole number
     return McNemar(only_first, only_second, min(1.0, 2 * tail))
 
 
-def paired_shares(first: np.ndarray, second: np.ndarray, weights: np.ndarray | None = None,
-                  groups: np.ndarray | None = None) -> Interval:
+def paired_shares(
+    first: np.ndarray,
+    second: np.ndarray,
+    weights: np.ndarray | None = None,
+    groups: np.ndarray | None = None,
+) -> Interval:
     """The 95 % `Interval` of the share of right points of one classifier less that of another.
 
     (b - c)/n +- z sqrt(b + c - (b - c)^2/n)/n, of b and c points that one alone has right and n in
@@ -120,12 +137,13 @@ def paired_shares(first: np.ndarray, second: np.ndarray, weights: np.ndarray | N
     n = scale * w.sum() + 2
     b, c = (scale * w[only].sum() + 0.5 for only in (first & ~second, second & ~first))
     middle = (b - c) / n
-    half = float(ndtri((1 + CONFIDENCE) / 2)) * math.sqrt(b + c - (b - c)**2 / n) / n
+    half = float(ndtri((1 + CONFIDENCE) / 2)) * math.sqrt(b + c - (b - c) ** 2 / n) / n
     return Interval(float(max(middle - half, -1.0)), float(min(middle + half, 1.0)))
 
 
-def paired_mean(differences: np.ndarray, weights: np.ndarray | None = None,
-                groups: np.ndarray | None = None) -> Interval:
+def paired_mean(
+    differences: np.ndarray, weights: np.ndarray | None = None, groups: np.ndarray | None = None
+) -> Interval:
     """The 95 % `Interval` of the mean of paired differences (n,), of points of one test set.
 
     `weights` and `groups` (n,) are those of the points, or None. The interval is mean +- t(0.975)

@@ -19,7 +19,7 @@ from typing import Annotated, Literal, TYPE_CHECKING
 if TYPE_CHECKING:
     import numpy as np
 
-_TIME = (r"(?:[T ](\d\d):(\d\d)(?::(\d\d(?:\.\d{1,9})?))?(?:Z|([+-])(\d\d):?(\d\d))?)?")
+_TIME = r"(?:[T ](\d\d):(\d\d)(?::(\d\d(?:\.\d{1,9})?))?(?:Z|([+-])(\d\d):?(\d\d))?)?"
 _ORDERS = {
     "year first": (re.compile(rf"(\d{{4}})([-/.])(\d\d?)\2(\d\d?){_TIME}", re.ASCII), (1, 3, 4)),
     "day first": (re.compile(rf"(\d\d?)([-/.])(\d\d?)\2(\d{{4}}){_TIME}", re.ASCII), (4, 3, 1)),
@@ -86,11 +86,12 @@ class DateSurvey:
         """The `DateRecipe` of the column, None where it does not hold different dates."""
         if len(self._days) != 1:
             return None
-        (order, (low, high)), = self._days.items()
+        ((order, (low, high)),) = self._days.items()
         if not low < high:
             return None
         cycles = ("hour",) * (len(self._times) > 1) + ("weekday",) * (
-            len(self._weekdays[order]) > 1)
+            len(self._weekdays[order]) > 1
+        )
         return DateRecipe(order, math.floor(low), cycles)
 
 
@@ -111,8 +112,9 @@ class DateRecipe:
 
     def features(self, name: str) -> tuple[str, ...]:
         """The names of the features of a column with that name."""
-        return name, *(f"{name}: {part} of the {cycle}" for cycle in self.cycles
-                       for part in ("sine", "cosine"))
+        return name, *(
+            f"{name}: {part} of the {cycle}" for cycle in self.cycles for part in ("sine", "cosine")
+        )
 
     def text(self, days: float) -> str:
         """The date, and the time where times vary, of a number of days; "" for NaN."""
@@ -132,11 +134,23 @@ class DateRecipe:
         import numpy as np
 
         orders = dict.fromkeys([self.order, "year first"])
-        days = np.array([next((day for order in orders
-                               if (day := day_number(word, order)) is not None), np.nan)
-                         for word in words], dtype=np.float64)
+        days = np.array(
+            [
+                next(
+                    (day for order in orders if (day := day_number(word, order)) is not None),
+                    np.nan,
+                )
+                for word in words
+            ],
+            dtype=np.float64,
+        )
         # days since 1970-01-01, a Thursday; weeks begin on Monday
-        angles = [2 * np.pi * (days + 3 * (cycle == "weekday")) / _PERIODS[cycle]
-                  for cycle in self.cycles]
-        return np.column_stack([days - self.first, *(
-            part for angle in angles for part in (np.sin(angle), np.cos(angle)))])
+        angles = [
+            2 * np.pi * (days + 3 * (cycle == "weekday")) / _PERIODS[cycle] for cycle in self.cycles
+        ]
+        return np.column_stack(
+            [
+                days - self.first,
+                *(part for angle in angles for part in (np.sin(angle), np.cos(angle))),
+            ]
+        )

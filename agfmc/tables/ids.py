@@ -35,11 +35,15 @@ class RowIds:
 
     def add(self, block: Block) -> None:
         """Take the ids of a block; `DataError` for the first row whose id an earlier one has."""
-        refuse_beyond(_BYTES * (len(self._seen) + block.rows), "the ids of the rows",
-                      self._table.file)
+        refuse_beyond(
+            _BYTES * (len(self._seen) + block.rows), "the ids of the rows", self._table.file
+        )
         cells = [block[at] for at in self._positions]
-        keys = cells[0] if len(cells) == 1 else [
-            "".join([f"{len(cell)}:{cell}" for cell in row]) for row in zip(*cells)]
+        keys = (
+            cells[0]
+            if len(cells) == 1
+            else ["".join([f"{len(cell)}:{cell}" for cell in row]) for row in zip(*cells)]
+        )
         digests = [blake2b(key.encode(), digest_size=16).digest() for key in keys]
         if len(set(digests)) < len(digests) or not self._seen.isdisjoint(digests):
             for row, digest in enumerate(digests):
@@ -54,10 +58,13 @@ class RowIds:
             cell = one_line(block[at][row])
             cell = cell if len(cell) <= _SHOWN else f"{cell[:_SHOWN]}..."
             columns.append(f"'{one_line(self._table.names[at])}' has '{cell}'")
-        return block.error(row, f"column{'s' * (len(columns) > 1)} {', '.join(columns)}: the id is "
-                                f"that of an earlier {block.counted} already (further columns of "
-                                "--id may tell them apart; classify_m --all-columns takes them as "
-                                "they are)")
+        return block.error(
+            row,
+            f"column{'s' * (len(columns) > 1)} {', '.join(columns)}: the id is "
+            f"that of an earlier {block.counted} already (further columns of "
+            "--id may tell them apart; classify_m --all-columns takes them as "
+            "they are)",
+        )
 
 
 class TableFacts(NamedTuple):
@@ -89,8 +96,11 @@ def table_facts(path: str, form, recipe: TableRecipe, rows: Iterable[int] = ()) 
             for block in table.blocks(requested):
                 for at in missing:
                     cells = block[at]
-                    missing[at] += int(np.count_nonzero(
-                        cells.codes < 0 if isinstance(cells, Words) else np.isnan(cells)))
+                    missing[at] += int(
+                        np.count_nonzero(
+                            cells.codes < 0 if isinstance(cells, Words) else np.isnan(cells)
+                        )
+                    )
                 yield block.rows, [block[at] for at in ids]
 
         names = _ids(counted(), rows if ids else ())
@@ -104,8 +114,13 @@ def ids_beside(base: str, rows: Iterable[int]) -> dict[int, str]:
         return {}
     with open_table(path, TableFormat(delimiter=",")) as table:
         positions = range(len(table.names))
-        return _ids(((block.rows, [block[at] for at in positions])
-                     for block in table.blocks(dict.fromkeys(positions, "text"))), rows)
+        return _ids(
+            (
+                (block.rows, [block[at] for at in positions])
+                for block in table.blocks(dict.fromkeys(positions, "text"))
+            ),
+            rows,
+        )
 
 
 def _ids(blocks, rows):

@@ -34,25 +34,30 @@ class RowTable(Table):
     def blocks(self, requested: Mapping[int, str]) -> Iterator[Block]:
         """One block of all rows."""
         columns, kinds = {}, {}
-        block = Block(len(self._rows), self.file, self.counted, columns,
-                      lambda: np.array(self._numbers))
+        block = Block(
+            len(self._rows), self.file, self.counted, columns, lambda: np.array(self._numbers)
+        )
         for at, kind in requested.items():
             try:
                 values = self._values(at)
             except KeyError:
                 lacking = [self._keys[at] not in row for row in self._rows]
                 if kind != "text":
-                    raise block.error(lacking.index(True), "lacks the column "
-                                      f"'{one_line(self.names[at])}'") from None
+                    raise block.error(
+                        lacking.index(True), f"lacks the column '{one_line(self.names[at])}'"
+                    ) from None
                 values = [row.get(self._keys[at]) for row in self._rows]
             if isinstance(values, np.ndarray) and kind in ("number", "either"):
                 columns[at] = values.astype(np.float64)
                 continue
             texts = columns[at] = list(map(_text, values))
             if None in texts:
-                raise block.error(texts.index(None), "expected a number or a word in column "
-                                  f"'{one_line(self.names[at])}', found "
-                                  f"{type(values[texts.index(None)]).__name__}")
+                raise block.error(
+                    texts.index(None),
+                    "expected a number or a word in column "
+                    f"'{one_line(self.names[at])}', found "
+                    f"{type(values[texts.index(None)]).__name__}",
+                )
             if kind != "text":
                 kinds[at] = kind
         yield self.of_text(block, kinds)
@@ -104,8 +109,10 @@ def table_in_memory(source: Any, form: TableFormat) -> Table:
         source = pyarrow.table(source)
         names = source.column_names
     if names is None:
-        raise UsageError("expected a table: its file or name, a list of dictionaries, or a frame "
-                         f"whose columns have names, found {type(source).__name__}")
+        raise UsageError(
+            "expected a table: its file or name, a list of dictionaries, or a frame "
+            f"whose columns have names, found {type(source).__name__}"
+        )
     return FrameTable(source, list(names), form, kind)
 
 

@@ -47,8 +47,11 @@ class TableEncoder:
         called = columns_called(table, [one.name for one in recipe.columns])
         missing = [one.name for one in recipe.columns if one.name not in called]
         if missing:
-            raise DataError(f"lacks the column{'s' * (len(missing) > 1)} {listed_names(missing)}, "
-                            "which the model needs", file=table.file)
+            raise DataError(
+                f"lacks the column{'s' * (len(missing) > 1)} {listed_names(missing)}, "
+                "which the model needs",
+                file=table.file,
+            )
         self.positions = tuple(called.values())
         self.unknown: dict[str, tuple] = {}
         self.filled: dict[str, int] = {}
@@ -57,8 +60,10 @@ class TableEncoder:
     @property
     def requested(self) -> dict[int, str]:
         """The cells that it needs, as `Table.blocks` takes them."""
-        return {at: "number" if one.categories is one.date is one.order is None else "words"
-                for at, one in zip(self.positions, self.recipe.columns)}
+        return {
+            at: "number" if one.categories is one.date is one.order is None else "words"
+            for at, one in zip(self.positions, self.recipe.columns)
+        }
 
     @property
     def counts(self) -> tuple:
@@ -74,7 +79,7 @@ class TableEncoder:
         x = np.zeros((block.rows, len(self.recipe.features)), dtype=np.float32)
         self._rows += block.rows
         for at, one, first in zip(self.positions, self.recipe.columns, self.recipe.starts):
-            cells, out = block[at], x[:, first:first + len(one.features)]
+            cells, out = block[at], x[:, first : first + len(one.features)]
             if one.date is not None:
                 missing = cells.codes < 0
                 self._put_dates(block, cells, one, out)
@@ -86,8 +91,11 @@ class TableEncoder:
                 large = np.abs(cells) > LARGEST
                 if large.any():
                     row = int(np.argmax(large))
-                    raise block.error(row, f"column '{one_line(one.name)}': {cells[row]:g} is more "
-                                           "than single precision holds: use a larger unit")
+                    raise block.error(
+                        row,
+                        f"column '{one_line(one.name)}': {cells[row]:g} is more "
+                        "than single precision holds: use a larger unit",
+                    )
                 out[:, 0] = cells
             else:
                 missing = cells.codes < 0
@@ -101,25 +109,34 @@ class TableEncoder:
         wrong = np.append(np.isnan(values[:, 0]), False)[cells.codes]
         if wrong.any():
             row = int(np.argmax(wrong))
-            raise block.error(row, f"column '{one_line(column.name)}': expected a date, "
-                                   f"{column.date.order}, as in training, found "
-                                   f"'{one_line(cells.words[cells.codes[row]])}'")
-        out[:, :values.shape[1]] = np.vstack([values, np.zeros(values.shape[1])])[cells.codes]
+            raise block.error(
+                row,
+                f"column '{one_line(column.name)}': expected a date, "
+                f"{column.date.order}, as in training, found "
+                f"'{one_line(cells.words[cells.codes[row]])}'",
+            )
+        out[:, : values.shape[1]] = np.vstack([values, np.zeros(values.shape[1])])[cells.codes]
 
     def _put_order(self, block, cells: Words, column, out):
         place = {word: at for at, word in enumerate(column.order)}
-        out[:, 0] = np.array([place.get(plain_word(word), -1) for word in cells.words] + [np.nan]
-                             )[cells.codes]
+        out[:, 0] = np.array([place.get(plain_word(word), -1) for word in cells.words] + [np.nan])[
+            cells.codes
+        ]
         if (out[:, 0] < 0).any():
             row = int(np.argmax(out[:, 0] < 0))
-            raise block.error(row, f"column '{one_line(column.name)}': expected "
-                                   f"{' < '.join(map(one_line, column.order[:_SHOWN]))}, found "
-                                   f"'{one_line(cells.words[cells.codes[row]])}'")
+            raise block.error(
+                row,
+                f"column '{one_line(column.name)}': expected "
+                f"{' < '.join(map(one_line, column.order[:_SHOWN]))}, found "
+                f"'{one_line(cells.words[cells.codes[row]])}'",
+            )
 
     def _put_categories(self, block, cells: Words, column, out):
         other = column.feature_of.get(column.other, -1)
-        feature = np.array([column.feature_of.get(plain_word(word), other) for word in cells.words]
-                           + [-1], dtype=np.int64)[cells.codes]  # -1, the last, for missing values
+        feature = np.array(
+            [column.feature_of.get(plain_word(word), other) for word in cells.words] + [-1],
+            dtype=np.int64,
+        )[cells.codes]  # -1, the last, for missing values
         rows = np.flatnonzero(feature >= 0)
         out[rows, feature[rows]] = 1
         if len(rows) == len(feature):
@@ -128,7 +145,10 @@ class TableEncoder:
         if len(strange):
             word = cells.words[cells.codes[strange[0]]]
             count, *first = self.unknown.get(column.name) or (
-                0, word, block.number(int(strange[0])))
+                0,
+                word,
+                block.number(int(strange[0])),
+            )
             self.unknown[column.name] = (count + len(strange), *first)
 
     def _fill(self, block, missing, column, out):
@@ -139,14 +159,16 @@ class TableEncoder:
         if column.indicator:
             out[missing, -1] = 1
         if column.fill is not None:
-            out[missing, 0 if words is None else words.index(column.fill)] = \
+            out[missing, 0 if words is None else words.index(column.fill)] = (
                 column.fill if words is None else 1
+            )
         elif words is None or not column.indicator:
             raise block.error(
                 int(np.argmax(missing)),
                 f"column '{one_line(column.name)}' has a missing value, and training, with "
                 f"--missing {self.recipe.missing}, had none there: expected a "
-                + ("number" if words is None else "word"))
+                + ("number" if words is None else "word"),
+            )
         if not column.indicator:
             count = int(np.count_nonzero(missing))
             self.filled[column.name] = self.filled.get(column.name, 0) + count
@@ -158,35 +180,45 @@ class TableEncoder:
             self._table.warn(
                 f"column '{one_line(name)}' has {count} cell{'s' * (count > 1)}{every} with words "
                 f"that training did not know, first '{one_line(word)}' in {self._table.counted} "
-                f"{number}: they are none of its categories")
+                f"{number}: they are none of its categories"
+            )
         if self.filled:
             shown = [f"'{one_line(name)}' ({count})" for name, count in self.filled.items()]
             total = sum(self.filled.values())
             more = f" and {len(shown) - _SHOWN} more" * (len(shown) > _SHOWN)
-            self._table.warn(f"{total} missing value{'s are' if total > 1 else ' is'} filled, by "
-                             f"--missing {self.recipe.missing} of training: "
-                             f"{', '.join(shown[:_SHOWN])}{more}", AgfmcNotice)
+            self._table.warn(
+                f"{total} missing value{'s are' if total > 1 else ' is'} filled, by "
+                f"--missing {self.recipe.missing} of training: "
+                f"{', '.join(shown[:_SHOWN])}{more}",
+                AgfmcNotice,
+            )
 
     def warn_of_others(self, known) -> None:
         """One notice of the columns that the model does not need; known: names of others."""
         needed = {self._table.names[at] for at in self.positions} | set(known)
         extra = [name for name in self._table.names if name not in needed]
         if extra:
-            self._table.warn(f"column '{one_line(extra[0])}'{and_more(extra)} is not needed, and "
-                             "not used", AgfmcNotice)
+            self._table.warn(
+                f"column '{one_line(extra[0])}'{and_more(extra)} is not needed, and not used",
+                AgfmcNotice,
+            )
 
 
 def class_numbers(table: Table, block: Block, position: int, classes: dict) -> np.ndarray:
     """Numbers (n,) int32 of the classes {name: number} in the column at that position."""
     cells = block[position]
-    y = np.array([classes.get(plain_word(word), -1) for word in cells.words] + [-1],
-                 dtype=np.int32)[cells.codes]
+    y = np.array(
+        [classes.get(plain_word(word), -1) for word in cells.words] + [-1], dtype=np.int32
+    )[cells.codes]
     if len(y) and y.min() < 0:
         row = int(np.argmin(y))
         code = cells.codes[row]
         what = "no class" if code < 0 else f"the class '{one_line(cells.words[code])}'"
-        raise block.error(row, f"column '{one_line(table.names[position])}' has {what}, expected "
-                          + listed_names([*classes]))
+        raise block.error(
+            row,
+            f"column '{one_line(table.names[position])}' has {what}, expected "
+            + listed_names([*classes]),
+        )
     return y
 
 
@@ -209,8 +241,11 @@ def filled_recipe(recipe: TableRecipe, x) -> TableRecipe:
 
 def fill_missing(x, recipe: TableRecipe) -> None:
     """Put the fills of a recipe in place of the NaN in points x (n, d), block by block."""
-    fills = {first: one.fill for one, first in zip(recipe.columns, recipe.starts)
-             if one.categories is None and one.fill is not None}
+    fills = {
+        first: one.fill
+        for one, first in zip(recipe.columns, recipe.starts)
+        if one.categories is None and one.fill is not None
+    }
     if not fills:
         return
     row = np.zeros(x.shape[1], dtype=np.float32)
@@ -233,16 +268,18 @@ def columns_that_tell(recipe: TableRecipe, x, y) -> list[str]:
         if 1 < words <= _MOST_WORDS:
             rows, table = _rows_of_words(one, first, x, y)
             several = rows > 1
-            if (np.count_nonzero(table, axis=1) == 1)[several].all() and \
-                    rows[several].sum() >= _REPEATED * len(y) \
-                    and (rows - 1)[several].sum() >= _BY_CHANCE:
+            if (
+                (np.count_nonzero(table, axis=1) == 1)[several].all()
+                and rows[several].sum() >= _REPEATED * len(y)
+                and (rows - 1)[several].sum() >= _BY_CHANCE
+            ):
                 names.append(one.name)
     return names
 
 
 def _rows_of_words(column, first, x, y):
     """The numbers of rows of the words of a column (m,), and of those in each class (m, k)."""
-    row, word = np.nonzero(x[:, first:first + len(column.categories)])
+    row, word = np.nonzero(x[:, first : first + len(column.categories)])
     table = np.zeros((len(column.categories), y.max(initial=0) + 1), dtype=np.int64)
     np.add.at(table, (word, y[row]), 1)
     return table.sum(axis=1), table
@@ -256,11 +293,17 @@ def group_columns(recipe: TableRecipe, x, y) -> list[str]:
     have, or if its many words have more equal numbers of rows than words drawn at random, and their
     classes differ.
     """
-    names = [one.name for one, first in zip(recipe.columns, recipe.starts) if one.categories and (
-        IDENTIFIER.search(one.name) or _is_design(one, *_rows_of_words(one, first, x, y)))]
-    candidates = [(one, np.arange(first, first + len(one.features)))
-                  for one, first in zip(recipe.columns, recipe.starts)
-                  if len(one.categories or ()) in _GROUPS]
+    names = [
+        one.name
+        for one, first in zip(recipe.columns, recipe.starts)
+        if one.categories
+        and (IDENTIFIER.search(one.name) or _is_design(one, *_rows_of_words(one, first, x, y)))
+    ]
+    candidates = [
+        (one, np.arange(first, first + len(one.features)))
+        for one, first in zip(recipe.columns, recipe.starts)
+        if len(one.categories or ()) in _GROUPS
+    ]
     others = np.setdiff1d(np.arange(x.shape[1]), [at for _, part in candidates for at in part])
     rows = np.unique(np.linspace(0, len(y) - 1, _COMPARED).astype(np.intp))
     z, y = np.nan_to_num(x[rows][:, others].astype(np.float64)), y[rows]
@@ -276,8 +319,11 @@ def group_columns(recipe: TableRecipe, x, y) -> list[str]:
         word = x[rows][:, part].argmax(axis=1)
         same = (word[:, None] == word) & np.isfinite(distance)
         chance = same.sum() / max(np.isfinite(distance).sum(), 1)
-        if same_class.any() and chance < _CHANCE and \
-                same[np.arange(len(y)), nearest][same_class].mean() > _NEAREST:
+        if (
+            same_class.any()
+            and chance < _CHANCE
+            and same[np.arange(len(y)), nearest][same_class].mean() > _NEAREST
+        ):
             names.append(one.name)
     return list(dict.fromkeys(names))
 
@@ -290,19 +336,22 @@ def _is_design(column, rows, table):
     """
     known = np.array([word != column.other for word in column.categories])
     rows, table = rows[known], table[known]
-    if len(rows) < _DESIGN or rows.min() < 2 or \
-            rows.var(ddof=1) / rows.mean() > 1 - _SURELY * (2 / (len(rows) - 1))**0.5:
+    if (
+        len(rows) < _DESIGN
+        or rows.min() < 2
+        or rows.var(ddof=1) / rows.mean() > 1 - _SURELY * (2 / (len(rows) - 1)) ** 0.5
+    ):
         return False
     expected = np.outer(rows, table.sum(axis=0)) / rows.sum()
     freedom = (len(rows) - 1) * (np.count_nonzero(table.any(axis=0)) - 1)
-    excess = np.sum((table - expected)**2 / np.maximum(expected, 1e-9)) / max(freedom, 1) - 1
-    return excess > max(_ALIKE * (rows.mean() - 1), _SURELY * (2 / max(freedom, 1))**0.5)
+    excess = np.sum((table - expected) ** 2 / np.maximum(expected, 1e-9)) / max(freedom, 1) - 1
+    return excess > max(_ALIKE * (rows.mean() - 1), _SURELY * (2 / max(freedom, 1)) ** 0.5)
 
 
 def _blocks(x) -> Iterator[np.ndarray]:
     step = max(1, _VALUES // x.shape[1])
     for start in range(0, len(x), step):
-        yield x[start:start + step]
+        yield x[start : start + step]
 
 
 def _means(x, features):
@@ -320,9 +369,9 @@ def _medians(x, features):
     step = max(1, _GATHERED // len(x))
     refuse_beyond(16 * step * len(x), "the values of a column, for their median,", None)
     for start in range(0, len(features), step):
-        group = features[start:start + step]
+        group = features[start : start + step]
         columns = np.concatenate([part[:, group] for part in _blocks(x)])
-        out[start:start + step] = np.nanmedian(columns.astype(np.float64), axis=0)
+        out[start : start + step] = np.nanmedian(columns.astype(np.float64), axis=0)
     return out.astype(np.float32).astype(np.float64)
 
 

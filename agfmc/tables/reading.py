@@ -24,15 +24,31 @@ from ..files.number_text import SPREADSHEET
 from ..files.opening import Chained, GZIP, MARK, open_input, read_all, Unzipped
 from .arrow import ArrowTable, holds_arrow, text_columns
 from .memory import table_in_memory
-from .text import (behind_first, BLOCK, Block, column_names, column_of_commas, converted,
-                   guess_delimiter, Layout, number_of, read_records, stripped, Table, Words)
+from .text import (
+    behind_first,
+    BLOCK,
+    Block,
+    column_names,
+    column_of_commas,
+    converted,
+    guess_delimiter,
+    Layout,
+    number_of,
+    read_records,
+    stripped,
+    Table,
+    Words,
+)
 from .types import TableFormat
 
 _HEAD = 1 << 16  # bytes from which the delimiter is guessed
 _MAGIC = 8  # bytes that tell Parquet and Arrow
 _LEAST = 1 << 20  # bytes of text for which PyArrow is worth loading
-_COMPRESSED = (*(b"BZh%d1AY" % level for level in range(1, 10)),  # by bzip2, xz, zstd
-               b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd")
+_COMPRESSED = (
+    *(b"BZh%d1AY" % level for level in range(1, 10)),  # by bzip2, xz, zstd
+    b"\xfd7zXZ\0",
+    b"\x28\xb5\x2f\xfd",
+)
 
 
 class _TextTable(Table):
@@ -41,35 +57,49 @@ class _TextTable(Table):
     """
 
     def __init__(self, file, head, form, engine, block, name):
-        self.file, self._input, self._head, self._engine, self._block = \
-            name, file, head, engine, block
+        self.file, self._input, self._head, self._engine, self._block = (
+            name,
+            file,
+            head,
+            engine,
+            block,
+        )
         self._opened, self._in_parts = (), False
         head, stream = self._begin()
         _refuse_foreign(head, name)
         if form.delimiter is None and name.lower().removesuffix(".gz").endswith(".tsv"):
             form = replace(form, delimiter="\t")
         self._layout = Layout(
-            form.delimiter or guess_delimiter(head.decode("utf-8", "replace"), form.quotes,
-                                              len(head) < _HEAD),
-            form.quotes, form.header, stripped(form.blanks))
+            form.delimiter
+            or guess_delimiter(head.decode("utf-8", "replace"), form.quotes, len(head) < _HEAD),
+            form.quotes,
+            form.header,
+            stripped(form.blanks),
+        )
         commas = None
         if form.decimal is None and self._layout.delimiter == ";":
-            commas = column_of_commas(head.decode("utf-8", "replace"), self._layout,
-                                      len(head) < _HEAD)
+            commas = column_of_commas(
+                head.decode("utf-8", "replace"), self._layout, len(head) < _HEAD
+            )
         self.decimal = form.decimal or ("." if commas is None else ",")
         cells, line, self._opened = self._records(head, stream)
         if not form.header:
             cells = tuple(str(i + 1) for i in range(len(cells)))
         elif all(number_of(cell) is not None for cell in cells):
-            raise DataError("the first line holds numbers: --no-header where there are no names",
-                            file=name, line=line)
+            raise DataError(
+                "the first line holds numbers: --no-header where there are no names",
+                file=name,
+                line=line,
+            )
         else:
             cells = column_names(cells, name, line)
         super().__init__(name, cells, self._layout.blanks)
         self._layout = self._layout._replace(names=cells, decimal=self.decimal)
         if commas is not None and commas < len(cells):
-            self.warn(f"decimals have commas, as in column '{one_line(cells[commas])}' "
-                      "(--decimal . says that they have points)")
+            self.warn(
+                f"decimals have commas, as in column '{one_line(cells[commas])}' "
+                "(--decimal . says that they have points)"
+            )
 
     def _begin(self):
         """(the first bytes of the text, without the mark of UTF-8; the stream of the others)."""
@@ -91,8 +121,11 @@ class _TextTable(Table):
         for first in records:
             cells, rest = behind_first(first, self._layout)
             if cells is not None:
-                return cells, int(first.lines(self._layout, 1)[0]), itertools.chain(
-                    [rest if self._layout.header else first], records)
+                return (
+                    cells,
+                    int(first.lines(self._layout, 1)[0]),
+                    itertools.chain([rest if self._layout.header else first], records),
+                )
         raise DataError("expected a table, found no line", file=self.file)
 
     def put(self, data: bytes, line: int) -> None:
@@ -103,8 +136,9 @@ class _TextTable(Table):
         if self._layout.quotes and b'"' in data:
             for number, text in enumerate(data.split(b"\n"), line):
                 if text.count(b'"') % 2:
-                    raise DataError("a quote is not closed in its line", file=self.file,
-                                    line=number)
+                    raise DataError(
+                        "a quote is not closed in its line", file=self.file, line=number
+                    )
         self._in_parts = True
         self._opened = read_records(io.BytesIO(data).read, self.file, self._layout, len(data), line)
 
@@ -118,26 +152,35 @@ class _TextTable(Table):
             rows, columns = result or converted(records, layout, requested, not done)
             worded |= {at for at, column in columns.items() if isinstance(column, Words)}
             if rows:
-                yield Block(rows, self.file, self.counted, columns,
-                            functools.partial(records.lines, layout, rows))
+                yield Block(
+                    rows,
+                    self.file,
+                    self.counted,
+                    columns,
+                    functools.partial(records.lines, layout, rows),
+                )
             done += rows
         if not done and not self._in_parts:
-            raise DataError("the table has no rows" + " behind its header" * layout.header,
-                            file=self.file)
+            raise DataError(
+                "the table has no rows" + " behind its header" * layout.header, file=self.file
+            )
 
 
 def _refuse_foreign(head, file):
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise DataError("is text in UTF-16: `iconv -f UTF-16 -t UTF-8` makes it readable",
-                        file=file, line=1)
+        raise DataError(
+            "is text in UTF-16: `iconv -f UTF-16 -t UTF-8` makes it readable", file=file, line=1
+        )
     if head.startswith(b"sep="):
-        raise DataError("names the delimiter, for spreadsheets: remove this line", file=file,
-                        line=1)
+        raise DataError(
+            "names the delimiter, for spreadsheets: remove this line", file=file, line=1
+        )
     if head.startswith(SPREADSHEET):
         raise DataError("is a spreadsheet or an archive: save the table as CSV", file=file)
     if head.startswith(_COMPRESSED):
-        raise DataError("is compressed in another way than by gzip, which alone is read: unpack it",
-                        file=file)
+        raise DataError(
+            "is compressed in another way than by gzip, which alone is read: unpack it", file=file
+        )
 
 
 def columns_called(table: Table, names: Iterable[str]) -> dict[str, int]:
@@ -155,19 +198,30 @@ def columns_called(table: Table, names: Iterable[str]) -> dict[str, int]:
     for name in names:
         alike = [name] if name in positions else sorted(others[name.lower()])
         if len(alike) > 1:
-            raise DataError(f"there is no column '{one_line(name)}', and several differ from it in "
-                            f"case alone: {', '.join(map(repr, alike))}", file=table.file)
+            raise DataError(
+                f"there is no column '{one_line(name)}', and several differ from it in "
+                f"case alone: {', '.join(map(repr, alike))}",
+                file=table.file,
+            )
         columns.update((name, positions[one]) for one in alike)
     taken = [name for name, at in columns.items() if table.names[at] != name]
     if taken:
-        warn_user(f"{table.file}: column '{one_line(table.names[columns[taken[0]]])}' is taken "
-                  f"for '{one_line(taken[0])}'{and_more(taken)}")
+        warn_user(
+            f"{table.file}: column '{one_line(table.names[columns[taken[0]]])}' is taken "
+            f"for '{one_line(taken[0])}'{and_more(taken)}"
+        )
     return columns
 
 
 @contextmanager
-def open_table(path, form: TableFormat = TableFormat(), stdin=None, again: bool = False,
-               engine: str | None = None, block: int = BLOCK) -> Iterator[Table]:
+def open_table(
+    path,
+    form: TableFormat = TableFormat(),
+    stdin=None,
+    again: bool = False,
+    engine: str | None = None,
+    block: int = BLOCK,
+) -> Iterator[Table]:
     """The `Table` in a file, for `with`; `-` is standard input (`stdin`, a binary stream).
 
     In place of a path it takes an open file of text, whose rest is read, what `table_in_memory`
@@ -189,8 +243,14 @@ def open_table(path, form: TableFormat = TableFormat(), stdin=None, again: bool 
     if hasattr(path, "read"):
         text = path.read()
         text = text.encode("utf-8", "surrogateescape") if isinstance(text, str) else text
-        yield _TextTable(io.BytesIO(text), None, form, engine, block,
-                         str(getattr(path, "name", type(path).__name__)))
+        yield _TextTable(
+            io.BytesIO(text),
+            None,
+            form,
+            engine,
+            block,
+            str(getattr(path, "name", type(path).__name__)),
+        )
         return
     if not isinstance(path, (str, bytes, os.PathLike)):
         yield path if isinstance(path, Table) else table_in_memory(path, form)

@@ -16,13 +16,19 @@ def check_table_recipe(recipe, fail):
         raise fail("the recipe has no columns")
     for one in recipe.columns:
         words = one.categories
-        if isinstance(one.fill, str) or one.other is not None if words is None else (
-                not words or len(set(words)) < len(words) or one.fill not in (None, *words)
-                or one.other not in (None, *words)):
+        if (
+            isinstance(one.fill, str) or one.other is not None
+            if words is None
+            else (
+                not words
+                or len(set(words)) < len(words)
+                or one.fill not in (None, *words)
+                or one.other not in (None, *words)
+            )
+        ):
             raise fail(f"the column '{one.name[:40]}' of the recipe is invalid")
         kinds = [kind for kind in (words, one.date, one.order) if kind is not None]
-        if len(kinds) > 1 or one.order is not None and len(set(one.order)) < max(
-                2, len(one.order)):
+        if len(kinds) > 1 or one.order is not None and len(set(one.order)) < max(2, len(one.order)):
             raise fail(f"the column '{one.name[:40]}' of the recipe is invalid")
     if recipe.missing not in MISSING_POLICIES and not recipe.missing.startswith("value:"):
         raise fail("the recipe has an unknown way to treat missing values")
@@ -33,14 +39,24 @@ def check_table_recipe(recipe, fail):
     names = [one.name for one in recipe.columns]
     if any(len(set(some)) < len(some) for some in (names, recipe.features, recipe.classes)):
         raise fail("a name stands twice in the recipe")
-    names += [recipe.label, *recipe.ids,
-              *(name for name in (recipe.weight, recipe.group) if name is not None)]
+    names += [
+        recipe.label,
+        *recipe.ids,
+        *(name for name in (recipe.weight, recipe.group) if name is not None),
+    ]
     if len(set(names)) < len(names):
         raise fail("a column of the recipe has two parts")
 
 
-_RECIPE = Sidecar("agfmc table recipe", TableRecipe, check_table_recipe, DataError,
-                  "expected a recipe, as table2agf writes it: ", sealed=False, most=SMALL_TEXT)
+_RECIPE = Sidecar(
+    "agfmc table recipe",
+    TableRecipe,
+    check_table_recipe,
+    DataError,
+    "expected a recipe, as table2agf writes it: ",
+    sealed=False,
+    most=SMALL_TEXT,
+)
 
 
 def recipe_beside(path: str) -> str:

@@ -15,8 +15,17 @@ from ..core.text import first_words
 from .dates import DateSurvey, odd_words
 from .reading import columns_called
 from .text import no_number, number_of, row_error, Table, with_points, Words
-from .types import (ColumnRecipe, ColumnRoles, LABEL_NAMES, LARGEST, MOST_LETTERS, plain_word, ROW,
-                    size_of_names, TableRecipe)
+from .types import (
+    ColumnRecipe,
+    ColumnRoles,
+    LABEL_NAMES,
+    LARGEST,
+    MOST_LETTERS,
+    plain_word,
+    ROW,
+    size_of_names,
+    TableRecipe,
+)
 
 _MOST_WORDS = 1000  # of a column that is not named in --categorical
 _TRACKED = 1 << 16  # different words of a column that are held in memory at most
@@ -32,9 +41,12 @@ _FEW_WORDS = 0.1  # of the cells of a column of numbers: a mistake, where they a
 _MEASURED = 0.5  # or, where numbers have fractions, fewer than half
 _MARKED = re.compile(  # a number with marks of thousands, a unit, a percent sign, another minus
     r"\s?[<>~+\u2212-]?\s?(?:\d{1,3}(?:[,.'\s]\d{3})+|\d+)(?:[.,]\d+)?"
-    r"(?:\s?[%\u2030]|\s[^\W\d]\S{0,5})?")
-_WAYS = ("--blanks names words that mean a missing value, --categorical takes all cells as "
-         "words, --ignore leaves the column out")
+    r"(?:\s?[%\u2030]|\s[^\W\d]\S{0,5})?"
+)
+_WAYS = (
+    "--blanks names words that mean a missing value, --categorical takes all cells as "
+    "words, --ignore leaves the column out"
+)
 _SHORT_YEAR = re.compile(r"\d\d?[-/.]\d\d?[-/.]\d\d(?: .*)?")
 _STEPS = 1024  # of single precision, at least, between the least and the greatest number
 
@@ -71,23 +83,45 @@ def resolve_roles(table: Table, roles: ColumnRoles, labelled: bool = True) -> Ro
     else:
         label = column_positions(table, (roles.label,), "--label")
     weight, group = (() if name is None else (name,) for name in (roles.weight, roles.group))
-    parts = {"the label": label, **{option: column_positions(table, names, option)
-                                    for option, names in (
-        ("--id", roles.ids), ("--weight", weight), ("--group", group), ("--ignore", roles.ignored),
-        ("--categorical", roles.categorical), ("--ordered", [name for name, _ in roles.orders]))}}
+    parts = {
+        "the label": label,
+        **{
+            option: column_positions(table, names, option)
+            for option, names in (
+                ("--id", roles.ids),
+                ("--weight", weight),
+                ("--group", group),
+                ("--ignore", roles.ignored),
+                ("--categorical", roles.categorical),
+                ("--ordered", [name for name, _ in roles.orders]),
+            )
+        },
+    }
     taken: dict[int, str] = {}
     for option, positions in parts.items():
         for position in positions:
             if position in taken:
-                raise DataError(f"column {_quoted(table.names[position])} cannot be for "
-                                f"{taken[position]} and for {option}", file=table.file)
+                raise DataError(
+                    f"column {_quoted(table.names[position])} cannot be for "
+                    f"{taken[position]} and for {option}",
+                    file=table.file,
+                )
             taken[position] = option
-    features = tuple(at for at in range(len(table.names))
-                     if taken.get(at, "--ordered") in ("--ordered", "--categorical"))
+    features = tuple(
+        at
+        for at in range(len(table.names))
+        if taken.get(at, "--ordered") in ("--ordered", "--categorical")
+    )
     weight, group = (next(iter(parts[option]), None) for option in ("--weight", "--group"))
-    return Roles(label[0] if label else None, parts["--id"], weight, features,
-                 frozenset(parts["--categorical"]),
-                 dict(zip(parts["--ordered"], (words for _, words in roles.orders))), group)
+    return Roles(
+        label[0] if label else None,
+        parts["--id"],
+        weight,
+        features,
+        frozenset(parts["--categorical"]),
+        dict(zip(parts["--ordered"], (words for _, words in roles.orders))),
+        group,
+    )
 
 
 def column_positions(table: Table, names, option: str) -> tuple[int, ...]:
@@ -99,28 +133,43 @@ def column_positions(table: Table, names, option: str) -> tuple[int, ...]:
         elif name.isascii() and name.isdigit() and 1 <= int(name) <= len(table.names):
             positions.append(int(name) - 1)
         else:
-            raise DataError(f"{option}: there is no column {_quoted(name)}; the columns are "
-                            + listed_names(table.names) + _header_hint(table.names),
-                            file=table.file)
+            raise DataError(
+                f"{option}: there is no column {_quoted(name)}; the columns are "
+                + listed_names(table.names)
+                + _header_hint(table.names),
+                file=table.file,
+            )
     return tuple(positions)
 
 
 def _header_hint(names):
     if len(names) == 1:
-        return ": the first line must have the names alone, without a title or comment, and " \
+        return (
+            ": the first line must have the names alone, without a title or comment, and "
             "--delimiter names the character between cells"
-    return ": --no-header where the first line does not name them" \
-        if any(number_of(name) is not None for name in names) and names[0] != "1" else ""
+        )
+    return (
+        ": --no-header where the first line does not name them"
+        if any(number_of(name) is not None for name in names) and names[0] != "1"
+        else ""
+    )
 
 
 def _label_position(table):
     found = [at for at, name in enumerate(table.names) if name.lower() in LABEL_NAMES]
     if len(found) == 1:
         return found[0]
-    several = f"columns {listed_names([table.names[at] for at in found])} could hold the classes" \
-        if found else f"no column is named {', '.join(LABEL_NAMES[:-1])} or {LABEL_NAMES[-1]}"
-    raise DataError(f"{several}: --label names the one that does; the columns are "
-                    + listed_names(table.names) + _header_hint(table.names), file=table.file)
+    several = (
+        f"columns {listed_names([table.names[at] for at in found])} could hold the classes"
+        if found
+        else f"no column is named {', '.join(LABEL_NAMES[:-1])} or {LABEL_NAMES[-1]}"
+    )
+    raise DataError(
+        f"{several}: --label names the one that does; the columns are "
+        + listed_names(table.names)
+        + _header_hint(table.names),
+        file=table.file,
+    )
 
 
 def _quoted(name):
@@ -212,8 +261,11 @@ class _Column:
     @property
     def mixed(self):
         """True if numbers stand beside words, and the column is not declared as words."""
-        return not self.categorical and self.first_word is not None and bool(
-            self.numbers or any(number_of(word) is not None for word in self.words))
+        return (
+            not self.categorical
+            and self.first_word is not None
+            and bool(self.numbers or any(number_of(word) is not None for word in self.words))
+        )
 
     @property
     def rows(self):
@@ -260,44 +312,70 @@ def survey_table(table: Table, roles: ColumnRoles) -> Survey:
     if same := [name for name in classes if lower[name.lower()] > 1]:
         notes.doubts.append(f"classes {listed_names(same)} differ in case alone")
     if is_default:
-        roles = replace(roles, missing="indicator" if any(
-            column.missing for column in columns.values()) else "error")
-    made = {at: _recipe_of(table, column, roles, notes, where.orders.get(at))
-            for at, column in columns.items()}
+        roles = replace(
+            roles,
+            missing="indicator" if any(column.missing for column in columns.values()) else "error",
+        )
+    made = {
+        at: _recipe_of(table, column, roles, notes, where.orders.get(at))
+        for at, column in columns.items()
+    }
     used = {at: column for at, column in made.items() if column is not None}
     if notes.left_out:
-        notes.done.insert(0, "left out: " + ", ".join(
-            f"{listed_names(names)} ({why})" for why, names in notes.left_out.items()))
+        notes.done.insert(
+            0,
+            "left out: "
+            + ", ".join(f"{listed_names(names)} ({why})" for why, names in notes.left_out.items()),
+        )
     if not used:
-        raise DataError("; ".join(["no column is left to be a feature", *notes.done]),
-                        file=table.file)
+        raise DataError(
+            "; ".join(["no column is left to be a feature", *notes.done]), file=table.file
+        )
     for column in (columns[at] for at in mixed if at in used):
         word, number = column.first_word
         notes.doubts.append(
             f"column {_quoted(column.name)} has words beside numbers, first {_quoted(word)} in "
             f"{table.counted} {number}, and all are taken as words (--blanks names words that "
-            "mean a missing value)")
+            "mean a missing value)"
+        )
     gaps = [columns[at] for at in used if columns[at].missing]
     if gaps and roles.missing == "error":
-        raise row_error(table, min(column.first_missing for column in gaps), (
-            f"{_missing_cells(gaps)}, the first here: --missing median, mean, indicator or "
-            "value:X fills them, --ignore leaves columns out"))
+        raise row_error(
+            table,
+            min(column.first_missing for column in gaps),
+            (
+                f"{_missing_cells(gaps)}, the first here: --missing median, mean, indicator or "
+                "value:X fills them, --ignore leaves columns out"
+            ),
+        )
     if gaps and is_default:
-        notes.done.append(f"{_missing_cells(gaps)} of {rows} rows: an indicator feature for each "
-                          "column marks them (--missing)")
-    recipe = TableRecipe(tuple(used.values()), label.name, classes,
-                         tuple(table.names[at] for at in where.ids),
-                         None if where.weight is None else table.names[where.weight],
-                         roles.missing, one_line(os.path.basename(table.file)),
-                         tuple(sorted(table.blanks)),
-                         None if where.group is None else table.names[where.group])
+        notes.done.append(
+            f"{_missing_cells(gaps)} of {rows} rows: an indicator feature for each "
+            "column marks them (--missing)"
+        )
+    recipe = TableRecipe(
+        tuple(used.values()),
+        label.name,
+        classes,
+        tuple(table.names[at] for at in where.ids),
+        None if where.weight is None else table.names[where.weight],
+        roles.missing,
+        one_line(os.path.basename(table.file)),
+        tuple(sorted(table.blanks)),
+        None if where.group is None else table.names[where.group],
+    )
     if size_of_names(recipe.columns) > MOST_LETTERS:
-        raise DataError("the names of the features, of column and word, are too long: expected "
-                        "shorter names of columns", file=table.file)
+        raise DataError(
+            "the names of the features, of column and word, are too long: expected "
+            "shorter names of columns",
+            file=table.file,
+        )
     twice, count = Counter(recipe.features).most_common(1)[0]
     if count > 1:
-        raise DataError(f"two features would be named {_quoted(twice)}: expected columns and words "
-                        "that differ", file=table.file)
+        raise DataError(
+            f"two features would be named {_quoted(twice)}: expected columns and words that differ",
+            file=table.file,
+        )
     if notes.done:  # not before an error
         table.warn("; ".join(notes.done), AgfmcNotice)
     for doubt in notes.doubts:
@@ -315,8 +393,9 @@ def survey_classes(table: Table, roles: ColumnRoles) -> tuple[tuple[str, ...], d
 
 def _read(table, columns):
     rows = 0
-    for block in table.blocks({at: "words" if column.as_words else "either"
-                               for at, column in columns.items()}):
+    for block in table.blocks(
+        {at: "words" if column.as_words else "either" for at, column in columns.items()}
+    ):
         for at, column in columns.items():
             column.add(block, block[at])
         rows += block.rows
@@ -328,24 +407,42 @@ def _classes(table, label, given):
     name, seen = _quoted(label.name), label.words
     if label.missing:
         several = f" in {label.missing} rows, the first here" * (label.missing > 1)
-        raise row_error(table, label.first_missing, f"column {name} has no class{several}: "
-                        "expected a class in every row of training data")
+        raise row_error(
+            table,
+            label.first_missing,
+            f"column {name} has no class{several}: expected a class in every row of training data",
+        )
     k = len(seen)
-    if label.endless or k > _MOST_CLASSES or k > _FEW_ROWS and 2 * k > label.rows \
-            or given is None and _is_quantity(seen, label.rows):
-        raise DataError(f"{'more than ' * label.endless}{k} different values in column {name} look "
-                        "like a continuous quantity or an identifier, not like classes: --label "
-                        "names another column, and of a quantity (.dat) float_to_class makes "
-                        "classes", file=table.file)
+    if (
+        label.endless
+        or k > _MOST_CLASSES
+        or k > _FEW_ROWS
+        and 2 * k > label.rows
+        or given is None
+        and _is_quantity(seen, label.rows)
+    ):
+        raise DataError(
+            f"{'more than ' * label.endless}{k} different values in column {name} look "
+            "like a continuous quantity or an identifier, not like classes: --label "
+            "names another column, and of a quantity (.dat) float_to_class makes "
+            "classes",
+            file=table.file,
+        )
     classes = tuple(ordered_words(seen)) if given is None else tuple(map(plain_word, given))
     for word in seen:
         if word not in classes:
-            raise DataError(f"column {name} has the class {_quoted(word)}, which --classes does "
-                            f"not name: {listed_names(classes)}", file=table.file)
+            raise DataError(
+                f"column {name} has the class {_quoted(word)}, which --classes does "
+                f"not name: {listed_names(classes)}",
+                file=table.file,
+            )
     for word in classes:
         if word not in seen:
-            raise DataError(f"no row is of class {_quoted(word)}, which --classes names: "
-                            f"column {name} has {listed_names(sorted(seen))}", file=table.file)
+            raise DataError(
+                f"no row is of class {_quoted(word)}, which --classes names: "
+                f"column {name} has {listed_names(sorted(seen))}",
+                file=table.file,
+            )
     if len(set(classes)) < len(classes):
         raise UsageError("--classes names a class twice")
     return classes, {at: seen[word] for at, word in enumerate(classes)}
@@ -357,8 +454,9 @@ def _is_quantity(words, rows):
     values = list(map(number_of, words)) if _FEW_ROWS < k and rows < 10 * k else [None]
     if None in values:
         return False
-    return any(value % 1 for value in values) or \
-        k > _MANY_CLASSES and max(values) - min(values) >= k
+    return (
+        any(value % 1 for value in values) or k > _MANY_CLASSES and max(values) - min(values) >= k
+    )
 
 
 def _recipe_of(table, column, roles, notes, order):
@@ -369,32 +467,52 @@ def _recipe_of(table, column, roles, notes, order):
     if order is not None:
         if filled is not None and plain_word(filled) in order:
             filled = str(order.index(plain_word(filled)))
-        return ColumnRecipe(column.name, None, None if roles.missing in ("error", "keep") else
-                            _number_to_fill(table, column, filled), indicator, order=order)
+        return ColumnRecipe(
+            column.name,
+            None,
+            None if roles.missing in ("error", "keep") else _number_to_fill(table, column, filled),
+            indicator,
+            order=order,
+        )
     if column.words and not column.categorical and (date := column.dates.recipe()):
-        notes.done.append(f"column {name} has dates, {date.order}: its features are the number of "
-                          "days" + f", and {', '.join(date.cycles)} as sine and cosine"
-                          * bool(date.cycles))
-        return ColumnRecipe(column.name, None, None if roles.missing in ("error", "keep") else
-                            _number_to_fill(table, column, filled), indicator, date)
+        notes.done.append(
+            f"column {name} has dates, {date.order}: its features are the number of "
+            "days" + f", and {', '.join(date.cycles)} as sine and cosine" * bool(date.cycles)
+        )
+        return ColumnRecipe(
+            column.name,
+            None,
+            None if roles.missing in ("error", "keep") else _number_to_fill(table, column, filled),
+            indicator,
+            date,
+        )
     if column.words:
-        if not column.categorical and (column.dates.is_ambiguous or all(
-                map(_SHORT_YEAR.fullmatch, column.words))):
-            notes.doubts.append(f"column {name} looks like dates whose order is not clear: dates "
-                                "are read in the form 2024-05-31")
+        if not column.categorical and (
+            column.dates.is_ambiguous or all(map(_SHORT_YEAR.fullmatch, column.words))
+        ):
+            notes.doubts.append(
+                f"column {name} looks like dates whose order is not clear: dates "
+                "are read in the form 2024-05-31"
+            )
         return _recipe_of_words(table, column, roles, filled, (indicator, shows_missing), notes)
     if not column.numbers:
         notes.left_out["empty"].append(column.name)
     elif column.low == column.high and not shows_missing:
         notes.left_out["constant"].append(column.name)
-    elif column.whole and column.ascending and column.numbers > _FEW_ROWS or \
-            column.name == ROW and column.whole_and_different:
+    elif (
+        column.whole
+        and column.ascending
+        and column.numbers > _FEW_ROWS
+        or column.name == ROW
+        and column.whole_and_different
+    ):
         notes.left_out["numbers of the rows"].append(column.name)
     else:
         _note_odd_numbers(notes.doubts, name, column)
         fill = _number_to_fill(table, column, filled)
-        return ColumnRecipe(column.name, None, None if roles.missing in ("error", "keep") else fill,
-                            indicator)
+        return ColumnRecipe(
+            column.name, None, None if roles.missing in ("error", "keep") else fill, indicator
+        )
     return None
 
 
@@ -405,30 +523,37 @@ def _recipe_of_words(table, column, roles, filled, missing, notes):
     if different == 1 and not shows_missing:
         notes.left_out["constant"].append(column.name)
         return None
-    if different > max(_FEW_ROWS, 0.9 * column.rows) and (
-            column.endless or not column.categorical):
-        notes.left_out["a different value in nearly every row" + (
-            "; --categorical keeps it, --id copies it to answers" * (not column.endless)
-        )].append(column.name)
+    if different > max(_FEW_ROWS, 0.9 * column.rows) and (column.endless or not column.categorical):
+        notes.left_out[
+            "a different value in nearly every row"
+            + ("; --categorical keeps it, --id copies it to answers" * (not column.endless))
+        ].append(column.name)
         return None
     words, other = _with_rare_words(column, roles.min_words)
     if other is not None and len(words) == 1 and not shows_missing:
         notes.left_out[f"no word in {roles.min_words or _RARE} rows or more"].append(column.name)
         return None
     if column.endless or len(words) > _MOST_WORDS and not column.categorical:
-        raise DataError(f"column {name} has {'more than ' * column.endless}{len(words)} different "
-                        "words, of which each would be a feature: --ignore leaves the column out"
-                        + ", --categorical makes the features" * (not column.endless),
-                        file=table.file)
+        raise DataError(
+            f"column {name} has {'more than ' * column.endless}{len(words)} different "
+            "words, of which each would be a feature: --ignore leaves the column out"
+            + ", --categorical makes the features"
+            * (not column.endless),
+            file=table.file,
+        )
     if other is not None:
         rare = different - len(words) + (_OTHER not in column.words)
-        notes.done.append(f"{rare} of {different} words of column {name}, in fewer than "
-                          f"{roles.min_words or _RARE} rows each, share the feature '{_OTHER}' "
-                          "(--min-words)")
+        notes.done.append(
+            f"{rare} of {different} words of column {name}, in fewer than "
+            f"{roles.min_words or _RARE} rows each, share the feature '{_OTHER}' "
+            "(--min-words)"
+        )
     elif different >= _MANY_WORDS and not column.categorical:
-        notes.done.append(f"each of the {different} words of column {name} is a feature "
-                          "(--ignore leaves the column out; --group names it if the rows of a word "
-                          "are alike)")
+        notes.done.append(
+            f"each of the {different} words of column {name} is a feature "
+            "(--ignore leaves the column out; --group names it if the rows of a word "
+            "are alike)"
+        )
     counts, words, fill = words, set(words), None
     if filled is not None:
         fill = plain_word(filled)
@@ -453,14 +578,21 @@ def _with_rare_words(column, least):
 
 def _note_odd_numbers(doubts, name, column):
     if column.whole_and_different or column.whole and IDENTIFIER.search(column.name):
-        what = "has another whole number in every row" if column.whole_and_different else \
-            "has whole numbers, and is named as identifiers are"
-        doubts.append(f"column {name} {what}: if it is an identifier, and not a measurement, "
-                      "--ignore or --id leaves it out")
+        what = (
+            "has another whole number in every row"
+            if column.whole_and_different
+            else "has whole numbers, and is named as identifiers are"
+        )
+        doubts.append(
+            f"column {name} {what}: if it is an identifier, and not a measurement, "
+            "--ignore or --id leaves it out"
+        )
     if column.merged and (steps := _steps(column.low, column.high)) < _STEPS:
-        doubts.append(f"column {name} goes from {column.low:.12g} to {column.high:.12g}, where "
-                      f"single precision has {steps + 1:.0f} numbers, and different cells "
-                      f"become equal: subtract a constant, as {column.low:.12g}, from it")
+        doubts.append(
+            f"column {name} goes from {column.low:.12g} to {column.high:.12g}, where "
+            f"single precision has {steps + 1:.0f} numbers, and different cells "
+            f"become equal: subtract a constant, as {column.low:.12g}, from it"
+        )
 
 
 def _number_to_fill(table, column, filled):
@@ -468,9 +600,12 @@ def _number_to_fill(table, column, filled):
     if fill is not None and abs(fill) > LARGEST:
         raise UsageError(f"--missing value:{filled} is more than single precision holds")
     if fill is None and column.missing:
-        raise DataError(f"column {_quoted(column.name)} holds numbers, and --missing "
-                        f"value:{one_line(filled)} would fill it with a word: expected a number, "
-                        "mean, median or indicator", file=table.file)
+        raise DataError(
+            f"column {_quoted(column.name)} holds numbers, and --missing "
+            f"value:{one_line(filled)} would fill it with a word: expected a number, "
+            "mean, median or indicator",
+            file=table.file,
+        )
     return fill
 
 
@@ -484,8 +619,11 @@ def _steps(low, high):
 def ordered_words(words) -> list[str]:
     """Words in sorted order, or, where all are numbers, in the order of their values."""
     values = {word: number_of(word) for word in words}
-    return sorted(words) if None in values.values() else \
-        sorted(words, key=lambda word: (values[word], word))
+    return (
+        sorted(words)
+        if None in values.values()
+        else sorted(words, key=lambda word: (values[word], word))
+    )
 
 
 def _refuse_mistaken(table, column):
@@ -493,18 +631,26 @@ def _refuse_mistaken(table, column):
     strange = {word: column.words[word] for word, value in values.items() if value is None}
     share = _MEASURED if any(value % 1 for value in values.values() if value) else _FEW_WORDS
     few = sum(strange.values()) < share * column.rows
-    commas = {word: rows for word, rows in strange.items()
-              if number_of(word.replace(",", ".", 1)) is not None}
+    commas = {
+        word: rows
+        for word, rows in strange.items()
+        if number_of(word.replace(",", ".", 1)) is not None
+    }
     marked = sum(rows for word, rows in strange.items() if _MARKED.fullmatch(word))
     word, number = column.first_word
-    word, = with_points([word], table.decimal)  # as it stands there
+    (word,) = with_points([word], table.decimal)  # as it stands there
     text = no_number(one_line(column.name), one_line(word))
-    if few and len(values) - len(strange) > _FEW_ROWS or len(commas) == len(strange) or \
-            2 * sum(commas.values()) > column.rows:
+    if (
+        few
+        and len(values) - len(strange) > _FEW_ROWS
+        or len(commas) == len(strange)
+        or 2 * sum(commas.values()) > column.rows
+    ):
         raise row_error(table, number, f"{text}, as in most rows ({_WAYS})")
     if 2 * marked > column.rows and len(strange) > _FEW_ROWS:
-        raise row_error(table, number, f"{text}: remove units, percent signs and marks of "
-                                       f"thousands ({_WAYS})")
+        raise row_error(
+            table, number, f"{text}: remove units, percent signs and marks of thousands ({_WAYS})"
+        )
 
 
 def _refuse_odd_dates(table, column, position):
@@ -514,9 +660,12 @@ def _refuse_odd_dates(table, column, position):
         is_odd = np.array([word in odd for word in map(plain_word, cells.words)] + [False])
         if is_odd[cells.codes].any():
             row = int(np.argmax(is_odd[cells.codes]))
-            raise block.error(row, f"expected a date, {order}, in column {_quoted(column.name)}, "
-                              f"as in other rows, found {_quoted(cells.words[cells.codes[row]])} "
-                              f"({_WAYS})")
+            raise block.error(
+                row,
+                f"expected a date, {order}, in column {_quoted(column.name)}, "
+                f"as in other rows, found {_quoted(cells.words[cells.codes[row]])} "
+                f"({_WAYS})",
+            )
 
 
 def _missing_cells(columns):

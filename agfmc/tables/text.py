@@ -101,8 +101,11 @@ class Table:
 
     def __init__(self, file: str, names: tuple[str, ...], blanks: frozenset[str] = frozenset()):
         if len(names) > _MOST_COLUMNS:
-            raise DataError(f"has {len(names)} columns: expected {_MOST_COLUMNS} or fewer (LIBSVM "
-                            "text may have more features)", file=file)
+            raise DataError(
+                f"has {len(names)} columns: expected {_MOST_COLUMNS} or fewer (LIBSVM "
+                "text may have more features)",
+                file=file,
+            )
         self.file = file
         self.names = names
         self.blanks = blanks
@@ -144,17 +147,27 @@ def column_names(cells, file: str, line: int | None = None) -> tuple[str, ...]:
         names[0] = ROW
     named = max((i + 1 for i, name in enumerate(names) if name), default=len(names))
     if named < len(names):
-        warn_user(f"{file}: columns from {named + 1} on have no name in the header: their numbers "
-                  "are their names", AgfmcNotice)
+        warn_user(
+            f"{file}: columns from {named + 1} on have no name in the header: their numbers "
+            "are their names",
+            AgfmcNotice,
+        )
         names[named:] = map(str, range(named + 1, len(names) + 1))
     seen = {}
     for i, name in enumerate(names):
         if not name:
-            raise DataError(f"column {i + 1} has no name in the header: expected one line with the "
-                            "name of each column", file=file, line=line)
+            raise DataError(
+                f"column {i + 1} has no name in the header: expected one line with the "
+                "name of each column",
+                file=file,
+                line=line,
+            )
         if name in seen:
-            raise DataError(f"columns {seen[name] + 1} and {i + 1} have the same name '{name}'",
-                            file=file, line=line)
+            raise DataError(
+                f"columns {seen[name] + 1} and {i + 1} have the same name '{name}'",
+                file=file,
+                line=line,
+            )
         seen[name] = i
     return tuple(names)
 
@@ -223,8 +236,12 @@ class Records(NamedTuple):
     def reader(self, layout: Layout) -> tuple:
         """(a reader of the module csv, the stream of text that it reads)."""
         text = io.StringIO(self.data.decode("utf-8"), newline="")
-        return csv.reader(text, strict=True, delimiter=layout.delimiter, quoting=(
-            csv.QUOTE_MINIMAL if layout.quotes else csv.QUOTE_NONE)), text
+        return csv.reader(
+            text,
+            strict=True,
+            delimiter=layout.delimiter,
+            quoting=(csv.QUOTE_MINIMAL if layout.quotes else csv.QUOTE_NONE),
+        ), text
 
     def lines(self, layout: Layout, rows: int) -> np.ndarray:
         """The line of each of so many records that are not empty."""
@@ -240,10 +257,10 @@ class Records(NamedTuple):
         return np.array(lines)
 
 
-def read_records(read: Callable[[int], bytes], file: str, layout: Layout,
-                 size: int = BLOCK, line: int = 1) -> Iterator[Records]:
-    """Yield the `Records` of a text, about `size` bytes at a time; its first line has that number.
-    """
+def read_records(
+    read: Callable[[int], bytes], file: str, layout: Layout, size: int = BLOCK, line: int = 1
+) -> Iterator[Records]:
+    """Yield the `Records` of a text, about `size` bytes at a time; its first line has that number."""
     data, ended = b"", False
     while not ended:
         piece = read(size)
@@ -260,8 +277,12 @@ def read_records(read: Callable[[int], bytes], file: str, layout: Layout,
             raise DataError(message, file=file, line=line + _count_lines(data[:begins]))
         line, data = line + _count_lines(whole), data[cut:]
         if len(data) > LONGEST_RECORD:
-            raise DataError(f"a record is longer than {LONGEST_RECORD >> 20} MiB"
-                            + ", or its quote is not closed" * (b'"' in data), file=file, line=line)
+            raise DataError(
+                f"a record is longer than {LONGEST_RECORD >> 20} MiB"
+                + ", or its quote is not closed" * (b'"' in data),
+                file=file,
+                line=line,
+            )
 
 
 def _count_lines(data):
@@ -287,11 +308,17 @@ def _scan(data, layout, ended):
         try:
             codecs.utf_8_decode(data, "strict", ended)
         except UnicodeDecodeError as error:
-            faults.append((error.start, error.start, "is not text in UTF-8: `iconv -f "
-                           "WINDOWS-1252 -t UTF-8` makes it so of text of Excel, or in Latin-1"))
+            faults.append(
+                (
+                    error.start,
+                    error.start,
+                    "is not text in UTF-8: `iconv -f "
+                    "WINDOWS-1252 -t UTF-8` makes it so of text of Excel, or in Latin-1",
+                )
+            )
     fault = min(faults, default=None)
     if fault is not None:
-        ends = ends[:np.searchsorted(ends, fault[0])]
+        ends = ends[: np.searchsorted(ends, fault[0])]
     longest = int(np.diff(ends, prepend=-1).max(initial=0))
     return int(ends[-1]) + 1 if len(ends) else 0, longest, fault
 
@@ -302,10 +329,17 @@ def _quote_faults(text, marks, delimiter, ended):
     beside[[ord(delimiter), 10, 13, 34]] = True
     opening, closing = marks[0::2], marks[1::2]
     opening, closing = opening[opening > 0], closing[closing < len(text) - 1]
-    for at in sorted([*opening[~beside[text[opening - 1]]][:1],
-                      *closing[~beside[text[closing + 1]]][:1]])[:1]:
-        yield int(at), int(at), ("a quote inside a cell: in RFC 4180 quotes are around a whole "
-                                 f"cell, and doubled within it; {_NO_QUOTES}")
+    for at in sorted(
+        [*opening[~beside[text[opening - 1]]][:1], *closing[~beside[text[closing + 1]]][:1]]
+    )[:1]:
+        yield (
+            int(at),
+            int(at),
+            (
+                "a quote inside a cell: in RFC 4180 quotes are around a whole "
+                f"cell, and doubled within it; {_NO_QUOTES}"
+            ),
+        )
     if ended and len(marks) % 2:
         yield len(text), int(marks[-1]), f"the quote that opens here is not closed; {_NO_QUOTES}"
 
@@ -317,17 +351,23 @@ def guess_delimiter(head: str, quotes: bool, whole: bool) -> str:
         lines.pop()
     lines = [line for line in lines if line][:_GUESSED] or [""]
     counts = {mark: [line.count(mark) for line in lines] for mark in DELIMITERS}
-    agreeing = {mark: count[0] for mark, count in counts.items()
-                if count[0] and 2 * count.count(count[0]) > len(lines)}
+    agreeing = {
+        mark: count[0]
+        for mark, count in counts.items()
+        if count[0] and 2 * count.count(count[0]) > len(lines)
+    }
     candidates = agreeing or {mark: sum(count) for mark, count in counts.items() if count[0]}
     return max(candidates, key=candidates.get, default=",")
 
 
 def column_of_commas(head: str, layout: Layout, whole: bool) -> int | None:
     """The first column, from 0, with decimal commas in most of its first cells, or None."""
-    lines = head.splitlines(keepends=True)[layout.header:]
-    reader = csv.reader(lines if whole else lines[:-1], delimiter=layout.delimiter,
-                        quoting=csv.QUOTE_MINIMAL if layout.quotes else csv.QUOTE_NONE)
+    lines = head.splitlines(keepends=True)[layout.header :]
+    reader = csv.reader(
+        lines if whole else lines[:-1],
+        delimiter=layout.delimiter,
+        quoting=csv.QUOTE_MINIMAL if layout.quotes else csv.QUOTE_NONE,
+    )
     with suppress(csv.Error):
         for at, cells in enumerate(itertools.zip_longest(*reader, fillvalue="")):
             commas = sum(bool(_DECIMAL_COMMA.fullmatch(cell.strip(OUTER))) for cell in cells)
@@ -338,9 +378,14 @@ def column_of_commas(head: str, layout: Layout, whole: bool) -> int | None:
 
 def with_points(cells: Iterable[str], decimal: str) -> list[str]:
     """Cells of a table with this decimal point, with points; those with points get commas."""
-    return list(cells) if decimal == "." else [
-        cell.translate(_EXCHANGED) if _DECIMAL.fullmatch(cell.strip(OUTER)) else cell
-        for cell in cells]
+    return (
+        list(cells)
+        if decimal == "."
+        else [
+            cell.translate(_EXCHANGED) if _DECIMAL.fullmatch(cell.strip(OUTER)) else cell
+            for cell in cells
+        ]
+    )
 
 
 def behind_first(records: Records, layout: Layout) -> tuple[list[str] | None, Records]:
@@ -354,13 +399,17 @@ def behind_first(records: Records, layout: Layout) -> tuple[list[str] | None, Re
 
 
 def _too_long(records, reader, error):
-    message = f"a cell has more than {LONGEST_CELL} characters" if "field limit" in str(error) \
+    message = (
+        f"a cell has more than {LONGEST_CELL} characters"
+        if "field limit" in str(error)
         else f"cannot split the line into cells: {error}"
+    )
     return DataError(message, file=records.file, line=records.line + reader.line_num - 1)
 
 
-def converted(records: Records, layout: Layout, requested: Mapping[int, str],
-              first: bool = False) -> tuple[int, dict]:
+def converted(
+    records: Records, layout: Layout, requested: Mapping[int, str], first: bool = False
+) -> tuple[int, dict]:
     """(the number of rows, the `requested` columns by position, as of `Table.blocks`).
 
     With `first` the records are the first of the table. Raises DataError for the first row that is
@@ -389,10 +438,13 @@ def converted(records: Records, layout: Layout, requested: Mapping[int, str],
 
 def _ragged(count, layout, first):
     text = f"{count} cell{'s' * (count != 1)}, expected {len(layout.names)} as in the " + (
-        "header" if layout.header else "first line")
+        "header" if layout.header else "first line"
+    )
     if layout.header and first and count == len(layout.names) + 1:
-        text += "; write.table of R leaves out the name of the column of row names: with " \
-                "col.names = NA it does not"
+        text += (
+            "; write.table of R leaves out the name of the column of row names: with "
+            "col.names = NA it does not"
+        )
     return text
 
 
@@ -414,8 +466,13 @@ def columns_of(cells: Mapping[int, list[str]], kinds: Mapping[int, str], table) 
     columns, faults = {}, []
     for at, kind in kinds.items():
         pointed = cells[at] if kind == "text" else with_points(cells[at], table.decimal)
-        columns[at], row = (pointed, None) if kind == "text" else (None, 0) \
-            if kind == "words" else _numbers(pointed, table.blanks)
+        columns[at], row = (
+            (pointed, None)
+            if kind == "text"
+            else (None, 0)
+            if kind == "words"
+            else _numbers(pointed, table.blanks)
+        )
         if row is not None and kind == "number":
             faults.append((row, at, no_number(table.names[at], cells[at][row])))
         elif row is not None:

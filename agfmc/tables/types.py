@@ -47,10 +47,13 @@ class TableFormat:
         if self.decimal not in (None, ".", ","):
             raise UsageError(f"--decimal: expected a point or a comma, found {self.decimal!r}")
         bad = self.delimiter is not None and (
-            len(self.delimiter) != 1 or self.delimiter in '"\r\n\0' or ord(self.delimiter) > 127)
+            len(self.delimiter) != 1 or self.delimiter in '"\r\n\0' or ord(self.delimiter) > 127
+        )
         if bad:
-            raise UsageError("expected one character that is neither a quote nor a line break as "
-                             f"the delimiter, found {self.delimiter!r}")
+            raise UsageError(
+                "expected one character that is neither a quote nor a line break as "
+                f"the delimiter, found {self.delimiter!r}"
+            )
 
     def for_model(self, recipe: TableRecipe) -> TableFormat:
         """The layout of a table for a model: what was missing in training is missing there too."""
@@ -90,15 +93,20 @@ class ColumnRoles:
 
     def __post_init__(self):
         if self.missing not in (None, *MISSING_POLICIES) and not (
-                self.missing.startswith("value:") and self.missing.removeprefix("value:").strip()):
-            raise UsageError(f"there is no way '{self.missing}' to treat missing values: expected "
-                             f"{', '.join(MISSING_POLICIES)} or value:X")
+            self.missing.startswith("value:") and self.missing.removeprefix("value:").strip()
+        ):
+            raise UsageError(
+                f"there is no way '{self.missing}' to treat missing values: expected "
+                f"{', '.join(MISSING_POLICIES)} or value:X"
+            )
         if self.classes is not None and len(set(self.classes)) < len(self.classes):
             raise UsageError("a class is named twice")
         for text, (name, words) in zip(self.ordered, self.orders):
             if not name or "" in words or len(set(words)) < max(2, len(words)):
-                raise UsageError("--ordered: expected a column and its words in their order, as "
-                                 f"size=small<medium<large, found '{text}'")
+                raise UsageError(
+                    "--ordered: expected a column and its words in their order, as "
+                    f"size=small<medium<large, found '{text}'"
+                )
 
     @property
     def orders(self) -> list[tuple[str, tuple[str, ...]]]:
@@ -143,7 +151,7 @@ class ColumnRecipe:
         if self.date is not None:
             names = self.date.features(self.name)
         elif self.categories is None:
-            names = self.name,
+            names = (self.name,)
         else:
             names = tuple(f"{self.name}={word}" for word in self.categories)
         return (*names, f"{self.name} is missing") if self.indicator else names
@@ -209,9 +217,12 @@ class TableRecipe:
 
 def size_of_names(columns: tuple[ColumnRecipe, ...]) -> int:
     """The letters of the names of all features: each has that of its column."""
-    return sum((len(one.name) + 11) * (2 + len(one.categories or ()))
-               + sum(map(len, one.categories or ())) + 4 * (len(one.name) + 25) * (
-                   one.date is not None) for one in columns)
+    return sum(
+        (len(one.name) + 11) * (2 + len(one.categories or ()))
+        + sum(map(len, one.categories or ()))
+        + 4 * (len(one.name) + 25) * (one.date is not None)
+        for one in columns
+    )
 
 
 def plain_word(cell: str) -> str:

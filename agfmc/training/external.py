@@ -30,8 +30,10 @@ from ..models.libsvm import read_svm_model
 
 _WEIGHTS = "@weights"
 _NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
-_OPTION = re.compile(rf"-[A-Za-z](?:{_NUMBER.pattern})?"
-                     rf"|--[A-Za-z][A-Za-z0-9-]*(?:={_NUMBER.pattern})?")
+_OPTION = re.compile(
+    rf"-[A-Za-z](?:{_NUMBER.pattern})?"
+    rf"|--[A-Za-z][A-Za-z0-9-]*(?:={_NUMBER.pattern})?"
+)
 
 
 @dataclass(frozen=True)
@@ -77,10 +79,13 @@ class TrainerOptions(BinaryLearner):
         for word in [] if allowed or text == trusted else words:
             is_option = _OPTION.fullmatch(word)
             if not is_option and not (takes and (_NUMBER.fullmatch(word) or word == _WEIGHTS)):
-                raise UsageError(f"the word '{one_line(word)}' of the options in the control file "
-                                 "could name a file to the command: expected options with at "
-                                 "most one number each, such as -c 50 -q, or --allow-commands, if "
-                                 "you trust the options", **place)
+                raise UsageError(
+                    f"the word '{one_line(word)}' of the options in the control file "
+                    "could name a file to the command: expected options with at "
+                    "most one number each, such as -c 50 -q, or --allow-commands, if "
+                    "you trust the options",
+                    **place,
+                )
             takes = is_option and word != "-q"
         return cls(text)
 
@@ -106,8 +111,10 @@ def train_external(plan, progress=None, control_out=None, started=None):
     rows_of = rows_by_class(plan.data.y)
     check_jobs(plan.binary, {label: len(rows) for label, rows in rows_of.items()})
     if plan.data.groups is not None:
-        raise UsageError("a program that trains has folds of its own, which would divide the "
-                         "groups: leave the groups out (--groups none), or train without it")
+        raise UsageError(
+            "a program that trains has folds of its own, which would divide the "
+            "groups: leave the groups out (--groups none), or train without it"
+        )
     for job in plan.binary:
         check_weights(job, plan.trainer.command, plan.data.weights is not None)
     row_text = row_texts(plan.data.x)
@@ -115,8 +122,11 @@ def train_external(plan, progress=None, control_out=None, started=None):
 
     def put(source, target):
         with lock, writing(target):
-            same = os.path.isfile(source) and os.path.isfile(target) and \
-                filecmp.cmp(source, target, shallow=False)
+            same = (
+                os.path.isfile(source)
+                and os.path.isfile(target)
+                and filecmp.cmp(source, target, shallow=False)
+            )
             replaces = control_out is not None and os.path.exists(target) and not same
             install(source, target, partial(remove, control_out) if replaces else None)
 
@@ -128,9 +138,13 @@ def train_external(plan, progress=None, control_out=None, started=None):
 
     done = 0
     with killing_commands() as task_of:
-        for _, error in run_tasks(task_of(task), plan.binary,
-                                  plan.settings.workers or available_cores(), ordered=False,
-                                  inline=False):
+        for _, error in run_tasks(
+            task_of(task),
+            plan.binary,
+            plan.settings.workers or available_cores(),
+            ordered=False,
+            inline=False,
+        ):
             if error is not None:
                 raise error
             done += 1
@@ -146,11 +160,15 @@ def check_weights(job, command, has_weights):
     if command.has_word(_WEIGHTS, job.options.text) == has_weights:
         return
     if has_weights:
-        raise UsageError(f"the command '{command.text}' does not heed the weights of samples: "
-                         f"expected the word {_WEIGHTS} in the place of the name of their file, "
-                         f"as in -- \"{command.text} -W {_WEIGHTS}\", or --weights none")
-    raise UsageError(f"the command '{command.text}' has the word {_WEIGHTS}, and the training data "
-                     "have no weights other than 1")
+        raise UsageError(
+            f"the command '{command.text}' does not heed the weights of samples: "
+            f"expected the word {_WEIGHTS} in the place of the name of their file, "
+            f'as in -- "{command.text} -W {_WEIGHTS}", or --weights none'
+        )
+    raise UsageError(
+        f"the command '{command.text}' has the word {_WEIGHTS}, and the training data "
+        "have no weights other than 1"
+    )
 
 
 def _train_one(job, plan, part, row_text, put):
@@ -183,6 +201,7 @@ def _train_one(job, plan, part, row_text, put):
 
 def _check(made, name, trainer, features):
     """Check that a program that reports success made a model, file or folder, in `made`."""
+
     def fail(words):
         return CommandFailed(f"the command '{trainer.command.text}' wrote {words}")
 
@@ -212,9 +231,13 @@ def _check(made, name, trainer, features):
             raise fail(f"a wrong model: {error.message}") from error
         if model.platt is None:
             text = trainer.command.text
-            warn_user(f"the models of the command '{text}' hold no probabilities, so that only "
-                      "votes can be used: svm-train fits them with -b 1, as in "
-                      f'-- "{text} -b 1"')
+            warn_user(
+                f"the models of the command '{text}' hold no probabilities, so that only "
+                "votes can be used: svm-train fits them with -b 1, as in "
+                f'-- "{text} -b 1"'
+            )
         if model.sv.shape[1] > features:
-            raise fail(f"a wrong model: it is of {model.sv.shape[1]} features, and the points have "
-                       f"{features}")
+            raise fail(
+                f"a wrong model: it is of {model.sv.shape[1]} features, and the points have "
+                f"{features}"
+            )

@@ -36,8 +36,15 @@ from ..learners import platt
 from ..learners.estimators import MemberLearners
 from ..learners.leave_one_out import is_unbounded, loo_values, Problem
 from ..learners.points import Solution
-from ..learners.protocol import (check_jobs, check_learners, check_missing, Fitted, for_weights,
-                                 Job, samples)
+from ..learners.protocol import (
+    check_jobs,
+    check_learners,
+    check_missing,
+    Fitted,
+    for_weights,
+    Job,
+    samples,
+)
 from .held_out import CALIBRATION_POINTS
 from .kernel_tables import MEGABYTES, Tables
 from .metric import fitted_normalisation, MetricOptions
@@ -98,11 +105,19 @@ class TrainingSettings:
         Raises `UsageError` where there is one for them already.
         """
         if self.normalisation is not None:
-            raise UsageError("points have one normalisation: it cannot be given and be fitted too "
-                             "(scale, nsv, metric)")
-        return fitted_normalisation(data, scale=self.scale, nsv=self.nsv, metric=self.metric,
-                                    weighted=self.weighted_norm, seed=self.seed,
-                                    workers=self.workers)
+            raise UsageError(
+                "points have one normalisation: it cannot be given and be fitted too "
+                "(scale, nsv, metric)"
+            )
+        return fitted_normalisation(
+            data,
+            scale=self.scale,
+            nsv=self.nsv,
+            metric=self.metric,
+            weighted=self.weighted_norm,
+            seed=self.seed,
+            workers=self.workers,
+        )
 
 
 @dataclass(eq=False)
@@ -171,13 +186,20 @@ class _Training:
     @property
     def needs_folds(self):
         """True if leaving out single samples was too much work, or is in doubt."""
-        return self.values is None and self.error is None and \
-            not self.job.options.gives_probabilities
+        return (
+            self.values is None and self.error is None and not self.job.options.gives_probabilities
+        )
 
 
-def fit(jobs: list[Job], x, y: np.ndarray, settings: TrainingSettings = TrainingSettings(),
-        progress: Callable[[int, int], None] | None = None, requested: HeldOutRequest | None = None,
-        weights: Weights | None = None) -> Iterator[Fitted]:
+def fit(
+    jobs: list[Job],
+    x,
+    y: np.ndarray,
+    settings: TrainingSettings = TrainingSettings(),
+    progress: Callable[[int, int], None] | None = None,
+    requested: HeldOutRequest | None = None,
+    weights: Weights | None = None,
+) -> Iterator[Fitted]:
     """Train binary `jobs` on points x (n, d), an array or `SparsePoints`, with labels y (n,).
 
     Yields `Fitted` as jobs finish; the order depends on the workers, the models do not. Each job is
@@ -205,21 +227,25 @@ def fit(jobs: list[Job], x, y: np.ndarray, settings: TrainingSettings = Training
         if not (is_sparse(x) and linear or isinstance(x, np.ndarray) and x.dtype == np.float32):
             x = np.asarray(x, dtype=np.float64)
         way = _fit_by_threads if isinstance(settings.workers, int) else _fit_elsewhere
-        yield from way(jobs, TrainingData(x, y, np.arange(len(y)), settings, requested, weights),
-                       progress)
+        yield from way(
+            jobs, TrainingData(x, y, np.arange(len(y)), settings, requested, weights), progress
+        )
     yield from train_shared(shared, x, y, settings, progress, requested, weights)
 
 
-def check_fit(jobs: list[Job], y: np.ndarray, settings: TrainingSettings,
-              groups: np.ndarray | None = None) -> None:
+def check_fit(
+    jobs: list[Job], y: np.ndarray, settings: TrainingSettings, groups: np.ndarray | None = None
+) -> None:
     """Raise the errors of `fit` about jobs, labels y (n,), groups and learners; warn of few
     samples."""
     check_learners(jobs, settings.loo)
     check_groups(Dataset(np.empty((len(y), 0)), y, groups=groups))
     few = check_jobs(jobs, label_counts(y))
     if few:
-        warn_user(f"{few[0]}{and_more(few)}: its probabilities rest on very few samples "
-                  "(--min-class 5 leaves out classes with fewer than 5 samples)")
+        warn_user(
+            f"{few[0]}{and_more(few)}: its probabilities rest on very few samples "
+            "(--min-class 5 leaves out classes with fewer than 5 samples)"
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,16 +265,25 @@ class HeldOutRequest:
     groups: np.ndarray | None = None
 
     @classmethod
-    def of(cls, n: int, calibration_rows: np.ndarray | None = None, sides: bool = False,
-           groups: np.ndarray | None = None) -> HeldOutRequest:
+    def of(
+        cls,
+        n: int,
+        calibration_rows: np.ndarray | None = None,
+        sides: bool = False,
+        groups: np.ndarray | None = None,
+    ) -> HeldOutRequest:
         """The request for n points, with calibration points in rows (c,), or None."""
-        return cls(sides, None if calibration_rows is None else
-                   np.isin(np.arange(n), calibration_rows), groups)
+        return cls(
+            sides,
+            None if calibration_rows is None else np.isin(np.arange(n), calibration_rows),
+            groups,
+        )
 
     def of_rows(self, rows) -> HeldOutRequest:
         """The request for some rows of the points."""
-        return replace(self, chosen=splits.of_rows(self.chosen, rows),
-                       groups=splits.of_rows(self.groups, rows))
+        return replace(
+            self, chosen=splits.of_rows(self.chosen, rows), groups=splits.of_rows(self.groups, rows)
+        )
 
     def with_folds(self, job, loo):
         """Return whether the job begins with folds."""
@@ -262,10 +297,16 @@ class HeldOutRequest:
         if self.chosen is not None:
             chosen = np.flatnonzero(self.chosen[part.rows])
             chosen = chosen[np.argsort(part.rows[chosen])]
-        return _Training(job, part.rows, part.side, self.with_folds(job, loo), chosen,
-                         self._chosen_only(job),
-                         w=None if weights is None else weights.w[part.rows],
-                         groups=splits.of_rows(self.groups, part.rows))
+        return _Training(
+            job,
+            part.rows,
+            part.side,
+            self.with_folds(job, loo),
+            chosen,
+            self._chosen_only(job),
+            w=None if weights is None else weights.w[part.rows],
+            groups=splits.of_rows(self.groups, part.rows),
+        )
 
     def _chosen_only(self, job):
         """Return whether folds, of single samples, would not be needed but for the calibration
@@ -275,12 +316,21 @@ class HeldOutRequest:
     def fold_count(self, job, rows_of):
         """The number of folds that a job begins with."""
         if self.groups is not None:
-            return platt.fold_count(*(len(np.unique(np.concatenate(
-                [self.groups[rows_of[label]] for label in side]))) for side in job.sides))
+            return platt.fold_count(
+                *(
+                    len(np.unique(np.concatenate([self.groups[rows_of[label]] for label in side])))
+                    for side in job.sides
+                )
+            )
         sizes = [sum(len(rows_of[label]) for label in side) for side in job.sides]
-        chosen = sizes if not self._chosen_only(job) else [
-            sum(np.count_nonzero(self.chosen[rows_of[label]]) for label in side)
-            for side in job.sides]
+        chosen = (
+            sizes
+            if not self._chosen_only(job)
+            else [
+                sum(np.count_nonzero(self.chosen[rows_of[label]]) for label in side)
+                for side in job.sides
+            ]
+        )
         return platt.fold_count(*sizes) if chosen == sizes else platt.fold_count_of(sizes, chosen)
 
 
@@ -291,12 +341,16 @@ def _fit_by_threads(jobs, data, progress):
     tables = Tables(x, jobs, rows_of, 1.0 if loo else 4.2, workers, settings.kernel_memory)
     finish = functools.partial(_finished, data)
     done = 0
-    total = len(jobs) + sum(requested.fold_count(job, rows_of) for job in jobs
-                            if requested.with_folds(job, loo))
+    total = len(jobs) + sum(
+        requested.fold_count(job, rows_of) for job in jobs if requested.with_folds(job, loo)
+    )
     again = []
-    for work, (count, outcome) in _outcomes(functools.partial(_task, x, tables, finish),
-                                            _items(jobs, rows_of, tables, data), again,
-                                            workers):
+    for work, (count, outcome) in _outcomes(
+        functools.partial(_task, x, tables, finish),
+        _items(jobs, rows_of, tables, data),
+        again,
+        workers,
+    ):
         if work.needs_folds:
             total += work.draw_folds()
             again.append(work)
@@ -310,8 +364,10 @@ def _fit_by_threads(jobs, data, progress):
             progress(done, total)
     if again:
         names = sorted(f"'{work.job.name}'" for work in again)
-        warn_user(f"{names[0]}{and_more(names)}: leaving out single samples by the formula is "
-                  "inexact or takes too much memory here: folds are used (--platt cv)")
+        warn_user(
+            f"{names[0]}{and_more(names)}: leaving out single samples by the formula is "
+            "inexact or takes too much memory here: folds are used (--platt cv)"
+        )
 
 
 def _items(jobs, rows_of, tables, data):
@@ -323,16 +379,19 @@ def _items(jobs, rows_of, tables, data):
     for job in jobs:
         work = data.requested.work(job, samples(job, rows_of), loo, data.weights)
         work.equal = equal
-        yield from [(work, None)] if tables.has_own(job) else [
-            (work, [one]) for one in work.parts()]
+        yield from (
+            [(work, None)] if tables.has_own(job) else [(work, [one]) for one in work.parts()]
+        )
 
 
 def _outcomes(task, items, again, workers):
     """(work, outcome) of all tasks, and then of the folds of those that are in `again` by then."""
     folds = ((work, [fold]) for work in again for fold in range(work.left))
     for tasks in (items, folds):
-        yield from ((work, outcome) for (work, _), outcome in
-                    run_tasks(task, tasks, workers, ordered=False, inline=False))
+        yield from (
+            (work, outcome)
+            for (work, _), outcome in run_tasks(task, tasks, workers, ordered=False, inline=False)
+        )
 
 
 def _task(x, tables, finish, item):
@@ -347,8 +406,9 @@ def _task(x, tables, finish, item):
         try:
             results.append((part, _one_fit(x, nodes, work, part)))
         except AgfmcError as error:
-            results.append((part, work.job.place.error(
-                type(error), f"'{work.job.name}': {error.message}")))
+            results.append(
+                (part, work.job.place.error(type(error), f"'{work.job.name}': {error.message}"))
+            )
     last = work.add_results(results, time.thread_time() - start)
     return len(results), finish(work, tables.seconds(work.job)) if last else None
 
@@ -359,10 +419,20 @@ def _one_fit(x, nodes, work, part):
     kernel = options.kernel_for(x.shape[1])
     if part == _FULL_FIT:
         solution = _solved(work, nodes, slice(None))
-        values = None if work.fold is not None or options.gives_probabilities else loo_values(
-            lambda a, b: a.products(b) if is_sparse(a) else PreparedKernel(kernel, b).values(a).T,
-            x, Problem(work.rows, work.side, work.w, work.equal), solution, options,
-            table=nodes if getattr(nodes, "exact", False) else None)
+        values = (
+            None
+            if work.fold is not None or options.gives_probabilities
+            else loo_values(
+                lambda a, b: (
+                    a.products(b) if is_sparse(a) else PreparedKernel(kernel, b).values(a).T
+                ),
+                x,
+                Problem(work.rows, work.side, work.w, work.equal),
+                solution,
+                options,
+                table=nodes if getattr(nodes, "exact", False) else None,
+            )
+        )
         return _flat(solution, x, work.rows), values
     train = work.fold != part
     rows = work.rows[train]
@@ -370,24 +440,27 @@ def _one_fit(x, nodes, work, part):
     if solution.function is not None:
         return solution.function(x[work.rows[~train]])
     solution = _flat(solution, x, rows)
-    return decision_values(kernel, solution.points(x, rows), solution.coef, solution.rho,
-                           x[work.rows[~train]])
+    return decision_values(
+        kernel, solution.points(x, rows), solution.coef, solution.rho, x[work.rows[~train]]
+    )
 
 
 def _solved(work, nodes, train):
     """The `Solution` of the samples `train`; learners that stop early split them by groups."""
     options = work.job.options
     more = {"groups": work.groups[train]} if options.stops_early and work.groups is not None else {}
-    return options.solve(nodes, work.rows[train], work.side[train], splits.of_rows(work.w, train),
-                         **more)
+    return options.solve(
+        nodes, work.rows[train], work.side[train], splits.of_rows(work.w, train), **more
+    )
 
 
 def _flat(solution, x, rows):
     """A linear machine of sparse points as one plane, which is smaller and as good."""
     if solution.vectors is not None or not is_sparse(x):
         return solution
-    return Solution.plane(x[rows[solution.sv]].combined(solution.coef), -solution.rho,
-                          solution.labels)
+    return Solution.plane(
+        x[rows[solution.sv]].combined(solution.coef), -solution.rho, solution.labels
+    )
 
 
 def _finished(data, work, seconds):
@@ -410,19 +483,40 @@ def _finished(data, work, seconds):
             a, b, converged = platt.fit_sigmoid(np.zeros_like(work.values), first, w=work.w)
         source = "platt loo" if work.fold is None else f"folds {work.fold.max() + 1}"
     provenance = Provenance.of_training(
-        __version__, options.canonical(), library=options.made_by(), features=x.shape[1],
-        probabilities=source, seed=job.seed).with_samples(
-            (np.count_nonzero(work.side == 0), np.count_nonzero(work.side)), job.sides,
-            data.settings.normalised, () if work.w is None else
-            data.weights[work.rows].of_sides(data.y[work.rows], job.sides), work.groups)
-    model = BinaryModel(job.name, options.svm_type, options.kernel_for(x.shape[1]),
-                        np.asarray(solution.points(x, work.rows), dtype=np.float64),
-                        solution.coef, solution.rho,
-                        solution.labels, solution.n_sv, (a, b), provenance, x.shape[1],
-                        solution.function)
-    fitted = Fitted(job, model, None if solution.sv is None else work.rows[solution.sv], seconds,
-                    unbounded=work.fold is None and is_unbounded(
-                        solution, options, work.side, work.w))
+        __version__,
+        options.canonical(),
+        library=options.made_by(),
+        features=x.shape[1],
+        probabilities=source,
+        seed=job.seed,
+    ).with_samples(
+        (np.count_nonzero(work.side == 0), np.count_nonzero(work.side)),
+        job.sides,
+        data.settings.normalised,
+        () if work.w is None else data.weights[work.rows].of_sides(data.y[work.rows], job.sides),
+        work.groups,
+    )
+    model = BinaryModel(
+        job.name,
+        options.svm_type,
+        options.kernel_for(x.shape[1]),
+        np.asarray(solution.points(x, work.rows), dtype=np.float64),
+        solution.coef,
+        solution.rho,
+        solution.labels,
+        solution.n_sv,
+        (a, b),
+        provenance,
+        x.shape[1],
+        solution.function,
+    )
+    fitted = Fitted(
+        job,
+        model,
+        None if solution.sv is None else work.rows[solution.sv],
+        seconds,
+        unbounded=work.fold is None and is_unbounded(solution, options, work.side, work.w),
+    )
     if requested.sides:
         a, b = model.scale
         fitted = fitted._replace(side=work.side, held_out=a * work.values + b >= 0)
@@ -448,24 +542,39 @@ class TrainingData:
         if len(rows) == len(self.y):
             return self
         return replace(
-            self, x=self.x[rows], y=self.y[rows], rows=self.rows[rows],
-            requested=self.requested.of_rows(rows), weights=splits.of_rows(self.weights, rows))
+            self,
+            x=self.x[rows],
+            y=self.y[rows],
+            rows=self.rows[rows],
+            requested=self.requested.of_rows(rows),
+            weights=splits.of_rows(self.weights, rows),
+        )
 
 
 def _fit_elsewhere(jobs, data, progress):
     settings, x = data.settings, data.x
     executor = settings.workers
-    data = replace(data, settings=replace(
-        settings, workers=1, kernel_memory=settings.kernel_memory // together_of(executor),
-        sums=None))
-    for done, (job, result) in enumerate(run_remote(
-            executor, fit_one, data, jobs, name=lambda job: f"'{job.name}'",
-            part=TrainingData.part), 1):
+    data = replace(
+        data,
+        settings=replace(
+            settings,
+            workers=1,
+            kernel_memory=settings.kernel_memory // together_of(executor),
+            sums=None,
+        ),
+    )
+    for done, (job, result) in enumerate(
+        run_remote(
+            executor, fit_one, data, jobs, name=lambda job: f"'{job.name}'", part=TrainingData.part
+        ),
+        1,
+    ):
         if isinstance(result, AgfmcError):
             result = Fitted(job, job.place.error(type(result), result.message))
         elif result.rows is not None:
-            result = result._replace(model=replace(
-                result.model, sv=np.asarray(x[result.rows], dtype=np.float64)))
+            result = result._replace(
+                model=replace(result.model, sv=np.asarray(x[result.rows], dtype=np.float64))
+            )
         yield result._replace(job=job)
         if progress is not None:  # after what is finished: it may end the work
             progress(done, len(jobs))
@@ -477,7 +586,7 @@ def fit_one(data: TrainingData, job: Job) -> Fitted:
     The model comes without the support vectors, where they are x[rows].
     """
     data = data.part(job)
-    fitted, = _fit_by_threads([job], data, None)
+    (fitted,) = _fit_by_threads([job], data, None)
     if fitted.rows is None:
         return fitted
     return fitted._replace(model=replace(fitted.model, sv=None), rows=data.rows[fitted.rows])

@@ -27,9 +27,15 @@ def gather_held_out(tree, jobs, values, data, rows: np.ndarray, settings) -> Hel
         return None
     labels = y[rows]
     positions, empty = rows_by_class(labels), [np.empty(0, dtype=np.int32)]
-    points = [np.sort(np.concatenate(
-        [positions[label] for label in job.labels if label in positions] or empty)).astype(np.int32)
-        for job in jobs if job.is_binary]
+    points = [
+        np.sort(
+            np.concatenate(
+                [positions[label] for label in job.labels if label in positions] or empty
+            )
+        ).astype(np.int32)
+        for job in jobs
+        if job.is_binary
+    ]
     classifiers = [np.full(len(part), number, dtype=np.int32) for number, part in enumerate(points)]
     point = np.concatenate(points or empty)
     order = np.argsort(point, kind="stable")
@@ -37,11 +43,18 @@ def gather_held_out(tree, jobs, values, data, rows: np.ndarray, settings) -> Hel
     nodes = _nodes(tree, [job for job in jobs if not job.is_binary], data, rows, settings)
     if nodes is None:
         return None
-    return HeldOut(rows, labels, x[rows], point[order],
-                   np.concatenate(classifiers or empty)[order],
-                   np.concatenate(values or empty).astype(np.float64)[order], nodes,
-                   of_rows(separate, rows), weights and weights.w[rows],
-                   of_rows(data[0].groups, rows))
+    return HeldOut(
+        rows,
+        labels,
+        x[rows],
+        point[order],
+        np.concatenate(classifiers or empty)[order],
+        np.concatenate(values or empty).astype(np.float64)[order],
+        nodes,
+        of_rows(separate, rows),
+        weights and weights.w[rows],
+        of_rows(data[0].groups, rows),
+    )
 
 
 def _nodes(tree, jobs, data, rows, settings):

@@ -45,37 +45,56 @@ def train_configuration(tree, x, y=None, settings=TrainingSettings(), *, name="m
     if learners is None:
         jobs = plan_jobs(tree, name, settings.options, settings.seed)
     else:
-        jobs = plan_jobs(rename(tree, learners.texts(tree), quoted=True), name, "", settings.seed,
-                         learners.parse)
+        jobs = plan_jobs(
+            rename(tree, learners.texts(tree), quoted=True), name, "", settings.seed, learners.parse
+        )
     data = x if isinstance(x, Dataset) else Dataset(x, y)
     weights, groups = data.weights, data.groups
     x, y = checked_points(data.x, data.y, any(job.options.allows_nan for job in jobs))
     labels, counts = np.unique(y, return_counts=True)
     check_classes(tree, dict(zip(labels.tolist(), counts.tolist())), "the data")
-    if is_sparse(x) and (settings.fits_normalisation
-                         or not all(job.options.keeps_sparse for job in jobs)):
+    if is_sparse(x) and (
+        settings.fits_normalisation or not all(job.options.keeps_sparse for job in jobs)
+    ):
         x = np.asarray(x)
     if settings.fits_normalisation:
-        settings = replace(settings, normalisation=settings.fit_normalisation(
-            replace(data, x=x, y=y)))
+        settings = replace(
+            settings, normalisation=settings.fit_normalisation(replace(data, x=x, y=y))
+        )
     if settings.normalisation is not None:
         x = settings.normalisation.apply(x)
     data = replace(data, x=x, y=y)
     binary = [job for job in jobs if job.is_binary]
-    rows = calibration_rows(y, tree.labels, settings.calibration, settings.seed) \
-        if settings.calibration else None
+    rows = (
+        calibration_rows(y, tree.labels, settings.calibration, settings.seed)
+        if settings.calibration
+        else None
+    )
     results = {}
-    for fitted in fit(distinct(binary), x, y, settings, progress,
-                      HeldOutRequest.of(len(y), rows, groups=groups), weights):
+    for fitted in fit(
+        distinct(binary),
+        x,
+        y,
+        settings,
+        progress,
+        HeldOutRequest.of(len(y), rows, groups=groups),
+        weights,
+    ):
         if isinstance(fitted.model, AgfmcError):
             raise fitted.model
         results[fitted.job.name] = fitted
     results = [results[job.name] for job in binary]
     nodes = fit_nodes(tree, jobs, data, settings.normalisation)
-    configuration = assemble(tree, [fitted.model for fitted in results], nodes,
-                             settings.normalisation)
-    held_out = None if rows is None else gather_held_out(
-        tree, jobs, [fitted.values for fitted in results], (data, nodes), rows, settings)
+    configuration = assemble(
+        tree, [fitted.model for fitted in results], nodes, settings.normalisation
+    )
+    held_out = (
+        None
+        if rows is None
+        else gather_held_out(
+            tree, jobs, [fitted.values for fitted in results], (data, nodes), rows, settings
+        )
+    )
     return configuration, held_out
 
 
@@ -89,8 +108,10 @@ def fit_nodes(tree, jobs, data, normalisation=None):
     check_missing(nodes, data.x)
     if data.weights is not None:
         nodes = for_weights(nodes)
-    return {number: job.options.fit(job, NodeProblem.of(data, job, parts))
-            for number, job in zip(tree.directs, nodes)}
+    return {
+        number: job.options.fit(job, NodeProblem.of(data, job, parts))
+        for number, job in zip(tree.directs, nodes)
+    }
 
 
 def checked_points(x, y, allow_nan=False):
@@ -100,13 +121,17 @@ def checked_points(x, y, allow_nan=False):
     if x.dtype not in (np.float32, np.float64):
         x = x.astype(np.float64)
     if not all(x.shape):
-        raise DataError(f"expected points of one feature or more in a table with a row for each, "
-                        f"found an array of shape {x.shape}")
+        raise DataError(
+            f"expected points of one feature or more in a table with a row for each, "
+            f"found an array of shape {x.shape}"
+        )
     if len(y) != len(x):
         raise DataError(f"{len(x)} points need as many labels, found {len(y)}")
     if y.dtype.kind not in "iu" or y.min() < 0 or y.max() > MAX_LABEL:
-        raise DataError(f"y: expected words, or whole numbers from 0 to {MAX_LABEL}, found "
-                        f"{y.dtype} from {y.min()} to {y.max()}")
+        raise DataError(
+            f"y: expected words, or whole numbers from 0 to {MAX_LABEL}, found "
+            f"{y.dtype} from {y.min()} to {y.max()}"
+        )
     values = x.csr.data if is_sparse(x) else x
     finite = ~np.isinf(values) if allow_nan else np.isfinite(values)
     if not finite.all():

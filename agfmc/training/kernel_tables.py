@@ -53,8 +53,9 @@ class Tables:
         groups = {}
         for job in jobs:
             kernel = job.options.kernel_for(x.shape[1])
-            if job.options.packing == "nodes" and (not KERNELS[kernel.kind].in_libsvm or
-                                                   kernel.kind == "rbf" and megabytes):
+            if job.options.packing == "nodes" and (
+                not KERNELS[kernel.kind].in_libsvm or kernel.kind == "rbf" and megabytes
+            ):
                 groups.setdefault(kernel, []).append(job)
         for kernel, group in groups.items():
             self._bounds[kernel] = rounding(x, kernel.gamma) if kernel.kind == "rbf" else 0.0
@@ -68,12 +69,16 @@ class Tables:
         labels = sorted({label for job in jobs for label in job.labels})
         size = sum(len(self._rows_of[label]) for label in labels)
         most = most_rows(megabytes // self._workers)
-        whole = sum(samples ** 2 for samples in sizes)
+        whole = sum(samples**2 for samples in sizes)
         several = fits > 1 and len(jobs) >= _SPREAD * self._workers
         # those of pairs of classes have less than twice the values, and go when a job is finished
-        short_lived = several and max(sizes) <= most and whole < 2 * size ** 2
-        if not short_lived and size <= most_rows(megabytes) and size ** 2 <= whole and (
-                needed or table_pays(size, [(samples, fits) for samples in sizes], d)):
+        short_lived = several and max(sizes) <= most and whole < 2 * size**2
+        if (
+            not short_lived
+            and size <= most_rows(megabytes)
+            and size**2 <= whole
+            and (needed or table_pays(size, [(samples, fits) for samples in sizes], d))
+        ):
             rows = np.concatenate([self._rows_of[label] for label in labels])
             table = KernelTable(self._x, rows, kernel, self._bounds[kernel])
 
@@ -82,24 +87,31 @@ class Tables:
                 table.fill(block)
                 return time.thread_time() - start
 
-            seconds = sum(spent for _, spent in run_tasks(fill, table.blocks, self._workers,
-                                                          inline=False))
-            self._seconds.update((job.name, seconds * samples ** 2 / whole)
-                                 for job, samples in zip(jobs, sizes))
+            seconds = sum(
+                spent for _, spent in run_tasks(fill, table.blocks, self._workers, inline=False)
+            )
+            self._seconds.update(
+                (job.name, seconds * samples**2 / whole) for job, samples in zip(jobs, sizes)
+            )
             self._shared[kernel] = table
-            return size * (size + 2) / 2 ** 17
+            return size * (size + 2) / 2**17
         if needed:
             if max(sizes) > most:
-                job, room = jobs[np.argmax(sizes)], -(-max(sizes) ** 2 >> 17)
+                job, room = jobs[np.argmax(sizes)], -(-(max(sizes) ** 2) >> 17)
                 raise job.place.error(
-                    UsageError, f"the {kernel.kind} kernel needs all kernel values of the "
+                    UsageError,
+                    f"the {kernel.kind} kernel needs all kernel values of the "
                     f"{max(sizes)} samples of '{job.name}', {room} MB for each worker: expected "
                     f"--kernel-memory {room * self._workers} or more, or learner=nystrom, which "
-                    "needs no such table")
+                    "needs no such table",
+                )
             self._separate.update(job.name for job in jobs)
         elif several:
-            self._separate.update(job.name for job, samples in zip(jobs, sizes)
-                             if samples <= most and table_pays(samples, [(samples, fits)], d))
+            self._separate.update(
+                job.name
+                for job, samples in zip(jobs, sizes)
+                if samples <= most and table_pays(samples, [(samples, fits)], d)
+            )
         return 0
 
     def _points(self, job):
@@ -124,8 +136,11 @@ class Tables:
         if not separate:
             if job.options.packing == "nodes" and kernel in self._shared:
                 return self._shared[kernel]
-            return job.options.pack(self._x, rows) if self._apart else \
-                self._packed[job.options.packing]
+            return (
+                job.options.pack(self._x, rows)
+                if self._apart
+                else self._packed[job.options.packing]
+            )
         table = KernelTable(self._x, rows, kernel, self._bounds[kernel], reuse=True)
         for block in table.blocks:
             table.fill(block)

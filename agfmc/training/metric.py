@@ -32,8 +32,14 @@ from ..core.probabilities import mean, standard_error
 from ..core.splits import of_rows, split_stratified, stratified_parts, stratified_sample
 from ..data.libagf import read_std
 from ..data.metric_file import metric_path
-from ..data.normalisation import (blocks, feature_names, fit_normalisation, LearnedMetric, moments,
-                                  Normalisation)
+from ..data.normalisation import (
+    blocks,
+    feature_names,
+    fit_normalisation,
+    LearnedMetric,
+    moments,
+    Normalisation,
+)
 from ..data.types import Dataset
 from ..executors.remote import threads_here
 from ..executors.threads import run_tasks
@@ -101,10 +107,11 @@ class MetricOptions:
         if self.rounds == "auto":
             object.__setattr__(self, "rounds", None)
         for name, kind, expected in (
-                ("rounds", Integral, "a whole number, or None or 'auto' for as many as help"),
-                ("diagonal", (bool, np.bool_), "True or False"),
-                ("components", Real, "a number or None"),
-                ("machine", NystromOptions, 'a text such as "-m 500 -g auto"')):
+            ("rounds", Integral, "a whole number, or None or 'auto' for as many as help"),
+            ("diagonal", (bool, np.bool_), "True or False"),
+            ("components", Real, "a number or None"),
+            ("machine", NystromOptions, 'a text such as "-m 500 -g auto"'),
+        ):
             value = getattr(self, name)
             if not isinstance(value, kind) and (value is not None or "None" not in expected):
                 raise UsageError(f"{name} of a metric: expected {expected}, found {value!r}")
@@ -112,29 +119,38 @@ class MetricOptions:
             raise UsageError(f"expected 0 to 20 rounds of a metric, found {self.rounds}")
         count = self.components
         if count is not None and not (0 < count < 1 or count >= 1 and count % 1 == 0):
-            raise UsageError("expected a whole number of components, or a share below 1, found "
-                             f"{count:g}")
+            raise UsageError(
+                f"expected a whole number of components, or a share below 1, found {count:g}"
+            )
         if count is not None and self.rounds == 0:
-            raise UsageError("components of a metric need 1 round or more: without a round no "
-                             "direction matters more than another")
+            raise UsageError(
+                "components of a metric need 1 round or more: without a round no "
+                "direction matters more than another"
+            )
         machine, gamma = self.machine, self.machine.gamma
         if machine.kernel not in WITH_GRADIENT or machine != NystromOptions(
-                machine.landmarks, machine.kernel, gamma=gamma, ridge=machine.ridge):
-            raise UsageError("the machine of a metric (--metric-options) has -m LANDMARKS, "
-                             "-g GAMMA, -l LAMBDA and -t KERNEL alone, one of "
-                             + ", ".join(WITH_GRADIENT))
+            machine.landmarks, machine.kernel, gamma=gamma, ridge=machine.ridge
+        ):
+            raise UsageError(
+                "the machine of a metric (--metric-options) has -m LANDMARKS, "
+                "-g GAMMA, -l LAMBDA and -t KERNEL alone, one of " + ", ".join(WITH_GRADIENT)
+            )
         if machine.kernel == "laplacian" and not self.diagonal:
             raise UsageError("the laplacian kernel learns weights of features alone: --diagonal")
         if gamma is not None and not _GAMMAS[0] <= gamma <= _GAMMAS[1]:
-            raise UsageError(f"the machine of a metric (--metric-options) takes -g from "
-                             f"{_GAMMAS[0]:g} to {_GAMMAS[1]:g}, found {gamma:g}: 1 / features, "
-                             "or -g auto, suits normalised points")
+            raise UsageError(
+                f"the machine of a metric (--metric-options) takes -g from "
+                f"{_GAMMAS[0]:g} to {_GAMMAS[1]:g}, found {gamma:g}: 1 / features, "
+                "or -g auto, suits normalised points"
+            )
 
     def canonical(self) -> str:
         """The settings that decide the result, in one fixed spelling."""
-        words = [f"-m {self.machine.landmarks or LANDMARKS}",
-                 f"-g {'auto' if self.machine.gamma is None else repr(self.machine.gamma)}",
-                 f"-l {'auto' if self.machine.ridge is None else repr(self.machine.ridge)}"]
+        words = [
+            f"-m {self.machine.landmarks or LANDMARKS}",
+            f"-g {'auto' if self.machine.gamma is None else repr(self.machine.gamma)}",
+            f"-l {'auto' if self.machine.ridge is None else repr(self.machine.ridge)}",
+        ]
         if self.machine.kernel != "rbf":
             words.append(f"-t {kernel_word(self.machine.kernel)}")
         if self.diagonal:
@@ -149,11 +165,14 @@ def machine_options(text: str) -> NystromOptions:
     known = {letter: NystromOptions.letters[letter] for letter in ("-m", "-l", "-t")}
     known["-g"] = ("gamma", 0, math.inf, False, True)
     with suppress(UsageError):
-        return NystromOptions(**scan(text, known, weighted=False,
-                                     words={"-g": "auto", "-l": "auto"})[0])
-    raise UsageError(f"the machine of a metric (--metric-options) '{' '.join(text.split())}': "
-                     "expected -m LANDMARKS, 2 or more, -g GAMMA, from 1e-9 to 1e9 or auto, -l "
-                     f"LAMBDA, above 0 or auto, and -t KERNEL, one of {', '.join(WITH_GRADIENT)}")
+        return NystromOptions(
+            **scan(text, known, weighted=False, words={"-g": "auto", "-l": "auto"})[0]
+        )
+    raise UsageError(
+        f"the machine of a metric (--metric-options) '{' '.join(text.split())}': "
+        "expected -m LANDMARKS, 2 or more, -g GAMMA, from 1e-9 to 1e9 or auto, -l "
+        f"LAMBDA, above 0 or auto, and -t KERNEL, one of {', '.join(WITH_GRADIENT)}"
+    )
 
 
 def metric_options(metric: MetricOptions | str | None) -> MetricOptions | None:
@@ -161,14 +180,22 @@ def metric_options(metric: MetricOptions | str | None) -> MetricOptions | None:
     if metric is None or isinstance(metric, MetricOptions):
         return metric
     if not isinstance(metric, str) or metric not in ("learned", "diagonal"):
-        raise UsageError("expected the metric 'learned', 'diagonal', None or an "
-                         f"agfmc.MetricOptions, found {metric!r}")
+        raise UsageError(
+            "expected the metric 'learned', 'diagonal', None or an "
+            f"agfmc.MetricOptions, found {metric!r}"
+        )
     return MetricOptions(diagonal=metric == "diagonal")
 
 
-def fitted_normalisation(data: Dataset, *, scale: bool = True, nsv: int | None = None,
-                         metric: MetricOptions | None = None, weighted: bool = False,
-                         **learning) -> Normalisation:
+def fitted_normalisation(
+    data: Dataset,
+    *,
+    scale: bool = True,
+    nsv: int | None = None,
+    metric: MetricOptions | None = None,
+    weighted: bool = False,
+    **learning,
+) -> Normalisation:
     """The Normalisation fitted to the points of a `Dataset`, and to their labels for a `metric`.
 
     Parameters
@@ -180,13 +207,23 @@ def fitted_normalisation(data: Dataset, *, scale: bool = True, nsv: int | None =
     """
     if metric is not None and has_missing(data.x):
         raise DataError("points hold NaN: a metric is learned from points without missing values")
-    base = fit_normalisation(data.x, scale=scale or nsv is None, nsv=nsv,
-                             w=data.weights.w if weighted and data.weights is not None else None)
+    base = fit_normalisation(
+        data.x,
+        scale=scale or nsv is None,
+        nsv=nsv,
+        w=data.weights.w if weighted and data.weights is not None else None,
+    )
     return base if metric is None else learn_metric(data, base, metric, **learning)
 
 
-def learn_metric(data: Dataset, base: Normalisation, options: MetricOptions = MetricOptions(), *,
-                 seed: int = 1, workers: int | Executor = 1) -> Normalisation:
+def learn_metric(
+    data: Dataset,
+    base: Normalisation,
+    options: MetricOptions = MetricOptions(),
+    *,
+    seed: int = 1,
+    workers: int | Executor = 1,
+) -> Normalisation:
     """The Normalisation that is `base` followed by the map that is learned from x (n, d), y (n,).
 
     The total variance of what it gives is the number of its features, as it is after a division by
@@ -207,9 +244,13 @@ def learn_metric(data: Dataset, base: Normalisation, options: MetricOptions = Me
     _check_memory(options, len(rows), d, len(labels))
     raw = np.asarray(x[rows])
     learner = _Learner(options, seed, threads_here(workers))
-    points = _Points(base.apply(raw), np.searchsorted(labels, y[rows]), len(labels),
-                     np.ones(len(rows)) if weights is None else weights.w[rows],
-                     of_rows(groups, rows))
+    points = _Points(
+        base.apply(raw),
+        np.searchsorted(labels, y[rows]),
+        len(labels),
+        np.ones(len(rows)) if weights is None else weights.w[rows],
+        of_rows(groups, rows),
+    )
     rounds, losses, linear = options.rounds, (), _unit(d, options.diagonal)
     if rounds != 0:
         learner = learner.with_chosen_parameters(points)
@@ -217,20 +258,34 @@ def learn_metric(data: Dataset, base: Normalisation, options: MetricOptions = Me
         rounds, losses = learner.choose_rounds(points)
     for _ in range(rounds):
         linear = learner.next_map(points, linear)
-    of_features = _feature_weights(base, np.sqrt(linear) if options.machine.kernel == "laplacian"
-                                   else linear, raw)
+    of_features = _feature_weights(
+        base, np.sqrt(linear) if options.machine.kernel == "laplacian" else linear, raw
+    )
     matrix = base.matrix
     if rounds or options.components is not None:
         linear = _scaled(_main_directions(linear, options.components), points.x)
         with np.errstate(over="ignore"):
             matrix = _mapped(base.matrix.astype(np.float64), linear).astype(np.float32)
         if not np.isfinite(matrix).all():
-            raise DataError("the features vary too little for a learned metric in single "
-                            "precision: multiply the data by a power of ten")
-    return replace(base, matrix=matrix, metric=LearnedMetric(
-        rounds, len(y), len(labels), data_digest(x, y),
-        f"{options.canonical()} seed {seed}", of_features, losses, rows,
-        feature_names(len(base.mean))))
+            raise DataError(
+                "the features vary too little for a learned metric in single "
+                "precision: multiply the data by a power of ten"
+            )
+    return replace(
+        base,
+        matrix=matrix,
+        metric=LearnedMetric(
+            rounds,
+            len(y),
+            len(labels),
+            data_digest(x, y),
+            f"{options.canonical()} seed {seed}",
+            of_features,
+            losses,
+            rows,
+            feature_names(len(base.mean)),
+        ),
+    )
 
 
 def learned_rows(data: Dataset, seed: int) -> np.ndarray:
@@ -267,24 +322,29 @@ def with_rows(normalisation: Normalisation, data: Dataset) -> Normalisation:
     seed = re.search(r" seed ([0-9]{1,19})\Z", "" if metric is None else metric.settings)
     if not seed or metric.data != data_digest(data.x, data.y):
         return normalisation
-    return replace(normalisation, metric=replace(
-        metric, rows=learned_rows(data, int(seed[1]))))
+    return replace(normalisation, metric=replace(metric, rows=learned_rows(data, int(seed[1]))))
 
 
 def _check_memory(options, n, d, k):
     needed = 8 * _TABLES * d**2
     if not options.diagonal and needed > memory_limit():
-        raise DataError(f"a metric of {d} features needs {needed / 2**30:.1f} GiB: choose weights "
-                        "of features (--diagonal), or fewer features by singular vectors (-S)")
+        raise DataError(
+            f"a metric of {d} features needs {needed / 2**30:.1f} GiB: choose weights "
+            "of features (--diagonal), or fewer features by singular vectors (-S)"
+        )
     if not options.diagonal and d > _MANY:
-        warn_user(f"a metric of {d} features takes its time: weights of features (--diagonal), "
-                  "or fewer features by singular vectors (-S), are quicker")
+        warn_user(
+            f"a metric of {d} features takes its time: weights of features (--diagonal), "
+            "or fewer features by singular vectors (-S), are quicker"
+        )
     p = min(n, max(options.machine.landmarks or LANDMARKS, k))
     needed = 8 * (_LANDMARK_TABLES * p**2 + n * (p + 3 * k + 4 * d))
     if needed > memory_limit():
-        raise DataError(f"a metric from {p} landmarks and {n} points of {k} classes needs "
-                        f"{needed / 2**30:.1f} GiB: choose fewer landmarks (--metric-options "
-                        '"-m LANDMARKS"), or data with fewer features or classes')
+        raise DataError(
+            f"a metric from {p} landmarks and {n} points of {k} classes needs "
+            f"{needed / 2**30:.1f} GiB: choose fewer landmarks (--metric-options "
+            '"-m LANDMARKS"), or data with fewer features or classes'
+        )
 
 
 class _Points(NamedTuple):
@@ -298,13 +358,13 @@ class _Points(NamedTuple):
     groups: np.ndarray | None = None
 
     def rows(self, rows):
-        return self._replace(x=self.x[rows], y=self.y[rows], w=self.w[rows],
-                             groups=of_rows(self.groups, rows))
+        return self._replace(
+            x=self.x[rows], y=self.y[rows], w=self.w[rows], groups=of_rows(self.groups, rows)
+        )
 
     def sample(self, count, seed):
         """About so many points, of each class its share, and one at least."""
-        rows = stratified_sample(self.y, count, seed,
-                                 max(1, min(_EACH_CLASS, count // self.k)))
+        rows = stratified_sample(self.y, count, seed, max(1, min(_EACH_CLASS, count // self.k)))
         return self if len(rows) == len(self.y) else self.rows(rows)
 
     def mapped(self, linear):
@@ -359,10 +419,14 @@ class _Learner:
         # with another seed: at a landmark itself its own part of the gradient is 0
         some = points.sample(int(min(_GRADIENTS, max(_FEW_GRADIENTS, count))), self.seed + 1)
         x = _mapped(some.x, scaled)
-        products = sum(self.each(
-            lambda part: gradient_products(machine.landmarks, beta, x[part],
-                                           self.options.diagonal, some.w[part]),
-            _parts(len(x))))
+        products = sum(
+            self.each(
+                lambda part: gradient_products(
+                    machine.landmarks, beta, x[part], self.options.diagonal, some.w[part]
+                ),
+                _parts(len(x)),
+            )
+        )
         # gradients by x, where the machine has x times the map
         products = products * scaled**2 if scaled.ndim == 1 else scaled @ products @ scaled.T
         metric, root = metric_of(products / some.w.sum(), _FLOOR)
@@ -379,22 +443,28 @@ class _Learner:
             return self
         some = points.sample(_TRIED, self.seed).mapped(_unit(d, True))
         gammas = _gammas(options.kernel, d) if options.gamma is None else [options.gamma]
-        best = min((self._for_trials()._trained(some, gamma) for gamma in gammas),
-                   key=lambda machine: machine.error)
+        best = min(
+            (self._for_trials()._trained(some, gamma) for gamma in gammas),
+            key=lambda machine: machine.error,
+        )
         return self._with(gamma=best.gamma, ridge=best.ridge)
 
     def _for_trials(self):
-        return self._with(landmarks=min(self.options.machine.landmarks or LANDMARKS,
-                                        _TRIED_LANDMARKS))
+        return self._with(
+            landmarks=min(self.options.machine.landmarks or LANDMARKS, _TRIED_LANDMARKS)
+        )
 
     def _with(self, **machine):
-        return replace(self, options=replace(self.options, machine=replace(
-            self.options.machine, **machine)))
+        return replace(
+            self, options=replace(self.options, machine=replace(self.options.machine, **machine))
+        )
 
     def _trained(self, points, gamma):
         """The `_Machine` of points."""
-        landmarks = Landmarks(Kernel(self.options.machine.kernel, gamma), points.sample(
-            self.options.machine.landmarks or LANDMARKS, self.seed).x)
+        landmarks = Landmarks(
+            Kernel(self.options.machine.kernel, gamma),
+            points.sample(self.options.machine.landmarks or LANDMARKS, self.seed).x,
+        )
         p, n = len(landmarks), len(points.x)
         gram, phi = np.zeros((p, p)), np.empty((p, n))
 
@@ -413,8 +483,7 @@ class _Learner:
             while search.trial is not None:
                 search.record(self._solved(gram, phi, targets, points, search.trial)[-1])
             ridge = search.best
-        return _Machine(landmarks, gamma, ridge,
-                        *self._solved(gram, phi, targets, points, ridge))
+        return _Machine(landmarks, gamma, ridge, *self._solved(gram, phi, targets, points, ridge))
 
     def _solved(self, gram, phi, targets, points, ridge):
         """(v (p, k), b (k,), mean squared error of points that are left out)."""
@@ -431,11 +500,12 @@ class _Learner:
         def squares(part):
             some, t = phi[:, part][:, ::step], targets[:, part][:, ::step]
             w = points.w[part][::step]
-            error = (made.leave_out(t, v.T @ some + b[:, None], some, w, groups) - t)**2
+            error = (made.leave_out(t, v.T @ some + b[:, None], some, w, groups) - t) ** 2
             return np.sum(error @ w), len(t) * w.sum()
 
-        sums, sizes = zip(*self.each(squares, _parts(len(points.y)) if groups is None else
-                                     [slice(None)]))
+        sums, sizes = zip(
+            *self.each(squares, _parts(len(points.y)) if groups is None else [slice(None)])
+        )
         return v, b, float(sum(sums) / sum(sizes))
 
     def choose_rounds(self, points: _Points) -> tuple:
@@ -453,8 +523,11 @@ class _Learner:
         alone = replace(self._for_trials(), threads=1)
         judge = _PairJudge.of(some, part == 0, self.seed, self.options.machine.kernel)
         losses = np.empty((MOST_ROUNDS + 1, len(part)))
-        for number, of_part in enumerate(self.each(
-                lambda number: alone.losses_of_part(some, part == number, judge), range(_PARTS))):
+        for number, of_part in enumerate(
+            self.each(
+                lambda number: alone.losses_of_part(some, part == number, judge), range(_PARTS)
+            )
+        ):
             losses[:, part == number] = of_part
         judged = np.isfinite(losses).all(axis=0)  # of points that a pair has
         losses = losses[:, judged]
@@ -464,8 +537,11 @@ class _Learner:
         means = np.array([mean(one, w) for one in losses])
         best = fewest + np.argmin(means[fewest:])
         errors = [standard_error(one - losses[best], w, groups) for one in losses]
-        rounds = next(number for number in range(fewest, len(means))
-                      if means[number] <= means[best] + errors[number])
+        rounds = next(
+            number
+            for number in range(fewest, len(means))
+            if means[number] <= means[best] + errors[number]
+        )
         return rounds, tuple(zip(means.tolist(), errors))
 
     def losses_of_part(self, points, held_out, judge):
@@ -474,8 +550,9 @@ class _Learner:
         linear, losses = _unit(points.x.shape[1], self.options.diagonal), []
         for number in range(MOST_ROUNDS + 1):
             scaled = _scaled(linear, train.x)
-            losses.append(judge(*(part._replace(x=_mapped(part.x, scaled))
-                                  for part in (train, test))))
+            losses.append(
+                judge(*(part._replace(x=_mapped(part.x, scaled)) for part in (train, test)))
+            )
             if number < MOST_ROUNDS:
                 linear = self.next_map(train, linear)
         return np.array(losses)
@@ -483,7 +560,7 @@ class _Learner:
 
 def _gammas(kind, d):
     """The values of gamma to try for d features of unit variance."""
-    return [share / (d ** 0.5 if kind == "exponential" else d) for share in _VARIANCES]
+    return [share / (d**0.5 if kind == "exponential" else d) for share in _VARIANCES]
 
 
 class _PairJudge(NamedTuple):
@@ -513,19 +590,25 @@ class _PairJudge(NamedTuple):
             judged = np.isfinite(values)
             return mean(values[judged], test.w[judged]) if judged.any() else float("inf")
 
-        judge = min((cls(pairs, seed, Kernel(kind, gamma), _RIDGES[0])
-                     for gamma in _gammas(kind, d)), key=loss)
+        judge = min(
+            (cls(pairs, seed, Kernel(kind, gamma), _RIDGES[0]) for gamma in _gammas(kind, d)),
+            key=loss,
+        )
         return min((judge._replace(ridge=ridge) for ridge in _RIDGES), key=loss)
 
     def __call__(self, train: _Points, test: _Points) -> np.ndarray:
         """The mean loss (n,) of each test point, of the pairs that have its class; NaN for none."""
         landmarks = Landmarks(self.kernel, train.sample(_PAIR_LANDMARKS, self.seed).x)
-        phi, phi_test = (landmarks.features(landmarks.kernel_values(part.x))
-                         for part in (train, test))
+        phi, phi_test = (
+            landmarks.features(landmarks.kernel_values(part.x)) for part in (train, test)
+        )
         of_class = [phi[:, train.y == label] for label in range(train.k)]
         weights = [train.w[train.y == label] for label in range(train.k)]
-        groups = None if train.groups is None else [
-            train.groups[train.y == label] for label in range(train.k)]
+        groups = (
+            None
+            if train.groups is None
+            else [train.groups[train.y == label] for label in range(train.k)]
+        )
         grams = [packed((part * w) @ part.T) for part, w in zip(of_class, weights)]
         total, count = np.zeros(len(test.y)), np.zeros(len(test.y))
         for pair in self.pairs:
@@ -535,10 +618,16 @@ class _PairJudge(NamedTuple):
             both = np.concatenate([of_class[label] for label in pair], axis=1)
             t = np.repeat([-1.0, 1.0], sizes)
             w = np.concatenate([weights[label] for label in pair])
-            ridge, v, b = _solve([grams[label] for label in pair], both, t[None], w,
-                                 self.ridge * train.unit)
-            left = ridge.leave_out(t[None], (v[:, 0] @ both + b)[None], both, w, groups and
-                                   np.concatenate([groups[label] for label in pair]))[0]
+            ridge, v, b = _solve(
+                [grams[label] for label in pair], both, t[None], w, self.ridge * train.unit
+            )
+            left = ridge.leave_out(
+                t[None],
+                (v[:, 0] @ both + b)[None],
+                both,
+                w,
+                groups and np.concatenate([groups[label] for label in pair]),
+            )[0]
             slope, offset, _ = fit_sigmoid(left, t > 0, w=w)
             for label, sign in zip(pair, (-1.0, 1.0)):
                 rows = test.y == label
@@ -569,8 +658,11 @@ def _scaled(linear, x):
     """
     x = _mapped(x, linear)
     variance = x.var(axis=0).sum()
-    return linear * np.sqrt(linear.shape[-1] / variance) if variance > _FAINT * np.mean(x**2) \
+    return (
+        linear * np.sqrt(linear.shape[-1] / variance)
+        if variance > _FAINT * np.mean(x**2)
         else linear
+    )
 
 
 def _main_directions(linear, components):
@@ -587,8 +679,9 @@ def _main_directions(linear, components):
         root, axes = np.linalg.eigh(linear)
         root, axes = np.maximum(root[::-1], 0.0), axes[:, ::-1]
     share = np.cumsum(root**2 - _FLOOR)
-    count = int(components) if components >= 1 else \
-        1 + int(np.sum(share[:-1] < components * share[-1]))
+    count = (
+        int(components) if components >= 1 else 1 + int(np.sum(share[:-1] < components * share[-1]))
+    )
     if axes is None:
         axes = np.zeros((len(linear), count))
         axes[order[:count], np.arange(count)] = 1.0
@@ -624,10 +717,15 @@ def warn_of_metric(file: str, learned: LearnedMetric | None, data: Dataset) -> N
     if learned is None or not learned.rounds:
         return
     these = learned.data == data_digest(data.x, data.y)
-    which = "these points, held-out ones among them: the scores are" if these else \
-        f"{learned.points} points: where held-out ones are among them, the scores are"
-    warn_user(f"{file}: its metric was learned from {which} too good; -n --learn-metric in "
-              "its place learns one from each training part")
+    which = (
+        "these points, held-out ones among them: the scores are"
+        if these
+        else f"{learned.points} points: where held-out ones are among them, the scores are"
+    )
+    warn_user(
+        f"{file}: its metric was learned from {which} too good; -n --learn-metric in "
+        "its place learns one from each training part"
+    )
 
 
 def warn_of_mapped(source: str, data: Dataset) -> None:
@@ -647,6 +745,8 @@ def warn_of_mapped(source: str, data: Dataset) -> None:
     mean, std = moments(data.x)  # of points that the map has not centred, or those it is made from
     if mean @ mean > 1e-4 * (std @ std) or learned.data == data_digest(data.x, data.y):
         return
-    warn_user(f"{source}: these points went through a metric that was learned from their "
-              f"classes ({metric_path(path)}): the scores are too good; give the data as they "
-              "were, with -n --learn-metric")
+    warn_user(
+        f"{source}: these points went through a metric that was learned from their "
+        f"classes ({metric_path(path)}): the scores are too good; give the data as they "
+        "were, with -n --learn-metric"
+    )

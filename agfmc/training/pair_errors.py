@@ -28,13 +28,19 @@ class PairTally:
     def __init__(self, jobs, x, y, irrelevant=False, weights=None):
         for job in jobs:
             if any(len(side) != 1 for side in job.sides):
-                raise job.place.error(UsageError, "--cv-errors is for one-vs-one: this partition "
-                                      "has more than one class on a side")
+                raise job.place.error(
+                    UsageError,
+                    "--cv-errors is for one-vs-one: this partition "
+                    "has more than one class on a side",
+                )
         self._x, self._y = x, y
         self._w = np.ones(len(y), dtype=np.int64) if weights is None else weights.w
         kind = self._w.dtype
-        labels = np.unique(y).tolist() if irrelevant else \
-            sorted({label for job in jobs for label in job.labels})
+        labels = (
+            np.unique(y).tolist()
+            if irrelevant
+            else sorted({label for job in jobs for label in job.labels})
+        )
         self._labels = tuple(labels)
         self._position = {label: i for i, label in enumerate(labels)}
         k = len(labels)
@@ -60,15 +66,27 @@ class PairTally:
         if len(rows) == 0:
             return
         a, b = model.scale
-        to_left = np.concatenate([  # in blocks: the points may be in a file
-            a * decision_values(model.kernel, model.sv, model.coef, model.rho,
-                                self._x[rows[start:start + _BLOCK]]) + b < 0
-            for start in range(0, len(rows), _BLOCK)])
+        to_left = np.concatenate(
+            [  # in blocks: the points may be in a file
+                a
+                * decision_values(
+                    model.kernel,
+                    model.sv,
+                    model.coef,
+                    model.rho,
+                    self._x[rows[start : start + _BLOCK]],
+                )
+                + b
+                < 0
+                for start in range(0, len(rows), _BLOCK)
+            ]
+        )
         at = np.searchsorted(self._labels, self._y[rows])
         w = self._w[rows]
         counts, wins = (
             np.bincount(at, weights=some, minlength=len(self._labels)).astype(self._n.dtype)
-            for some in (w, to_left * w))
+            for some in (w, to_left * w)
+        )
         self._irrelevant[:, i, j] = self._irrelevant[:, j, i] = counts
         self._wins[:, i, j], self._wins[:, j, i] = wins, counts - wins
 

@@ -27,8 +27,18 @@ from ..data.types import Dataset, InputFormat
 from ..files.atomic import check_distinct, check_output
 from ..files.opening import is_stream
 from ..landmarks.sums_file import names_sums
-from ..learners.protocol import (check_learners, check_missing, distinct, for_weights, Job, named,
-                                 parse_options, plan_jobs, samples, unnamed)
+from ..learners.protocol import (
+    check_learners,
+    check_missing,
+    distinct,
+    for_weights,
+    Job,
+    named,
+    parse_options,
+    plan_jobs,
+    samples,
+    unnamed,
+)
 from ..models.control_files import model_file, read_control
 from .external import Trainer, TrainerOptions
 from .fit import TrainingSettings
@@ -134,8 +144,11 @@ class Plan:
         None where there are none, or other programs have no decision values of held-out points.
         """
         settings = self.settings
-        if not settings.calibration or self.trainer is not None or any(
-                node.learner.is_program for node in self.tree.directs.values()):
+        if (
+            not settings.calibration
+            or self.trainer is not None
+            or any(node.learner.is_program for node in self.tree.directs.values())
+        ):
             return None
         return calibration_rows(self.data.y, self.tree.labels, settings.calibration, settings.seed)
 
@@ -155,8 +168,9 @@ class Plan:
 
 
 def _model_files(jobs, folder):
-    return [(model_file(file, folder), _MODELS[job.is_binary])
-            for job in jobs for file in job.files]
+    return [
+        (model_file(file, folder), _MODELS[job.is_binary]) for job in jobs for file in job.files
+    ]
 
 
 class _Origins:
@@ -179,8 +193,13 @@ class _Origins:
         self._chosen = None if chosen is None else label_counts(self._y[chosen])
         self._common = [
             # of sparse points a linear machine is written as one plane
-            __version__, self._x.shape[1], is_sparse(self._x), plan.settings.loo,
-            plan.raw is not None, None if normalisation is None else normalisation.digest()]
+            __version__,
+            self._x.shape[1],
+            is_sparse(self._x),
+            plan.settings.loo,
+            plan.raw is not None,
+            None if normalisation is None else normalisation.digest(),
+        ]
 
     @functools.cached_property
     def _points(self):
@@ -199,19 +218,26 @@ class _Origins:
 
     def __call__(self, job):
         sides = [sorted(side) for side in job.sides]
-        digest = blake2b(repr([self._common, job.options.identity(job), sides]).encode(),
-                         digest_size=8)
+        digest = blake2b(
+            repr([self._common, job.options.identity(job), sides]).encode(), digest_size=8
+        )
         if self._chosen is not None and job.is_binary:
             chosen = [self._chosen[label] for label in sum(sides, [])]
             digest.update(repr(chosen).encode())
-            if self._counts_errors and job.options.gives_probabilities and \
-                    sum(chosen) < sum(len(self._rows[label]) for label in sum(sides, [])):
+            if (
+                self._counts_errors
+                and job.options.gives_probabilities
+                and sum(chosen) < sum(len(self._rows[label]) for label in sum(sides, []))
+            ):
                 digest.update(b"folds of all samples")
         if job.together is not None:
             digest.update(self._of_group(job.together.labels))
             left_out = job.options.left_out
-            if self._counts_errors and left_out is not None and \
-                    left_out < sum(self._counts[label] for label in job.together.labels):
+            if (
+                self._counts_errors
+                and left_out is not None
+                and left_out < sum(self._counts[label] for label in job.together.labels)
+            ):
                 digest.update(b"all samples are left out")
             return digest.hexdigest()
         digest.update(self._of_rows(samples(job, self._rows).rows, sum(sides, [])))
@@ -219,8 +245,9 @@ class _Origins:
 
     def of_sums(self, job):
         """The digest of what the sums of the group of a job are made from."""
-        digest = blake2b(repr([self._common, job.options.sums_identity(job)]).encode(),
-                         digest_size=8)
+        digest = blake2b(
+            repr([self._common, job.options.sums_identity(job)]).encode(), digest_size=8
+        )
         digest.update(self._of_group(job.together.labels))
         return digest.hexdigest()
 
@@ -240,8 +267,12 @@ class _Origins:
         return digest.digest()
 
 
-def plan(source: Source, output: Output, settings: TrainingSettings = TrainingSettings(),
-         trainer: Trainer | None = None) -> Plan:
+def plan(
+    source: Source,
+    output: Output,
+    settings: TrainingSettings = TrainingSettings(),
+    trainer: Trainer | None = None,
+) -> Plan:
     """Read control file and data, and check all jobs and files of a run of training.
 
     With `output.only`, the tree may be a classification tree with its names, for which
@@ -249,8 +280,13 @@ def plan(source: Source, output: Output, settings: TrainingSettings = TrainingSe
     cannot be trained, and those of `_check_outputs`.
     """
     tree = source.control if isinstance(source.control, Tree) else read_control(source.control)
-    parse = parse_options if trainer is None else functools.partial(
-        TrainerOptions.parse, trusted=settings.options or "", allowed=trainer.allow_commands)
+    parse = (
+        parse_options
+        if trainer is None
+        else functools.partial(
+            TrainerOptions.parse, trusted=settings.options or "", allowed=trainer.allow_commands
+        )
+    )
     base, only = output.base, output.only
     if "\n" in base or "\0" in base:
         raise UsageError("the model's name cannot hold a line break: control files name it")
@@ -271,13 +307,24 @@ def plan(source: Source, output: Output, settings: TrainingSettings = TrainingSe
     _refuse_names_of_sums(model_file(base, output.folder), _named(output, norm_file, False))
     if settings.metric is not None:  # before the learning; which models there are is not known
         check_metric_output(norm_file)  # yet where the data decide
-        _check_outputs([*_named(output, norm_file, True),
-                        *(_model_files(jobs, output.folder) if source.min_class is None else ())],
-                       source, trainer, norm_file)
+        _check_outputs(
+            [
+                *_named(output, norm_file, True),
+                *(_model_files(jobs, output.folder) if source.min_class is None else ()),
+            ],
+            source,
+            trainer,
+            norm_file,
+        )
     data, normalisation, raw = load_training(
-        source.path, source.form, norm_file=source.norm_file, keep=keep,
-        min_class=source.min_class, scales=source.scales,
-        fit=settings.fit_normalisation if settings.fits_normalisation else None)
+        source.path,
+        source.form,
+        norm_file=source.norm_file,
+        keep=keep,
+        min_class=source.min_class,
+        scales=source.scales,
+        fit=settings.fit_normalisation if settings.fits_normalisation else None,
+    )
     if output.unnormalised and normalisation is None:
         raise UsageError("-u needs a normalisation: -n, -S or -a")
     counts = data.counts
@@ -288,8 +335,9 @@ def plan(source: Source, output: Output, settings: TrainingSettings = TrainingSe
         check_missing(jobs, raw)
     if data.weights is not None:
         jobs = for_weights(jobs)
-    check_classes(tree, counts, "standard input" if source.path == "-" else source.path,
-                  _remedy(source))
+    check_classes(
+        tree, counts, "standard input" if source.path == "-" else source.path, _remedy(source)
+    )
     trained = named_as(tree, dict(enumerate(data.names or ())))
     norm_file = None if normalisation is None else norm_file
     if only is None:
@@ -297,19 +345,42 @@ def plan(source: Source, output: Output, settings: TrainingSettings = TrainingSe
         require_readable(trained)
         foreign = [job.name for job in jobs if not libagf_begins(job.name)]
         if foreign:
-            warn_user(f"libAGF cannot read a control file with the model name '{foreign[0]}': "
-                      "if it is to, choose a base name that begins with a letter or a /")
+            warn_user(
+                f"libAGF cannot read a control file with the model name '{foreign[0]}': "
+                "if it is to, choose a base name that begins with a letter or a /"
+            )
         normalisation = _with_rows_of_metric(source, normalisation, raw, data)
-        trained = with_heading(trained, "normalisation", _norm_name(
-            norm_file, output.control, f"{base}.std", source))
-    made = Plan(trained, distinct(jobs), data, replace(settings, normalisation=normalisation),
-                norm_file, settings.fits_normalisation, raw if output.unnormalised else None,
-                output.folder, dense, "lvq" if source.form.kind == "lvq" else "svm", trainer,
-                output.control, output.errors is not None, base if only is None else None)
+        trained = with_heading(
+            trained, "normalisation", _norm_name(norm_file, output.control, f"{base}.std", source)
+        )
+    made = Plan(
+        trained,
+        distinct(jobs),
+        data,
+        replace(settings, normalisation=normalisation),
+        norm_file,
+        settings.fits_normalisation,
+        raw if output.unnormalised else None,
+        output.folder,
+        dense,
+        "lvq" if source.form.kind == "lvq" else "svm",
+        trainer,
+        output.control,
+        output.errors is not None,
+        base if only is None else None,
+    )
     norm_out = norm_file if made.fitted else None
     calibration = None if made.calibration_rows is None else output.calibration
-    _check_outputs([*_named(output, norm_out, settings.metric is not None),
-                    (calibration, "the calibration"), *made.files], source, trainer, norm_out)
+    _check_outputs(
+        [
+            *_named(output, norm_out, settings.metric is not None),
+            (calibration, "the calibration"),
+            *made.files,
+        ],
+        source,
+        trainer,
+        norm_out,
+    )
     if output.calibration is not None:
         check_calibration_output(output.calibration)
     return made
@@ -321,8 +392,10 @@ def _norm_name(norm_file, control, usual, source):
     Where there is none, but a file by its usual name, that is of an earlier run, or of the data.
     """
     if norm_file is None and os.path.exists(usual) and usual != f"{source.path}.std":
-        warn_user(f"{usual} exists already, but does not belong to these models: they are "
-                  "trained on the data as they are")
+        warn_user(
+            f"{usual} exists already, but does not belong to these models: they are "
+            "trained on the data as they are"
+        )
         return NO_NORMALISATION
     if norm_file is None or is_stream(norm_file) or heading_fault("normalisation", norm_file):
         return None  # it is not read again, or a control file cannot name it
@@ -342,9 +415,11 @@ def _with_rows_of_metric(source, normalisation, raw, data):
         return normalisation
     normalisation = with_rows(normalisation, replace(data, x=raw))
     if normalisation.metric.rows is None:
-        warn_user(f"{source.norm_file}: its metric was learned from other points than these, "
-                  f"from {learned.points} of {learned.classes} classes; -n --learn-metric "
-                  "learns one from these")
+        warn_user(
+            f"{source.norm_file}: its metric was learned from other points than these, "
+            f"from {learned.points} of {learned.classes} classes; -n --learn-metric "
+            "learns one from these"
+        )
     return normalisation
 
 
@@ -360,8 +435,10 @@ def _jobs(tree, base, settings, parse, may_be_trained):
     names = [row.text for row in tree.rows] + [node.name for node in tree.directs.values()]
     if may_be_trained and all(row.is_name for row in tree.rows) and None not in names:
         if settings.options is None:
-            raise UsageError(f"{tree.source} holds the names of models and not their training "
-                             "options: give the options with -+")
+            raise UsageError(
+                f"{tree.source} holds the names of models and not their training "
+                "options: give the options with -+"
+            )
         jobs = plan_jobs(unnamed(tree), "", settings.options, settings.seed, parse)
         made = {(id(job), name): replace(job, name=name) for job, name in zip(jobs, names)}
         return [made[id(job), name] for job, name in zip(jobs, names)]
@@ -371,8 +448,11 @@ def _jobs(tree, base, settings, parse, may_be_trained):
 def _remedy(source):
     path, form = source.path, source.form
     how = {"svm": "-M ", "lvq": "-A " if form.header else "-A -H "}.get(form.kind, "")
-    return f"print_control {how}{'-- ' * path.startswith('-')}{shlex.quote(path)}" \
-        if path != "-" else f"print_control {how}DATA"
+    return (
+        f"print_control {how}{'-- ' * path.startswith('-')}{shlex.quote(path)}"
+        if path != "-"
+        else f"print_control {how}DATA"
+    )
 
 
 def _named(output, norm_out, learned):
@@ -380,16 +460,21 @@ def _named(output, norm_out, learned):
 
     `norm_out` is the normalisation that is written, `learned` with a metric.
     """
-    return [(norm_out, "the normalisation"),
-            (metric_path(norm_out) if learned else None, "the record of the metric"),
-            (output.control, "control-out"), (output.errors, "--cv-errors")]
+    return [
+        (norm_out, "the normalisation"),
+        (metric_path(norm_out) if learned else None, "the record of the metric"),
+        (output.control, "control-out"),
+        (output.errors, "--cv-errors"),
+    ]
 
 
 def _refuse_names_of_sums(base, files):
     for path, what in files:
         if path is not None and names_sums(base, path):
-            raise UsageError(f"{what} would be '{path}', which is a name of stored sums of these "
-                             "models: expected another name")
+            raise UsageError(
+                f"{what} would be '{path}', which is a name of stored sums of these "
+                "models: expected another name"
+            )
 
 
 def _check_outputs(files, source, trainer, norm_out):
@@ -400,12 +485,20 @@ def _check_outputs(files, source, trainer, norm_out):
     take the place of an input or of another output.
     """
     ends = (".vec", ".cls", ".names", ".wgt", ".grp") if source.form.kind == "binary" else ("",)
-    inputs = [("control", source.control), *(("train", f"{source.path}{end}") for end in ends),
-              ("--norm-file", None if norm_out is not None else source.norm_file),
-              ("--weights", source.form.weights.file), ("--groups", source.form.groups),
-              ("--class-weight", source.form.weights.class_file)]
-    check_distinct([*((what, path, False) for what, path in inputs if isinstance(path, str)),
-                    *((what, path, True) for path, what in files)])
+    inputs = [
+        ("control", source.control),
+        *(("train", f"{source.path}{end}") for end in ends),
+        ("--norm-file", None if norm_out is not None else source.norm_file),
+        ("--weights", source.form.weights.file),
+        ("--groups", source.form.groups),
+        ("--class-weight", source.form.weights.class_file),
+    ]
+    check_distinct(
+        [
+            *((what, path, False) for what, path in inputs if isinstance(path, str)),
+            *((what, path, True) for path, what in files),
+        ]
+    )
     checked = set()
     for path, what in files:
         if path is None:
@@ -417,9 +510,15 @@ def _check_outputs(files, source, trainer, norm_out):
             os.lstat(path)
         except OSError as error:
             if error.errno == errno.ENAMETOOLONG:
-                raise DataError("cannot write: the name is too long for a file: expected a shorter "
-                                + ("name of control-out" if what == "the calibration" else
-                                   "base name of the models"), file=path) from None
+                raise DataError(
+                    "cannot write: the name is too long for a file: expected a shorter "
+                    + (
+                        "name of control-out"
+                        if what == "the calibration"
+                        else "base name of the models"
+                    ),
+                    file=path,
+                ) from None
         a_folder, a_model = os.path.isdir(path), what in _MODELS
         # other programs may write models that are folders
         if not a_model or (trainer is None if a_folder else folder not in checked):

@@ -60,8 +60,12 @@ def replaced(plan):
     unchanged = finished(plan)
     for job in plan.jobs:
         way = job.options.recognised_by
-        if way == "seal" and job.name not in unchanged or \
-                way == "contents" and not _holds_contents(plan, job):
+        if (
+            way == "seal"
+            and job.name not in unchanged
+            or way == "contents"
+            and not _holds_contents(plan, job)
+        ):
             return job.name
     if not plan.fitted or os.path.exists(plan.norm_file) and not os.path.isfile(plan.norm_file):
         return None  # a pipe is not read again
@@ -95,8 +99,10 @@ def _holds_contents(plan, job):
 
 def _is_normalisation(plan):
     try:
-        return os.path.isfile(plan.norm_file) and \
-            read_std(plan.norm_file).digest() == plan.settings.normalisation.digest()
+        return (
+            os.path.isfile(plan.norm_file)
+            and read_std(plan.norm_file).digest() == plan.settings.normalisation.digest()
+        )
     except AgfmcError:
         return False
 
@@ -108,8 +114,11 @@ def save_normalisation(plan, control_out=None):
     """
     if plan.fitted:
         same = control_out is None or _is_normalisation(plan)
-        write_std(plan.norm_file, plan.settings.normalisation,
-                  None if same else partial(remove, control_out))
+        write_std(
+            plan.norm_file,
+            plan.settings.normalisation,
+            None if same else partial(remove, control_out),
+        )
 
 
 class Outcome(NamedTuple):
@@ -150,9 +159,15 @@ class PreviousRun:
     sums: bool = True
 
 
-def train(plan, progress: Callable | None = None, earlier: PreviousRun = PreviousRun(), *,
-          deadline: float | None = None, held_out: Callable | None = None,
-          workers=None) -> Outcome:
+def train(
+    plan,
+    progress: Callable | None = None,
+    earlier: PreviousRun = PreviousRun(),
+    *,
+    deadline: float | None = None,
+    held_out: Callable | None = None,
+    workers=None,
+) -> Outcome:
     """Train the jobs of `plan` and write each model as it is finished.
 
     Parameters
@@ -168,8 +183,12 @@ def train(plan, progress: Callable | None = None, earlier: PreviousRun = Previou
     if plan.trainer is None:
         made = _train_binary(plan, progress, earlier, deadline, held_out, workers)
     else:
-        train_external(plan, progress, earlier.control_out,
-                       partial(save_normalisation, plan, earlier.control_out))
+        train_external(
+            plan,
+            progress,
+            earlier.control_out,
+            partial(save_normalisation, plan, earlier.control_out),
+        )
         made = Outcome(len(plan.binary))
     nodes = _train_nodes(plan, progress, earlier, deadline)
     return made._replace(done=made.done + nodes.done, stopped=made.stopped or nodes.stopped)
@@ -190,17 +209,31 @@ def _train_binary(plan, progress, earlier, deadline, held_out, workers):
     def tell(done, total):
         if progress is not None:
             part = total * before // len(jobs)
-            progress(part + done, part + total, sums.stage or
-                     f"{before + len(written)} of {len(plan.binary)} classifiers", part)
+            progress(
+                part + done,
+                part + total,
+                sums.stage or f"{before + len(written)} of {len(plan.binary)} classifiers",
+                part,
+            )
         if deadline is not None and time.monotonic() >= deadline:
             raise TimeUp
 
     with Background() as background:
-        settings = replace(plan.settings, sums=sums,
-                           workers=plan.settings.workers if workers is None else workers)
+        settings = replace(
+            plan.settings, sums=sums, workers=plan.settings.workers if workers is None else workers
+        )
         data = plan.data
-        results = fit(jobs, data.x, data.y, settings, tell, HeldOutRequest.of(
-            len(data.y), plan.calibration_rows, held_out is not None, data.groups), data.weights)
+        results = fit(
+            jobs,
+            data.x,
+            data.y,
+            settings,
+            tell,
+            HeldOutRequest.of(
+                len(data.y), plan.calibration_rows, held_out is not None, data.groups
+            ),
+            data.weights,
+        )
         try:
             for fitted in until(results, deadline):
                 job, model, rows = fitted[:3]
@@ -217,15 +250,21 @@ def _train_binary(plan, progress, earlier, deadline, held_out, workers):
                     settled[job.name] = model.provenance.options
                 if plan.raw is not None:
                     features = plan.raw.shape[1]
-                    model = replace(model, sv=plan.raw[rows], features=features,
-                                    provenance=model.provenance.with_raw_vectors(features))
+                    model = replace(
+                        model,
+                        sv=plan.raw[rows],
+                        features=features,
+                        provenance=model.provenance.with_raw_vectors(features),
+                    )
                 elif fitted.values is not None and size <= _SMALL:
                     trained[job.name] = fitted
                 lines = None if rows is None else [text(row) for row in rows.tolist()]
-                background(_write, plan.path_of(job.name),
-                           sealed(format_svm_model(model, lines, fitted.values),
-                                  plan.origins(job)),
-                           earlier.control_out)
+                background(
+                    _write,
+                    plan.path_of(job.name),
+                    sealed(format_svm_model(model, lines, fitted.values), plan.origins(job)),
+                    earlier.control_out,
+                )
         except TimeUp:
             stopped = len(written) + len(failures) < len(jobs)
             sums.save()
@@ -239,8 +278,12 @@ def _train_binary(plan, progress, earlier, deadline, held_out, workers):
 
 def _sums_store(plan, used=True):
     """The `SumsStore` of a run; one for a single model keeps none."""
-    return SumsStore(plan.path_of(plan.base or ""), plan.binary if plan.base is not None else (),
-                    lambda job: plan.origins.of_sums(job), used)
+    return SumsStore(
+        plan.path_of(plan.base or ""),
+        plan.binary if plan.base is not None else (),
+        lambda job: plan.origins.of_sums(job),
+        used,
+    )
 
 
 def ranges_of(plan) -> list[int]:
@@ -248,8 +291,9 @@ def ranges_of(plan) -> list[int]:
     return [len(row_ranges(job, len(plan.data.y))) for job in _sums_store(plan).jobs]
 
 
-def make_range_sums(plan, group: int, number: int, progress: Callable | None = None,
-                    used: bool = True, workers=None) -> bool:
+def make_range_sums(
+    plan, group: int, number: int, progress: Callable | None = None, used: bool = True, workers=None
+) -> bool:
     """Write the file of the sums of one range, for a run of training; -> False if it existed.
 
     Parameters
@@ -264,22 +308,33 @@ def make_range_sums(plan, group: int, number: int, progress: Callable | None = N
     """
     counts = ranges_of(plan)
     if group >= len(counts):
-        raise UsageError(f"there is no group {group} of classifiers that share landmarks: "
-                         f"expected a number from 0 to {len(counts) - 1}" if counts else
-                         "no classifiers of this configuration share landmarks")
+        raise UsageError(
+            f"there is no group {group} of classifiers that share landmarks: "
+            f"expected a number from 0 to {len(counts) - 1}"
+            if counts
+            else "no classifiers of this configuration share landmarks"
+        )
     if number >= counts[group]:
-        raise UsageError(f"there is no range {number}: expected a number from 0 to "
-                         f"{counts[group] - 1}")
+        raise UsageError(
+            f"there is no range {number}: expected a number from 0 to {counts[group] - 1}"
+        )
     sums = _sums_store(plan, used)
     job = sums.jobs[group]
     members = {one.name for one in plan.binary if sums.of(one) is sums.of(job)}
     if used and members <= finished(plan):
         return False
-    settings = replace(plan.settings, sums=sums,
-                       workers=plan.settings.workers if workers is None else workers)
-    return sum_range(job, plan.data.x, plan.data.y, settings, number,
-                     progress and (lambda done, total: progress(done, total, sums.stage)),
-                     plan.data.weights)
+    settings = replace(
+        plan.settings, sums=sums, workers=plan.settings.workers if workers is None else workers
+    )
+    return sum_range(
+        job,
+        plan.data.x,
+        plan.data.y,
+        settings,
+        number,
+        progress and (lambda done, total: progress(done, total, sums.stage)),
+        plan.data.weights,
+    )
 
 
 def held_out_of(plan, trained: Mapping = MappingProxyType({})) -> HeldOut | None:
@@ -291,15 +346,26 @@ def held_out_of(plan, trained: Mapping = MappingProxyType({})) -> HeldOut | None
     if rows is None:
         return None
     jobs = {job.name: job for job in plan.binary}
-    values = {name: trained[name].values if name in trained else
-              held_out_values(read_bytes(plan.path_of(name)), name) for name in jobs}
+    values = {
+        name: trained[name].values
+        if name in trained
+        else held_out_values(read_bytes(plan.path_of(name)), name)
+        for name in jobs
+    }
     of_rows = [jobs[row.text] for row in plan.tree.rows]
     branches = plan.tree.branch_labels()
-    nodes = {number: read_node(node, len(branches[number]), plan.path_of(node.name))
-             for number, node in plan.tree.directs.items()}
-    return gather_held_out(plan.tree, [*of_rows, *plan.nodes],
-                           [values[job.name] for job in of_rows],
-                           (plan.data, nodes), rows, plan.settings)
+    nodes = {
+        number: read_node(node, len(branches[number]), plan.path_of(node.name))
+        for number, node in plan.tree.directs.items()
+    }
+    return gather_held_out(
+        plan.tree,
+        [*of_rows, *plan.nodes],
+        [values[job.name] for job in of_rows],
+        (plan.data, nodes),
+        rows,
+        plan.settings,
+    )
 
 
 def _write(path, text, control_out):
@@ -333,9 +399,15 @@ def _train_nodes(plan, progress, earlier, deadline):
                     if ends is not None:
                         ends()
                     remove(path)
-            write_node(job, _problem(plan, job), paths, ends,
-                       plan.trainer.convert if plan.trainer is not None and job.options.is_program
-                       else None)
+            write_node(
+                job,
+                _problem(plan, job),
+                paths,
+                ends,
+                plan.trainer.convert
+                if plan.trainer is not None and job.options.is_program
+                else None,
+            )
         except AgfmcError as error:
             raise job.place.error(JobsFailed, f"'{plan.path_of(job.name)}': {error}") from error
         done += 1

@@ -32,8 +32,12 @@ def write_commands():
 
 def write_python():
     """The public names with their signatures and docstrings."""
-    lines = ["# Python", "", "All names are those of `import agfmc`; the estimator is in "
-             "`agfmc.estimators`.", ""]
+    lines = [
+        "# Python",
+        "",
+        "All names are those of `import agfmc`; the estimator is in `agfmc.estimators`.",
+        "",
+    ]
     from agfmc.estimators import MultiClassFromBinary
 
     things = {name: getattr(agfmc, name) for name in agfmc.__all__ if name != "__version__"}
@@ -56,18 +60,29 @@ class _Written(str):
 def _signature(thing):
     """The signature as a caller needs it: without `self`, annotations and defaults that are long
     objects."""
-    parameters = [one.replace(annotation=one.empty)
-                  for one in inspect.signature(thing).parameters.values() if one.name != "self"]
-    return str(inspect.Signature([
-        one.replace(default=_Written("...")) if one.default is not one.empty and
-        (len(repr(one.default)) > 40 or "<" in repr(one.default)) else one
-        for one in parameters]))
+    parameters = [
+        one.replace(annotation=one.empty)
+        for one in inspect.signature(thing).parameters.values()
+        if one.name != "self"
+    ]
+    return str(
+        inspect.Signature(
+            [
+                one.replace(default=_Written("..."))
+                if one.default is not one.empty
+                and (len(repr(one.default)) > 40 or "<" in repr(one.default))
+                else one
+                for one in parameters
+            ]
+        )
+    )
 
 
 def _documented(thing, name):
     try:
-        signature = "" if inspect.isclass(thing) and issubclass(thing, Exception) else \
-            _signature(thing)
+        signature = (
+            "" if inspect.isclass(thing) and issubclass(thing, Exception) else _signature(thing)
+        )
     except ValueError:
         signature = ""
     yield from ("```python", name + signature, "```", "")
@@ -97,8 +112,10 @@ def _entries(text):
             continue
         if rest.strip() or kind.startswith("array-like"):  # the points and classes of methods
             yield "\n- " + "  \n    ".join(heads)
-            yield from ("    " + _escaped(line.strip()) if line.strip() else ""
-                        for line in ["", *rest.rstrip().splitlines()])
+            yield from (
+                "    " + _escaped(line.strip()) if line.strip() else ""
+                for line in ["", *rest.rstrip().splitlines()]
+            )
             heads = []
     if heads:
         yield "- " + "  \n    ".join(heads)
@@ -108,8 +125,9 @@ def _entries(text):
 def _escaped(text):
     """Text with the backquotes of Markdown, in which `<` and `[` outside of them mean nothing."""
     parts = re.split(r"(`[^`]*`)", text.replace("``", "`"))
-    return "".join(part if part.startswith("`") else re.sub(r"([<\[])", r"\\\1", part)
-                   for part in parts)
+    return "".join(
+        part if part.startswith("`") else re.sub(r"([<\[])", r"\\\1", part) for part in parts
+    )
 
 
 def write_rest():
@@ -118,12 +136,22 @@ def write_rest():
     benchmarks = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(benchmarks)
     write("benchmarks.md", benchmarks.page(benchmarks.results()))
-    for name, target in (("README.md", "index.md"), ("CONTRIBUTING.md", "contributing.md"),
-                         ("CHANGELOG.md", "changelog.md")):
+    for name, target in (
+        ("README.md", "index.md"),
+        ("CONTRIBUTING.md", "contributing.md"),
+        ("CHANGELOG.md", "changelog.md"),
+    ):
         text = (ROOT / name).read_text(encoding="utf-8")
-        write(target, text.replace("man/site/docs/", "") if target != "index.md" else
-              re.sub(rf"\| `({'|'.join(commands())})` \|", r"| [`\1`](commands/\1.md) |",
-                     text.replace("man/site/docs/", "")))
+        write(
+            target,
+            text.replace("man/site/docs/", "")
+            if target != "index.md"
+            else re.sub(
+                rf"\| `({'|'.join(commands())})` \|",
+                r"| [`\1`](commands/\1.md) |",
+                text.replace("man/site/docs/", ""),
+            ),
+        )
 
 
 def main(words):
@@ -138,8 +166,11 @@ def main(words):
     listed = "[" + ", ".join(f"{{{name}: commands/{name}.md}}" for name in commands()) + "]"
     config.write_text(text.replace("COMMANDS", listed), encoding="utf-8")
     # not -q, with which --strict does not see the warnings
-    return subprocess.run([sys.executable, "-m", "mkdocs", "build", "-f", str(config), *words],
-                          check=False, env={**os.environ, "NO_MKDOCS_2_WARNING": "1"}).returncode
+    return subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "-f", str(config), *words],
+        check=False,
+        env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
+    ).returncode
 
 
 if __name__ == "__main__":

@@ -55,8 +55,13 @@ from sklearn.datasets import load_svmlight_file
 from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier
 from sklearn.impute import SimpleImputer
 from sklearn.metrics import accuracy_score, log_loss
-from sklearn.model_selection import (cross_val_score, GridSearchCV, GroupKFold,
-                                     GroupShuffleSplit, train_test_split)
+from sklearn.model_selection import (
+    cross_val_score,
+    GridSearchCV,
+    GroupKFold,
+    GroupShuffleSplit,
+    train_test_split,
+)
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC
@@ -74,14 +79,17 @@ LEFT_OUT = ("id", "comments", "year", "part")
 def made(rows=2000, seed=1):
     """A table with five classes of unequal sizes, overlapping; numbers, words and blanks."""
     rng = np.random.default_rng(seed)
-    y = rng.choice(5, rows, p=[.4, .25, .2, .1, .05])
+    y = rng.choice(5, rows, p=[0.4, 0.25, 0.2, 0.1, 0.05])
     z = rng.normal(size=(5, 6))[y] + 1.3 * rng.normal(size=(rows, 6))
-    table = pandas.DataFrame(np.round(np.c_[z[:, :3], np.exp(z[:, 3]), z[:, 4] * z[:, 5]], 3),
-                             columns=["length", "width", "height", "mass", "product"])
+    table = pandas.DataFrame(
+        np.round(np.c_[z[:, :3], np.exp(z[:, 3]), z[:, 4] * z[:, 5]], 3),
+        columns=["length", "width", "height", "mass", "product"],
+    )
     table["sites"] = np.array(["north", "south", "east", "west"])[
-        (y + rng.choice(4, rows, p=[.55, .15, .15, .15])) % 4]
+        (y + rng.choice(4, rows, p=[0.55, 0.15, 0.15, 0.15])) % 4
+    ]
     table["sex"] = np.where(z[:, 5] + rng.normal(size=rows) > 0, "m", "f")
-    table = table.mask(rng.random(table.shape) < .04)
+    table = table.mask(rng.random(table.shape) < 0.04)
     table.insert(0, "id", [f"r{i}" for i in range(rows)])
     return table.assign(species=np.array(["ash", "elm", "fir", "oak", "yew"])[y])
 
@@ -89,22 +97,35 @@ def made(rows=2000, seed=1):
 def ship(rows=900, seed=1):
     """Passengers, two classes: numbers of very different scales, words, many blanks."""
     rng = np.random.default_rng(seed)
-    deck = rng.choice(3, rows, p=[.25, .2, .55])
-    woman = rng.random(rows) < .35
-    age = np.where(rng.random(rows) < .1, rng.uniform(.5, 12, rows), rng.gamma(9, 3.6, rows))
-    fare = np.exp(rng.normal([4.2, 3.1, 2.4], .6, (rows, 3))[np.arange(rows), deck])
-    aboard = rng.poisson(.8, rows)
-    logit = (2.6 * woman - 1.1 * deck - .03 * age + 1.5 * (age < 10)
-             - .3 * np.maximum(aboard - 2, 0)
-             + .003 * fare + .4)
-    cabin = [f"{letter}{number}" for letter, number in zip(
-        rng.choice(list("ABCDE"), rows), rng.integers(1, 120, rows))]
-    table = pandas.DataFrame({
-        "deck": deck + 1, "sex": np.where(woman, "female", "male"),
-        "age": np.where(rng.random(rows) < .2, np.nan, np.round(age, 1)),
-        "fare": np.round(fare, 2), "aboard": aboard,
-        "cabin": np.where(rng.random(rows) < np.array([.2, .85, .97])[deck], None, cabin),
-        "port": rng.choice(["C", "Q", "S", None], rows, p=[.19, .08, .72, .01])})
+    deck = rng.choice(3, rows, p=[0.25, 0.2, 0.55])
+    woman = rng.random(rows) < 0.35
+    age = np.where(rng.random(rows) < 0.1, rng.uniform(0.5, 12, rows), rng.gamma(9, 3.6, rows))
+    fare = np.exp(rng.normal([4.2, 3.1, 2.4], 0.6, (rows, 3))[np.arange(rows), deck])
+    aboard = rng.poisson(0.8, rows)
+    logit = (
+        2.6 * woman
+        - 1.1 * deck
+        - 0.03 * age
+        + 1.5 * (age < 10)
+        - 0.3 * np.maximum(aboard - 2, 0)
+        + 0.003 * fare
+        + 0.4
+    )
+    cabin = [
+        f"{letter}{number}"
+        for letter, number in zip(rng.choice(list("ABCDE"), rows), rng.integers(1, 120, rows))
+    ]
+    table = pandas.DataFrame(
+        {
+            "deck": deck + 1,
+            "sex": np.where(woman, "female", "male"),
+            "age": np.where(rng.random(rows) < 0.2, np.nan, np.round(age, 1)),
+            "fare": np.round(fare, 2),
+            "aboard": aboard,
+            "cabin": np.where(rng.random(rows) < np.array([0.2, 0.85, 0.97])[deck], None, cabin),
+            "port": rng.choice(["C", "Q", "S", None], rows, p=[0.19, 0.08, 0.72, 0.01]),
+        }
+    )
     return table.assign(label=np.where(rng.random(rows) < 1 / (1 + np.exp(-logit)), "yes", "no"))
 
 
@@ -118,15 +139,26 @@ def dates(rows=1500, seed=1):
     temperature = 12 + 10 * season + rng.normal(0, 4, rows)
     late = np.asarray((times - start).days) / 900
     station = rng.integers(0, 6, rows)
-    score = np.c_[1.5 * season, -1.5 * season, 1.8 * np.cos(2 * np.pi * (hour - 2) / 24),
-                  2 * late - 1 + .1 * (temperature - 12), .8 * (station % 2)]
+    score = np.c_[
+        1.5 * season,
+        -1.5 * season,
+        1.8 * np.cos(2 * np.pi * (hour - 2) / 24),
+        2 * late - 1 + 0.1 * (temperature - 12),
+        0.8 * (station % 2),
+    ]
     y = (score + rng.gumbel(size=score.shape)).argmax(1)
-    return pandas.DataFrame({
-        "seen": times.strftime("%Y-%m-%d %H:%M"), "ringed": (times - pandas.to_timedelta(
-            rng.integers(1, 400, rows), unit="D")).strftime("%d.%m.%Y"),
-        "temperature": np.round(temperature, 1), "wind": np.round(rng.gamma(2, 2, rows), 1),
-        "station": np.array(list("ABCDEF"))[station],
-        "species": np.array(["finch", "heron", "owl", "rail", "tit"])[y]})
+    return pandas.DataFrame(
+        {
+            "seen": times.strftime("%Y-%m-%d %H:%M"),
+            "ringed": (times - pandas.to_timedelta(rng.integers(1, 400, rows), unit="D")).strftime(
+                "%d.%m.%Y"
+            ),
+            "temperature": np.round(temperature, 1),
+            "wind": np.round(rng.gamma(2, 2, rows), 1),
+            "station": np.array(list("ABCDEF"))[station],
+            "species": np.array(["finch", "heron", "owl", "rail", "tit"])[y],
+        }
+    )
 
 
 MADE = {"made": made, "ship": ship, "dates": dates}
@@ -140,8 +172,9 @@ def read(name):
         return x.set_axis([f"x{i}" for i in x], axis=1), y.astype(int).astype(str)
     table = MADE[name]() if name in MADE else pandas.read_csv(name)
     label = next(one for one in LABELS if one in table)
-    return table.drop(columns=[label, *(set(LEFT_OUT) & set(table))]), \
-        table[label].to_numpy().astype(str)
+    return table.drop(columns=[label, *(set(LEFT_OUT) & set(table))]), table[
+        label
+    ].to_numpy().astype(str)
 
 
 def ours(train, test, limit, group=None, root=ROOT):
@@ -156,11 +189,22 @@ def ours(train, test, limit, group=None, root=ROOT):
         for path, (x, y) in zip(paths, (train, test)):
             x.assign(the_class=y).to_csv(path, index=False)
         done = subprocess.run(
-            [sys.executable, Path(root) / "bin" / "agf_train", "--label=the_class",
-             "-j2", f"--time-limit={limit}", "--quiet",
-             *([f"--group={group}"] if group else []), paths[0], paths[2]], check=True, text=True,
-            capture_output=True, env={
-                **os.environ, "PYTHONPATH": str(root), "XDG_CACHE_HOME": folder})
+            [
+                sys.executable,
+                Path(root) / "bin" / "agf_train",
+                "--label=the_class",
+                "-j2",
+                f"--time-limit={limit}",
+                "--quiet",
+                *([f"--group={group}"] if group else []),
+                paths[0],
+                paths[2],
+            ],
+            check=True,
+            text=True,
+            capture_output=True,
+            env={**os.environ, "PYTHONPATH": str(root), "XDG_CACHE_HOME": folder},
+        )
         model = load(paths[2])
         form = InputFormat("table", roles=ColumnRoles(label="the_class"))
         data = read_table(paths[1], form, model.recipe)
@@ -175,16 +219,23 @@ def encoder(scaled):
     numbers = [SimpleImputer(strategy="median")] + [StandardScaler()] * scaled
     return make_column_transformer(
         (make_pipeline(*numbers), make_column_selector(dtype_include=np.number)),
-        (make_pipeline(SimpleImputer(strategy="most_frequent"), OneHotEncoder(
-            handle_unknown="ignore", sparse_output=False)),
-         make_column_selector(dtype_exclude=np.number)))
+        (
+            make_pipeline(
+                SimpleImputer(strategy="most_frequent"),
+                OneHotEncoder(handle_unknown="ignore", sparse_output=False),
+            ),
+            make_column_selector(dtype_exclude=np.number),
+        ),
+    )
 
 
 def searched_svc(x, y, folds):
     few = slice(None)
     if len(y) > SEARCHED:
-        few, folds = train_test_split(np.arange(len(y)), train_size=SEARCHED, stratify=y,
-                                      random_state=0)[0], 3
+        few, folds = (
+            train_test_split(np.arange(len(y)), train_size=SEARCHED, stratify=y, random_state=0)[0],
+            3,
+        )
     d = encoder(True).fit_transform(x).shape[1]
     grid = {"svc__C": [1, 16, 256], "svc__gamma": [1 / 4 / d, 1 / d, 4 / d]}
     search = GridSearchCV(make_pipeline(encoder(True), SVC()), grid, cv=folds, n_jobs=JOBS)
@@ -193,22 +244,33 @@ def searched_svc(x, y, folds):
 
 
 def default_lightgbm(x, y, folds):
-    return make_pipeline(encoder(False), LGBMClassifier(
-        n_jobs=JOBS, verbosity=-1, random_state=0)).fit(x, y)
+    return make_pipeline(
+        encoder(False), LGBMClassifier(n_jobs=JOBS, verbosity=-1, random_state=0)
+    ).fit(x, y)
 
 
 def extra_trees(x, y, folds):
-    return make_pipeline(encoder(False), ExtraTreesClassifier(
-        500, min_samples_leaf=1, n_jobs=JOBS, random_state=0)).fit(x, y)
+    return make_pipeline(
+        encoder(False), ExtraTreesClassifier(500, min_samples_leaf=1, n_jobs=JOBS, random_state=0)
+    ).fit(x, y)
 
 
 def searched_lightgbm(x, y, folds, seconds):
     rng, end, best = np.random.default_rng(0), time.monotonic() + seconds, (-np.inf, None)
     while best[1] is None or time.monotonic() < end:
-        model = make_pipeline(encoder(False), LGBMClassifier(
-            n_jobs=JOBS, verbosity=-1, random_state=0, learning_rate=2 ** rng.uniform(-6, -2),
-            num_leaves=int(2 ** rng.uniform(2, 6)), n_estimators=int(2 ** rng.uniform(5, 9)),
-            min_child_samples=int(2 ** rng.uniform(1, 5)), extra_trees=bool(rng.integers(2))))
+        model = make_pipeline(
+            encoder(False),
+            LGBMClassifier(
+                n_jobs=JOBS,
+                verbosity=-1,
+                random_state=0,
+                learning_rate=2 ** rng.uniform(-6, -2),
+                num_leaves=int(2 ** rng.uniform(2, 6)),
+                n_estimators=int(2 ** rng.uniform(5, 9)),
+                min_child_samples=int(2 ** rng.uniform(1, 5)),
+                extra_trees=bool(rng.integers(2)),
+            ),
+        )
         score = cross_val_score(model, x, y, cv=folds, scoring=SCORER).mean()
         best = max(best, (score, model), key=lambda pair: pair[0])
     return best[1].fit(x, y)
@@ -217,38 +279,69 @@ def searched_lightgbm(x, y, folds, seconds):
 def flaml(x, y, folds, seconds):
     from flaml import AutoML
 
-    model = make_pipeline(encoder(False), AutoML(
-        task="classification", metric="log_loss", time_budget=seconds, n_jobs=JOBS, verbose=0,
-        seed=0))
+    model = make_pipeline(
+        encoder(False),
+        AutoML(
+            task="classification",
+            metric="log_loss",
+            time_budget=seconds,
+            n_jobs=JOBS,
+            verbose=0,
+            seed=0,
+        ),
+    )
     return model.fit(x, y)
 
 
 def boosting(x, y, folds):
-    return make_pipeline(encoder(False), HistGradientBoostingClassifier(
-        random_state=0)).fit(x, y)
+    return make_pipeline(encoder(False), HistGradientBoostingClassifier(random_state=0)).fit(x, y)
 
 
 def stopped_boosting(x, y, folds):
-    return make_pipeline(encoder(False), HistGradientBoostingClassifier(
-        early_stopping=True, learning_rate=.05, max_iter=300, random_state=0)).fit(x, y)
+    return make_pipeline(
+        encoder(False),
+        HistGradientBoostingClassifier(
+            early_stopping=True, learning_rate=0.05, max_iter=300, random_state=0
+        ),
+    ).fit(x, y)
 
 
-OTHERS = {"LightGBM": default_lightgbm, "SVC": searched_svc, "ExtraTrees": extra_trees,
-          "boosting": boosting, "boosting, early stop": stopped_boosting}
-SEARCHED_IN_TIME = {"searched": searched_lightgbm,
-                    **({"FLAML": flaml} if importlib.util.find_spec("flaml")
-                       and hasattr(importlib.import_module("flaml"), "AutoML") else {})}
+OTHERS = {
+    "LightGBM": default_lightgbm,
+    "SVC": searched_svc,
+    "ExtraTrees": extra_trees,
+    "boosting": boosting,
+    "boosting, early stop": stopped_boosting,
+}
+SEARCHED_IN_TIME = {
+    "searched": searched_lightgbm,
+    **(
+        {"FLAML": flaml}
+        if importlib.util.find_spec("flaml") and hasattr(importlib.import_module("flaml"), "AutoML")
+        else {}
+    ),
+}
 
 
 def divided(y, groups, split, train_rows=None):
     """Rows of training and of the test, and the folds (5, else 3) of the searches in the first."""
     rows = np.arange(len(y))
     if groups is None:
-        return *train_test_split(rows, test_size=.3 if train_rows is None else None,
-                                 train_size=train_rows, stratify=y, random_state=split), (5, 3)
-    (train, test), = GroupShuffleSplit(1, test_size=.3, random_state=split).split(rows, y, groups)
-    return train, test, [list(GroupKFold(folds).split(train, groups=groups[train]))
-                         for folds in (5, 3)]
+        return *train_test_split(
+            rows,
+            test_size=0.3 if train_rows is None else None,
+            train_size=train_rows,
+            stratify=y,
+            random_state=split,
+        ), (5, 3)
+    ((train, test),) = GroupShuffleSplit(1, test_size=0.3, random_state=split).split(
+        rows, y, groups
+    )
+    return (
+        train,
+        test,
+        [list(GroupKFold(folds).split(train, groups=groups[train])) for folds in (5, 3)],
+    )
 
 
 def result(method, run, train, test, folds, limit):
@@ -264,12 +357,17 @@ def result(method, run, train, test, folds, limit):
         p, classes, size = model.predict_proba(new), model.classes_, len(pickle.dumps(model))
         seconds = time.perf_counter() - middle
     whole = time.perf_counter() - start - seconds
-    estimate = re.search("estimate for new data: log loss ([0-9.]+), standard error ([0-9.]+)",
-                         "\n".join(comments))
-    return [log_loss(truth, p[:, np.argsort(classes)], labels=np.sort(classes)),
-            accuracy_score(truth, classes[p.argmax(1)]), whole, size,
-            1e6 * seconds / len(truth),
-            *(map(float, estimate.groups()) if estimate else ())], comments
+    estimate = re.search(
+        "estimate for new data: log loss ([0-9.]+), standard error ([0-9.]+)", "\n".join(comments)
+    )
+    return [
+        log_loss(truth, p[:, np.argsort(classes)], labels=np.sort(classes)),
+        accuracy_score(truth, classes[p.argmax(1)]),
+        whole,
+        size,
+        1e6 * seconds / len(truth),
+        *(map(float, estimate.groups()) if estimate else ()),
+    ], comments
 
 
 def main():
@@ -285,14 +383,19 @@ def main():
     parser.add_argument("--state")
     args = parser.parse_args()
     limit = time_span(args.time_limit)
-    methods = {"agf_train": partial(ours, group=args.group), **OTHERS,
-               **{name: partial(function, seconds=limit)
-                  for name, function in SEARCHED_IN_TIME.items()}}
+    methods = {
+        "agf_train": partial(ours, group=args.group),
+        **OTHERS,
+        **{name: partial(function, seconds=limit) for name, function in SEARCHED_IN_TIME.items()},
+    }
     if args.before:
         methods["before"] = partial(ours, group=args.group, root=args.before)
     if args.only:
-        methods = {name: run for name, run in methods.items()
-                   if name in ("agf_train", *args.only.split(","))}
+        methods = {
+            name: run
+            for name, run in methods.items()
+            if name in ("agf_train", *args.only.split(","))
+        }
     stored = {}
     if args.state and os.path.exists(args.state):
         stored = dict(json.loads(line) for line in open(args.state))
@@ -300,43 +403,61 @@ def main():
     for name in args.files:
         x, y = read(name)
         if args.rows and args.rows < len(y):
-            few = train_test_split(np.arange(len(y)), train_size=args.rows, stratify=y,
-                                   random_state=0)[0]
+            few = train_test_split(
+                np.arange(len(y)), train_size=args.rows, stratify=y, random_state=0
+            )[0]
             x, y = x.iloc[few].reset_index(drop=True), y[few]
         print(f"{name}: {len(y)} rows, {x.shape[1]} columns, {len(set(y))} classes", flush=True)
         groups, scores = x[args.group].to_numpy() if args.group else None, {}
         for split in range(args.splits):
             train, test, folds = divided(y, groups, split, args.train_rows)
             for method, run in methods.items():
-                key = f"{Path(name).stem} {len(y)} {args.group} {split} {limit} {method}" \
+                key = (
+                    f"{Path(name).stem} {len(y)} {args.group} {split} {limit} {method}"
                     + f" {args.train_rows}" * (args.train_rows is not None)
+                )
                 if key not in stored:
-                    table = x if method in ("agf_train", "before") or not args.group else \
-                        x.drop(columns=args.group)
+                    table = (
+                        x
+                        if method in ("agf_train", "before") or not args.group
+                        else x.drop(columns=args.group)
+                    )
                     stored[key], comments = result(
-                        method, run, *((table.iloc[rows], y[rows]) for rows in (train, test)),
-                        folds, args.time_limit)
+                        method,
+                        run,
+                        *((table.iloc[rows], y[rows]) for rows in (train, test)),
+                        folds,
+                        args.time_limit,
+                    )
                     print(*comments, sep="\n")
                     if args.state:
                         with open(args.state, "a") as file:
                             print(json.dumps([key, stored[key]]), file=file)
                 scores.setdefault(method, []).append(stored[key])
-                print(f"    {method:21s} " + "  ".join(
-                    f"{value:.4f}" for value in scores[method][-1]), flush=True)
+                print(
+                    f"    {method:21s} "
+                    + "  ".join(f"{value:.4f}" for value in scores[method][-1]),
+                    flush=True,
+                )
         for method, values in scores.items():
             estimates = np.array([[one[0], *one[5:]] for one in values if len(one) > 5])
             values = [one[:5] for one in values]
             mean, spread = np.mean(values, 0), np.std(values, 0, ddof=1)
             apart = np.array(values)[:, 0] - [one[0] for one in scores["agf_train"]]
-            print(f"  {method:21s} log loss {mean[0]:.4f}±{spread[0]:.4f}  accuracy {mean[1]:.4f}±"
-                  f"{spread[1]:.4f}  {mean[2]:7.1f} s  {mean[3] / 1e3:7.0f} kB  {mean[4]:5.0f} us  "
-                  f"{apart.mean():+.4f} (standard error {apart.std(ddof=1) / len(apart)**.5:.4f})",
-                  flush=True)
+            print(
+                f"  {method:21s} log loss {mean[0]:.4f}±{spread[0]:.4f}  accuracy {mean[1]:.4f}±"
+                f"{spread[1]:.4f}  {mean[2]:7.1f} s  {mean[3] / 1e3:7.0f} kB  {mean[4]:5.0f} us  "
+                f"{apart.mean():+.4f} (standard error {apart.std(ddof=1) / len(apart) ** 0.5:.4f})",
+                flush=True,
+            )
             if len(estimates):
                 truth, estimate, error = estimates.T
-                print(f"  the estimate: {estimate.mean():.4f}, truth {truth.mean():.4f}; within "
-                      f"two errors in {np.sum(abs(truth - estimate) <= 2 * error)} of "
-                      f"{len(truth)}, mean error {error.mean():.4f}", flush=True)
+                print(
+                    f"  the estimate: {estimate.mean():.4f}, truth {truth.mean():.4f}; within "
+                    f"two errors in {np.sum(abs(truth - estimate) <= 2 * error)} of "
+                    f"{len(truth)}, mean error {error.mean():.4f}",
+                    flush=True,
+                )
 
 
 if __name__ == "__main__":

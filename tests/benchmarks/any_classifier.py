@@ -26,8 +26,11 @@ from sklearn.datasets import load_digits, load_svmlight_file, load_wine  # noqa:
 from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier  # noqa: E402
 from sklearn.linear_model import LogisticRegression  # noqa: E402
 from sklearn.model_selection import train_test_split  # noqa: E402
-from sklearn.multiclass import (OneVsOneClassifier, OneVsRestClassifier,  # noqa: E402
-                                OutputCodeClassifier)
+from sklearn.multiclass import (
+    OneVsOneClassifier,
+    OneVsRestClassifier,  # noqa: E402
+    OutputCodeClassifier,
+)
 from sklearn.neighbors import KNeighborsClassifier  # noqa: E402
 from sklearn.pipeline import make_pipeline  # noqa: E402
 from sklearn.preprocessing import StandardScaler  # noqa: E402
@@ -47,10 +50,12 @@ CONFIGURATIONS = ("one-vs-rest", "one-vs-one", "orthogonal", "ensemble")
 
 def contenders(classifier, k, configurations=CONFIGURATIONS):
     """{name: estimator}, the first one the reference; k: number of classes."""
-    models = {"OneVsRestClassifier": OneVsRestClassifier(classifier),
-              "OneVsOneClassifier": OneVsOneClassifier(classifier),
-              "OutputCodeClassifier": OutputCodeClassifier(classifier, code_size=2, random_state=0),
-              "its own": clone(classifier)}
+    models = {
+        "OneVsRestClassifier": OneVsRestClassifier(classifier),
+        "OneVsOneClassifier": OneVsOneClassifier(classifier),
+        "OutputCodeClassifier": OutputCodeClassifier(classifier, code_size=2, random_state=0),
+        "its own": clone(classifier),
+    }
     for control in configurations:
         if control != "orthogonal" or k % 4 == 0 or k == 10:
             models[control] = MultiClassFromBinary(control, estimator=classifier)
@@ -64,12 +69,15 @@ def scores(model, x, y, test, truth):
     result = {"accuracy": float((classes == truth).mean()), "log_loss": np.nan, "error": np.nan}
     if hasattr(model, "predict_proba"):
         p = model.predict_proba(test)
-        result["log_loss"] = float(-np.log(np.maximum(p[np.arange(len(truth)), truth],
-                                                      1e-15)).mean())
+        result["log_loss"] = float(
+            -np.log(np.maximum(p[np.arange(len(truth)), truth], 1e-15)).mean()
+        )
         confidence, right = p.max(axis=1), p.argmax(axis=1) == truth
         bins = np.minimum((confidence * 10).astype(int), 9)
-        result["error"] = float(sum(abs((confidence - right)[bins == number].sum())
-                                    for number in range(10)) / len(truth))
+        result["error"] = float(
+            sum(abs((confidence - right)[bins == number].sum()) for number in range(10))
+            / len(truth)
+        )
     return {**result, "seconds": time.process_time() - start}
 
 
@@ -99,17 +107,29 @@ def main():
         for kind in args.classifiers:
             results = {}
             for seed in range(1, args.splits + 1):
-                a, test, ya, truth = train_test_split(x, y, test_size=0.3, stratify=y,
-                                                      random_state=seed)
-                a, ya = a[:args.rows], ya[:args.rows]
-                for one, model in contenders(CLASSIFIERS[kind], y.max() + 1,
-                                             args.configurations).items():
+                a, test, ya, truth = train_test_split(
+                    x, y, test_size=0.3, stratify=y, random_state=seed
+                )
+                a, ya = a[: args.rows], ya[: args.rows]
+                for one, model in contenders(
+                    CLASSIFIERS[kind], y.max() + 1, args.configurations
+                ).items():
                     row = scores(model, a, ya, test, truth)
                     results.setdefault(one, []).append(row)
                     if args.json:
                         with open(args.json, "a") as file:
-                            print(json.dumps({"data": Path(name).stem, "split": seed,
-                                              "classifier": kind, "model": one, **row}), file=file)
+                            print(
+                                json.dumps(
+                                    {
+                                        "data": Path(name).stem,
+                                        "split": seed,
+                                        "classifier": kind,
+                                        "model": one,
+                                        **row,
+                                    }
+                                ),
+                                file=file,
+                            )
             print(*table(Path(name).stem, kind, results), sep="\n", flush=True)
 
 
@@ -121,9 +141,11 @@ def table(name, kind, results):
         mean = {key: np.mean([row[key] for row in rows]) for key in rows[0]}
         lost = np.array([row["log_loss"] for row in rows]) - (0 if np.isnan(base).any() else base)
         error = lost.std(ddof=1) / np.sqrt(len(lost)) if len(lost) > 1 else np.nan
-        yield f"  {one:22s} accuracy {mean['accuracy']:.4f}  log loss {mean['log_loss']:.4f}  " \
-              f"difference {lost.mean():+.4f} +- {error:.4f}  calibration error " \
-              f"{mean['error']:.4f}  {mean['seconds']:.1f} s"
+        yield (
+            f"  {one:22s} accuracy {mean['accuracy']:.4f}  log loss {mean['log_loss']:.4f}  "
+            f"difference {lost.mean():+.4f} +- {error:.4f}  calibration error "
+            f"{mean['error']:.4f}  {mean['seconds']:.1f} s"
+        )
 
 
 if __name__ == "__main__":

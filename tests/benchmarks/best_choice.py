@@ -62,15 +62,19 @@ def choices(data, options, args):
     """(row of each choice, {row: its outcome on each outer split})."""
     settings = TrainingSettings(options, scale=True)
     inner = SplitPlan(None, args.parts, args.trials)
-    outer = Experiment(data, SplitPlan(args.fraction, None, args.splits), settings,
-                       ResultCache(None), calibrated=(not args.uncalibrated,))
+    outer = Experiment(
+        data,
+        SplitPlan(args.fraction, None, args.splits),
+        settings,
+        ResultCache(None),
+        calibrated=(not args.uncalibrated,),
+    )
     candidates = read_candidates((*COMPARED, "adjacent-ordered"))
     chosen, outcomes = [], {}
     for split in outer.splits():
         kept = np.setdiff1d(np.arange(len(data.y)), split.rows)
         part = Dataset(data.x[kept], data.y[kept])
-        choice = find_best(replace(outer, data=part, plan=inner), candidates,
-                           by=BY_OPTION[args.by])
+        choice = find_best(replace(outer, data=part, plan=inner), candidates, by=BY_OPTION[args.by])
         chosen.append((choice.row["configuration"], choice.row["decoder"]))
         for outcome in run_trial(split, candidates, outer):
             if outcome.error is not None:
@@ -92,8 +96,11 @@ def cells(parts):
 def report(name, chosen, outcomes, plan):
     """Print the table of a data set; -> how many candidates are better by more than an error."""
     best = [outcomes[row][number] for number, row in enumerate(chosen)]
-    print(f"{name}\n{'':32s}" + "".join(f"{SCORES[score].head:>17s}" for score in NUMBERS)
-          + f"{'log loss - that of the choice':>32s}")
+    print(
+        f"{name}\n{'':32s}"
+        + "".join(f"{SCORES[score].head:>17s}" for score in NUMBERS)
+        + f"{'log loss - that of the choice':>32s}"
+    )
     print(f"{'the choice of --best':32s}{cells(best)}")
     worse = 0
     for row, parts in outcomes.items():
@@ -101,10 +108,14 @@ def report(name, chosen, outcomes, plan):
         mark = " better" if -found.gain > found.error else ""
         worse += bool(mark)
         times = chosen.count(row)
-        print(f"{' '.join(row):32s}{cells(parts)}{found.gain:+14.4f} ±{found.error:.4f}{mark:8s}"
-              f"{f'chosen {times} of {len(chosen)}' if times else ''}")
-    print(f"the choice is {'WORSE' if worse else 'not worse'} than a candidate by more than one "
-          "standard error\n")
+        print(
+            f"{' '.join(row):32s}{cells(parts)}{found.gain:+14.4f} ±{found.error:.4f}{mark:8s}"
+            f"{f'chosen {times} of {len(chosen)}' if times else ''}"
+        )
+    print(
+        f"the choice is {'WORSE' if worse else 'not worse'} than a candidate by more than one "
+        "standard error\n"
+    )
     return worse
 
 
@@ -128,8 +139,13 @@ def main():
         start = time.process_time()
         data = drawn(read(path), args.points)
         chosen, outcomes, plan = choices(data, OPTIONS.get(path.name, args.options), args)
-        worse += report(f"{path.stem}: {len(data.y)} points, {len(np.unique(data.y))} classes, "
-                        f"{args.splits} splits", chosen, outcomes, plan)
+        worse += report(
+            f"{path.stem}: {len(data.y)} points, {len(np.unique(data.y))} classes, "
+            f"{args.splits} splits",
+            chosen,
+            outcomes,
+            plan,
+        )
         print(f"{time.process_time() - start:.0f} s\n", flush=True)
     return worse > 0
 

@@ -64,8 +64,11 @@ class Part:
 
     def unsearched(self):
         """The `TreeCosts` of a search that has not begun."""
-        return TreeCosts(LabelledPoints(self.x, self.y, self.labels), TreeSearch(
-            machine=machine_options(self.options), splits=SPLITS), self.number)
+        return TreeCosts(
+            LabelledPoints(self.x, self.y, self.labels),
+            TreeSearch(machine=machine_options(self.options), splits=SPLITS),
+            self.number,
+        )
 
     def costs(self):
         """The `TreeCosts` of a search that is over."""
@@ -97,9 +100,11 @@ def scores(p, y):
     """Accuracy, log loss and Brier score of probabilities p (n, k) for classes y (n,)."""
     p = np.maximum(p, LEAST)
     true = p[np.arange(len(y)), y]
-    return {"accuracy": float(np.mean(p.argmax(axis=1) == y)),
-            "log_loss": float(-np.log(true).mean()),
-            "brier": float(np.mean((p**2).sum(axis=1) - 2 * true + 1))}
+    return {
+        "accuracy": float(np.mean(p.argmax(axis=1) == y)),
+        "log_loss": float(-np.log(true).mean()),
+        "brier": float(np.mean((p**2).sum(axis=1) - 2 * true + 1)),
+    }
 
 
 def classifier(model, calibrated=True):
@@ -109,8 +114,9 @@ def classifier(model, calibrated=True):
 
 
 def _made(scheme, part, **settings):
-    return make(scheme, part.labels, x=part.x, y=part.y, options=part.options,
-                      seed=part.number, **settings)
+    return make(
+        scheme, part.labels, x=part.x, y=part.y, options=part.options, seed=part.number, **settings
+    )
 
 
 def _best_of(trees, part):
@@ -127,17 +133,25 @@ DESIGNS = {
     "one-vs-rest": (partial(_made, "one-vs-rest"), False),
     "balanced": (partial(_made, "tree"), False),
     "empirical": (partial(_made, "empirical"), False),
-    "random tree": (lambda part: part.tree(drawn_tree("uniform", np.bincount(part.y),
-                                                      part.number)), False),
+    "random tree": (
+        lambda part: part.tree(drawn_tree("uniform", np.bincount(part.y), part.number)),
+        False,
+    ),
     "best of 100 random": (lambda part: _best_of(part.random(DRAWS), part), False),
     "best tree": (lambda part: part.tree(part.searched[0].best()[0].pairs), True),
     "10 random trees": (lambda part: _ensemble(part.random(MEMBERS), part), False),
-    "10 best trees": (lambda part: _ensemble(
-        [one.pairs for one in part.searched[0].best(MEMBERS)], part), True),
-    "10 class-balanced trees": (lambda part: _ensemble(
-        part.random(MEMBERS, "class-balanced"), part), False),
-    "10 different best trees": (lambda part: _ensemble(
-        part.searched[0].different(MEMBERS), part), True),
+    "10 best trees": (
+        lambda part: _ensemble([one.pairs for one in part.searched[0].best(MEMBERS)], part),
+        True,
+    ),
+    "10 class-balanced trees": (
+        lambda part: _ensemble(part.random(MEMBERS, "class-balanced"), part),
+        False,
+    ),
+    "10 different best trees": (
+        lambda part: _ensemble(part.searched[0].different(MEMBERS), part),
+        True,
+    ),
     "best code": (lambda part: _made("best-code", part, rows=len(part.labels)), False),
     "best code of its size": (partial(_made, "best-code"), False),
 }
@@ -158,12 +172,22 @@ def designs(args):
             single = tree.hierarchical and len(tree.roots) == 1
             p, answering = timed(classifier(model).probabilities, part.new)
             shares = part.searched[0].splits.shares
-            asked = sum(shares[list(left + right)].sum() for left, right in tree.sides()) \
-                if single else len(tree.rows)
-            state.add(key, **scores(p, part.true), ratio=part.ratio, asked=asked,
-                      classifiers=len(set(matrix_of(tree)[0])),
-                      design=seconds + search_seconds, train=used,
-                      answer=answering, support_vectors=len(model.machines.sv))
+            asked = (
+                sum(shares[list(left + right)].sum() for left, right in tree.sides())
+                if single
+                else len(tree.rows)
+            )
+            state.add(
+                key,
+                **scores(p, part.true),
+                ratio=part.ratio,
+                asked=asked,
+                classifiers=len(set(matrix_of(tree)[0])),
+                design=seconds + search_seconds,
+                train=used,
+                answer=answering,
+                support_vectors=len(model.machines.sv),
+            )
 
 
 def table(args):
@@ -176,20 +200,39 @@ def table(args):
     for name, found in groups.items():
         base = "one-vs-one"
         print(f"\n{name}: differences of log loss, and p of the corrected t test, from {base}\n")
-        head("design", "splits", *SCORES, "classifiers", "asked", "search s", "training s",
-             "difference", "p")
+        head(
+            "design",
+            "splits",
+            *SCORES,
+            "classifiers",
+            "asked",
+            "search s",
+            "training s",
+            "difference",
+            "p",
+        )
         for design, lines in found.items():
             both = sorted(lines.keys() & found.get(base, {}).keys())
-            test = resampled_t([lines[number]["log_loss"] - found[base][number]["log_loss"]
-                                for number in both], next(iter(lines.values()))["ratio"])
+            test = resampled_t(
+                [lines[number]["log_loss"] - found[base][number]["log_loss"] for number in both],
+                next(iter(lines.values()))["ratio"],
+            )
 
             def average(word, form=".1f"):
                 values = [line[word] for line in lines.values() if word in line]
                 return f"{mean(values):{form}}" if values else ""
-            row(design, len(lines), *(spread([line[score] for line in lines.values()])
-                                      for score in SCORES),
-                average("classifiers", ".0f"), average("asked"), average("design"),
-                average("train"), f"{test.mean:+.4f}", f"{test.p_value:.3f}")
+
+            row(
+                design,
+                len(lines),
+                *(spread([line[score] for line in lines.values()]) for score in SCORES),
+                average("classifiers", ".0f"),
+                average("asked"),
+                average("design"),
+                average("train"),
+                f"{test.mean:+.4f}",
+                f"{test.p_value:.3f}",
+            )
 
 
 def honest(args):
@@ -198,17 +241,38 @@ def honest(args):
     for part in parts(args, state):
         costs, _ = part.searched
         best = costs.best()[0].pairs
-        model = fit(part.tree(best), part.x, part.y, options=costs.splits.options.canonical(),
-                    loo=True)
-        found.setdefault(part.name, []).append((costs.loss_of(best), costs.holdout()[0], *(
-            scores(classifier(model, one).probabilities(part.new), part.true)["log_loss"]
-            for one in (False, True))))
-    head("data", "splits", "least loss", "judged apart", "new rows", "new rows, calibrated",
-         "apart / least", "new / least", "new / apart")
+        model = fit(
+            part.tree(best), part.x, part.y, options=costs.splits.options.canonical(), loo=True
+        )
+        found.setdefault(part.name, []).append(
+            (
+                costs.loss_of(best),
+                costs.holdout()[0],
+                *(
+                    scores(classifier(model, one).probabilities(part.new), part.true)["log_loss"]
+                    for one in (False, True)
+                ),
+            )
+        )
+    head(
+        "data",
+        "splits",
+        "least loss",
+        "judged apart",
+        "new rows",
+        "new rows, calibrated",
+        "apart / least",
+        "new / least",
+        "new / apart",
+    )
     for name, lines in found.items():
         least, apart, new, _ = map(mean, zip(*lines))
-        row(name, len(lines), *map(spread, zip(*lines)),
-            *(f"{one:.3f}" for one in (apart / least, new / least, new / apart)))
+        row(
+            name,
+            len(lines),
+            *map(spread, zip(*lines)),
+            *(f"{one:.3f}" for one in (apart / least, new / least, new / apart)),
+        )
 
 
 def main():
@@ -216,9 +280,12 @@ def main():
     known = {part.__name__: part for part in (designs, table, honest)}
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("part", choices=known)
-    for word, default in (("data", str(ROOT.parent / "shared" / "datasets")), ("state", None),
-                          ("sets", "segment,sat,pendigits,letter"),
-                          ("designs", ",".join(DESIGNS))):
+    for word, default in (
+        ("data", str(ROOT.parent / "shared" / "datasets")),
+        ("state", None),
+        ("sets", "segment,sat,pendigits,letter"),
+        ("designs", ",".join(DESIGNS)),
+    ):
         parser.add_argument(f"--{word}", default=default)
     for word in ("splits", "rows"):
         parser.add_argument(f"--{word}", type=int)

@@ -37,8 +37,11 @@ from agfmc.prediction.decoding import decoders_of  # noqa: E402
 from agfmc.training.fit import TrainingSettings  # noqa: E402
 from agfmc.training.in_memory import train_configuration  # noqa: E402
 
-FAMILIES = {"machines": ("one-vs-one", ""), "trees": ("ensemble", "learner=trees"),
-            "nystrom": ("one-vs-rest", "learner=nystrom")}
+FAMILIES = {
+    "machines": ("one-vs-one", ""),
+    "trees": ("ensemble", "learner=trees"),
+    "nystrom": ("one-vs-rest", "learner=nystrom"),
+}
 
 
 def data(name):
@@ -59,7 +62,7 @@ def parts(points, split, most):
     generator = np.random.default_rng(split)
     groups = np.arange(len(points.y)) if points.groups is None else points.groups
     order, names = generator.permutation(len(groups)), generator.permutation(groups.max() + 1)
-    first = np.isin(groups[order], names[:int(0.7 * len(names))])
+    first = np.isin(groups[order], names[: int(0.7 * len(names))])
     return order[first][:most], order[~first][:4000]
 
 
@@ -75,12 +78,15 @@ def trained(name, scheme, options, points):
 def joined(configurations, values):
     """The ensemble of configurations, and the values of its points held out."""
     starts = np.cumsum([0, *(len(one.tree.rows) for one in configurations)], dtype=np.int32)
-    arrays = {name: np.concatenate([getattr(one, name) for one in values])
-              for name in ("point", "classifier", "value")}
+    arrays = {
+        name: np.concatenate([getattr(one, name) for one in values])
+        for name in ("point", "classifier", "value")
+    }
     arrays["classifier"] += np.repeat(starts[:-1], [len(one.point) for one in values])
     order = np.argsort(arrays["point"], kind="stable")
     return join(configurations), replace(
-        values[0], **{name: array[order] for name, array in arrays.items()})
+        values[0], **{name: array[order] for name, array in arrays.items()}
+    )
 
 
 def weights_of(tree):
@@ -93,8 +99,12 @@ def weights_of(tree):
 
 def calibrated(configuration, values, losses=None):
     """The configuration with the calibration of its decoder alone."""
-    return replace(configuration, calibration=fit_calibration(
-        configuration, values, decoders_of(configuration.tree)[:1], losses=losses))
+    return replace(
+        configuration,
+        calibration=fit_calibration(
+            configuration, values, decoders_of(configuration.tree)[:1], losses=losses
+        ),
+    )
 
 
 def contenders(points):
@@ -104,15 +114,25 @@ def contenders(points):
         start, losses = time.process_time(), {}
         singles[name] = trained(name, scheme, options, points)
         configuration = calibrated(*singles[name], losses)
-        (_, _, loss), = losses.values()
+        ((_, _, loss),) = losses.values()
         yield name, configuration, loss, time.process_time() - start
     configuration, values = joined(*zip(*singles.values()))
     members = [len(one.tree.roots) for one, _ in singles.values()]
     equal = " ".join(repr(1 / count) for count in members for _ in range(count))
-    yield "equal weights", calibrated(replace(configuration, tree=with_heading(
-        configuration.tree, "weights", equal)), values), np.nan, np.nan
-    yield "learned weights", calibrated(*with_learned_weights(configuration, values)), \
-        np.nan, np.nan
+    yield (
+        "equal weights",
+        calibrated(
+            replace(configuration, tree=with_heading(configuration.tree, "weights", equal)), values
+        ),
+        np.nan,
+        np.nan,
+    )
+    yield (
+        "learned weights",
+        calibrated(*with_learned_weights(configuration, values)),
+        np.nan,
+        np.nan,
+    )
 
 
 def main():
@@ -125,28 +145,34 @@ def main():
     for name in args.data:
         points, scores = data(name), {}
         for split in range(args.splits):
-            train, test = (chosen_rows(points, rows)
-                           for rows in parts(points, split, args.rows))
+            train, test = (chosen_rows(points, rows) for rows in parts(points, split, args.rows))
             best = np.inf
             for one, configuration, held, seconds in contenders(train):
                 tree = configuration.tree  # a single random tree may be left
-                p = agfmc.Classifier(configuration, None if tree.is_ensemble or not
-                                     tree.hierarchical else "full").probabilities(test.x)
+                p = agfmc.Classifier(
+                    configuration, None if tree.is_ensemble or not tree.hierarchical else "full"
+                ).probabilities(test.x)
                 loss = -np.log(np.maximum(p[np.arange(len(p)), test.y], 1e-15)).mean()
                 row = loss, (p.argmax(axis=1) == test.y).mean(), seconds
                 if held < best:
                     best, best_row = held, row
                 scores.setdefault(one, []).append(row)
-                print(f"{name} split {split}: {one} {loss:.4f} {row[1]:.4f} held-out {held:.4f}",
-                      weights_of(tree) if "weights" in one else f"{seconds:.1f} s", flush=True)
+                print(
+                    f"{name} split {split}: {one} {loss:.4f} {row[1]:.4f} held-out {held:.4f}",
+                    weights_of(tree) if "weights" in one else f"{seconds:.1f} s",
+                    flush=True,
+                )
             scores.setdefault("best single", []).append(best_row)
         base = np.array(scores["best single"])[:, 0]
         for one, rows in scores.items():
             loss, accuracy, seconds = np.mean(rows, axis=0)
             difference = [row[0] for row in rows] - base
-            error = difference.std(ddof=1) / len(base)**0.5 if len(base) > 1 else np.nan
-            print(f"{name} {one:16s} log loss {loss:.4f} accuracy {accuracy:.4f} seconds "
-                  f"{seconds:.1f} less best {difference.mean():+.4f} +- {error:.4f}", flush=True)
+            error = difference.std(ddof=1) / len(base) ** 0.5 if len(base) > 1 else np.nan
+            print(
+                f"{name} {one:16s} log loss {loss:.4f} accuracy {accuracy:.4f} seconds "
+                f"{seconds:.1f} less best {difference.mean():+.4f} +- {error:.4f}",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

@@ -23,13 +23,19 @@ import numpy as np
 
 ROOT = Path(__file__).resolve().parents[2]
 LEARNERS = {"svm": "-c 10 -g 0.1", "nystrom": "learner=nystrom", "trees": "learner=trees -n 60"}
-WAYS = {"rows": ["--ignore", "part,sex,speaker"],
-        "speakers": ["--ignore", "part,sex", "--group", "speaker"]}
+WAYS = {
+    "rows": ["--ignore", "part,sex,speaker"],
+    "speakers": ["--ignore", "part,sex", "--group", "speaker"],
+}
 
 
 def run(command, *words):
-    done = subprocess.run([sys.executable, ROOT / "bin" / command, *words], capture_output=True,
-                          text=True, env={**os.environ, "PYTHONPATH": str(ROOT)})
+    done = subprocess.run(
+        [sys.executable, ROOT / "bin" / command, *words],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
     if done.returncode:
         sys.exit(f"{command} {words}: {done.stderr}")
     return done.stdout
@@ -43,8 +49,11 @@ def truth(model):
     loss = np.array([-np.log(max(float(a[f"p:{row['vowel']}"]), 1e-15)) for a, row in rows])
     speaker = np.array([row["speaker"] for _, row in rows])
     means = [loss[speaker == one].mean() for one in np.unique(speaker)]
-    return loss.mean(), np.std(means, ddof=1) / len(means)**0.5, np.mean(
-        [a["class"] == row["vowel"] for a, row in rows])
+    return (
+        loss.mean(),
+        np.std(means, ddof=1) / len(means) ** 0.5,
+        np.mean([a["class"] == row["vowel"] for a, row in rows]),
+    )
 
 
 def trained(control, options, words):
@@ -54,21 +63,47 @@ def trained(control, options, words):
 
 
 def show(name, way, promise, error, found):
-    print(f"{name:17} {way:9} promised {promise:.3f} +- {error:.3f}  comes {found[0]:.3f} +- "
-          f"{found[1]:.3f}, accuracy {found[2]:.3f}", flush=True)
+    print(
+        f"{name:17} {way:9} promised {promise:.3f} +- {error:.3f}  comes {found[0]:.3f} +- "
+        f"{found[1]:.3f}, accuracy {found[2]:.3f}",
+        flush=True,
+    )
 
 
 def cross_validated(name, words):
     """(log loss, its standard error) that nfold promises of a learner, and what comes."""
-    scores = json.loads(run("nfold", "-n", "--no-state", "--json", *words, "-+", LEARNERS[name],
-                            "one-vs-one", "train.csv"))
+    scores = json.loads(
+        run(
+            "nfold",
+            "-n",
+            "--no-state",
+            "--json",
+            *words,
+            "-+",
+            LEARNERS[name],
+            "one-vs-one",
+            "train.csv",
+        )
+    )
     error = scores.get("standard_errors", {}).get("log_loss", float("nan"))
     return scores["log_loss"], error, trained("one-vs-one", LEARNERS[name], words)
 
 
 def tuned(words):
-    Path("tuned.mbt").write_text(run("tune_m", "-n", "--no-state", *words, "--json", "search.json",
-                                     "-+", "learner=nystrom -m 200", "one-vs-rest", "train.csv"))
+    Path("tuned.mbt").write_text(
+        run(
+            "tune_m",
+            "-n",
+            "--no-state",
+            *words,
+            "--json",
+            "search.json",
+            "-+",
+            "learner=nystrom -m 200",
+            "one-vs-rest",
+            "train.csv",
+        )
+    )
     estimate = json.loads(Path("search.json").read_text())["estimate"]
     return estimate["score"], estimate["error"], trained("tuned.mbt", "", words)
 
@@ -76,15 +111,19 @@ def tuned(words):
 def searched(seconds, words):
     out = run("agf_train", "--no-state", *words, "--time-limit", seconds, "train.csv", "a.mbm")
     line = next(line for line in out.splitlines() if "estimate for new data" in line)
-    promise, error = (float(word.rstrip(",")) for word in line.split()
-                      if word.rstrip(",").replace(".", "").isdigit() and "." in word)
+    promise, error = (
+        float(word.rstrip(","))
+        for word in line.split()
+        if word.rstrip(",").replace(".", "").isdigit() and "." in word
+    )
     return promise, error, truth("a.mbm")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--learners", default=",".join([*LEARNERS, "tune_m", "agf_train-nystrom",
-                                                        "agf_train"]))
+    parser.add_argument(
+        "--learners", default=",".join([*LEARNERS, "tune_m", "agf_train-nystrom", "agf_train"])
+    )
     parser.add_argument("--seconds", default="60")
     parser.add_argument("table")
     args = parser.parse_args()
@@ -94,7 +133,8 @@ def main():
         os.chdir(folder)
         for part in ("Train", "Test"):
             Path(f"{part.lower()}.csv").write_text(
-                head + "".join(line for line in lines if line.startswith(part)))
+                head + "".join(line for line in lines if line.startswith(part))
+            )
         for name in args.learners.split(","):
             for way, words in WAYS.items():
                 words = ["--label", "vowel", *words]

@@ -29,14 +29,20 @@ sys.path.insert(0, str(ROOT))
 
 from agfmc.calibration.maps import apply_map, fit_temperature  # noqa: E402
 from agfmc.calibration.sets import (  # noqa: E402
-    answer_points, calibration_points, node_sets, p_values, prediction_sets, quantiles)
+    answer_points,
+    calibration_points,
+    node_sets,
+    p_values,
+    prediction_sets,
+    quantiles,
+)
 from agfmc.calibration.thresholds import error_threshold  # noqa: E402
 from agfmc.core.errors import DataError  # noqa: E402
 
-ALPHAS = (.01, .05, .1, .2)
-ERRORS = (.02, .05, .1)
+ALPHAS = (0.01, 0.05, 0.1, 0.2)
+ERRORS = (0.02, 0.05, 0.1)
 SIZES = 200, 400, 800, 3000
-CONFIDENCE = .95
+CONFIDENCE = 0.95
 CENTRES = 1.4 * np.random.default_rng(5).normal(size=(10, 8))
 
 
@@ -68,8 +74,9 @@ def digits():
     import agfmc
 
     x, y = points_of(ROOT / "sample_data" / "digits.svm")
-    model = agfmc.train("one-vs-rest", x[:300], y[:300], options="-c 1 -g 0.02", normalise=True,
-                        calibration=0)
+    model = agfmc.train(
+        "one-vs-rest", x[:300], y[:300], options="-c 1 -g 0.02", normalise=True, calibration=0
+    )
     return agfmc.Classifier(model, "least-squares").probabilities(x[300:]), y[300:]
 
 
@@ -83,8 +90,9 @@ def balanced(p):
         right = 2 * sums[rows, middle] <= sums[rows, low] + sums[rows, high]
         new = np.where(right, middle, low), np.where(right, high, middle)
         column = np.arange(k)[None]
-        there, here = ((column >= a[:, None]) & (column < b[:, None])
-                       for a, b in ((low, high), new))
+        there, here = (
+            (column >= a[:, None]) & (column < b[:, None]) for a, b in ((low, high), new)
+        )
         share = sums[rows, new[1]] - sums[rows, new[0]]
         left = np.where(there & ~here, share[:, None], left)
         low, high = new
@@ -97,8 +105,9 @@ def trees(paths):
 
     def drawn(split):
         generator = np.random.default_rng([1, split])
-        return tuple((p, balanced(p), y) for p, y in (made(1000, 10, generator, doubt=.8)
-                                                      for _ in range(2)))
+        return tuple(
+            (p, balanced(p), y) for p, y in (made(1000, 10, generator, doubt=0.8) for _ in range(2))
+        )
 
     found = {"made, 10 classes, a balanced tree, 1000 + 1000 points": drawn}
     for path in (ROOT / "sample_data" / "digits.svm", *map(Path, paths)):
@@ -109,23 +118,28 @@ def trees(paths):
         for scheme in ("empirical", "best-tree", "random-tree"):
             tree = agfmc.design(scheme, range(y.max() + 1), x=x[:train], y=y[:train])
             model = agfmc.train(tree, x[:train], y[:train], options="-c 1 -g 0.02", calibration=0)
-            p, left = (agfmc.Classifier(model, decoding).classify(x[train:]).columns
-                       for decoding in (agfmc.Decoding(tree="full"),
-                                        agfmc.Decoding(stop="auto", calibrated=False)))
+            p, left = (
+                agfmc.Classifier(model, decoding).classify(x[train:]).columns
+                for decoding in (
+                    agfmc.Decoding(tree="full"),
+                    agfmc.Decoding(stop="auto", calibrated=False),
+                )
+            )
             rest, half = y[train:], (len(y) - train) // 2
 
             def real(split, p=p, left=left, y=rest, half=half):
                 rows = np.random.default_rng([2, split]).permutation(len(y))
                 return tuple((p[part], left[part], y[part]) for part in (rows[:half], rows[half:]))
 
-            found[f"{path.stem}, {scheme}, {train} for training, {half} + {len(rest) - half}"
-                  ] = real
+            found[f"{path.stem}, {scheme}, {train} for training, {half} + {len(rest) - half}"] = (
+                real
+            )
     return found
 
 
 def sources(splits):
     """{name: function of the number of a split -> (p, y) of calibration, (p, y) of test}."""
-    weights = np.array([.3, .2, .15, .1, .08, .06, .05, .03, .02, .01])
+    weights = np.array([0.3, 0.2, 0.15, 0.1, 0.08, 0.06, 0.05, 0.03, 0.02, 0.01])
 
     def drawn(split):
         generator = np.random.default_rng([1, split])
@@ -138,8 +152,10 @@ def sources(splits):
         half = len(y) // 2
         return (p[rows[:half]], y[rows[:half]]), (p[rows[half:]], y[rows[half:]])
 
-    return {"made, 10 classes, 1000 + 1000 points": drawn,
-            f"digits, {len(y) // 2} + {len(y) - len(y) // 2} points": real}
+    return {
+        "made, 10 classes, 1000 + 1000 points": drawn,
+        f"digits, {len(y) // 2} + {len(y) - len(y) // 2} points": real,
+    }
 
 
 def fitted(p, y):
@@ -154,13 +170,15 @@ def within(hits, m, n, alpha):
     rank = int(np.ceil((n + 1) * (1 - alpha) - 1e-9))
     if rank > n:
         return hits == m
-    low, high = betabinom.ppf((.025, .975), m, rank, n + 1 - rank)
+    low, high = betabinom.ppf((0.025, 0.975), m, rank, n + 1 - rank)
     return low <= hits <= high
 
 
 def coverage(splits):
-    print("coverage: mean over splits; splits within the central 95 % of the beta-binomial; mean "
-          "size of sets\n")
+    print(
+        "coverage: mean over splits; splits within the central 95 % of the beta-binomial; mean "
+        "size of sets\n"
+    )
     for name, draw in sources(splits).items():
         print(f"{name}, {splits} splits")
         cells = {}
@@ -174,18 +192,36 @@ def coverage(splits):
                     sets = prediction_sets(q, quantiles(points, range(k), alpha, score), score)
                     holds = sets[rows, z]
                     cells.setdefault((alpha, score), []).append(
-                        (holds.mean(), within(holds.sum(), len(z), len(y), alpha),
-                         sets.sum(axis=1).mean(), ()))
+                        (
+                            holds.mean(),
+                            within(holds.sum(), len(z), len(y), alpha),
+                            sets.sum(axis=1).mean(),
+                            (),
+                        )
+                    )
                 sets = prediction_sets(q, quantiles(points, range(k), alpha, "lac", True), "lac")
                 holds = sets[rows, z]
-                by_class = [(holds[z == j].mean() if (z == j).any() else np.nan, np.nan
-                             if np.count_nonzero(y == j) < 1 / alpha - 1 or not (z == j).any() else
-                             within(holds[z == j].sum(), np.count_nonzero(z == j),
-                                    np.count_nonzero(y == j), alpha)) for j in range(k)]
+                by_class = [
+                    (
+                        holds[z == j].mean() if (z == j).any() else np.nan,
+                        np.nan
+                        if np.count_nonzero(y == j) < 1 / alpha - 1 or not (z == j).any()
+                        else within(
+                            holds[z == j].sum(),
+                            np.count_nonzero(z == j),
+                            np.count_nonzero(y == j),
+                            alpha,
+                        ),
+                    )
+                    for j in range(k)
+                ]
                 cells.setdefault((alpha, "lac by class"), []).append(
-                    (holds.mean(), np.nan, sets.sum(axis=1).mean(), by_class))
-        print(f"{'wanted':8s}{'sets':14s}{'coverage':>10s}{'within':>9s}{'size':>8s}   "
-              "least mean coverage of a class")
+                    (holds.mean(), np.nan, sets.sum(axis=1).mean(), by_class)
+                )
+        print(
+            f"{'wanted':8s}{'sets':14s}{'coverage':>10s}{'within':>9s}{'size':>8s}   "
+            "least mean coverage of a class"
+        )
         for (alpha, score), values in cells.items():
             mean, share, size = (np.mean([one[i] for one in values]) for i in range(3))
             line = f"{1 - alpha:<8g}{score:14s}{mean:10.4f}"
@@ -200,10 +236,12 @@ def coverage(splits):
 
 
 def nodes(splits, paths):
-    print("sets below nodes of a tree: mean coverage; splits within the central 95 % of the "
-          "beta-binomial, and\nsplits not below it (of equal scores, as those of right answers are,"
-          " coverage is larger); of classes, the\nleast; mean size, share of single right classes; "
-          "the same of --coverage with --tree full\n")
+    print(
+        "sets below nodes of a tree: mean coverage; splits within the central 95 % of the "
+        "beta-binomial, and\nsplits not below it (of equal scores, as those of right answers are,"
+        " coverage is larger); of classes, the\nleast; mean size, share of single right classes; "
+        "the same of --coverage with --tree full\n"
+    )
     for name, draw in trees(paths).items():
         cells = {}
         for split in range(splits):
@@ -212,31 +250,51 @@ def nodes(splits, paths):
             found, points = fitted(p, y)
             q = apply_map(found, q)
             scores = answer_points(np.ones(n), y, np.ones(n, dtype=bool), left[np.arange(n), y])
-            for coverage in (.9, .95):
+            for coverage in (0.9, 0.95):
                 for by_class in (False, True):
-                    sets = node_sets(left_there, quantiles(scores, range(k), 1 - coverage, "node",
-                                                           by_class))
-                    free = prediction_sets(q, quantiles(points, range(k), 1 - coverage, "lac",
-                                                        by_class), "lac")
+                    sets = node_sets(
+                        left_there, quantiles(scores, range(k), 1 - coverage, "node", by_class)
+                    )
+                    free = prediction_sets(
+                        q, quantiles(points, range(k), 1 - coverage, "lac", by_class), "lac"
+                    )
                     groups = [z == j for j in range(k)] if by_class else [z >= 0]
                     sizes = [np.count_nonzero(y == j) for j in range(k)] if by_class else [n]
                     held = sets[rows, z]
-                    at = [quantile_of(held[some].sum(), some.sum(), size, 1 - coverage)
-                          for some, size in zip(groups, sizes)]
+                    at = [
+                        quantile_of(held[some].sum(), some.sum(), size, 1 - coverage)
+                        for some, size in zip(groups, sizes)
+                    ]
                     shares = [held[some].mean() for some in groups]
                     cells.setdefault((coverage, by_class), []).append(
-                        (held.mean(), np.mean([.025 <= one <= .975 for one in at]),
-                         np.mean([one >= .025 for one in at]), *(value for one in (sets, free) for
-                         value in (one.sum(axis=1).mean(),
-                                   (one[rows, z] & (one.sum(axis=1) == 1)).mean())), *shares))
+                        (
+                            held.mean(),
+                            np.mean([0.025 <= one <= 0.975 for one in at]),
+                            np.mean([one >= 0.025 for one in at]),
+                            *(
+                                value
+                                for one in (sets, free)
+                                for value in (
+                                    one.sum(axis=1).mean(),
+                                    (one[rows, z] & (one.sum(axis=1) == 1)).mean(),
+                                )
+                            ),
+                            *shares,
+                        )
+                    )
         accuracy = np.mean(left_there[rows, z] == 0)
-        print(f"{name}, {splits} splits, accuracy {accuracy:.3f}\n{'wanted':17s}coverage  within "
-              "not below  least class    size  exact     size  exact of --coverage")
+        print(
+            f"{name}, {splits} splits, accuracy {accuracy:.3f}\n{'wanted':17s}coverage  within "
+            "not below  least class    size  exact     size  exact of --coverage"
+        )
         for (coverage, by_class), values in cells.items():
             mean = np.mean(values, axis=0)
-            print(f"{coverage:<8g}{'by class' * by_class:9s}{mean[0]:8.4f}{100 * mean[1]:7.1f}%"
-                  f"{100 * mean[2]:9.1f}%{min(mean[7:]):13.4f}{mean[3]:8.3f}{mean[4]:7.3f}"
-                  f"{mean[5]:9.3f}{mean[6]:7.3f}", flush=True)
+            print(
+                f"{coverage:<8g}{'by class' * by_class:9s}{mean[0]:8.4f}{100 * mean[1]:7.1f}%"
+                f"{100 * mean[2]:9.1f}%{min(mean[7:]):13.4f}{mean[3]:8.3f}{mean[4]:7.3f}"
+                f"{mean[5]:9.3f}{mean[6]:7.3f}",
+                flush=True,
+            )
         print()
 
 
@@ -247,20 +305,23 @@ def quantile_of(hits, m, n, alpha):
 
 
 def errors(splits):
-    print(f"--max-error with confidence {CONFIDENCE}: splits in which the error of the answered, "
-          "of all possible\npoints, is larger (promised: at most "
-          f"{100 * (1 - CONFIDENCE):g} %); share of points answered; splits without a threshold\n")
-    p_all, _ = made(50_000, 10, np.random.default_rng(77), doubt=.4)
+    print(
+        f"--max-error with confidence {CONFIDENCE}: splits in which the error of the answered, "
+        "of all possible\npoints, is larger (promised: at most "
+        f"{100 * (1 - CONFIDENCE):g} %); share of points answered; splits without a threshold\n"
+    )
+    p_all, _ = made(50_000, 10, np.random.default_rng(77), doubt=0.4)
     print(f"{'points':8s}{'max-error':11s}{'larger':>8s}{'answered':>10s}{'none':>8s}")
     for n in SIZES:
         for bound in ERRORS:
             larger, answered, none = 0, [], 0
             for split in range(splits):
-                p, y = made(n, 10, np.random.default_rng([3, n, split]), doubt=.4)
+                p, y = made(n, 10, np.random.default_rng([3, n, split]), doubt=0.4)
                 found, points = fitted(p, y)
                 try:
-                    threshold = error_threshold(points.p_largest, points.right, bound,
-                                                CONFIDENCE).threshold
+                    threshold = error_threshold(
+                        points.p_largest, points.right, bound, CONFIDENCE
+                    ).threshold
                 except DataError:
                     none += 1
                     continue
@@ -268,8 +329,11 @@ def errors(splits):
                 answered.append(told)
                 larger += wrong > bound
             share = f"{100 * np.mean(answered):9.1f}%" if answered else f"{'-':>10s}"
-            print(f"{n:<8d}{bound:<11g}{100 * larger / splits:7.1f}%{share}"
-                  f"{100 * none / splits:7.1f}%", flush=True)
+            print(
+                f"{n:<8d}{bound:<11g}{100 * larger / splits:7.1f}%{share}"
+                f"{100 * none / splits:7.1f}%",
+                flush=True,
+            )
     print()
 
 
@@ -282,11 +346,15 @@ def answered_of(found, p, threshold):
 
 
 def training(splits, sizes, paths):
-    print(f"--max-error with confidence {CONFIDENCE} from the points of the training itself; "
-          "before: sigmoids\nfitted to all points, after: without the point; real data: the error "
-          "among the other points\n")
-    print(f"{'':16s}{'points':8s}{'max-error':11s}{'':8s}{'larger':>8s}{'answered':>10s}"
-          f"{'none':>8s}{'error':>8s}")
+    print(
+        f"--max-error with confidence {CONFIDENCE} from the points of the training itself; "
+        "before: sigmoids\nfitted to all points, after: without the point; real data: the error "
+        "among the other points\n"
+    )
+    print(
+        f"{'':16s}{'points':8s}{'max-error':11s}{'':8s}{'larger':>8s}{'answered':>10s}"
+        f"{'none':>8s}{'error':>8s}"
+    )
     for path in ("made", ROOT / "sample_data" / "digits.svm", *map(Path, paths)):
         data, fit = (None, discriminants) if path == "made" else (points_of(path), trained)
         for n in sizes:
@@ -301,13 +369,17 @@ def training(splits, sizes, paths):
                     test, truth = data[0][rows[n:]], np.eye(y.max() + 1)[data[1][rows[n:]]]
                 for key, value in bounded(fit, x, y, test, truth).items():
                     cells.setdefault(key, []).append(value)
-            for (bound, when), values in sorted(cells.items(), key=lambda cell: (
-                    cell[0][0], cell[0][1] != "before")):
+            for (bound, when), values in sorted(
+                cells.items(), key=lambda cell: (cell[0][0], cell[0][1] != "before")
+            ):
                 told, wrong = np.array(values).T
                 share = f"{100 * np.sum(told * wrong) / max(told.sum(), 1e-9):7.2f}%"
-                print(f"{getattr(path, 'stem', path):16s}{n:<8d}{bound:<11g}{when:8s}"
-                      f"{100 * np.mean(wrong > bound):7.1f}%{100 * np.mean(told):9.1f}%"
-                      f"{100 * np.mean(told == 0):7.1f}%{share}", flush=True)
+                print(
+                    f"{getattr(path, 'stem', path):16s}{n:<8d}{bound:<11g}{when:8s}"
+                    f"{100 * np.mean(wrong > bound):7.1f}%{100 * np.mean(told):9.1f}%"
+                    f"{100 * np.mean(told == 0):7.1f}%{share}",
+                    flush=True,
+                )
 
 
 def mixture(n, seed):
@@ -315,7 +387,7 @@ def mixture(n, seed):
     generator = np.random.default_rng(seed)
     y = generator.integers(0, 10, n)
     x = CENTRES[y] + generator.normal(size=(n, 8))
-    p = np.exp(-((x[:, None] - CENTRES)**2).sum(axis=2) / 2)
+    p = np.exp(-((x[:, None] - CENTRES) ** 2).sum(axis=2) / 2)
     return x, y, p / p.sum(axis=1)[:, None]
 
 
@@ -325,8 +397,12 @@ def trained(x, y):
     from agfmc.training.fit import TrainingSettings
     from agfmc.training.in_memory import train_configuration
 
-    return train_configuration(agfmc.design("one-vs-one", range(y.max() + 1)), x, y,
-                               TrainingSettings("-c 4 -g 0.05", scale=True))
+    return train_configuration(
+        agfmc.design("one-vs-one", range(y.max() + 1)),
+        x,
+        y,
+        TrainingSettings("-c 4 -g 0.05", scale=True),
+    )
 
 
 def discriminants(x, y):
@@ -348,14 +424,31 @@ def discriminants(x, y):
         point = np.flatnonzero((y == left) | (y == right))
         f = x[point] @ w - shift
         a, b, _ = fit_sigmoid(f, y[point] == right)
-        models.append(BinaryModel(f"m{number}", "c_svc", Kernel("linear"), w[None], np.ones(1),
-                                  shift, (1, 0), (1, 0), (a, b), features=8))
+        models.append(
+            BinaryModel(
+                f"m{number}",
+                "c_svc",
+                Kernel("linear"),
+                w[None],
+                np.ones(1),
+                shift,
+                (1, 0),
+                (1, 0),
+                (a, b),
+                features=8,
+            )
+        )
         values.append((point, np.full(len(point), number), f))
     point, classifier, value = map(np.concatenate, zip(*values))
     order = np.argsort(point, kind="stable")
     return Configuration(tree, collate(models, tree.sides(), tree.classes)), HeldOut(
-        np.arange(len(y)), y.astype(np.int32), x, point[order].astype(np.int32),
-        classifier[order].astype(np.int32), value[order])
+        np.arange(len(y)),
+        y.astype(np.int32),
+        x,
+        point[order].astype(np.int32),
+        classifier[order].astype(np.int32),
+        value[order],
+    )
 
 
 def bounded(fit, x, y, test, truth):
@@ -365,19 +458,26 @@ def bounded(fit, x, y, test, truth):
     from agfmc.prediction.calibrate import held_out_answers
 
     (configuration, held_out), key = fit(x, y), "inverse"
-    p, without = (held_out_answers(configuration, held_out, {key}, left_out)[key][1]
-                  for left_out in (False, True))
+    p, without = (
+        held_out_answers(configuration, held_out, {key}, left_out)[key][1]
+        for left_out in (False, True)
+    )
     found, mapped = fit_in_training(p, y)
-    q = apply_map(found, agfmc.Classifier(configuration, agfmc.Decoding(
-        key, calibrated=False)).classify(test).columns)
+    q = apply_map(
+        found,
+        agfmc.Classifier(configuration, agfmc.Decoding(key, calibrated=False))
+        .classify(test)
+        .columns,
+    )
     error = 1 - truth[np.arange(len(q)), q.argmax(axis=1)]
     results = {}
     for when, of_points in (("before", mapped(p)), ("after", mapped(without))):
         for bound in ERRORS:
             threshold = 2
             try:
-                threshold = error_threshold(of_points.max(axis=1), of_points.argmax(axis=1) == y,
-                                            bound, CONFIDENCE).threshold
+                threshold = error_threshold(
+                    of_points.max(axis=1), of_points.argmax(axis=1) == y, bound, CONFIDENCE
+                ).threshold
             except DataError:
                 pass
             told = q.max(axis=1) >= threshold
@@ -393,9 +493,11 @@ def classes():
     p, y = made(n, k, generator, weights, 1.5, 1.2)
     q, z = made(m, k, generator, weights, 1.5, 1.2)
     counts = np.bincount(y, minlength=k)
-    print(f"{k} classes, {n} calibration points ({np.count_nonzero(counts < 19)} classes with "
-          f"fewer than 19, {np.count_nonzero(counts == 0)} without), {m} points; p alone has "
-          f"{q.nbytes / 1e6:.0f} MB\n")
+    print(
+        f"{k} classes, {n} calibration points ({np.count_nonzero(counts < 19)} classes with "
+        f"fewer than 19, {np.count_nonzero(counts == 0)} without), {m} points; p alone has "
+        f"{q.nbytes / 1e6:.0f} MB\n"
+    )
     print(f"{'step':40s}{'seconds':>9s}{'peak MB':>9s}")
 
     def step(name, function):
@@ -415,31 +517,37 @@ def classes():
     for score in ("lac", "aps"):
         for by_class in (False, True):
             what = score + " by class" * by_class
-            limits = step(f"quantiles, {what}",
-                          lambda: quantiles(points, range(k), .05, score, by_class))
+            limits = step(
+                f"quantiles, {what}", lambda: quantiles(points, range(k), 0.05, score, by_class)
+            )
             sets = step(f"sets, {what}", lambda: prediction_sets(q, limits, score))
             rare = (counts[z] < 19) & (counts[z] > 0)
-            print(f"{'':8s}coverage {sets[rows, z].mean():.4f}, of rare classes "
-                  f"{sets[rows, z][rare].mean():.4f}, mean size {sets.sum(axis=1).mean():.1f}")
+            print(
+                f"{'':8s}coverage {sets[rows, z].mean():.4f}, of rare classes "
+                f"{sets[rows, z][rare].mean():.4f}, mean size {sets.sum(axis=1).mean():.1f}"
+            )
         for by_class in (False, True):
-            step(f"p values, {score}{' by class' * by_class}",
-                 lambda: p_values(q, points, range(k), score, by_class))
+            step(
+                f"p values, {score}{' by class' * by_class}",
+                lambda: p_values(q, points, range(k), score, by_class),
+            )
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--splits", type=int, default=1000)
-    parser.add_argument("--section", choices=("coverage", "nodes", "errors", "training",
-                                               "classes"))
+    parser.add_argument("--section", choices=("coverage", "nodes", "errors", "training", "classes"))
     parser.add_argument("--sizes", type=int, nargs="*", default=SIZES, help="of training")
     parser.add_argument("data", nargs="*", help="LIBSVM text, for nodes and training")
     args = parser.parse_args()
     warnings.simplefilter("ignore")  # few points for .99 by class: the table shows it
-    for name, function in (("coverage", lambda: coverage(args.splits)),
-                           ("nodes", lambda: nodes(args.splits, args.data)),
-                           ("errors", lambda: errors(args.splits)),
-                           ("training", lambda: training(args.splits, args.sizes, args.data)),
-                           ("classes", classes)):
+    for name, function in (
+        ("coverage", lambda: coverage(args.splits)),
+        ("nodes", lambda: nodes(args.splits, args.data)),
+        ("errors", lambda: errors(args.splits)),
+        ("training", lambda: training(args.splits, args.sizes, args.data)),
+        ("classes", classes),
+    ):
         if args.section in (None, name):
             function()
 

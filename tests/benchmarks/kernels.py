@@ -44,17 +44,20 @@ def tuned(control, kernels, options=""):
         p = agfmc.Classifier(model).probabilities(test)
         best = result["points"][result["best"]]["options"]
         return p, trained - start, time.process_time() - trained, len(model.machines.sv), best
+
     return run
 
 
 def fitted(make):
     """The same for an estimator of scikit-learn's kind; make(x, y): it, fitted."""
+
     def run(x, y, test):
         start = time.process_time()
         model = make(x, y)
         trained = time.process_time()
         p = model.predict_proba(test)
         return p, trained - start, time.process_time() - trained, 0, ""
+
     return run
 
 
@@ -71,28 +74,47 @@ def lightgbm(x, y, **settings):
 def searched_lightgbm(x, y):
     """The best of 8 random settings on the rows that stop the boosters."""
     draw = np.random.default_rng(0)
-    best = min((lightgbm(x, y, num_leaves=int(draw.integers(4, 64)), subsample=draw.uniform(.5, 1),
-                         learning_rate=10 ** draw.uniform(-2, -0.5), subsample_freq=1,
-                         min_child_samples=int(draw.integers(2, 40)),
-                         colsample_bytree=draw.uniform(.3, 1)) for _ in range(8)),
-               key=lambda one: one[1])
+    best = min(
+        (
+            lightgbm(
+                x,
+                y,
+                num_leaves=int(draw.integers(4, 64)),
+                subsample=draw.uniform(0.5, 1),
+                learning_rate=10 ** draw.uniform(-2, -0.5),
+                subsample_freq=1,
+                min_child_samples=int(draw.integers(2, 40)),
+                colsample_bytree=draw.uniform(0.3, 1),
+            )
+            for _ in range(8)
+        ),
+        key=lambda one: one[1],
+    )
     return best[0]
 
 
 def learners(quick):
     """{name: a function of training and test rows}."""
-    made = {f"svm one-vs-one {name}": tuned("one-vs-one", kernels)
-            for name, kernels in KERNELS.items()}
+    made = {
+        f"svm one-vs-one {name}": tuned("one-vs-one", kernels) for name, kernels in KERNELS.items()
+    }
     if not quick:
-        made |= {f"nystrom one-vs-rest {name}": tuned(
-            "one-vs-rest", kernels, "learner=nystrom -m 300") for name, kernels in KERNELS.items()}
+        made |= {
+            f"nystrom one-vs-rest {name}": tuned("one-vs-rest", kernels, "learner=nystrom -m 300")
+            for name, kernels in KERNELS.items()
+        }
     return made | {
         "LightGBM": fitted(lambda x, y: lightgbm(x, y)[0]),
         "LightGBM searched": fitted(searched_lightgbm),
-        "HistGradientBoosting": fitted(lambda x, y: HistGradientBoostingClassifier(
-            early_stopping=True, random_state=0).fit(x, y)),
-        "ExtraTrees": fitted(lambda x, y: ExtraTreesClassifier(
-            500, random_state=0, n_jobs=1).fit(x, y))}
+        "HistGradientBoosting": fitted(
+            lambda x, y: HistGradientBoostingClassifier(early_stopping=True, random_state=0).fit(
+                x, y
+            )
+        ),
+        "ExtraTrees": fitted(
+            lambda x, y: ExtraTreesClassifier(500, random_state=0, n_jobs=1).fit(x, y)
+        ),
+    }
 
 
 def scored(path, args):
@@ -103,20 +125,28 @@ def scored(path, args):
     for seed in range(1, args.splits + 1):
         a, test, ya, truth = train_test_split(x, y, test_size=0.3, stratify=y, random_state=seed)
         if len(a) > args.rows:
-            a, _, ya, _ = train_test_split(a, ya, train_size=args.rows, stratify=ya,
-                                           random_state=seed)
+            a, _, ya, _ = train_test_split(
+                a, ya, train_size=args.rows, stratify=ya, random_state=seed
+            )
         for name, run in learners(args.quick).items():
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 p, train_s, test_s, sv, best = run(a, ya, test)
             loss = -np.log(np.maximum(p[np.arange(len(truth)), truth], 1e-15)).mean()
-            one = {"log_loss": float(loss), "accuracy": float((p.argmax(1) == truth).mean()),
-                   "sv": sv, "train_s": train_s, "test_s": test_s, "best": best}
+            one = {
+                "log_loss": float(loss),
+                "accuracy": float((p.argmax(1) == truth).mean()),
+                "sv": sv,
+                "train_s": train_s,
+                "test_s": test_s,
+                "best": best,
+            }
             results.setdefault(name, []).append(one)
             if args.json:
                 with open(args.json, "a") as file:
-                    json.dump({"file": Path(path).stem, "split": seed, "learner": name,
-                               **one}, file)
+                    json.dump(
+                        {"file": Path(path).stem, "split": seed, "learner": name, **one}, file
+                    )
                     file.write("\n")
     return results
 
@@ -124,16 +154,22 @@ def scored(path, args):
 def table(name, results):
     """The lines of a table of means over the splits."""
     yield f"{name}: {len(next(iter(results.values())))} splits"
-    yield f"{'learner':32s} {'log loss':>9s} {'accuracy':>9s} {'sv':>6s} {'train s':>8s} " \
-          f"{'test s':>7s}  log loss less that of rbf one-vs-one"
+    yield (
+        f"{'learner':32s} {'log loss':>9s} {'accuracy':>9s} {'sv':>6s} {'train s':>8s} "
+        f"{'test s':>7s}  log loss less that of rbf one-vs-one"
+    )
     losses = {key: np.array([one["log_loss"] for one in rows]) for key, rows in results.items()}
     for key, rows in results.items():
-        mean = {column: np.mean([one[column] for one in rows])
-                for column in ("accuracy", "sv", "train_s", "test_s")}
+        mean = {
+            column: np.mean([one[column] for one in rows])
+            for column in ("accuracy", "sv", "train_s", "test_s")
+        }
         lost = losses[key] - losses["svm one-vs-one rbf"]
         error = lost.std(ddof=1) / np.sqrt(len(lost)) if len(lost) > 1 else np.nan
-        yield f"{key:32s} {losses[key].mean():9.4f} {mean['accuracy']:9.4f} {mean['sv']:6.0f} " \
-              f"{mean['train_s']:8.2f} {mean['test_s']:7.3f}  {lost.mean():+.4f} +- {error:.4f}"
+        yield (
+            f"{key:32s} {losses[key].mean():9.4f} {mean['accuracy']:9.4f} {mean['sv']:6.0f} "
+            f"{mean['train_s']:8.2f} {mean['test_s']:7.3f}  {lost.mean():+.4f} +- {error:.4f}"
+        )
 
 
 def main():

@@ -22,12 +22,32 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-OTHER = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq,
-         ast.NotEq: ast.Eq, ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn,
-         ast.NotIn: ast.In, ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div,
-         ast.Div: ast.Mult, ast.FloorDiv: ast.Mult, ast.Mod: ast.Mult, ast.Pow: ast.Mult,
-         ast.And: ast.Or, ast.Or: ast.And, ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd,
-         ast.USub: ast.UAdd, ast.LShift: ast.RShift, ast.MatMult: ast.Mult}
+OTHER = {
+    ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt,
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+    ast.Mult: ast.Div,
+    ast.Div: ast.Mult,
+    ast.FloorDiv: ast.Mult,
+    ast.Mod: ast.Mult,
+    ast.Pow: ast.Mult,
+    ast.And: ast.Or,
+    ast.Or: ast.And,
+    ast.BitAnd: ast.BitOr,
+    ast.BitOr: ast.BitAnd,
+    ast.USub: ast.UAdd,
+    ast.LShift: ast.RShift,
+    ast.MatMult: ast.Mult,
+}
 SECONDS = 300
 
 
@@ -36,13 +56,25 @@ def places(tree):
     for node in ast.walk(tree):
         if isinstance(node, ast.Compare) and type(node.ops[0]) in OTHER:
             yield node, "ops", 0, OTHER[type(node.ops[0])]()
-        elif isinstance(node, (ast.BinOp, ast.BoolOp, ast.UnaryOp, ast.AugAssign)) \
-                and type(node.op) in OTHER:
+        elif (
+            isinstance(node, (ast.BinOp, ast.BoolOp, ast.UnaryOp, ast.AugAssign))
+            and type(node.op) in OTHER
+        ):
             yield node, "op", None, OTHER[type(node.op)]()
         elif isinstance(node, ast.Constant) and isinstance(node.value, (bool, int, float)):
             value = node.value
-            yield node, "value", None, (not value if isinstance(value, bool) else
-                                        value + 1 if isinstance(value, int) else 2 * value + 1e-3)
+            yield (
+                node,
+                "value",
+                None,
+                (
+                    not value
+                    if isinstance(value, bool)
+                    else value + 1
+                    if isinstance(value, int)
+                    else 2 * value + 1e-3
+                ),
+            )
 
 
 def mutants(source, number, seed):
@@ -84,8 +116,8 @@ def main():
     parser.add_argument("-k", type=int, default=20, help="number of changes in each module")
     parser.add_argument("-s", type=int, default=1, help="seed of their choice")
     parser.add_argument("--long", action="store_true", help="try the long tests, too")
-    words = sys.argv[sys.argv.index("--") + 1:]
-    args = parser.parse_args(sys.argv[1:sys.argv.index("--")])
+    words = sys.argv[sys.argv.index("--") + 1 :]
+    args = parser.parse_args(sys.argv[1 : sys.argv.index("--")])
     sys.path.insert(0, str(ROOT))
     for name in ("numpy", "scipy.optimize", "scipy.sparse", "hypothesis.extra.numpy"):
         importlib.import_module(name)
@@ -99,8 +131,10 @@ def main():
                 seen += 1
                 continue
             later = args.long and notice(path, tree, ["-m", "", *words], 0)
-            print(f"{path.relative_to(ROOT)}:{line}: {what}{'  (a long test sees it)' * later}",
-                  flush=True)
+            print(
+                f"{path.relative_to(ROOT)}:{line}: {what}{'  (a long test sees it)' * later}",
+                flush=True,
+            )
         print(f"{path.relative_to(ROOT)}: {seen} of {number} are noticed", flush=True)
 
 

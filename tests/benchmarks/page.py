@@ -19,10 +19,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = Path(__file__).with_name("page.json")
 SAMPLES = ("digits", "wine", "iris", "ordered")
-ABOUT = {"digits": "1797 images of ten digits, 64 features",
-         "wine": "178 wines of 3 sorts, 13 features",
-         "iris": "150 flowers of 3 species, 4 features",
-         "ordered": "1000 points of 8 ordered classes that overlap, 20 features (`sample_data`)"}
+ABOUT = {
+    "digits": "1797 images of ten digits, 64 features",
+    "wine": "178 wines of 3 sorts, 13 features",
+    "iris": "150 flowers of 3 species, 4 features",
+    "ordered": "1000 points of 8 ordered classes that overlap, 20 features (`sample_data`)",
+}
 
 
 def methods():
@@ -46,7 +48,8 @@ def methods():
         "agfmc, one-vs-rest": scaled(MultiClassFromBinary("one-vs-rest", **svm)),
         "SVC(probability=True)": scaled(SVC(probability=True, random_state=0)),
         "CalibratedClassifierCV(SVC(), ensemble=False)": scaled(
-            CalibratedClassifierCV(SVC(), ensemble=False)),
+            CalibratedClassifierCV(SVC(), ensemble=False)
+        ),
         "CalibratedClassifierCV(SVC())": scaled(CalibratedClassifierCV(SVC())),
         "LogisticRegression": scaled(LogisticRegression(max_iter=2000)),
         "HistGradientBoostingClassifier": HistGradientBoostingClassifier(random_state=0),
@@ -81,20 +84,30 @@ def run(names, splits):
     for name in names:
         x, y = points(name)
         for seed in range(splits):
-            train, test, truth, held = train_test_split(x, y, test_size=0.3, stratify=y,
-                                                        random_state=seed)
+            train, test, truth, held = train_test_split(
+                x, y, test_size=0.3, stratify=y, random_state=seed
+            )
             for method, model in methods().items():
                 begin = time.process_time()
                 fitted = clone(model).fit(train, truth)
                 seconds = time.process_time() - begin
                 p = fitted.predict_proba(test)
-                scores.setdefault(name, {}).setdefault(method, []).append({
-                    "log_loss": log_loss(held, p), "seconds": seconds,
-                    "accuracy": accuracy_score(held, fitted.predict(test))})
+                scores.setdefault(name, {}).setdefault(method, []).append(
+                    {
+                        "log_loss": log_loss(held, p),
+                        "seconds": seconds,
+                        "accuracy": accuracy_score(held, fitted.predict(test)),
+                    }
+                )
                 print(name, seed, method, scores[name][method][-1], file=sys.stderr)
-    return {"versions": {"Python": platform.python_version(), **{
-        package: version(package) for package in ("scikit-learn", "lightgbm", "numpy")}},
-        "splits": splits, "scores": scores}
+    return {
+        "versions": {
+            "Python": platform.python_version(),
+            **{package: version(package) for package in ("scikit-learn", "lightgbm", "numpy")},
+        },
+        "splits": splits,
+        "scores": scores,
+    }
 
 
 def table(rows):
@@ -108,8 +121,10 @@ def table(rows):
         gaps = [a - b for a, b in zip(_of(one, "log_loss"), _of(rows[reference], "log_loss"))]
         gap = "reference" if method == reference else f"{_mean(gaps):+.4f} ± {_error(gaps):.4f}"
         bold = "**" if loss == smallest else ""
-        yield (f"| {method} | {bold}{loss:.4f}{bold} | {gap} | {_mean(_of(one, 'accuracy')):.4f} "
-               f"| {_mean(_of(one, 'seconds')):.2f} |")
+        yield (
+            f"| {method} | {bold}{loss:.4f}{bold} | {gap} | {_mean(_of(one, 'accuracy')):.4f} "
+            f"| {_mean(_of(one, 'seconds')):.2f} |"
+        )
 
 
 def _of(one, key):
@@ -129,16 +144,19 @@ def _error(values):
 def page(results):
     """The page, in Markdown."""
     versions = ", ".join(f"{name} {number}" for name, number in results["versions"].items())
-    lines = ["# Benchmarks", "",
-             f"Class probabilities on held-out points: means over {results['splits']} random "
-             "splits with 30 % of each class for testing. All methods see the same splits. Support "
-             "vector machines have C = 1 and gamma = \"scale\" on normalised features; "
-             "every other option "
-             "is the package's default. A smaller log loss is better; the smallest is bold. "
-             "Differences are from the first row, with the standard error over the splits. "
-             "Times are seconds of one processor for training, with calibration.", "",
-             f"Versions: {versions}. `python tests/benchmarks/page.py --run` computes the numbers "
-             "anew."]
+    lines = [
+        "# Benchmarks",
+        "",
+        f"Class probabilities on held-out points: means over {results['splits']} random "
+        "splits with 30 % of each class for testing. All methods see the same splits. Support "
+        'vector machines have C = 1 and gamma = "scale" on normalised features; '
+        "every other option "
+        "is the package's default. A smaller log loss is better; the smallest is bold. "
+        "Differences are from the first row, with the standard error over the splits. "
+        "Times are seconds of one processor for training, with calibration.",
+        "",
+        f"Versions: {versions}. `python tests/benchmarks/page.py --run` computes the numbers anew.",
+    ]
     for name, rows in results["scores"].items():
         lines += ["", f"## {name}", "", ABOUT[name] + ".", "", *table(rows)]
     return "\n".join([*lines, ""])

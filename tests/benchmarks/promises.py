@@ -38,8 +38,12 @@ from agfmc.training.fit import TrainingSettings  # noqa: E402
 
 MOST = 4000  # rows that the result is scored on
 # {name: (data, classes, rows that are searched)}
-SIZES = {"segment, half": ("segment", 7, 1155), "sat, 600 rows": ("sat", 6, 600),
-         "pendigits, 170 rows": ("pendigits", 9, 170), "letter, 170 rows": ("letter", 9, 170)}
+SIZES = {
+    "segment, half": ("segment", 7, 1155),
+    "sat, 600 rows": ("sat", 6, 600),
+    "pendigits, 170 rows": ("pendigits", 9, 170),
+    "letter, 170 rows": ("letter", 9, 170),
+}
 
 
 def draws(data, classes, rows, seed):
@@ -56,17 +60,28 @@ def promise(data, train, rest, by, search):
     """{"searched", "estimate", "error", "truth", "options"} of one search."""
     settings = TrainingSettings(scale=True, loo=True)
     cache, candidate = ResultCache(None), read_candidate("one-vs-one")
-    searched = Experiment(Dataset(data.x[train], data.y[train]), SplitPlan(None, 5, 1, 1), settings,
-                          cache)
+    searched = Experiment(
+        Dataset(data.x[train], data.y[train]), SplitPlan(None, 5, 1, 1), settings, cache
+    )
     result, tree = tune(prepare_tuning(searched, candidate), SearchSpace(), by=by, search=search)
     best = result["points"][result["best"]]
     split = prepare_split(Split("all", train, rest), data, settings)
-    [outcome] = run_trial(split, [replace(candidate, tree=tree)], Experiment(
-        data, SplitPlan(), settings, cache), first=True)
+    [outcome] = run_trial(
+        split,
+        [replace(candidate, tree=tree)],
+        Experiment(data, SplitPlan(), settings, cache),
+        first=True,
+    )
     told = result["estimate"] or {"score": math.nan, "error": math.nan}
-    return {"searched": best["score"], "estimate": told["score"], "error": told["error"],
-            "truth": outcome.scores[by], "options": best["options"], "how": told.get("how"),
-            "tried": result["tried"]}
+    return {
+        "searched": best["score"],
+        "estimate": told["score"],
+        "error": told["error"],
+        "truth": outcome.scores[by],
+        "options": best["options"],
+        "how": told.get("how"),
+        "tried": result["tried"],
+    }
 
 
 def spread(values):
@@ -79,11 +94,13 @@ def summary(name, by, lines):
     gap = [line["estimate"] - line["truth"] for line in lines]
     within = [abs(apart) / line["error"] for apart, line in zip(gap, lines)]
     first = [line["searched"] - line["truth"] for line in lines]
-    print(f"{name} | {by} | {len(lines)} | {spread([line['searched'] for line in lines])} | "
-          f"{spread([line['estimate'] for line in lines])} | {mean(l['error'] for l in lines):.4f} "
-          f"| {spread([line['truth'] for line in lines])} | {mean(first):+.4f} | {spread(gap)} | "
-          f"{mean(one < 1 for one in within):.2f} {mean(one < 2 for one in within):.2f}",
-          flush=True)
+    print(
+        f"{name} | {by} | {len(lines)} | {spread([line['searched'] for line in lines])} | "
+        f"{spread([line['estimate'] for line in lines])} | {mean(l['error'] for l in lines):.4f} "
+        f"| {spread([line['truth'] for line in lines])} | {mean(first):+.4f} | {spread(gap)} | "
+        f"{mean(one < 1 for one in within):.2f} {mean(one < 2 for one in within):.2f}",
+        flush=True,
+    )
 
 
 def main():
@@ -102,24 +119,36 @@ def main():
     for text in state.read_text().splitlines() if state and state.exists() else []:
         line = json.loads(text)
         done[line["name"], line["by"], line["draw"], line["search"]] = line
-    sizes = {name: size for name, size in SIZES.items()
-             if not args.only or name.startswith(tuple(args.only))}
-    points = {file: load_training(str(Path(args.folder) / f"{file}.svm"), InputFormat("svm"))[0]
-              for file in {file for file, _, _ in sizes.values()}}
+    sizes = {
+        name: size
+        for name, size in SIZES.items()
+        if not args.only or name.startswith(tuple(args.only))
+    }
+    points = {
+        file: load_training(str(Path(args.folder) / f"{file}.svm"), InputFormat("svm"))[0]
+        for file in {file for file, _, _ in sizes.values()}
+    }
     scores = args.by.split(",")
-    wanted = [(name, by, draw, args.search) for draw in range(args.draws) for by in scores
-              for name in sizes]
+    wanted = [
+        (name, by, draw, args.search)
+        for draw in range(args.draws)
+        for by in scores
+        for name in sizes
+    ]
     for key in wanted:
         if key not in done:
             name, by, draw, search = key
             file, classes, rows = sizes[name]
             done[key] = dict(zip(("name", "by", "draw", "search"), key)) | promise(
-                *draws(points[file], classes, rows, draw), by, search)
+                *draws(points[file], classes, rows, draw), by, search
+            )
             if state:
                 with state.open("a") as out:
                     out.write(json.dumps(done[key]) + "\n")
-    print("data | score | draws | searched | estimate | its standard error | on the rest | "
-          "searched - rest | estimate - rest | share within 1 and 2 errors")
+    print(
+        "data | score | draws | searched | estimate | its standard error | on the rest | "
+        "searched - rest | estimate - rest | share within 1 and 2 errors"
+    )
     for name in sizes:
         for by in scores:
             summary(name, by, [done[key] for key in wanted if key[:2] == (name, by)])

@@ -239,20 +239,29 @@ CODES = ("m_1v1", "m_1vR", "m_adj", "m_ortho", "m_hier_lsq", "m_emp_lsq", "m_hie
 PARTS = "libagf", "features", "golden"
 # {command: (what of its answers may differ, why)}
 EXPECTED = {
-    "float_to_class": (("values.names only in the new", "thresholds.names only in the new"),
-                       "the limits of the classes are their names"),
+    "float_to_class": (
+        ("values.names only in the new", "thresholds.names only in the new"),
+        "the limits of the classes are their names",
+    ),
     "mbm_info": (("standard output",), "calibrations and decoders are shown"),
     "print_control": (("best.mbt",), "options and decoder are in its head"),
     "eval_uc": (("standard output",), "more scores, and intervals"),
     "nfold": (("standard output",), "more scores"),
-    "compare_control": (("standard output",), "more scores")}
+    "compare_control": (("standard output",), "more scores"),
+}
 # What turns the calibration off, where it is on.
-UNCALIBRATED = {"multi_borders": "--no-calibration", **dict.fromkeys(
-    ("classify_m", "nfold", "compare_control", "tune_m", "print_control --best"),
-    "--uncalibrated")}
+UNCALIBRATED = {
+    "multi_borders": "--no-calibration",
+    **dict.fromkeys(
+        ("classify_m", "nfold", "compare_control", "tune_m", "print_control --best"),
+        "--uncalibrated",
+    ),
+}
 # Times of one run are no answers; neither are the pictures, styles and scripts of a page.
-TIMES = re.compile(r'(training|classification), seconds [^\n]*|'
-                   r'"\w+_s": \{[^}]*\}|"seconds": [\d.e-]+')
+TIMES = re.compile(
+    r"(training|classification), seconds [^\n]*|"
+    r'"\w+_s": \{[^}]*\}|"seconds": [\d.e-]+'
+)
 PICTURES = re.compile(r"<(svg|style|script)\b.*?</\1>", re.DOTALL)
 
 
@@ -260,8 +269,13 @@ def lines(part=None):
     """The command lines of one part, or of all."""
     golden = "".join(GOLDEN.format(code=code) for code in CODES)
     texts = dict(zip(PARTS, (LINES, FEATURES, golden)))
-    return [line for name, text in texts.items() if part in (None, name)
-            for line in text.splitlines() if line]
+    return [
+        line
+        for name, text in texts.items()
+        if part in (None, name)
+        for line in text.splitlines()
+        if line
+    ]
 
 
 def prepare(folder, tree, golden):
@@ -271,16 +285,22 @@ def prepare(folder, tree, golden):
         shutil.copy(sample / name, folder)
     shutil.unpack_archive(golden, folder)
     rows = [line.split() for line in (sample / "digits.svm").read_text().splitlines()[:200]]
-    dense = [(row[0], [dict(w.split(":") for w in row[1:]).get(str(i), "0") for i in range(1, 65)])
-             for row in rows]
+    dense = [
+        (row[0], [dict(w.split(":") for w in row[1:]).get(str(i), "0") for i in range(1, 65)])
+        for row in rows
+    ]
     (folder / "digits.lvq").write_text("".join(f"{' '.join(x)} {y}\n" for y, x in dense))
     (folder / "digits.nolabel").write_text("".join(f"{' '.join(x)}\n" for _, x in dense))
-    (folder / "values.dat").write_bytes(struct.pack("<500f", *((i * 37 % 101) / 101
-                                                              for i in range(500))))
-    (folder / "four.mbt").write_text('"" 0 / 1;\n"" 0 / 2;\n"" 0 / 3;\n"" 1 / 2;\n"" 1 / 3;\n'
-                                     '"" 2 / 3;\n{ 0 1 2 3 }\n')
-    (folder / "nested.mbt").write_text('"" {\n  "" { 0 1 }\n  "" 0 / 1 2;\n  "." 0 1 / 2 3;\n'
-                                       '  "-c 5" 0 2 / 1 3;\n  { 5 3 4 "" { 2 "" { 6 7 } } }\n}\n')
+    (folder / "values.dat").write_bytes(
+        struct.pack("<500f", *((i * 37 % 101) / 101 for i in range(500)))
+    )
+    (folder / "four.mbt").write_text(
+        '"" 0 / 1;\n"" 0 / 2;\n"" 0 / 3;\n"" 1 / 2;\n"" 1 / 3;\n"" 2 / 3;\n{ 0 1 2 3 }\n'
+    )
+    (folder / "nested.mbt").write_text(
+        '"" {\n  "" { 0 1 }\n  "" 0 / 1 2;\n  "." 0 1 / 2 3;\n'
+        '  "-c 5" 0 2 / 1 3;\n  { 5 3 4 "" { 2 "" { 6 7 } } }\n}\n'
+    )
     (folder / "direct.mbt").write_text('"" { "-k 5" K { 0 1 2 } "" L { 3 4 5 6 7 } }\n')
     (folder / "weights.txt").write_text("".join(f"{1 + i % 3}\n" for i in range(224)))
     (folder / "costs.csv").write_text(",0,1,2,-\n0,0,1,5,0.5\n1,2,0,1,0.5\n2,1,3,0,0.5\n")
@@ -292,8 +312,11 @@ def with_version_of(old, new, folder):
     """A copy of the checkout `new` with the version number of `old`."""
     copy = folder / "new"
     shutil.copytree(new, copy, ignore=shutil.ignore_patterns(".git", ".venv*", "build"))
-    version = next(path for path in (old / "agfmc" / "core" / "version.py",
-                                     old / "agfmc" / "_version.py") if path.exists())
+    version = next(
+        path
+        for path in (old / "agfmc" / "core" / "version.py", old / "agfmc" / "_version.py")
+        if path.exists()
+    )
     shutil.copy(version, copy / "agfmc" / "core" / "version.py")
     return copy
 
@@ -310,10 +333,19 @@ def programs(tree, folder):
 def options_of(tree, bin_folder):
     """The part of `UNCALIBRATED` that the checkout has."""
     env = {**os.environ, "PYTHONPATH": str(tree)}
-    pages = {start: "".join(subprocess.run(  # older ones show all options with --help
-        [bin_folder / start.split()[0], option], env=env, text=True, check=False,
-        capture_output=True).stdout for option in ("--help", "--help-all"))
-        for start in UNCALIBRATED}
+    pages = {
+        start: "".join(
+            subprocess.run(  # older ones show all options with --help
+                [bin_folder / start.split()[0], option],
+                env=env,
+                text=True,
+                check=False,
+                capture_output=True,
+            ).stdout
+            for option in ("--help", "--help-all")
+        )
+        for start in UNCALIBRATED
+    }
     return {start: option for start, option in UNCALIBRATED.items() if option in pages[start]}
 
 
@@ -322,9 +354,14 @@ def without_times(value):
     if isinstance(value, list):
         return [without_times(item) for item in value]
     if isinstance(value, dict):
-        return {key: 0 if key == "seconds" or key.endswith("_s") and not isinstance(item, dict)
-                else dict.fromkeys(item, 0) if key.endswith("_s") else without_times(item)
-                for key, item in value.items()}
+        return {
+            key: 0
+            if key == "seconds" or key.endswith("_s") and not isinstance(item, dict)
+            else dict.fromkeys(item, 0)
+            if key.endswith("_s")
+            else without_times(item)
+            for key, item in value.items()
+        }
     return value
 
 
@@ -352,14 +389,28 @@ def run(line, tree, bin_folder, folder, more=()):
     """
     for start, option in more.items():
         if line.startswith(f"{start} "):
-            line = f"{start} {option}{line[len(start):]}"
-    env = {**os.environ, "PYTHONPATH": str(tree), "XDG_CACHE_HOME": str(folder / ".cache"),
-           "PATH": f"{bin_folder}{os.pathsep}{os.environ['PATH']}"}
-    done = subprocess.run(["sh", "-c", line], cwd=folder, env=env, capture_output=True,
-                          stdin=subprocess.DEVNULL, check=False, timeout=1800)
-    files = {path.relative_to(folder).as_posix(): digest(path)
-             for path in sorted(folder.rglob("*")) if path.is_file() and
-             not path.relative_to(folder).parts[0].startswith((".cache", "segment"))}
+            line = f"{start} {option}{line[len(start) :]}"
+    env = {
+        **os.environ,
+        "PYTHONPATH": str(tree),
+        "XDG_CACHE_HOME": str(folder / ".cache"),
+        "PATH": f"{bin_folder}{os.pathsep}{os.environ['PATH']}",
+    }
+    done = subprocess.run(
+        ["sh", "-c", line],
+        cwd=folder,
+        env=env,
+        capture_output=True,
+        stdin=subprocess.DEVNULL,
+        check=False,
+        timeout=1800,
+    )
+    files = {
+        path.relative_to(folder).as_posix(): digest(path)
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+        and not path.relative_to(folder).parts[0].startswith((".cache", "segment"))
+    }
     out = TIMES.sub("TIME", done.stdout.decode("utf-8", "replace")).replace(str(tree), ".")
     for option in more.values():  # printed commands hold it
         out = out.replace(f" {option}", "")
@@ -374,8 +425,11 @@ def differences(old, new):
         yield "standard output"
     for name in sorted(old[3].keys() | new[3].keys()):
         if old[3].get(name) != new[3].get(name):
-            yield name if name in old[3] and name in new[3] else \
-                f"{name} only in the {'old' if name in old[3] else 'new'}"
+            yield (
+                name
+                if name in old[3] and name in new[3]
+                else f"{name} only in the {'old' if name in old[3] else 'new'}"
+            )
 
 
 def main(argv=None):
@@ -385,8 +439,11 @@ def main(argv=None):
     parser.add_argument("new", type=Path)
     parser.add_argument("--keep", type=Path, help="a new folder where the files stay")
     parser.add_argument("--messages", action="store_true", help="show messages that differ")
-    parser.add_argument("--separate", action="store_true",
-                        help="each side goes on with its own files, where formats have changed")
+    parser.add_argument(
+        "--separate",
+        action="store_true",
+        help="each side goes on with its own files, where formats have changed",
+    )
     parser.add_argument("--part", choices=PARTS, help="run only these lines")
     args = parser.parse_args(argv)
     with tempfile.TemporaryDirectory() as scratch:
@@ -401,10 +458,17 @@ def main(argv=None):
             prepare(folder, old, new / "tests" / "data" / "golden" / "segment.tar.xz")
             sides.append((tree, programs(tree, commands), folder))
         has = [options_of(*side[:2]) for side in sides]
-        sides = [(*side, {start: option for start, option in own.items() if start not in other})
-                 for side, own, other in zip(sides, has, has[::-1])]
-        return compare(lines(args.part), sides, args.messages,
-                       EXPECTED if has[0] != has[1] else {}, args.separate)
+        sides = [
+            (*side, {start: option for start, option in own.items() if start not in other})
+            for side, own, other in zip(sides, has, has[::-1])
+        ]
+        return compare(
+            lines(args.part),
+            sides,
+            args.messages,
+            EXPECTED if has[0] != has[1] else {},
+            args.separate,
+        )
 
 
 def compare(todo, sides, messages, expected, separate):
@@ -416,12 +480,18 @@ def compare(todo, sides, messages, expected, separate):
     reported = {}  # with separate files, each difference once
     for line in todo:
         old, new = (run(line, *side) for side in sides)
-        found = [text for text in differences(old, new) if not separate or reported.get(
-            text) != (pair := (old[3].get(text), new[3].get(text))) or pair == (None, None)]
+        found = [
+            text
+            for text in differences(old, new)
+            if not separate
+            or reported.get(text) != (pair := (old[3].get(text), new[3].get(text)))
+            or pair == (None, None)
+        ]
         reported |= {text: (old[3].get(text), new[3].get(text)) for text in found}
         may_differ, reason = expected.get(line.split()[0], ((), ""))
-        verdict = "same" if not found else "expected" if set(found) <= set(may_differ) else \
-            "DIFFERS"
+        verdict = (
+            "same" if not found else "expected" if set(found) <= set(may_differ) else "DIFFERS"
+        )
         bad += verdict == "DIFFERS"
         same += verdict == "same"
         print(f"{verdict:8} {old[0]:3} {line}", flush=True)

@@ -39,14 +39,18 @@ WRONG = {"csv": "1,2", "json": '{"id": 1}', "svm": "1 2:3 1:4"}
 
 def run(*words, **more):
     command, *words = words
-    return subprocess.run([sys.executable, ROOT / "bin" / command, *words, "--quiet"], env=ENV,
-                          check=True, **more)
+    return subprocess.run(
+        [sys.executable, ROOT / "bin" / command, *words, "--quiet"], env=ENV, check=True, **more
+    )
 
 
 def line(name, times, processor, more=""):
     times = np.sort(times) * 1e3
-    print(f"{name:34} {np.median(times):8.3f} {times[int(0.99 * len(times))]:8.3f} "
-          f"{processor * 1e3:9.3f}  {more}", flush=True)
+    print(
+        f"{name:34} {np.median(times):8.3f} {times[int(0.99 * len(times))]:8.3f} "
+        f"{processor * 1e3:9.3f}  {more}",
+        flush=True,
+    )
 
 
 def models():
@@ -54,8 +58,9 @@ def models():
     lines = (SAMPLES / "digits.svm").read_text().splitlines(keepends=True)
     Path("digits.svm").write_text("".join(lines[:1000]))
     for name, classes, data, roles in (
-            ("penguins", "3", SAMPLES / "penguins.csv", ROLES),
-            ("digits", "10", "digits.svm", ("-M", "-n"))):
+        ("penguins", "3", SAMPLES / "penguins.csv", ROLES),
+        ("digits", "10", "digits.svm", ("-M", "-n")),
+    ):
         plan = run("print_control", "-Q", "one-vs-one", classes, capture_output=True).stdout
         Path("plan").write_bytes(plan)
         run("multi_borders", *roles, "plan", data, name, f"{name}.mbc")
@@ -73,18 +78,26 @@ def streams():
     Path("new.csv").write_text("\n".join(text) + "\n")
     digits = (SAMPLES / "digits.svm").read_text().splitlines()[1000:]
     Path("new.svm").write_text("\n".join(digits) + "\n")
-    return {"csv": (["penguins.mbm"], text[:1], text[1:], ["penguins.mbm", "new.csv"]),
-            "json": (["--format", "csv", "penguins.mbm"], [], list(map(json.dumps, penguins)),
-                     ["penguins.mbm", "new.csv"]),
-            "svm": (["-M", "digits.mbm"], [], digits, ["-M", "digits.mbm", "new.svm"])}
+    return {
+        "csv": (["penguins.mbm"], text[:1], text[1:], ["penguins.mbm", "new.csv"]),
+        "json": (
+            ["--format", "csv", "penguins.mbm"],
+            [],
+            list(map(json.dumps, penguins)),
+            ["penguins.mbm", "new.csv"],
+        ),
+        "svm": (["-M", "digits.mbm"], [], digits, ["-M", "digits.mbm", "new.svm"]),
+    }
 
 
 def state(process):
     """Memory in MB, and seconds of the processor, of a process."""
     status = Path(f"/proc/{process.pid}/status").read_text()
     used = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[11:13]
-    return (int(status.split("VmRSS:")[1].split()[0]) / 1024,
-            sum(map(int, used)) / os.sysconf("SC_CLK_TCK"))
+    return (
+        int(status.split("VmRSS:")[1].split()[0]) / 1024,
+        sum(map(int, used)) / os.sysconf("SC_CLK_TCK"),
+    )
 
 
 def pipe(rows, wrong):
@@ -92,9 +105,14 @@ def pipe(rows, wrong):
     for name, (words, heading, texts, whole) in streams().items():
         expected = run("classify_m", *whole, "-", capture_output=True).stdout.decode().splitlines()
         times, answers, started = [], [], time.perf_counter()
-        with subprocess.Popen([sys.executable, ROOT / "bin" / "classify_m", "--quiet", "--stream",
-                               *words, "-"], env=ENV, stdin=subprocess.PIPE, stderr=subprocess.PIPE,
-                              stdout=subprocess.PIPE, bufsize=0) as process:
+        with subprocess.Popen(
+            [sys.executable, ROOT / "bin" / "classify_m", "--quiet", "--stream", *words, "-"],
+            env=ENV,
+            stdin=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            bufsize=0,
+        ) as process:
             reader = os.fdopen(process.stdout.fileno(), "rb", closefd=False)
             if heading:
                 process.stdin.write(f"{heading[0]}\n".encode())
@@ -115,10 +133,14 @@ def pipe(rows, wrong):
             status = process.wait()
         answers = [answer.decode().rstrip("\n") for answer in answers]
         same = sum(a.partition(",")[2] == b.partition(",")[2] for a, b in zip(answers, expected))
-        line(name, times, (after[1] - before[1]) / (rows - 101),
-             f"first after {ready:.2f} s, {before[0]:.1f} MB, at the end {after[0]:.1f} MB, status "
-             f"{status}, {len(errors)} messages, {same} of {len(expected)} lines same, "
-             f"{sum(',error,' in answer for answer in answers)} errors")
+        line(
+            name,
+            times,
+            (after[1] - before[1]) / (rows - 101),
+            f"first after {ready:.2f} s, {before[0]:.1f} MB, at the end {after[0]:.1f} MB, status "
+            f"{status}, {len(errors)} messages, {same} of {len(expected)} lines same, "
+            f"{sum(',error,' in answer for answer in answers)} errors",
+        )
 
 
 def timed(function, items):
@@ -144,27 +166,34 @@ def python(rows, wrong):
 
     warnings.simplefilter("ignore")
     train, new = (pandas.read_csv(SAMPLES / name) for name in ("penguins.csv", "penguins-2009.csv"))
-    words, numbers = ["island", "sex"], ["bill_length_mm", "bill_depth_mm", "flipper_length_mm",
-                                         "body_mass_g"]
-    pipeline = make_pipeline(make_column_transformer(
-        (OneHotEncoder(handle_unknown="ignore"), words),
-        (make_pipeline(SimpleImputer(), StandardScaler()), numbers)), SVC(probability=True))
+    words, numbers = (
+        ["island", "sex"],
+        ["bill_length_mm", "bill_depth_mm", "flipper_length_mm", "body_mass_g"],
+    )
+    pipeline = make_pipeline(
+        make_column_transformer(
+            (OneHotEncoder(handle_unknown="ignore"), words),
+            (make_pipeline(SimpleImputer(), StandardScaler()), numbers),
+        ),
+        SVC(probability=True),
+    )
     pipeline.fit(train[words + numbers], train["species"])
     model = agfmc.load("penguins.mbm")
     classifier = agfmc.Classifier(model)
     new = new[words + numbers]
     dicts = new.where(new.notna(), None).to_dict("records")
     cycle = [number % len(new) for number in range(rows)]
-    frames = [new.iloc[number:number + 1] for number in range(len(new))]
+    frames = [new.iloc[number : number + 1] for number in range(len(new))]
     points = model.recipe.apply(new)
     print(f"{f'{rows} rows from Python, ms':34} {'median':>8} {'99 %':>8} {'processor':>9}")
     for name, function, items in (
-            ("dictionary: points", model.recipe.apply, [[row] for row in dicts]),
-            ("DataFrame: points", model.recipe.apply, frames),
-            ("dictionary: predict", classifier.predict, [[row] for row in dicts]),
-            ("DataFrame: predict", classifier.predict, frames),
-            ("points: classify", classifier.classify, [points[n:n + 1] for n in range(len(new))]),
-            ("scikit-learn: DataFrame", pipeline.predict_proba, frames)):
+        ("dictionary: points", model.recipe.apply, [[row] for row in dicts]),
+        ("DataFrame: points", model.recipe.apply, frames),
+        ("dictionary: predict", classifier.predict, [[row] for row in dicts]),
+        ("DataFrame: predict", classifier.predict, frames),
+        ("points: classify", classifier.classify, [points[n : n + 1] for n in range(len(new))]),
+        ("scikit-learn: DataFrame", pipeline.predict_proba, frames),
+    ):
         line(name, *timed(function, [items[number] for number in cycle]))
 
 

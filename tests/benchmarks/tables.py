@@ -25,8 +25,14 @@ from pathlib import Path
 import numpy as np
 
 ROOT = Path(__file__).resolve().parents[2]
-WORDS = (("red", "green", "blue"), ("m", "f"), tuple(f"site {n}" for n in range(12)),
-         ("low", "middle", "high"), tuple("ABCDEFGH"), ("yes", "no", "not, known"))
+WORDS = (
+    ("red", "green", "blue"),
+    ("m", "f"),
+    tuple(f"site {n}" for n in range(12)),
+    ("low", "middle", "high"),
+    tuple("ABCDEFGH"),
+    ("yes", "no", "not, known"),
+)
 CLASSES = ("setosa", "versicolor", "virginica", "ensata", "pallida")
 NUMBERS, SAMPLE = 12, 6000
 MEASURE = """
@@ -87,14 +93,17 @@ def make_table(folder, rows):
     columns = {"id": pa.array(np.char.add("R", np.arange(rows).astype("U9")))}
     for j in range(NUMBERS):
         values = np.round(centres[y, j] + 1.5 * rng.normal(size=rows), 4)
-        columns[f"x{j}"] = pa.array(values, mask=rng.random(rows) < .01)
+        columns[f"x{j}"] = pa.array(values, mask=rng.random(rows) < 0.01)
     for j, words in enumerate(WORDS):
-        codes = np.where(rng.random(rows) < .3, y % len(words), rng.integers(0, len(words), rows))
-        columns[f"w{j}"] = pa.array(np.array(words)[codes], mask=rng.random(rows) < .01)
+        codes = np.where(rng.random(rows) < 0.3, y % len(words), rng.integers(0, len(words), rows))
+        columns[f"w{j}"] = pa.array(np.array(words)[codes], mask=rng.random(rows) < 0.01)
     columns["species"] = pa.array(np.array(CLASSES)[y])
     table = pa.table(columns)
-    for name, part in (("table", table), ("quarter", table.slice(0, rows // 4)),
-                       ("train", table.slice(rows - SAMPLE))):
+    for name, part in (
+        ("table", table),
+        ("quarter", table.slice(0, rows // 4)),
+        ("train", table.slice(rows - SAMPLE)),
+    ):
         pa.csv.write_csv(part, folder / f"{name}.csv")
         pa.parquet.write_table(part, folder / f"{name}.parquet")
 
@@ -109,14 +118,22 @@ class Part:
     def line(self, what, command):
         """Run a command, and print what it took; -> its seconds."""
         environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-        done = subprocess.run([sys.executable, "-c", MEASURE, *map(str, command)],
-                              stdout=subprocess.PIPE, cwd=self._folder, text=True,
-                              env=environment, check=True)
+        done = subprocess.run(
+            [sys.executable, "-c", MEASURE, *map(str, command)],
+            stdout=subprocess.PIPE,
+            cwd=self._folder,
+            text=True,
+            env=environment,
+            check=True,
+        )
         seconds, processor, memory, status = map(float, done.stdout.split())
         self._first = self._first or seconds
         failed = f"  status {status:g}" * bool(status)
-        print(f"{what:44}{seconds:9.2f}{seconds / self._first:8.2f}{processor:11.2f}"
-              f"{memory:8.0f}{failed}", flush=True)
+        print(
+            f"{what:44}{seconds:9.2f}{seconds / self._first:8.2f}{processor:11.2f}"
+            f"{memory:8.0f}{failed}",
+            flush=True,
+        )
         return seconds
 
 
@@ -134,16 +151,24 @@ def read(folder, args):
     """Reading alone."""
     part = Part(folder, "reading table.csv")
     part.line("pandas.read_csv", python(PANDAS.format("csv", "table.csv", "")))
-    part.line("pandas.read_csv, engine pyarrow",
-              python(PANDAS.format("csv", "table.csv", ", engine='pyarrow'")))
-    part.line("pyarrow.csv alone, one thread", python(ARROW.format(
-        "c.read_csv('table.csv', read_options=c.ReadOptions(use_threads=False))")))
+    part.line(
+        "pandas.read_csv, engine pyarrow",
+        python(PANDAS.format("csv", "table.csv", ", engine='pyarrow'")),
+    )
+    part.line(
+        "pyarrow.csv alone, one thread",
+        python(
+            ARROW.format("c.read_csv('table.csv', read_options=c.ReadOptions(use_threads=False))")
+        ),
+    )
     part.line("agfmc, PyArrow", python(OURS.format(path="table.csv", engine="")))
     part.line("agfmc, module csv", python(OURS.format(path="table.csv", engine=", engine='csv'")))
     part = Part(folder, "reading table.parquet")
     part.line("pandas.read_parquet", python(PANDAS.format("parquet", "table.parquet", "")))
-    part.line("pyarrow.parquet alone, one thread", python(ARROW.format(
-        "p.read_table('table.parquet', use_threads=False)")))
+    part.line(
+        "pyarrow.parquet alone, one thread",
+        python(ARROW.format("p.read_table('table.parquet', use_threads=False)")),
+    )
     part.line("agfmc", python(OURS.format(path="table.parquet", engine="")))
 
 
@@ -153,31 +178,83 @@ def convert(folder, args):
         part = Part(folder, f"table2agf, {ending}")
         for name in ("quarter", "table"):
             for missing in ("value:0", "median"):
-                part.line(f"{name}, --missing {missing}", command(
-                    "table2agf", "--quiet", "--label", "species", "--id", "id", "--missing",
-                    missing, f"{name}.{ending}", f"{ending}-{name}"))
+                part.line(
+                    f"{name}, --missing {missing}",
+                    command(
+                        "table2agf",
+                        "--quiet",
+                        "--label",
+                        "species",
+                        "--id",
+                        "id",
+                        "--missing",
+                        missing,
+                        f"{name}.{ending}",
+                        f"{ending}-{name}",
+                    ),
+                )
 
 
 def classify(folder, args):
     """Training on a sample, and answers for all rows."""
     for ending in ("csv", "parquet"):
         part = Part(folder, f"trained on {SAMPLE} rows, all answered, {ending}")
-        part.line("scikit-learn", python(SKLEARN.format(
-            kind=ending, train=f"train.{ending}", test=f"table.{ending}", out="sklearn.csv")))
-        seconds = part.line("agfmc: print_control", command(
-            "print_control", "--label", "species", f"train.{ending}"))
+        part.line(
+            "scikit-learn",
+            python(
+                SKLEARN.format(
+                    kind=ending, train=f"train.{ending}", test=f"table.{ending}", out="sklearn.csv"
+                )
+            ),
+        )
+        seconds = part.line(
+            "agfmc: print_control",
+            command("print_control", "--label", "species", f"train.{ending}"),
+        )
         with open(folder / "plan.mbt", "w") as file:
-            subprocess.run(list(map(str, command(
-                "print_control", "--label", "species", folder / f"train.{ending}"))), check=True,
-                stdout=file, env={**os.environ, "PYTHONPATH": str(ROOT)})
-        seconds += part.line("  multi_borders", command(
-            "multi_borders", "--quiet", "--retrain", "-n", "-j", args.jobs, "--label", "species",
-            "--id", "id", "--missing", "median", "-+", "-c 4 -g 0.02", "plan.mbt",
-            f"train.{ending}", "m", "m.mbc"))
-        seconds += part.line("  mbh2mbm", command("mbh2mbm", "--quiet", "-a", "m.std", "m.mbc",
-                                                  "m.mbm"))
-        seconds += part.line(f"  classify_m -j {args.jobs}", command(
-            "classify_m", "--quiet", "-j", args.jobs, "m.mbm", f"table.{ending}", "answer.csv"))
+            subprocess.run(
+                list(
+                    map(
+                        str,
+                        command("print_control", "--label", "species", folder / f"train.{ending}"),
+                    )
+                ),
+                check=True,
+                stdout=file,
+                env={**os.environ, "PYTHONPATH": str(ROOT)},
+            )
+        seconds += part.line(
+            "  multi_borders",
+            command(
+                "multi_borders",
+                "--quiet",
+                "--retrain",
+                "-n",
+                "-j",
+                args.jobs,
+                "--label",
+                "species",
+                "--id",
+                "id",
+                "--missing",
+                "median",
+                "-+",
+                "-c 4 -g 0.02",
+                "plan.mbt",
+                f"train.{ending}",
+                "m",
+                "m.mbc",
+            ),
+        )
+        seconds += part.line(
+            "  mbh2mbm", command("mbh2mbm", "--quiet", "-a", "m.std", "m.mbc", "m.mbm")
+        )
+        seconds += part.line(
+            f"  classify_m -j {args.jobs}",
+            command(
+                "classify_m", "--quiet", "-j", args.jobs, "m.mbm", f"table.{ending}", "answer.csv"
+            ),
+        )
         print(f"  all together{seconds:41.2f}", flush=True)
         _compare(folder)
 

@@ -8,6 +8,7 @@ probabilities, and the log loss of agfmc less that of each other method, with st
 
     python tests/benchmarks/traps.py [trap ...]          # needs pandas
 """
+
 import os
 import subprocess
 import sys
@@ -20,22 +21,25 @@ import pandas
 from lightgbm import LGBMClassifier
 from sklearn import compose, impute, linear_model, pipeline, preprocessing, svm
 
-COMMANDS = ("multi_borders --quiet one-vs-one train.csv m m.mbc && "
-            "classify_m --quiet m.mbc test.csv answer.csv")
+COMMANDS = (
+    "multi_borders --quiet one-vs-one train.csv m m.mbc && "
+    "classify_m --quiet m.mbc test.csv answer.csv"
+)
 CLASSES = np.array(["high", "low", "middle"])
 MINUTES, SEEDS = 730 * 1440, 5
 
 
 def slope(values):
     """Scores (n, k) that follow values (n,)."""
-    return 1.5 * np.outer((values - values.mean()) / values.std(), (1, -1, .2))
+    return 1.5 * np.outer((values - values.mean()) / values.std(), (1, -1, 0.2))
 
 
 def number(rng, n, name="level", scale=1, blanks=0, blank="", telling=False):
     """A number, blank in a share of the rows; scores follow it, or that it is blank."""
     value, absent = rng.normal(size=n), rng.random(n) < blanks
-    return {name: np.where(absent, blank, np.char.mod("%.6g", (value + 3) * scale))}, \
-        slope(absent if telling else value)
+    return {name: np.where(absent, blank, np.char.mod("%.6g", (value + 3) * scale))}, slope(
+        absent if telling else value
+    )
 
 
 def dates(rng, n, form, period=MINUTES):
@@ -54,33 +58,49 @@ def words(rng, n, many, form="site %d"):
 
 def others_of(rng, n, trap):
     """Ordered words, columns of 0 and 1, or columns that say nothing."""
-    codes = (rng.random((n, 6)) < [.5, .3, .1, .05, .05, .02]).astype(int)
+    codes = (rng.random((n, 6)) < [0.5, 0.3, 0.1, 0.05, 0.05, 0.02]).astype(int)
     order, size = rng.permutation(n), rng.integers(0, 3, n)
     return {
         "ordered words": ({"size": np.array(["small", "medium", "huge"])[size]}, slope(size)),
         "0/1 columns": (dict(zip("abcdef", codes.T)), codes @ (1.5 * rng.normal(size=(6, 3)))),
         "id of words": ({"id": np.char.mod("S%05d", order)}, 0),
         "id of numbers": ({"patient_id": order}, 0),
-        "constant": ({"unit": np.repeat("mm", n), "rate": np.repeat(7, n)}, 0)}[trap]
+        "constant": ({"unit": np.repeat("mm", n), "rate": np.repeat(7, n)}, 0),
+    }[trap]
 
 
 TRAPS = {
     "dates, ISO": lambda *a: dates(*a, "%Y-%m-%d"),
     "dates, day.month.year": lambda *a: dates(*a, "%d.%m.%Y"),
     "times": lambda *a: dates(*a, "%Y-%m-%dT%H:%M", 1440),
-    **{trap: lambda *a, trap=trap: words(*a, int(trap.split()[0]))
-       for trap in ("40 words", "300 words", "40 words, some not in training")},
+    **{
+        trap: lambda *a, trap=trap: words(*a, int(trap.split()[0]))
+        for trap in ("40 words", "300 words", "40 words, some not in training")
+    },
     "12 codes": lambda *a: words(*a, 12, "%d"),
-    **{f"{share} % {name}": lambda *a, share=share, blank=blank: number(
-        *a, blanks=share / 100, blank=blank) for share, name, blank in (
-            (8, "blank", ""), (8, "NA", "NA"), (8, "?", "?"), (45, "?", "?"), (60, "blank", ""))},
-    "45 % blank, telling": lambda *a: number(*a, blanks=.45, telling=True),
+    **{
+        f"{share} % {name}": lambda *a, share=share, blank=blank: number(
+            *a, blanks=share / 100, blank=blank
+        )
+        for share, name, blank in (
+            (8, "blank", ""),
+            (8, "NA", "NA"),
+            (8, "?", "?"),
+            (45, "?", "?"),
+            (60, "blank", ""),
+        )
+    },
+    "45 % blank, telling": lambda *a: number(*a, blanks=0.45, telling=True),
     "case of names": lambda *a: number(*a, name="Age"),
     "scales": lambda *a: number(*a, scale=1e6),
-    **dict.fromkeys(("none", "decimal commas, ;", "class with blanks", "class empty",
-                     "unequal classes"), number),
-    **{trap: lambda *a, trap=trap: others_of(*a, trap) for trap in (
-        "ordered words", "0/1 columns", "id of words", "id of numbers", "constant")}}
+    **dict.fromkeys(
+        ("none", "decimal commas, ;", "class with blanks", "class empty", "unequal classes"), number
+    ),
+    **{
+        trap: lambda *a, trap=trap: others_of(*a, trap)
+        for trap in ("ordered words", "0/1 columns", "id of words", "id of numbers", "constant")
+    },
+}
 
 
 def make(trap, rng, sep):
@@ -95,25 +115,30 @@ def make(trap, rng, sep):
     table = pandas.DataFrame({f"x{j}": np.char.mod("%.6g", x[:, j]) for j in range(3)} | columns)
     table["class"] = CLASSES[y]
     if trap == "class with blanks":
-        table["class"] += np.where(rng.random(n) < .2, " ", "")
+        table["class"] += np.where(rng.random(n) < 0.2, " ", "")
     if trap == "decimal commas, ;":
         table = table.map(lambda cell: cell.replace(".", ","))
-    train, test = table[:n // 2].copy(), table[n // 2:]
+    train, test = table[: n // 2].copy(), table[n // 2 :]
     if trap == "class empty":
-        train.loc[rng.random(n // 2) < .05, "class"] = ""
+        train.loc[rng.random(n // 2) < 0.05, "class"] = ""
     if trap == "40 words, some not in training":
         test = test.replace({"site": {"site 3": "site three"}})
     if trap == "case of names":
         test = test.rename(columns=str.lower)
     train.to_csv("train.csv", index=False, sep=sep)
     test.to_csv("test.csv", index=False, sep=sep)
-    return y[n // 2:], p[n // 2:]
+    return y[n // 2 :], p[n // 2 :]
 
 
 def suite(root, sep):
     """p (n, k) of new rows by the commands of a checkout."""
-    done = subprocess.run(COMMANDS, shell=True, text=True, capture_output=True, env={
-        **os.environ, "PYTHONPATH": root, "PATH": f"{root}/bin:{os.environ['PATH']}"})
+    done = subprocess.run(
+        COMMANDS,
+        shell=True,
+        text=True,
+        capture_output=True,
+        env={**os.environ, "PYTHONPATH": root, "PATH": f"{root}/bin:{os.environ['PATH']}"},
+    )
     if done.returncode:
         raise RuntimeError(done.stderr)
     return pandas.read_csv("answer.csv")[[f"p:{word}" for word in CLASSES]].to_numpy()
@@ -128,22 +153,37 @@ def others(model, sep):
     if isinstance(model, LGBMClassifier):
         X[text], test[text] = X[text].astype("category"), test[text].astype("category")
     else:
-        model = pipeline.make_pipeline(compose.ColumnTransformer([
-            ("numbers", pipeline.make_pipeline(impute.SimpleImputer(),
-                                               preprocessing.StandardScaler()), digits),
-            ("words", preprocessing.OneHotEncoder(handle_unknown="ignore"), text)]), model)
+        model = pipeline.make_pipeline(
+            compose.ColumnTransformer(
+                [
+                    (
+                        "numbers",
+                        pipeline.make_pipeline(
+                            impute.SimpleImputer(), preprocessing.StandardScaler()
+                        ),
+                        digits,
+                    ),
+                    ("words", preprocessing.OneHotEncoder(handle_unknown="ignore"), text),
+                ]
+            ),
+            model,
+        )
     p = model.fit(X, y).predict_proba(test[X.columns])
-    return np.stack([p[:, [one.strip() == word for one in model.classes_]].sum(axis=1)
-                     for word in CLASSES], axis=1)
+    return np.stack(
+        [p[:, [one.strip() == word for one in model.classes_]].sum(axis=1) for word in CLASSES],
+        axis=1,
+    )
 
 
 def main():
     """The scores of each trap, and the errors."""
     warnings.simplefilter("ignore")
-    methods = {"agfmc": (suite, str(Path(__file__).resolve().parents[2])),
-               "SVC": (others, svm.SVC(probability=True, random_state=1)),
-               "logistic": (others, linear_model.LogisticRegression()),
-               "LightGBM": (others, LGBMClassifier(verbosity=-1, n_jobs=1))}
+    methods = {
+        "agfmc": (suite, str(Path(__file__).resolve().parents[2])),
+        "SVC": (others, svm.SVC(probability=True, random_state=1)),
+        "logistic": (others, linear_model.LogisticRegression()),
+        "LightGBM": (others, LGBMClassifier(verbosity=-1, n_jobs=1)),
+    }
     for trap in sys.argv[1:] or TRAPS:
         rows, errors, sep = [], {}, trap[-1] if ";" in trap else ","
         for seed in range(SEEDS):
@@ -156,8 +196,14 @@ def main():
                     except Exception as error:  # is a result
                         errors[name] = f"{name}: {' '.join(str(error).split())[:200]}"
                         continue
-                    rows.append((seed, name, -np.log(p[range(len(y)), y]).mean(),
-                                 (p.argmax(axis=1) == y).mean()))
+                    rows.append(
+                        (
+                            seed,
+                            name,
+                            -np.log(p[range(len(y)), y]).mean(),
+                            (p.argmax(axis=1) == y).mean(),
+                        )
+                    )
                 os.chdir("/")
         table = pandas.DataFrame(rows, columns=["seed", "", "loss", "accuracy"])
         scores = table.groupby("", sort=False)[["loss", "accuracy"]].agg(["mean", "sem"])

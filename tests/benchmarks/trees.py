@@ -30,8 +30,11 @@ from sklearn.datasets import load_svmlight_file  # noqa: E402
 
 import agfmc  # noqa: E402
 
-CONTROLS = {"ten random trees": "ensemble", "one-vs-rest": "one-vs-rest",
-            "one-vs-one": "one-vs-one"}
+CONTROLS = {
+    "ten random trees": "ensemble",
+    "one-vs-rest": "one-vs-rest",
+    "one-vs-one": "one-vs-one",
+}
 MOST_PAIRED = 12  # classes, for one-vs-one
 
 
@@ -42,12 +45,16 @@ def losses(p, y):
 
 def tempered(p_valid, y_valid, p):
     """p with the temperature that suits holdout data, and a floor of .001."""
+
     def powered(q, t):
         q = np.clip(q, 1e-12, 1) ** t
         return q / q.sum(axis=1, keepdims=True)
 
-    best = minimize_scalar(lambda t: losses(powered(p_valid, np.exp(t)), y_valid).mean(),
-                           bounds=(-2.5, 2), method="bounded")
+    best = minimize_scalar(
+        lambda t: losses(powered(p_valid, np.exp(t)), y_valid).mean(),
+        bounds=(-2.5, 2),
+        method="bounded",
+    )
     return 0.999 * powered(p, np.exp(best.x)) + 0.001 / p.shape[1]
 
 
@@ -56,12 +63,24 @@ def boosters(x, y, new, k, smallest_leaf):
     out = np.random.default_rng(0).random(len(y)) < 0.2
 
     def boost(seed=0, **settings):
-        settings = {"objective": "multiclass", "num_class": k, "verbosity": -1, "num_threads": 1,
-                    "extra_trees": True, "seed": seed, "min_data_in_leaf": smallest_leaf,
-                    **settings}
+        settings = {
+            "objective": "multiclass",
+            "num_class": k,
+            "verbosity": -1,
+            "num_threads": 1,
+            "extra_trees": True,
+            "seed": seed,
+            "min_data_in_leaf": smallest_leaf,
+            **settings,
+        }
         data = lightgbm.Dataset(x[~out], y[~out])
-        first = lightgbm.train(settings, data, 400, [data.create_valid(x[out], y[out])],
-                               callbacks=[lightgbm.early_stopping(20, verbose=False)])
+        first = lightgbm.train(
+            settings,
+            data,
+            400,
+            [data.create_valid(x[out], y[out])],
+            callbacks=[lightgbm.early_stopping(20, verbose=False)],
+        )
         model = lightgbm.train(settings, lightgbm.Dataset(x, y), first.best_iteration)
         return first.predict(x[out]), model.predict(new)
 
@@ -70,10 +89,14 @@ def boosters(x, y, new, k, smallest_leaf):
     ten = [one] + [boost(seed) for seed in range(1, 10)]
     held, p = (sum(part) / 10 for part in zip(*ten))
     yield "ten boosters", tempered(held, y[out], p)
-    settings = [dict(zip(("learning_rate", "num_leaves", "min_data_in_leaf"), values))
-                for values in itertools.product((0.05, 0.1), (15, 63), (5, 20))]
-    held, p = min((boost(**one) for one in settings),
-                  key=lambda pair: losses(tempered(pair[0], y[out], pair[0]), y[out]).mean())
+    settings = [
+        dict(zip(("learning_rate", "num_leaves", "min_data_in_leaf"), values))
+        for values in itertools.product((0.05, 0.1), (15, 63), (5, 20))
+    ]
+    held, p = min(
+        (boost(**one) for one in settings),
+        key=lambda pair: losses(tempered(pair[0], y[out], pair[0]), y[out]).mean(),
+    )
     yield "searched booster", tempered(held, y[out], p)
 
 
@@ -84,8 +107,7 @@ def catboost(x, y, new, k, _):
     from catboost import CatBoostClassifier
 
     out = np.random.default_rng(0).random(len(y)) < 0.2
-    settings = {"verbose": False, "thread_count": 1, "random_seed": 0,
-                "allow_writing_files": False}
+    settings = {"verbose": False, "thread_count": 1, "random_seed": 0, "allow_writing_files": False}
     first = CatBoostClassifier(iterations=400, **settings)
     first.fit(x[~out], y[~out], eval_set=(x[out], y[out]), early_stopping_rounds=20)
     model = CatBoostClassifier(iterations=first.tree_count_, **settings).fit(x, y)
@@ -117,25 +139,29 @@ def main():
         for split in range(args.splits):
             order = np.random.default_rng(split).permutation(len(y))
             cut = int(0.7 * len(y))
-            train, test = order[:min(cut, args.rows)], order[cut:][:4000]
+            train, test = order[: min(cut, args.rows)], order[cut:][:4000]
             for make in (designs, boosters, catboost):
                 start = time.process_time()
-                for name, p in make(x[train], y[train], x[test], k,
-                                    args.smallest_leaf):
+                for name, p in make(x[train], y[train], x[test], k, args.smallest_leaf):
                     one, seconds = losses(p, y[test]), time.process_time() - start
                     right = p.argmax(axis=1) == y[test]
                     scores.setdefault(name, []).append((one.mean(), right.mean(), seconds))
-                    print(f"{file} split {split}: {name} {one.mean():.4f}, {seconds:.1f} s",
-                          flush=True)
+                    print(
+                        f"{file} split {split}: {name} {one.mean():.4f}, {seconds:.1f} s",
+                        flush=True,
+                    )
                     start = time.process_time()
         base = np.array(scores["ten random trees"])[:, 0]
         for name, values in scores.items():
             values = np.array(values)
             difference = values[:, 0] - base
             error = difference.std(ddof=1) / np.sqrt(len(base)) if len(base) > 1 else np.nan
-            print(f"{file} {name:18s} log loss {values[:, 0].mean():.4f} accuracy "
-                  f"{values[:, 1].mean():.4f} seconds {values[:, 2].mean():.1f} "
-                  f"less ten trees {difference.mean():+.4f} +- {error:.4f}", flush=True)
+            print(
+                f"{file} {name:18s} log loss {values[:, 0].mean():.4f} accuracy "
+                f"{values[:, 1].mean():.4f} seconds {values[:, 2].mean():.1f} "
+                f"less ten trees {difference.mean():+.4f} +- {error:.4f}",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

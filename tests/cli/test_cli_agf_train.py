@@ -31,8 +31,11 @@ def table(folder, monkeypatch):
     rng = np.random.default_rng(1)
     y = np.arange(50) % 2
     x = rng.normal(size=(50, 2)) + 1.5 * y[:, None]
-    rows = [f"{i},{a:.4f},{'' if i % 9 == 0 else f'{b:.4f}'},{'red blue'.split()[i // 2 % 2]},"
-            f"{'ash oak'.split()[c]}" for i, ((a, b), c) in enumerate(zip(x, y))]
+    rows = [
+        f"{i},{a:.4f},{'' if i % 9 == 0 else f'{b:.4f}'},{'red blue'.split()[i // 2 % 2]},"
+        f"{'ash oak'.split()[c]}"
+        for i, ((a, b), c) in enumerate(zip(x, y))
+    ]
     Path("my trees.csv").write_text("\n".join(["no,width,height,colour,tree", *rows]) + "\n")
     return folder
 
@@ -44,15 +47,27 @@ WORDS = ("my trees.csv", "--label", "tree", "--id=no", "-E", "median")
 def shell(root, folder):
     """Function that runs a script by sh, in processes of their own: sums of numbers depend on the
     threads of the numeric library, which a command sets to one; -> (standard output, error)."""
-    names = "\n".join(f'{name}() {{ "{sys.executable}" "{root}/bin/{name}" "$@"; }}' for name in (
-        "agf_train", "print_control", "tune_m", "multi_borders", "mbh2mbm"))
-    environment = {"PYTHONPATH": str(root), "PATH": "/usr/bin:/bin",
-                   "XDG_CACHE_HOME": str(folder / "cache"), "OMP_NUM_THREADS": "1",
-                   "OPENBLAS_NUM_THREADS": "1"}
+    names = "\n".join(
+        f'{name}() {{ "{sys.executable}" "{root}/bin/{name}" "$@"; }}'
+        for name in ("agf_train", "print_control", "tune_m", "multi_borders", "mbh2mbm")
+    )
+    environment = {
+        "PYTHONPATH": str(root),
+        "PATH": "/usr/bin:/bin",
+        "XDG_CACHE_HOME": str(folder / "cache"),
+        "OMP_NUM_THREADS": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+    }
 
     def run(script):
-        done = subprocess.run(["sh", "-e"], input=f"{names}\n{script}", text=True, check=False,
-                              env=environment, capture_output=True)
+        done = subprocess.run(
+            ["sh", "-e"],
+            input=f"{names}\n{script}",
+            text=True,
+            check=False,
+            env=environment,
+            capture_output=True,
+        )
         assert done.returncode == 0, done.stderr
         return done.stdout, done.stderr
 
@@ -79,8 +94,10 @@ def test_the_printed_commands_make_the_same_model(run, table, shell):
     assert script.startswith("'a model.steps'\ncat > 'a model.steps/chosen.mbt' <<'END'\n")
     assert "\nEND\nmulti_borders -n " in script and script.endswith(" 'a model.mbm'\n")
     assert "one-vs-one rbf" in err
-    assert err.endswith("agf_train: wrote a model.mbm; classify new data with: "
-                        "classify_m 'a model.mbm' NEW.csv answers.csv\n")
+    assert err.endswith(
+        "agf_train: wrote a model.mbm; classify new data with: "
+        "classify_m 'a model.mbm' NEW.csv answers.csv\n"
+    )
     assert sorted(path.name for path in table.iterdir()) == ["a model.mbm", "cache", "my trees.csv"]
     assert is_repeated(shell, out, "a model.mbm")
     run("classify_m", "a model.mbm", "my trees.csv", "answer.csv")
@@ -95,16 +112,26 @@ def test_without_time_the_printed_commands_train_one_vs_one(table, shell):
 
 
 def test_an_average_of_learners_is_one_control_file_and_the_commands_repeat_it(
-        run, table, monkeypatch):
+    run, table, monkeypatch
+):
     pytest.importorskip("lightgbm")
-    monkeypatch.setattr(portfolio, "SearchSpace", partial(
-        SearchSpace, log2c=Axis(1.0, 4.0, 3.0), log2g=Axis(-3.0, -1.0, 2.0)))
-    monkeypatch.setattr(portfolio, "CONTENDERS", (
-        portfolio.Contender("svm", "one-vs-one", "-t laplacian"),
-        portfolio.Contender("trees", "one-vs-one", "learner=trees -n 5")))
+    monkeypatch.setattr(
+        portfolio,
+        "SearchSpace",
+        partial(SearchSpace, log2c=Axis(1.0, 4.0, 3.0), log2g=Axis(-3.0, -1.0, 2.0)),
+    )
+    monkeypatch.setattr(
+        portfolio,
+        "CONTENDERS",
+        (
+            portfolio.Contender("svm", "one-vs-one", "-t laplacian"),
+            portfolio.Contender("trees", "one-vs-one", "learner=trees -n 5"),
+        ),
+    )
     with monkeypatch.context() as patch:  # as if the last training left one out
-        patch.setattr(files, "read_tree", lambda path, read=files.read_tree: Tree(
-            read(path).roots[:1]))
+        patch.setattr(
+            files, "read_tree", lambda path, read=files.read_tree: Tree(read(path).roots[:1])
+        )
         _, out, err = run("agf_train", *WORDS, "m.mbm", "--ensemble", "--class-weight", "balanced")
     text = "the model averages 1 of the 2 configurations: the others got no weight"
     assert f"agf_train: {text}\n" in err and f"# {text}\n" in out
@@ -128,17 +155,24 @@ def test_an_average_of_learners_is_one_control_file_and_the_commands_repeat_it(
     assert "average of" not in run("agf_train", *WORDS, "s.mbm", "--single").out
 
 
-@pytest.mark.parametrize("ensemble, learners, words", [
-    (None, ["nystrom"], ("--kernels", "rbf")),
-    pytest.param(True, ["svm", "nystrom"], ("--ensemble",), marks=pytest.mark.long)])
+@pytest.mark.parametrize(
+    "ensemble, learners, words",
+    [
+        (None, ["nystrom"], ("--kernels", "rbf")),
+        pytest.param(True, ["svm", "nystrom"], ("--ensemble",), marks=pytest.mark.long),
+    ],
+)
 def test_a_function_makes_the_same_model(run, table, ensemble, learners, words):
     done = run("agf_train", *WORDS, "m.mbm", "--seed=2", "--learners", ",".join(learners), *words)
     data = agfmc.read_table("my trees.csv", label="tree", ids="no", missing="median")
-    made, result = agfmc.train_best(data, seed=2, learners=learners, ensemble=ensemble,
-                                    kernels=None if ensemble else ["rbf"])
+    made, result = agfmc.train_best(
+        data, seed=2, learners=learners, ensemble=ensemble, kernels=None if ensemble else ["rbf"]
+    )
     model = agfmc.load("m.mbm")
-    assert agfmc.Classifier(made).probabilities(data.x).tolist() == \
-        agfmc.Classifier(model).probabilities(data.x).tolist()
+    assert (
+        agfmc.Classifier(made).probabilities(data.x).tolist()
+        == agfmc.Classifier(model).probabilities(data.x).tolist()
+    )
     assert (made.tree.names, made.recipe.columns) == (model.tree.names, model.recipe.columns)
     estimate, choice = result["estimate"], result["choice"]["configuration"]
     assert done.out.startswith(f"# estimate for new data: log loss {estimate['score']:.4f}, ")
@@ -162,43 +196,60 @@ def test_mistakes_in_python():
 
 def test_learners_are_named(run, table):
     run("agf_train", *WORDS, "m.mbm", "--learners", "svm,woods", status=2).refused(
-        "--learners: expected some of svm, nystrom, trees, found 'woods'")
+        "--learners: expected some of svm, nystrom, trees, found 'woods'"
+    )
     run("agf_train", "none.csv", "m.mbm", "--learners", "woods", status=2).refused(
-        "--learners: expected some of")  # before the data are read
+        "--learners: expected some of"
+    )  # before the data are read
     out = run("agf_train", *WORDS, "m.mbm", "--learners", "nystrom", "--time-limit", "0").out
     assert '"learner=nystrom -t rbf"' in out
 
 
 def test_kernels_are_restricted(run, table):
     run("agf_train", *WORDS, "m.mbm", "--kernels", "rbf,linear", status=2).refused(
-        "--kernels: expected some of rbf, laplacian, found 'linear'")
+        "--kernels: expected some of rbf, laplacian, found 'linear'"
+    )
 
 
 def test_a_page_of_one_kernel_measures_what_matters_on_rows_that_trained_nothing(
-        run, table, monkeypatch):
+    run, table, monkeypatch
+):
     seen = {}
     for module, name in ((in_memory, "train_configuration"), (importance, "importance")):
+
         def follow(*args, function=getattr(module, name), name=name, **options):
             seen[name] = np.asarray(args[1].x)
             return function(*args, **options)
+
         monkeypatch.setattr(module, name, follow)
     monkeypatch.setattr(portfolio, "_SAMPLES", (30, 60))
-    done = run("agf_train", *WORDS, "m.mbm", "--learners", "nystrom", "--kernels", "laplacian",
-               "--report", "p.html")
+    done = run(
+        "agf_train",
+        *WORDS,
+        "m.mbm",
+        "--learners",
+        "nystrom",
+        "--kernels",
+        "laplacian",
+        "--report",
+        "p.html",
+    )
     assert "-t laplacian" in done.out and "rbf" not in done.err
-    trained, measured = ({*map(bytes, seen[name])} for name in ("train_configuration",
-                                                                "importance"))
+    trained, measured = (
+        {*map(bytes, seen[name])} for name in ("train_configuration", "importance")
+    )
     assert (len(trained), len(measured)) == (40, 10) and not trained & measured
     page = Path("p.html").read_text()
     assert all(f"Effect of {name}" in page for name in ("width", "height", "colour"))
-    curve = page[page.index('id="curve"'):page.index('id="data"')]
+    curve = page[page.index('id="curve"') : page.index('id="data"')]
     scores = re.findall(r"one-vs-rest nystrom laplacian +\d+ +(\.?\d\S*)", done.err)
     assert len(scores) == 2 and all(score in curve for score in scores), (scores, curve)
 
 
 @pytest.mark.long
 def test_a_page_may_exceed_the_limit_by_seconds_and_says_what_adds_the_rest(
-        run, table, monkeypatch):
+    run, table, monkeypatch
+):
     words = (*WORDS, "m.mbm", "--time-limit", "0", "--report", "p.html")
     run("agf_train", *words)
     page = Path("p.html").read_text()
@@ -223,7 +274,8 @@ def test_costs_decide_and_stand_in_the_last_line(run, table):
     Path("costs").write_text("ash oak\n0 1\n9 0\n")
     words = ("--learners", "nystrom", "--kernels", "rbf")
     run("agf_train", *WORDS, "m.mbm", *words, "--by", "cost", status=2).refused(
-        "--by cost needs the costs of the answers: --costs FILE")
+        "--by cost needs the costs of the answers: --costs FILE"
+    )
     done = run("agf_train", *WORDS, "m.mbm", *words, "--by", "cost", "--costs", "costs")
     assert done.out.startswith("# estimate for new data: mean cost ")
     assert "classify_m --costs costs m.mbm" in done.err
@@ -244,19 +296,23 @@ class _Killed(BaseException):
 
 
 @pytest.mark.parametrize("samples", [(60,), pytest.param((40, 60), marks=pytest.mark.long)])
-def test_a_run_that_is_killed_at_any_step_goes_on_to_the_same_model(run, table, samples,
-                                                                    monkeypatch):
+def test_a_run_that_is_killed_at_any_step_goes_on_to_the_same_model(
+    run, table, samples, monkeypatch
+):
     from agfmc.cli import multi_borders
     from agfmc.experiments.racing import Tuner
 
     monkeypatch.setattr(portfolio, "_SAMPLES", samples)
-    monkeypatch.setattr(portfolio, "SearchSpace", partial(
-        SearchSpace, log2c=Axis(1.0, 4.0, 3.0), log2g=Axis(-3.0, -3.0, 2.0)))
+    monkeypatch.setattr(
+        portfolio,
+        "SearchSpace",
+        partial(SearchSpace, log2c=Axis(1.0, 4.0, 3.0), log2g=Axis(-3.0, -3.0, 2.0)),
+    )
     words = (*WORDS, "m.mbm", "--learners", "svm", "--kernels", "laplacian", "--time-limit", "9999")
     first = run("agf_train", *words, "--no-state").out
     model = Path("m.mbm").read_bytes()
     places = (portfolio, "run_trial", 2), (Tuner, "trials", 2), (multi_borders, "execute", 1)
-    for where, name, count in places[:len(samples) * 2 - 1]:
+    for where, name, count in places[: len(samples) * 2 - 1]:
         calls, whole = [], getattr(where, name)
 
         def killed(*args, count=count, calls=calls, whole=whole, **more):
@@ -281,30 +337,41 @@ def test_classes_that_are_too_small_are_named_with_the_way_out(run, table):
         text = re.sub(rf"(?m)^({row},.*,)\w+$", rf"\1{word}", text)
     Path("my trees.csv").write_text(text)
     run("agf_train", *WORDS, "m.mbm", status=1).refused(
-        "my trees.csv: class elm", "; --min-class 3 leaves out the classes with fewer than 3")
+        "my trees.csv: class elm", "; --min-class 3 leaves out the classes with fewer than 3"
+    )
     assert not Path("m.mbm").exists()
     out = run("agf_train", *WORDS, "m.mbm", "--min-class", "3", "--time-limit", "0").out
     assert out.count("--min-class=3") == 1 and Path("m.mbm").exists()
     run("agf_train", *WORDS, "m.mbm", "--min-class", "99", status=1).refused(
-        "my trees.csv: no classes of 4 would be left by --min-class 99: expected at least 2")
+        "my trees.csv: no classes of 4 would be left by --min-class 99: expected at least 2"
+    )
 
 
-@pytest.mark.parametrize("kind, source, words", [
-    ("binary", "trn", "m.mbm NEW.vec answers"), ("svm", "trn.svm", "-M m.mbm NEW answers"),
-    ("lvq", "trn", "-A m.mbm NEW answers"), ("table", "x", "--table m.mbm NEW answers.csv"),
-    ("table", "x.TSV.gz", "m.mbm NEW.tsv.gz answers.tsv.gz")])
+@pytest.mark.parametrize(
+    "kind, source, words",
+    [
+        ("binary", "trn", "m.mbm NEW.vec answers"),
+        ("svm", "trn.svm", "-M m.mbm NEW answers"),
+        ("lvq", "trn", "-A m.mbm NEW answers"),
+        ("table", "x", "--table m.mbm NEW answers.csv"),
+        ("table", "x.TSV.gz", "m.mbm NEW.tsv.gz answers.tsv.gz"),
+    ],
+)
 def test_the_last_line_has_the_words_for_the_kind_of_the_data(kind, source, words):
     assert classify_command("m.mbm", kind, source) == f"classify_m {words}"
     assert classify_command("-m.mbm", kind, source).split(" NEW")[0].endswith(" ./-m.mbm")
 
 
-@pytest.mark.parametrize("words, message", [
-    (("-", "m.mbm", "-M"), "the data are read several times"),
-    (("my trees.csv", "-"), "expected the name of a file for the model"),
-    (("my trees.csv", "m.csv"), "is the order of the operands right?"),
-    (("my trees.csv", "./my trees.csv"), "model would overwrite train: "),
-    (("my trees.csv", "m.mbm", "--time-limit", "soon"), "expected seconds"),
-])
+@pytest.mark.parametrize(
+    "words, message",
+    [
+        (("-", "m.mbm", "-M"), "the data are read several times"),
+        (("my trees.csv", "-"), "expected the name of a file for the model"),
+        (("my trees.csv", "m.csv"), "is the order of the operands right?"),
+        (("my trees.csv", "./my trees.csv"), "model would overwrite train: "),
+        (("my trees.csv", "m.mbm", "--time-limit", "soon"), "expected seconds"),
+    ],
+)
 def test_mistakes_are_told_before_the_work(run, table, words, message):
     run("agf_train", *words, status=2).refused(message)
 
@@ -312,8 +379,9 @@ def test_mistakes_are_told_before_the_work(run, table, words, message):
 @pytest.mark.long
 def test_all_messages_are_of_the_command_that_was_called(run, table):
     rows = Path("my trees.csv").read_text().splitlines()
-    Path("my trees.csv").write_text("".join(f"{word},{row}\n" for word, row in zip(
-        ["same"] + ["1"] * len(rows), rows)))
+    Path("my trees.csv").write_text(
+        "".join(f"{word},{row}\n" for word, row in zip(["same"] + ["1"] * len(rows), rows))
+    )
     err = run("agf_train", *WORDS, "m.mbm").err
     assert "agf_train: my trees.csv: left out: 'same' (constant)" in err
     assert not re.search("^(print_control|tune_m|multi_borders|mbh2mbm): ", err, re.M), err

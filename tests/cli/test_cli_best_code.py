@@ -40,7 +40,8 @@ def test_a_code_from_data(control, run):
     assert notes[2].startswith("# smallest distance between rows ")
     assert notes[3] == "# evaluated by learner=nystrom -t 2 -g 0.3 -m 12 -l 0.05 --loo 5000"
     assert [line.split()[1] for line in notes[5:]] == [
-        str(number) for number in range(8 - len(notes) + 3, 6)]
+        str(number) for number in range(8 - len(notes) + 3, 6)
+    ]
     assert rows_of(done.out) == 5 and parse(done.out).classes == (2, 3, 5, 9)
     assert {row.text for row in parse(done.out).rows} == {"-g 0.3"}
     assert control("-M", *FAST, "-+", "-g 0.3", "--rows", 5, "-j", 3, "data.svm") == done
@@ -55,21 +56,27 @@ def test_start_and_pool(control, run):
     assert done.status == 0 and rows_of(done.out) == 3
     few = control("-M", *FAST, "--pool", 6, "--rows", "auto", "--seed", 2, "data.svm")
     assert few.status == 0 and few.out.startswith("# best-code: ") and " of 6 cand" in few.out
-    Path("trained").write_text('m0 0 / 1;\nm1 2 / 3;\nm2 0 1 / 2 3;\n{2 3 5 9}\n')
+    Path("trained").write_text("m0 0 / 1;\nm1 2 / 3;\nm2 0 1 / 2 3;\n{2 3 5 9}\n")
     done = control("-M", *FAST, "--from", "trained", "--rows", 4, "data.svm")
     assert done.status == 0 and {row.text for row in parse(done.out).rows} == {""}
 
 
-@pytest.mark.parametrize("words,status,text", [
-    (("-M", "data.svm", 2), 2, "2 rows: expected 3 or more"),
-    (("-M", "data.svm", 4, "--rows", 4), 2, "nrow and --rows are the same"),
-    (("-M", "data.svm", "--rows", "some"), 2,
-     "argument --rows: expected auto, or a value: expected a whole number"),
-    (("-M", "data.svm", "--splits", 300), 2, "--splits is for -Q best-tree"),
-    (("-M", "data.svm", "--by", "error"), 2, "--by is for -Q best-tree"),
-    (("-M", "data.svm", "--from", "absent"), 1, "absent"),
-    (("4",), 2, "searches in data: expected training data, found the number 4"),
-])
+@pytest.mark.parametrize(
+    "words,status,text",
+    [
+        (("-M", "data.svm", 2), 2, "2 rows: expected 3 or more"),
+        (("-M", "data.svm", 4, "--rows", 4), 2, "nrow and --rows are the same"),
+        (
+            ("-M", "data.svm", "--rows", "some"),
+            2,
+            "argument --rows: expected auto, or a value: expected a whole number",
+        ),
+        (("-M", "data.svm", "--splits", 300), 2, "--splits is for -Q best-tree"),
+        (("-M", "data.svm", "--by", "error"), 2, "--by is for -Q best-tree"),
+        (("-M", "data.svm", "--from", "absent"), 1, "absent"),
+        (("4",), 2, "searches in data: expected training data, found the number 4"),
+    ],
+)
 def test_what_cannot_be(control, words, status, text):
     done = control(*FAST, *words)
     assert done.status == status

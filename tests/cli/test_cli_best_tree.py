@@ -38,6 +38,7 @@ def data(folder):
 @pytest.fixture
 def best(run):
     """The command with a machine that is settled and small; -> `Done`."""
+
     def best(*words, status=0):
         return run("print_control", "-Q", "best-tree", *MACHINE, *words, status=status)
 
@@ -45,38 +46,59 @@ def best(run):
 
 
 def notes(done):
-    return [line[2:] for line in done.out.splitlines() if line.startswith("# ")
-            and not line.startswith("# class ")]
+    return [
+        line[2:]
+        for line in done.out.splitlines()
+        if line.startswith("# ") and not line.startswith("# class ")
+    ]
 
 
-@pytest.mark.parametrize("words, status, told", [
-    (("one",), 1, "one: holds one class"),
-    (("lonely",), 1, "lonely: class 4 has one point: a leave-one-out value needs two or more"),
-    (("--min-class", "50", "five"), 1, "no classes of 5 would be left by --min-class 50"),
-    (("missing",), 1, "missing.vec: cannot read"),
-    (("7",), 2, "expected training data, found the number 7"),
-    (("five", "7"), 2, "nrow is for"),
-    (("-G", "five"), 2, "-G is for"),
-    (("--metric", "hausdorff", "five"), 2, "--metric is for"),
-    (("--trials", "3", "five"), 2, "--trials needs --best"),
-    (("--uncalibrated", "five"), 2, "--uncalibrated needs --best"),
-    (("--names", "five.names", "--no-names", "five"), 2, "exclude each other"),
-    (("--learn-metric", "five"), 2, "--learn-metric needs normalised features"),
-    (("--splits", "3", "five"), 2, "a search for a tree of 5 classes needs --splits"),
-    (("--splits", "0", "five"), 2, "argument --splits: 0 is out of range"),
-    # what is minimised, and the machine
-    (("--by", "brier", "five"), 2, "--by brier: expected log-loss, error or cost:FILE"),
-    (("--balance", "-1", "five"), 2, "--balance: expected auto, or a value: expected a number, 0"),
-    (("--balance", "foo", "five"), 2, "--balance: expected auto, or a value: expected a number, 0"),
-    (("--search-options", "-c 5", "five"), 2, "unknown training option '-c'"),
-    (("--search-options", "learner=svm -c 5", "five"), 2,
-     "--search-options: expected options of learner=nystrom, whose name is left out"),
-    (("--search-options", "-m 0", "five"), 2, "option -m: 0 is out of range"),
-    (("--best", "five"), 2, "--search-options is for a search alone, not for --best"),
-    (("-Q", "ensemble", "five"), 2, "and -Q ensemble --of best-tree or with --draws, not for an "
-     "ensemble of random-tree"),
-    (("--plot", "x.bmp", "five"), 2, "--plot x.bmp: expected a name that ends in"),
-    (("--plot", "none/x.png", "five"), 1, "none/x.png: cannot write")])
+@pytest.mark.parametrize(
+    "words, status, told",
+    [
+        (("one",), 1, "one: holds one class"),
+        (("lonely",), 1, "lonely: class 4 has one point: a leave-one-out value needs two or more"),
+        (("--min-class", "50", "five"), 1, "no classes of 5 would be left by --min-class 50"),
+        (("missing",), 1, "missing.vec: cannot read"),
+        (("7",), 2, "expected training data, found the number 7"),
+        (("five", "7"), 2, "nrow is for"),
+        (("-G", "five"), 2, "-G is for"),
+        (("--metric", "hausdorff", "five"), 2, "--metric is for"),
+        (("--trials", "3", "five"), 2, "--trials needs --best"),
+        (("--uncalibrated", "five"), 2, "--uncalibrated needs --best"),
+        (("--names", "five.names", "--no-names", "five"), 2, "exclude each other"),
+        (("--learn-metric", "five"), 2, "--learn-metric needs normalised features"),
+        (("--splits", "3", "five"), 2, "a search for a tree of 5 classes needs --splits"),
+        (("--splits", "0", "five"), 2, "argument --splits: 0 is out of range"),
+        # what is minimised, and the machine
+        (("--by", "brier", "five"), 2, "--by brier: expected log-loss, error or cost:FILE"),
+        (
+            ("--balance", "-1", "five"),
+            2,
+            "--balance: expected auto, or a value: expected a number, 0",
+        ),
+        (
+            ("--balance", "foo", "five"),
+            2,
+            "--balance: expected auto, or a value: expected a number, 0",
+        ),
+        (("--search-options", "-c 5", "five"), 2, "unknown training option '-c'"),
+        (
+            ("--search-options", "learner=svm -c 5", "five"),
+            2,
+            "--search-options: expected options of learner=nystrom, whose name is left out",
+        ),
+        (("--search-options", "-m 0", "five"), 2, "option -m: 0 is out of range"),
+        (("--best", "five"), 2, "--search-options is for a search alone, not for --best"),
+        (
+            ("-Q", "ensemble", "five"),
+            2,
+            "and -Q ensemble --of best-tree or with --draws, not for an ensemble of random-tree",
+        ),
+        (("--plot", "x.bmp", "five"), 2, "--plot x.bmp: expected a name that ends in"),
+        (("--plot", "none/x.png", "five"), 1, "none/x.png: cannot write"),
+    ],
+)
 def test_wrong_input_is_one_line(best, words, status, told):
     if any(word.startswith("--plot") for word in words):
         pytest.importorskip("matplotlib")
@@ -84,8 +106,10 @@ def test_wrong_input_is_one_line(best, words, status, told):
     assert not list(Path().glob("x.*"))
 
 
-@pytest.mark.parametrize("option", [
-    ("--splits", "100"), ("--balance", "auto"), ("--search-options", "-m 9"), ("--by", "error")])
+@pytest.mark.parametrize(
+    "option",
+    [("--splits", "100"), ("--balance", "auto"), ("--search-options", "-m 9"), ("--by", "error")],
+)
 @pytest.mark.parametrize("words", [("-Q", "tree", "5"), ("-Q", "3", "five"), ("five",)])
 def test_options_of_searches_are_for_searches(run, option, words):
     run("print_control", *option, *words, status=2).refused(f"{option[0]} is for -Q ", "best-tree")
@@ -101,8 +125,11 @@ def test_notes_are_comments_of_a_control_file(best, run):
     done = best("spaced")
     found = notes(done)
     number = r"\d+\.\d{4}"
-    assert re.fullmatch(rf"best-tree: leave-one-out log loss {number} \+- {number} a point; on "
-                        rf"points that did not choose it {number} \+- {number}", found[0])
+    assert re.fullmatch(
+        rf"best-tree: leave-one-out log loss {number} \+- {number} a point; on "
+        rf"points that did not choose it {number} \+- {number}",
+        found[0],
+    )
     assert found[1] == "exact: the least of all 105 trees, from 90 splits"
     assert found[2].startswith("4 classifiers, of which 2.")
     assert found[3].startswith("evaluated by learner=nystrom -t 2 -g 0.2 -m 30 -l 0.1")
@@ -111,8 +138,12 @@ def test_notes_are_comments_of_a_control_file(best, run):
     assert len(table) == 4 and table[0, 2] == 1.0
     assert table[:, 0].sum() == pytest.approx(float(found[0].split()[4]), abs=2.5e-4)
     # names with blanks have commas between them, and a name with a comma or a slash is a label
-    assert {word.strip() for line in rows for side in line[29:].split(" / ")
-            for word in side.split(", ")} == {"red ant", "bee", "big cat", "3", "4"}
+    assert {
+        word.strip()
+        for line in rows
+        for side in line[29:].split(" / ")
+        for word in side.split(", ")
+    } == {"red ant", "bee", "big cat", "3", "4"}
     tree = parse(done.out)
     assert tree.names == dict(enumerate(SPACED)) and len(tree.nodes) == 4
     Path("plan").write_text(done.out, encoding="utf-8")
@@ -140,8 +171,9 @@ def test_seed_and_settings(best):
     assert found[0].startswith("best-tree: leave-one-out errors at nodes 0.")
     assert "balance: 0.25 for each classifier that a point needs" in found
     limited = notes(best("--splits", "40", "five"))[1]
-    assert re.match(r"not exact: \d+ of 90 splits were tried, by a local search among 105 trees",
-                    limited)
+    assert re.match(
+        r"not exact: \d+ of 90 splits were tried, by a local search among 105 trees", limited
+    )
 
 
 def test_the_search_sees_the_features_as_they_are_normalised(best, folder):
@@ -152,9 +184,14 @@ def test_the_search_sees_the_features_as_they_are_normalised(best, folder):
     assert best("-S", "2", "five").out != normalised
 
 
-@pytest.mark.parametrize("options, machine", [
-    ("-c 5 -g 0.125", "-t 2 -g 0.125"), ("learner=nystrom -m 20 -g 0.5", "-t 2 -g 0.5 -m 20"),
-    ("-t 0 -c 2", "-t 0")])
+@pytest.mark.parametrize(
+    "options, machine",
+    [
+        ("-c 5 -g 0.125", "-t 2 -g 0.125"),
+        ("learner=nystrom -m 20 -g 0.5", "-t 2 -g 0.5 -m 20"),
+        ("-t 0 -c 2", "-t 0"),
+    ],
+)
 def test_training_options_give_the_kernel(run, options, machine):
     done = run("print_control", "-Q", "best-tree", "--options", options, "plain")
     assert f"evaluated by learner=nystrom {machine}" in done.out
@@ -187,14 +224,19 @@ def test_text_for_graphviz_has_the_losses(best):
 
 @pytest.mark.long
 def test_the_example_of_the_manual(run, root, folder):
-    page = (root / "man" / "print_control.1").read_text(encoding="ascii").replace("\\-", "-") \
+    page = (
+        (root / "man" / "print_control.1")
+        .read_text(encoding="ascii")
+        .replace("\\-", "-")
         .replace("\\(dq", '"')
+    )
     [shown] = re.findall(r"^\.EX\n(# best-tree: .*?)^\.EE", page, re.M | re.S)
-    command = page[:page.index(shown)].rsplit(".EX\n", 1)[0].rsplit(".EX\n", 1)[1].splitlines()[0]
+    command = page[: page.index(shown)].rsplit(".EX\n", 1)[0].rsplit(".EX\n", 1)[1].splitlines()[0]
     (folder / "sample_data").symlink_to(root / "sample_data")
     done = run(*shlex.split(command))
     number = r"[-+]?\d+\.\d+"
     found = "\n".join(line for line in done.out.splitlines() if line.startswith("#")) + "\n"
     assert re.sub(number, "_", found) == re.sub(number, "_", shown)
-    np.testing.assert_allclose(*(np.array(re.findall(number, text), dtype=float)
-                                 for text in (found, shown)), atol=2e-4)
+    np.testing.assert_allclose(
+        *(np.array(re.findall(number, text), dtype=float) for text in (found, shown)), atol=2e-4
+    )

@@ -37,8 +37,10 @@ def made(run, tmp_path_factory):
             x, y = points(seed, n)
             write_vec(f"{name}.vec", x)
             write_cls(f"{name}.cls", y)
-        for name, text in (("pairs", '"" 0 / 1; "" 0 / 2; "" 1 / 2; {2 5 9}'),
-                           ("tree", '"" { 5 "" { 9 2 } }')):
+        for name, text in (
+            ("pairs", '"" 0 / 1; "" 0 / 2; "" 1 / 2; {2 5 9}'),
+            ("tree", '"" { 5 "" { 9 2 } }'),
+        ):
             Path("plan").write_text(text)
             run("multi_borders", "--quiet", "plan", "trn", name, f"{name}.mbc")
             run("mbh2mbm", "--quiet", f"{name}.mbc", f"{name}.mbm")
@@ -55,8 +57,9 @@ def here(made, folder):
 
 def test_the_model_is_written_with_the_map(run, here):
     before = load("pairs.mbm")
-    done = run("calibrate_m", "--data", "apart", "--map", "temperature", "pairs.mbm", "-o",
-               "pairs.mbm")
+    done = run(
+        "calibrate_m", "--data", "apart", "--map", "temperature", "pairs.mbm", "-o", "pairs.mbm"
+    )
     assert done.err == ""
     assert done.out.startswith("inverse, least-squares: 300 points of 3 classes; temperature ")
     x, y = points(2, 300)
@@ -67,8 +70,7 @@ def test_the_model_is_written_with_the_map(run, here):
     assert (found.weights, found.floor) == (expected.weights, expected.floor)
     assert after.calibration.decoders["renormalised"].points is None
     assert after.calibration.source.endswith("; least-squares: 300 points of apart")
-    np.testing.assert_array_equal(Classifier(after, Decoding())(x).columns,
-                                  apply_map(expected, p))
+    np.testing.assert_array_equal(Classifier(after, Decoding())(x).columns, apply_map(expected, p))
     assert after.digest() == before.digest()
 
 
@@ -83,25 +85,28 @@ def test_weights_of_points_and_classes(run, here):
     done = run(*words, "--data", "apart", "--weights", "w.txt", "-o", "new.mbm")
     zeros = np.count_nonzero(w == 0)
     assert f"apart: {zeros} of 300 samples have weight 0 and are left out" in done.err
-    found, = json.loads(done.out)
-    copies, = json.loads(run(*words, "--data", "copies").out)
-    alike, = json.loads(run(*words, "--data", "apart").out)
+    (found,) = json.loads(done.out)
+    (copies,) = json.loads(run(*words, "--data", "copies").out)
+    (alike,) = json.loads(run(*words, "--data", "apart").out)
     assert found["temperature"] == pytest.approx(copies["temperature"], rel=1e-9)
     assert abs(found["temperature"] - alike["temperature"]) > 1e-3
     for score in ("log_loss", "brier", "accuracy"):
         assert found["scores"][score]["before"]["value"] == pytest.approx(
-            copies["scores"][score]["before"]["value"], rel=1e-12)
+            copies["scores"][score]["before"]["value"], rel=1e-12
+        )
     assert (found["points"], found["sum_of_weights"]) == (300 - zeros, w.sum())
     calibration = load("new.mbm").calibration
     assert calibration.source.endswith(f"least-squares: {300 - zeros} weighted points of apart")
     assert len(calibration.decoders["least-squares"].points.label) == 300 - zeros
-    balanced, = json.loads(run(*words, "--data", "apart", "--class-weight", "balanced").out)
+    (balanced,) = json.loads(run(*words, "--data", "apart", "--class-weight", "balanced").out)
     assert balanced["sum_of_weights"] == pytest.approx(300)
     # beside the points they are taken by themselves
     write_cls("apart.cls", y)
     Path("apart.wgt").write_bytes(w.astype("<f4").tobytes())
-    assert run(*words, "--data", "apart").out == run(*words, "--data", "apart", "--weights",
-                                                     "w.txt").out
+    assert (
+        run(*words, "--data", "apart").out
+        == run(*words, "--data", "apart", "--weights", "w.txt").out
+    )
     assert json.loads(run(*words, "--data", "apart", "--weights", "none").out) == [alike]
 
 
@@ -109,8 +114,9 @@ def test_weights_of_points_and_classes(run, here):
 def test_answers_of_a_cross_validation(run, here, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(here / "cache"))
     run("nfold", "--quiet", "one-vs-one", "trn", "held")
-    report, = json.loads(run("calibrate_m", "--json", "--from", "held", "pairs.mbm", "-o",
-                             "new.mbm").out)
+    (report,) = json.loads(
+        run("calibrate_m", "--json", "--from", "held", "pairs.mbm", "-o", "new.mbm").out
+    )
     assert (report["decoder"], report["points"]) == ("inverse", 150)
     assert "stored" not in report["compared"]
     assert load("new.mbm").calibration.source.endswith("; inverse: 150 points of held")
@@ -131,33 +137,48 @@ def test_answers_of_a_cross_validation_of_a_tree(run, here, monkeypatch):
     assert Path("held.raw.con").read_bytes() == Path("own.con").read_bytes()
     assert Path("held.con").read_bytes() != Path("own.con").read_bytes()
     assert not Path("own.raw.con").exists()
-    one, other = (json.loads(run("calibrate_m", "--json", "--from", name, "tree.mbm").out)
-                  for name in ("held", "own"))
+    one, other = (
+        json.loads(run("calibrate_m", "--json", "--from", name, "tree.mbm").out)
+        for name in ("held", "own")
+    )
     assert one[0]["compared"] == other[0]["compared"] and one[0]["decoder"] == "recursive"
     run("nfold", "--quiet", "--uncalibrated", "-Q", "recursive", "tree", "trn", "held")
     assert not Path("held.raw.con").exists()
 
 
-@pytest.mark.parametrize("words, status, message", [
-    ("--from held -M pairs.mbm", 2, "-M needs --data"),
-    ("--data apart -o apart.cls pairs.mbm", 2, "--output would overwrite "),
-    ("--data apart -o pairs-00 pairs.mbc", 2, "--output would overwrite "),
-    ("--data apart -o - pairs.mbm", 2, "expected the name of a file for the model, found '-'"),
-    ("--data apart --tree full pairs.mbm", 2, "--tree is for trees, and pairs.mbm is none"),
-    ("--data apart -Q vote pairs.mbm", 2, "the decoder vote does not give the probabilities"),
-    ("--data apart --map spline pairs.mbm", 2, "spline")])
+@pytest.mark.parametrize(
+    "words, status, message",
+    [
+        ("--from held -M pairs.mbm", 2, "-M needs --data"),
+        ("--data apart -o apart.cls pairs.mbm", 2, "--output would overwrite "),
+        ("--data apart -o pairs-00 pairs.mbc", 2, "--output would overwrite "),
+        ("--data apart -o - pairs.mbm", 2, "expected the name of a file for the model, found '-'"),
+        ("--data apart --tree full pairs.mbm", 2, "--tree is for trees, and pairs.mbm is none"),
+        ("--data apart -Q vote pairs.mbm", 2, "the decoder vote does not give the probabilities"),
+        ("--data apart --map spline pairs.mbm", 2, "spline"),
+    ],
+)
 def test_refused(run, here, words, status, message):
     run("calibrate_m", *words.split(), status=status).refused(message)
 
 
 # Thresholds, sets and p values
 
+
 @pytest.fixture(scope="module")
 def with_points(run, made, tmp_path_factory):
     """A model with the map of points kept apart."""
     path = tmp_path_factory.mktemp("points") / "pairs.mbm"
-    run("calibrate_m", "--data", made / "apart", "--map", "temperature", made / "pairs.mbm", "-o",
-        path)
+    run(
+        "calibrate_m",
+        "--data",
+        made / "apart",
+        "--map",
+        "temperature",
+        made / "pairs.mbm",
+        "-o",
+        path,
+    )
     return path
 
 
@@ -174,26 +195,35 @@ def lines_of(text):
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize("words", ["", "--set-score aps", "--by-class",
-                                   "--by-class --priors 1,1,2"])
+@pytest.mark.parametrize(
+    "words", ["", "--set-score aps", "--by-class", "--by-class --priors 1,1,2"]
+)
 def test_sets(run, here, model, words):
     configuration, p = model
     stored = configuration.calibration.decoders["least-squares"].points
     score = "aps" if "aps" in words else "lac"
     done = run("classify_m", "--coverage", ".9", *words.split(), "pairs.mbm", "test.vec", "out")
     found = np.array([[label in line for label in LABELS] for line in lines_of(done.out)])
-    limits = quantiles(stored, LABELS, .1, score, "--by-class" in words)
+    limits = quantiles(stored, LABELS, 0.1, score, "--by-class" in words)
     np.testing.assert_array_equal(found, prediction_sets(p, limits, score))
     assert Path("out.sets").read_text() == done.out
     holds = found[np.arange(200), np.searchsorted(LABELS, points(3, 200)[1])].mean()
-    assert .84 < holds < .96
-    assert f"{found.sum() / 200:.2f} classes in a set on average, " \
-           f"{(found.sum(axis=1) == 0).sum()} of 200 sets empty\n" in done.err
-    again = run("classify_m", "-j", 2, "--coverage", ".9", *words.split(), "pairs.mbm",
-                "test.vec", "again")
+    assert 0.84 < holds < 0.96
+    assert (
+        f"{found.sum() / 200:.2f} classes in a set on average, "
+        f"{(found.sum(axis=1) == 0).sum()} of 200 sets empty\n" in done.err
+    )
+    again = run(
+        "classify_m", "-j", 2, "--coverage", ".9", *words.split(), "pairs.mbm", "test.vec", "again"
+    )
     assert again.out == done.out
-    plain = run("classify_m", *words.replace("--by-class", "").replace("--set-score aps", "")
-                .split(), "pairs.mbm", "test.vec", "plain")
+    plain = run(
+        "classify_m",
+        *words.replace("--by-class", "").replace("--set-score aps", "").split(),
+        "pairs.mbm",
+        "test.vec",
+        "plain",
+    )
     for end in (".cls", ".con"):  # the classes are answered all the same
         assert Path(f"plain{end}").read_bytes() == Path(f"out{end}").read_bytes()
     assert plain.out != done.out and not Path("plain.sets").exists()
@@ -201,19 +231,21 @@ def test_sets(run, here, model, words):
 
 def test_sets_are_scored(run, here, model):
     run("classify_m", "--coverage", ".9", "pairs.mbm", "test.vec", "out")
-    scores = json.loads(run("eval_uc", "--json", "-k", 3, "--sets", "out.sets", "test.cls",
-                            "out").out)
+    scores = json.loads(
+        run("eval_uc", "--json", "-k", 3, "--sets", "out.sets", "test.cls", "out").out
+    )
     assert scores["sets"]["points"] == 200
 
 
 def test_p_values_and_sets_agree(run, here, model):
     for words in ((), ("--by-class",), ("--set-score", "aps")):
-        sets = lines_of(run("classify_m", "--coverage", ".8", *words, "pairs.mbm", "test.vec",
-                            "out").out)
+        sets = lines_of(
+            run("classify_m", "--coverage", ".8", *words, "pairs.mbm", "test.vec", "out").out
+        )
         done = run("classify_m", "--p-values", "--header", *words, "pairs.mbm", "test.vec", "out")
         rows = [line.split() for line in done.out.splitlines()]
         assert rows[0] == ["labels", "2", "5", "9"] and done.err == ""
-        found = np.array(rows[1:], dtype=float)[:, :3] > .2 + 1e-9
+        found = np.array(rows[1:], dtype=float)[:, :3] > 0.2 + 1e-9
         assert [tuple(LABELS[row].tolist()) for row in found] == sets
 
 
@@ -222,20 +254,29 @@ def test_p_values_and_sets_agree(run, here, model):
 def test_errors_are_bounded(run, here, model, words):
     configuration, p = model
     stored = configuration.calibration.decoders["least-squares"].points
-    threshold = error_threshold(stored.p_largest, stored.right, .1,
-                                .5 if words else .95).threshold
+    threshold = error_threshold(
+        stored.p_largest, stored.right, 0.1, 0.5 if words else 0.95
+    ).threshold
     done = run("classify_m", "--max-error", ".1", *words.split(), "pairs.mbm", "test.vec", "out")
     rejected = p.max(axis=1) < threshold
     assert 0 < rejected.sum() < 150
-    np.testing.assert_array_equal(read_cls("out.cls", negative=True),
-                                  np.where(rejected, -1, LABELS[p.argmax(axis=1)]))
+    np.testing.assert_array_equal(
+        read_cls("out.cls", negative=True), np.where(rejected, -1, LABELS[p.argmax(axis=1)])
+    )
     assert done.line(f"{rejected.sum()} of 200 points rejected, below probability {threshold:g}")
 
 
-@pytest.mark.parametrize("words, reason", [
-    ("--max-error .001", "at least 2995 without an error among them would be needed"),
-    pytest.param("--max-error .1 -Q renormalised --executor processes:2",
-                 "no calibration points of this decoder: calibrate_m", marks=pytest.mark.long)])
+@pytest.mark.parametrize(
+    "words, reason",
+    [
+        ("--max-error .001", "at least 2995 without an error among them would be needed"),
+        pytest.param(
+            "--max-error .1 -Q renormalised --executor processes:2",
+            "no calibration points of this decoder: calibrate_m",
+            marks=pytest.mark.long,
+        ),
+    ],
+)
 def test_without_a_proof_every_point_is_rejected(run, here, model, words, reason, capfd):
     done = run("classify_m", *words.split(), "pairs.mbm", "test.vec", "out")
     assert (read_cls("out.cls", negative=True) == -1).all()
@@ -245,8 +286,10 @@ def test_without_a_proof_every_point_is_rejected(run, here, model, words, reason
 
 
 def test_trained_models_have_points_already(run, here):
-    assert "classes in a set" in run("classify_m", "--coverage", ".9", "pairs.mbc", "test.vec",
-                                     "out").err
+    assert (
+        "classes in a set"
+        in run("classify_m", "--coverage", ".9", "pairs.mbc", "test.vec", "out").err
+    )
 
 
 def test_all_files_or_none(run, here, model):
@@ -255,24 +298,32 @@ def test_all_files_or_none(run, here, model):
     assert not Path("out.cls").exists() and not Path("out.con").exists()
 
 
-@pytest.mark.parametrize("words, status, message", [
-    ("--coverage 1 pairs.mbm", 2, "--coverage: expected a number between 0 and 1, found 1"),
-    ("--max-error 0 pairs.mbm", 2, "--max-error: expected a number between 0 and 1, found 0"),
-    ("--confidence .9 pairs.mbm", 2, "--confidence needs --max-error"),
-    ("--by-class pairs.mbm", 2, "--by-class needs --coverage or --p-values"),
-    ("--set-score aps pairs.mbm", 2, "--set-score needs --coverage or --p-values"),
-    ("--p-values --coverage .9 pairs.mbm", 2, "--coverage and --p-values exclude each other"),
-    ("--max-error .1 --reject .5 pairs.mbm", 2, "--max-error and --reject exclude each other"),
-    ("--max-error .1 --priors 1,1,1 pairs.mbm", 2, "cannot be combined with --priors"),
-    ("--coverage .9 --priors 1,1,1 pairs.mbm", 2, "--coverage with --priors needs --by-class"),
-    ("--coverage .9 --quantity pairs.mbm", 2, "--quantity and --coverage exclude each other"),
-    ("--coverage .9 tree.mbm", 2, "for a tree they come with --tree full"),
-    ("--coverage .9 -Q vote pairs.mbm", 2, "--coverage needs a decoder that gives"),
-    ("--max-error .1 -0 pairs.mbm", 2, "not -0"),
-    ("--coverage .9 -Q renormalised pairs.mbm", 1, "--coverage needs calibration points of the "
-     "decoder renormalised, and there are none: calibrate_m"),
-    ("--max-error .1 --uncalibrated pairs.mbm", 2, "combined with --uncalibrated"),
-    ("--p-values -c 1 pairs.mbm", 2, "combined with -c")])
+@pytest.mark.parametrize(
+    "words, status, message",
+    [
+        ("--coverage 1 pairs.mbm", 2, "--coverage: expected a number between 0 and 1, found 1"),
+        ("--max-error 0 pairs.mbm", 2, "--max-error: expected a number between 0 and 1, found 0"),
+        ("--confidence .9 pairs.mbm", 2, "--confidence needs --max-error"),
+        ("--by-class pairs.mbm", 2, "--by-class needs --coverage or --p-values"),
+        ("--set-score aps pairs.mbm", 2, "--set-score needs --coverage or --p-values"),
+        ("--p-values --coverage .9 pairs.mbm", 2, "--coverage and --p-values exclude each other"),
+        ("--max-error .1 --reject .5 pairs.mbm", 2, "--max-error and --reject exclude each other"),
+        ("--max-error .1 --priors 1,1,1 pairs.mbm", 2, "cannot be combined with --priors"),
+        ("--coverage .9 --priors 1,1,1 pairs.mbm", 2, "--coverage with --priors needs --by-class"),
+        ("--coverage .9 --quantity pairs.mbm", 2, "--quantity and --coverage exclude each other"),
+        ("--coverage .9 tree.mbm", 2, "for a tree they come with --tree full"),
+        ("--coverage .9 -Q vote pairs.mbm", 2, "--coverage needs a decoder that gives"),
+        ("--max-error .1 -0 pairs.mbm", 2, "not -0"),
+        (
+            "--coverage .9 -Q renormalised pairs.mbm",
+            1,
+            "--coverage needs calibration points of the "
+            "decoder renormalised, and there are none: calibrate_m",
+        ),
+        ("--max-error .1 --uncalibrated pairs.mbm", 2, "combined with --uncalibrated"),
+        ("--p-values -c 1 pairs.mbm", 2, "combined with -c"),
+    ],
+)
 def test_guarantees_refused(run, here, words, status, message):
     run("classify_m", *words.split(), "test.vec", "out", status=status).refused(message)
     assert not Path("out.cls").exists()
@@ -280,15 +331,21 @@ def test_guarantees_refused(run, here, words, status, message):
 
 def test_too_few_points_are_said(run, here, model):
     done = run("classify_m", "--coverage", ".999", "pairs.mbm", "test.vec", "out")
-    assert "a coverage of 0.999 needs 999 calibration points, there are 300: every set has all " \
-           "classes" in done.err
+    assert (
+        "a coverage of 0.999 needs 999 calibration points, there are 300: every set has all "
+        "classes" in done.err
+    )
     assert set(lines_of(done.out)) == {(2, 5, 9)}
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize("words", [
-    ("--from", "held"),  # text of six digits: the probabilities of a point sum to 1.000001
-    ("--data", "apart", "-Q", "unconstrained")])  # estimates, which are below 0 or sum to more
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--from", "held"),  # text of six digits: the probabilities of a point sum to 1.000001
+        ("--data", "apart", "-Q", "unconstrained"),
+    ],
+)  # estimates, which are below 0 or sum to more
 @pytest.mark.parametrize("output", ["k.mbm", "pairs.mbc.cal"])
 def test_what_is_written_without_a_map_can_be_used(run, here, words, output):
     y = read_cls("apart.cls")
@@ -300,5 +357,6 @@ def test_what_is_written_without_a_map_can_be_used(run, here, words, output):
     model = model if output.endswith(".cal") else output
     run("classify_m", "--coverage", 0.9, *words[2:], model, "test.vec", "out")
     if "--from" in words:
-        assert load(model).calibration.decoders["inverse"].points.cumulative.max() \
-            == pytest.approx(1, abs=1e-12)
+        assert load(model).calibration.decoders["inverse"].points.cumulative.max() == pytest.approx(
+            1, abs=1e-12
+        )

@@ -28,7 +28,7 @@ def save(name, y, seed=1):
     """Three overlapping classes, as NAME.vec, NAME.cls and NAME.svm."""
     y = np.asarray(y)
     x = np.random.default_rng(seed).normal(size=(len(y), 3)) * [1, 20, 0.1]
-    x += np.searchsorted(np.unique(y), y)[:, None] * [1, 0, .05]
+    x += np.searchsorted(np.unique(y), y)[:, None] * [1, 0, 0.05]
     write_vec(f"{name}.vec", x)
     write_cls(f"{name}.cls", y)
     write_svm(f"{name}.svm", x, y)
@@ -69,13 +69,17 @@ def printed(run, *words, points="tst.vec"):
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("plan", ["pairs", "tree", "nodes", "mixed"])
-@pytest.mark.parametrize("options", [[], ["--tree", "full"], ["--tree", "path"],
-                                     ["--priors", "2=.2,5=.5,9=.3", "--tree", "full"]], ids=str)
+@pytest.mark.parametrize(
+    "options",
+    [[], ["--tree", "full"], ["--tree", "path"], ["--priors", "2=.2,5=.5,9=.3", "--tree", "full"]],
+    ids=str,
+)
 def test_control_file_and_model_file_give_the_same(train, run, plan, options):
     train(plan)
     run("mbh2mbm", "-a", "m.std", "m.mbc", "m.mbm")
-    own, wanted = (printed(run, *way, *options, "-a", "m.std", "m.mbc")
-                   for way in (["--uncalibrated"], []))
+    own, wanted = (
+        printed(run, *way, *options, "-a", "m.std", "m.mbc") for way in (["--uncalibrated"], [])
+    )
     assert printed(run, *options, "m.mbm") == wanted
     assert printed(run, "--uncalibrated", *options, "m.mbm") == own
     run("mbh2mbm", "--uncalibrated", "-a", "m.std", "m.mbc", "u.mbm")
@@ -95,9 +99,16 @@ def test_support_vectors_as_they_were_have_the_same_calibration(here, run, way):
 
 
 @pytest.mark.few(3)
-@pytest.mark.parametrize("plan, sizes", [
-    ('"" {0 1}', [20, 9]), ('"" 0 1 / 2 3; "" 0 2 / 1 3; {0 1 2 3}', [20, 2, 15, 2]),
-    ('"" {0 "" L {1 2}}', [20, 2, 9]), ('"-k 1" K {0 1 2}', [9, 2, 9]), ('"" {0 1}', [2, 2])])
+@pytest.mark.parametrize(
+    "plan, sizes",
+    [
+        ('"" {0 1}', [20, 9]),
+        ('"" 0 1 / 2 3; "" 0 2 / 1 3; {0 1 2 3}', [20, 2, 15, 2]),
+        ('"" {0 "" L {1 2}}', [20, 2, 9]),
+        ('"-k 1" K {0 1 2}', [9, 2, 9]),
+        ('"" {0 1}', [2, 2]),
+    ],
+)
 def test_few_classes_and_few_samples(folder, run, plan, sizes):
     save("few", np.repeat(np.arange(len(sizes)), sizes))
     Path("plan").write_text(plan)
@@ -132,6 +143,7 @@ def test_the_same_after_an_interruption(train, plan):
 
 # -- the file -----------------------------------------------------------------------------------
 
+
 @pytest.mark.few(1)
 @pytest.mark.parametrize("folder_of_models", [None, "models"])
 def test_standard_output_and_pipes_leave_it_beside_the_models(here, train, folder_of_models):
@@ -162,8 +174,9 @@ def test_a_stream_that_is_a_file_leaves_it_beside_the_models(here, monkeypatch):
     for folder in ("/dev/fd", "/proc/self/fd"):
         with open("m.mbc", "w") as opened, monkeypatch.context() as patch:
             patch.setattr(sys, "stdout", opened)
-            assert main_of("multi_borders")(["pairs", "trn", "m",
-                                             f"{folder}/{opened.fileno()}"]) == 0
+            assert (
+                main_of("multi_borders")(["pairs", "trn", "m", f"{folder}/{opened.fileno()}"]) == 0
+            )
         assert Path("m.mbc").read_text().startswith("m-00 0 / 1;")
         assert Path("m.cal").read_text().startswith(TITLE)
         os.remove("m.cal")
@@ -174,8 +187,9 @@ def test_a_stream_that_is_a_file_leaves_it_beside_the_models(here, monkeypatch):
 def test_odd_names(train, run, control):
     train("pairs", control=control)
     assert os.path.exists(f"{control}.cal")
-    assert printed(run, "-a", "m.std", control) != \
-        printed(run, "--uncalibrated", "-a", "m.std", control)
+    assert printed(run, "-a", "m.std", control) != printed(
+        run, "--uncalibrated", "-a", "m.std", control
+    )
 
 
 def test_a_name_with_no_room_for_its_end(train):
@@ -231,17 +245,25 @@ def test_a_model_trained_anew_does_not_fit_it(train, run):
     train("pairs")
     train("--only", "m-01", "-+", "-c 7", "pairs")
     run("classify_m", "-a", "m.std", "m.mbc", "tst.vec", "out", status=1).refused(
-        "m.mbc.cal: is the calibration of other classifiers", "--uncalibrated")
+        "m.mbc.cal: is the calibration of other classifiers", "--uncalibrated"
+    )
     run("mbh2mbm", "-a", "m.std", "m.mbc", "m.mbm", status=1).refused("of other classifiers")
     printed(run, "--uncalibrated", "-a", "m.std", "m.mbc")
 
 
-@pytest.mark.parametrize("words, told", [
-    (["x.cal", "trn", "m", "x"], "the calibration would overwrite control: "),
-    (["tree", "trn", "x.cal", "x"], "a binary model would overwrite the calibration: "),
-    (["-a", "x.cal", "pairs", "trn", "m", "x"], "the calibration would overwrite --norm-file: "),
-    (["--cv-errors", "x.cal", "pairs", "trn", "m", "x"], "overwrite --cv-errors: "),
-    (["-M", "pairs", "x.cal", "m", "x"], "the calibration would overwrite train: ")])
+@pytest.mark.parametrize(
+    "words, told",
+    [
+        (["x.cal", "trn", "m", "x"], "the calibration would overwrite control: "),
+        (["tree", "trn", "x.cal", "x"], "a binary model would overwrite the calibration: "),
+        (
+            ["-a", "x.cal", "pairs", "trn", "m", "x"],
+            "the calibration would overwrite --norm-file: ",
+        ),
+        (["--cv-errors", "x.cal", "pairs", "trn", "m", "x"], "overwrite --cv-errors: "),
+        (["-M", "pairs", "x.cal", "m", "x"], "the calibration would overwrite train: "),
+    ],
+)
 def test_no_input_and_no_other_output_becomes_it(here, run, words, told):
     if "tree" not in words and "--cv-errors" not in words:
         run("multi_borders", "-n", "pairs", "trn", "s", "s.mbc")
@@ -252,16 +274,25 @@ def test_no_input_and_no_other_output_becomes_it(here, run, words, told):
 
 
 @pytest.mark.few(3)
-@pytest.mark.parametrize("change, told", [
-    (lambda text: "", "expected a model, found an empty file"),
-    (lambda text: "class 0\n", ".cal:1: expected 'agfmc calibration', found no JSON"),
-    (lambda text: text[:len(text) // 2], ".cal:"),
-    (lambda text: text.replace("floor", "roof", 1), "its checksum disagrees"),
-    (lambda text: text.replace("[2, 5, 9]", "[2, 5, 8]", 1), "its checksum disagrees"),
-    (lambda text: re.sub('"sum".*', "", text).replace("[2, 5, 9]", "[2, 5, 8]", 1), ".cal:")])
-@pytest.mark.parametrize("command", [["classify_m", "-a", "m.std", "m.mbc", "tst.vec", "out"],
-                                     ["mbh2mbm", "-a", "m.std", "m.mbc", "m.mbm"]],
-                         ids=lambda words: words[0])
+@pytest.mark.parametrize(
+    "change, told",
+    [
+        (lambda text: "", "expected a model, found an empty file"),
+        (lambda text: "class 0\n", ".cal:1: expected 'agfmc calibration', found no JSON"),
+        (lambda text: text[: len(text) // 2], ".cal:"),
+        (lambda text: text.replace("floor", "roof", 1), "its checksum disagrees"),
+        (lambda text: text.replace("[2, 5, 9]", "[2, 5, 8]", 1), "its checksum disagrees"),
+        (lambda text: re.sub('"sum".*', "", text).replace("[2, 5, 9]", "[2, 5, 8]", 1), ".cal:"),
+    ],
+)
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["classify_m", "-a", "m.std", "m.mbc", "tst.vec", "out"],
+        ["mbh2mbm", "-a", "m.std", "m.mbc", "m.mbm"],
+    ],
+    ids=lambda words: words[0],
+)
 def test_damaged_and_foreign_calibrations_are_refused(train, run, change, told, command):
     train("pairs")
     path = Path("m.mbc.cal")
@@ -283,7 +314,7 @@ def test_a_node_of_another_program_has_none(train, run):
     wanted = {path.name: path.read_bytes() for path in Path().glob("m[.0-9]*")}
     for line in train("-0", "plan").out.splitlines():
         words = shlex.split(line)
-        run("multi_borders", *words[[word.startswith("--only=") for word in words].index(True):])
+        run("multi_borders", *words[[word.startswith("--only=") for word in words].index(True) :])
     assert {path.name: path.read_bytes() for path in Path().glob("m[.0-9]*")} == wanted
 
 
@@ -293,16 +324,20 @@ def test_models_are_what_they_were(train):
     train("pairs")
     for name, raw in files(*plain).items():
         lines = [line for line in raw.split(b"\n") if not line.startswith(b"# agfmc held out")]
-        assert [line for line in lines if b"; sum " not in line] == \
-            [line for line in plain[name].split(b"\n") if b"; sum " not in line]
+        assert [line for line in lines if b"; sum " not in line] == [
+            line for line in plain[name].split(b"\n") if b"; sum " not in line
+        ]
 
 
 @pytest.mark.long
 def test_what_cannot_be_calibrated_is_trained_all_the_same(train, run, monkeypatch):
     """For hours, perhaps: the control file is there."""
     train("pairs", control="other.mbc")
-    for error, told in ((ModelError("beyond the memory"), "beyond the memory"),
-                        (MemoryError(), "not enough memory")):
+    for error, told in (
+        (ModelError("beyond the memory"), "beyond the memory"),
+        (MemoryError(), "not enough memory"),
+    ):
+
         def fail(*words, error=error):
             raise error
 

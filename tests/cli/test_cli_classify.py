@@ -34,12 +34,17 @@ def made(run, tmp_path_factory):
         write_cls("trn.cls", y)
         with open("trn.svm", "w", encoding="ascii") as file:
             for label, row in zip(y, x):
-                file.write(f"{label} " + " ".join(f"{i}:{float(np.float32(v))!r}" for i, v in
-                                                  enumerate(row, 1)) + "\n")
-        for name, text in (("pairs", '"" 0 / 1;\n"" 2 / 0;\n"-c 2" 1 / 2;\n{ 2 5 9}'),
-                           ("rest", '"" 1 2 / 0; "" 0 2 / 1; "" 0 1 / 2; {5 9 2}'),
-                           ("tree", '"" { 5 "" { 2 9 } }'),
-                           ("kernels", '"-t 0" 0 / 1; "" 0 / 2; "" 1 / 2; {2 5 9}')):
+                file.write(
+                    f"{label} "
+                    + " ".join(f"{i}:{float(np.float32(v))!r}" for i, v in enumerate(row, 1))
+                    + "\n"
+                )
+        for name, text in (
+            ("pairs", '"" 0 / 1;\n"" 2 / 0;\n"-c 2" 1 / 2;\n{ 2 5 9}'),
+            ("rest", '"" 1 2 / 0; "" 0 2 / 1; "" 0 1 / 2; {5 9 2}'),
+            ("tree", '"" { 5 "" { 2 9 } }'),
+            ("kernels", '"-t 0" 0 / 1; "" 0 / 2; "" 1 / 2; {2 5 9}'),
+        ):
             Path("plan").write_text(text)
             run("multi_borders", "--quiet", "--no-calibration", "plan", "trn", name, f"{name}.mbc")
             run("mbh2mbm", "--quiet", f"{name}.mbc", f"{name}.mbm")
@@ -96,8 +101,11 @@ def test_through_one_libsvm_model(here, run):
 @pytest.mark.skipif(shutil.which("svm-predict") is None, reason="svm-predict is not installed")
 def test_svm_predict_agrees(here, run):
     run("mbh2mbm", "--quiet", "--libsvm", "pairs.mbc", "p.model")
-    subprocess.run(["svm-predict", "-b", "1", "trn.svm", "p.model", "told"], check=True,
-                   stdout=subprocess.DEVNULL)
+    subprocess.run(
+        ["svm-predict", "-b", "1", "trn.svm", "p.model", "told"],
+        check=True,
+        stdout=subprocess.DEVNULL,
+    )
     header, *rows = Path("told").read_text().splitlines()
     told = np.array([row.split() for row in rows], dtype=float)
     columns = [header.split().index(label) for label in ("2", "5", "9")]
@@ -112,19 +120,23 @@ def test_a_model_of_svm_train(here, run):
     subprocess.run(["svm-train", "-q", "trn.svm", "s.model"], check=True)
     err = run("mbh2mbm", "s.model", "s.mbm").err
     assert "s.model holds no probabilities" in err and "3 binary models" in err
-    subprocess.run(["svm-predict", "trn.svm", "s.model", "told"], check=True,
-                   stdout=subprocess.DEVNULL)
+    subprocess.run(
+        ["svm-predict", "trn.svm", "s.model", "told"], check=True, stdout=subprocess.DEVNULL
+    )
     for model in ("s.model", "s.mbm"):
         _, classes = answers(run, model, "-Q", "3")
         np.testing.assert_array_equal(classes, np.loadtxt("told"))
-    assert "hold no probabilities" in run("classify_m", "--quiet", "s.model", "trn.vec", "out",
-                                          status=1).err
+    assert (
+        "hold no probabilities"
+        in run("classify_m", "--quiet", "s.model", "trn.vec", "out", status=1).err
+    )
     done = run("mbh2mbm", "--quiet", "-Z", "s.mbm", "s.mbaio", status=1)
     assert "s.model-00 does not hold" in done.err
     run("mbh2mbm", "--quiet", "--libsvm", "s.mbm", "s2.model")
     assert "probA" not in Path("s2.model").read_text()
-    subprocess.run(["svm-predict", "trn.svm", "s2.model", "told2"], check=True,
-                   stdout=subprocess.DEVNULL)
+    subprocess.run(
+        ["svm-predict", "trn.svm", "s2.model", "told2"], check=True, stdout=subprocess.DEVNULL
+    )
     assert Path("told").read_text() == Path("told2").read_text()
 
 
@@ -143,16 +155,20 @@ def test_y_is_where_the_models_are(made, run, monkeypatch, tmp_path):
     assert not os.path.exists("z.mbm")
 
 
-@pytest.mark.parametrize("words, status, text", [
-    ("-Z --libsvm pairs.mbc x", 2, "--libsvm and -Z exclude each other"),
-    ("-Z -a n.std pairs.mbc x", 2, "-Z and -a exclude each other: that format cannot store it"),
-    ("-Z --names names pairs.mbc x", 2, "-Z and --names exclude each other"),
-    ("-Z n.mbm x", 1, "cannot store a normalisation"),
-    ("--libsvm n.mbm x", 1, "cannot store a normalisation"),
-    ("-Z kernels.mbc x", 1, "one kernel for all binary classifiers, these have 2"),
-    ("--libsvm rest.mbc x", 1, "one binary classifier for each of the 3 pairs"),
-    ("cut.mbaio x", 1, "cut.mbaio:"),
-    ("cut.model x", 1, "cut.model:")])
+@pytest.mark.parametrize(
+    "words, status, text",
+    [
+        ("-Z --libsvm pairs.mbc x", 2, "--libsvm and -Z exclude each other"),
+        ("-Z -a n.std pairs.mbc x", 2, "-Z and -a exclude each other: that format cannot store it"),
+        ("-Z --names names pairs.mbc x", 2, "-Z and --names exclude each other"),
+        ("-Z n.mbm x", 1, "cannot store a normalisation"),
+        ("--libsvm n.mbm x", 1, "cannot store a normalisation"),
+        ("-Z kernels.mbc x", 1, "one kernel for all binary classifiers, these have 2"),
+        ("--libsvm rest.mbc x", 1, "one binary classifier for each of the 3 pairs"),
+        ("cut.mbaio x", 1, "cut.mbaio:"),
+        ("cut.model x", 1, "cut.model:"),
+    ],
+)
 def test_what_cannot_be_done(here, run, words, status, text):
     for option, name in (("-Z", "mbaio"), ("--libsvm", "model")):
         run("mbh2mbm", "--quiet", option, "pairs.mbc", f"p.{name}")
@@ -170,8 +186,9 @@ def test_names_and_normalisation_join_any_model(here, run):
     told = json.loads(run("mbm_info", "--json", "named.mbm").out)
     assert told["classes"] == [{"label": i, "name": f"class{i}"} for i in (2, 5, 9)]
     assert told["normalised"]
-    assert run("mbm_info", "--control",
-               "named.mbm").out.startswith("# class 2: class2\n# class 5: class5\n")
+    assert run("mbm_info", "--control", "named.mbm").out.startswith(
+        "# class 2: class2\n# class 5: class5\n"
+    )
     done = run("mbh2mbm", "-a", "n.std", "named.mbm", "twice.mbm", status=1)
     assert "holds its own normalisation" in done.err
     run("mbh2mbm", "--names", "names", "pairs.mbm", "one.mbm")
@@ -184,12 +201,16 @@ def test_names_number_the_labels_of_a_libsvm_model(here, run):
     text = Path("svm").read_text()
     assert "\nlabel 2 5 9\n" in text
     Path("svm").write_text(text.replace("\nlabel 2 5 9\n", "\nlabel -3 5 9\n"))
-    Path("names").write_bytes(names_bytes(["-3", "-1", "5",
-                                           "9"]))  # as in training data with one class more
+    Path("names").write_bytes(
+        names_bytes(["-3", "-1", "5", "9"])
+    )  # as in training data with one class more
     assert run("mbh2mbm", "--quiet", "--names", "names", "svm", "named.mbm").err == ""
     done = run("mbm_info", "--json", "named.mbm")
     assert json.loads(done.out)["classes"] == [
-        {"label": 0, "name": "-3"}, {"label": 2, "name": "5"}, {"label": 3, "name": "9"}]
+        {"label": 0, "name": "-3"},
+        {"label": 2, "name": "5"},
+        {"label": 3, "name": "9"},
+    ]
 
 
 @pytest.mark.parametrize("option", ["-Z", "--libsvm"])
@@ -205,11 +226,18 @@ def test_a_control_file_with_a_model_called_svm(here, run):
     assert "1 binary models" in run("mbh2mbm", "svm.mbc", "svm.mbm").err
 
 
-@pytest.mark.parametrize("base, written, names", [
-    ("1m", "1m-00", ["m-00", "m-01", "m-02"]), ("./m7", "./m7-00", ["m-00", "m-01", "m-02"]),
-    ("_u", "_u-00", ["m-00", "m-01", "m-02"]), ("Ünï", "Ünï-00", ["m-00", "m-01", "m-02"]),
-    ("my m", '"my m-00"', ["m-00", "m-01", "m-02"]),
-    ("b", "b-00", ["b-00", "b-01", "b-02"]), (None, None, None)])
+@pytest.mark.parametrize(
+    "base, written, names",
+    [
+        ("1m", "1m-00", ["m-00", "m-01", "m-02"]),
+        ("./m7", "./m7-00", ["m-00", "m-01", "m-02"]),
+        ("_u", "_u-00", ["m-00", "m-01", "m-02"]),
+        ("Ünï", "Ünï-00", ["m-00", "m-01", "m-02"]),
+        ("my m", '"my m-00"', ["m-00", "m-01", "m-02"]),
+        ("b", "b-00", ["b-00", "b-01", "b-02"]),
+        (None, None, None),
+    ],
+)
 def test_names_for_libagf(here, run, tmp_path, base, written, names):
     """A letter or a slash begins a name there: else multi_borders tells, mbh2mbm -Z changes it."""
     if base is None:
@@ -219,16 +247,25 @@ def test_names_for_libagf(here, run, tmp_path, base, written, names):
     words = ["--no-calibration", "-+", "learner=logistic", "names.mbt", "trn", base, "names.mbc"]
     told = run("multi_borders", *words).err
     plain = written[0] in "b/"
-    assert told == ("" if plain else "multi_borders: warning: libAGF cannot read a control file "
-                    f"with the model name '{written.strip(chr(34))}': if it is to, choose a base "
-                    "name that begins with a letter or a /\n")
+    assert told == (
+        ""
+        if plain
+        else "multi_borders: warning: libAGF cannot read a control file "
+        f"with the model name '{written.strip(chr(34))}': if it is to, choose a base "
+        "name that begins with a letter or a /\n"
+    )
     with open("names.mbc", encoding="utf-8") as file:
         assert file.read().startswith(f"{written} 0 / 1;")
     assert "libAGF" not in run("multi_borders", "--only", written.strip('"'), *words).err
     told = run("mbh2mbm", "-Z", "names.mbc", "names.mbaio").err.splitlines()
-    assert told[:-1] == ([] if plain else [
-        f"mbh2mbm: warning: libAGF may not read the model name '{written.strip(chr(34))}': in its "
-        "ASCII model the classifiers are called m-00 to m-02"])
+    assert told[:-1] == (
+        []
+        if plain
+        else [
+            f"mbh2mbm: warning: libAGF may not read the model name '{written.strip(chr(34))}': in its "
+            "ASCII model the classifiers are called m-00 to m-02"
+        ]
+    )
     with open("names.mbaio", encoding="utf-8") as file:
         lines = file.read().splitlines()
     assert [line.split()[0] for line in lines[1:4]] == names
@@ -239,10 +276,12 @@ def test_names_for_libagf(here, run, tmp_path, base, written, names):
 def test_control_files_without_class_names(here, run):
     Path("names").write_bytes(names_bytes([f"class{i}" for i in range(10)]))
     written = {}
-    for words in (("print_control", "--names", "names", "-Q", "5", "10"),
-                  ("print_control", "-Q", "5", "10"),
-                  ("print_control", "-Q", "9", "--no-names", "named"),
-                  ("print_control", "-Q", "9", "named")):
+    for words in (
+        ("print_control", "--names", "names", "-Q", "5", "10"),
+        ("print_control", "-Q", "5", "10"),
+        ("print_control", "-Q", "9", "--no-names", "named"),
+        ("print_control", "-Q", "9", "named"),
+    ):
         written[words] = run(*words).out
         if "--names" in words:
             Path("named").write_text(written[words])
@@ -261,7 +300,7 @@ def test_control_files_without_class_names(here, run):
 
 
 COUNTS = {2: 30, 5: 20, 9: 45}
-NEW = {2: .1, 5: .7, 9: .2}
+NEW = {2: 0.1, 5: 0.7, 9: 0.2}
 PRIORS = "0.1,0.7,0.2"
 
 
@@ -273,15 +312,18 @@ def trained_priors(run, tmp_path_factory):
         patch.chdir(folder)
         generator = np.random.default_rng(5)
         y = np.repeat(list(COUNTS), list(COUNTS.values()))
-        x = generator.normal(size=(len(y), 3)) + np.array(y)[:, None] * [.3, 0, .1]
+        x = generator.normal(size=(len(y), 3)) + np.array(y)[:, None] * [0.3, 0, 0.1]
         write_vec("trn.vec", x)
         write_cls("trn.cls", y)
-        write_vec("tst.vec", generator.normal(size=(700, 3)) * 2 + [1.5, 0, .5])
+        write_vec("tst.vec", generator.normal(size=(700, 3)) * 2 + [1.5, 0, 0.5])
         (folder / "out.cls").write_bytes(b"")
-        for name, text in (("one", '"" 1 / 0; "" 0 / 2; "" 1 / 2; {5 2 9}'),
-                           ("rest", '"" 0 / 1 2; "" 1 / 0 2; "" 2 / 0 1; {2 5 9}'),
-                           ("tree", '"" {9 "" {5 2}}'),
-                           ("near", '"-k 7" K {9 2 5}'), ("logistic", '"" L {2 5 9}')):
+        for name, text in (
+            ("one", '"" 1 / 0; "" 0 / 2; "" 1 / 2; {5 2 9}'),
+            ("rest", '"" 0 / 1 2; "" 1 / 0 2; "" 2 / 0 1; {2 5 9}'),
+            ("tree", '"" {9 "" {5 2}}'),
+            ("near", '"-k 7" K {9 2 5}'),
+            ("logistic", '"" L {2 5 9}'),
+        ):
             (folder / f"{name}.plan").write_text(text)
             run("multi_borders", "--quiet", f"{name}.plan", "trn", name, f"{name}.mbc")
             run("mbh2mbm", "--quiet", f"{name}.mbc", f"{name}.mbm")
@@ -289,7 +331,8 @@ def trained_priors(run, tmp_path_factory):
         text = (folder / "logistic").read_text()
         (folder / "silent").write_text(re.sub("; samples [0-9 ]+.*", "", text))
         (folder / "silent.mbc").write_text(
-            (folder / "logistic.mbc").read_text().replace("logistic", "silent"))
+            (folder / "logistic.mbc").read_text().replace("logistic", "silent")
+        )
         shutil.copy(folder / "logistic.mbc.cal", folder / "silent.mbc.cal")
         run("mbh2mbm", "--quiet", "silent.mbc", "silent.mbm")
     return folder
@@ -337,9 +380,19 @@ def adjusted(p):
 
 
 @pytest.mark.few(2)
-@pytest.mark.parametrize("words", [["one.mbc"], ["one.mbm"], ["rest.mbm"], ["near.mbm"],
-                                   ["-Q", "wu-lin-weng", "one.mbc"], ["-Q", "4", "rest.mbm"],
-                                   ["--tree", "full", "tree.mbm"], ["near.mbc"]])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["one.mbc"],
+        ["one.mbm"],
+        ["rest.mbm"],
+        ["near.mbm"],
+        ["-Q", "wu-lin-weng", "one.mbc"],
+        ["-Q", "4", "rest.mbm"],
+        ["--tree", "full", "tree.mbm"],
+        ["near.mbc"],
+    ],
+)
 def test_the_formula(classified, prior, words):
     warning = "is for strict codes" if "4" in words else None
     p, before = numbers(classified(*words, warning=warning))
@@ -378,27 +431,33 @@ def test_neither_threads_nor_neighbours_matter(run, classified, prior, model):
     assert classified("-j", "3", *words) == wanted
     points = read_vec("tst.vec")
     for row in (0, 5, 699):
-        write_vec("single.vec", points[row:row + 1])
+        write_vec("single.vec", points[row : row + 1])
         run("classify_m", *words, "single.vec", "alone")
-        assert (prior / "alone.con").read_bytes() == wanted[2][4 * row:4 * row + 4]
-        assert (prior / "alone.cls").read_bytes() == wanted[1][4 * row:4 * row + 4]
+        assert (prior / "alone.con").read_bytes() == wanted[2][4 * row : 4 * row + 4]
+        assert (prior / "alone.cls").read_bytes() == wanted[1][4 * row : 4 * row + 4]
 
 
 def test_a_class_that_is_never_met(classified, prior):
     q, answers = numbers(classified("--priors", "0.5,0,0.5", "one.mbm"))
     assert 5 not in answers and not q[:, 1].any()
     write_cls("two.cls", [2, 9])
-    assert numbers(classified("--priors", "two.cls", "one.mbm",
-                              warning="two.cls holds no sample of class 5"))[1].tolist() == \
-        answers.tolist()
+    assert (
+        numbers(
+            classified(
+                "--priors", "two.cls", "one.mbm", warning="two.cls holds no sample of class 5"
+            )
+        )[1].tolist()
+        == answers.tolist()
+    )
 
 
 def test_rejection_goes_by_the_new_probabilities(classified):
     q, answers = numbers(classified("--priors", PRIORS, "one.mbm"))
-    _, some = numbers(classified("--priors", PRIORS, "--reject", "0.6", "one.mbm",
-                                 warning="rejected"))
-    clear = np.abs(q.max(axis=1) - .6) > 1e-5
-    np.testing.assert_array_equal(some[clear], np.where(q.max(axis=1) < .6, -1, answers)[clear])
+    _, some = numbers(
+        classified("--priors", PRIORS, "--reject", "0.6", "one.mbm", warning="rejected")
+    )
+    clear = np.abs(q.max(axis=1) - 0.6) > 1e-5
+    np.testing.assert_array_equal(some[clear], np.where(q.max(axis=1) < 0.6, -1, answers)[clear])
     assert 50 < (some == -1).sum() < 650
 
 
@@ -406,19 +465,21 @@ def test_models_that_do_not_tell(classified, refused, prior):
     for i in range(3):
         text = (prior / f"one-{i:02d}").read_text()
         assert "; seed 1; samples " in text
-        (prior / f"old-{i:02d}").write_text(text[:text.index("# agfmc")])
+        (prior / f"old-{i:02d}").write_text(text[: text.index("# agfmc")])
     (prior / "old.mbc").write_text((prior / "one.mbc").read_text().replace("one-", "old-"))
     shutil.copy(prior / "one.mbc.cal", prior / "old.mbc.cal")
     text = refused(2, "classify_m", "--priors", PRIORS, "old.mbc")
     assert "--trained-priors" in text and "do not record" in text
     assert "--trained-priors" in refused(2, "classify_m", "--priors", PRIORS, "silent.mbm")
-    told = classified("--priors", PRIORS, "--trained-priors", "2=30,5=20,9=45", "old.mbc",
-                      warning="sum to 95")
+    told = classified(
+        "--priors", PRIORS, "--trained-priors", "2=30,5=20,9=45", "old.mbc", warning="sum to 95"
+    )
     assert told == classified("--priors", PRIORS, "one.mbc")
     q, _ = numbers(classified("--priors", PRIORS, "--trained-priors", "trn.cls", "silent.mbm"))
     np.testing.assert_allclose(q, adjusted(numbers(classified("silent.mbm"))[0]), atol=2e-5)
     assert classified("--priors", PRIORS, "logistic.mbm") == classified(
-        "--priors", PRIORS, "--trained-priors", "trn.cls", "silent.mbm")
+        "--priors", PRIORS, "--trained-priors", "trn.cls", "silent.mbm"
+    )
     # with one of them that tells, not all classes are known; with two they are
     (prior / "old-00").write_text((prior / "one-00").read_text())
     refused(2, "classify_m", "--priors", PRIORS, "old.mbc")
@@ -426,32 +487,49 @@ def test_models_that_do_not_tell(classified, refused, prior):
     assert classified("--priors", PRIORS, "old.mbc") == classified("--priors", PRIORS, "one.mbc")
     # models of different samples are of no use together
     text = (prior / "one-02").read_text()
-    text = text[:text.index("; made from")] + "\n"  # without its checksum
+    text = text[: text.index("; made from")] + "\n"  # without its checksum
     (prior / "old-02").write_text(text.replace("; samples 30 45", "; samples 31 45"))
     assert "different samples" in refused(2, "classify_m", "--priors", PRIORS, "old.mbc", lines=2)
 
 
-@pytest.mark.parametrize("words, says", [
-    (["-Q", "vote", "one.mbm"], "not vote"), (["-Q", "2", "one.mbm"], "not vote-values"),
-    (["-Q", "-1", "one.mbm"], "not binary"), (["-0", "one.mbm"], "not -0"),
-    (["-Q", "ddag", "one.mbm"], "not ddag"), (["-Q", "poll", "one.mbm"], "not poll"),
-    (["-Q", "loss:hinge", "rest.mbm"], "not loss:hinge"),
-    (["-Q", "argmax-raw", "rest.mbm"], "not argmax-raw"),
-    (["tree.mbm"], "--tree full"), (["--tree", "path", "tree.mbm"], "--tree full")])
+@pytest.mark.parametrize(
+    "words, says",
+    [
+        (["-Q", "vote", "one.mbm"], "not vote"),
+        (["-Q", "2", "one.mbm"], "not vote-values"),
+        (["-Q", "-1", "one.mbm"], "not binary"),
+        (["-0", "one.mbm"], "not -0"),
+        (["-Q", "ddag", "one.mbm"], "not ddag"),
+        (["-Q", "poll", "one.mbm"], "not poll"),
+        (["-Q", "loss:hinge", "rest.mbm"], "not loss:hinge"),
+        (["-Q", "argmax-raw", "rest.mbm"], "not argmax-raw"),
+        (["tree.mbm"], "--tree full"),
+        (["--tree", "path", "tree.mbm"], "--tree full"),
+    ],
+)
 def test_decoders_without_all_probabilities(refused, words, says):
     assert says in refused(2, "classify_m", "--priors", PRIORS, *words)
 
 
-@pytest.mark.parametrize("priors, status, says", [
-    ("0.5,0.5", 2, "expected 3 numbers"), ("-1,1,1", 2, "not negative"),
-    ("2=0.5,5=0.5", 2, "found none for 9"),
-    ("2=0.5,5=0.2,7=0.3,9=0", 2, "class 7 is not one of the classes 2 5 9"),
-    ("2=0.5,2=0.5", 2, "class 2 is named twice"), ("2=0.5,0.5", 2, "expected label=p"),
-    ("birch=1", 2, "class birch is not one of the classes 2 5 9"),
-    ("2=x", 2, "expected a number"), ("1,,2", 2, "p,p,..."),
-    ("nan,1,1", 2, "expected a number"), ("shares", 2, ".cls file"), ("none.cls", 1, "none.cls"),
-    ("1e308,1e308,1e308", 2, "nor all 0"),
-    ("strange.cls", 1, "strange.cls: holds class 3, which is not one of the classes 2 5 9")])
+@pytest.mark.parametrize(
+    "priors, status, says",
+    [
+        ("0.5,0.5", 2, "expected 3 numbers"),
+        ("-1,1,1", 2, "not negative"),
+        ("2=0.5,5=0.5", 2, "found none for 9"),
+        ("2=0.5,5=0.2,7=0.3,9=0", 2, "class 7 is not one of the classes 2 5 9"),
+        ("2=0.5,2=0.5", 2, "class 2 is named twice"),
+        ("2=0.5,0.5", 2, "expected label=p"),
+        ("birch=1", 2, "class birch is not one of the classes 2 5 9"),
+        ("2=x", 2, "expected a number"),
+        ("1,,2", 2, "p,p,..."),
+        ("nan,1,1", 2, "expected a number"),
+        ("shares", 2, ".cls file"),
+        ("none.cls", 1, "none.cls"),
+        ("1e308,1e308,1e308", 2, "nor all 0"),
+        ("strange.cls", 1, "strange.cls: holds class 3, which is not one of the classes 2 5 9"),
+    ],
+)
 def test_bad_proportions(refused, prior, priors, status, says):
     write_cls("strange.cls", [2, 3])
     assert says in refused(status, "classify_m", "--priors", priors, "one.mbm")
@@ -460,7 +538,8 @@ def test_bad_proportions(refused, prior, priors, status, says):
 def test_bad_proportions_in_training(refused):
     assert "needs --priors" in refused(2, "classify_m", "--trained-priors", PRIORS, "one.mbm")
     assert "--trained-priors: class 5 was trained on" in refused(
-        2, "classify_m", "--priors", PRIORS, "--trained-priors", "0.5,0,0.5", "one.mbm")
+        2, "classify_m", "--priors", PRIORS, "--trained-priors", "0.5,0,0.5", "one.mbm"
+    )
 
 
 def test_other_programs(prior, refused, run):
@@ -471,7 +550,8 @@ def test_other_programs(prior, refused, run):
         "with open(output, 'w') as file:\n"
         "    file.write('labels 0 1\\n')\n"
         "    for _ in open(points):\n"
-        "        file.write(f'0 {p} {1 - p}\\n')\n")
+        "        file.write(f'0 {p} {1 - p}\\n')\n"
+    )
     words = "classify_m", "--priors", PRIORS, "-O", shlex.join([sys.executable, "program.py"])
     write_vec("few.vec", read_vec("tst.vec")[:3])
     assert "--trained-priors" in refused(2, *words, "one.mbc")
@@ -489,14 +569,16 @@ def test_other_programs(prior, refused, run):
 def test_mbm_info_shows_the_numbers_of_samples(prior, run, model):
     page = run("mbm_info", f"{model}.mbm").out
     assert "samples           95 in training, of the classes 30 20 45\n" in page
-    assert model in ("near", "logistic") or (page.count("; seed 1") == 1 and
-                                             "; samples" not in page)
+    assert model in ("near", "logistic") or (
+        page.count("; seed 1") == 1 and "; samples" not in page
+    )
     info = json.loads(run("mbm_info", "--json", f"{model}.mbm").out)
     assert [c["label"] for c in info["classes"]] == list(COUNTS)
     assert info["samples"] == list(COUNTS.values())
     for binary in info["binary_models"]:
-        assert binary["samples"] == [sum(COUNTS[label] for label in binary[side])
-                                     for side in ("left", "right")]
+        assert binary["samples"] == [
+            sum(COUNTS[label] for label in binary[side]) for side in ("left", "right")
+        ]
 
 
 def test_mbm_info_of_models_that_do_not_tell(prior, run):
@@ -520,8 +602,9 @@ def pairs(run, tmp_path_factory):
         write_cls(pairs / f"{name}.cls", y[order].astype(np.int32))
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(pairs)
-        (pairs / "plan").write_text(" ".join(
-            f'"" {i} / {j};' for i, j in combinations(range(4), 2)) + " {4 1 7 6}\n")
+        (pairs / "plan").write_text(
+            " ".join(f'"" {i} / {j};' for i, j in combinations(range(4), 2)) + " {4 1 7 6}\n"
+        )
         run("multi_borders", "--cv-errors", "errors", "--cv-irrelevant", "plan", "trn", "m", "ctl")
         run("mbh2mbm", "--quiet", "ctl", "all.mbm")
     return pairs
@@ -534,12 +617,21 @@ def pairwise(pairs, monkeypatch):
 
 
 def test_parts_are_the_whole(pairwise, run):
-    lines = run("multi_borders", "-0", "--cv-errors", "part", "plan", "trn", "n",
-                "nctl").out.splitlines()
+    lines = run(
+        "multi_borders", "-0", "--cv-errors", "part", "plan", "trn", "n", "nctl"
+    ).out.splitlines()
     assert len(lines) == 6 and all("--cv-errors=part.n-0" in line for line in lines)
     for i in range(6):
-        run("multi_borders", f"--only=n-{i:02d}", "--options=", f"--cv-errors=part.{i}", "nctl",
-            "trn", "n", "nctl")
+        run(
+            "multi_borders",
+            f"--only=n-{i:02d}",
+            "--options=",
+            f"--cv-errors=part.{i}",
+            "nctl",
+            "trn",
+            "n",
+            "nctl",
+        )
     (pairwise / "parts").write_text("".join((pairwise / f"part.{i}").read_text() for i in range(6)))
     whole, parts = read_pair_errors("errors"), read_pair_errors("parts")
     np.testing.assert_array_equal(parts.n, whole.n)
@@ -563,13 +655,19 @@ def test_an_order_changes_the_way_and_not_the_models(pairwise, run):
     assert all((found == truth).mean() > 0.6 for found in classes.values())
 
 
-@pytest.mark.parametrize("method, asked", [
-    ("ddag", "3.00"), ("adag", "3.00"), ("max-win", "6.00"), ("0", "6.00"), ("poll", None)])
+@pytest.mark.parametrize(
+    "method, asked",
+    [("ddag", "3.00"), ("adag", "3.00"), ("max-win", "6.00"), ("0", "6.00"), ("poll", None)],
+)
 def test_count(pairwise, run, method, asked):
-    _, out, told = run("classify_m", "--count", "--margins", "-Q", method, "all.mbm", "tst.vec",
-                       "o")
-    found = re.search(r"([\d.]+) of 6 binary classifiers and ([\d.]+) of (\d+) kernel evaluations "
-                      r"per point", told)
+    _, out, told = run(
+        "classify_m", "--count", "--margins", "-Q", method, "all.mbm", "tst.vec", "o"
+    )
+    found = re.search(
+        r"([\d.]+) of 6 binary classifiers and ([\d.]+) of (\d+) kernel evaluations "
+        r"per point",
+        told,
+    )
     total = len(load("all.mbm").machines.sv)
     assert int(found[3]) == total
     if asked is not None:
@@ -593,34 +691,45 @@ def test_and_rejects(pairwise, run):
 
 
 def test_radag(pairwise, run):
-    done = run("classify_m", "-Q", "radag", "--count", "--pair-errors", "errors", "all.mbm",
-               "tst.vec", "o")
+    done = run(
+        "classify_m", "-Q", "radag", "--count", "--pair-errors", "errors", "all.mbm", "tst.vec", "o"
+    )
     assert "3.00 of 6 binary classifiers" in done.err
 
 
-@pytest.mark.parametrize("words, message", [
-    ("classify_m --finalists 2 all.mbm tst.vec o", "--finalists needs -Q poll"),
-    ("classify_m -Q poll --opponents 0 all.mbm tst.vec o", "opponents"),
-    ("classify_m -Q poll --opponents xlog all.mbm tst.vec o", "opponents"),
-    ("classify_m -Q radag all.mbm tst.vec o", "--pair-errors"),
-    ("classify_m -Q ddag --pair-errors errors all.mbm tst.vec o", "needs -Q radag"),
-    ("classify_m -Q argmax all.mbm tst.vec o", "one-vs-rest"),
-    ("classify_m -Q loss:zero all.mbm tst.vec o", "no decoder 'loss:zero'"),
-    ("classify_m -Q loss:hinge -O cat ctl tst.vec x", "decision values"),
-    ("classify_m --count -O cat ctl tst.vec x", "--count"),
-    ("classify_m --quantiles .5 all.mbm tst.vec x", "--quantiles needs --quantity"),
-    ("classify_m --quantity --quantiles .5,2 all.mbm tst.vec x", "expected a number from 0 to 1"),
-    ("classify_m --quantity -0 all.mbm tst.vec x", "needs the probabilities of all classes"),
-    ("classify_m --quantity -O cat ctl tst.vec x", "-O and --quantity exclude each other"),
-    ("multi_borders --cv-irrelevant plan trn m o", "needs --cv-errors"),
-    ("multi_borders --cv-errors e -- cat plan trn m o",
-     "-- COMMAND and --cv-errors exclude each other")])
+@pytest.mark.parametrize(
+    "words, message",
+    [
+        ("classify_m --finalists 2 all.mbm tst.vec o", "--finalists needs -Q poll"),
+        ("classify_m -Q poll --opponents 0 all.mbm tst.vec o", "opponents"),
+        ("classify_m -Q poll --opponents xlog all.mbm tst.vec o", "opponents"),
+        ("classify_m -Q radag all.mbm tst.vec o", "--pair-errors"),
+        ("classify_m -Q ddag --pair-errors errors all.mbm tst.vec o", "needs -Q radag"),
+        ("classify_m -Q argmax all.mbm tst.vec o", "one-vs-rest"),
+        ("classify_m -Q loss:zero all.mbm tst.vec o", "no decoder 'loss:zero'"),
+        ("classify_m -Q loss:hinge -O cat ctl tst.vec x", "decision values"),
+        ("classify_m --count -O cat ctl tst.vec x", "--count"),
+        ("classify_m --quantiles .5 all.mbm tst.vec x", "--quantiles needs --quantity"),
+        (
+            "classify_m --quantity --quantiles .5,2 all.mbm tst.vec x",
+            "expected a number from 0 to 1",
+        ),
+        ("classify_m --quantity -0 all.mbm tst.vec x", "needs the probabilities of all classes"),
+        ("classify_m --quantity -O cat ctl tst.vec x", "-O and --quantity exclude each other"),
+        ("multi_borders --cv-irrelevant plan trn m o", "needs --cv-errors"),
+        (
+            "multi_borders --cv-errors e -- cat plan trn m o",
+            "-- COMMAND and --cv-errors exclude each other",
+        ),
+    ],
+)
 def test_what_does_not_go_together(pairwise, run, words, message):
     assert message in run(*words.split(), status=2).err
 
 
 def test_errors_of_pairs_are_for_pairs(pairwise, run):
     (pairwise / "rest").write_text('"" 0 / 1 2 3; {1 4 6 7}\n')
-    assert run("multi_borders", "--cv-errors", "e", "rest", "trn", "x", "xctl",
-               status=2).err.startswith("multi_borders: rest:1:1: --cv-errors is for one-vs")
+    assert run(
+        "multi_borders", "--cv-errors", "e", "rest", "trn", "x", "xctl", status=2
+    ).err.startswith("multi_borders: rest:1:1: --cv-errors is for one-vs")
     assert not (pairwise / "xctl").exists()

@@ -15,11 +15,11 @@ from agfmc.data.libagf import read_cls, read_con
 from data_files import write_cls, write_vec
 
 LABELS = [2, 5, 7]
-COSTS = np.array([[0, 1, 2, .8], [1, 0, 2, .8], [6, 3, 0, .8]])
+COSTS = np.array([[0, 1, 2, 0.8], [1, 0, 2, 0.8], [6, 3, 0, 0.8]])
 
 
 def write_costs(path, costs=COSTS[:, :3], heads=LABELS):
-    heads = [*heads, "-"][:costs.shape[1]]
+    heads = [*heads, "-"][: costs.shape[1]]
     Path(path).write_text("\n".join(" ".join(map(str, row)) for row in [heads, *costs.tolist()]))
 
 
@@ -30,7 +30,7 @@ def folder(run, tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         draw = np.random.default_rng(2)
-        y = draw.choice(3, 150, p=[.5, .3, .2])
+        y = draw.choice(3, 150, p=[0.5, 0.3, 0.2])
         x = np.array([[0, 0], [1.5, 0], [0, 2]])[y] + draw.normal(size=(150, 2))
         write_vec("trn.vec", x)
         write_cls("trn.cls", np.array(LABELS)[y])
@@ -38,8 +38,16 @@ def folder(run, tmp_path_factory):
         Path("turned").write_text('"" 0 / 1; "" 0 / 2; "" 1 / 2; {7 2 5}')
         Path("tree").write_text('"" { 2 "" { 5 7 } }')
         for name in ("pairs", "turned", "tree"):
-            run("multi_borders", "--quiet", "-+", "learner=nystrom -m 20", name, "trn", f"{name}.m",
-                f"{name}.mbc")
+            run(
+                "multi_borders",
+                "--quiet",
+                "-+",
+                "learner=nystrom -m 20",
+                name,
+                "trn",
+                f"{name}.m",
+                f"{name}.mbc",
+            )
             run("mbh2mbm", "--quiet", f"{name}.mbc", f"{name}.mbm")
         write_costs("costs")
         write_costs("refusing", COSTS)
@@ -60,8 +68,9 @@ def table_of(text):
 
 def expected(p, costs):
     """The answers by their definition, point by point."""
-    sums = [[sum(row[i] * costs[i, j] for i in range(3)) for j in range(costs.shape[1])]
-            for row in p]
+    sums = [
+        [sum(row[i] * costs[i, j] for i in range(3)) for j in range(costs.shape[1])] for row in p
+    ]
     best = [row.index(min(row)) for row in sums]
     return np.array([*LABELS, -1])[best], np.array([min(row) for row in sums])
 
@@ -82,8 +91,17 @@ def test_answers_of_the_least_expected_cost(run, here, name, costs):
     assert np.abs(read_con(here / "out.con") - (3 * of_answer - 1) / 2).max() < 2e-6
     told = float(done.err.split("expected cost ")[1].split()[0])
     assert abs(told - cost.mean()) < 2e-5
-    shown = run("classify_m", "--quiet", "--header", "--costs", name, "--decisions", "pairs.mbm",
-               "trn.vec", here / "two")
+    shown = run(
+        "classify_m",
+        "--quiet",
+        "--header",
+        "--costs",
+        name,
+        "--decisions",
+        "pairs.mbm",
+        "trn.vec",
+        here / "two",
+    )
     lines = shown.out.splitlines()
     assert lines[0] == "decision cost most_probable" and shown.err == ""
     rows = np.array([line.split() for line in lines[1:]], dtype=float)
@@ -94,79 +112,141 @@ def test_answers_of_the_least_expected_cost(run, here, name, costs):
 
 
 def test_costs_go_by_priors_too(run, here):
-    p, answers = table_of(run("classify_m", "--quiet", "--costs", "refusing", "--priors",
-                              ".1,.1,.8", "pairs.mbm", "trn.vec", here / "out").out)
+    p, answers = table_of(
+        run(
+            "classify_m",
+            "--quiet",
+            "--costs",
+            "refusing",
+            "--priors",
+            ".1,.1,.8",
+            "pairs.mbm",
+            "trn.vec",
+            here / "out",
+        ).out
+    )
     assert np.array_equal(answers, expected(p, COSTS)[0])
 
 
 def test_zero_and_one_change_nothing(run, here):
     write_costs(here / "plain", 1 - np.eye(3))
     wanted = run("classify_m", "pairs.mbm", "trn.vec", here / "a")
-    found = run("classify_m", "--quiet", "--costs", here / "plain", "pairs.mbm", "trn.vec",
-                here / "b")
+    found = run(
+        "classify_m", "--quiet", "--costs", here / "plain", "pairs.mbm", "trn.vec", here / "b"
+    )
     assert found.out == wanted.out
     assert Path(f"{here}/a.con").read_bytes() == Path(f"{here}/b.con").read_bytes()
 
 
 def test_tables_of_answers_have_both(run, here):
-    text = run("classify_m", "--quiet", "--costs", "refusing", "pairs.mbm", "trn.vec",
-               here / "o").out
+    text = run(
+        "classify_m", "--quiet", "--costs", "refusing", "pairs.mbm", "trn.vec", here / "o"
+    ).out
     p, answers = table_of(text)
     run("classify_m", "--quiet", "--costs", "refusing", "pairs.mbm", "trn.vec", here / "o.csv")
     with open(here / "o.csv", newline="") as file:
         rows = list(csv.DictReader(file))
-    assert list(rows[0]) == ["row", "class", "p", "expected_cost", "most_probable", "p:2", "p:5",
-                             "p:7"]
+    assert list(rows[0]) == [
+        "row",
+        "class",
+        "p",
+        "expected_cost",
+        "most_probable",
+        "p:2",
+        "p:5",
+        "p:7",
+    ]
     assert [int(row["class"] or -1) for row in rows] == answers.tolist()
-    assert [int(row["most_probable"]) for row in rows] == \
-        np.array(LABELS)[p.argmax(axis=1)].tolist()
-    assert np.abs(np.array([float(row["expected_cost"]) for row in rows])
-                  - expected(p, COSTS)[1]).max() < 2e-5
+    assert [int(row["most_probable"]) for row in rows] == np.array(LABELS)[
+        p.argmax(axis=1)
+    ].tolist()
+    assert (
+        np.abs(
+            np.array([float(row["expected_cost"]) for row in rows]) - expected(p, COSTS)[1]
+        ).max()
+        < 2e-5
+    )
     run("classify_m", "--quiet", "--costs", "refusing", "pairs.mbm", "trn.vec", here / "o.jsonl")
     members = [json.loads(line) for line in (here / "o.jsonl").read_text().splitlines()]
     assert [one["most_probable"] for one in members] == [row["most_probable"] for row in rows]
     assert {one["class"] for one in members} >= {None, "5"}
     (here / "truth.csv").write_text("kind\n" + "\n".join(map(str, read_cls("trn.cls"))))
-    by_file = json.loads(run("eval_uc", "--json", "--costs", "refusing", "trn.cls", here / "o",
-                             "-", stdin=text).out)
+    by_file = json.loads(
+        run("eval_uc", "--json", "--costs", "refusing", "trn.cls", here / "o", "-", stdin=text).out
+    )
     for end in ("csv", "jsonl"):
-        by_table = json.loads(run("eval_uc", "--json", "--costs", "refusing", here / f"o.{end}",
-                                  "--truth", "kind", "--data", here / "truth.csv").out)
+        by_table = json.loads(
+            run(
+                "eval_uc",
+                "--json",
+                "--costs",
+                "refusing",
+                here / f"o.{end}",
+                "--truth",
+                "kind",
+                "--data",
+                here / "truth.csv",
+            ).out
+        )
         assert by_table["cost"] == by_file["cost"]
         assert by_table["intervals"]["cost"] == by_file["intervals"]["cost"]
-        assert [row["cost"] for row in by_table["by_class"]] == \
-            [row["cost"] for row in by_file["by_class"]]
+        assert [row["cost"] for row in by_table["by_class"]] == [
+            row["cost"] for row in by_file["by_class"]
+        ]
 
 
 def test_scores_of_costs_by_hand(run, here):
     truth = np.array([2, 2, 5, 7, 7, 7])
     write_cls(here / "t.cls", truth)
-    for result, name, wanted in (([5, 2, 5, 2, 7, 5], "costs", 1 + 0 + 0 + 6 + 0 + 3),
-                                 ([-1, 2, 5, -1, 7, 5], "refusing", .8 + 0 + 0 + .8 + 0 + 3)):
+    for result, name, wanted in (
+        ([5, 2, 5, 2, 7, 5], "costs", 1 + 0 + 0 + 6 + 0 + 3),
+        ([-1, 2, 5, -1, 7, 5], "refusing", 0.8 + 0 + 0 + 0.8 + 0 + 3),
+    ):
         write_cls(here / "r.cls", np.array(result))
-        scores = json.loads(run("eval_uc", "--json", "--costs", name, here / "t.cls",
-                                here / "r").out)
+        scores = json.loads(
+            run("eval_uc", "--json", "--costs", name, here / "t.cls", here / "r").out
+        )
         assert scores["cost"] == pytest.approx(wanted / 6, abs=1e-12)
         low, high = scores["intervals"]["cost"]
         assert low < wanted / 6 < high and list(scores["intervals"]) == ["accuracy", "cost"]
         # always 2: 1 + 3 * 6; always 5: 2 + 3 * 3; always 7: 3 * 2
         assert (scores["single_class"], scores["single_class_cost"]) == (7, 1)
-    again = json.loads(run("eval_uc", "--json", "--costs", "refusing", "--intervals", "1000",
-                           here / "t.cls", here / "r").out)
+    again = json.loads(
+        run(
+            "eval_uc",
+            "--json",
+            "--costs",
+            "refusing",
+            "--intervals",
+            "1000",
+            here / "t.cls",
+            here / "r",
+        ).out
+    )
     assert again["intervals"]["cost"] == scores["intervals"]["cost"]
     page = run("eval_uc", "--costs", "refusing", here / "t.cls", here / "r").out
     assert re.search(f"\nmean cost +{wanted / 6:.4f} +{low:.4f} to {high:.4f} +1.0000\n", page)
     assert "\ncost without answers  0.8000\n" in page
-    assert again["no_answer_cost"] == pytest.approx(.8, abs=1e-15)
+    assert again["no_answer_cost"] == pytest.approx(0.8, abs=1e-15)
     lines = run("eval_uc", "--csv", "--costs", "refusing", here / "t.cls", here / "r").out
     assert f"\ncost,,{wanted / 6:.9g},{low:.9g},{high:.9g}\n" in lines
     assert "\ncost,7,1.26666667,,\n" in lines and "single_class," not in lines
     assert "cost" not in run("eval_uc", "--json", here / "t.cls", here / "r").out
     page = run("eval_uc", "--costs", "costs", here / "t.cls", here / "t").out
     assert "without answers" not in page
-    shifted = json.loads(run("eval_uc", "--json", "--costs", "refusing", "--priors", ".5,.25,.25",
-                             here / "t.cls", here / "r").out)
-    assert shifted["cost"] == pytest.approx(.5 * .4 + .25 * 0 + .25 * 3.8 / 3, abs=1e-12)
+    shifted = json.loads(
+        run(
+            "eval_uc",
+            "--json",
+            "--costs",
+            "refusing",
+            "--priors",
+            ".5,.25,.25",
+            here / "t.cls",
+            here / "r",
+        ).out
+    )
+    assert shifted["cost"] == pytest.approx(0.5 * 0.4 + 0.25 * 0 + 0.25 * 3.8 / 3, abs=1e-12)
 
 
 ERRORS = [
@@ -183,7 +263,8 @@ ERRORS = [
     ("classify_m", "--costs costs --decisions pairs.mbm trn.vec o.csv", "has these columns"),
     ("classify_m", "--costs - - trn.vec o", "both be standard input"),
     ("eval_uc", "--costs two trn.cls trn", "two:1: class 7 has no column"),
-    ("eval_uc", "--costs costs trn.cls rejected", "3 of 150 points have no answer, whose cost is")]
+    ("eval_uc", "--costs costs trn.cls rejected", "3 of 150 points have no answer, whose cost is"),
+]
 
 
 @pytest.mark.parametrize("command, words, told", ERRORS)
@@ -198,16 +279,28 @@ def test_errors(run, here, command, words, told):
 
 
 def test_classes_in_another_order(run, here):
-    p, answers = table_of(run("classify_m", "--quiet", "--costs", "refusing", "turned.mbm",
-                              "trn.vec", here / "o").out)
+    p, answers = table_of(
+        run("classify_m", "--quiet", "--costs", "refusing", "turned.mbm", "trn.vec", here / "o").out
+    )
     assert np.array_equal(answers, expected(p, COSTS)[0])
     best = np.where(answers < 0, p.argmax(axis=1), np.searchsorted(LABELS, answers))
     assert np.abs(read_con(here / "o.con") - (3 * p[np.arange(150), best] - 1) / 2).max() < 2e-6
 
 
 def test_trees_decide_by_all_their_classes(run, here):
-    p, answers = table_of(run("classify_m", "--quiet", "--costs", "costs", "--tree", "full",
-                              "tree.mbm", "trn.vec", here / "o").out)
+    p, answers = table_of(
+        run(
+            "classify_m",
+            "--quiet",
+            "--costs",
+            "costs",
+            "--tree",
+            "full",
+            "tree.mbm",
+            "trn.vec",
+            here / "o",
+        ).out
+    )
     assert np.array_equal(answers, expected(p, COSTS[:, :3])[0])
 
 
@@ -217,17 +310,32 @@ LEARNER = ("--no-state", "-j", "1", "-+", "learner=nystrom -m 10")
 
 
 def test_cross_validation_writes_decisions(run, here):
-    done = json.loads(run("nfold", *LEARNER, "--json", "--costs", "refusing", "-d", "2", "pairs",
-                          "trn", here / "out").out)
+    done = json.loads(
+        run(
+            "nfold",
+            *LEARNER,
+            "--json",
+            "--costs",
+            "refusing",
+            "-d",
+            "2",
+            "pairs",
+            "trn",
+            here / "out",
+        ).out
+    )
     p, answers = table_of("".join((here / "out.txt").read_text().splitlines(True)[1:]))
     assert np.array_equal(answers, expected(p, COSTS)[0])
     whole = np.column_stack([COSTS[:, :3], COSTS[:, 3]])
-    paid = whole[np.searchsorted(LABELS, read_cls(here / "out.truth")),
-                 [LABELS.index(one) if one >= 0 else 3 for one in answers.tolist()]]
+    paid = whole[
+        np.searchsorted(LABELS, read_cls(here / "out.truth")),
+        [LABELS.index(one) if one >= 0 else 3 for one in answers.tolist()],
+    ]
     assert done["cost"] == pytest.approx(paid.mean(), abs=1e-12)
     assert done["over_splits"]["cost"]["pooled"] == pytest.approx(paid.mean(), abs=1e-12)
-    page = run("eval_uc", "--costs", "refusing", here / "out.truth", here / "out",
-               here / "out.txt").out
+    page = run(
+        "eval_uc", "--costs", "refusing", here / "out.truth", here / "out", here / "out.txt"
+    ).out
     assert re.search(f"\nmean cost +{paid.mean():.4f} ", page)
 
 
@@ -261,13 +369,25 @@ def test_costs_are_a_part_of_what_is_kept(run, here):
     assert json.loads(other.out)["rows"][0]["cost"] != json.loads(first.out)["rows"][0]["cost"]
 
 
-@pytest.mark.parametrize("command, words, told", [
-    ("compare_control", "--by cost trn pairs", "--by cost needs the costs of the answers"),
-    ("nfold", "--by cost --tune pairs trn", "--by cost needs the costs of the answers"),
-    ("compare_control", "--by cost:costs trn pairs", "given separately: --by cost --costs FILE"),
-    ("print_control", "--costs costs --by cost -Q best-tree trn", "unrecognized arguments: --co"),
-    ("tune_m", "--costs costs --by cost --per-partition pairs trn", "--per-partition scores"),
-    ("nfold", "--costs two pairs trn", "two:1: class 7 has no column")])
+@pytest.mark.parametrize(
+    "command, words, told",
+    [
+        ("compare_control", "--by cost trn pairs", "--by cost needs the costs of the answers"),
+        ("nfold", "--by cost --tune pairs trn", "--by cost needs the costs of the answers"),
+        (
+            "compare_control",
+            "--by cost:costs trn pairs",
+            "given separately: --by cost --costs FILE",
+        ),
+        (
+            "print_control",
+            "--costs costs --by cost -Q best-tree trn",
+            "unrecognized arguments: --co",
+        ),
+        ("tune_m", "--costs costs --by cost --per-partition pairs trn", "--per-partition scores"),
+        ("nfold", "--costs two pairs trn", "two:1: class 7 has no column"),
+    ],
+)
 def test_errors_of_experiments(run, here, command, words, told):
     write_costs("two", COSTS[:2, :2])
     done = run(command, "--no-state", *words.split(), status=None)
@@ -275,8 +395,10 @@ def test_errors_of_experiments(run, here, command, words, told):
 
 
 def test_the_best_tree_leaves_the_cost_of_no_answer_aside(run, here):
-    found = [run("print_control", "--by", f"cost:{name}", "-Q", "best-tree", "trn").out
-             for name in ("costs", "refusing")]
+    found = [
+        run("print_control", "--by", f"cost:{name}", "-Q", "best-tree", "trn").out
+        for name in ("costs", "refusing")
+    ]
     assert "{" in found[0]
     assert found[0].replace("costs", "") == found[1].replace("refusing", "")
 
@@ -301,12 +423,23 @@ def test_costs_in_python(run, here):
 
 
 def test_workers_get_the_costs(run, here):
-    wanted = run("classify_m", "--costs", "refusing", "--decisions", "pairs.mbm", "trn.vec",
-                 here / "a")
+    wanted = run(
+        "classify_m", "--costs", "refusing", "--decisions", "pairs.mbm", "trn.vec", here / "a"
+    )
     os.rename("refusing", here / "moved")  # as from the standard input of another machine
     try:
-        found = run("classify_m", "--costs", "-", "--decisions", "--executor", "processes:1",
-                    "pairs.mbm", "trn.vec", here / "b", stdin=(here / "moved").read_text())
+        found = run(
+            "classify_m",
+            "--costs",
+            "-",
+            "--decisions",
+            "--executor",
+            "processes:1",
+            "pairs.mbm",
+            "trn.vec",
+            here / "b",
+            stdin=(here / "moved").read_text(),
+        )
     finally:
         os.rename(here / "moved", "refusing")
     assert found.out == wanted.out and found.err == wanted.err

@@ -55,9 +55,21 @@ def refused(run, text, *words):
 # agf_preprocess
 
 TEXT = {"-A": ("trn.lvq", read_lvq), "-M": ("trn.svm", read_svm)}
-RECIPES = [["-n"], ["-S", "2"], ["-F"], ["-z"], ["-B"], ["-U"], ["-f", "0.25"],
-           ["-f", "0.25", "-R"], ["-f", "0.25", "--stratified"], ["-d", "3"], ["partition"],
-           ["--rows", "40"], ["--rows", "40", "--min-per-class", "9", "-n", "-f", "0.25"]]
+RECIPES = [
+    ["-n"],
+    ["-S", "2"],
+    ["-F"],
+    ["-z"],
+    ["-B"],
+    ["-U"],
+    ["-f", "0.25"],
+    ["-f", "0.25", "-R"],
+    ["-f", "0.25", "--stratified"],
+    ["-d", "3"],
+    ["partition"],
+    ["--rows", "40"],
+    ["--rows", "40", "--min-per-class", "9", "-n", "-f", "0.25"],
+]
 
 
 @pytest.mark.few(13)
@@ -69,8 +81,15 @@ def test_text_becomes_what_binary_data_become(run, kind, recipe):
     rest = ["t"] if "-f" in recipe else []
     rest += {"-F": ["2", "0"], "partition": ["3", "5", "/", "1"]}.get(recipe[0], [])
     run("agf_preprocess", *options, "trn", "o", *rest)
-    run("agf_preprocess", kind, *options, source, "text", *["u"] * ("-f" in recipe),
-        *rest["-f" in recipe:])
+    run(
+        "agf_preprocess",
+        kind,
+        *options,
+        source,
+        "text",
+        *["u"] * ("-f" in recipe),
+        *rest["-f" in recipe :],
+    )
     names = {"o": "text", "t": "u", "o-00": "text-00", "o-02": "text-02"}
     pairs = {a: b for a, b in names.items() if os.path.exists(f"{a}.vec")}
     assert pairs
@@ -95,13 +114,15 @@ def test_text_is_written_without_loss(run, data):
 def test_text_from_and_to_pipes(kind, monkeypatch, run):
     source, _ = TEXT[kind]
     run("agf_preprocess", kind, "-z", "-F", source, "want", "1", "2")
-    got = printed(run, "agf_preprocess", kind, "-0", "-1", "-z", "-F", "1", "2",
-                  stdin=content(source))
+    got = printed(
+        run, "agf_preprocess", kind, "-0", "-1", "-z", "-F", "1", "2", stdin=content(source)
+    )
     assert got == content("want")
     run("agf_preprocess", kind, "-0", "-z", "-F", "file", "1", "2", stdin=content(source))
     assert content("file") == content("want")
-    assert printed(run, "agf_preprocess", kind, "-1", "-z", "-F", source, "1",
-                   "2") == content("want")
+    assert printed(run, "agf_preprocess", kind, "-1", "-z", "-F", source, "1", "2") == content(
+        "want"
+    )
 
 
 def test_the_test_part_is_a_file_where_the_rest_goes_to_a_pipe(run):
@@ -179,11 +200,13 @@ def test_covariance(data, run):
     for words in (["trn"], ["trn", "out"], ["-z", "trn", "out"]):
         assert printed(run, "agf_preprocess", "-P", *words) == text
     got = printed(run, "agf_preprocess", "-P", "-F", "trn", "out", "2", "0")
-    assert np.allclose(np.loadtxt(got.decode().splitlines()), want[np.ix_([2, 0], [2, 0])],
-                       rtol=1e-5)
+    assert np.allclose(
+        np.loadtxt(got.decode().splitlines()), want[np.ix_([2, 0], [2, 0])], rtol=1e-5
+    )
     got = printed(run, "agf_preprocess", "-P", "-A", "-n", "trn.lvq")
-    assert np.allclose(np.loadtxt(got.decode().splitlines()), np.corrcoef(x, rowvar=False),
-                       rtol=1e-5)
+    assert np.allclose(
+        np.loadtxt(got.decode().splitlines()), np.corrcoef(x, rowvar=False), rtol=1e-5
+    )
     assert sorted(os.listdir()) == before
 
 
@@ -238,7 +261,8 @@ def test_rows_are_drawn_before_the_parts(run, data):
     assert content("a.vec") == content("c.vec") and content("b.vec") == content("d.vec")
     run("agf_preprocess", "--rows", "12", "--min-per-class", "5", "trn", "o", "1", "/", "3")
     assert sorted(read_cls("o.cls").tolist()) in (
-        [0] * zeros + [1] * (12 - zeros) for zeros in range(5, 8))
+        [0] * zeros + [1] * (12 - zeros) for zeros in range(5, 8)
+    )
 
 
 def test_rows_without_classes(run, data):
@@ -246,8 +270,10 @@ def test_rows_without_classes(run, data):
     assert kept(data, "o") == sorted(kept(data, "o")) and len(kept(data, "o")) == 17
     run("agf_preprocess", "-L", "--rows", "17", "trn", "p")
     assert content("p.vec") == content("o.vec")
-    assert np.fromfile("p.dat", "<f4").tolist() == np.fromfile(
-        "trn.dat", "<f4")[kept(data, "o")].tolist()
+    assert (
+        np.fromfile("p.dat", "<f4").tolist()
+        == np.fromfile("trn.dat", "<f4")[kept(data, "o")].tolist()
+    )
 
 
 def test_more_rows_than_there_are(run, data):
@@ -256,7 +282,8 @@ def test_more_rows_than_there_are(run, data):
     assert content("o.vec") == content("trn.vec") and content("o.cls") == content("trn.cls")
     assert "fewer" not in run("agf_preprocess", "--rows", str(len(data[0])), "trn", "p").err
     run("agf_preprocess", "--rows", "5", "--min-per-class", "3", "trn", "q", status=1).refused(
-        "trn: 5 rows cannot hold 3 of each class")
+        "trn: 5 rows cannot hold 3 of each class"
+    )
 
 
 def test_a_partition_leaves_rejected_points_out(run, data):
@@ -265,30 +292,44 @@ def test_a_partition_leaves_rejected_points_out(run, data):
     assert len(read_cls("o.cls")) == np.count_nonzero(data[1] != 7)
 
 
-@pytest.mark.parametrize("words, text", [
-    ("-0 out", "cannot go through a pipe"), ("-1 trn", "cannot go through a pipe"),
-    ("-L -1 trn", "cannot go through a pipe"), ("-A -1 -n trn.lvq", "need -a FILE"),
-    ("-A -1 -d 2 trn.lvq", "-d needs the name"), ("-C -B trn o", "-B needs labels"),
-    ("-L -U trn o", "-U needs classes"), ("-L trn o 1 / 3", "a partition needs classes"),
-    ("-L -f 0.5 --stratified trn o t", "--stratified needs classes"),
-    ("-C -f 0.5 --stratified trn o t", "--stratified needs labels"),
-    ("-C -L trn o", "exclude each other"), ("-M -C trn.svm o", "begin with labels"),
-    ("-H trn o", "-H needs -A"),
-    ("-A -E 1 trn.lvq o", "-E needs -M"), ("-R trn o", "-R needs -f"),
-    ("-R --stratified -f 0.5 trn o t", "exclude each other"),
-    ("-P -f 0.5 trn o t", "exclude each other"),
-    ("-P", "input and output"),
-    ("--min-per-class 3 trn o", "needs --rows"), ("--rows 0 trn o", "1"),
-    ("--rows 9 --min-per-class 3 -L trn o", "needs classes"),
-    ("--rows 9 trn trn", "overwrite"), ("-A -0", "input and output"),
-    ("trn o 1 / 3 / 1", "class 1 is on two sides"),
-    ("trn o 1 / / 3", "empty"), ("trn o / 3", "empty"), ("-A -1 -f 0.5 trn.lvq -",
-     "output and test cannot both be standard output")])
+@pytest.mark.parametrize(
+    "words, text",
+    [
+        ("-0 out", "cannot go through a pipe"),
+        ("-1 trn", "cannot go through a pipe"),
+        ("-L -1 trn", "cannot go through a pipe"),
+        ("-A -1 -n trn.lvq", "need -a FILE"),
+        ("-A -1 -d 2 trn.lvq", "-d needs the name"),
+        ("-C -B trn o", "-B needs labels"),
+        ("-L -U trn o", "-U needs classes"),
+        ("-L trn o 1 / 3", "a partition needs classes"),
+        ("-L -f 0.5 --stratified trn o t", "--stratified needs classes"),
+        ("-C -f 0.5 --stratified trn o t", "--stratified needs labels"),
+        ("-C -L trn o", "exclude each other"),
+        ("-M -C trn.svm o", "begin with labels"),
+        ("-H trn o", "-H needs -A"),
+        ("-A -E 1 trn.lvq o", "-E needs -M"),
+        ("-R trn o", "-R needs -f"),
+        ("-R --stratified -f 0.5 trn o t", "exclude each other"),
+        ("-P -f 0.5 trn o t", "exclude each other"),
+        ("-P", "input and output"),
+        ("--min-per-class 3 trn o", "needs --rows"),
+        ("--rows 0 trn o", "1"),
+        ("--rows 9 --min-per-class 3 -L trn o", "needs classes"),
+        ("--rows 9 trn trn", "overwrite"),
+        ("-A -0", "input and output"),
+        ("trn o 1 / 3 / 1", "class 1 is on two sides"),
+        ("trn o 1 / / 3", "empty"),
+        ("trn o / 3", "empty"),
+        ("-A -1 -f 0.5 trn.lvq -", "output and test cannot both be standard output"),
+    ],
+)
 def test_what_agf_preprocess_refuses(run, words, text):
     refused(run, text, "agf_preprocess", *words.split())
 
 
 # agf2ascii, lvq2agf, svm2agf
+
 
 def test_ordinates_there_and_back(run):
     for option, command, text in (((), "lvq2agf", "ord.lvq"), (("-M",), "svm2agf", "ord.svm")):
@@ -357,19 +398,27 @@ def test_labels_omitted(run):
     assert not os.path.exists("p.vec")
 
 
-@pytest.mark.parametrize("words, text", [
-    ("lvq2agf -H", "expected the base name"),
-    ("lvq2agf trn.lvq", "after 'trn.lvq'"),
-    ("lvq2agf trn.lvq -", "cannot go through a pipe"), ("lvq2agf -C -o a b", "exclude"),
-    ("lvq2agf -L -C a b", "exclude"),
-    ("svm2agf -L -U a b", "-U and -L exclude"), ("svm2agf -L --names n a b", "-L and --names excl"),
-    ("agf2ascii -L -C trn", "exclude"), ("agf2ascii -L --words trn", "exclude"),
-    ("agf2ascii -M -C trn", "-M and -C exclude")])
+@pytest.mark.parametrize(
+    "words, text",
+    [
+        ("lvq2agf -H", "expected the base name"),
+        ("lvq2agf trn.lvq", "after 'trn.lvq'"),
+        ("lvq2agf trn.lvq -", "cannot go through a pipe"),
+        ("lvq2agf -C -o a b", "exclude"),
+        ("lvq2agf -L -C a b", "exclude"),
+        ("svm2agf -L -U a b", "-U and -L exclude"),
+        ("svm2agf -L --names n a b", "-L and --names excl"),
+        ("agf2ascii -L -C trn", "exclude"),
+        ("agf2ascii -L --words trn", "exclude"),
+        ("agf2ascii -M -C trn", "-M and -C exclude"),
+    ],
+)
 def test_what_the_converters_refuse(run, words, text):
     refused(run, text, *words.split())
 
 
 # float_to_class
+
 
 @pytest.fixture
 def values():
@@ -413,12 +462,14 @@ def test_open_classes(values, run):
 
 def test_break_down(values, run):
     assert printed(run, "float_to_class", "-Q", "v", "c", "1", "3.5", "3.75") == (
-        b"Class break-down:\n 0 (< 1):  1\n 1 (1 - 3.5):  3\n 2 (3.5 - 3.75):  0\n"
-        b" 3 (> 3.75):  2\n")
+        b"Class break-down:\n 0 (< 1):  1\n 1 (1 - 3.5):  3\n 2 (3.5 - 3.75):  0\n 3 (> 3.75):  2\n"
+    )
     assert printed(run, "float_to_class", "-Q", "-o", "v", "c", "1", "2.5", "3") == (
-        b"Class break-down:\n-1 (< 1 3 <):  4\n 0 (1 - 2.5):  2\n 1 (2.5 - 3):  0\n")
+        b"Class break-down:\n-1 (< 1 3 <):  4\n 0 (1 - 2.5):  2\n 1 (2.5 - 3):  0\n"
+    )
     assert printed(run, "float_to_class", "-Q", "v", "c", "1") == (
-        b"Class break-down:\n 0 (< 1):  1\n 1 (> 1):  5\n")
+        b"Class break-down:\n 0 (< 1):  1\n 1 (> 1):  5\n"
+    )
 
 
 def test_names_of_classes_tell_their_limits(values, run):
@@ -427,8 +478,11 @@ def test_names_of_classes_tell_their_limits(values, run):
         assert done.err.endswith(", their limits in c.names\n")
         return content("c.names").decode().split("\n")[:-1]
 
-    assert names("-q", "3", "-T", "50") == ["0.5..1.6666667~0.75", "1.6666667..2.8333333~2",
-                                            "2.8333333..4~3.625"]
+    assert names("-q", "3", "-T", "50") == [
+        "0.5..1.6666667~0.75",
+        "1.6666667..2.8333333~2",
+        "2.8333333..4~3.625",
+    ]
     Path("c.names").unlink()
     run("float_to_class", "v", "c.cls", "0", "1.5", "200")
     assert content("c.names") == b"..0\n0..1.5~0.75\n1.5..200~27.06\n200..\n"
@@ -441,10 +495,16 @@ def test_names_of_classes_tell_their_limits(values, run):
     assert "limits" not in run("float_to_class", "v", "c", "2").err
 
 
-@pytest.mark.parametrize("words, text", [
-    ("-q 3 v", "need the file of classes"), ("-Q v", "need the file of classes"),
-    ("-o v c 1", "two thresholds or more"), ("-T nan v", "expected a number"),
-    ("-q 2 v c 1", "expected min and max")])
+@pytest.mark.parametrize(
+    "words, text",
+    [
+        ("-q 3 v", "need the file of classes"),
+        ("-Q v", "need the file of classes"),
+        ("-o v c 1", "two thresholds or more"),
+        ("-T nan v", "expected a number"),
+        ("-q 2 v c 1", "expected min and max"),
+    ],
+)
 def test_what_float_to_class_refuses(run, values, words, text):
     refused(run, text, "float_to_class", *words.split())
 

@@ -82,7 +82,10 @@ class      F1  precision  recall     AUC  points    2 7
     bins = page.split("std.error\n")[1].splitlines()[:3]
     # the winners have 0.75, 1, 0.75 and 0.5
     assert [line.split()[:3] for line in bins] == [
-        ["0.4000", "0.6000", "1"], ["0.6000", "0.8000", "2"], ["0.8000", "1.0000", "1"]]
+        ["0.4000", "0.6000", "1"],
+        ["0.6000", "0.8000", "2"],
+        ["0.8000", "1.0000", "1"],
+    ]
 
 
 def test_probabilities_of_another_run(files, run, tmp_path):
@@ -91,8 +94,12 @@ def test_probabilities_of_another_run(files, run, tmp_path):
 
 
 def test_labels_without_a_numbering_are_refused(files, run, tmp_path):
-    text = (tmp_path / "bare").read_text().replace("   2\n", "  0.0   2\n").replace(
-        "   7\n", "  0.0   7\n")
+    text = (
+        (tmp_path / "bare")
+        .read_text()
+        .replace("   2\n", "  0.0   2\n")
+        .replace("   7\n", "  0.0   7\n")
+    )
     (tmp_path / "three").write_text(text)
     assert "give --labels" in run("eval_uc", "truth.cls", "out", "three", status=2).err
     run("eval_uc", "--labels", "2,7,8", "truth.cls", "out", "three")
@@ -128,28 +135,38 @@ def test_names_that_are_too_few(files, run, tmp_path):
 def test_priors(files, run):
     # class 2 weighs 0.2/0.5 and class 7 0.8/0.5
     scores = json.loads(printed(run, "--json", "--priors", "0.2,0.8", "truth.cls", "out", "probs"))
-    assert scores["points"] == 4 and scores["priors"] == pytest.approx([.2, .8])
-    assert scores["contingency"] == [[pytest.approx(.8), 0], [pytest.approx(1.6)] * 2]
-    assert scores["accuracy"] == pytest.approx(.6)
+    assert scores["points"] == 4 and scores["priors"] == pytest.approx([0.2, 0.8])
+    assert scores["contingency"] == [[pytest.approx(0.8), 0], [pytest.approx(1.6)] * 2]
+    assert scores["accuracy"] == pytest.approx(0.6)
     assert scores["log_loss"] == pytest.approx(
-        -(.4 * math.log(.75) + 1.6 * (math.log(.75) + math.log(.5))) / 4)
+        -(0.4 * math.log(0.75) + 1.6 * (math.log(0.75) + math.log(0.5))) / 4
+    )
     assert scores["brier_all"] == pytest.approx(
-        math.sqrt((.4 * .25**2 + 1.6 * (.25**2 + .5**2)) / 4))
+        math.sqrt((0.4 * 0.25**2 + 1.6 * (0.25**2 + 0.5**2)) / 4)
+    )
     page = printed(run, "--priors", "7=0.8,2=0.2", "--by-class", "truth.cls", "out", "probs")
     assert "Scores of all points, weighted; " in page
     assert [line[-11:] for line in page.split("sums of weights.\n")[1].splitlines()[:3]] == [
-        "     2    7", "2 0.80    0", "7 1.60 1.60"]
+        "     2    7",
+        "2 0.80    0",
+        "7 1.60 1.60",
+    ]
     assert "0.5000 0.6000 1.6000 0.5000 0.0000 0.5000" in " ".join(page.split())
-    assert printed(run, "-b", "-H", "--priors", "truth.cls", "truth.cls", "out") == \
-        printed(run, "-b", "-H", "truth.cls", "out")
+    assert printed(run, "-b", "-H", "--priors", "truth.cls", "truth.cls", "out") == printed(
+        run, "-b", "-H", "truth.cls", "out"
+    )
 
 
 def test_priors_that_the_truth_cannot_stand_for(files, run):
-    for words, says in ((["--priors", "2=.2,7=.7,8=.1", "--labels", "2,7,8"],
-                         "no sample is of class 8, whose prior is 0.1"),
-                        (["--priors", "2=.2,7=.7,8=.1"], "class 8 is not one of the classes 2 7"),
-                        (["--priors", "1"], "expected 2 numbers"),
-                        (["--priors", "2=1"], "none for 7")):
+    for words, says in (
+        (
+            ["--priors", "2=.2,7=.7,8=.1", "--labels", "2,7,8"],
+            "no sample is of class 8, whose prior is 0.1",
+        ),
+        (["--priors", "2=.2,7=.7,8=.1"], "class 8 is not one of the classes 2 7"),
+        (["--priors", "1"], "expected 2 numbers"),
+        (["--priors", "2=1"], "none for 7"),
+    ):
         assert says in run("eval_uc", *words, "truth.cls", "out", status=None).refused()
     assert printed(run, "-b", "--priors", "0.2,0.8,0", "--labels", "2,7,8", "truth.cls", "out")
 
@@ -173,8 +190,10 @@ def test_plot_of_no_known_kind_is_refused_before_anything_is_read(files, run, tm
 def test_results_given_as_the_truth_give_a_warning(files, run):
     for words, status in ((["-b", "out.cls", "truth"], 0), (["out.cls", "truth", "probs"], 1)):
         done = run("eval_uc", *words, status=status)
-        assert "out.cls has a file out.con, as results have, and truth.cls has none: the true " \
+        assert (
+            "out.cls has a file out.con, as results have, and truth.cls has none: the true "
             "classes come first" in done.err
+        )
 
 
 def test_classes_with_another_numbering_give_a_warning(monkeypatch, tmp_path, run):
@@ -190,14 +209,20 @@ def test_classes_with_another_numbering_give_a_warning(monkeypatch, tmp_path, ru
 def test_one_class_alone_and_answers_that_are_all_right(monkeypatch, tmp_path, run):
     monkeypatch.chdir(tmp_path)
     for truth, answer, accuracy, uncertainty in (
-            ([3, 3], [3, 3], 1.0, None), ([3, 5], [3, 5], 1.0, 1.0), ([3, 5], [5, 3], 0.0, 1.0),
-            ([3, 5], [3, 3], 0.5, 0.0), ([3, 3], [3, 5], 0.5, None), ([3, 5], [-1, -1], None, 0.0)):
+        ([3, 3], [3, 3], 1.0, None),
+        ([3, 5], [3, 5], 1.0, 1.0),
+        ([3, 5], [5, 3], 0.0, 1.0),
+        ([3, 5], [3, 3], 0.5, 0.0),
+        ([3, 3], [3, 5], 0.5, None),
+        ([3, 5], [-1, -1], None, 0.0),
+    ):
         np.array(truth, "<i4").tofile("truth.cls")
         np.array(answer, "<i4").tofile("out.cls")
         told = json.loads(printed(run, "--json", "truth.cls", "out"))
         assert told["accuracy"] == accuracy
         assert told["uncertainty_coefficient"] == (
-            None if uncertainty is None else pytest.approx(uncertainty, abs=1e-12))
+            None if uncertainty is None else pytest.approx(uncertainty, abs=1e-12)
+        )
 
 
 @pytest.fixture
@@ -205,20 +230,32 @@ def ten(monkeypatch, tmp_path):
     """Ten points of the classes 2, 5 and 7: truth.cls, out.cls, p, and what belongs to them."""
     monkeypatch.chdir(tmp_path)
     labels = np.array([2, 5, 7])
-    p = np.array([[.7, .2, .1], [.1, .8, .1], [.3, .3, .4], [.6, .3, .1], [.2, .5, .3],
-                  [.05, .05, .9], [.4, .35, .25], [.9, .05, .05], [.15, .7, .15], [.33, .33, .34]])
+    p = np.array(
+        [
+            [0.7, 0.2, 0.1],
+            [0.1, 0.8, 0.1],
+            [0.3, 0.3, 0.4],
+            [0.6, 0.3, 0.1],
+            [0.2, 0.5, 0.3],
+            [0.05, 0.05, 0.9],
+            [0.4, 0.35, 0.25],
+            [0.9, 0.05, 0.05],
+            [0.15, 0.7, 0.15],
+            [0.33, 0.33, 0.34],
+        ]
+    )
     answers = labels[p.argmax(axis=1)].astype("<i4")
     labels[[0, 1, 2, 1, 1, 2, 0, 0, 2, 0]].astype("<i4").tofile("truth.cls")
     answers.tofile("out.cls")
 
     def lines(values):
-        return "labels 2 5 7\n" + "".join(" ".join(f"{v:.6f}" for v in row) + f" {c}\n"
-                                         for row, c in zip(values, answers))
+        return "labels 2 5 7\n" + "".join(
+            " ".join(f"{v:.6f}" for v in row) + f" {c}\n" for row, c in zip(values, answers)
+        )
 
     (tmp_path / "p").write_text(lines(p))
-    (tmp_path / "raw").write_text(lines(np.where(p < .06, 0, p)))  # a point of class 7: p = .05
-    (tmp_path / "out.sets").write_text(
-        "2\n5\n2 5 7\n2 5\n5 7\n7\n2 5\n2\n5\n-\n")
+    (tmp_path / "raw").write_text(lines(np.where(p < 0.06, 0, p)))  # a point of class 7: p = .05
+    (tmp_path / "out.sets").write_text("2\n5\n2 5 7\n2 5\n5 7\n7\n2 5\n2\n5\n-\n")
 
 
 @pytest.mark.parametrize("more", [(), ("--priors", "0.2,0.5,0.3")])
@@ -234,22 +271,37 @@ def test_the_page_has_the_numbers_of_json(ten, run, more):
     found = dict(re.split(" {2,}", line)[:2] for line in page.splitlines() if "  " in line[1:])
     for name in {*SCORES, "expected_calibration_error"} - {"brier_winning"}:
         title = PAGE[name].title + " of the answered" * (name == "accuracy")
-        assert float(found[title]) == pytest.approx(told[name], abs=.51e-4), name
+        assert float(found[title]) == pytest.approx(told[name], abs=0.51e-4), name
     assert (found["points"], found["rejected"]) == ("10", "2")
     table = page.split("weights.\n" if more else "answers.\n")[1].splitlines()
     assert table[0].split()[-4:] == ["2", "5", "7", "rejected"]
-    np.testing.assert_allclose([list(map(float, line.split()[-4:])) for line in table[1:4]],
-                               told["contingency"], atol=.00501)
+    np.testing.assert_allclose(
+        [list(map(float, line.split()[-4:])) for line in table[1:4]],
+        told["contingency"],
+        atol=0.00501,
+    )
     bins = page.split("std.error\n")[1].split("\n\n")[0].splitlines()
     keys = "lower", "upper", "count", "forecast", "observed", "error"
     for line, row in zip(bins, filter(lambda row: row["count"], told["calibration"]), strict=True):
-        np.testing.assert_allclose([float(v) for v in line.split()], [row[key] for key in keys],
-                                   rtol=0, atol=.51e-4)
+        np.testing.assert_allclose(
+            [float(v) for v in line.split()], [row[key] for key in keys], rtol=0, atol=0.51e-4
+        )
 
 
 def test_csv_and_json_have_the_same_numbers(ten, run):
-    told = ["--top", "2", "--ordered", "--by-class", "--sets", "out.sets", "--before", "raw",
-            "truth.cls", "out", "p"]
+    told = [
+        "--top",
+        "2",
+        "--ordered",
+        "--by-class",
+        "--sets",
+        "out.sets",
+        "--before",
+        "raw",
+        "truth.cls",
+        "out",
+        "p",
+    ]
     scores = json.loads(printed(run, "--json", *told))
     rows = [line.split(",") for line in printed(run, "--csv", *told).splitlines()]
     assert rows.pop(0) == ["score", "class", "value", "low", "high"]
@@ -265,29 +317,36 @@ def test_csv_and_json_have_the_same_numbers(ten, run):
     for row in scores["by_class"]:
         assert float(found["recall", str(row["label"])][0]) == pytest.approx(row["recall"])
     for row in scores["sets"]["by_class"]:
-        assert [float(word) for word in found["set_coverage", str(row["label"])]] == \
-            pytest.approx([row["coverage"], row["low"], row["high"]])
-    assert float(found["error_at_coverage_0.5", ""][0]) == pytest.approx(.2)
+        assert [float(word) for word in found["set_coverage", str(row["label"])]] == pytest.approx(
+            [row["coverage"], row["low"], row["high"]]
+        )
+    assert float(found["error_at_coverage_0.5", ""][0]) == pytest.approx(0.2)
     assert float(found["log_loss_before", ""][0]) == pytest.approx(scores["before"]["log_loss"])
 
 
 def test_the_surest_points(ten, run):
     scores = json.loads(printed(run, "--json", "truth.cls", "out", "p"))
-    assert scores["aurc"] == pytest.approx(.1716269841) and scores["e_aurc"] < scores["aurc"]
+    assert scores["aurc"] == pytest.approx(0.1716269841) and scores["e_aurc"] < scores["aurc"]
     errors = {row["coverage"]: row["error"] for row in scores["risk_coverage"]}
-    assert [errors[share] for share in (.5, .6, .7, .8, .9, .95, 1)] == pytest.approx(
-        [1 / 5, 1 / 3, 2 / 7, 1 / 4, 2 / 9, 5 / 19, 3 / 10])
+    assert [errors[share] for share in (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1)] == pytest.approx(
+        [1 / 5, 1 / 3, 2 / 7, 1 / 4, 2 / 9, 5 / 19, 3 / 10]
+    )
 
 
 def test_sets(ten, run):
     page = printed(run, "--sets", "out.sets", "truth.cls", "out", "p")
     # Clopper and Pearson's interval of 8 of 10
-    assert "\nSets of classes: 80.0% of the sets hold the true class (95 %: 44.4% to 97.5%); " \
+    assert (
+        "\nSets of classes: 80.0% of the sets hold the true class (95 %: 44.4% to 97.5%); "
         "mean size 1.40; 40.0% are the true class alone; 1 set is empty.\n" in page
+    )
     assert "classes  points  share\n      0       1  10.0%\n" in page
     rows = page.split("mean size\n")[1].splitlines()[:3]
     assert [row.split()[:3] for row in rows] == [
-        ["2", "4", "0.7500"], ["5", "3", "1.0000"], ["7", "3", "0.6667"]]
+        ["2", "4", "0.7500"],
+        ["5", "3", "1.0000"],
+        ["7", "3", "0.6667"],
+    ]
 
 
 def test_sets_in_a_tree(ten, run, tmp_path):
@@ -295,29 +354,48 @@ def test_sets_in_a_tree(ten, run, tmp_path):
     (tmp_path / "in.sets").write_text("2\n5\n2 5 7\n2 5\n5\n7\n2 5\n2\n5\n7\n")
     words = "--sets", "in.sets", "--control", "tree", "truth.cls", "out", "p"
     # depths: classes 5 and 2 have 2, class 7 and the node above the others 1
-    assert f"Hierarchical precision: {11 / 14:.4f}. Hierarchical recall: {11 / 17:.4f}. " \
+    assert (
+        f"Hierarchical precision: {11 / 14:.4f}. Hierarchical recall: {11 / 17:.4f}. "
         f"Hierarchical f1: {22 / 31:.4f}.\n" in printed(run, *words)
+    )
     scores = json.loads(printed(run, "--json", *words))["sets"]
     assert scores["hierarchical_f"] == pytest.approx(22 / 31)
     rows = dict(line.split(",")[:3:2] for line in printed(run, "--csv", *words).splitlines())
     assert float(rows["hierarchical_recall"]) == pytest.approx(11 / 17)
-    assert float(rows["exact_sets"]) == .5
+    assert float(rows["exact_sets"]) == 0.5
     # weights of the true classes 2, 5, 7, which occur 4, 3 and 3 times
     scores = json.loads(printed(run, "--json", "--priors", "0,0,1", *words))["sets"]
-    assert [scores[f"hierarchical_{what}"] for what in ("precision", "recall")] == \
-        pytest.approx([1 / 3, 1 / 3])
+    assert [scores[f"hierarchical_{what}"] for what in ("precision", "recall")] == pytest.approx(
+        [1 / 3, 1 / 3]
+    )
 
 
-@pytest.mark.parametrize("sets, tree, told", [
-    ("2\n" * 9 + "5 7\n", "a {7 b {5 2}}", "in.sets:10: expected a class, or all classes below a "
-     "node of the tree in tree, found 5 7"),
-    ("7 2\n" * 10, "a {7 b {5 2}}", "in.sets:1: expected a class, or all classes below a "
-     "node of the tree in tree, found 7 2"),
-    ("2\n-\n" + "2\n" * 8, "a {7 b {5 2}}", "in.sets:2: expected a class, or all classes below a "
-     "node of the tree in tree, found an empty set"),
-    ("2\n" * 10, "a {5 2}", "tree: the tree has no class 7"),
-    ("2\n" * 10, "a {7 b {5 2}} c {5 d {7 2}}", "tree: sets are nodes of one tree"),
-    ("2\n" * 10, "a {5 7", "tree:1:")])
+@pytest.mark.parametrize(
+    "sets, tree, told",
+    [
+        (
+            "2\n" * 9 + "5 7\n",
+            "a {7 b {5 2}}",
+            "in.sets:10: expected a class, or all classes below a "
+            "node of the tree in tree, found 5 7",
+        ),
+        (
+            "7 2\n" * 10,
+            "a {7 b {5 2}}",
+            "in.sets:1: expected a class, or all classes below a "
+            "node of the tree in tree, found 7 2",
+        ),
+        (
+            "2\n-\n" + "2\n" * 8,
+            "a {7 b {5 2}}",
+            "in.sets:2: expected a class, or all classes below a "
+            "node of the tree in tree, found an empty set",
+        ),
+        ("2\n" * 10, "a {5 2}", "tree: the tree has no class 7"),
+        ("2\n" * 10, "a {7 b {5 2}} c {5 d {7 2}}", "tree: sets are nodes of one tree"),
+        ("2\n" * 10, "a {5 7", "tree:1:"),
+    ],
+)
 def test_sets_that_are_no_nodes(ten, run, tmp_path, sets, tree, told):
     (tmp_path / "tree").write_text(tree)
     (tmp_path / "in.sets").write_text(sets)
@@ -333,42 +411,54 @@ def test_before_and_after(ten, run):
     old = json.loads(printed(run, "--json", "truth.cls", "out", "raw"))
     for line, name in zip(lines, ("log_loss", "brier", "expected_calibration_error")):
         before, after, change, error = line.split()[-4:]
-        assert float(before) == pytest.approx(old[name], abs=.51e-4)
-        assert float(after) == pytest.approx(scores[name], abs=.51e-4)
-        assert float(change) == pytest.approx(scores[name] - old[name], abs=.51e-4)
+        assert float(before) == pytest.approx(old[name], abs=0.51e-4)
+        assert float(after) == pytest.approx(scores[name], abs=0.51e-4)
+        assert float(change) == pytest.approx(scores[name] - old[name], abs=0.51e-4)
         assert (error == "-") == (name == "expected_calibration_error")
-    for words, says in ((["--before", "raw", "truth.cls", "out"], "give the file that classify_m"),
-                        (["--before", "out.sets", "truth.cls", "out", "p"], "expected")):
+    for words, says in (
+        (["--before", "raw", "truth.cls", "out"], "give the file that classify_m"),
+        (["--before", "out.sets", "truth.cls", "out", "p"], "expected"),
+    ):
         assert says in run("eval_uc", *words, status=None).refused()
 
 
 def test_options_that_need_probabilities(ten, run):
     for option in (["--top", "2"], ["--by-class"]):
-        assert f"{option[0]} needs probabilities" in run(
-            "eval_uc", *option, "truth.cls", "out", status=2).err
-    assert "--json and --csv exclude" in run("eval_uc", "--json", "--csv", "truth.cls", "out",
-                                            status=2).err
+        assert (
+            f"{option[0]} needs probabilities"
+            in run("eval_uc", *option, "truth.cls", "out", status=2).err
+        )
+    assert (
+        "--json and --csv exclude"
+        in run("eval_uc", "--json", "--csv", "truth.cls", "out", status=2).err
+    )
 
 
 def test_sets_of_others(ten, run, tmp_path):
     (tmp_path / "few.sets").write_text("2\n")
-    assert "has 1 lines, but there are 10 points" in run(
-        "eval_uc", "--sets", "few.sets", "truth.cls", "out", "p", status=1).err
+    assert (
+        "has 1 lines, but there are 10 points"
+        in run("eval_uc", "--sets", "few.sets", "truth.cls", "out", "p", status=1).err
+    )
     (tmp_path / "odd.sets").write_text("2\n" * 9 + "3\n")
-    assert "odd.sets:10: class 3 is not one of" in run(
-        "eval_uc", "--sets", "odd.sets", "truth.cls", "out", "p", status=1).err
+    assert (
+        "odd.sets:10: class 3 is not one of"
+        in run("eval_uc", "--sets", "odd.sets", "truth.cls", "out", "p", status=1).err
+    )
 
 
 def test_zeros_are_told(ten, run):
     p = printed(run, "truth.cls", "out", "p")
     assert "had the probability 0" not in p
-    words = (Path("p").read_text().splitlines())
+    words = Path("p").read_text().splitlines()
     words[3] = "0.5 0.5 0.0 2"
-    Path("zero").write_text("\n".join(words).replace("0.330000 0.330000 0.340000 7",
-                                                     "0.33 0.33 0.34 7") + "\n")
+    Path("zero").write_text(
+        "\n".join(words).replace("0.330000 0.330000 0.340000 7", "0.33 0.33 0.34 7") + "\n"
+    )
     np.array([2, 5, 2, 2, 5, 7, 2, 2, 5, 7], "<i4").tofile("out.cls")
     assert "The true class of 1 point had the probability 0." in printed(
-        run, "truth.cls", "out", "zero")
+        run, "truth.cls", "out", "zero"
+    )
 
 
 def test_values_that_are_no_probabilities(ten, run):
@@ -382,7 +472,7 @@ def test_many_classes_have_short_tables(monkeypatch, tmp_path, run):
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(0)
     truth = np.arange(300) % 60
-    answer = np.where(rng.random(300) < .5, truth, rng.integers(0, 60, 300))
+    answer = np.where(rng.random(300) < 0.5, truth, rng.integers(0, 60, 300))
     truth.astype("<i4").tofile("truth.cls")
     answer.astype("<i4").tofile("out.cls")
     page = printed(run, "truth.cls", "out")
@@ -392,5 +482,7 @@ def test_many_classes_have_short_tables(monkeypatch, tmp_path, run):
     rows = page.split("Each class against all others.\n")[1].splitlines()[1:41]
     values = [float(row.split()[1]) for row in rows]
     scores = json.loads(printed(run, "--json", "truth.cls", "out"))
-    assert values == pytest.approx(sorted(row["f1"] for row in scores["by_class"])[:40], abs=.51e-4)
+    assert values == pytest.approx(
+        sorted(row["f1"] for row in scores["by_class"])[:40], abs=0.51e-4
+    )
     assert len(scores["contingency"]) == 60

@@ -31,8 +31,9 @@ def data(folder, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
     rng = np.random.default_rng(5)
     y = np.repeat([2, 5, 9], [16, 16, 12]).astype(np.int32)[rng.permutation(44)]
-    write_vec("train.vec", (rng.normal(size=(44, 4)) + y[:, None] * [.3, -.2, 0, 0])
-              .astype(np.float32))
+    write_vec(
+        "train.vec", (rng.normal(size=(44, 4)) + y[:, None] * [0.3, -0.2, 0, 0]).astype(np.float32)
+    )
     write_cls("train.cls", y)
     (folder / "train.names").write_text("a\nb\npine\nd\ne\nbirch\ng\nh\ni\nmoss\n")
     return folder
@@ -49,22 +50,33 @@ def left_behind():
 
 
 def test_a_trial_is_what_the_commands_give(ask, data):
-    _, text, _ = ask("compare_control", *OPTIONS, "--trials", "1", "--seed", "7", "--json",
-                     "train", "one-vs-one", "tree")
+    _, text, _ = ask(
+        "compare_control",
+        *OPTIONS,
+        "--trials",
+        "1",
+        "--seed",
+        "7",
+        "--json",
+        "train",
+        "one-vs-one",
+        "tree",
+    )
     rows = {(row["configuration"], row["decoder"]): row for row in json.loads(text)["rows"]}
     ask("agf_preprocess", "--stratified", "-f", "0.3", "--seed", "7", "train", "trn", "tst")
-    for scheme, method, decoder in (("one-vs-one", "inverse", "inverse"),
-                                    ("tree", "0", "full")):
+    for scheme, method, decoder in (("one-vs-one", "inverse", "inverse"), ("tree", "0", "full")):
         control = ask("print_control", "-Q", scheme, "trn")[1]
         ask("multi_borders", *OPTIONS, "--seed", "7", "trn", "m", "m.mbc", stdin=control)
-        printed = ask("classify_m", "-Q", method, "--tree", "full", "-a", "m.std", "m.mbc",
-                      "tst.vec", "out")[1]
+        printed = ask(
+            "classify_m", "-Q", method, "--tree", "full", "-a", "m.std", "m.mbc", "tst.vec", "out"
+        )[1]
         Path("out.txt").write_text(printed)
         told = json.loads(ask("eval_uc", "--json", "tst.cls", "out", "out.txt")[1])
         row = rows[scheme, decoder]
         assert row["accuracy"]["mean"] == told["accuracy"]
         assert row["uncertainty_coefficient"]["mean"] == pytest.approx(
-            told["uncertainty_coefficient"], abs=1e-12)
+            told["uncertainty_coefficient"], abs=1e-12
+        )
         # what is printed has six digits
         assert row["brier_winning"]["mean"] == pytest.approx(told["brier_winning"], abs=2e-6)
         assert row["brier_all"]["mean"] == pytest.approx(told["brier_all"], abs=2e-6)
@@ -75,8 +87,10 @@ def test_every_output_format_has_the_same_numbers(ask, data):
     table = json.loads(ask("compare_control", "--json", *words)[1])
     assert (table["points"], table["classes"], table["splits"]) == (44, 3, 2)
     plain = ask("compare_control", *words)[1].splitlines()
-    assert plain[0].startswith("44 points, 3 classes; 2 trials, 25 % of each class held out; "
-                               "options -c 5 -g 0.1. Scores are ")
+    assert plain[0].startswith(
+        "44 points, 3 classes; 2 trials, 25 % of each class held out; "
+        "options -c 5 -g 0.1. Scores are "
+    )
     rows = list(csv.DictReader(io.StringIO(ask("compare_control", "--csv", *words)[1])))
     marked = ask("compare_control", "--markdown", *words)[1].splitlines()
     assert marked[0].startswith("| configuration | log loss ")
@@ -96,8 +110,18 @@ def test_default_configurations(ask, data):
     rows = json.loads(text)["rows"]
     assert status == 0
     assert [row["configuration"] for row in rows] == [
-        "one-vs-one", "one-vs-rest", "orthogonal", "adjacent", "tree", "tree", "empirical",
-        "empirical", "best-tree", "best-tree", "ensemble"]
+        "one-vs-one",
+        "one-vs-rest",
+        "orthogonal",
+        "adjacent",
+        "tree",
+        "tree",
+        "empirical",
+        "empirical",
+        "best-tree",
+        "best-tree",
+        "ensemble",
+    ]
     design = [row["design_s"]["pooled"] for row in rows]
     assert design[:6] == [0.0] * 6 and min(design[6:]) > 0
     assert not any("design_s" in row["best"] for row in rows)
@@ -114,18 +138,23 @@ def test_a_kept_state_serves_other_runs(ask, data):
     assert "reused 3 results that were there already" in other[2]  # the binary classifiers
 
 
-@pytest.mark.parametrize("words, status, message", [
-    (("-f", ".2", "-d", "3", "train"), 2, "-f and -d exclude each other"),
-    (("train", "nothing"), 2, "there is no file 'nothing', and there is no scheme"),
-    (("train", "1v1", "one-vs-one"), 2, "one-vs-one is given twice"),
-    (("-n", "-a", "f", "train"), 2, "leave -a out"),
-    (("--state", "s", "--no-state", "train"), 2, "exclude each other"),
-    (("-+", "-c 0", "train"), 2, "option -c: 0 is out of range"),
-    (("missing",), 1, "missing.vec: cannot read"),
-    (("-f", "1", "train"), 2, "expected a number between 0 and 1"),
-    (("train", "trained"), 1, "trained:1:1"),
-    (("train", "other"), 1, "class 3"), (("alone",), 1, "alone: holds one class"),
-    (("--plot", "a.xyz", "train"), 2, "expected a name that ends in")])
+@pytest.mark.parametrize(
+    "words, status, message",
+    [
+        (("-f", ".2", "-d", "3", "train"), 2, "-f and -d exclude each other"),
+        (("train", "nothing"), 2, "there is no file 'nothing', and there is no scheme"),
+        (("train", "1v1", "one-vs-one"), 2, "one-vs-one is given twice"),
+        (("-n", "-a", "f", "train"), 2, "leave -a out"),
+        (("--state", "s", "--no-state", "train"), 2, "exclude each other"),
+        (("-+", "-c 0", "train"), 2, "option -c: 0 is out of range"),
+        (("missing",), 1, "missing.vec: cannot read"),
+        (("-f", "1", "train"), 2, "expected a number between 0 and 1"),
+        (("train", "trained"), 1, "trained:1:1"),
+        (("train", "other"), 1, "class 3"),
+        (("alone",), 1, "alone: holds one class"),
+        (("--plot", "a.xyz", "train"), 2, "expected a name that ends in"),
+    ],
+)
 def test_refusals(ask, words, status, message, data):
     Path("trained").write_text("m-00 0 / 1; m-01 0 / 2; {2 5 9}")
     Path("other").write_text('"" 0 / 1; "" 0 / 2; {2 3 9}')
@@ -170,8 +199,9 @@ def test_probabilities_before_the_calibration_are_written_too(ask, data):
     told = json.loads(ask("nfold", *OPTIONS, "-d", "3", "--both", "--json", "1v1", "train")[1])
     assert text.splitlines()[1] == "not calibrated" and "\ncalibrated\n" in text
     assert told["calibrated"] and told["log_loss"] != told["uncalibrated"]["log_loss"]
-    own = json.loads(ask("nfold", *OPTIONS, "-d", "3", "--uncalibrated", "--json", "1v1", "train",
-                         "own")[1])
+    own = json.loads(
+        ask("nfold", *OPTIONS, "-d", "3", "--uncalibrated", "--json", "1v1", "train", "own")[1]
+    )
     assert not own["calibrated"] and not os.path.exists("own.raw.txt")
     assert own["log_loss"] == told["uncalibrated"]["log_loss"]
     assert Path("own.txt").read_bytes() == Path("held.raw.txt").read_bytes()
@@ -188,8 +218,12 @@ def test_both_have_rows_of_their_own(ask, data):
     words = (*OPTIONS, "--trials", "2", "--json", "train", "1v1:inverse,vote", "tree:recursive")
     both = json.loads(ask("compare_control", "--both", *words)[1])
     assert [(row["decoder"], row["calibrated"]) for row in both["rows"]] == [
-        ("inverse", True), ("inverse (uncalibrated)", False), ("vote", False),
-        ("recursive", True), ("recursive (uncalibrated)", False)]
+        ("inverse", True),
+        ("inverse (uncalibrated)", False),
+        ("vote", False),
+        ("recursive", True),
+        ("recursive (uncalibrated)", False),
+    ]
     one, own, vote, *tree = both["rows"]
     assert one["accuracy"] == own["accuracy"] and one["log_loss"] != own["log_loss"]
     assert tree[0]["brier_winning"] != tree[1]["brier_winning"] and tree[0]["log_loss"] is None
@@ -204,8 +238,9 @@ def test_both_have_rows_of_their_own(ask, data):
 def test_multi_class_nodes_and_logistic_regression_are_calibrated(ask, data):
     Path("k").write_text('"-k 5" K { 2 5 9 }')
     Path("mixed").write_text('"learner=logistic" { 2 " " L { 5 9 } }')
-    rows = json.loads(ask("compare_control", "--trials", "1", "--json", "train", "k",
-                          "mixed")[1])["rows"]
+    rows = json.loads(ask("compare_control", "--trials", "1", "--json", "train", "k", "mixed")[1])[
+        "rows"
+    ]
     assert [row["calibrated"] for row in rows] == [True, True]
 
 
@@ -226,19 +261,29 @@ def test_nfold_takes_trees_and_votes(ask, data):
 def test_nfold_has_parts_of_its_own(ask, data):
     """By default those of a search before do not judge its choice again."""
     words = ("--json", *OPTIONS, "-d", "2", "1v1", "train")
-    own, seeded = (json.loads(ask("nfold", *more, *words)[1])["over_splits"]["log_loss"]["values"]
-                   for more in ((), ("--seed", "1")))
-    [row] = json.loads(ask("compare_control", "--json", *OPTIONS, "-d", "2", "train",
-                           "1v1")[1])["rows"]
+    own, seeded = (
+        json.loads(ask("nfold", *more, *words)[1])["over_splits"]["log_loss"]["values"]
+        for more in ((), ("--seed", "1"))
+    )
+    [row] = json.loads(ask("compare_control", "--json", *OPTIONS, "-d", "2", "train", "1v1")[1])[
+        "rows"
+    ]
     assert seeded == row["log_loss"]["values"] != own
 
 
 @pytest.fixture
 def narrow(monkeypatch):
     """Searches that begin with four points."""
-    monkeypatch.setattr(nested, "NestedTuning", functools.partial(
-        nested.NestedTuning, space=search.SearchSpace(
-            log2c=search.Axis(0.0, 4.0, 4.0), log2g=search.Axis(-4.0, -2.0, 2.0), refine=0)))
+    monkeypatch.setattr(
+        nested,
+        "NestedTuning",
+        functools.partial(
+            nested.NestedTuning,
+            space=search.SearchSpace(
+                log2c=search.Axis(0.0, 4.0, 4.0), log2g=search.Axis(-4.0, -2.0, 2.0), refine=0
+            ),
+        ),
+    )
 
 
 @pytest.mark.long
@@ -247,8 +292,10 @@ def test_options_are_searched_inside_the_training_parts(ask, data, narrow):
     _, text, err = ask("nfold", "-b", *words)
     assert err == ""
     assert text.startswith("one-vs-one, tuned, inverse: 3 binary classifiers; each of 2 parts ")
-    assert "\nOptions tuned inside each training part\nFast search, each of 5 parts held out, by " \
-           "log loss: held-out points test options that they did not choose.\n" in text
+    assert (
+        "\nOptions tuned inside each training part\nFast search, each of 5 parts held out, by "
+        "log loss: held-out points test options that they did not choose.\n" in text
+    )
     np.testing.assert_array_equal(read_cls("held.truth"), read_cls("train.cls"))
     assert os.path.exists("held.raw.txt")
     told = json.loads(ask("nfold", "--json", *words)[1])
@@ -256,8 +303,9 @@ def test_options_are_searched_inside_the_training_parts(ask, data, narrow):
     assert first["split"] == "trial 1, part 1" and second["split"] == "trial 1, part 2"
     assert all(one["options"] in text and 4 < one["tried"] < 40 for one in (first, second))
     for part in (first, second):  # its options, given, have the scores that it has
-        given = json.loads(ask("nfold", "-n", "-d", "2", "-+", part["options"], "--json", "1v1",
-                               "train")[1])["over_splits"]["log_loss"]["values"]
+        given = json.loads(
+            ask("nfold", "-n", "-d", "2", "-+", part["options"], "--json", "1v1", "train")[1]
+        )["over_splits"]["log_loss"]["values"]
         assert given[part is second] == told["over_splits"]["log_loss"]["values"][part is second]
     other = json.loads(ask("nfold", "--by", "accuracy", "--json", *words)[1])["tuned"]
     assert (told["tuned"]["by"], other["by"]) == ("log_loss", "accuracy")
@@ -275,26 +323,34 @@ def test_tuned_configurations_are_compared(ask, data, narrow):
     assert told["tuned"]["untuned"] == ["own"] and len(told["tuned"]["searches"]) == 2
 
 
-@pytest.mark.parametrize("command, words, status, message", [
-    ("nfold", ("--by", "accuracy", "1v1", "train"), 2, "--by needs --tune"),
-    ("compare_control", ("--search", "full", "train"), 2, "--search needs --tune"),
-    ("nfold", ("--tune", "-Q", "vote", "1v1", "train"), 2, "gives no log loss"),
-    ("nfold", ("--tune", "-+", "-s 1", "1v1", "train"), 2, "nu-SVC"),
-    ("nfold", ("--tune", "--time-limit", "0", "1v1", "train"), 3, "time limit")])
+@pytest.mark.parametrize(
+    "command, words, status, message",
+    [
+        ("nfold", ("--by", "accuracy", "1v1", "train"), 2, "--by needs --tune"),
+        ("compare_control", ("--search", "full", "train"), 2, "--search needs --tune"),
+        ("nfold", ("--tune", "-Q", "vote", "1v1", "train"), 2, "gives no log loss"),
+        ("nfold", ("--tune", "-+", "-s 1", "1v1", "train"), 2, "nu-SVC"),
+        ("nfold", ("--tune", "--time-limit", "0", "1v1", "train"), 3, "time limit"),
+    ],
+)
 def test_what_cannot_be_tuned_inside(ask, data, narrow, command, words, status, message):
     got = ask(command, *words)
     assert got[0] == status and message in got[2] and got[1] == "", got
     assert got[2].count("\n") == 1
 
 
-@pytest.mark.parametrize("words, status, message", [
-    (("1v1:vote,inverse", "train"), 2, "one decoder"),
-    (("1v1", "train", "-"), 2, "base name of several files"),
-    (("-", "-", "out"), 2, "cannot both be standard input"),
-    (("-d", "1", "1v1", "train"), 2, "out of range"),
-    (("-d", "200", "1v1", "train"), 1, "cannot be divided"),
-    (("1v1", "train", "no/such"), 1, "no/such.cls: cannot write"),
-    (("-s", "1v1", "train"), 2, "unrecognized")])
+@pytest.mark.parametrize(
+    "words, status, message",
+    [
+        (("1v1:vote,inverse", "train"), 2, "one decoder"),
+        (("1v1", "train", "-"), 2, "base name of several files"),
+        (("-", "-", "out"), 2, "cannot both be standard input"),
+        (("-d", "1", "1v1", "train"), 2, "out of range"),
+        (("-d", "200", "1v1", "train"), 1, "cannot be divided"),
+        (("1v1", "train", "no/such"), 1, "no/such.cls: cannot write"),
+        (("-s", "1v1", "train"), 2, "unrecognized"),
+    ],
+)
 def test_nfold_refuses(ask, words, status, message, data):
     got = ask("nfold", *words)
     assert got[0] == status and message in got[2] and got[1] == ""
@@ -331,8 +387,11 @@ def test_options_of_best_alone(ask, data):
 def test_best_has_a_time_limit(ask, data, monkeypatch):
     words = ("print_control", "--best", "-Q", "one-vs-one,one-vs-rest", "train")
     assert ask(*words, "--time-limit", "0")[:3] == (
-        3, "", "print_control: time limit reached before the end of the first split; the same "
-        "command continues from there\n")
+        3,
+        "",
+        "print_control: time limit reached before the end of the first split; the same "
+        "command continues from there\n",
+    )
     clock = SimpleNamespace(monotonic=itertools.count().__next__)  # a second at each look
     with monkeypatch.context() as patch:
         patch.setattr("agfmc.cli.options.time", clock)
@@ -345,10 +404,13 @@ def test_best_has_a_time_limit(ask, data, monkeypatch):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("words", [("print_control", "--best", "-d", "2", "-Q",
-                                    "one-vs-one,one-vs-rest"),
-                                   ("tune_m", "-d", "3", "--log2c", "1", "--log2g", "-3:-1",
-                                    "--refine", "0", "one-vs-one")])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("print_control", "--best", "-d", "2", "-Q", "one-vs-one,one-vs-rest"),
+        ("tune_m", "-d", "3", "--log2c", "1", "--log2g", "-3:-1", "--refine", "0", "one-vs-one"),
+    ],
+)
 def test_a_sample_of_the_rows_chooses(ask, data, words):
     whole = ask(*words, "train")
     assert ask(*words, "--sample", "120", "train")[:2] == whole[:2]
@@ -366,9 +428,13 @@ def test_a_folder_may_have_the_name_of_a_scheme(ask, data):
     ask("compare_control", "--trials", "1", "train", "1v1", "tree")
 
 
-@pytest.mark.parametrize("command, words, status, message", [
-    ("compare_control", ("train.names",), 1, "LIBSVM text is read with -M"),
-    ("nfold", ("-a", "narrow.std", "1v1", "train"), 1, "train: the data have 4 features")])
+@pytest.mark.parametrize(
+    "command, words, status, message",
+    [
+        ("compare_control", ("train.names",), 1, "LIBSVM text is read with -M"),
+        ("nfold", ("-a", "narrow.std", "1v1", "train"), 1, "train: the data have 4 features"),
+    ],
+)
 def test_messages_help(ask, command, words, status, message, data):
     write_std("narrow.std", Normalisation(np.eye(2, dtype=np.float32), np.zeros(2, np.float32)))
     got = ask(command, *words)
@@ -381,16 +447,39 @@ QUICK = ("-d", "3", "--log2c", "-1:1", "--log2g", "-3:-1", "--refine", "1")
 @pytest.mark.few(1)
 @pytest.mark.parametrize("words", [(), ("--per-partition",)])
 def test_what_is_written_trains_and_keeps_the_score(ask, words, data):
-    _, text, err = ask("tune_m", *QUICK, "--kernels", "rbf", *words, "--uncalibrated",
-                        "--json", "all.json", "-+", "-h 0", "one-vs-one", "train")
+    _, text, err = ask(
+        "tune_m",
+        *QUICK,
+        "--kernels",
+        "rbf",
+        *words,
+        "--uncalibrated",
+        "--json",
+        "all.json",
+        "-+",
+        "-h 0",
+        "one-vs-one",
+        "train",
+    )
     assert len(left_behind()) == 1
-    assert text.startswith("# class 2: pine\n# class 5: birch\n# class 9: moss\n\"-g ")
-    assert text.count(" -h 0\" ") == 3
+    assert text.startswith('# class 2: pine\n# class 5: birch\n# class 9: moss\n"-g ')
+    assert text.count(' -h 0" ') == 3
     Path("tuned.mbc").write_text(text)
     ask("multi_borders", "tuned.mbc", "train", "m", "m.mbc")
     found = json.loads(Path("all.json").read_text())
-    [told] = json.loads(ask("compare_control", "-d", "3", "--platt", "loo", "--uncalibrated",
-                             "--json", "train", "tuned.mbc")[1])["rows"]
+    [told] = json.loads(
+        ask(
+            "compare_control",
+            "-d",
+            "3",
+            "--platt",
+            "loo",
+            "--uncalibrated",
+            "--json",
+            "train",
+            "tuned.mbc",
+        )[1]
+    )["rows"]
     if words:
         columns = found["whole"]["tuned" if found["own"] else "common"]  # on parts 2 and 3
         assert told["accuracy"]["values"][1:] == columns["accuracy"]["values"]
@@ -405,8 +494,9 @@ def test_what_is_written_trains_and_keeps_the_score(ask, words, data):
 @pytest.mark.long
 def test_control_from_a_pipe_and_rows_of_their_own(ask, data):
     control = ask("print_control", "train")[1].replace('""', '"-c 3"', 1)
-    _, text, _ = ask("tune_m", *QUICK, "-Q", "vote", "--by", "accuracy", "-", "train",
-                      stdin=control)
+    _, text, _ = ask(
+        "tune_m", *QUICK, "-Q", "vote", "--by", "accuracy", "-", "train", stdin=control
+    )
     rows = [line for line in text.splitlines() if line.startswith('"')]
     assert rows[0] == '"-c 3" 0 / 1;' and len(set(row.split('"')[1] for row in rows[1:])) == 1
 
@@ -418,13 +508,31 @@ def test_commands_share_one_state_of_the_same_data(ask, monkeypatch, data):
     assert "reused" not in best[2]
     trained = []
     fit = binary_problems.fit
-    monkeypatch.setattr(binary_problems, "fit", lambda jobs, *args, **more: trained.extend(jobs)
-                        or fit(jobs, *args, **more))
-    for command, more in (("compare_control", ("train", "one-vs-one", "one-vs-rest")),
-                          ("nfold", ("--seed", "1", "one-vs-one", "train"))):
+    monkeypatch.setattr(
+        binary_problems,
+        "fit",
+        lambda jobs, *args, **more: trained.extend(jobs) or fit(jobs, *args, **more),
+    )
+    for command, more in (
+        ("compare_control", ("train", "one-vs-one", "one-vs-rest")),
+        ("nfold", ("--seed", "1", "one-vs-one", "train")),
+    ):
         assert "reused" in ask(command, *words, *more)[2] and not trained
-    assert "reused" in ask("tune_m", *words, "--log2c", "1:3:2", "--log2g", "0:2:2", "--refine",
-                            "0", "one-vs-one", "train")[2]
+    assert (
+        "reused"
+        in ask(
+            "tune_m",
+            *words,
+            "--log2c",
+            "1:3:2",
+            "--log2g",
+            "0:2:2",
+            "--refine",
+            "0",
+            "one-vs-one",
+            "train",
+        )[2]
+    )
     assert trained and len(left_behind()) == 1
     write_vec("other.vec", np.eye(4, dtype=np.float32)[np.arange(40) % 4])
     write_cls("other.cls", np.arange(40, dtype=np.int32) % 4)
@@ -447,37 +555,53 @@ def test_a_state_of_other_data_is_told(ask, data):
 
 def test_a_state_that_is_a_folder_of_other_files(ask, data):
     assert ask("nfold", "-d", "2", "--state", ".", "one-vs-one", "train") == (
-        1, "", "nfold: .: cannot keep finished work here: it is a folder of other files\n")
+        1,
+        "",
+        "nfold: .: cannot keep finished work here: it is a folder of other files\n",
+    )
     Path("old").write_bytes(b"agfmc results 1\n")
     assert ask("nfold", "-d", "2", "--state", "old", "one-vs-one", "train") == (
-        1, "", "nfold: old: cannot keep finished work here: expected a folder of results, found a "
-        "file (a file of results of an earlier version is of no more use)\n")
+        1,
+        "",
+        "nfold: old: cannot keep finished work here: expected a folder of results, found a "
+        "file (a file of results of an earlier version is of no more use)\n",
+    )
 
 
-@pytest.mark.parametrize("words, status, message", [
-    (("-+", "-s 1", "one-vs-one", "train"), 2, "a nu-SVC has no C to search"),
-    (("--log2c", "3:1", "one-vs-one", "train"), 2, "expected LO not above HI, found '3:1'"),
-    (("--log2c", "1:99", "one-vs-one", "train"), 2, "exponents of 2 within -60 and 60"),
-    (("--log2c", "1:2:3:4", "one-vs-one", "train"), 2, "expected LO:HI[:STEP]"),
-    (("--log2c", "1:2", "one-vs-one", "train"), 2, "LO:HI:STEP with a step (2 if left out)"),
-    (("--log2g", "0:5:0", "one-vs-one", "train"), 2, "with a step"),
-    (("--degrees", "3:2", "one-vs-one", "train"), 2, "expected LO not above HI, found '3:2'"),
-    (("--degrees", "0:2", "one-vs-one", "train"), 2, "expected LO:HI or a single degree: "),
-    (("train", "one-vs-one"), 2, ": is the order of the operands right?"),
-    (("-+", "-t 3", "one-vs-one", "train"), 2, "the sigmoid kernel (-t 3) cannot be searched"),
-    (("--kernels", "rbf,cubic", "one-vs-one", "train"), 2,
-     "expected linear, polynomial, rbf, laplacian, exponential"),
-    (("-Q", "recursive", "tree", "train"), 2, "the decoder gives no log loss: choose"),
-    (("-Q", "inverse,vote", "one-vs-one", "train"), 2, "no decoder"),
-    (("--per-partition", "--plot", "x.png", "one-vs-one", "train"), 2,
-     "--plot and --per-partition exclude each other"),
-    (("-", "-"), 2, "cannot both be standard input"),
-    (("own.mbc", "train"), 2, "there is nothing to tune"),
-    (("nu.mbc", "train", "--platt", "loo"), 2, "nu.mbc:2:1: --platt loo is for C-SVC only"),
-    (("one-vs-one", "nowhere", "--json", "no/where.json"), 1, "no/where.json: cannot write"),
-    (("own.mbc", "train", "--json", "train.vec"), 2, "--json would overwrite train: "),
-    (("own.mbc", "train", "--csv", "a", "--json", "./a"), 2, "--csv would overwrite --json: "),
-    (("one-vs-one", "nowhere", "--csv", "-"), 2, "standard output has the control file")])
+@pytest.mark.parametrize(
+    "words, status, message",
+    [
+        (("-+", "-s 1", "one-vs-one", "train"), 2, "a nu-SVC has no C to search"),
+        (("--log2c", "3:1", "one-vs-one", "train"), 2, "expected LO not above HI, found '3:1'"),
+        (("--log2c", "1:99", "one-vs-one", "train"), 2, "exponents of 2 within -60 and 60"),
+        (("--log2c", "1:2:3:4", "one-vs-one", "train"), 2, "expected LO:HI[:STEP]"),
+        (("--log2c", "1:2", "one-vs-one", "train"), 2, "LO:HI:STEP with a step (2 if left out)"),
+        (("--log2g", "0:5:0", "one-vs-one", "train"), 2, "with a step"),
+        (("--degrees", "3:2", "one-vs-one", "train"), 2, "expected LO not above HI, found '3:2'"),
+        (("--degrees", "0:2", "one-vs-one", "train"), 2, "expected LO:HI or a single degree: "),
+        (("train", "one-vs-one"), 2, ": is the order of the operands right?"),
+        (("-+", "-t 3", "one-vs-one", "train"), 2, "the sigmoid kernel (-t 3) cannot be searched"),
+        (
+            ("--kernels", "rbf,cubic", "one-vs-one", "train"),
+            2,
+            "expected linear, polynomial, rbf, laplacian, exponential",
+        ),
+        (("-Q", "recursive", "tree", "train"), 2, "the decoder gives no log loss: choose"),
+        (("-Q", "inverse,vote", "one-vs-one", "train"), 2, "no decoder"),
+        (
+            ("--per-partition", "--plot", "x.png", "one-vs-one", "train"),
+            2,
+            "--plot and --per-partition exclude each other",
+        ),
+        (("-", "-"), 2, "cannot both be standard input"),
+        (("own.mbc", "train"), 2, "there is nothing to tune"),
+        (("nu.mbc", "train", "--platt", "loo"), 2, "nu.mbc:2:1: --platt loo is for C-SVC only"),
+        (("one-vs-one", "nowhere", "--json", "no/where.json"), 1, "no/where.json: cannot write"),
+        (("own.mbc", "train", "--json", "train.vec"), 2, "--json would overwrite train: "),
+        (("own.mbc", "train", "--csv", "a", "--json", "./a"), 2, "--csv would overwrite --json: "),
+        (("one-vs-one", "nowhere", "--csv", "-"), 2, "standard output has the control file"),
+    ],
+)
 def test_errors_are_one_line(ask, words, status, message, data):
     Path("own.mbc").write_text('"-c 1" 0 / 1; "-c 1" 1 / 2; {2 5 9}')
     Path("nu.mbc").write_text('"" 0 / 1;\n"-s 1" 1 / 2; {2 5 9}')
@@ -493,10 +617,21 @@ def test_every_learner_that_has_something_to_search_is_tuned(ask, name, data):
     base = ("-+", f"learner={name}") if row.sides == 2 else ()
     Path("plan").write_text(f'"" {name} {{2 5 9}}')
     lows = [min(max(one.low, 0), one.most - one.step) for one in row.searched]
-    grids = [f"--{one.column}={low:g}:{low + one.step:g}:{one.step:g}"
-             for one, low in zip(row.searched, lows)]
-    status, text, err = ask("tune_m", "-d", "2", "--refine", "0", *grids, *base,
-                             "plan" if row.sides is None else "one-vs-one", "train")
+    grids = [
+        f"--{one.column}={low:g}:{low + one.step:g}:{one.step:g}"
+        for one, low in zip(row.searched, lows)
+    ]
+    status, text, err = ask(
+        "tune_m",
+        "-d",
+        "2",
+        "--refine",
+        "0",
+        *grids,
+        *base,
+        "plan" if row.sides is None else "one-vs-one",
+        "train",
+    )
     if "is not installed" in err:
         pytest.skip(err)
     assert status == 0 and re.search(r'"([^"]+)"', text), err
@@ -514,14 +649,18 @@ def test_a_second_search_tunes_the_nodes(ask, data):
     assert (status, text) == (2, "") and "nothing to tune" in err
 
 
-@pytest.mark.parametrize("words, message", [
-    (("-+", "learner=linear", "--log2g", "0:2", "one-vs-one"), "learner=linear has no gamma"),
-    (("-+", "learner=logistic", "--kernels", "rbf", "one-vs-one"), "has no kernel to search"),
-    (("--log2k", "0:2", "one-vs-one"), "--log2k: learner=svm has no k to search"),
-    (("--log2k=-2:2", "nodes.mbc"), "expected exponents from 0 on, found -2"),
-    (("--log2c", "0:2", "nodes.mbc"), "--log2c: K has no C to search"),
-    (("--per-partition", "nodes.mbc"), "--per-partition: no row of the control"),
-    (("both.mbc",), "nodes of several learners, K and L")])
+@pytest.mark.parametrize(
+    "words, message",
+    [
+        (("-+", "learner=linear", "--log2g", "0:2", "one-vs-one"), "learner=linear has no gamma"),
+        (("-+", "learner=logistic", "--kernels", "rbf", "one-vs-one"), "has no kernel to search"),
+        (("--log2k", "0:2", "one-vs-one"), "--log2k: learner=svm has no k to search"),
+        (("--log2k=-2:2", "nodes.mbc"), "expected exponents from 0 on, found -2"),
+        (("--log2c", "0:2", "nodes.mbc"), "--log2c: K has no C to search"),
+        (("--per-partition", "nodes.mbc"), "--per-partition: no row of the control"),
+        (("both.mbc",), "nodes of several learners, K and L"),
+    ],
+)
 def test_what_a_learner_does_not_search(ask, words, message, data):
     Path("nodes.mbc").write_text('"" K {2 5 9}')
     Path("closed.mbc").write_text('" " K {2 5 9}')
@@ -535,8 +674,19 @@ SHARED = ("-+", "learner=nystrom -m 15", "--log2g=-4:0", "--refine", "0")
 
 @pytest.mark.long
 def test_shared_landmarks_are_tuned_without_parts(ask, data):
-    _, text, err = ask("tune_m", *SHARED, "-d", "3", "--json", "all.json", "--csv", "all.csv",
-                        "--uncalibrated", "one-vs-one", "train")
+    _, text, err = ask(
+        "tune_m",
+        *SHARED,
+        "-d",
+        "3",
+        "--json",
+        "all.json",
+        "--csv",
+        "all.csv",
+        "--uncalibrated",
+        "one-vs-one",
+        "train",
+    )
     found = json.loads(Path("all.json").read_text())
     best = found["points"][found["best"]]
     assert f'"{best["options"]}" 0 / 1;' in text and best["options"].endswith(" -m 15")
@@ -590,14 +740,24 @@ def test_time_is_over_before_the_result_is_scored(ask, monkeypatch, data):
     assert "the result is written, and not scored: time limit reached" in err
 
 
-@pytest.mark.parametrize("command, words, message", [
-    ("tune_m", ("--loo", "-d", "3", *SHARED, "one-vs-one", "train"),
-     "--loo and -d exclude each other"),
-    ("tune_m", ("-+", "learner=nystrom -m 999", "--loo", "one-vs-one", "train"), "-m 999"),
-    ("tune_m", ("--loo", "-Q", "vote", *SHARED, "one-vs-one", "train"), "gives no log loss"),
-    ("compare_control", ("--loo", "train", "one-vs-one", "tree"), "one-vs-one, tree has others"),
-    ("compare_control", ("--loo", "-f", ".5", "train"),
-     "--loo and -f exclude each other")])
+@pytest.mark.parametrize(
+    "command, words, message",
+    [
+        (
+            "tune_m",
+            ("--loo", "-d", "3", *SHARED, "one-vs-one", "train"),
+            "--loo and -d exclude each other",
+        ),
+        ("tune_m", ("-+", "learner=nystrom -m 999", "--loo", "one-vs-one", "train"), "-m 999"),
+        ("tune_m", ("--loo", "-Q", "vote", *SHARED, "one-vs-one", "train"), "gives no log loss"),
+        (
+            "compare_control",
+            ("--loo", "train", "one-vs-one", "tree"),
+            "one-vs-one, tree has others",
+        ),
+        ("compare_control", ("--loo", "-f", ".5", "train"), "--loo and -f exclude each other"),
+    ],
+)
 def test_what_shared_landmarks_cannot(ask, command, words, message, data):
     code, text, err = ask(command, *words)
     assert (code, text) == (2 if "-m 999" != message else 1, "") and message in err
@@ -607,10 +767,22 @@ def test_what_shared_landmarks_cannot(ask, command, words, message, data):
 NAME_OF = lambda command: command.__name__.rpartition(".")[2]
 
 WORDS = {
-    nfold: ("-d", "2", "one-vs-one", "train"), compare_control: ("-d", "2", "train", "one-vs-one"),
-    tune_m: ("-d", "2", "--kernels", "linear", "--log2c", "0:2:2", "--refine", "0", "one-vs-one",
-             "train"),
-    print_control: ("--best", "-d", "2", "--trials", "1", "-Q", "one-vs-one", "train")}
+    nfold: ("-d", "2", "one-vs-one", "train"),
+    compare_control: ("-d", "2", "train", "one-vs-one"),
+    tune_m: (
+        "-d",
+        "2",
+        "--kernels",
+        "linear",
+        "--log2c",
+        "0:2:2",
+        "--refine",
+        "0",
+        "one-vs-one",
+        "train",
+    ),
+    print_control: ("--best", "-d", "2", "--trials", "1", "-Q", "one-vs-one", "train"),
+}
 GOES_ON = "the same command continues from there"
 
 
@@ -658,8 +830,10 @@ def test_the_bar_is_gone_before_the_table(small, monkeypatch, command):
 def test_a_picture_that_could_not_be_drawn(small, monkeypatch, capsys):
     pytest.importorskip("matplotlib")
     with monkeypatch.context() as patch:
+
         def draw(*words):
             raise OSError(28, "No space left on device", "p.png")
+
         patch.setattr("agfmc.report.chart_scores.draw_scores", draw)
         assert main_of("nfold")(["--plot", "p.png", *WORDS[nfold]]) == 1
     assert kept() == [".results"]
@@ -675,9 +849,11 @@ def test_the_best_control_though_its_table_is_lost(small, monkeypatch, capsys):
     assert capsys.readouterr().out == want and want
 
 
-@pytest.mark.parametrize("command, room, work", [
-    (nfold, comparison, "cross_validate"), (compare_control, comparison, "compare")],
-                         ids=["nfold", "compare_control"])
+@pytest.mark.parametrize(
+    "command, room, work",
+    [(nfold, comparison, "cross_validate"), (compare_control, comparison, "compare")],
+    ids=["nfold", "compare_control"],
+)
 @pytest.mark.parametrize("where", ["kept", "refused", "no", "nothing"])
 def test_messages_of_an_interrupted_run(small, monkeypatch, capsys, command, room, work, where):
     real = getattr(room, work)

@@ -35,10 +35,21 @@ def models(run, tmp_path_factory):
         Path("plan").write_text('"" 0 / 1; "" 0 / 2; "" 1 / 2; {0 1 2}')
         Path("near").write_text('"-k 3" K {0 1 2}')
         for plan, data, name, more in (
-                ("plan", "t.csv", "t", ("--label", "species", "--id", "id", "-n")),
-                ("plan", "p", "p", ()), ("near", "p", "near", ())):
-            run("multi_borders", "--quiet", "--platt", "loo", *more, plan, data, f"{name}.m",
-                f"{name}.mbc")
+            ("plan", "t.csv", "t", ("--label", "species", "--id", "id", "-n")),
+            ("plan", "p", "p", ()),
+            ("near", "p", "near", ()),
+        ):
+            run(
+                "multi_borders",
+                "--quiet",
+                "--platt",
+                "loo",
+                *more,
+                plan,
+                data,
+                f"{name}.m",
+                f"{name}.mbc",
+            )
             run("mbh2mbm", "--quiet", f"{name}.mbc", f"{name}.mbm")
     return folder
 
@@ -104,8 +115,18 @@ def test_blocks_and_threads_change_no_byte(run, monkeypatch):
 def test_features_of_points_have_numbers_and_their_weight(run):
     done = run("classify_m", "--explain", 1, "p.mbm", "p.vec", "-")
     first = next(csv.DictReader(done.out.splitlines()))
-    assert list(first) == ["row", "class", "p", "p:0", "p:1", "p:2", "against", "margin",
-                           "reason1", "contribution1"]
+    assert list(first) == [
+        "row",
+        "class",
+        "p",
+        "p:0",
+        "p:1",
+        "p:2",
+        "against",
+        "margin",
+        "reason1",
+        "contribution1",
+    ]
     assert first["reason1"] in ("feature 0", "feature 1")
     assert len(read_cls("p.cls")) == len(done.out.splitlines()) - 1
 
@@ -121,7 +142,8 @@ def test_what_cannot_be_explained(run):
     run("classify_m", "--explain", 0, "t.mbm", "t.csv", "a.csv", status=2).line("0 is out of range")
     run("classify_m", "--explain", 1, "p.mbm", "p.vec", "a", status=2).line("a table of answers")
     run("classify_m", "--explain", 1, "near.mbm", "p.vec", "a.csv", status=2).line(
-        "expected support vector machines")
+        "expected support vector machines"
+    )
     assert not Path("a.csv").exists()
     done = run("classify_m", "-Q", "vote", "--explain", 1, "p.mbm", "p.vec", "a.csv")
     assert "occlusion" not in done.err

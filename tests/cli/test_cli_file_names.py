@@ -26,12 +26,15 @@ def _make(run):
         y = np.repeat([0, 1, 2], n)
         x = (rng.normal(size=(3 * n, 2)) + 2 * y[:, None]).astype(np.float32)
         write_vec(f"{base}.vec", x), write_cls(f"{base}.cls", y)
-        points = [" ".join(f"{j + 1}:{value!r}" for j, value in enumerate(row))
-                  for row in x.tolist()]
+        points = [
+            " ".join(f"{j + 1}:{value!r}" for j, value in enumerate(row)) for row in x.tolist()
+        ]
         for name, labels in ((f"{base}-t.svm", y), (f"{base}-w.svm", np.array(["b", "c", "a"])[y])):
             Path(name).write_text("".join(map("{} {}\n".format, labels, points)))
-        Path(f"{base}-c.csv").write_text("Age,Size,segment\n" + "".join(
-            f"{a},{b},{'pqr'[label]}\n" for (a, b), label in zip(x.tolist(), y)))
+        Path(f"{base}-c.csv").write_text(
+            "Age,Size,segment\n"
+            + "".join(f"{a},{b},{'pqr'[label]}\n" for (a, b), label in zip(x.tolist(), y))
+        )
     for train, model in (("trn", "m"), ("trn-w.svm", "w"), ("trn-c.csv", "t")):
         words = {"m": [], "w": ["-M"], "t": ["--label", "segment"]}[model]
         plan = run("print_control", *words, train).out
@@ -112,7 +115,8 @@ def test_a_scheme_in_the_place_of_a_control_file(run, there):
         run("multi_borders", "--retrain", *words, scheme, "trn", "s", "s.mbc")
         assert (Path("s.mbc").read_bytes(), Path("s.mbc.cal").read_bytes()) == expected
     run("multi_borders", "-M", "ovr", "-", "s", "s.mbc", stdin="1 1:1\n", status=2).refused(
-        "train is read twice where control is a scheme")
+        "train is read twice where control is a scheme"
+    )
     assert "--only=" in run("multi_borders", "-0", "ovo", "trn", "s", "s.mbc").out
 
 
@@ -140,10 +144,13 @@ def test_columns_that_differ_in_case(run, there):
     assert Path("out.csv").read_text() == run("classify_m", "t.mbm", "tst-c.csv", "-").out
     two = "age,AGE,Size,segment\n1,2,3,p\n"
     Path("two.csv").write_text(two)
-    for words in (["classify_m", "t.mbm", "two.csv"],
-                  ["agf_train", "--label", "Age", "two.csv", "x.mbm"]):
-        run(*words, status=1).line("no column 'Age', and several differ from it in case alone: "
-                                   "'AGE', 'age'")
+    for words in (
+        ["classify_m", "t.mbm", "two.csv"],
+        ["agf_train", "--label", "Age", "two.csv", "x.mbm"],
+    ):
+        run(*words, status=1).line(
+            "no column 'Age', and several differ from it in case alone: 'AGE', 'age'"
+        )
 
 
 def test_the_column_of_the_true_classes(run, there):
@@ -155,8 +162,11 @@ def test_the_column_of_the_true_classes(run, there):
     done = run("report_m", "t.mbm", "--answers", "t.csv", "-o", "r.html")
     assert done.err == ""  # the model knows the name
     text = Path("t.csv").read_text().splitlines()
-    Path("two.csv").write_text("".join(f"{line},{'no' if at == 0 else line.split(',')[2]}\n"
-                                       for at, line in enumerate(text)))
+    Path("two.csv").write_text(
+        "".join(
+            f"{line},{'no' if at == 0 else line.split(',')[2]}\n" for at, line in enumerate(text)
+        )
+    )
     run("eval_uc", "two.csv", status=2).refused("'segment', 'no' could hold them")
     run("eval_uc", "plain.csv", status=2).refused("--truth COLUMN names it")
     Path("two.csv").write_text(Path("two.csv").read_text().replace("segment", "TARGET"))

@@ -41,8 +41,12 @@ def data(folder):
     words = [f"day {number}" for number in group]
     for name in ("b.grp", "g.txt"):
         Path(name).write_text("".join(f"{word}\n" for word in words))
-    Path("t.csv").write_text("a,b,day,class\n" + "".join(
-        f"{a!r},{b!r},{word},k{label}\n" for (a, b), word, label in zip(x.tolist(), words, y)))
+    Path("t.csv").write_text(
+        "a,b,day,class\n"
+        + "".join(
+            f"{a!r},{b!r},{word},k{label}\n" for (a, b), word, label in zip(x.tolist(), words, y)
+        )
+    )
     return x, y, group
 
 
@@ -63,15 +67,21 @@ def recorded(monkeypatch):
                     part[rows] = number
             made.append((name, groups, part))
             return result
+
         return split
 
-    for module, names in ((splits, (*_FOLDS, *_PAIRS)), (platt, ("folds", "folds_of")),
-                          (probabilities, _ERRORS[:1]), (intervals, _ERRORS[1:])):
+    for module, names in (
+        (splits, (*_FOLDS, *_PAIRS)),
+        (platt, ("folds", "folds_of")),
+        (probabilities, _ERRORS[:1]),
+        (intervals, _ERRORS[1:]),
+    ):
         for name in names:
             original = getattr(module, name)
             for other in [one for key, one in sys.modules.items() if key.startswith("agfmc.")]:
-                if getattr(other, name, None) is original and \
-                        (module is not probabilities or other is not intervals):
+                if getattr(other, name, None) is original and (
+                    module is not probabilities or other is not intervals
+                ):
                     monkeypatch.setattr(other, name, wrapped(name, original))
     return made
 
@@ -89,8 +99,15 @@ def loss_of(done):
     return float(re.search(r"log loss .* -> ([0-9.]+) on these", done.err)[1])
 
 
-@pytest.mark.parametrize("options", ["-c 10", some("learner=nystrom -m 30"),
-                                     some("learner=logistic"), some("learner=trees -n 20 -m 3")])
+@pytest.mark.parametrize(
+    "options",
+    [
+        "-c 10",
+        some("learner=nystrom -m 30"),
+        some("learner=logistic"),
+        some("learner=trees -n 20 -m 3"),
+    ],
+)
 def test_training_divides_no_group(run, recorded, options):
     if "trees" in options:
         pytest.importorskip("lightgbm")
@@ -118,8 +135,12 @@ def test_groups_beside_data_are_taken_unless_they_are_not_wanted(run):
 @pytest.mark.long
 def test_nodes_and_designs_divide_no_group(run, recorded):
     Path("k.mbt").write_text('"" {"" K {0 1} 2}')
-    for control, more in (("k.mbt", []), ("best-tree", []), ("best-code", []),
-                          ("one-vs-rest", ["--learn-metric", "1"])):
+    for control, more in (
+        ("k.mbt", []),
+        ("best-tree", []),
+        ("best-code", []),
+        ("one-vs-rest", ["--learn-metric", "1"]),
+    ):
         run("multi_borders", "-n", *more, "-+", "learner=nystrom -m 30", control, "b", "m", "m.mbc")
         check(recorded)
 
@@ -127,8 +148,10 @@ def test_nodes_and_designs_divide_no_group(run, recorded):
 def test_what_is_wrong_with_groups_is_said(run):
     words = ["multi_borders", "one-vs-one", "b", "m", "m.mbc"]
     lines = Path("g.txt").read_text().splitlines()
-    for text, message in (("\n".join(lines[1:]), "holds 89 groups for 90 points"),
-                          ("\n".join(["", *lines[1:]]), "g.txt:1: expected the group of a point")):
+    for text, message in (
+        ("\n".join(lines[1:]), "holds 89 groups for 90 points"),
+        ("\n".join(["", *lines[1:]]), "g.txt:1: expected the group of a point"),
+    ):
         Path("g.txt").write_text(text)
         run(*words, "--groups", "g.txt", status=1).refused(message)
     run(*words, "--groups", "none", "--group", "day", status=2).refused("exclude each other")
@@ -137,26 +160,36 @@ def test_what_is_wrong_with_groups_is_said(run):
     Path("o.csv").write_text("\n".join(table))
     words[2] = "o.csv"
     run(*words, "--group", "day", status=1).refused(
-        "o.csv: class 1 'k1' lies in one group only, 'one day'")
+        "o.csv: class 1 'k1' lies in one group only, 'one day'"
+    )
     Path("o.csv").write_text("\n".join(table).replace("one day", "", 1))
     run(*words, "--group", "day", status=1).refused("column 'day' has no group")
-    run("multi_borders", "-n", "one-vs-one", "t.csv", "m", "m.mbc", "--group", "dat",
-        status=1).refused("--group: there is no column 'dat'")
+    run(
+        "multi_borders", "-n", "one-vs-one", "t.csv", "m", "m.mbc", "--group", "dat", status=1
+    ).refused("--group: there is no column 'dat'")
 
 
-@pytest.mark.parametrize("command, operands", [
-    (["nfold", "-d", "3"], ["one-vs-rest", "t.csv", "held"]),
-    some(["nfold", "-d", "3", "--report", "p.html"], ["one-vs-rest", "t.csv"]),
-    some(["nfold", "--tune"], ["k.mbt", "t.csv"]),
-    some(["compare_control", "-d", "3"], ["t.csv", "one-vs-one", "best-tree"]),
-    some(["compare_control", "-f", ".3", "--trials", "2"], ["t.csv", "one-vs-one", "one-vs-rest"]),
-    some(["compare_control", "-f", ".5"], ["t.csv", "one-vs-one", "one-vs-rest"]),
-    some(["tune_m"], ["k.mbt", "t.csv"]), some(["tune_m", "--loo"], ["k.mbt", "t.csv"]),
-    some(["tune_m", "--per-partition"], ["k.mbt", "t.csv"])])
+@pytest.mark.parametrize(
+    "command, operands",
+    [
+        (["nfold", "-d", "3"], ["one-vs-rest", "t.csv", "held"]),
+        some(["nfold", "-d", "3", "--report", "p.html"], ["one-vs-rest", "t.csv"]),
+        some(["nfold", "--tune"], ["k.mbt", "t.csv"]),
+        some(["compare_control", "-d", "3"], ["t.csv", "one-vs-one", "best-tree"]),
+        some(
+            ["compare_control", "-f", ".3", "--trials", "2"], ["t.csv", "one-vs-one", "one-vs-rest"]
+        ),
+        some(["compare_control", "-f", ".5"], ["t.csv", "one-vs-one", "one-vs-rest"]),
+        some(["tune_m"], ["k.mbt", "t.csv"]),
+        some(["tune_m", "--loo"], ["k.mbt", "t.csv"]),
+        some(["tune_m", "--per-partition"], ["k.mbt", "t.csv"]),
+    ],
+)
 def test_experiments_divide_no_group(run, recorded, command, operands):
     Path("k.mbt").write_text('"" 0 / 1; "" 0 1 / 2; {0 1 2}')
-    done = run(*command, "-n", "--no-state", "--group", "day", "-+", "learner=nystrom -m 20",
-               *operands)
+    done = run(
+        *command, "-n", "--no-state", "--group", "day", "-+", "learner=nystrom -m 20", *operands
+    )
     check(recorded)
     assert "15, which no split divides" in done.out + done.err
     if command[0] == "nfold":
@@ -172,8 +205,18 @@ def test_experiments_divide_no_group(run, recorded, command, operands):
 
 @pytest.mark.long
 def test_one_command_for_all_divides_no_group(run, recorded):
-    done = run("agf_train", "--no-state", "--group", "day", "--time-limit", "6", "--learners",
-               "nystrom", "t.csv", "m.mbm")
+    done = run(
+        "agf_train",
+        "--no-state",
+        "--group",
+        "day",
+        "--time-limit",
+        "6",
+        "--learners",
+        "nystrom",
+        "t.csv",
+        "m.mbm",
+    )
     check(recorded)
     assert "estimate for new data" in done.out and "--group=day" in done.out
     scores = [float(one) for one in re.findall(r"log loss ([0-9.]+)", done.out)]
@@ -186,13 +229,21 @@ def groups_of(base):
 
 @pytest.mark.parametrize("split", [["--stratified"], ["-z"]])
 def test_parts_of_data_have_whole_groups(run, recorded, split, data):
-    for source, output in ((["b"], ["u", "v"]), (["--group", "day", "t.csv"], ["u", "v"]),
-                           (["--group", "day", "t.csv"], ["u.csv", "v.csv"])):
+    for source, output in (
+        (["b"], ["u", "v"]),
+        (["--group", "day", "t.csv"], ["u", "v"]),
+        (["--group", "day", "t.csv"], ["u.csv", "v.csv"]),
+    ):
         run("agf_preprocess", *split, "-f", ".3", *source[:-1], source[-1], *output)
         check(recorded)
-        parts = [groups_of(name) for name in output] if output[0] == "u" else [
-            [line.split(",")[2] for line in Path(name).read_text().splitlines()[1:]]
-            for name in output]
+        parts = (
+            [groups_of(name) for name in output]
+            if output[0] == "u"
+            else [
+                [line.split(",")[2] for line in Path(name).read_text().splitlines()[1:]]
+                for name in output
+            ]
+        )
         assert set(parts[0]).isdisjoint(parts[1]) and len(parts[0] + parts[1]) == 90
         assert 5 < len(parts[1]) < 60
         for old in Path().glob("[uv].*"):
@@ -223,26 +274,63 @@ def test_groups_go_with_their_rows(run, recorded, data):
 def test_holdout_points_have_groups(run, recorded):
     run("agf_preprocess", "--stratified", "-f", ".5", "--group", "day", "t.csv", "u.csv", "v.csv")
     for name, options in (("a", "-g 1"), ("c", "-g 2")):
-        run("multi_borders", "-+", f"learner=nystrom -m 20 {options}", "--group", "day",
-            "one-vs-rest", "u.csv", name, f"{name}.mbc")
+        run(
+            "multi_borders",
+            "-+",
+            f"learner=nystrom -m 20 {options}",
+            "--group",
+            "day",
+            "one-vs-rest",
+            "u.csv",
+            name,
+            f"{name}.mbc",
+        )
         run("mbh2mbm", f"{name}.mbc", f"{name}.mbm")
     check(recorded)
     run("calibrate_m", "--data", "v.csv", "a.mbm", "-o", "b.mbm")  # the model knows the column
     check(recorded)
-    run("mbh2mbm", "--join", "a.mbm", "c.mbm", "-o", "d.mbm", "--data", "v.csv",
-        "--member-weights", "held-out")
+    run(
+        "mbh2mbm",
+        "--join",
+        "a.mbm",
+        "c.mbm",
+        "-o",
+        "d.mbm",
+        "--data",
+        "v.csv",
+        "--member-weights",
+        "held-out",
+    )
     check(recorded)
-    run("nfold", "-n", "-d", "3", "--no-state", "--group", "day", "-+", "learner=nystrom -m 20",
-        "one-vs-rest", "t.csv", "held")
+    run(
+        "nfold",
+        "-n",
+        "-d",
+        "3",
+        "--no-state",
+        "--group",
+        "day",
+        "-+",
+        "learner=nystrom -m 20",
+        "one-vs-rest",
+        "t.csv",
+        "held",
+    )
     assert groups_of("held") == groups_of("b")
     recorded.clear()
     run("calibrate_m", "--from", "held", "a.mbm")
     check(recorded)
 
 
-@pytest.mark.parametrize("words", [
-    ["-Q", "best-tree"], some(["-Q", "best-code"]), some(["-Q", "ensemble", "--of", "best-tree"]),
-    some(["--best", "-d", "3", "--no-state", "--options", "learner=nystrom -m 20"])])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["-Q", "best-tree"],
+        some(["-Q", "best-code"]),
+        some(["-Q", "ensemble", "--of", "best-tree"]),
+        some(["--best", "-d", "3", "--no-state", "--options", "learner=nystrom -m 20"]),
+    ],
+)
 def test_designs_divide_no_group(run, recorded, words):
     run("print_control", *words, "-n", "--group", "day", "t.csv")
     check(recorded)
@@ -250,8 +338,17 @@ def test_designs_divide_no_group(run, recorded, words):
 
 def test_a_column_that_looks_like_groups_is_named(run):
     lines = Path("t.csv").read_text().splitlines()
-    Path("t.csv").write_text("\n".join([lines[0].replace("day", "day,sex"), *(
-        line.replace(",k", f",{'mf'[number % 2]},k") for number, line in enumerate(lines[1:]))]))
+    Path("t.csv").write_text(
+        "\n".join(
+            [
+                lines[0].replace("day", "day,sex"),
+                *(
+                    line.replace(",k", f",{'mf'[number % 2]},k")
+                    for number, line in enumerate(lines[1:])
+                ),
+            ]
+        )
+    )
     words = ["multi_borders", "--no-calibration", "one-vs-one", "t.csv", "m", "m.mbc"]
     line = "t.csv: column 'day' looks like groups of rows that are alike, as of patients or days"
     assert f"{line}, which make scores too good: with --group day no split" in run(*words).err

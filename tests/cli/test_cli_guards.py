@@ -33,10 +33,12 @@ def three(folder):
 def test_a_normalisation_of_other_data_is_refused(run, three):
     run("multi_borders", "--no-calibration", "-n", "plan", "trn", "m", "m.mbc")
     run("multi_borders", "-n", "plan", "other", "o", "o.mbc")
-    assert "another normalisation" in run("mbh2mbm", "-a", "o.std", "m.mbc", "m.mbm",
-                                          status=1).line() and not os.path.exists("m.mbm")
-    run("classify_m", "-a", "o.std", "m.mbc", "trn.vec", "out",
-        status=1).line("another normalisation")
+    assert "another normalisation" in run(
+        "mbh2mbm", "-a", "o.std", "m.mbc", "m.mbm", status=1
+    ).line() and not os.path.exists("m.mbm")
+    run("classify_m", "-a", "o.std", "m.mbc", "trn.vec", "out", status=1).line(
+        "another normalisation"
+    )
     run("mbh2mbm", "-a", "m.std", "m.mbc", "m.mbm")
 
 
@@ -46,10 +48,14 @@ def test_a_normalisation_of_an_earlier_run_is_refused(run, three):
     done.line("m.std exists already, but does not belong")
     assert Path("m.mbc").read_text().startswith("# normalisation: none\n")
     run("mbh2mbm", "--quiet", "m.mbc", "raw.mbm")
-    for command, *words in (("mbh2mbm", "m.mbc", "m.mbm"), ("classify_m", "m.mbc", "trn.vec", "o"),
-                            ("classify_m", "raw.mbm", "trn.vec", "o")):
+    for command, *words in (
+        ("mbh2mbm", "m.mbc", "m.mbm"),
+        ("classify_m", "m.mbc", "trn.vec", "o"),
+        ("classify_m", "raw.mbm", "trn.vec", "o"),
+    ):
         run(command, "-a", "m.std", *words, status=1).refused(
-            f"{words[0]}:1:3: the models were trained on the points as they were: leave -a out")
+            f"{words[0]}:1:3: the models were trained on the points as they were: leave -a out"
+        )
     # that of the data is another matter: these points went through it
     run("agf_preprocess", "-n", "trn", "n")
     assert run("multi_borders", "--no-calibration", "plan", "n", "n", "n.mbc").err == ""
@@ -62,8 +68,11 @@ def test_a_control_file_names_its_normalisation(run, three):
     run("multi_borders", "-n", "-a", "here/x.std", "-y", "here", "plan", "trn", "m", "here/m.mbc")
     run("multi_borders", "-n", "plan", "trn", "m", "here/far.mbc")
     given = run("classify_m", "-a", "m.std", "m.mbc", "other.vec", "o")
-    for control, name, path in (("m.mbc", "m.std", "m.std"), ("here/m.mbc", "x.std", "here/x.std"),
-                                ("here/far.mbc", "../m.std", "here/../m.std")):
+    for control, name, path in (
+        ("m.mbc", "m.std", "m.std"),
+        ("here/m.mbc", "x.std", "here/x.std"),
+        ("here/far.mbc", "../m.std", "here/../m.std"),
+    ):
         assert Path(control).read_text().startswith(f"# normalisation: {name}\n")
         folder = ["-y", "here"] * (name == "x.std")
         found = run("classify_m", *folder, control, "other.vec", "o")
@@ -75,8 +84,10 @@ def test_a_control_file_names_its_normalisation(run, three):
         joined = run("print_control", "-Q", "ensemble", "m.mbc", other).out
         assert joined.startswith("# normalisation: m.std\n") == named
     words = "classify_m", "--uncalibrated", "-a"
-    assert run(*words[:2], "-", "other.vec", "o", stdin=Path("m.mbc").read_bytes()).out == \
-        run(*words, "m.std", "m.mbc", "other.vec", "o").out
+    assert (
+        run(*words[:2], "-", "other.vec", "o", stdin=Path("m.mbc").read_bytes()).out
+        == run(*words, "m.std", "m.mbc", "other.vec", "o").out
+    )
     for words in ([], ["-a", "m.std"]):
         run("mbh2mbm", *words, "m.mbc", f"{len(words)}.mbm")
     assert Path("0.mbm").read_bytes() == Path("2.mbm").read_bytes()
@@ -88,10 +99,14 @@ def test_a_control_file_names_its_normalisation(run, three):
     assert "#" not in Path("bare.mbc").read_text()
     run("classify_m", "bare.mbc", "done.vec", "o").line("the points are assumed to be normalised")
     os.replace("m.std", "moved.std")
-    for command, *words in (("mbh2mbm", "m.mbc", "x.mbm"), ("mbm_info", "m.mbc"),
-                            ("classify_m", "m.mbc", "other.vec", "o")):
+    for command, *words in (
+        ("mbh2mbm", "m.mbc", "x.mbm"),
+        ("mbm_info", "m.mbc"),
+        ("classify_m", "m.mbc", "other.vec", "o"),
+    ):
         run(command, *words, status=1).refused(
-            f"{command}: m.mbc:1:3: normalisation 'm.std': there is no such file; -a FILE names")
+            f"{command}: m.mbc:1:3: normalisation 'm.std': there is no such file; -a FILE names"
+        )
     assert run("classify_m", "-a", "moved.std", "m.mbc", "other.vec", "o").out == given.out
 
 
@@ -102,9 +117,11 @@ def test_a_warning_of_unequal_scales(run, three):
     write_cls("far.cls", read_cls("trn.cls"))
     run("agf_preprocess", "-n", "far", "near")
     words = "far: the standard deviation of feature 1 (from 0) is", "-n normalises"
-    for command, *rest in (["multi_borders", "--no-calibration", "plan", "far", "m", "m.mbc"],
-                           ["nfold", "-d", "2", "--no-state", "plan", "far"],
-                           ["print_control", "-Q", "empirical", "far"]):
+    for command, *rest in (
+        ["multi_borders", "--no-calibration", "plan", "far", "m", "m.mbc"],
+        ["nfold", "-d", "2", "--no-state", "plan", "far"],
+        ["print_control", "-Q", "empirical", "far"],
+    ):
         run(command, *rest).line(*words)
         others = [["-n"], ["--no-normalise"], ["-a", "near.std"], ["-S", "2"]]
         for options in others:
@@ -137,14 +154,22 @@ def test_a_control_file_of_replaced_models_goes(run, three):
 
 
 @pytest.mark.few(2)
-@pytest.mark.parametrize("plan, words", [
-    ('"" K {0 1 2}', "classify_m m.mbc trn.vec m"), ('"" L {0 1 2}', "mbh2mbm m.mbc m"),
-    ('"" K {0 1 2}', "mbh2mbm m.mbc m.vec"), ('"" K {0 1 2}', "mbh2mbm -y here own.mbc here/m.cls"),
-    ('"" 0 / 1; "" 1 / 2; {0 1 2}', "mbh2mbm m.mbc ./m-01"),
-    ('"" 0 / 1; "" 1 / 2; {0 1 2}', "classify_m -O svm-predict m.mbc trn.vec m-00"),
-    ('"" 0 / 1; "" 0 / 2; "" 1 / 2; {0 1 2}',
-     "classify_m --pair-errors e.con -Q radag m.mbc trn.vec e"),
-    ('"" 0 / 1; "" 1 / 2; {0 1 2}', "classify_m -a n.cls m.mbc trn.vec n")])
+@pytest.mark.parametrize(
+    "plan, words",
+    [
+        ('"" K {0 1 2}', "classify_m m.mbc trn.vec m"),
+        ('"" L {0 1 2}', "mbh2mbm m.mbc m"),
+        ('"" K {0 1 2}', "mbh2mbm m.mbc m.vec"),
+        ('"" K {0 1 2}', "mbh2mbm -y here own.mbc here/m.cls"),
+        ('"" 0 / 1; "" 1 / 2; {0 1 2}', "mbh2mbm m.mbc ./m-01"),
+        ('"" 0 / 1; "" 1 / 2; {0 1 2}', "classify_m -O svm-predict m.mbc trn.vec m-00"),
+        (
+            '"" 0 / 1; "" 0 / 2; "" 1 / 2; {0 1 2}',
+            "classify_m --pair-errors e.con -Q radag m.mbc trn.vec e",
+        ),
+        ('"" 0 / 1; "" 1 / 2; {0 1 2}', "classify_m -a n.cls m.mbc trn.vec n"),
+    ],
+)
 def test_no_model_is_overwritten(run, monkeypatch, plan, words, three):
     Path("plan").write_text(plan)
     more = ("--cv-errors", "e.con") if "radag" in words else ()
@@ -194,8 +219,10 @@ def test_labels_below_zero_are_numbered_anew(run, three):
 def signed(path, words, rows=24):
     """LIBSVM text of as many classes as words; the first feature tells them apart."""
     with open(path, "w", encoding="ascii") as file:
-        file.writelines(f"{words[i % len(words)]} 1:{i % len(words) + i / 97:.6f} 2:{i % 5}\n"
-                        for i in range(rows))
+        file.writelines(
+            f"{words[i % len(words)]} 1:{i % len(words) + i / 97:.6f} 2:{i % 5}\n"
+            for i in range(rows)
+        )
 
 
 @pytest.mark.few(1)
@@ -208,8 +235,10 @@ def test_numbers_that_are_no_labels_are_names_from_text_to_scores(run, words, th
     head = "".join(f"# class {i}: {name}\n" for i, name in enumerate(names))
     assert plan.startswith(head) and err.count("\n") == 1 and told in err
     Path("plan").write_text(plan)
-    assert told in run("multi_borders", "--no-calibration", "-M", "plan", "signed.svm", "m",
-                       "m.mbc").line()
+    assert (
+        told
+        in run("multi_borders", "--no-calibration", "-M", "plan", "signed.svm", "m", "m.mbc").line()
+    )
     assert Path("m.mbc").read_text().startswith(head)
     assert told in run("svm2agf", "signed.svm", "trn").line()
     assert Path("trn.names").read_text().split() == names
@@ -239,8 +268,10 @@ def test_binary_labels_below_zero_are_names(run, three):
     assert run("eval_uc", "-b", "-H", "-k", "2", "pm.cls", "answer").out.split()[0] == "1.0000"
     Path("three").write_text("-1\n0\n1\n")
     write_cls("answer.cls", np.where(labels > 0, 2, 0))
-    assert run("eval_uc", "-b", "-H", "--names", "three", "pm.cls",
-               "answer").out.split()[0] == "1.0000"
+    assert (
+        run("eval_uc", "-b", "-H", "--names", "three", "pm.cls", "answer").out.split()[0]
+        == "1.0000"
+    )
     for more in ((), ("-k", "3")):
         done = run("eval_uc", "-b", *more, "pm.cls", "answer", status=1)
         done.line("pm.cls: has label -1, and the numbers")
@@ -271,12 +302,13 @@ def test_priors_from_labels_below_zero(run, three):
 
 
 def test_relabelling_needs_labels(run, three):
-    assert "-U needs labels" in run("agf_preprocess", "-C", "-U", "trn", "x",
-                                    status=2).line() and not os.path.exists("x.vec")
+    assert "-U needs labels" in run(
+        "agf_preprocess", "-C", "-U", "trn", "x", status=2
+    ).line() and not os.path.exists("x.vec")
 
 
 def test_thresholds_may_be_negative_and_have_exponents(run, three):
-    np.array([-1, -.05, .05, 1], "<f4").tofile("v.dat")
+    np.array([-1, -0.05, 0.05, 1], "<f4").tofile("v.dat")
     run("float_to_class", "v.dat", "v.cls", "-1e-1", "0", "1e-1")
     assert read_cls("v.cls").tolist() == [0, 1, 2, 3]
 
@@ -285,7 +317,7 @@ def test_absent_values_need_a_known_number_of_features(run, three):
     run("multi_borders", "--no-calibration", "plan", "trn", "m", "m.mbc")
     for name in ("m-00", "m-01", "m-02"):  # as another trainer would write them
         text = open(name, encoding="ascii").read()
-        Path(name).write_text(text[:text.index("# agfmc")])
+        Path(name).write_text(text[: text.index("# agfmc")])
     Path("t.svm").write_text("0 1:1\n1 1:1 2:2 3:3 70:1\n" * 3000)
     run("classify_m", "-M", "-E", "3", "m.mbc", "t.svm", "out", status=2).line("number of features")
     answers = []
@@ -294,9 +326,14 @@ def test_absent_values_need_a_known_number_of_features(run, three):
     assert len(set(answers)) == 1 and len(set(answers[0].splitlines())) == 2
 
 
-@pytest.mark.parametrize("form, words", [((), "classify_m will need it"),
-                                         (("-Z",), "which this format cannot record"),
-                                         (("--libsvm",), "which svm-predict does not check")])
+@pytest.mark.parametrize(
+    "form, words",
+    [
+        ((), "classify_m will need it"),
+        (("-Z",), "which this format cannot record"),
+        (("--libsvm",), "which svm-predict does not check"),
+    ],
+)
 def test_models_that_leave_their_normalisation_behind(run, form, words, three):
     run("multi_borders", "--no-calibration", "--no-names", "-n", "plan", "trn", "m", "m.mbc")
     assert run("mbh2mbm", "--quiet", *form, "m.mbc", "x").err == ""
@@ -330,40 +367,56 @@ def test_values_too_small_for_any_kernel_give_a_warning(run, factor, faint, thre
     run("agf2ascii", "-M", "small", "small.svm")
     for words in ((), ("-M",)):
         data = "small.svm" if words else "small"
-        done = run("multi_borders", "--no-calibration", "--retrain", *words, "plan", data, "m",
-                   "m.mbc")
+        done = run(
+            "multi_borders", "--no-calibration", "--retrain", *words, "plan", data, "m", "m.mbc"
+        )
         assert done.err == (
             f"multi_borders: warning: {data}: no value is larger than 1.2e-38: with the usual "
             "options the kernel hardly varies; multiply the data by a power of ten\n"
-            if faint else "")
+            if faint
+            else ""
+        )
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize("lines, words", [
-    ("# class 0: b\n# class 1: a\n", "class 0 has two names, 'b' and 'a': its '# class' lines and"),
-    ("# class 1: c\n", "class 1 has two names, 'c' and 'b'"),
-    ("# class 1: b\n# class 2: b\n", "2:1: two classes, 1 and 2, have the same name, 'b'"),
-    ("# class 1: b\n# class 1: d\n", "2:1: class 1 has two names, 'b' and 'd'"),
-    ("# class 1: b\n# class 0: a\n", "")])
+@pytest.mark.parametrize(
+    "lines, words",
+    [
+        (
+            "# class 0: b\n# class 1: a\n",
+            "class 0 has two names, 'b' and 'a': its '# class' lines and",
+        ),
+        ("# class 1: c\n", "class 1 has two names, 'c' and 'b'"),
+        ("# class 1: b\n# class 2: b\n", "2:1: two classes, 1 and 2, have the same name, 'b'"),
+        ("# class 1: b\n# class 1: d\n", "2:1: class 1 has two names, 'b' and 'd'"),
+        ("# class 1: b\n# class 0: a\n", ""),
+    ],
+)
 def test_names_that_are_not_those_of_the_data(three, run, lines, words):
     (three / "trn.names").write_text("a\nb\nc\n")
     run("agf2ascii", "-M", "--words", "trn", "trn.svm")
     (three / "named").write_text(lines + (three / "plan").read_text())
-    for command, *options in (("multi_borders", "named", "trn", "m", "m.mbc"),
-                              ("multi_borders", "-M", "named", "trn.svm", "m", "m.mbc"),
-                              ("compare_control", "--trials", 2, "trn", "named"),
-                              ("order_classes", "--path", "named", "trn"),
-                              ("order_classes", "named", "trn"),
-                              ("nfold", "-d", 2, "named", "trn", "out")):
+    for command, *options in (
+        ("multi_borders", "named", "trn", "m", "m.mbc"),
+        ("multi_borders", "-M", "named", "trn.svm", "m", "m.mbc"),
+        ("compare_control", "--trials", 2, "trn", "named"),
+        ("order_classes", "--path", "named", "trn"),
+        ("order_classes", "named", "trn"),
+        ("nfold", "-d", 2, "named", "trn", "out"),
+    ):
         err = run(command, "--quiet", *options, status=1 if words else 0).err
         assert f"{command}: named:" in err and words in err if words else not err, command
     assert not words or not os.path.exists("m.mbc")
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize("lines, words", [
-    ("# class 1: a", "two classes, 0 and 1, have the same name, 'a'"),
-    ("# class 0: b", "class 0 has two names, 'a' and 'b'")])
+@pytest.mark.parametrize(
+    "lines, words",
+    [
+        ("# class 1: a", "two classes, 0 and 1, have the same name, 'a'"),
+        ("# class 0: b", "class 0 has two names, 'a' and 'b'"),
+    ],
+)
 def test_two_names_for_one_class_or_one_for_two_are_in_no_model(three, run, lines, words):
     run("multi_borders", "--no-calibration", "plan", "trn", "m", "m.mbc")
     run("mbh2mbm", "-Z", "m.mbc", "m.mbaio")
@@ -376,8 +429,11 @@ def test_two_names_for_one_class_or_one_for_two_are_in_no_model(three, run, line
     (three / "m.mbm").write_bytes(put_together(header, arrays))
     (three / "m.mbc").write_text(lines + (three / "m.mbc").read_text())
     for name in ("m.mbaio", "m.mbm", "m.mbc"):
-        for command, *options in (("mbm_info", name), ("classify_m", name, "trn.vec", "out"),
-                                  ("mbh2mbm", name, "x")):
+        for command, *options in (
+            ("mbm_info", name),
+            ("classify_m", name, "trn.vec", "out"),
+            ("mbh2mbm", name, "x"),
+        ):
             run(command, *options, status=1).line(words)
 
 
@@ -422,48 +478,77 @@ def refused(run, words, text="both are the file"):
     assert contents() == before
 
 
-@pytest.mark.parametrize("words", [
-    "agf_preprocess -f .3 trn trn b", "agf_preprocess -f .3 trn a trn",
-    "agf_preprocess trn ./trn 0 / 1", "agf_preprocess -d 2 part-01 part",
-    "agf_preprocess -n -a trn.vec trn x", "agf_preprocess -z trn half",
-    "agf_preprocess -a trn.cls part-01 trn", "agf_preprocess -M -f .5 t.svm t.svm u",
-    "agf_preprocess -A t.lvq t.lvq 0 / 1", "agf_preprocess -M -n -a t.svm t.svm u",
-    "agf2ascii trn trn.cls", "agf2ascii -M trn ./trn.vec", "agf2ascii -C trn.vec trn.vec",
-    "lvq2agf y.vec y", "lvq2agf y.cls y", "lvq2agf -o y.vec y", "svm2agf y.names y",
-    "svm2agf --names trn.cls t.svm trn", "svm2agf -U --names y.names t.svm y",
-    "validate_probabilities -H trn.cls p.txt trn.cls",
-    "validate_probabilities -H trn.cls p.txt p.txt",
-    "validate_probabilities -b trn.cls part-01 part-01.cls",
-    "order_classes --path -n -a trn.cls plan trn", "order_classes --path -n -a plan plan trn",
-    "simulate_decoders --similarity r.svg --plot r.svg"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        "agf_preprocess -f .3 trn trn b",
+        "agf_preprocess -f .3 trn a trn",
+        "agf_preprocess trn ./trn 0 / 1",
+        "agf_preprocess -d 2 part-01 part",
+        "agf_preprocess -n -a trn.vec trn x",
+        "agf_preprocess -z trn half",
+        "agf_preprocess -a trn.cls part-01 trn",
+        "agf_preprocess -M -f .5 t.svm t.svm u",
+        "agf_preprocess -A t.lvq t.lvq 0 / 1",
+        "agf_preprocess -M -n -a t.svm t.svm u",
+        "agf2ascii trn trn.cls",
+        "agf2ascii -M trn ./trn.vec",
+        "agf2ascii -C trn.vec trn.vec",
+        "lvq2agf y.vec y",
+        "lvq2agf y.cls y",
+        "lvq2agf -o y.vec y",
+        "svm2agf y.names y",
+        "svm2agf --names trn.cls t.svm trn",
+        "svm2agf -U --names y.names t.svm y",
+        "validate_probabilities -H trn.cls p.txt trn.cls",
+        "validate_probabilities -H trn.cls p.txt p.txt",
+        "validate_probabilities -b trn.cls part-01 part-01.cls",
+        "order_classes --path -n -a trn.cls plan trn",
+        "order_classes --path -n -a plan plan trn",
+        "simulate_decoders --similarity r.svg --plot r.svg",
+    ],
+)
 def test_no_output_takes_the_place_of_an_input(run, words, formats):
     refused(run, words)
 
 
-@pytest.mark.parametrize("words", [
-    "agf_preprocess -n -a x.vec trn x", "agf_preprocess -f .5 trn x ./x",
-    "agf_preprocess -n -a trn.vec trn trn", "agf_preprocess -M -n -f .5 t.svm x x.std",
-    "agf_preprocess -M -1 -n -a - t.svm"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        "agf_preprocess -n -a x.vec trn x",
+        "agf_preprocess -f .5 trn x ./x",
+        "agf_preprocess -n -a trn.vec trn trn",
+        "agf_preprocess -M -n -f .5 t.svm x x.std",
+        "agf_preprocess -M -1 -n -a - t.svm",
+    ],
+)
 def test_no_two_outputs_have_one_name(run, words, formats):
     refused(run, words, "cannot both be standard output" if "-1" in words else "both are the file ")
 
 
-@pytest.mark.parametrize("words, what", [
-    ("-n -a trn.cls plan trn m m.mbc", "--norm-file would overwrite train: "),
-    ("-n -a plan plan trn m m.mbc", "--norm-file would overwrite control: both are the file plan;"),
-    ("-M -n -a t.svm plan t.svm m m.mbc", "--norm-file would overwrite train: "),
-    ("-n -a m.mbc plan trn m m.mbc", "control-out would overwrite the normalisation: "),
-    ("--only m-01 -n -a trn.cls plan trn m x", "--norm-file would overwrite train: "),
-    ("plan trn m trn.vec", "control-out would overwrite train: "),
-    ("plan trn m plan", "control-out would overwrite control: "),
-    ("-n plan trn m m.std", "control-out would overwrite the normalisation: "),
-    ("-a trn.std plan trn m trn.std", "control-out would overwrite --norm-file: "),
-    ("-M tree t.svm t.svm out.mbc", "a binary model would overwrite train: "),
-    ("--cv-errors trn.cls plan trn m m.mbc", "--cv-errors would overwrite train: "),
-    ("--cv-errors plan plan trn m m.mbc", "--cv-errors would overwrite control: "),
-    ("--cv-errors ./m.mbc plan trn m m.mbc", "--cv-errors would overwrite control-out: "),
-    ("--cv-errors m-01 plan trn m m.mbc", "a binary model would overwrite --cv-errors: "),
-    ("--cv-errors e -n -a e plan trn m m.mbc", "--norm-file would overwrite --cv-errors: ")])
+@pytest.mark.parametrize(
+    "words, what",
+    [
+        ("-n -a trn.cls plan trn m m.mbc", "--norm-file would overwrite train: "),
+        (
+            "-n -a plan plan trn m m.mbc",
+            "--norm-file would overwrite control: both are the file plan;",
+        ),
+        ("-M -n -a t.svm plan t.svm m m.mbc", "--norm-file would overwrite train: "),
+        ("-n -a m.mbc plan trn m m.mbc", "control-out would overwrite the normalisation: "),
+        ("--only m-01 -n -a trn.cls plan trn m x", "--norm-file would overwrite train: "),
+        ("plan trn m trn.vec", "control-out would overwrite train: "),
+        ("plan trn m plan", "control-out would overwrite control: "),
+        ("-n plan trn m m.std", "control-out would overwrite the normalisation: "),
+        ("-a trn.std plan trn m trn.std", "control-out would overwrite --norm-file: "),
+        ("-M tree t.svm t.svm out.mbc", "a binary model would overwrite train: "),
+        ("--cv-errors trn.cls plan trn m m.mbc", "--cv-errors would overwrite train: "),
+        ("--cv-errors plan plan trn m m.mbc", "--cv-errors would overwrite control: "),
+        ("--cv-errors ./m.mbc plan trn m m.mbc", "--cv-errors would overwrite control-out: "),
+        ("--cv-errors m-01 plan trn m m.mbc", "a binary model would overwrite --cv-errors: "),
+        ("--cv-errors e -n -a e plan trn m m.mbc", "--norm-file would overwrite --cv-errors: "),
+    ],
+)
 def test_no_output_of_the_training_takes_another_place(run, formats, words, what):
     (formats / "tree").write_text('"" {0 "" {1 2}}')
     run("agf_preprocess", "-n", "trn", "x")
@@ -477,9 +562,14 @@ def test_a_normalisation_is_written_again(run, formats):
 
 
 @pytest.mark.few(2)
-@pytest.mark.parametrize("words", [
-    "--priors new.cls m.mbc trn.vec new", "m.mbc trn.vec link",
-    "--priors .2,.2,.6 --trained-priors new.cls m.mbc trn.vec new"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        "--priors new.cls m.mbc trn.vec new",
+        "m.mbc trn.vec link",
+        "--priors .2,.2,.6 --trained-priors new.cls m.mbc trn.vec new",
+    ],
+)
 def test_no_answer_takes_the_place_of_an_input(run, words, formats):
     run("multi_borders", "--no-calibration", "plan", "trn", "m", "m.mbc")
     os.link("trn.cls", "new.cls")
@@ -487,9 +577,15 @@ def test_no_answer_takes_the_place_of_an_input(run, words, formats):
     refused(run, "classify_m m.mbc trn.vec trn", "the labels of trn.vec")
 
 
-@pytest.mark.parametrize("words", [
-    "agf_preprocess -B trn trn", "agf_preprocess -n ./trn trn", "agf_preprocess -M -z t.svm t.svm",
-    "agf_preprocess -A -B t.lvq ./t.lvq"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        "agf_preprocess -B trn trn",
+        "agf_preprocess -n ./trn trn",
+        "agf_preprocess -M -z t.svm t.svm",
+        "agf_preprocess -A -B t.lvq ./t.lvq",
+    ],
+)
 def test_a_whole_conversion_may_be_in_place(run, words, formats):
     *_, name = words.split()
     run(*words.split())
@@ -540,11 +636,15 @@ def test_class_names_that_differ_give_a_warning(run, formats):
     assert answers(run, "m.mbc", "dog\nowl\n") == ""
 
 
-@pytest.mark.parametrize("text, words, problem", [
-    ("# c\n0 1:1\n\n1 1:1e300\n", "svm2agf in b", "in:4: a value is too large"),
-    ("0 1:1\n1 1:3 2:-3.41e38 # x\n", "svm2agf -U in b", "in:2: a value is too large"),
-    ("0 1:1\n1e39 1:1\n", "svm2agf -L in b", "in:2: a value is too large"),
-    ("\n1\n\n1e300 0\n", "lvq2agf in b", "in:4: a value is too large")])
+@pytest.mark.parametrize(
+    "text, words, problem",
+    [
+        ("# c\n0 1:1\n\n1 1:1e300\n", "svm2agf in b", "in:4: a value is too large"),
+        ("0 1:1\n1 1:3 2:-3.41e38 # x\n", "svm2agf -U in b", "in:2: a value is too large"),
+        ("0 1:1\n1e39 1:1\n", "svm2agf -L in b", "in:2: a value is too large"),
+        ("\n1\n\n1e300 0\n", "lvq2agf in b", "in:4: a value is too large"),
+    ],
+)
 def test_what_binary_files_cannot_hold_is_refused_with_its_line(run, text, words, problem, formats):
     Path("in").write_text(text)
     err = run(*words.split(), status=1).err
@@ -565,13 +665,23 @@ def test_standard_output_is_no_name_of_files(run, words, formats):
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize("words, status", [
-    (["--max-error", "1e-308"], 0), (["--max-error", "5e-324"], 0), (["--max-error", "1e-9"], 0),
-    (["--max-error", ".9", "--confidence", "1e-308"], 0),
-    (["--max-error", ".1", "--confidence", ".9999999999999999"], 0),
-    (["--coverage", "1e-308"], 0), (["--coverage", ".9999999999999999"], 0),
-    (["--reject", "5e-324"], 0), (["--priors", "1e308,1,1"], 2), (["--priors", "1e308,1e308,1"], 2),
-    (["--priors", "1e-308,1,1"], 2), (["--priors", "2e-320,1e-320,0"], 0)])
+@pytest.mark.parametrize(
+    "words, status",
+    [
+        (["--max-error", "1e-308"], 0),
+        (["--max-error", "5e-324"], 0),
+        (["--max-error", "1e-9"], 0),
+        (["--max-error", ".9", "--confidence", "1e-308"], 0),
+        (["--max-error", ".1", "--confidence", ".9999999999999999"], 0),
+        (["--coverage", "1e-308"], 0),
+        (["--coverage", ".9999999999999999"], 0),
+        (["--reject", "5e-324"], 0),
+        (["--priors", "1e308,1,1"], 2),
+        (["--priors", "1e308,1e308,1"], 2),
+        (["--priors", "1e-308,1,1"], 2),
+        (["--priors", "2e-320,1e-320,0"], 0),
+    ],
+)
 def test_extreme_numbers(run, words, status, three):
     run("multi_borders", "plan", "trn", "m", "c")
     run("mbh2mbm", "c", "m.mbm")
@@ -599,10 +709,17 @@ COMMANDS = sorted(path.name for path in (Path(__file__).resolve().parents[2] / "
 def file_names(parser):
     """{option or operand: is it an output} of those of a parser that take a file."""
     fits = any(action.dest == "normalise" for action in parser._actions)
-    return {(action.option_strings or [action.dest])[-1]: action.type is output_file
-            or action.dest == "norm_file" and fits for action in parser._actions
-            if action.type is output_file or action.metavar in FILES or not action.option_strings
-            and action.type is None and action.nargs in (None, "?")}
+    return {
+        (action.option_strings or [action.dest])[-1]: action.type is output_file
+        or action.dest == "norm_file"
+        and fits
+        for action in parser._actions
+        if action.type is output_file
+        or action.metavar in FILES
+        or not action.option_strings
+        and action.type is None
+        and action.nargs in (None, "?")
+    }
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -610,8 +727,14 @@ def test_no_output_option_of_any_command_names_another_of_its_files(command, fol
     """Each output with each other file of the command: by one name, a path, and links."""
     parser = importlib.import_module(f"agfmc.cli.{command}").get_parser()
     parser._check_given = lambda args: None
-    names, needed = file_names(parser), [action.dest for action in parser._actions
-                                         if not action.option_strings and action.nargs != "*"]
+    names, needed = (
+        file_names(parser),
+        [
+            action.dest
+            for action in parser._actions
+            if not action.option_strings and action.nargs != "*"
+        ],
+    )
     Path("here").write_text("1")
     os.symlink("here", "link")
     os.link("here", "hard")
@@ -625,26 +748,38 @@ def test_no_output_option_of_any_command_names_another_of_its_files(command, fol
             if name == "--norm-file" and names[name]:
                 yield "--normalise"
 
-    pairs = [(name, other) for name, written in names.items() for other in names
-             if written and name != other]
+    pairs = [
+        (name, other)
+        for name, written in names.items()
+        for other in names
+        if written and name != other
+    ]
     for name, other in pairs:
         for path in "here", "./here", "link", "hard":
             with pytest.raises(UsageError, match=": both are the file ") as caught:
                 parser.parse_args([*words(**{name: path, other: "here"})])
             assert {name.replace("_", "-"), other.replace("_", "-")} <= set(
-                re.split("[ :]", str(caught.value)))
+                re.split("[ :]", str(caught.value))
+            )
         for path in "/dev/null", "new" if not names[other] else "/dev/null":
             parser.parse_args([*words(**{name: path, other: path})])
     # other outputs begin with an operand, and have tests of their own
-    assert pairs or any(action.type is output_base for action in parser._actions) or command in (
-        "cls_comp_stats", "simulate_decoders")
+    assert (
+        pairs
+        or any(action.type is output_base for action in parser._actions)
+        or command in ("cls_comp_stats", "simulate_decoders")
+    )
 
 
-@pytest.mark.parametrize("words, kept", [
-    ("nfold --state h.txt -d 2 one-vs-rest trn h", "h.txt"),
-    ("print_control -Q best-tree --state z.png --plot z.png trn", "z.png"),
-    ("tune_m --state z.json --json ./z.json one-vs-one trn", "z.json"),
-    ("compare_control --state z.html --report z.html trn", "z.html")])
+@pytest.mark.parametrize(
+    "words, kept",
+    [
+        ("nfold --state h.txt -d 2 one-vs-rest trn h", "h.txt"),
+        ("print_control -Q best-tree --state z.png --plot z.png trn", "z.png"),
+        ("tune_m --state z.json --json ./z.json one-vs-one trn", "z.json"),
+        ("compare_control --state z.html --report z.html trn", "z.html"),
+    ],
+)
 def test_results_that_are_stored_are_no_other_output(run, formats, words, kept):
     Path(kept).write_bytes(b"agfmc results 1\n")
     refused(run, words, "would overwrite")

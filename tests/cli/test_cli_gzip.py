@@ -46,28 +46,77 @@ def test_a_chain_of_compressed_text(made, run):
         run("agf2ascii", "-M", "b", f"t.svm{end}")
         run("agf2ascii", "b", f"t.lvq{end}")
         assert "ant" in run("print_control", "-Q", "one-vs-one", 3, f"--names=b.names{end}").out
-        run("multi_borders", "-M", "--quiet", "--weights", f"w{end}", f"plan{end}", f"t.svm{end}",
-            "m", f"m.mbc{end}")
-        run("multi_borders", "-A", "--quiet", "--cv-errors", f"pairs{end}", f"plan{end}",
-            f"t.lvq{end}", "n", "n.mbc")
-        run("classify_m", "-M", "--quiet", "-O", "svm-predict",
-            f"m.mbc{end}", f"t.svm{end}", f"out{end}")
-        run("calibrate_m", "-M", "--map=temperature", "--data", f"t.svm{end}", f"m.mbc{end}",
-            "-o", f"m.cal{end}")
+        run(
+            "multi_borders",
+            "-M",
+            "--quiet",
+            "--weights",
+            f"w{end}",
+            f"plan{end}",
+            f"t.svm{end}",
+            "m",
+            f"m.mbc{end}",
+        )
+        run(
+            "multi_borders",
+            "-A",
+            "--quiet",
+            "--cv-errors",
+            f"pairs{end}",
+            f"plan{end}",
+            f"t.lvq{end}",
+            "n",
+            "n.mbc",
+        )
+        run(
+            "classify_m",
+            "-M",
+            "--quiet",
+            "-O",
+            "svm-predict",
+            f"m.mbc{end}",
+            f"t.svm{end}",
+            f"out{end}",
+        )
+        run(
+            "calibrate_m",
+            "-M",
+            "--map=temperature",
+            "--data",
+            f"t.svm{end}",
+            f"m.mbc{end}",
+            "-o",
+            f"m.cal{end}",
+        )
         run("mbh2mbm", "-Z", "n.mbc", f"n.txt{end}")
     for name in ("t.svm", "t.lvq", "m.mbc", "pairs", "out", "n.txt"):
         assert same(name)
     answers = []
     for end in "", ".gz":
-        answers.append([
-            run("classify_m", "-M", "--quiet", "--costs", f"costs{end}", f"m.mbc{end}",
-                f"t.svm{end}", "c", "--calibration", f"m.cal{end}").out,
-            run("eval_uc", "b.cls", "c", "--costs", f"costs{end}").out,
-            run("classify_m", "--quiet", f"n.txt{end}", "b.vec", "c").out,
-            run("print_control", "-Q", "confusions", f"pairs{end}", status=None).err,
-            run("svm2agf", f"t.svm{end}", "d").err, Path("d.vec").read_bytes(),
-            run("lvq2agf", f"t.lvq{end}", "d").err, Path("d.vec").read_bytes(),
-            run("mbm_info", "--control", f"m.mbc{end}").out.replace(".gz", "")])
+        answers.append(
+            [
+                run(
+                    "classify_m",
+                    "-M",
+                    "--quiet",
+                    "--costs",
+                    f"costs{end}",
+                    f"m.mbc{end}",
+                    f"t.svm{end}",
+                    "c",
+                    "--calibration",
+                    f"m.cal{end}",
+                ).out,
+                run("eval_uc", "b.cls", "c", "--costs", f"costs{end}").out,
+                run("classify_m", "--quiet", f"n.txt{end}", "b.vec", "c").out,
+                run("print_control", "-Q", "confusions", f"pairs{end}", status=None).err,
+                run("svm2agf", f"t.svm{end}", "d").err,
+                Path("d.vec").read_bytes(),
+                run("lvq2agf", f"t.lvq{end}", "d").err,
+                Path("d.vec").read_bytes(),
+                run("mbm_info", "--control", f"m.mbc{end}").out.replace(".gz", ""),
+            ]
+        )
     assert answers[0] == answers[1]
 
 
@@ -84,9 +133,14 @@ def test_standard_input_and_a_model_in_gzip(made, run):
 
 
 @pytest.mark.few(2)
-@pytest.mark.parametrize("words", [
-    ("mbh2mbm", "m.mbc", "m.mbm.gz"), ("calibrate_m", "--data", "b", "m.mbc", "-o", "m.mbm.gz"),
-    ("agf_train", "b", "m.mbm.gz")])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("mbh2mbm", "m.mbc", "m.mbm.gz"),
+        ("calibrate_m", "--data", "b", "m.mbc", "-o", "m.mbm.gz"),
+        ("agf_train", "b", "m.mbm.gz"),
+    ],
+)
 def test_what_is_no_text_is_not_compressed(made, run, words):
     run("multi_borders", "--quiet", "plan", "b", "m", "m.mbc")
     run(*words, status=2).refused("only text is compressed by its name")
@@ -99,7 +153,8 @@ def test_a_damaged_file_is_told_and_nothing_is_written(made, run):
     before = set(made.iterdir())
     run("svm2agf", "t.svm.gz", "d", status=1).refused("t.svm.gz: is damaged, or not complete: ")
     run("multi_borders", "-M", "plan", "t.svm.gz", "m", "m.mbc", status=1).refused(
-        "t.svm.gz: is damaged, or not complete: ")
+        "t.svm.gz: is damaged, or not complete: "
+    )
     assert set(made.iterdir()) == before
     lines = gzip.decompress(data).splitlines(keepends=True)
     Path("t.svm.gz").write_bytes(gzip.compress(b"".join([*lines[:7], b"1 1:x\n"])))

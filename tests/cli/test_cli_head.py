@@ -28,11 +28,13 @@ def data(folder):
 @pytest.fixture
 def trained(run, data):
     """Function that trains control text and merges the models to m.mbm."""
+
     def trained(text, *options):
         Path("plan").write_text(text)
         done = run("multi_borders", *options, "plan", "train", "m", "m.mbc")
         run("mbh2mbm", "m.mbc", "m.mbm")
         return done
+
     return trained
 
 
@@ -51,7 +53,8 @@ def test_options_of_the_head_are_as_those_of_the_command_line(run, trained):
     assert commands.count("--options=-c 7'") == 3 and "--seed" in commands
     Path("plan").write_text("# options: -z 7\n" + PAIRS)
     run("multi_borders", "plan", "train", "m", "m.mbc", status=1).refused(
-        "plan:1:3: unknown training option '-z'")
+        "plan:1:3: unknown training option '-z'"
+    )
 
 
 def test_the_control_of_a_model_trains_it_again(run, trained):
@@ -59,17 +62,26 @@ def test_the_control_of_a_model_trains_it_again(run, trained):
     merged = Path("m.mbm").read_bytes()
     for model in ("m.mbc", "m.mbm"):
         control = run("mbm_info", "--control", model).out
-        assert control.startswith('# decoder: full\n"-s 0 -t 2 -g 0 -c 1.0 ') and \
-            '"learner=logistic -c 1.0 ' in control
+        assert (
+            control.startswith('# decoder: full\n"-s 0 -t 2 -g 0 -c 1.0 ')
+            and '"learner=logistic -c 1.0 ' in control
+        )
         assert "2 of 2" in trained(control, "-n").err  # kept from the earlier run
         assert Path("m.mbm").read_bytes() == merged
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize("text, decoder, same", [
-    (REST, "inverse", ["-Q", "inverse"]), (REST, "learned", ["-Q", "learned"]),
-    (REST, "argmax-raw", ["-Q", "argmax-raw"]), (PAIRS, "ddag", ["-Q", "ddag"]),
-    (TREE, "full", ["--tree", "full"]), (TREE, "recursive", [])])
+@pytest.mark.parametrize(
+    "text, decoder, same",
+    [
+        (REST, "inverse", ["-Q", "inverse"]),
+        (REST, "learned", ["-Q", "learned"]),
+        (REST, "argmax-raw", ["-Q", "argmax-raw"]),
+        (PAIRS, "ddag", ["-Q", "ddag"]),
+        (TREE, "full", ["--tree", "full"]),
+        (TREE, "recursive", []),
+    ],
+)
 def test_models_keep_their_decoder(run, trained, text, decoder, same):
     trained(f"# decoder: {decoder}\n{text}")
     assert Path("m.mbc").read_text().startswith(f"# decoder: {decoder}\n")
@@ -91,8 +103,10 @@ def test_a_tree_as_a_code(run, trained):
     answers = run("classify_m", "--header", "m.mbm", "test.vec", "out").out
     Path("code.mbc").write_text(run("print_control", "-Q", "convert", "m.mbc").out)
     assert Path("code.mbc").read_text().startswith("# decoder: least-squares\n")
-    assert run("classify_m", "--header", "--uncalibrated", "code.mbc", "test.vec", "out").out == \
-        run("classify_m", "--header", "--uncalibrated", "m.mbm", "test.vec", "out").out
+    assert (
+        run("classify_m", "--header", "--uncalibrated", "code.mbc", "test.vec", "out").out
+        == run("classify_m", "--header", "--uncalibrated", "m.mbm", "test.vec", "out").out
+    )
     assert answers.startswith("labels 2 5 9\n")
 
 
@@ -104,21 +118,31 @@ def test_a_decoder_is_calibrated_and_its_points_are_kept(run, trained):
     assert re.search(r"log loss .* on these \(learned, temperature\)$", done.err.strip())
     assert "learned: temperature" in run("mbm_info", "m.mbm").out
     for model in ("m.mbm", "m.mbc"):
-        assert run("classify_m", "--uncalibrated", model, "test.vec", "out").out == \
-            run("classify_m", "--uncalibrated", "-Q", "learned", model, "test.vec", "out").out
+        assert (
+            run("classify_m", "--uncalibrated", model, "test.vec", "out").out
+            == run("classify_m", "--uncalibrated", "-Q", "learned", model, "test.vec", "out").out
+        )
 
 
-@pytest.mark.parametrize("head, text, message", [
-    ("# decoder: strange", PAIRS, ":1:3: '# decoder: strange': no decoder 'strange'"),
-    ("\n# decoder: full", PAIRS, ":2:3: '# decoder: full': the decoder full is for trees"),
-    ("# decoder: argmax", PAIRS, "the decoder argmax needs a one-vs-rest configuration"),
-    ("# decoder: ddag", TREE, "the decoder ddag needs a one-vs-one configuration"),
-    ("# decoder: binary", PAIRS, "binary gives no classes"),
-    ("# decoder: inverse", '"" {2 "" L {5 9}}', "is no coding matrix")])
+@pytest.mark.parametrize(
+    "head, text, message",
+    [
+        ("# decoder: strange", PAIRS, ":1:3: '# decoder: strange': no decoder 'strange'"),
+        ("\n# decoder: full", PAIRS, ":2:3: '# decoder: full': the decoder full is for trees"),
+        ("# decoder: argmax", PAIRS, "the decoder argmax needs a one-vs-rest configuration"),
+        ("# decoder: ddag", TREE, "the decoder ddag needs a one-vs-one configuration"),
+        ("# decoder: binary", PAIRS, "binary gives no classes"),
+        ("# decoder: inverse", '"" {2 "" L {5 9}}', "is no coding matrix"),
+    ],
+)
 def test_a_decoder_that_does_not_fit_is_refused_before_any_work(run, data, head, text, message):
     Path("plan").write_text(f"{head}\n{text}")
-    commands = [("multi_borders", "plan", "train", "m", "m.mbc"), ("nfold", "plan", "train"),
-                ("tune_m", "plan", "train"), ("compare_control", "train", "plan")]
+    commands = [
+        ("multi_borders", "plan", "train", "m", "m.mbc"),
+        ("nfold", "plan", "train"),
+        ("tune_m", "plan", "train"),
+        ("compare_control", "train", "plan"),
+    ]
     for words in commands:
         done = run(*words, status=None)
         assert done.status in (1, 2)
@@ -137,22 +161,35 @@ def test_models_whose_decoder_is_not_known_take_another(run, trained):
     assert "decoder           later" in run("mbm_info", "m.mbm").out
     for model in ("m.mbc", "m.mbm"):
         run("classify_m", model, "test.vec", "out", status=1).refused(
-            f"{model}:1:3: '# decoder: later': no decoder 'later'")
+            f"{model}:1:3: '# decoder: later': no decoder 'later'"
+        )
         run("classify_m", "-Q", "inverse", model, "test.vec", "out")
         run("calibrate_m", "-Q", "inverse", "--data", "test", model)
 
 
 @pytest.mark.long
 def test_from_the_best_to_a_tuned_model(run, data):
-    best = run("print_control", "--best", "-Q", "one-vs-one:wu-lin-weng", "--trials", "1",
-               "-+", "-c 3 -g 0.1 -e 0.01", "train")
-    assert best.out.startswith("# options: -c 3 -g 0.1 -e 0.01\n# decoder: wu-lin-weng\n"
-                               '"" 0 / 1;\n')
+    best = run(
+        "print_control",
+        "--best",
+        "-Q",
+        "one-vs-one:wu-lin-weng",
+        "--trials",
+        "1",
+        "-+",
+        "-c 3 -g 0.1 -e 0.01",
+        "train",
+    )
+    assert best.out.startswith(
+        '# options: -c 3 -g 0.1 -e 0.01\n# decoder: wu-lin-weng\n"" 0 / 1;\n'
+    )
     assert best.err.endswith("best by log-loss: one-vs-one with the decoder wu-lin-weng\n")
     Path("best.mbt").write_text(best.out)
     Path("bare.mbt").write_text(PAIRS)
-    head, bare = (run("nfold", "-b", *words, "train").out.splitlines() for words in (
-        ["best.mbt"], ["-+", "-c 3 -g 0.1 -e 0.01", "-Q", "wu-lin-weng", "bare.mbt"]))
+    head, bare = (
+        run("nfold", "-b", *words, "train").out.splitlines()
+        for words in (["best.mbt"], ["-+", "-c 3 -g 0.1 -e 0.01", "-Q", "wu-lin-weng", "bare.mbt"])
+    )
     assert head[0].startswith("best.mbt, wu-lin-weng: ") and head[2:-2] == bare[2:-2]
     table = run("compare_control", "--trials", "2", "train", "best.mbt").out.splitlines()
     assert [line.split()[1] for line in table[4:6]] == ["(wu-lin-weng)", "(inverse)"]
@@ -169,8 +206,10 @@ def test_from_the_best_to_a_tuned_model(run, data):
     assert re.search(f"^{found} .*given$", again.err, re.M)
     run("multi_borders", "tuned.mbt", "train", "m", "m.mbc")
     run("mbh2mbm", "m.mbc", "m.mbm")
-    assert run("classify_m", "--header", "m.mbm", "test.vec", "out").out == \
-        run("classify_m", "--header", "-Q", "wu-lin-weng", "m.mbm", "test.vec", "out").out
+    assert (
+        run("classify_m", "--header", "m.mbm", "test.vec", "out").out
+        == run("classify_m", "--header", "-Q", "wu-lin-weng", "m.mbm", "test.vec", "out").out
+    )
 
 
 @pytest.mark.long
@@ -188,18 +227,24 @@ def test_again_tunes_the_rows_of_one_learner(run, data):
     rows = [line.split('"')[1] for line in run("tune_m", *small).out.splitlines()[:5]]
     assert rows == ["learner=logistic -c 9", *3 * rows[1:2], "learner=logistic -c 9"]
     Path("plan").write_text('"-c 3 -w1 2" 0 / 2; ' + rest)
-    run("tune_m", *small, status=2).refused("differ in options that are not searched, '' and "
-                                            "'-w1 2': -+ gives those of all")
+    run("tune_m", *small, status=2).refused(
+        "differ in options that are not searched, '' and '-w1 2': -+ gives those of all"
+    )
     run("tune_m", "--again", "one-vs-one", "train", status=2).refused(
-        "--again is for a control file: one-vs-one is a scheme")
+        "--again is for a control file: one-vs-one is a scheme"
+    )
     Path("plan").write_text('"-z 3" 0 / 1; "" 0 / 2; "-c 4" 1 / 2; {2 5 9}')
     run("tune_m", "--again", "plan", "train", status=1).refused("plan:1:1: unknown training option")
 
 
-@pytest.mark.parametrize("head, message", [
-    ("# options: -c", ":1:3: option -c: expected a value"),
-    ("# options: learner=foo", ":1:3: there is no learner 'foo'"),
-    ("# decoder: vote", ":1:3: the decoder vote gives no log loss: choose another decoder")])
+@pytest.mark.parametrize(
+    "head, message",
+    [
+        ("# options: -c", ":1:3: option -c: expected a value"),
+        ("# options: learner=foo", ":1:3: there is no learner 'foo'"),
+        ("# decoder: vote", ":1:3: the decoder vote gives no log loss: choose another decoder"),
+    ],
+)
 def test_a_bad_head_is_a_bad_control_file(run, tmp_path, monkeypatch, head, message):
     monkeypatch.chdir(tmp_path)
     Path("plan").write_text(f"{head}\n{PAIRS}")

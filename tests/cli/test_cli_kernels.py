@@ -17,10 +17,32 @@ def folder(folder):
 
 def test_from_training_to_the_page(folder, run):
     pytest.importorskip("jinja2")
-    run("multi_borders", "-n", "-j", 2, "--platt", "loo", "-+", "-t laplacian -g 0.5 -c 8",
-        "one-vs-one", "trn", "m", "m.mbc")
-    run("multi_borders", "-n", "-+", "-t laplacian -g 0.5 -c 8", "--platt", "loo", "one-vs-one",
-        "trn", "n", "n.mbc")
+    run(
+        "multi_borders",
+        "-n",
+        "-j",
+        2,
+        "--platt",
+        "loo",
+        "-+",
+        "-t laplacian -g 0.5 -c 8",
+        "one-vs-one",
+        "trn",
+        "m",
+        "m.mbc",
+    )
+    run(
+        "multi_borders",
+        "-n",
+        "-+",
+        "-t laplacian -g 0.5 -c 8",
+        "--platt",
+        "loo",
+        "one-vs-one",
+        "trn",
+        "n",
+        "n.mbc",
+    )
     first, second = ((folder / f"{name}-00").read_bytes() for name in "mn")
     assert first == second and b"kernel_type laplacian\ngamma 0.5\n" in first
     run("mbh2mbm", "m.mbc", "m.mbm")
@@ -28,11 +50,17 @@ def test_from_training_to_the_page(folder, run):
     run("classify_m", "m.mbm", "tst.vec", "out.csv")
     run("classify_m", "m.mbc", "tst.vec", "again.csv")
     assert (folder / "out.csv").read_bytes() == (folder / "again.csv").read_bytes()
-    assert np.mean(np.loadtxt("out.csv", delimiter=",", skiprows=1, usecols=1)
-                   == np.fromfile("tst.cls", "<i4")) > 0.85
+    assert (
+        np.mean(
+            np.loadtxt("out.csv", delimiter=",", skiprows=1, usecols=1)
+            == np.fromfile("tst.cls", "<i4")
+        )
+        > 0.85
+    )
     run("report_m", "m.mbm", "-o", "m.html")
     assert "laplacian" in (folder / "m.html").read_text()
     for form in ("--libsvm", "-Z"):
         run("mbh2mbm", form, "m.mbc", "other", status=1).refused(
-            "do not have the laplacian kernel of this model: a .mbm file can hold it")
+            "do not have the laplacian kernel of this model: a .mbm file can hold it"
+        )
     assert not (folder / "other").exists()

@@ -33,8 +33,11 @@ def made(run, tmp_path_factory):
             x, y = points(seed, n)
             write_vec(f"{name}.vec", x)
             write_cls(f"{name}.cls", y)
-        for name, text in (("rest", REST), ("tree", '"" { 5 "" { 9 2 } }'),
-                           ("pairs", '"" 0 / 1; "" 0 / 2; "" 1 / 2; {2 5 9}')):
+        for name, text in (
+            ("rest", REST),
+            ("tree", '"" { 5 "" { 9 2 } }'),
+            ("pairs", '"" 0 / 1; "" 0 / 2; "" 1 / 2; {2 5 9}'),
+        ):
             Path("plan").write_text(text)
             run("multi_borders", "--quiet", "plan", "trn", name, f"{name}.mbc")
             run("mbh2mbm", "--quiet", f"{name}.mbc", f"{name}.mbm")
@@ -65,14 +68,15 @@ def test_fitted_in_training(run, here):
         again = answers(run, "-Q", "learned", *words)
         np.testing.assert_array_equal(again[0], p)
         np.testing.assert_array_equal(again[1], classes)
-    assert np.mean(classes == read_cls("test.cls")) > .8
+    assert np.mean(classes == read_cls("test.cls")) > 0.8
     own, own_classes = answers(run, "--uncalibrated", "-Q", "learned", "rest.mbm")
     assert not np.array_equal(own, p)
     np.testing.assert_array_equal(own_classes, classes)
     assert "a learned decoder\n" in run("mbm_info", "rest.mbm").out
     run("multi_borders", "--quiet", "--no-calibration", "plan", "trn", "bare", "bare.mbc")
     run("classify_m", "-Q", "learned", "bare.mbc", "test.vec", "out", status=1).refused(
-        "the model has no learned decoder")
+        "the model has no learned decoder"
+    )
 
 
 @pytest.mark.long
@@ -80,29 +84,49 @@ def test_fitted_in_training(run, here):
 def test_fitted_to_points_kept_apart(run, here, model):
     before = load(model).calibration
     run("classify_m", "-Q", "learned", model, "test.vec", "out", status=1).refused(
-        "the model has no learned decoder: multi_borders fits one for a coding matrix without z")
+        "the model has no learned decoder: multi_borders fits one for a coding matrix without z"
+    )
     printed = run("calibrate_m", "--data", "apart", "-Q", "learned", model, "-o", "new.mbm").out
     assert printed.startswith("learned: 300 points of 3 classes; ")
     after = load("new.mbm").calibration
     assert set(after.decoders) == {*before.decoders, "learned"}
     p, classes = answers(run, "-Q", "learned", "new.mbm")
-    assert np.mean(classes == read_cls("test.cls")) > .8
+    assert np.mean(classes == read_cls("test.cls")) > 0.8
     # now that it is there, the map alone is fitted; other points, another decoder, if asked for
     run("calibrate_m", "--data", "test", "-Q", "learned", "new.mbm", "-o", "newer.mbm")
     newer = load("newer.mbm").calibration
     assert newer.learned.weights.tobytes() == after.learned.weights.tobytes()
     assert len(newer.decoders["learned"].points.label) == 300
-    run("calibrate_m", "--data", "test", "--uncalibrated", "-Q", "learned", "new.mbm", "-o",
-        "other.mbm")
+    run(
+        "calibrate_m",
+        "--data",
+        "test",
+        "--uncalibrated",
+        "-Q",
+        "learned",
+        "new.mbm",
+        "-o",
+        "other.mbm",
+    )
     other = load("other.mbm").calibration
     assert other.learned.weights.tobytes() != after.learned.weights.tobytes()
     assert set(other.decoders) == {"learned"}
 
 
-@pytest.mark.parametrize("words, status, message", [
-    (("calibrate_m", "--from", "held", "-Q", "learned", "pairs.mbm"), 2,
-     "the model has no learned decoder, and the answers of a cross-validation hold no decision"),
-    (("classify_m", "-c", "0", "-Q", "learned", "rest.mbm", "test.vec", "out"), 2,
-     "-c: a learned decoder was fitted to the probabilities of the models' own sigmoids")])
+@pytest.mark.parametrize(
+    "words, status, message",
+    [
+        (
+            ("calibrate_m", "--from", "held", "-Q", "learned", "pairs.mbm"),
+            2,
+            "the model has no learned decoder, and the answers of a cross-validation hold no decision",
+        ),
+        (
+            ("classify_m", "-c", "0", "-Q", "learned", "rest.mbm", "test.vec", "out"),
+            2,
+            "-c: a learned decoder was fitted to the probabilities of the models' own sigmoids",
+        ),
+    ],
+)
 def test_refused(run, here, words, status, message):
     run(*words, status=status).refused(message)

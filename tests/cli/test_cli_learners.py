@@ -13,10 +13,16 @@ from data_files import write_cls, write_vec
 pytest.importorskip("liblinear")
 
 # svm at the root, linear and logistic below, the last one with Platt's folds
-TREE = ('"-c 5 -g 0.1" { "learner=linear -c 2" { 0 "learner=linear -s 1" { 3 4 } } '
-        '"learner=logistic -c 3" { 1 2 } }')
-NAMES = {"m": None, "m.00": "linear -s 0 -c 2.0 -e 0.0001 -B 1.0",
-         "m.00.01": "linear -s 1 -c 1.0 -e 0.1 -B 1.0", "m.01": "logistic -c 3.0 -e 1e-06"}
+TREE = (
+    '"-c 5 -g 0.1" { "learner=linear -c 2" { 0 "learner=linear -s 1" { 3 4 } } '
+    '"learner=logistic -c 3" { 1 2 } }'
+)
+NAMES = {
+    "m": None,
+    "m.00": "linear -s 0 -c 2.0 -e 0.0001 -B 1.0",
+    "m.00.01": "linear -s 1 -c 1.0 -e 0.1 -B 1.0",
+    "m.01": "logistic -c 3.0 -e 1e-06",
+}
 
 
 def points(n, seed):
@@ -63,8 +69,9 @@ def test_mixed_learners_from_control_file_to_classes(folder, run):
             assert "; libsvm 3" in model.provenance.to_line() and len(model.sv) > 20
             continue
         library = "; " if options.startswith("logistic") else "; liblinear 2"
-        assert model.provenance.to_line().count(
-            library) and "libsvm" not in model.provenance.to_line()
+        assert (
+            model.provenance.to_line().count(library) and "libsvm" not in model.provenance.to_line()
+        )
         assert f"options learner={options}; features 4; " in model.provenance.to_line()
         folds = "folds 5" if "-s 1" in options else "own probabilities"
         assert f"; {folds}; seed 1; samples " in model.provenance.to_line()
@@ -95,8 +102,9 @@ def test_probabilities_of_logistic_regression_are_its_own(run, folder):
     linear_model = pytest.importorskip("sklearn.linear_model")
     theirs = linear_model.LogisticRegression(C=2.0, tol=1e-9).fit(x[keep], y[keep])
     a, b = model.scale
-    np.testing.assert_allclose((1 + np.tanh(a * f + b)) / 2, theirs.predict_proba(x)[:, 1],
-                               atol=0.01)
+    np.testing.assert_allclose(
+        (1 + np.tanh(a * f + b)) / 2, theirs.predict_proba(x)[:, 1], atol=0.01
+    )
 
 
 @pytest.mark.skipif(shutil.which("svm-predict") is None, reason="svm-predict is not installed")
@@ -105,13 +113,19 @@ def test_svm_predict_reads_a_plane(folder, pairs, run):
     x, y = points(200, 2)
     model = read_svm_model("m-03")  # 0 against 4
     keep = (y == 0) | (y == 4)
-    (folder / "data").write_text("".join(
-        f"{int(label == 4)} " + " ".join(f"{j}:{v!r}" for j, v in enumerate(row, 1)) + "\n"
-        for row, label in zip(x[keep].tolist(), y[keep].tolist())), encoding="ascii")
-    subprocess.run(["svm-predict", "-b", "1", "data", "m-03", "out"], check=True,
-                   stdout=subprocess.DEVNULL)
-    table = np.array([line.split() for line in (folder / "out").read_text().splitlines()[1:]],
-                     dtype=float)
+    (folder / "data").write_text(
+        "".join(
+            f"{int(label == 4)} " + " ".join(f"{j}:{v!r}" for j, v in enumerate(row, 1)) + "\n"
+            for row, label in zip(x[keep].tolist(), y[keep].tolist())
+        ),
+        encoding="ascii",
+    )
+    subprocess.run(
+        ["svm-predict", "-b", "1", "data", "m-03", "out"], check=True, stdout=subprocess.DEVNULL
+    )
+    table = np.array(
+        [line.split() for line in (folder / "out").read_text().splitlines()[1:]], dtype=float
+    )
     a, b = model.scale
     r = np.tanh(a * (x[keep].astype(float) @ model.sv[0] - model.rho) + b)
     np.testing.assert_allclose(table[:, 1 + (model.labels[0] == 0)], (1 + r) / 2, atol=1e-5)
@@ -140,13 +154,24 @@ def test_other_ways_to_probabilities(folder, run):
     assert "; folds 5; " in read_svm_model("w.00").provenance.to_line()
 
 
-@pytest.mark.parametrize("words, status, told", [
-    (("--platt", "loo", "plan", "trn", "m", "c"), 2,
-     "plan:1:43: --platt loo is for LIBSVM's C-SVC only, not for learner=linear -s 1"),
-    (("-+", "learner=tree", "other", "trn", "m", "c"), 2, "there is no learner 'tree'"),
-    (("-+", "learner=linear -s 9", "other", "trn", "m", "c"), 2, "option -s: 9 is out of range"),
-    (("wrong", "trn", "m", "c"), 1, "wrong:2:1: there is no learner 'linea'"),
-    (("-n", "-u", "plan", "trn", "m", "c"), 2, "-u is for support vectors")])
+@pytest.mark.parametrize(
+    "words, status, told",
+    [
+        (
+            ("--platt", "loo", "plan", "trn", "m", "c"),
+            2,
+            "plan:1:43: --platt loo is for LIBSVM's C-SVC only, not for learner=linear -s 1",
+        ),
+        (("-+", "learner=tree", "other", "trn", "m", "c"), 2, "there is no learner 'tree'"),
+        (
+            ("-+", "learner=linear -s 9", "other", "trn", "m", "c"),
+            2,
+            "option -s: 9 is out of range",
+        ),
+        (("wrong", "trn", "m", "c"), 1, "wrong:2:1: there is no learner 'linea'"),
+        (("-n", "-u", "plan", "trn", "m", "c"), 2, "-u is for support vectors"),
+    ],
+)
 def test_errors(folder, run, words, status, told):
     (folder / "other").write_text('"" 0 / 1 2 3 4; "" 1 / 2; {0 1 2 3 4}', encoding="ascii")
     (folder / "wrong").write_text('"" {0\n"learner=linea -c 1" {1 2}}', encoding="ascii")
@@ -184,8 +209,9 @@ def test_finished_planes_are_kept(folder, monkeypatch):
     split = prepare_split(Split("all", everyone, everyone), data, TrainingSettings())
     keys = {binary_problems.problem_key(split, job, experiment): job for job in jobs}
     other = plan_jobs(parse(TREE.replace("-c 2", "-c 9")), "m", "", 1)
-    assert len(set(keys) & {binary_problems.problem_key(split, job, experiment)
-                            for job in other}) == 3
+    assert (
+        len(set(keys) & {binary_problems.problem_key(split, job, experiment) for job in other}) == 3
+    )
     first = binary_problems.train_missing(keys, split, experiment)
     monkeypatch.setattr(binary_problems, "fit", None)
     again = binary_problems.train_missing(keys, split, experiment)
@@ -200,10 +226,13 @@ def test_finished_planes_are_kept(folder, monkeypatch):
 def test_a_classifier_on_its_own_reads_what_all_together_read(folder, run, options, dense):
     """One of a mixture must not stay sparse where the mixture could not."""
     (folder / "mixed").write_text(f'"learner=linear" 0 / 1 2; "{options}" 1 / 2; {{ 0 1 2 }}')
-    (folder / "data.svm").write_text("".join(
-        f"{i % 3} {1 + i % 3}:1 {4 + i % 5}:{i}\n" for i in range(30)))
+    (folder / "data.svm").write_text(
+        "".join(f"{i % 3} {1 + i % 3}:1 {4 + i % 5}:{i}\n" for i in range(30))
+    )
     lines = run("multi_borders", "-0", "-M", "mixed", "data.svm", "m", "m.mbc").out.splitlines()
     assert len(lines) == 2
     assert all(("--dense" in shlex.split(line)) == dense for line in lines)
-    assert "--dense needs -M" in run("multi_borders", "--dense", "mixed", "trn", "m", "m.mbc",
-                                         status=2).err
+    assert (
+        "--dense needs -M"
+        in run("multi_borders", "--dense", "mixed", "trn", "m", "m.mbc", status=2).err
+    )

@@ -41,8 +41,7 @@ def called(*words, execute=lambda args: None, options=()):
     parser.add("file", "", nargs="?")
     for option in options:
         parser.add(f"{option} VALUE", "")
-    streams = [io.TextIOWrapper(io.BytesIO(), "utf-8", errors="backslashreplace")
-               for _ in range(2)]
+    streams = [io.TextIOWrapper(io.BytesIO(), "utf-8", errors="backslashreplace") for _ in range(2)]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "stdout", streams[0])
         patch.setattr(sys, "stderr", streams[1])
@@ -107,42 +106,71 @@ def test_the_events_of_a_run():
     assert start["arguments"] == ["--log", "json", "f"] and start["version"] == __version__
     time.strptime(start["time"], "%Y-%m-%dT%H:%M:%SZ")
     assert [one["text"] for one in (message, warning, lines)] == [
-        "a\\nmessage", "care", "two\nlines"]
+        "a\\nmessage",
+        "care",
+        "two\nlines",
+    ]
     assert done["status"] == 0 and done["cpu_seconds"] > 0 and done["max_memory"] > 1 << 20
     _, found, _ = called("--log", "json", "f", "--quiet", execute=execute)
     assert kinds(found) == ["start", "message", "done"]  # what --quiet shows as text, too
-    assert called("f", "--log=json", "--log=text", execute=execute)[1] == \
-        "try: a\\nmessage\ntry: warning: care\ntwo\nlines\n"
+    assert (
+        called("f", "--log=json", "--log=text", execute=execute)[1]
+        == "try: a\\nmessage\ntry: warning: care\ntwo\nlines\n"
+    )
 
 
 def failing(error):
     def execute(args):
         raise error
+
     return execute
 
 
-@pytest.mark.parametrize("error, status, told", [
-    (DataError("no", file="a\n\udcff", line=3, column=7), 1,
-     {"text": "a\\n\\udcff:3:7: no", "file": "a\n\\udcff", "line": 3, "column": 7}),
-    (DataError("no"), 1, {"text": "no"}),
-    (OSError(errno.ENOENT, "none", "b"), 1, {"text": "b: none", "file": "b"}),
-    (MemoryError(), 1, {"text": "not enough memory"}),
-    (ZeroDivisionError("x"), 1, {"text": "internal error: ZeroDivisionError: x (--debug shows "
-                                         "where; please report it)"})])
+@pytest.mark.parametrize(
+    "error, status, told",
+    [
+        (
+            DataError("no", file="a\n\udcff", line=3, column=7),
+            1,
+            {"text": "a\\n\\udcff:3:7: no", "file": "a\n\\udcff", "line": 3, "column": 7},
+        ),
+        (DataError("no"), 1, {"text": "no"}),
+        (OSError(errno.ENOENT, "none", "b"), 1, {"text": "b: none", "file": "b"}),
+        (MemoryError(), 1, {"text": "not enough memory"}),
+        (
+            ZeroDivisionError("x"),
+            1,
+            {
+                "text": "internal error: ZeroDivisionError: x (--debug shows "
+                "where; please report it)"
+            },
+        ),
+    ],
+)
 def test_an_error_and_its_place(error, status, told):
     found_status, found, _ = called("--log=json", execute=failing(error), options=["--x"])
     assert found_status == status
     found_status, found, _ = called("f", "--log=json", execute=failing(error))
     assert found_status == status and kinds(found) == ["start", "error", "done"]
-    assert {name: value for name, value in found[1].items()
-            if name not in ("event", "command", "seconds")} == {**told, "status": status}
+    assert {
+        name: value
+        for name, value in found[1].items()
+        if name not in ("event", "command", "seconds")
+    } == {**told, "status": status}
     assert found[-1]["status"] == status
     _, found, _ = called("f", "--log=json", "--debug", execute=failing(error))
     assert "Traceback" in found[1]["traceback"] and "failing" not in found[1]["text"]
 
 
-@pytest.mark.parametrize("words", [["--log", "json", "--none"], ["--none", "--log=json"],
-                                   ["f", "g", "--log=json"], ["--log=json", "--x"]])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--log", "json", "--none"],
+        ["--none", "--log=json"],
+        ["f", "g", "--log=json"],
+        ["--log=json", "--x"],
+    ],
+)
 def test_errors_of_arguments_are_events(words):
     status, found, _ = called(*words, options=["--x"])
     assert status == 2 and kinds(found) == ["start", "error", "done"]
@@ -178,10 +206,22 @@ def test_progress_is_an_event_in_ten_seconds_and_at_the_end():
                 quiet(i, 42)
     found = [json.loads(line) for line in stream.getvalue().splitlines()]
     assert [(one["done"], one["remaining"]) for one in found] == [
-        (10, 30.0), (20, 20.0), (30, 10.0), (40, 0.0)]
-    assert found[1] == {"event": "progress", "command": "try", "what": "work", "done": 20,
-                        "total": 40, "share": 0.5, "remaining": 20.0, "words": "part 20",
-                        "seconds": found[1]["seconds"]}
+        (10, 30.0),
+        (20, 20.0),
+        (30, 10.0),
+        (40, 0.0),
+    ]
+    assert found[1] == {
+        "event": "progress",
+        "command": "try",
+        "what": "work",
+        "done": 20,
+        "total": 40,
+        "share": 0.5,
+        "remaining": 20.0,
+        "words": "part 20",
+        "seconds": found[1]["seconds"],
+    }
 
 
 def test_what_nobody_can_read_is_no_reason_to_stop():
@@ -203,8 +243,13 @@ def test_numbers_that_json_has_not():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "stderr", stream)
         MessageHandler("try", events=True).event(
-            "progress", done=np.int64(3), total=np.float32(4), share=np.nan,
-            other={1: float("inf")}, path=len)
+            "progress",
+            done=np.int64(3),
+            total=np.float32(4),
+            share=np.nan,
+            other={1: float("inf")},
+            path=len,
+        )
     found = json.loads(stream.getvalue())
     assert (found["done"], found["total"], found["share"]) == (3, 4.0, None)
     assert found["other"] == {"1": None} and isinstance(found["path"], str)
@@ -230,9 +275,12 @@ sys.exit(run_command(parser.finish(), execute))
 
 
 def noisy(*words):
-    return subprocess.Popen([sys.executable, "-c", NOISY, *words], stdout=subprocess.PIPE,
-                            stderr=subprocess.PIPE,
-                            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
+    return subprocess.Popen(
+        [sys.executable, "-c", NOISY, *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
 
 
 def test_names_that_are_no_text_and_warnings_are_events():
@@ -258,8 +306,9 @@ def test_a_signal_ends_a_command_whose_log_nobody_reads():
     with noisy("--log=json", "wait") as process:
         assert process.stdout.readline() == b"ready\n"
         try:
-            writer = os.open(f"/proc/self/fd/{process.stderr.fileno()}",
-                             os.O_WRONLY | os.O_NONBLOCK)
+            writer = os.open(
+                f"/proc/self/fd/{process.stderr.fileno()}", os.O_WRONLY | os.O_NONBLOCK
+            )
         except OSError:
             pytest.skip("no other way to the pipe's end")
         with pytest.raises(BlockingIOError):

@@ -26,8 +26,17 @@ def here(request, folder, run):
         write_vec(f"{name}.vec", x * [1, 10, 0.1, 1])
         write_cls(f"{name}.cls", y)
     (folder / "plan").write_text(run("print_control", "-Q", "one-vs-one", 3).out)
-    run("multi_borders", "--no-calibration", *LEARNED, "-+", WAYS[request.param], "plan", "train",
-        "m", "m.mbc")
+    run(
+        "multi_borders",
+        "--no-calibration",
+        *LEARNED,
+        "-+",
+        WAYS[request.param],
+        "plan",
+        "train",
+        "m",
+        "m.mbc",
+    )
     run("agf_preprocess", "--quiet", "-a", "m.std", "test", "testn")
     return WAYS[request.param]
 
@@ -66,8 +75,19 @@ def test_svm_predict_gives_the_same_answers(here, run):
 @pytest.mark.few(1)
 def test_unnormalised_support_vectors(here, run):
     """They are points as they were, and go through the map before kernel values."""
-    run("multi_borders", "--quiet", "--no-calibration", *LEARNED, "-u", "-+", here, "plan",
-        "train", "u", "u.mbc")
+    run(
+        "multi_borders",
+        "--quiet",
+        "--no-calibration",
+        *LEARNED,
+        "-u",
+        "-+",
+        here,
+        "plan",
+        "train",
+        "u",
+        "u.mbc",
+    )
     assert np.array_equal(read_std("u.std").matrix, read_std("m.std").matrix)
     train = np.fromfile("train.vec", "<f4", offset=4).reshape(-1, 4)
     raw, mapped = (read_svm_model(f"{base}-00").sv for base in "um")
@@ -89,8 +109,18 @@ def test_both_commands_learn_the_same(here, run, folder):
     assert (folder / "p.std").read_bytes() == (folder / "m.std").read_bytes()
     model = read_svm_model("m-00")
     assert model.provenance.metric[:3] == (1, 120, 3)
-    run("multi_borders", "--quiet", "--no-calibration", "-n", "-+", here, "plan", "train", "n",
-        "n.mbc")
+    run(
+        "multi_borders",
+        "--quiet",
+        "--no-calibration",
+        "-n",
+        "-+",
+        here,
+        "plan",
+        "train",
+        "n",
+        "n.mbc",
+    )
     assert read_svm_model("n-00").provenance.metric is None
     done = run("classify_m", "-a", "n.std", "m.mbc", "test.vec", "x", status=None)
     assert "normalisation" in done.err  # another than the model's

@@ -34,16 +34,20 @@ def data(folder, monkeypatch):
 @pytest.fixture
 def compare(run):
     """A function: options -> the rows of compare_control."""
+
     def compare(*words):
-        return json.loads(run("compare_control", "-d", "2", "--json", *words, "train",
-                              "one-vs-one").out)["rows"]
+        return json.loads(
+            run("compare_control", "-d", "2", "--json", *words, "train", "one-vs-one").out
+        )["rows"]
+
     return compare
 
 
 def test_a_trial_is_what_the_commands_give(run, compare, data):
     seed = ("--seed", "7")
-    [row] = json.loads(run("compare_control", *LEARN, "--trials", "1", *seed, "--json", "train",
-                           "one-vs-one").out)["rows"]
+    [row] = json.loads(
+        run("compare_control", *LEARN, "--trials", "1", *seed, "--json", "train", "one-vs-one").out
+    )["rows"]
     run("agf_preprocess", "--stratified", "-f", "0.3", *seed, "train", "trn", "tst")
     control = run("print_control", "trn").out
     run("multi_borders", *LEARN, *seed, "trn", "m", "m.mbc", stdin=control)
@@ -57,7 +61,8 @@ def test_a_trial_is_what_the_commands_give(run, compare, data):
     options = MetricOptions(1, machine="-m 30")
     model = MultiClassFromBinary(metric=options, random_state=7).fit(part.x, part.y)
     np.testing.assert_array_equal(
-        model.configuration_.normalisation.matrix, read_std("m.std").matrix)
+        model.configuration_.normalisation.matrix, read_std("m.std").matrix
+    )
     model.save("own.mbm")
     assert Path("own.mbm").read_bytes() == Path("m.mbm").read_bytes()
     scores = MultiClassFromBinary.load("m.mbm").predict_proba(test.x)
@@ -66,42 +71,81 @@ def test_a_trial_is_what_the_commands_give(run, compare, data):
 
 @pytest.mark.long
 def test_shared_landmarks_are_not_judged_by_values_that_the_metric_has_seen(run, data):
-    words = ("tune_m", "-d", "3", "--log2g=-3:-1:2", "--refine", "0", "-+",
-             "learner=nystrom -m 20", "--json", "all.json")
+    words = (
+        "tune_m",
+        "-d",
+        "3",
+        "--log2g=-3:-1:2",
+        "--refine",
+        "0",
+        "-+",
+        "learner=nystrom -m 20",
+        "--json",
+        "all.json",
+    )
     run(*words, "-n", "one-vs-rest", "train")
     assert json.loads(Path("all.json").read_text())["left_out"] == 120
     run(*words, *LEARN, "one-vs-rest", "train")
     found = json.loads(Path("all.json").read_text())
     assert found["left_out"] is None and len(found["points"][found["best"]]["values"]) == 3
-    for command in (("compare_control", "--loo", *LEARN, "train", "one-vs-rest"),
-                    ("tune_m", "--loo", *LEARN, "-+", "learner=nystrom -m 20", "one-vs-rest",
-                     "train")):
+    for command in (
+        ("compare_control", "--loo", *LEARN, "train", "one-vs-rest"),
+        ("tune_m", "--loo", *LEARN, "-+", "learner=nystrom -m 20", "one-vs-rest", "train"),
+    ):
         run(*command, status=2).refused("leave --loo out")
 
 
 @pytest.mark.long
 def test_heads_tell_of_it(run, data):
-    told = "divided by deviations, metric learned in 1 round in each training part (-m 30 -g " \
-           "auto -l auto seed 1)"
+    told = (
+        "divided by deviations, metric learned in 1 round in each training part (-m 30 -g "
+        "auto -l auto seed 1)"
+    )
     base = "--no-state", "-d", "2", "--uncalibrated"
     nfold, compared = ("nfold", *base, "-b"), ("compare_control", *base)
-    for command, operands in ((nfold, ("one-vs-rest", "train")),
-                              (compared, ("train", "one-vs-rest"))):
+    for command, operands in (
+        (nfold, ("one-vs-rest", "train")),
+        (compared, ("train", "one-vs-rest")),
+    ):
         lines = run(*command, *LEARN, *operands).out.splitlines()
         assert lines[1].lower().strip(".") == f"features: {told}"
         assert json.loads(run(*command, *LEARN, "--json", *operands).out)["features"] == told
         assert "features:" not in run(*command, "-n", *operands).out.lower()
         assert "features" not in json.loads(run(*command, "-n", "--json", *operands).out)
     words = ("tune_m", *base, *QUICK, "--json", "one.json")
-    tuned = run(*words, "-S", "3", "--learn-metric", "--diagonal", "--metric-options", "-m 20",
-                "one-vs-rest", "train")
-    line = "features: 3 singular vectors, metric learned in each training part (-m 20 -g auto -l " \
-           "auto diagonal seed 1)"
+    tuned = run(
+        *words,
+        "-S",
+        "3",
+        "--learn-metric",
+        "--diagonal",
+        "--metric-options",
+        "-m 20",
+        "one-vs-rest",
+        "train",
+    )
+    line = (
+        "features: 3 singular vectors, metric learned in each training part (-m 20 -g auto -l "
+        "auto diagonal seed 1)"
+    )
     assert f", by log loss.\nF{line[1:]}.\n" in tuned.err and tuned.out.startswith(f"# {line}\n")
     assert line.endswith(json.loads(Path("one.json").read_text())["features"])
     plain = run(*words, "-n", "one-vs-rest", "train")
     assert "features" not in plain.out + plain.err.lower() + Path("one.json").read_text()
     Path("tuned.mbc").write_text(tuned.out)
     assert "warning" not in run("print_control", "--dot", "tuned.mbc").err
-    assert "features: " in run("print_control", "--best", "-d", "2", "--trials", "1", *LEARN,
-                               "-Q", "one-vs-one,one-vs-rest", "train").err
+    assert (
+        "features: "
+        in run(
+            "print_control",
+            "--best",
+            "-d",
+            "2",
+            "--trials",
+            "1",
+            *LEARN,
+            "-Q",
+            "one-vs-one,one-vs-rest",
+            "train",
+        ).err
+    )

@@ -19,18 +19,103 @@ import pytest
 from agfmc.core.errors import one_line
 
 NAMES = [
-    "a b", " lead", "trail ", "it's", 'say "so"', "a;b", "a&b|c>d<e", "$(touch pwned)",
-    "`touch pwned`", "${HOME}", "$HOME", "~", "~root", "*", "?[a-z]", "%s%n%d", "{0}{x!r}", "{}",
-    "#", "# class 0: x", "back\\slash", "\\", "\\n", "tab\there", "line\nbreak", "\n",
-    "carriage\rreturn", "esc\x1b[2J\x1b]0;x\x07", "-", "-Q", "--help", "--", "-n", "-1", "-1e-1",
-    "+", "5", "007", "1e3", "0x10", "a:b", "plan:vote", "one-vs-one", "C:\\x", "a.mbm",
-    ".hidden", "...", "a=b", "--a=b", "@file", "=", ",", "a,b", "!", "!!", "^x", "(a)",
-    "[a]", "<b>", "&amp;", "--><x>", "ü€漢字", "e\u0301", "\u202egnp", "a\u2028b", "\ufeffbom",
-    "a\x85b", "a\xa0b", "\udcff\udcfe", "ok\udc80", "K", "G", "L", "/ 1;", "0 / 1; {0 1}", "}", "{",
-    "con", "nul", "None", "nan", "x" * 245, "ü" * 122]
+    "a b",
+    " lead",
+    "trail ",
+    "it's",
+    'say "so"',
+    "a;b",
+    "a&b|c>d<e",
+    "$(touch pwned)",
+    "`touch pwned`",
+    "${HOME}",
+    "$HOME",
+    "~",
+    "~root",
+    "*",
+    "?[a-z]",
+    "%s%n%d",
+    "{0}{x!r}",
+    "{}",
+    "#",
+    "# class 0: x",
+    "back\\slash",
+    "\\",
+    "\\n",
+    "tab\there",
+    "line\nbreak",
+    "\n",
+    "carriage\rreturn",
+    "esc\x1b[2J\x1b]0;x\x07",
+    "-",
+    "-Q",
+    "--help",
+    "--",
+    "-n",
+    "-1",
+    "-1e-1",
+    "+",
+    "5",
+    "007",
+    "1e3",
+    "0x10",
+    "a:b",
+    "plan:vote",
+    "one-vs-one",
+    "C:\\x",
+    "a.mbm",
+    ".hidden",
+    "...",
+    "a=b",
+    "--a=b",
+    "@file",
+    "=",
+    ",",
+    "a,b",
+    "!",
+    "!!",
+    "^x",
+    "(a)",
+    "[a]",
+    "<b>",
+    "&amp;",
+    "--><x>",
+    "ü€漢字",
+    "e\u0301",
+    "\u202egnp",
+    "a\u2028b",
+    "\ufeffbom",
+    "a\x85b",
+    "a\xa0b",
+    "\udcff\udcfe",
+    "ok\udc80",
+    "K",
+    "G",
+    "L",
+    "/ 1;",
+    "0 / 1; {0 1}",
+    "}",
+    "{",
+    "con",
+    "nul",
+    "None",
+    "nan",
+    "x" * 245,
+    "ü" * 122,
+]
 # These in every run of the tests, the others with -m long.
-QUICK = {"$(touch pwned)", "line\nbreak", "esc\x1b[2J\x1b]0;x\x07", "-Q", "\udcff\udcfe", "a:b",
-         "5", 'say "so"', "# class 0: x", "x" * 246}
+QUICK = {
+    "$(touch pwned)",
+    "line\nbreak",
+    "esc\x1b[2J\x1b]0;x\x07",
+    "-Q",
+    "\udcff\udcfe",
+    "a:b",
+    "5",
+    'say "so"',
+    "# class 0: x",
+    "x" * 246,
+}
 LABELS = np.array([0, 1, 2])
 
 
@@ -48,12 +133,15 @@ def points(n, seed):
 
 def write_text(x, y):
     with open("trn.svm", "w", encoding="ascii") as file:
-        file.writelines(f"{label} " + " ".join(f"{i}:{value!r}" for i, value in enumerate(row, 1))
-                        + "\n" for label, row in zip(y.tolist(), x.tolist()))
+        file.writelines(
+            f"{label} " + " ".join(f"{i}:{value!r}" for i, value in enumerate(row, 1)) + "\n"
+            for label, row in zip(y.tolist(), x.tolist())
+        )
     with open("trn.lvq", "w", encoding="ascii") as file:
         file.write("3\n")
-        file.writelines(" ".join(map(repr, row)) + f" {label}\n"
-                        for label, row in zip(y.tolist(), x.tolist()))
+        file.writelines(
+            " ".join(map(repr, row)) + f" {label}\n" for label, row in zip(y.tolist(), x.tolist())
+        )
 
 
 @pytest.fixture
@@ -78,7 +166,7 @@ def chain(call, name):
 
     kept("svm2agf", f"{o}.svm", o)
     kept("lvq2agf", f"{o}.lvq", f"{o}l")
-    save(f"{name}.names", b"<i>\n$x^2$\n-&amp;\"\\\n")
+    save(f"{name}.names", b'<i>\n$x^2$\n-&amp;"\\\n')
     kept("agf2ascii", "-M", o)
     kept("agf2ascii", o, f"{o}.a")
     kept("agf_preprocess", "-f", "0.3", "-n", "-a", f"{o}.n", o, f"{o}1", f"{o}2")
@@ -90,8 +178,20 @@ def chain(call, name):
     if "\n" in name:  # which no control file can hold
         call("multi_borders", o, o, f"{o}m", f"{o}.c", status=2)
     model = f"{o}m".replace("\n", "")
-    kept("multi_borders", "-n", "-a", f"{o}.std", "-+", "-c 5", "--cv-errors", f"{o}.e", o, o,
-         model, f"{o}.c")
+    kept(
+        "multi_borders",
+        "-n",
+        "-a",
+        f"{o}.std",
+        "-+",
+        "-c 5",
+        "--cv-errors",
+        f"{o}.e",
+        o,
+        o,
+        model,
+        f"{o}.c",
+    )
     assert kept("multi_borders", "-M", o, f"{o}.svm", model + "t", "-").count(b"\n") > 5
     kept("mbh2mbm", "-a", f"{o}.std", "--names", f"{o}.names", f"{o}.c", f"{o}.b")
     kept("mbm_info", f"{o}.b")
@@ -118,8 +218,22 @@ def chain(call, name):
     table = kept("compare_control", "-d", "2", "--no-state", "--markdown", o, o, "tree")
     assert table.count(b"\n") >= 4
     kept("compare_control", "-d", "2", "--no-state", o, f"{o}:inverse,vote")
-    kept("tune_m", "-d", "2", "--no-state", "--log2c", "0:1:1", "--log2g", "0:1:1", "--refine",
-         "0", "--json", f"{o}.j", o, o)
+    kept(
+        "tune_m",
+        "-d",
+        "2",
+        "--no-state",
+        "--log2c",
+        "0:1:1",
+        "--log2g",
+        "0:1:1",
+        "--refine",
+        "0",
+        "--json",
+        f"{o}.j",
+        o,
+        o,
+    )
     return printed
 
 
@@ -158,14 +272,17 @@ def chained(call, tmp_path, name):
     raw = os.fsencode(name)
     bare = raw.replace(b"\n", b"")
     assert all(entry.startswith((raw, bare)) for entry in files), sorted(files)
-    return {entry[len(raw if entry.startswith(raw) else bare):]: data
-            for entry, data in files.items()}, printed
+    return {
+        entry[len(raw if entry.startswith(raw) else bare) :]: data for entry, data in files.items()
+    }, printed
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", [
-    pytest.param(name, marks=() if name in QUICK else pytest.mark.long) for name in NAMES],
-                         ids=lambda name: ascii(name)[:40])
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=() if name in QUICK else pytest.mark.long) for name in NAMES],
+    ids=lambda name: ascii(name)[:40],
+)
 def test_the_chain(tmp_path, monkeypatch, call, plain, name):
     monkeypatch.chdir(tmp_path)
     if not plain:
@@ -182,11 +299,33 @@ def test_the_chain(tmp_path, monkeypatch, call, plain, name):
         assert printed[command] == plain["printed"][command], command
 
 
-TEXT_NAMES = ["<b>&amp;</b>", '"\\N\\G\\E\\l', "$x^{2$ \\frac{1}",
-              "--><script>alert(1)</script><!--",
-         "]]>", "%s {0} %(prog)s", "\x1b[31mred\x07", "\udcff\udcfe", "a\x85b\u2028c", "ü漢\u202e",
-         "=cmd|' /C calc'!A0", "'; DROP TABLE done; --", "${jndi:ldap://x}", "x" * 500, "\\", "#",
-         "{ 0 1 }", "\ufeff", "0", "__proto__", "\t|a|b|\x0b", "&#0;", "</table>", "`id`", "a\rb"]
+TEXT_NAMES = [
+    "<b>&amp;</b>",
+    '"\\N\\G\\E\\l',
+    "$x^{2$ \\frac{1}",
+    "--><script>alert(1)</script><!--",
+    "]]>",
+    "%s {0} %(prog)s",
+    "\x1b[31mred\x07",
+    "\udcff\udcfe",
+    "a\x85b\u2028c",
+    "ü漢\u202e",
+    "=cmd|' /C calc'!A0",
+    "'; DROP TABLE done; --",
+    "${jndi:ldap://x}",
+    "x" * 500,
+    "\\",
+    "#",
+    "{ 0 1 }",
+    "\ufeff",
+    "0",
+    "__proto__",
+    "\t|a|b|\x0b",
+    "&#0;",
+    "</table>",
+    "`id`",
+    "a\rb",
+]
 
 
 @pytest.fixture
@@ -198,8 +337,9 @@ def data(folder, call):
     x = (rng.normal(size=(6 * k, 3)) + 3 * rng.normal(size=(k, 3))[y]).astype("<f4")
     (folder / "trn.vec").write_bytes(np.int32(3).tobytes() + x.tobytes())
     (folder / "trn.cls").write_bytes(y.tobytes())
-    (folder / "trn.names").write_bytes("".join(f"{name.strip()}\n" for name in TEXT_NAMES).encode(
-        "utf-8", "surrogateescape"))
+    (folder / "trn.names").write_bytes(
+        "".join(f"{name.strip()}\n" for name in TEXT_NAMES).encode("utf-8", "surrogateescape")
+    )
     (folder / "tree").write_bytes(call("print_control", "-Q", "2", "trn"))
     return folder
 
@@ -230,8 +370,9 @@ def test_names_go_through_the_chain_as_they_are(data, call):
     assert page.count("\n") == plain.count(b"\n")
     scores = json.loads(call("eval_uc", "--json", "trn.cls", "out"))
     assert scores["names"] == told
-    page = call("nfold", "-d", "2", "--no-state", "--uncalibrated", "-+", "-c 1 -t 0", "tree",
-                "trn").decode()
+    page = call(
+        "nfold", "-d", "2", "--no-state", "--uncalibrated", "-+", "-c 1 -t 0", "tree", "trn"
+    ).decode()
     assert one_line(page.replace("\n", "")) == page.replace("\n", "")
 
 
@@ -251,14 +392,55 @@ def test_graphviz_draws_names_and_no_markup(data, call, scheme):
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize("words", [
-    ("print_control", "-Q", "1", "--plot", "x.svg", "trn"),
-    ("print_control", "-Q", "2", "--plot", "x.svg", "trn"),
-    ("nfold", "-b", "-d", "2", "--no-state", "-+", "-c 1 -t 0", "--plot", "x.svg", "tree", "trn"),
-    ("compare_control", "-d", "2", "--no-state", "-+", "-c 1 -t 0", "--plot", "x.svg", "trn",
-     "$x_<b>&"), ("tune_m", "--refine", "0", "--log2c", "0:1:1", "--log2g", "0:1:1", "-d", "2",
-                  "--no-state", "--plot", "x.svg", "$x_<b>&", "trn")],
-                         ids=lambda words: f"{words[0]} {words[2]}")
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("print_control", "-Q", "1", "--plot", "x.svg", "trn"),
+        ("print_control", "-Q", "2", "--plot", "x.svg", "trn"),
+        (
+            "nfold",
+            "-b",
+            "-d",
+            "2",
+            "--no-state",
+            "-+",
+            "-c 1 -t 0",
+            "--plot",
+            "x.svg",
+            "tree",
+            "trn",
+        ),
+        (
+            "compare_control",
+            "-d",
+            "2",
+            "--no-state",
+            "-+",
+            "-c 1 -t 0",
+            "--plot",
+            "x.svg",
+            "trn",
+            "$x_<b>&",
+        ),
+        (
+            "tune_m",
+            "--refine",
+            "0",
+            "--log2c",
+            "0:1:1",
+            "--log2g",
+            "0:1:1",
+            "-d",
+            "2",
+            "--no-state",
+            "--plot",
+            "x.svg",
+            "$x_<b>&",
+            "trn",
+        ),
+    ],
+    ids=lambda words: f"{words[0]} {words[2]}",
+)
 def test_pictures_are_whole_and_hold_no_markup(data, call, words):
     pytest.importorskip("matplotlib")
     shutil.copy("tree", "$x_<b>&")
@@ -266,7 +448,8 @@ def test_pictures_are_whole_and_hold_no_markup(data, call, words):
     root = ElementTree.parse("x.svg").getroot()
     kinds = {element.tag.rpartition("}")[2] for element in root.iter()}
     assert not kinds & {"script", "b", "i", "foreignObject", "a", "iframe", "image"} - (
-        {"image"} if words[0] != "print_control" else set())
+        {"image"} if words[0] != "print_control" else set()
+    )
 
 
 @pytest.mark.long
@@ -282,27 +465,48 @@ def test_tables_keep_their_rows_and_columns(data, call):
     for lines in (table.split("\n") for table in marked.split("\n\n")):
         assert all(line.startswith("| ") and line.endswith(" |") for line in lines)
         assert len({line.replace("\\|", "").count("|") for line in lines}) == 1
-    rows = list(csv.reader(io.StringIO(call("compare_control", "--csv", *words).decode(),
-                                       newline="")))
+    rows = list(
+        csv.reader(io.StringIO(call("compare_control", "--csv", *words).decode(), newline=""))
+    )
     assert rows[1][0] == name and len({len(row) for row in rows}) == 1
     assert json.loads(call("compare_control", "--json", *words))["rows"][0]["configuration"] == name
 
 
-@pytest.mark.parametrize("text, told", [
-    ("a\nb", "a\\nb"), ("\x1b[2J", "\\x1b[2J"), ("\x9b2J", "\\x9b2J"), ("a\r", "a\\r"),
-    ("\t", "\\t"), ("\u202eabc", "\\u202eabc"), ("\u2028", "\\u2028"), ("\udcff", "\\udcff"),
-    ("ü漢", "ü漢"), ("\x7f\x00", "\\x7f\\x00"), ("", "")])
+@pytest.mark.parametrize(
+    "text, told",
+    [
+        ("a\nb", "a\\nb"),
+        ("\x1b[2J", "\\x1b[2J"),
+        ("\x9b2J", "\\x9b2J"),
+        ("a\r", "a\\r"),
+        ("\t", "\\t"),
+        ("\u202eabc", "\\u202eabc"),
+        ("\u2028", "\\u2028"),
+        ("\udcff", "\\udcff"),
+        ("ü漢", "ü漢"),
+        ("\x7f\x00", "\\x7f\\x00"),
+        ("", ""),
+    ],
+)
 def test_one_line(text, told):
     assert one_line(text) == told
 
 
-@pytest.mark.parametrize("command, words", [
-    ("classify_m", ("MODEL", "x", "y")), ("mbm_info", ("MODEL",)), ("print_control", ("MODEL",)),
-    ("svm2agf", ("MODEL", "x")), ("eval_uc", ("MODEL", "MODEL")),
-    ("multi_borders", ("a", "--MODEL")),
-    ("nfold", ("MODEL", "x")), ("tune_m", ("MODEL", "x", "--by", "MODEL")),
-    ("classify_m", ("-Q", "MODEL", "x", "y", "z")), ("multi_borders", ("-+", "-c MODEL", "a", "b",
-                                                                       "c", "d"))])
+@pytest.mark.parametrize(
+    "command, words",
+    [
+        ("classify_m", ("MODEL", "x", "y")),
+        ("mbm_info", ("MODEL",)),
+        ("print_control", ("MODEL",)),
+        ("svm2agf", ("MODEL", "x")),
+        ("eval_uc", ("MODEL", "MODEL")),
+        ("multi_borders", ("a", "--MODEL")),
+        ("nfold", ("MODEL", "x")),
+        ("tune_m", ("MODEL", "x", "--by", "MODEL")),
+        ("classify_m", ("-Q", "MODEL", "x", "y", "z")),
+        ("multi_borders", ("-+", "-c MODEL", "a", "b", "c", "d")),
+    ],
+)
 def test_a_message_is_one_line_and_forges_none(run, folder, command, words):
     name = f"x\n{command}: warning: forged\r\x1b[2K\x1b[1A{command}: all is well\u2028\udcff"
     done = run(command, *(word.replace("MODEL", name) for word in words), status=None)
@@ -311,15 +515,54 @@ def test_a_message_is_one_line_and_forges_none(run, folder, command, words):
 
 BIN = Path(__file__).resolve().parents[2] / "bin"
 OUTSIDE_NAMES = [
-    "a b", "it's", 'say "so"', "a;touch pwned", "a&b|c>d<e", "$(touch pwned)", "`touch pwned`",
-    "$HOME", "~", "*", "%s%n", "{}", "#", "back\\slash", "\\n", "tab\there", "esc\x1b[2J", "-",
-    "-rf", "--help", "--", "-1", "!", "(a)", "ü漢", "\udcff\udcfe", "a=b", "' ; touch pwned ; '",
-    '" ; touch pwned ; "', "x\r", "\u202egnp"]
-OUTSIDE_QUICK = {"a;touch pwned", "$(touch pwned)", "' ; touch pwned ; '", "-rf", "esc\x1b[2J",
-                 "\udcff\udcfe"}
-ODD = pytest.mark.parametrize("name", [
-    pytest.param(name, marks=() if name in OUTSIDE_QUICK else pytest.mark.long) for
-    name in OUTSIDE_NAMES], ids=ascii)
+    "a b",
+    "it's",
+    'say "so"',
+    "a;touch pwned",
+    "a&b|c>d<e",
+    "$(touch pwned)",
+    "`touch pwned`",
+    "$HOME",
+    "~",
+    "*",
+    "%s%n",
+    "{}",
+    "#",
+    "back\\slash",
+    "\\n",
+    "tab\there",
+    "esc\x1b[2J",
+    "-",
+    "-rf",
+    "--help",
+    "--",
+    "-1",
+    "!",
+    "(a)",
+    "ü漢",
+    "\udcff\udcfe",
+    "a=b",
+    "' ; touch pwned ; '",
+    '" ; touch pwned ; "',
+    "x\r",
+    "\u202egnp",
+]
+OUTSIDE_QUICK = {
+    "a;touch pwned",
+    "$(touch pwned)",
+    "' ; touch pwned ; '",
+    "-rf",
+    "esc\x1b[2J",
+    "\udcff\udcfe",
+}
+ODD = pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=() if name in OUTSIDE_QUICK else pytest.mark.long)
+        for name in OUTSIDE_NAMES
+    ],
+    ids=ascii,
+)
 PREDICT = """#!/bin/sh
 # as svm-predict: points model output; the last three words, and no others
 test "$#" = 3 -a -f "$1" -a -f "$2" -a ! -e "$3" || exit 1
@@ -330,6 +573,7 @@ sed 's/.*/1/' < "$1" > "$3"
 @pytest.fixture
 def ran(run, capfdbinary, outside):
     """Function that runs a command; other programs print nothing past it."""
+
     def call(*words):
         done = run(*words, status=None)
         assert capfdbinary.readouterr() == (b"", b"")
@@ -353,8 +597,10 @@ def outside(tmp_path, monkeypatch):
     os.chmod("predict", 0o755)
     yield tmp_path / "work"
     found = {entry for where, _, files in os.walk(tmp_path) for entry in files}
-    assert not any("pwned" in entry and not any(name in entry for name in OUTSIDE_NAMES if
-                                                "pwned" in name) for entry in found)
+    assert not any(
+        "pwned" in entry and not any(name in entry for name in OUTSIDE_NAMES if "pwned" in name)
+        for entry in found
+    )
     assert "pwned" not in found
 
 
@@ -372,17 +618,21 @@ def test_trainers_converters_and_predictors(ran, name, way, outside):
         train, program = "true && cp", f"true && {program}"
     data = f"{o}/{name}.svm"
     for more in ([], ["-^", "cat"], ["-K"]):
-        status, out, err = ran("multi_borders", "-M", "--", train, *more, "-y", f"{o}/", "plan",
-                               data, o, f"{o}.c")
+        status, out, err = ran(
+            "multi_borders", "-M", "--", train, *more, "-y", f"{o}/", "plan", data, o, f"{o}.c"
+        )
         assert (status, out) == (0, ""), err
     models = f"./{name}" if name.startswith("-") else name
-    assert sorted(os.path.basename(entry) for entry in os.listdir(name)
-                  if not entry.endswith(".tmp")) == sorted(
-        os.path.basename(entry) for entry in (name, f"{name}.svm", *(f"{models}-0{i}"
-                                                                     for i in range(3))))
+    assert sorted(
+        os.path.basename(entry) for entry in os.listdir(name) if not entry.endswith(".tmp")
+    ) == sorted(
+        os.path.basename(entry)
+        for entry in (name, f"{name}.svm", *(f"{models}-0{i}" for i in range(3)))
+    )
     for more in ([], ["-j", "2"], ["-K"]):
-        status, out, err = ran("classify_m", "-M", "-O", program, *more, "-y", f"{o}/",
-                               f"{o}.c", data, f"{o}.out")
+        status, out, err = ran(
+            "classify_m", "-M", "-O", program, *more, "-y", f"{o}/", f"{o}.c", data, f"{o}.out"
+        )
         assert (status, out) == (0, ""), err
     with open(f"{name}.out", encoding="ascii") as file:
         assert [line.split()[0] for line in file] == ["labels"] + ["2"] * 27
@@ -408,8 +658,9 @@ def test_code_g(ran, name, outside):
 def test_the_commands_of_a_dry_run_with_line_breaks(ran, tmp_path_factory, outside):
     """xargs -0 runs what --null prints, whatever the names hold; -0 alone refuses a line break."""
     programs = tmp_path_factory.mktemp("programs")
-    (programs / "multi_borders").write_text("#!/bin/sh\nexec " + shlex.join(
-        [sys.executable, str(BIN / "multi_borders")]) + ' "$@"\n')
+    (programs / "multi_borders").write_text(
+        "#!/bin/sh\nexec " + shlex.join([sys.executable, str(BIN / "multi_borders")]) + ' "$@"\n'
+    )
     (programs / "multi_borders").chmod(0o755)
     env = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     env.update(PATH=f"{programs}{os.pathsep}{os.environ['PATH']}", PYTHONPATH=str(BIN.parent))
@@ -422,8 +673,12 @@ def test_the_commands_of_a_dry_run_with_line_breaks(ran, tmp_path_factory, outsi
         assert not os.path.exists(f"{name}.c")
         status, out, err = ran("multi_borders", "--null", *words)
         assert status == 0 and out.count("\0") == 3 and out.endswith("\0"), err
-        subprocess.run(["xargs", "-0", "-n", "1", "sh", "-c"], check=True, env=env,
-                       input=out.encode("utf-8", "surrogateescape"))
+        subprocess.run(
+            ["xargs", "-0", "-n", "1", "sh", "-c"],
+            check=True,
+            env=env,
+            input=out.encode("utf-8", "surrogateescape"),
+        )
         assert sorted(os.listdir(f"{name}d")) == ["m-00", "m-01", "m-02"]
         assert ran("mbh2mbm", "-y", f"{name}d", f"{name}.c", f"{name}.mbm")[0] == 0
     assert ran("multi_borders", "--null", "plan", "trn", "m", "c")[0] == 2
@@ -437,10 +692,11 @@ CONTROLS = {
     "trained inside": f'm {{ m.00 G "{EVIL} #" {{ 0 1 }} 2 }}',
     "options": f'"-c 1; {EVIL}" 0 / 1; "$({EVIL})" 0 / 2; "`{EVIL}`" 1 / 2; {{0 1 2}}',
     "learner": f'"learner=$({EVIL})" 0 / 1; "learner=os.system {EVIL}" 0 / 2; '
-               f'"learner=../../x" 1 / 2; {{0 1 2}}',
+    f'"learner=../../x" 1 / 2; {{0 1 2}}',
     "names": f'"$({EVIL})" 0 / 1; "|{EVIL}" 0 / 2; "`{EVIL}`" 1 / 2; {{0 1 2}}',
     "class names": f'# class 0: $({EVIL})\n# class 1: `{EVIL}`\n# class 2: __import__("os")\n'
-                   '"" 0 / 1; "" 0 / 2; "" 1 / 2; {0 1 2}'}
+    '"" 0 / 1; "" 0 / 2; "" 1 / 2; {0 1 2}',
+}
 
 
 def commands_of(control):
@@ -459,15 +715,34 @@ def commands_of(control):
     yield "order_classes", "--path", "-M", control, "trn.svm"
     yield "nfold", "-M", "--no-state", "-d", "2", control, "trn.svm"
     yield "compare_control", "-M", "--no-state", "-d", "2", "trn.svm", control
-    yield "tune_m", "-M", "--no-state", "-d", "2", "--refine", "0", "--log2c", "0:1:1", "--log2g",
+    yield (
+        "tune_m",
+        "-M",
+        "--no-state",
+        "-d",
+        "2",
+        "--refine",
+        "0",
+        "--log2c",
+        "0:1:1",
+        "--log2g",
+    )
     "0:1:1", control, "trn.svm"
 
 
 @pytest.mark.few(3)
 @pytest.mark.parametrize("kind", CONTROLS)
 def test_a_control_file_runs_nothing(ran, kind, monkeypatch, outside):
-    for variable in ("SHELL", "EDITOR", "PAGER", "BROWSER", "PYTHONSTARTUP", "LESSOPEN",
-                     "PYTHONBREAKPOINT", "MPLBACKEND"):
+    for variable in (
+        "SHELL",
+        "EDITOR",
+        "PAGER",
+        "BROWSER",
+        "PYTHONSTARTUP",
+        "LESSOPEN",
+        "PYTHONBREAKPOINT",
+        "MPLBACKEND",
+    ):
         monkeypatch.setenv(variable, EVIL)
     Path("ctl").write_text(CONTROLS[kind])
     for command, *words in commands_of("ctl"):
@@ -477,9 +752,30 @@ def test_a_control_file_runs_nothing(ran, kind, monkeypatch, outside):
 
 
 STRANGE = "import os\nopen('pwned', 'w').close()\nraise SystemExit('pwned')\n"
-MODULES = ["numpy", "scipy", "agfmc", "libsvm", "liblinear", "sitecustomize", "usercustomize", "re",
-           "argparse", "json", "signal", "tempfile", "matplotlib", "distributed", "sqlite3",
-           "ctypes", "svm", "commands", "socket", "selectors", "_socket", "evil"]
+MODULES = [
+    "numpy",
+    "scipy",
+    "agfmc",
+    "libsvm",
+    "liblinear",
+    "sitecustomize",
+    "usercustomize",
+    "re",
+    "argparse",
+    "json",
+    "signal",
+    "tempfile",
+    "matplotlib",
+    "distributed",
+    "sqlite3",
+    "ctypes",
+    "svm",
+    "commands",
+    "socket",
+    "selectors",
+    "_socket",
+    "evil",
+]
 
 
 @pytest.fixture
@@ -492,32 +788,48 @@ def trap(outside):
     Path("matplotlibrc").write_text(
         "backend: module://evil\ntext.usetex: True\nfont.size: 40\nsavefig.dpi: 3\n"
         "axes.prop_cycle: cycler(color=[__import__('os').system('touch pwned')])\n",
-        encoding="ascii")
-    Path("dask.yaml").write_text("!!python/object/apply:os.system ['touch pwned']\n",
-                                 encoding="ascii")
+        encoding="ascii",
+    )
+    Path("dask.yaml").write_text(
+        "!!python/object/apply:os.system ['touch pwned']\n", encoding="ascii"
+    )
     for name in ("setup.cfg", ".pdbrc", ".pythonrc", "pyvenv.cfg", "python._pth"):
         Path(name).write_text("home = .\nimport evil\n", encoding="ascii")
     return outside
 
 
 def process(outside, *words, **more):
-    env = {name: value for name, value in os.environ.items()
-           if not name.startswith(("PYTHON", "MPL"))}
+    env = {
+        name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "MPL"))
+    }
     env.update(PYTHONPATH=str(BIN.parent), **more)
     command, *words = words
-    return subprocess.run([sys.executable, str(BIN / command), *words], cwd=outside, env=env,
-                          capture_output=True, timeout=120)
+    return subprocess.run(
+        [sys.executable, str(BIN / command), *words],
+        cwd=outside,
+        env=env,
+        capture_output=True,
+        timeout=120,
+    )
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize("words", [
-    ("print_control", "-M", "trn.svm"), ("print_control", "--plot", "x.svg", "4"),
-    ("multi_borders", "-M", "plan", "trn.svm", "m", "c"),
-    ("multi_borders", "-M", "-+", "learner=linear", "plan", "trn.svm", "m", "c"),
-    ("multi_borders", "-M", "--executor", "processes:1", "plan", "trn.svm", "m", "c"),
-    ("nfold", "-M", "-d", "2", "plan", "trn.svm"),
-    pytest.param(("multi_borders", "-M", "--executor", "dask:127.0.0.1:1", "plan", "trn.svm", "m",
-                  "c"), marks=pytest.mark.long)], ids=lambda words: " ".join(words)[:40])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("print_control", "-M", "trn.svm"),
+        ("print_control", "--plot", "x.svg", "4"),
+        ("multi_borders", "-M", "plan", "trn.svm", "m", "c"),
+        ("multi_borders", "-M", "-+", "learner=linear", "plan", "trn.svm", "m", "c"),
+        ("multi_borders", "-M", "--executor", "processes:1", "plan", "trn.svm", "m", "c"),
+        ("nfold", "-M", "-d", "2", "plan", "trn.svm"),
+        pytest.param(
+            ("multi_borders", "-M", "--executor", "dask:127.0.0.1:1", "plan", "trn.svm", "m", "c"),
+            marks=pytest.mark.long,
+        ),
+    ],
+    ids=lambda words: " ".join(words)[:40],
+)
 def test_nothing_in_the_current_folder_is_run(trap, words):
     if "--plot" in words:
         pytest.importorskip("matplotlib")
@@ -537,13 +849,18 @@ def test_nothing_in_the_current_folder_is_run(trap, words):
 @pytest.mark.long
 def test_a_stranger_s_scheduler_file(ran, outside):
     """It names an address, no more; the words of it are no code."""
-    for text in ('{"address": "inproc://x; touch pwned"}', '{"address": "tcp://$(touch pwned):1"}',
-                 "!!python/object/apply:os.system ['touch pwned']", '{"address": ["tcp://x:1"]}'):
+    for text in (
+        '{"address": "inproc://x; touch pwned"}',
+        '{"address": "tcp://$(touch pwned):1"}',
+        "!!python/object/apply:os.system ['touch pwned']",
+        '{"address": ["tcp://x:1"]}',
+    ):
         Path("cluster.json").write_text(text)
         with contextlib.suppress(ImportError):
             importlib.import_module("distributed")
-        status, out, err = ran("multi_borders", "-M", "--executor", "dask:cluster.json", "plan",
-                               "trn.svm", "m", "c")
+        status, out, err = ran(
+            "multi_borders", "-M", "--executor", "dask:cluster.json", "plan", "trn.svm", "m", "c"
+        )
         assert status in (1, 2) and err.count("\n") == 1 and "internal error" not in err, err
 
 
@@ -558,7 +875,7 @@ def test_what_is_printed_is_what_a_file_would_hold(outside, encoding):
 
 def test_json_is_json(ran, outside):
     """Names of any bytes come out as JSON that any reader takes."""
-    Path("n").write_bytes(b"\xff\xfe\n\x00\x1b[2J\"\n".replace(b"\x00", b"\x01") + b"</script>\n")
+    Path("n").write_bytes(b'\xff\xfe\n\x00\x1b[2J"\n'.replace(b"\x00", b"\x01") + b"</script>\n")
     ran("svm2agf", "trn.svm", "trn")
     ran("multi_borders", "plan", "trn", "m", "c")
     assert ran("mbh2mbm", "--names", "n", "c", "x.mbm")[0] == 0
@@ -584,8 +901,10 @@ def test_temporary_files_are_private_and_in_tmpdir(ran, outside, monkeypatch):
         monkeypatch.setattr(tempfile, "tempdir", str(outside / "tmp"))
         Path("watch").write_text(WATCH, encoding="ascii")
         os.chmod("watch", 0o755)
-        Path("train").write_text("#!/bin/sh\nstat -c '%a %n' \"$(dirname \"$1\")\" >> seen\n"
-                                 "cp \"$1\" \"$2\"\n", encoding="ascii")
+        Path("train").write_text(
+            '#!/bin/sh\nstat -c \'%a %n\' "$(dirname "$1")" >> seen\ncp "$1" "$2"\n',
+            encoding="ascii",
+        )
         os.chmod("train", 0o755)
         assert ran("multi_borders", "-M", "--", "./train", "plan", "trn.svm", "m", "c")[0] == 0
         assert ran("classify_m", "-M", "-O", "./watch", "c", "trn.svm", "out")[0] == 0

@@ -17,13 +17,14 @@ from agfmc.data.confusions import read_pair_errors
 from agfmc.data.libagf import read_std
 from data_files import write_cls, write_svm, write_vec
 
-PRIORS = [.1, .1, .2, .4, .2]
+PRIORS = [0.1, 0.1, 0.2, 0.4, 0.2]
 TRAINED = "# class 4: four\nm-00 0 / 1;\nm-01 2 / 0;\n'x y' 1 / 2;\n{ 7 4 9 }\n".replace("'", '"')
 
 
 @pytest.fixture
 def order(run, folder):
     """The command in an empty folder; -> its status, output, messages."""
+
     def call(*words, command="order_classes", **more):
         return run(command, *words, status=None, **more)
 
@@ -42,13 +43,14 @@ def expected_accuracy(order, priors, e, h=None):
     return Problem(priors, e, h).values(np.array([order]))[0]
 
 
-def save(base, counts, names=False, spread=.3):
+def save(base, counts, names=False, spread=0.3):
     """Classes on a line, in the order of `counts`, {label: samples}."""
     rng = np.random.default_rng(2)
     y = np.repeat(list(counts), list(counts.values()))
     place = np.repeat(np.arange(len(counts)), list(counts.values()))
-    x = np.stack([place, 50 * rng.normal(size=len(y))], axis=1) + \
-        rng.normal(scale=spread, size=(len(y), 2))
+    x = np.stack([place, 50 * rng.normal(size=len(y))], axis=1) + rng.normal(
+        scale=spread, size=(len(y), 2)
+    )
     write_vec(f"{base}.vec", x.astype(np.float32))
     write_cls(f"{base}.cls", y)
     write_svm(f"{base}.svm", x, y)
@@ -75,11 +77,12 @@ def test_the_rows_tell_apart_what_they_did(order, plan):
     assert status == 0 and tree.labels == (0, 2, 3, 4, 1)
     assert tree.sides() == plan.sides()
     assert [row.text for row in tree.rows] == [row.text for row in plan.rows]
-    e = np.full((5, 5), .1)
+    e = np.full((5, 5), 0.1)
     assert err.startswith("order_classes: greedy")
     assert accuracies(err) == pytest.approx(
         [expected_accuracy(range(5), PRIORS, e), expected_accuracy(tree.labels, PRIORS, e)],
-        abs=1e-6)
+        abs=1e-6,
+    )
 
 
 def test_error_rate_changes_the_report_alone(order, plan):
@@ -87,7 +90,8 @@ def test_error_rate_changes_the_report_alone(order, plan):
     first, second = order(*words), order("--error-rate", ".3", *words)
     assert first[1] == second[1]
     assert accuracies(second[2])[1] == pytest.approx(
-        expected_accuracy(parse(second[1]).labels, PRIORS, np.full((5, 5), .3)), abs=1e-6)
+        expected_accuracy(parse(second[1]).labels, PRIORS, np.full((5, 5), 0.3)), abs=1e-6
+    )
     assert order("--quiet", *words) == (0, first[1], "")
 
 
@@ -96,9 +100,9 @@ def test_a_trained_file_keeps_names_labels_and_sides(order):
     status, out, _ = order("--priors", ".5,.2,.3", "-", stdin=TRAINED)  # of 4, 7, 9
     after = parse(out)
     assert status == 0 and after.labels == (7, 4, 9)
-    assert order("--priors", ".1,.2,.7", "-",
-                 stdin=TRAINED)[1].split("{")[1].split("}")[0].split() \
-        == ["4", "9", "7"]
+    assert order("--priors", ".1,.2,.7", "-", stdin=TRAINED)[1].split("{")[1].split("}")[
+        0
+    ].split() == ["4", "9", "7"]
     assert after.sides() == before.sides() and after.names == {4: "four"}
     assert [row.text for row in after.rows] == ["m-00", "m-01", "x y"]
 
@@ -110,12 +114,15 @@ def test_a_pipeline_and_its_own_output(order, plan):
     assert accuracies(again[2])[0] == accuracies(again[2])[1] == accuracies(first[2])[1]
 
 
-@pytest.mark.parametrize("words", [["trn"], ["-M", "trn.svm"], ["-A", "trn.lvq"],
-                                   ["-A", "-H", "bare.lvq"]])
+@pytest.mark.parametrize(
+    "words", [["trn"], ["-M", "trn.svm"], ["-A", "trn.lvq"], ["-A", "-H", "bare.lvq"]]
+)
 def test_priors_from_data(order, plan, words):
     save("trn", {0: 10, 1: 10, 2: 20, 3: 40, 4: 20})
-    rows = "".join(f"{i} {label}\n" for i, label in enumerate([0, 1, 2, 2, 3, 3, 3, 3, 4, 4, 0, 1,
-                                                               2, 2, 3, 3, 3, 3, 4, 4]))
+    rows = "".join(
+        f"{i} {label}\n"
+        for i, label in enumerate([0, 1, 2, 2, 3, 3, 3, 3, 4, 4, 0, 1, 2, 2, 3, 3, 3, 3, 4, 4])
+    )
     write("trn.lvq", "1\n" + rows)
     write("bare.lvq", rows)
     status, out, err = order("c", *words)
@@ -139,8 +146,9 @@ def error_file(k, seed=0, third=False):
         for j in range(i):
             lines.append(f"{i} {j} {10 + i} {rng.integers(0, 5)} {10 + j} {rng.integers(0, 5)}\n")
             if third:
-                lines += [f"{t} {i} {j} 20 {rng.integers(0, 21)}\n" for t in range(k)
-                          if t not in (i, j)]
+                lines += [
+                    f"{t} {i} {j} 20 {rng.integers(0, 21)}\n" for t in range(k) if t not in (i, j)
+                ]
     return "".join(lines)
 
 
@@ -149,15 +157,17 @@ def test_errors_give_the_best_order(order, plan, third):
     write("e.txt", error_file(5, third=third))
     errors = read_pair_errors("e.txt")
     priors = np.arange(10, 15) / 60
-    values = {some: expected_accuracy(some, priors, errors.error_rates(), errors.shares())
-              for some in permutations(range(5)) if some[0] < some[-1]}
+    values = {
+        some: expected_accuracy(some, priors, errors.error_rates(), errors.shares())
+        for some in permutations(range(5))
+        if some[0] < some[-1]
+    }
     best = max(values, key=values.get)
     status, out, err = order("--errors", "e.txt", "c")
     assert status == 0 and parse(out).labels == best
     assert parse(out).sides() == plan.sides()
     assert "local search" in err
-    assert accuracies(err) == pytest.approx(
-        [values[tuple(range(5))], values[best]], abs=1e-6)
+    assert accuracies(err) == pytest.approx([values[tuple(range(5))], values[best]], abs=1e-6)
     assert order("--errors", "e.txt", "--seed", "2", "c")[1] == out
     other = order("--errors", "-", "--priors", "0,0,1,1,0", "c", stdin=error_file(5, third=third))
     assert accuracies(other[2])[1] != accuracies(err)[1]
@@ -181,7 +191,7 @@ def test_path_puts_ordered_classes_in_order(order):
     assert status == 0
     # the second feature is noise that hides the first
     assert parse(out).labels != (2, 1, 4, 0, 3)
-    save("trn", {3: 30, 0: 40, 4: 30, 1: 20, 2: 30}, spread=.1)
+    save("trn", {3: 30, 0: 40, 4: 30, 1: 20, 2: 30}, spread=0.1)
     x = np.fromfile("trn.vec", "<f4", offset=4).reshape(-1, 2)
     x[:, 1] /= 1000
     write_vec("trn.vec", x)
@@ -214,14 +224,21 @@ def test_path_normalises_as_print_control_does(order):
 TREE = '"" {\n 0\n 1\n}\n'
 
 
-@pytest.mark.parametrize("text, message", [
-    ('"" 0 / 1; "" 0 / 2; { 0 1 2 }', "no classifier separates classes 1 and 2"),
-    ('"" 0 / 1;\n"" 0 / 2;\n"" 1 2 / 0;\n{ 0 1 2 }', "3:1: expected one class on each side"),
-    ('"" 0 / 1;\n"" 0 / 2;\n"" 1 / 0;\n{ 0 1 2 }', "3:1: classes 0 and 1 are separated on line 1"),
-    (TREE, "expected one coding matrix, found a tree"),
-    ('"" { "" 0 / 1; { 0 1 } 2 }', "found a tree"),
-    ('"-k 3" K { 0 1 2 }', "found a classifier of code K"),
-    ("{", "1:1:")])
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ('"" 0 / 1; "" 0 / 2; { 0 1 2 }', "no classifier separates classes 1 and 2"),
+        ('"" 0 / 1;\n"" 0 / 2;\n"" 1 2 / 0;\n{ 0 1 2 }', "3:1: expected one class on each side"),
+        (
+            '"" 0 / 1;\n"" 0 / 2;\n"" 1 / 0;\n{ 0 1 2 }',
+            "3:1: classes 0 and 1 are separated on line 1",
+        ),
+        (TREE, "expected one coding matrix, found a tree"),
+        ('"" { "" 0 / 1; { 0 1 } 2 }', "found a tree"),
+        ('"-k 3" K { 0 1 2 }', "found a classifier of code K"),
+        ("{", "1:1:"),
+    ],
+)
 def test_other_control_files_are_refused(order, text, message):
     refused(order("-", stdin=text), 1, message)
 
@@ -241,23 +258,30 @@ def test_data_of_other_classes_are_refused(order, plan):
         assert order(*words, "c", "none")[0] == 1
 
 
-@pytest.mark.parametrize("words, message", [
-    (["--path", "c"], "--path needs train"),
-    (["--path", "--errors", "e", "c", "trn"], "--path and --errors exclude each other"),
-    (["--path", "--error-rate", ".1", "c", "trn"], "--path and --error-rate exclude each other"),
-    (["--metric", "hausdorff", "c", "trn"], "--metric needs --path"),
-    (["-n", "c", "trn"], "-n needs --path"),
-    (["--learn-metric", "c"], "--learn-metric needs --path"),
-    (["--diagonal", "c", "trn"], "--diagonal needs --learn-metric"),
-    (["-M", "c"], "-M needs train"),
-    (["--priors", "1,2", "c", "trn"], "--priors and train exclude each other"),
-    (["--priors", "1,2", "c"], "expected 5 priors, one for each class, found 2"),
-    (["--priors", "1,1,1,1,-1", "c"], "not negative"),
-    (["--priors", "0,0,0,0,0", "c"], "nor all 0"),
-    (["--errors", "e", "--error-rate", ".1", "c"], "exclude each other"),
-    (["--error-rate", "1.5", "c"], "expected a number from 0 to 1"),
-    (["--errors", "-", "-"], "control and --errors cannot both be standard input"),
-    (["--path", "--metric", "x", "c", "trn"], "invalid choice")])
+@pytest.mark.parametrize(
+    "words, message",
+    [
+        (["--path", "c"], "--path needs train"),
+        (["--path", "--errors", "e", "c", "trn"], "--path and --errors exclude each other"),
+        (
+            ["--path", "--error-rate", ".1", "c", "trn"],
+            "--path and --error-rate exclude each other",
+        ),
+        (["--metric", "hausdorff", "c", "trn"], "--metric needs --path"),
+        (["-n", "c", "trn"], "-n needs --path"),
+        (["--learn-metric", "c"], "--learn-metric needs --path"),
+        (["--diagonal", "c", "trn"], "--diagonal needs --learn-metric"),
+        (["-M", "c"], "-M needs train"),
+        (["--priors", "1,2", "c", "trn"], "--priors and train exclude each other"),
+        (["--priors", "1,2", "c"], "expected 5 priors, one for each class, found 2"),
+        (["--priors", "1,1,1,1,-1", "c"], "not negative"),
+        (["--priors", "0,0,0,0,0", "c"], "nor all 0"),
+        (["--errors", "e", "--error-rate", ".1", "c"], "exclude each other"),
+        (["--error-rate", "1.5", "c"], "expected a number from 0 to 1"),
+        (["--errors", "-", "-"], "control and --errors cannot both be standard input"),
+        (["--path", "--metric", "x", "c", "trn"], "invalid choice"),
+    ],
+)
 def test_wrong_command_lines(order, plan, words, message):
     refused(order(*words), 2, message)
 
@@ -278,14 +302,27 @@ def refused_simulate(run, *words, status=2):
 def test_table(run):
     heads, *lines = printed(run, *SMALL, "--opponents", "3,1log", "--finalists", "2").splitlines()
     assert re.split(" {2,}", heads) == [
-        "classes", "error", "MAX-WIN", "POLL 3", "POLL 1log", "TOP-2 3", "TOP-2 1log", "ADAG",
-        "exact", "DDAG", "exact", "std.err", "s1/s2", "limit"]
+        "classes",
+        "error",
+        "MAX-WIN",
+        "POLL 3",
+        "POLL 1log",
+        "TOP-2 3",
+        "TOP-2 1log",
+        "ADAG",
+        "exact",
+        "DDAG",
+        "exact",
+        "std.err",
+        "s1/s2",
+        "limit",
+    ]
     assert {len(heads), *map(len, lines)} == {len(heads)}
     cells = [line.split() for line in lines]
     assert [row[:2] for row in cells] == [["4", "0.2"], ["8", "0.2"], ["4", "0.1"], ["8", "0.1"]]
     found = simulate(8, rounds=400, seed=1, model=0.2, opponents=[3], top=2)
     success = {name: f"{found[name]['success']:.4f}" for name in ("max_win", "adag", "ddag")}
-    three, = found["polls"]
+    (three,) = found["polls"]
     assert cells[1][2] == success["max_win"]
     assert cells[1][3] == cells[1][4] == f"{three['success']:.4f}"  # 1log2 8 = 3
     assert cells[1][5] == f"{three['top']['success']:.4f}"
@@ -307,7 +344,7 @@ def test_csv_and_json_agree(run):
         assert cell["poll_3log"] == row["polls"][1]["success"]
         assert cell["poll_5log_top_5"] == row["polls"][2]["top"]["success"]
         p = row["max_win"]["success"]
-        assert row["max_win"]["standard_error"] == pytest.approx((p * (1 - p) / 400)**0.5)
+        assert row["max_win"]["standard_error"] == pytest.approx((p * (1 - p) / 400) ** 0.5)
         assert cell["standard_error"] >= row["max_win"]["standard_error"]
 
 
@@ -320,8 +357,9 @@ def test_a_line_does_not_depend_on_the_others(run):
 
 def test_defaults_are_the_published_experiment(run):
     lines = printed(run, "--rounds", "8", "--csv").splitlines()
-    assert [line.split(",")[:2] for line in lines[1:]] == \
-        [[str(2**c), error] for error in ("0.1", "0.3") for c in range(4, 10)]
+    assert [line.split(",")[:2] for line in lines[1:]] == [
+        [str(2**c), error] for error in ("0.1", "0.3") for c in range(4, 10)
+    ]
     assert "poll_1log,poll_3log,poll_5log," in lines[0]
 
 
@@ -332,9 +370,17 @@ def test_two_classes_have_no_separation(run):
     assert printed(run, *words, "--csv").splitlines()[1].split(",")[-2] == ""
 
 
-@pytest.mark.parametrize("word, k, draws", [
-    ("7", 512, 7), ("1log", 16, 4), ("3log", 512, 27), ("3log", 10, 10), ("0.1log", 8, 1),
-    ("2.5log", 4, 5)])
+@pytest.mark.parametrize(
+    "word, k, draws",
+    [
+        ("7", 512, 7),
+        ("1log", 16, 4),
+        ("3log", 512, 27),
+        ("3log", 10, 10),
+        ("0.1log", 8, 1),
+        ("2.5log", 4, 5),
+    ],
+)
 def test_opponents(word, k, draws):
     assert opponents_of(word, k) == draws
 
@@ -360,27 +406,43 @@ def test_families_of_similarity(run):
     assert similarity_family("power:2")(3) == pytest.approx([1, 1 / 4, 1 / 9])
 
 
-@pytest.mark.parametrize("words, told", [
-    (["--classes", "1"], "2 to 4096"), (["--classes", "8,8"], "each value once"),
-    (["--classes", "8,x"], "whole number"), (["--error", "1.5"], "expected a number from 0 to 1"),
-    (["--opponents", "0"], "such as 3log"),
-    (["--opponents", "0log"], "such as 3log"),
-    (["--finalists", "0"], "1 or more"),
-    (["--top", "2"], "unrecognized arguments: --top"),
-    (["--csv", "--json"], "exclude each other"), (["file"], "unrecognized"),
-    (["--error", "0.1", "--similarity", "2,1"], "exclude each other"),
-    (["--classes", "4", "--similarity", "2,1"], "similarities of 2 classes"),
-    (["--similarity", "geometric:2"], "0 < Q < 1"), (["--similarity", "power:x"], "Q > 0"),
-    (["--similarity", "cubic:2"], "geometric:Q"),
-    (["--similarity", "geometric:0.01", "--classes", "512"], "span more"),
-    (["--plot", "picture.gif"], ".png or .svg or .pdf")])
+@pytest.mark.parametrize(
+    "words, told",
+    [
+        (["--classes", "1"], "2 to 4096"),
+        (["--classes", "8,8"], "each value once"),
+        (["--classes", "8,x"], "whole number"),
+        (["--error", "1.5"], "expected a number from 0 to 1"),
+        (["--opponents", "0"], "such as 3log"),
+        (["--opponents", "0log"], "such as 3log"),
+        (["--finalists", "0"], "1 or more"),
+        (["--top", "2"], "unrecognized arguments: --top"),
+        (["--csv", "--json"], "exclude each other"),
+        (["file"], "unrecognized"),
+        (["--error", "0.1", "--similarity", "2,1"], "exclude each other"),
+        (["--classes", "4", "--similarity", "2,1"], "similarities of 2 classes"),
+        (["--similarity", "geometric:2"], "0 < Q < 1"),
+        (["--similarity", "power:x"], "Q > 0"),
+        (["--similarity", "cubic:2"], "geometric:Q"),
+        (["--similarity", "geometric:0.01", "--classes", "512"], "span more"),
+        (["--plot", "picture.gif"], ".png or .svg or .pdf"),
+    ],
+)
 def test_usage(run, words, told):
     assert told in refused_simulate(run, *words)
 
 
-@pytest.mark.parametrize("value, told", [
-    ("1,2", "must be the largest"), ("2,2", "must be the largest"), ("2,-1", "not negative"),
-    ("2,inf", "finite"), ("2,x", "'x'"), ("nowhere", "nowhere: cannot read")])
+@pytest.mark.parametrize(
+    "value, told",
+    [
+        ("1,2", "must be the largest"),
+        ("2,2", "must be the largest"),
+        ("2,-1", "not negative"),
+        ("2,inf", "finite"),
+        ("2,x", "'x'"),
+        ("nowhere", "nowhere: cannot read"),
+    ],
+)
 def test_bad_similarities(run, tmp_path, monkeypatch, value, told):
     monkeypatch.chdir(tmp_path)
     assert told in refused_simulate(run, "--similarity", value, status=1)
@@ -390,7 +452,8 @@ def test_a_bad_file_is_named(run, tmp_path):
     file = tmp_path / "r"
     file.write_text("0.5\n")
     assert f"{file}: expected similarities of two or more classes, found 1" in refused_simulate(
-        run, "--similarity", str(file), status=1)
+        run, "--similarity", str(file), status=1
+    )
 
 
 def test_without_matplotlib_nothing_is_simulated(run, tmp_path, monkeypatch):
@@ -402,8 +465,9 @@ def test_without_matplotlib_nothing_is_simulated(run, tmp_path, monkeypatch):
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize("name, magic", [("a.png", b"\x89PNG"), ("a.SVG", b"<?xml"),
-                                         ("a.pdf", b"%PDF")])
+@pytest.mark.parametrize(
+    "name, magic", [("a.png", b"\x89PNG"), ("a.SVG", b"<?xml"), ("a.pdf", b"%PDF")]
+)
 def test_pictures(run, tmp_path, name, magic):
     pytest.importorskip("matplotlib")
     file = tmp_path / name
@@ -430,15 +494,23 @@ def test_panels_and_lines_of_the_pictures():
     assert [panel.title for panel in panels] == ["error probability 0.1", "error probability 0.4"]
     words = [shape.text for shape in key.drawing.shapes if shape.tag == "text"]
     assert {"MAX-WIN", "POLL l = 2", "POLL l = log\u2082 k + TOP-3", "DDAG"} < set(words)
-    lines = [shape.attributes["d"].split() for shape in panels[1].drawing.shapes
-             if shape.look.endswith("thin") and shape.tag == "path"]
+    lines = [
+        shape.attributes["d"].split()
+        for shape in panels[1].drawing.shapes
+        if shape.look.endswith("thin") and shape.tag == "path"
+    ]
     assert len(lines) == len(words) == 7
     by_k = {row["classes"]: row for row in rows if row["error"] == 0.4}
-    for place, value in ((0, by_k[8]["max_win"]), (4, by_k[8]["polls"][0]),
-                         (1, by_k[8]["polls"][1]["top"])):
+    for place, value in (
+        (0, by_k[8]["max_win"]),
+        (4, by_k[8]["polls"][0]),
+        (1, by_k[8]["polls"][1]["top"]),
+    ):
         if place:  # the order of POLL is that of the number of its opponents
-            place = words.index(f"POLL l = {'2' if place == 4 else 'log' + chr(0x2082) + ' k'}"
-                                + " + TOP-3" * (place == 1))
+            place = words.index(
+                f"POLL l = {'2' if place == 4 else 'log' + chr(0x2082) + ' k'}"
+                + " + TOP-3" * (place == 1)
+            )
         assert float(lines[place][3]) == pytest.approx(256 - 230 * value["success"], abs=0.1)
 
 
@@ -454,6 +526,7 @@ def test_frequencies_and_distances_are_weighted(order, plan):
     even = order("c")[1]
     assert order("--weights", "none", "c", "trn")[1] == even != expected
     write("one", "# path\n" + "\n".join(str(1 + 40 * (row % 6 == 0)) for row in range(30)))
-    plain, weighted = (order("--path", "c", "trn", "--weights", name)[2]
-                       for name in ("none", "one"))
+    plain, weighted = (
+        order("--path", "c", "trn", "--weights", name)[2] for name in ("none", "one")
+    )
     assert plain != weighted

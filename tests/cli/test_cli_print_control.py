@@ -20,9 +20,20 @@ from agfmc.designs.design import design, matrix_of
 from data_files import write_cls, write_vec
 
 FROM_NUMBERS = [scheme for scheme in SCHEMES if "classes" in scheme.made_of]
-ROWS = {"one-vs-rest": 5, "one-vs-one": 10, "tree": 4, "orthogonal": 8, "adjacent": 4,
-        "tree-code": 4, "random": 8, "exhaustive": 15, "orthogonal-special": 6,
-        "random-as-orthogonal": 8, "random-tree": 4, "ensemble": 40}
+ROWS = {
+    "one-vs-rest": 5,
+    "one-vs-one": 10,
+    "tree": 4,
+    "orthogonal": 8,
+    "adjacent": 4,
+    "tree-code": 4,
+    "random": 8,
+    "exhaustive": 15,
+    "orthogonal-special": 6,
+    "random-as-orthogonal": 8,
+    "random-tree": 4,
+    "ensemble": 40,
+}
 
 
 @pytest.fixture
@@ -46,14 +57,20 @@ def refused(answer, status, text):
     assert answer[0] == status and answer[1] == ""
     line = answer[2]
     if line.startswith("usage: print_control "):  # there are no operands
-        line = line[line.index("print_control: operands are missing: "):]
+        line = line[line.index("print_control: operands are missing: ") :]
     assert line.startswith("print_control: ") and line.count("\n") == 1
     assert text in line
 
 
 def matrix(text):
-    return np.array([line.split() for line in text.splitlines()
-                     if not line.startswith("print_control: smallest distance")], dtype=int)
+    return np.array(
+        [
+            line.split()
+            for line in text.splitlines()
+            if not line.startswith("print_control: smallest distance")
+        ],
+        dtype=int,
+    )
 
 
 @pytest.mark.parametrize("scheme", FROM_NUMBERS, ids=lambda scheme: scheme.name)
@@ -158,37 +175,50 @@ def test_more_random_rows_than_there_are(control, words, exist):
     assert len(parse(control("-Q", "7", *most)[1]).rows) == exist
 
 
-@pytest.mark.parametrize("words, status, text", [
-    (["-Q", "7", "9", "2"], 2, "at least 3 rows, not 2"),
-    (["-Q", "17", "4"], 2, "16 random-as-orthogonal"),
-    (["-Q", "-1", "4"], 2, "there is no scheme '-1'"),
-    (["-Q", "8", "40"], 2, "at most 20 classes"),
-    (["4", "5"], 2, "nrow is for -Q random, orth"),
-    (["-Q", "7", "4", "0"], 2, "1 or more"),
-    (["-Q", "7", "4", "x"], 2, "expected a whole number"),
-    (["-Q", "3", "4"], 2, "expected training data"),
-    (["1"], 2, "at least 2 classes"),
-    (["100001"], 2, "100000"),
-    (["-Q", "10", "8", "3"], 2, "possible:"),
-    (["nothing"], 1, "nothing.cls: cannot read"),
-    (["-M", "-A", "x"], 2, "exclude each other"),
-    (["--names", "nothing", "3"], 1, "nothing: cannot read"),
-    ([], 2, "operands are missing"), (["3", "4", "5"], 2, "unrecognized"),
-    (["-Q"], 2, "expected a value"), (["--seed", "x", "3"], 2, "whole number"),
-    (["-Q", "9", "nothing"], 1, "nothing: cannot read"),
-    (["-Q", "9", "--options", "-c 2", "-"], 2, "--options"),
-    (["-Q", "9", "-"], 1, "standard input:1:1: expected a control file, found an empty one"),
-    (["three\nlines\n"], 1, "three\\nlines\\n.cls")])
+@pytest.mark.parametrize(
+    "words, status, text",
+    [
+        (["-Q", "7", "9", "2"], 2, "at least 3 rows, not 2"),
+        (["-Q", "17", "4"], 2, "16 random-as-orthogonal"),
+        (["-Q", "-1", "4"], 2, "there is no scheme '-1'"),
+        (["-Q", "8", "40"], 2, "at most 20 classes"),
+        (["4", "5"], 2, "nrow is for -Q random, orth"),
+        (["-Q", "7", "4", "0"], 2, "1 or more"),
+        (["-Q", "7", "4", "x"], 2, "expected a whole number"),
+        (["-Q", "3", "4"], 2, "expected training data"),
+        (["1"], 2, "at least 2 classes"),
+        (["100001"], 2, "100000"),
+        (["-Q", "10", "8", "3"], 2, "possible:"),
+        (["nothing"], 1, "nothing.cls: cannot read"),
+        (["-M", "-A", "x"], 2, "exclude each other"),
+        (["--names", "nothing", "3"], 1, "nothing: cannot read"),
+        ([], 2, "operands are missing"),
+        (["3", "4", "5"], 2, "unrecognized"),
+        (["-Q"], 2, "expected a value"),
+        (["--seed", "x", "3"], 2, "whole number"),
+        (["-Q", "9", "nothing"], 1, "nothing: cannot read"),
+        (["-Q", "9", "--options", "-c 2", "-"], 2, "--options"),
+        (["-Q", "9", "-"], 1, "standard input:1:1: expected a control file, found an empty one"),
+        (["three\nlines\n"], 1, "three\\nlines\\n.cls"),
+    ],
+)
 def test_refused(control, words, status, text):
     refused(control(*words), status, text)
 
 
-@pytest.mark.parametrize("words, plain, told", [
-    (["-Q", "one-vs-one", "-n", "4"], ["4"], "-n is for -Q empirical, adjacent-ordered, "),
-    (["-Q", "0", "-S", "2", "-a", "f.std", "4"], ["-Q", "0", "4"], "-a is for"),
-    (["-Q", "5", "-G", "4"], ["-Q", "5", "4"], "-G is for -Q random and ensemble, and "
-     "changes nothing in adj"),
-    (["-Y", "4"], ["4"], "-Y is for -Q orthogonal, and")])
+@pytest.mark.parametrize(
+    "words, plain, told",
+    [
+        (["-Q", "one-vs-one", "-n", "4"], ["4"], "-n is for -Q empirical, adjacent-ordered, "),
+        (["-Q", "0", "-S", "2", "-a", "f.std", "4"], ["-Q", "0", "4"], "-a is for"),
+        (
+            ["-Q", "5", "-G", "4"],
+            ["-Q", "5", "4"],
+            "-G is for -Q random and ensemble, and changes nothing in adj",
+        ),
+        (["-Y", "4"], ["4"], "-Y is for -Q orthogonal, and"),
+    ],
+)
 def test_options_of_libagf_without_effect_give_a_warning(control, words, plain, told):
     status, out, err = control(*words)
     assert (status, out) == (0, control(*plain)[1])
@@ -200,21 +230,31 @@ def test_fewer_rows_than_determine_probabilities(control):
     """libAGF takes them; the classes can be told apart all the same."""
     status, out, err = control("-Q", "7", "8", "6")
     assert status == 0 and len(parse(out).rows) == 6
-    assert err == ("print_control: warning: 6 rows do not determine the probabilities of 8 classes:"
-                   " at least 7 are needed\n")
+    assert err == (
+        "print_control: warning: 6 rows do not determine the probabilities of 8 classes:"
+        " at least 7 are needed\n"
+    )
 
 
-@pytest.mark.parametrize("words, text", [
-    (["10000"], "a code of 49995000 rows for 10000 classes is too large to be read again: rows "
-     "times classes may be 536870912 at most; print_control -Q tree has no such limit"),
-    (["1025"], "a code of 524800 rows for 1025 classes"),
-    (["-Q", "0", "8000"], "it would have 297 MiB of text, and 256 are the most; print_control"),
-    (["-Q", "4", "10000"], "a code of at least 10000 rows for 10000 classes"),
-    (["-Q", "5", "100000"], "rows times classes"), (["-Q", "6", "23171"], "rows times classes"),
-    (["-Q", "7", "-G", "8000"], "297 MiB"),
-    (["-Q", "7", "9", "99999999"], "rows times classes"),
-    (["many"], "for 1025 classes"),
-    (["-Q", "ordered", "-M", "far.svm"], "a code of 7999 rows for 8000 classes")])
+@pytest.mark.parametrize(
+    "words, text",
+    [
+        (
+            ["10000"],
+            "a code of 49995000 rows for 10000 classes is too large to be read again: rows "
+            "times classes may be 536870912 at most; print_control -Q tree has no such limit",
+        ),
+        (["1025"], "a code of 524800 rows for 1025 classes"),
+        (["-Q", "0", "8000"], "it would have 297 MiB of text, and 256 are the most; print_control"),
+        (["-Q", "4", "10000"], "a code of at least 10000 rows for 10000 classes"),
+        (["-Q", "5", "100000"], "rows times classes"),
+        (["-Q", "6", "23171"], "rows times classes"),
+        (["-Q", "7", "-G", "8000"], "297 MiB"),
+        (["-Q", "7", "9", "99999999"], "rows times classes"),
+        (["many"], "for 1025 classes"),
+        (["-Q", "ordered", "-M", "far.svm"], "a code of 7999 rows for 8000 classes"),
+    ],
+)
 def test_codes_too_large_to_be_read(control, words, text):
     if "many" in words:
         np.arange(1025, dtype="<i4").tofile("many.cls")
@@ -227,10 +267,13 @@ def test_codes_too_large_to_be_read(control, words, text):
 def test_trees_too_large_to_be_read(control, monkeypatch):
     code = control("-Q", "2", "--options", "a b", "2000")[1]
     monkeypatch.setattr("agfmc.control.parse.MAX_CELLS", 1999 * 2000 - 1)
-    refused(control("-Q", "9", "-", stdin=code), 1,
-            "the control file would be too large to be read "
-            "again: the coding matrices up to here have 3998000 entries: there may be 3997999 at "
-            "most")
+    refused(
+        control("-Q", "9", "-", stdin=code),
+        1,
+        "the control file would be too large to be read "
+        "again: the coding matrices up to here have 3998000 entries: there may be 3997999 at "
+        "most",
+    )
     monkeypatch.setattr("agfmc.control.parse.MAX_CELLS", 1999 * 2000)
     assert control("-Q", "9", "-", stdin=code)[0] == 0
     size = len(control("-Q", "0", "--options", "\u00fc", "9")[1].encode())
@@ -247,8 +290,16 @@ def test_trees_too_large_to_be_read(control, monkeypatch):
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize("words", [["-Q", "5", "500"], ["-Q", "0", "500"], ["-Q", "4", "500"],
-                                   ["200"], ["--options", "-c 2", "-Q", "8", "14"]])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["-Q", "5", "500"],
+        ["-Q", "0", "500"],
+        ["-Q", "4", "500"],
+        ["200"],
+        ["--options", "-c 2", "-Q", "8", "14"],
+    ],
+)
 def test_rows_are_written_one_by_one(control, monkeypatch, words):
     """Memory does not grow with the text, which is longer than all that is held at once."""
     assert control(*words[:-1], "5")[0] == 0  # what is loaded for it
@@ -258,8 +309,9 @@ def test_rows_are_written_one_by_one(control, monkeypatch, words):
         nonlocal size
         size += len(text)
 
-    monkeypatch.setattr(sys, "stdout", SimpleNamespace(
-        write=write, flush=lambda: None, isatty=lambda: False))
+    monkeypatch.setattr(
+        sys, "stdout", SimpleNamespace(write=write, flush=lambda: None, isatty=lambda: False)
+    )
     tracemalloc.start()
     try:
         assert main_of("print_control")(words) == 0
@@ -291,8 +343,11 @@ def test_convert_a_trained_file(control):
 
 def test_labels_and_names_from_data(control):
     save("gaps", (5, 2, 9))
-    assert control("-Q", "0", "gaps") == (0, '"" 1 2 / 0;\n"" 0 2 / 1;\n"" 0 1 / 2;\n{ 2 5 9}\n',
-                                          "")
+    assert control("-Q", "0", "gaps") == (
+        0,
+        '"" 1 2 / 0;\n"" 0 2 / 1;\n"" 0 1 / 2;\n{ 2 5 9}\n',
+        "",
+    )
     save("named", (1, 0), ("b irch", "pine"))
     assert control("named")[1] == '# class 0: b irch\n# class 1: pine\n"" 0 / 1;\n{ 0 1}\n'
     Path("words.svm").write_text("pine 1:2\nbirch 1:1\npine 1:3\n")
@@ -307,8 +362,10 @@ def test_tree_from_data(control):
     status, out, err = control("-Q", "3", "near")
     assert (status, err) == (0, "")
     tree = parse(out)
-    assert len(tree.rows) == 2 and {frozenset(tree.sides()[1][0]), frozenset(tree.sides()[1][1])} \
-        == {frozenset({4}), frozenset({5})}
+    assert len(tree.rows) == 2 and {
+        frozenset(tree.sides()[1][0]),
+        frozenset(tree.sides()[1][1]),
+    } == {frozenset({4}), frozenset({5})}
     assert control("-Q", "3", "-n", "-a", "near.std", "near")[0] == 0
     assert control("-Q", "3", "-a", "near.std", "near") == control("-Q", "3", "-n", "near")
 
@@ -325,8 +382,10 @@ def test_options_in_the_quotes(control):
     assert status == 0 and parse(out).rows[0].text == 'a"b\\'
 
 
-TABLE = {"labels": [0, 1, 2, 3],
-         "contingency": [[50, 1, 30, 0], [0, 60, 1, 9], [20, 0, 60, 1], [1, 11, 0, 70]]}
+TABLE = {
+    "labels": [0, 1, 2, 3],
+    "contingency": [[50, 1, 30, 0], [0, 60, 1, 9], [20, 0, 60, 1], [1, 11, 0, 70]],
+}
 PAIRS = "0 1 9 0 9 1\n0 2 9 5 9 3\n0 3 9 0 9 0\n1 2 9 1 9 0\n1 3 9 4 9 2\n2 3 9 1 9 1\n"
 UNTRAINED = '# class 1: x\n"-c 2" {\n  0\n  "" {\n    1\n    5\n  }\n}\n'
 TRAINED = "m-00 0 / 1;\n{\n7\nm.01 {\n3\n4\n}\n}\n"
@@ -352,6 +411,7 @@ def save_line():
 
 # Trees
 
+
 def test_metrics_and_linkages(control):
     save_line()
     single = control("-Q", "3", "line")
@@ -364,8 +424,11 @@ def test_metrics_and_linkages(control):
     # 0 is wide, 1 and 2 are narrow and beside each other
     save_designs("wide.svm", "0 1:0\n0 1:8\n1 1:1\n1 1:1.1\n2 1:5\n2 1:5.1\n")
     assert tree_of(control("-Q", "3", "-M", "wide.svm")).labels == (2, 1, 0)
-    assert tree_of(control("-Q", "3", "-M", "--metric", "mean-deviation",
-                              "wide.svm")).labels == (2, 0, 1)
+    assert tree_of(control("-Q", "3", "-M", "--metric", "mean-deviation", "wide.svm")).labels == (
+        2,
+        0,
+        1,
+    )
 
 
 def test_a_tree_from_a_contingency_table(control):
@@ -373,8 +436,10 @@ def test_a_tree_from_a_contingency_table(control):
     answer = control("-Q", "contingency", "r.json")
     tree = tree_of(answer)
     assert {frozenset(side) for side in tree.sides()[0]} == {frozenset({0, 2}), frozenset({1, 3})}
-    for words in (["-Q", "confusion", "r.json"],
-                  ["--linkage", "average", "-Q", "Contingency", "-"]):
+    for words in (
+        ["-Q", "confusion", "r.json"],
+        ["--linkage", "average", "-Q", "Contingency", "-"],
+    ):
         assert control(*words, stdin=json.dumps(TABLE)) == answer
     save_designs("e.txt", PAIRS)
     tree = tree_of(control("-Q", "confusion", "e.txt"))
@@ -384,29 +449,41 @@ def test_a_tree_from_a_contingency_table(control):
     assert '"-c 3" {' in control("-Q", "confusion", "--options", "-c 3", "e.txt")[1]
 
 
-@pytest.mark.parametrize("words, status, text", [
-    (["-Q", "contingency", "5"], 2, "expected a contingency table, found the number 5"),
-    (["-Q", "ordered", "nothing"], 1, "nothing.vec: cannot read"),
-    (["-Q", "contingency", "line"], 1, "line: cannot read"),
-    (["-Q", "contingency", "bad"], 1, "bad: `labels` lists class 1 twice"),
-    (["-Q", "contingency", "-M", "two.svm"], 2, "-M and -A are for training data"),
-    (["-Q", "contingency", "-n", "bad"], 2, "-n is for -Q empirical, adjacent-ordered"),
-    (["-Q", "contingency", "--metric", "hausdorff", "bad"], 2, "--metric is for -Q empirical and"),
-    (["-Q", "ordered", "--linkage", "single", "line"], 2, "--linkage is for -Q empirical and con"),
-    (["-Q", "ordered", "-n", "good"], 2, "-n is for training data, and good holds"),
-    (["-Q", "ordered", "--diagonal", "good"], 2, "--diagonal needs --learn-metric"),
-    (["--components", "3", "line"], 2, "--components needs --learn-metric"),
-    (["--metric-options", "-m 9", "4"], 2, "--metric-options needs --learn-metric"),
-    (["-Q", "3", "--draws", "4", "line"], 2, "--draws is for -Q random, random-as-"),
-    (["--linkage", "single", "4"], 2, "not for one-vs-one"),
-    (["-Q", "3", "--linkage", "ward", "line"], 2, "ward"),
-    (["-Q", "3", "--metric", "l2", "line"], 2, "l2"),
-    (["-Q", "7", "--draws", "0", "5"], 2, "1 to 10000000"),
-    (["-Q", "contingency", "line", "4"], 2, "nrow is for"),
-    (["--dot", "-y", "f", "shown"], 2, "not for a control file that is shown"),
-    (["--dot", "--options", "-c 2", "shown"], 2, "one that is shown keeps its own"),
-    (["shown"], 1, "there is no shown.cls; LIBSVM text is read with -M"),
-    (["--plot", "a.txt", "4"], 2, "a.txt: expected a name that ends in .png")])
+@pytest.mark.parametrize(
+    "words, status, text",
+    [
+        (["-Q", "contingency", "5"], 2, "expected a contingency table, found the number 5"),
+        (["-Q", "ordered", "nothing"], 1, "nothing.vec: cannot read"),
+        (["-Q", "contingency", "line"], 1, "line: cannot read"),
+        (["-Q", "contingency", "bad"], 1, "bad: `labels` lists class 1 twice"),
+        (["-Q", "contingency", "-M", "two.svm"], 2, "-M and -A are for training data"),
+        (["-Q", "contingency", "-n", "bad"], 2, "-n is for -Q empirical, adjacent-ordered"),
+        (
+            ["-Q", "contingency", "--metric", "hausdorff", "bad"],
+            2,
+            "--metric is for -Q empirical and",
+        ),
+        (
+            ["-Q", "ordered", "--linkage", "single", "line"],
+            2,
+            "--linkage is for -Q empirical and con",
+        ),
+        (["-Q", "ordered", "-n", "good"], 2, "-n is for training data, and good holds"),
+        (["-Q", "ordered", "--diagonal", "good"], 2, "--diagonal needs --learn-metric"),
+        (["--components", "3", "line"], 2, "--components needs --learn-metric"),
+        (["--metric-options", "-m 9", "4"], 2, "--metric-options needs --learn-metric"),
+        (["-Q", "3", "--draws", "4", "line"], 2, "--draws is for -Q random, random-as-"),
+        (["--linkage", "single", "4"], 2, "not for one-vs-one"),
+        (["-Q", "3", "--linkage", "ward", "line"], 2, "ward"),
+        (["-Q", "3", "--metric", "l2", "line"], 2, "l2"),
+        (["-Q", "7", "--draws", "0", "5"], 2, "1 to 10000000"),
+        (["-Q", "contingency", "line", "4"], 2, "nrow is for"),
+        (["--dot", "-y", "f", "shown"], 2, "not for a control file that is shown"),
+        (["--dot", "--options", "-c 2", "shown"], 2, "one that is shown keeps its own"),
+        (["shown"], 1, "there is no shown.cls; LIBSVM text is read with -M"),
+        (["--plot", "a.txt", "4"], 2, "a.txt: expected a name that ends in .png"),
+    ],
+)
 def test_refused_designs(control, words, status, text):
     save_line()
     save_designs("two.svm", "0 1:0 2:0\n1 1:1\n")
@@ -419,6 +496,7 @@ def test_refused_designs(control, words, status, text):
 
 
 # Orders
+
 
 def test_the_kind_of_the_operand(control):
     save_line()
@@ -438,6 +516,7 @@ def test_the_kind_of_the_operand(control):
 
 # Draws
 
+
 @pytest.mark.parametrize("words", [["-Q", "7"], ["-Q", "7", "-G"], ["-Q", "16"]])
 def test_draws(control, words):
     first = control(*words, "10")
@@ -455,7 +534,8 @@ def test_draws(control, words):
 
 # Pictures
 
-@pytest.mark.parametrize("text", [UNTRAINED, TRAINED, "m K \"-k 3\" {\n0\n1\n2\n}\n"])
+
+@pytest.mark.parametrize("text", [UNTRAINED, TRAINED, 'm K "-k 3" {\n0\n1\n2\n}\n'])
 def test_a_control_file_is_shown_as_it_is(control, text):
     save_designs("c.mbc", text)
     expected = format_dot(parse(text))
@@ -474,14 +554,15 @@ def test_dot_of_schemes(control):
     save_designs("two.svm", "3 1:2\n5 1:4\n")
     assert control("--dot", "-M", "two.svm")[1] == format_dot(tree_of(control("-M", "two.svm")))
     save_designs("c.mbc", UNTRAINED)
-    assert control("--dot", "-Q", "9",
-                      "c.mbc")[1] == format_dot(tree_of(control("-Q", "9", "c.mbc")))
+    assert control("--dot", "-Q", "9", "c.mbc")[1] == format_dot(
+        tree_of(control("-Q", "9", "c.mbc"))
+    )
 
 
 def test_the_matrix_of_a_file_that_is_shown(control):
     save_designs("c.mbc", UNTRAINED)
     assert control("--dot", "-P", "c.mbc")[2].startswith("-1  1  1\n 0 -1  1\n")
-    save_designs("c.mbc", "m K \"-k 3\" {\n0\n1\n2\n}\n")
+    save_designs("c.mbc", 'm K "-k 3" {\n0\n1\n2\n}\n')
     refused(control("--dot", "-P", "c.mbc"), 1, "classifier of code K")
 
 
@@ -490,20 +571,30 @@ def test_pictures(control, monkeypatch):
     import agfmc.report.chart_control as charts
 
     drawn = []
-    monkeypatch.setattr(charts, "draw_control",
-                        lambda path, tree, heights=None: drawn.append((path, tree, heights)))
+    monkeypatch.setattr(
+        charts, "draw_control", lambda path, tree, heights=None: drawn.append((path, tree, heights))
+    )
     save_line()
     save_designs("c.mbc", UNTRAINED)
     save_designs("t.json", json.dumps(TABLE))
-    for words in (["4"], ["-Q", "2", "5"], ["c.mbc"], ["-Q", "9", "c.mbc"],
-                  ["-Q", "ordered", "line"], ["-Q", "ordered", "t.json"]):
+    for words in (
+        ["4"],
+        ["-Q", "2", "5"],
+        ["c.mbc"],
+        ["-Q", "9", "c.mbc"],
+        ["-Q", "ordered", "line"],
+        ["-Q", "ordered", "t.json"],
+    ):
         answer = control("--plot", "p.png", *words)
         shown = parse(UNTRAINED) if words == ["c.mbc"] else tree_of(control(*words))
         assert tree_of(answer).labels == shown.labels
         path, tree, heights = drawn.pop()
         assert (path, heights) == ("p.png", None) and tree.sides() == shown.sides()
-    for words in (["-Q", "3", "line"], ["-Q", "3", "--linkage", "complete", "line"],
-                  ["-Q", "contingency", "t.json"]):
+    for words in (
+        ["-Q", "3", "line"],
+        ["-Q", "3", "--linkage", "complete", "line"],
+        ["-Q", "contingency", "t.json"],
+    ):
         assert control("--plot", "p.svg", *words) == control(*words)
         path, tree, heights = drawn.pop()
         assert len(heights) == len(tree.nodes) and heights[0] == max(heights)

@@ -18,8 +18,10 @@ def model(tmp_path_factory):
 
 def test_c(run, folder, model):
     run("mbh2mbm", "--c", "m.c", model).line(
-        "3 binary models, 0.0", "decoder least-squares; cc -O3 -std=c99 -DMODEL_MAIN -o model m.c "
-        "-lm makes a program of it\n")
+        "3 binary models, 0.0",
+        "decoder least-squares; cc -O3 -std=c99 -DMODEL_MAIN -o model m.c "
+        "-lm makes a program of it\n",
+    )
     text = open("m.c").read()
     assert "int model_classify(const double *x, double *p)" in text and text.isascii()
     run("mbh2mbm", "-Q", "vote", "--c", "v.c", model).line("decoder vote;")
@@ -28,19 +30,27 @@ def test_c(run, folder, model):
 
 def test_onnx(run, folder, model):
     onnx = pytest.importorskip("onnx")
-    for words, decoder, output in (((), "least-squares", "probabilities"),
-                                   (("-Q", "vote"), "vote", "scores")):
+    for words, decoder, output in (
+        ((), "least-squares", "probabilities"),
+        (("-Q", "vote"), "vote", "scores"),
+    ):
         run("mbh2mbm", "--onnx", "m.onnx", model, *words).line(
-            "3 binary models, 0.0", f" MB of ONNX, decoder {decoder}\n")
+            "3 binary models, 0.0", f" MB of ONNX, decoder {decoder}\n"
+        )
         assert [one.name for one in onnx.load("m.onnx").graph.output] == ["label", output]
 
 
-@pytest.mark.parametrize("words, status, message", [
-    (("--onnx", "m.onnx", "--c", "m.c"), 2, "--onnx and --c exclude each other"),
-    (("-Q", "zadrozny", "--c", "m.c"), 2, "choose another one with --decoder"),
-    (("-Q", "ddag", "--c", "m.c"), 2, "it knows one class alone; choose another one"),
-    (("-Q", "vote"), 2, "-Q needs --c or --onnx"),
-    (("--c", "m.c", "-o", "n.mbm"), 2, "out has one format"),
-    (("--c", "m.c", "n.mbm"), 2, "operands are too many"), (("--c", "-"), 2, "/dev/stdout")])
+@pytest.mark.parametrize(
+    "words, status, message",
+    [
+        (("--onnx", "m.onnx", "--c", "m.c"), 2, "--onnx and --c exclude each other"),
+        (("-Q", "zadrozny", "--c", "m.c"), 2, "choose another one with --decoder"),
+        (("-Q", "ddag", "--c", "m.c"), 2, "it knows one class alone; choose another one"),
+        (("-Q", "vote"), 2, "-Q needs --c or --onnx"),
+        (("--c", "m.c", "-o", "n.mbm"), 2, "out has one format"),
+        (("--c", "m.c", "n.mbm"), 2, "operands are too many"),
+        (("--c", "-"), 2, "/dev/stdout"),
+    ],
+)
 def test_refusals(words, status, message, run, folder, model):
     run("mbh2mbm", model, *words, status=status).refused(message)

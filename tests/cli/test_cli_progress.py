@@ -81,7 +81,8 @@ def test_a_line_a_minute_in_a_log(progress):
     assert text.splitlines() == [
         "multi_borders: training 6 % (6 of 100 classifiers), 0:15:40 left",
         "multi_borders: training 12 % (12 of 100 classifiers), 0:14:40 left",
-        "multi_borders: training 18 % (18 of 100 classifiers), 0:13:40 left"]
+        "multi_borders: training 18 % (18 of 100 classifiers), 0:13:40 left",
+    ]
 
 
 def test_work_that_comes_seldom(progress):
@@ -114,12 +115,18 @@ def test_a_bar_after_an_interruption(progress):
     assert "  95% 0:00:10 left" in told(progress, Terminal(), [1, 2, 4, 8, 10], earlier=90)
 
 
-@pytest.mark.parametrize("columns, line", [
-    (82, "training [##########..........]  50% 0:00:01 left, -c 8, part 1; best -c 2: .0907"),
-    (81, "training  50% 0:00:01 left, -c 8, part 1; best -c 2: .0907"),
-    (59, "training  50% 0:00:01 left, -c 8, part 1; best -c 2: .0907"),
-    (58, "training  50% 0:00:01 left, -c 8, part 1; best -c 2: ...."), (5, "t..."), (3, ".."),
-    (0, "training  50% 0:00:01 left, -c 8, part 1; best -c 2: .0907")])
+@pytest.mark.parametrize(
+    "columns, line",
+    [
+        (82, "training [##########..........]  50% 0:00:01 left, -c 8, part 1; best -c 2: .0907"),
+        (81, "training  50% 0:00:01 left, -c 8, part 1; best -c 2: .0907"),
+        (59, "training  50% 0:00:01 left, -c 8, part 1; best -c 2: .0907"),
+        (58, "training  50% 0:00:01 left, -c 8, part 1; best -c 2: ...."),
+        (5, "t..."),
+        (3, ".."),
+        (0, "training  50% 0:00:01 left, -c 8, part 1; best -c 2: .0907"),
+    ],
+)
 def test_a_terminal_line_is_not_wrapped(progress, monkeypatch, columns, line):
     monkeypatch.setattr("os.get_terminal_size", lambda number: os.terminal_size((columns, 24)))
     text = told(progress, Terminal(), [1], 2, "-c 8, part 1; best -c 2: .0907")
@@ -128,8 +135,11 @@ def test_a_terminal_line_is_not_wrapped(progress, monkeypatch, columns, line):
 
 def test_wide_and_unseen_characters_of_a_terminal_line(progress, monkeypatch):
     monkeypatch.setattr("os.get_terminal_size", lambda number: os.terminal_size((38, 24)))
-    for words, shown in (("樹a木b林c", "樹a木b林c"), ("樹a木b林cd", "樹a木b..."),
-                         ("a\n\033", r"a\n\x1b")):
+    for words, shown in (
+        ("樹a木b林c", "樹a木b林c"),
+        ("樹a木b林cd", "樹a木b..."),
+        ("a\n\033", r"a\n\x1b"),
+    ):
         assert f"0:00:01 left, {shown}\033[K" in told(progress, Terminal(), [1], 2, words)
 
 
@@ -152,7 +162,11 @@ def test_the_time_left_where_there_is_more_work_than_was_said(progress):
         clock.now += 60
         bar(done, total)
     assert [line.partition(" %")[2] for line in sys.stderr.getvalue().splitlines()] == [
-        ", 0:01:00 left", ", 0:08:00 left", ", 0:16:00 left", ""]
+        ", 0:01:00 left",
+        ", 0:08:00 left",
+        ", 0:16:00 left",
+        "",
+    ]
 
 
 @pytest.mark.parametrize("limit, left", [(3600, "0:05:00"), (150, "0:01:30"), (10, "0:00:00")])
@@ -171,15 +185,26 @@ def test_quiet(progress, stream):
     assert told(progress, stream(), [100, 200, 300], quiet=True) == ""
 
 
-@pytest.mark.parametrize("text, seconds", [
-    ("0", 0), ("90", 90), ("1.5", 1.5), (".5", .5), ("1:30", 90), ("2:03:04", 7384),
-    ("100:00:00", 360000)])
+@pytest.mark.parametrize(
+    "text, seconds",
+    [
+        ("0", 0),
+        ("90", 90),
+        ("1.5", 1.5),
+        (".5", 0.5),
+        ("1:30", 90),
+        ("2:03:04", 7384),
+        ("100:00:00", 360000),
+    ],
+)
 def test_time_spans(text, seconds):
     assert time_span(text) == seconds
 
 
-@pytest.mark.parametrize("text", ["", "-1", "x", "1:2:3:4", "1:60", "1:99:00", "nan", "inf", "1e3",
-                                  "1:2", ":30", "1: 30", "٣"])
+@pytest.mark.parametrize(
+    "text",
+    ["", "-1", "x", "1:2:3:4", "1:60", "1:99:00", "nan", "inf", "1e3", "1:2", ":30", "1: 30", "٣"],
+)
 def test_no_time_spans(text):
     with pytest.raises(argparse.ArgumentTypeError, match="expected seconds, M:SS or H:MM:SS"):
         time_span(text)

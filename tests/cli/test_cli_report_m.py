@@ -21,22 +21,69 @@ def made(tmp_path_factory, root, run):
         patch.chdir(folder)
         for name in ("penguins.csv", "penguins-2009.csv"):
             Path(name).write_bytes((root / "sample_data" / name).read_bytes())
-        done = run("nfold", "-n", "-d2", "--report", "nfold.html", "--multiqc", "nfold_mqc.json",
-                   "--seed=2", *TABLE, "balanced", "penguins.csv", "held")
+        done = run(
+            "nfold",
+            "-n",
+            "-d2",
+            "--report",
+            "nfold.html",
+            "--multiqc",
+            "nfold_mqc.json",
+            "--seed=2",
+            *TABLE,
+            "balanced",
+            "penguins.csv",
+            "held",
+        )
         Path("nfold.txt").write_text(done.out)
-        Path("p.mbt").write_text(run("print_control", "-Q", "balanced", *TABLE,
-                                     "penguins.csv").out)
-        run("multi_borders", "--quiet", "-n", "--platt=loo", *TABLE, "p.mbt", "penguins.csv", "m",
-            "m.mbc")
+        Path("p.mbt").write_text(run("print_control", "-Q", "balanced", *TABLE, "penguins.csv").out)
+        run(
+            "multi_borders",
+            "--quiet",
+            "-n",
+            "--platt=loo",
+            *TABLE,
+            "p.mbt",
+            "penguins.csv",
+            "m",
+            "m.mbc",
+        )
         run("mbh2mbm", "--quiet", "-a", "m.std", "m.mbc", "p.mbm")
         run("classify_m", "--quiet", "--tree", "full", "p.mbm", "penguins-2009.csv", "answer.csv")
-        done = run("compare_control", "-n", "-d2", "--json", "--report", "compare.html",
-                   "--multiqc", "compare_mqc.json", *TABLE, "penguins.csv", "one-vs-one",
-                   "balanced")
+        done = run(
+            "compare_control",
+            "-n",
+            "-d2",
+            "--json",
+            "--report",
+            "compare.html",
+            "--multiqc",
+            "compare_mqc.json",
+            *TABLE,
+            "penguins.csv",
+            "one-vs-one",
+            "balanced",
+        )
         Path("compare.json").write_text(done.out)
-        run("tune_m", "--quiet", "-n", "-d2", "--log2c=0:4:4", "--log2g=-6:-4:2", "--refine=0",
-            "--kernels=rbf", "--json", "tune.json", "--report", "tune.html",
-            "--multiqc", "tune_mqc.json", *TABLE, "balanced", "penguins.csv")
+        run(
+            "tune_m",
+            "--quiet",
+            "-n",
+            "-d2",
+            "--log2c=0:4:4",
+            "--log2g=-6:-4:2",
+            "--refine=0",
+            "--kernels=rbf",
+            "--json",
+            "tune.json",
+            "--report",
+            "tune.html",
+            "--multiqc",
+            "tune_mqc.json",
+            *TABLE,
+            "balanced",
+            "penguins.csv",
+        )
         yield folder
 
 
@@ -58,8 +105,10 @@ def pairs(path):
     found = page(path).split(">Provenance</h2>")[1].split("<h2")[0]
     rows = re.findall(r"<dt[^>]*>(.*?)</dt>\s*<dd[^>]*>(.*?)</dd>", found, re.DOTALL)
     assert len(rows) > 8
-    return {re.sub(r"<[^>]*>", "", name).strip(): re.sub(r"<[^>]*>", "", value).strip()
-            for name, value in rows}
+    return {
+        re.sub(r"<[^>]*>", "", name).strip(): re.sub(r"<[^>]*>", "", value).strip()
+        for name, value in rows
+    }
 
 
 @pytest.mark.long
@@ -94,32 +143,54 @@ def test_columns_that_matter(here, run):
     assert "What matters" in text and "Importance of the columns" in text
     assert "Effect of bill_length_mm" in text and "Adelie" in text
     words = "--importance", "penguins-2009.csv", "-o", "no.html"
-    assert run("report_m", "p.mbt", *words, status=2).err == \
-        "report_m: --importance is for a trained model: p.mbt is a training control file\n"
+    assert (
+        run("report_m", "p.mbt", *words, status=2).err
+        == "report_m: --importance is for a trained model: p.mbt is a training control file\n"
+    )
     done = run("report_m", "p.mbm", "--importance", "nothing", "-o", "no.html", status=1)
     assert done.err.startswith("report_m: nothing.vec: cannot read: ")
     assert not Path("no.html").exists()
 
 
 def test_page_of_files_is_that_of_the_run(here, run):
-    assert run("report_m", "--answers", "held", "-o", "files.html", "--title", "balanced") == \
-        (0, "", "")
-    scores = [re.sub(r"<[^>]*>|\s+", " ", page(name).split(">Confusions</h2>")[1]
-                     .split(">Hardest points")[0]) for name in ("nfold.html", "files.html")]
+    assert run("report_m", "--answers", "held", "-o", "files.html", "--title", "balanced") == (
+        0,
+        "",
+        "",
+    )
+    scores = [
+        re.sub(
+            r"<[^>]*>|\s+", " ", page(name).split(">Confusions</h2>")[1].split(">Hardest points")[0]
+        )
+        for name in ("nfold.html", "files.html")
+    ]
     assert scores[0] == scores[1]
 
 
 def test_bins_of_nfold_are_those_of_its_page(here, run):
-    run("nfold", "-n", "-d2", "-q", "1", "--report", "bins.html", *TABLE, "balanced",
-        "penguins.csv")
+    run(
+        "nfold", "-n", "-d2", "-q", "1", "--report", "bins.html", *TABLE, "balanced", "penguins.csv"
+    )
     table = page("bins.html").split(">Right answers by the probability of the answer<")[1]
     assert table.split("<tbody>")[1].split("</tbody>")[0].count("<tr") == 1
 
 
 def test_same_bytes_again_and_on_standard_output(here, run):
-    words = ("p.mbm", "--answers", "answer.csv", "--truth", "species", "--data",
-             "penguins-2009.csv", "--intervals", "10", "--comparison", "compare.json", "--search",
-             "tune.json")
+    words = (
+        "p.mbm",
+        "--answers",
+        "answer.csv",
+        "--truth",
+        "species",
+        "--data",
+        "penguins-2009.csv",
+        "--intervals",
+        "10",
+        "--comparison",
+        "compare.json",
+        "--search",
+        "tune.json",
+    )
     out = run("report_m", *words).out
     assert run("report_m", *words).out == out and out.count("</html>") == 1
     for part in ("Comparison", "Search of options", "Configuration", "Nodes of the tree"):
@@ -131,8 +202,9 @@ def test_same_bytes_again_and_on_standard_output(here, run):
 def test_answers_have_the_classes_of_the_model_by_name(here, run):
     lines = [line.split(",") for line in Path("answer.csv").read_text().splitlines()]
     order = [0, 1, 2, 5, 3, 4]  # the columns of probabilities in another order
-    Path("turned.csv").write_text("".join(
-        ",".join(line[at] for at in order) + "\n" for line in lines))
+    Path("turned.csv").write_text(
+        "".join(",".join(line[at] for at in order) + "\n" for line in lines)
+    )
     words = ("--truth", "species", "--data", "penguins-2009.csv", "--intervals", "10")
     texts = []
     for name in ("answer.csv", "turned.csv"):
@@ -146,7 +218,8 @@ def test_page_of_a_training_control_and_of_a_control_with_models(here, run):
         run("report_m", name, "-o", "control.html")
         assert ">Configuration</h2>" in page("control.html")
     assert run("report_m", "p.mbt", "-y", "x", "-o", "control.html", status=2).refused(
-        "-y is for a trained model")
+        "-y is for a trained model"
+    )
 
 
 def test_pages_take_the_place_of_no_file_that_is_read(here, run):
@@ -155,9 +228,20 @@ def test_pages_take_the_place_of_no_file_that_is_read(here, run):
     Path("state.html").write_text("kept")
     before = Path("held.names").read_bytes()
     assert run("report_m", "--answers", "held", "-o", "names.html", status=2).refused(
-        "--output would overwrite --answers: both are the file names.html;")
-    assert run("nfold", "-n", *TABLE, "--state", "state.html", "--report", "state.html", "balanced",
-               "penguins.csv", status=2).refused("--state would overwrite --report: ")
+        "--output would overwrite --answers: both are the file names.html;"
+    )
+    assert run(
+        "nfold",
+        "-n",
+        *TABLE,
+        "--state",
+        "state.html",
+        "--report",
+        "state.html",
+        "balanced",
+        "penguins.csv",
+        status=2,
+    ).refused("--state would overwrite --report: ")
     assert Path("held.names").read_bytes() == before and Path("state.html").read_text() == "kept"
 
 
@@ -168,13 +252,16 @@ def test_answers_of_another_model_are_refused(here, run):
     Path("other.con").write_bytes(np.full(40, 0.5, "<f4").tobytes())
     Path("other.html").unlink(missing_ok=True)
     assert run("report_m", "p.mbm", "--answers", "other", "-o", "other.html", status=1).refused(
-        "p.mbm: does not have the class 3, which is among the answers")
+        "p.mbm: does not have the class 3, which is among the answers"
+    )
     assert not Path("other.html").exists()
 
 
 def test_card_is_on_the_page_and_runs_nothing(here, run):
-    Path("card.md").write_text("# Intended use\n\nCounting *penguins*. <script>alert(1)</script>\n"
-                               "[x](javascript:alert)\n\n## Limits\n\nThree islands.\n")
+    Path("card.md").write_text(
+        "# Intended use\n\nCounting *penguins*. <script>alert(1)</script>\n"
+        "[x](javascript:alert)\n\n## Limits\n\nThree islands.\n"
+    )
     run("report_m", "p.mbm", "--card", "card.md", "--title", "<b>P & Q</b>", "-o", "card.html")
     text = page("card.html")
     assert "<em>penguins</em>" in text and "Three islands." in text
@@ -182,10 +269,14 @@ def test_card_is_on_the_page_and_runs_nothing(here, run):
     assert "&lt;b&gt;P &amp; Q&lt;/b&gt;" in text and "<b>P" not in text
 
 
-@pytest.mark.parametrize("name, section, samples", [
-    ("nfold", "agfmc_scores", ["tree: penguins"]),
-    ("compare", "agfmc_comparison", ["penguins one-vs-one:inverse", "penguins tree:full"]),
-    ("tune", "agfmc_search", ["penguins tree estimate for new data"])])
+@pytest.mark.parametrize(
+    "name, section, samples",
+    [
+        ("nfold", "agfmc_scores", ["tree: penguins"]),
+        ("compare", "agfmc_comparison", ["penguins one-vs-one:inverse", "penguins tree:full"]),
+        ("tune", "agfmc_search", ["penguins tree estimate for new data"]),
+    ],
+)
 def test_sections_for_multiqc(here, name, section, samples):
     found = json.loads(Path(f"{name}_mqc.json").read_text())
     assert found["id"] == section and found["plot_type"] == "table"
@@ -196,26 +287,35 @@ def test_sections_for_multiqc(here, name, section, samples):
 
 
 def test_pages_of_comparison_and_search_are_those_of_their_json(here, run):
-    for option, name, words in (("--comparison", "compare", ">Comparison</h2>"),
-                                ("--search", "tune", ">Search of options</h2>")):
+    for option, name, words in (
+        ("--comparison", "compare", ">Comparison</h2>"),
+        ("--search", "tune", ">Search of options</h2>"),
+    ):
         run("report_m", option, f"{name}.json", "-o", "json.html")
-        parts = [re.sub(r"table-\d+", "", page(path).split(words)[1].split("</section>")[0])
-                 for path in (f"{name}.html", "json.html")]
+        parts = [
+            re.sub(r"table-\d+", "", page(path).split(words)[1].split("</section>")[0])
+            for path in (f"{name}.html", "json.html")
+        ]
         assert parts[0] == parts[1]
 
 
 @pytest.mark.few(4)
-@pytest.mark.parametrize("change", [
-    lambda found: found["rows"][0]["accuracy"].update(pooled=None, sd=None),
-    lambda found: found["rows"][0].update(log_loss=None),
-    lambda found: found["rows"][0]["log_loss"].update(pooled=None),
-    lambda found: found["rows"][1]["kernel_values"].update(pooled=1e-300, mean=1e-300),
-    lambda found: found["rows"][1]["log_loss"].update(pooled=1e149, mean=-1e149, sd=1e149),
-    lambda found: found["rows"][1].update(difference={}),
-    lambda found: [row.update(classify_s=None, difference=None) for row in found["rows"]],
-    lambda found: found.update(rows=[]), lambda found: found.update(against=None),
-    lambda found: found.update(splits=0, trials=0, points=0, classes=0),
-    lambda found: found["rows"].append({"configuration": "<b>", "decoder": "", "error": "no"})])
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda found: found["rows"][0]["accuracy"].update(pooled=None, sd=None),
+        lambda found: found["rows"][0].update(log_loss=None),
+        lambda found: found["rows"][0]["log_loss"].update(pooled=None),
+        lambda found: found["rows"][1]["kernel_values"].update(pooled=1e-300, mean=1e-300),
+        lambda found: found["rows"][1]["log_loss"].update(pooled=1e149, mean=-1e149, sd=1e149),
+        lambda found: found["rows"][1].update(difference={}),
+        lambda found: [row.update(classify_s=None, difference=None) for row in found["rows"]],
+        lambda found: found.update(rows=[]),
+        lambda found: found.update(against=None),
+        lambda found: found.update(splits=0, trials=0, points=0, classes=0),
+        lambda found: found["rows"].append({"configuration": "<b>", "decoder": "", "error": "no"}),
+    ],
+)
 def test_any_comparison_that_is_read_can_be_shown(here, run, change):
     found = json.loads(Path("compare.json").read_text())
     change(found)
@@ -224,13 +324,17 @@ def test_any_comparison_that_is_read_can_be_shown(here, run, change):
     page("odd.html")
 
 
-@pytest.mark.parametrize("change", [
-    lambda found: found.update(points=[], best=None, given=None, scores=None, estimate=None),
-    lambda found: found["points"][0].update(score=None, log2g=None, kernel=None),
-    lambda found: [point.update(log2c=1000, log2g=-1000) for point in found["points"]],
-    lambda found: [point.update(score=1e149, sd=1e149) for point in found["points"]],
-    lambda found: [point.update(log2c=None, log2g=None) for point in found["points"]],
-    lambda found: found["estimate"].update(score=None, error=None)])
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda found: found.update(points=[], best=None, given=None, scores=None, estimate=None),
+        lambda found: found["points"][0].update(score=None, log2g=None, kernel=None),
+        lambda found: [point.update(log2c=1000, log2g=-1000) for point in found["points"]],
+        lambda found: [point.update(score=1e149, sd=1e149) for point in found["points"]],
+        lambda found: [point.update(log2c=None, log2g=None) for point in found["points"]],
+        lambda found: found["estimate"].update(score=None, error=None),
+    ],
+)
 def test_any_search_that_is_read_can_be_shown(here, run, change):
     found = json.loads(Path("tune.json").read_text())
     found["best"] = 1
@@ -253,20 +357,57 @@ def test_a_search_of_other_options_than_those_of_the_model_is_told(here, run):
 
 def test_nothing_is_left_of_a_page_that_fails(here, run):
     before = set(os.listdir())
-    run("report_m", "--search", "tune.json", "--comparison", "tune.json", "-o", "none.html",
-        "--multiqc", "none_mqc.json", status=1)
-    run("nfold", "-n", *TABLE, "--report", "none.html", "--card", "none.md", "balanced",
-        "penguins.csv", "none", status=1).refused("none.md: cannot read")
+    run(
+        "report_m",
+        "--search",
+        "tune.json",
+        "--comparison",
+        "tune.json",
+        "-o",
+        "none.html",
+        "--multiqc",
+        "none_mqc.json",
+        status=1,
+    )
+    run(
+        "nfold",
+        "-n",
+        *TABLE,
+        "--report",
+        "none.html",
+        "--card",
+        "none.md",
+        "balanced",
+        "penguins.csv",
+        "none",
+        status=1,
+    ).refused("none.md: cannot read")
     assert set(os.listdir()) == before
 
 
 @pytest.mark.long
 def test_newcomer_trains_and_opens_the_page(here, run):
     values = np.random.default_rng(2).normal(np.arange(40) % 2, 0.5)
-    Path("small.csv").write_text("id,a,class\n" + "".join(
-        f"s{i},{value:.3f},{'xy'[i % 2]}\n" for i, value in enumerate(values)))
-    done = run("agf_train", "--quiet", "--time-limit", "6", "--kernels", "rbf", "--id", "id",
-               "--report", "train.html", "--multiqc", "train_mqc.json", "small.csv", "all.mbm")
+    Path("small.csv").write_text(
+        "id,a,class\n"
+        + "".join(f"s{i},{value:.3f},{'xy'[i % 2]}\n" for i, value in enumerate(values))
+    )
+    done = run(
+        "agf_train",
+        "--quiet",
+        "--time-limit",
+        "6",
+        "--kernels",
+        "rbf",
+        "--id",
+        "id",
+        "--report",
+        "train.html",
+        "--multiqc",
+        "train_mqc.json",
+        "small.csv",
+        "all.mbm",
+    )
     text = page("train.html")
     for part in ("Data", "Configuration", "Comparison", "Provenance", "Commands that repeat it"):
         assert f">{part}</h2>" in text, part

@@ -41,12 +41,18 @@ def ask(run, folder, monkeypatch):
 def test_a_killed_search_goes_on(ask):
     whole = ask("train")
     assert whole[::2] == (0, "") and not os.path.exists("cache")  # short searches keep nothing
-    with subprocess.Popen([sys.executable, "-c", SLOW, *WORDS, "--state", "state", "train"],
-                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                          env={**os.environ, "PYTHONPATH": str(ROOT)}) as process:
+    with subprocess.Popen(
+        [sys.executable, "-c", SLOW, *WORDS, "--state", "state", "train"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    ) as process:
         deadline = time.monotonic() + 30
-        while process.poll() is None and time.monotonic() < deadline and not (
-                len(os.listdir("state") if os.path.exists("state") else ()) > 6):
+        while (
+            process.poll() is None
+            and time.monotonic() < deadline
+            and not (len(os.listdir("state") if os.path.exists("state") else ()) > 6)
+        ):
             time.sleep(0.01)
         process.kill()
         assert process.communicate()[0] == b"" and process.returncode == -signal.SIGKILL
@@ -59,17 +65,32 @@ def test_a_killed_search_goes_on(ask):
 
 def test_other_searches_take_no_results_of_this_one(ask):
     ask("--state", "state", "train")
-    for words in (("--seed", "2"), ("--by", "error"), ("--search-options", "-m 9 -g 0.3 -l 0.1"),
-                  ("-n",)):
+    for words in (
+        ("--seed", "2"),
+        ("--by", "error"),
+        ("--search-options", "-m 9 -g 0.3 -l 0.1"),
+        ("-n",),
+    ):
         status, text, message = ask("--state", "state", *words, "train")
         assert status == 0 and "there already" not in message and text == ask(*words, "train")[1]
 
 
 def test_ensembles_of_best_heed_their_options(run, ask):
-    words = ("print_control", "--best", "-d", "2", "--trials", "1", "--no-state", "--options",
-             "learner=nystrom -m 20", "-Q")
-    ensemble = run(*words, "ensemble", "--of", "best-tree", "--members", "3", "train",
-                   status=None)[1]
+    words = (
+        "print_control",
+        "--best",
+        "-d",
+        "2",
+        "--trials",
+        "1",
+        "--no-state",
+        "--options",
+        "learner=nystrom -m 20",
+        "-Q",
+    )
+    ensemble = run(*words, "ensemble", "--of", "best-tree", "--members", "3", "train", status=None)[
+        1
+    ]
     assert len(parse(ensemble).roots) == 3
 
 

@@ -23,11 +23,18 @@ HEADER = ["id", "size", "colour", "day", "kind"]
 def rows(n=80, seed=5):
     draw = np.random.default_rng(seed)
     y = draw.integers(0, 3, n)
-    return [[f"r{i}", "NA" if i % 9 == 4 else f"{a:.3f}",
-             "" if i % 11 == 3 else ("red", "dark, blue", 'so "green"')[(c + b) % 3],
-             f"2024-0{c + 1}-1{i % 10}", "abc"[c]]
-            for i, (a, b, c) in enumerate(zip((draw.normal(size=n) + 2 * y).tolist(),
-                                              draw.integers(0, 2, n).tolist(), y.tolist()))]
+    return [
+        [
+            f"r{i}",
+            "NA" if i % 9 == 4 else f"{a:.3f}",
+            "" if i % 11 == 3 else ("red", "dark, blue", 'so "green"')[(c + b) % 3],
+            f"2024-0{c + 1}-1{i % 10}",
+            "abc"[c],
+        ]
+        for i, (a, b, c) in enumerate(
+            zip((draw.normal(size=n) + 2 * y).tolist(), draw.integers(0, 2, n).tolist(), y.tolist())
+        )
+    ]
 
 
 def text(table, mark=",", end="\n"):
@@ -44,14 +51,31 @@ def models(run, tmp_path_factory):
         patch.chdir(folder)
         Path("t.csv").write_text(text(rows()))
         Path("plan").write_text('"" 0 / 1; "" 0 / 2; "" 1 / 2; {0 1 2}')
-        run("multi_borders", "--quiet", "--platt", "loo", "--label", "kind", "--id", "id",
-            "--missing", "mean", "plan", "t.csv", "m", "pairs.mbc")
+        run(
+            "multi_borders",
+            "--quiet",
+            "--platt",
+            "loo",
+            "--label",
+            "kind",
+            "--id",
+            "id",
+            "--missing",
+            "mean",
+            "plan",
+            "t.csv",
+            "m",
+            "pairs.mbc",
+        )
         run("mbh2mbm", "--quiet", "pairs.mbc", "pairs.mbm")
         x, y = np.random.default_rng(1).normal(size=(60, 3)).round(2), np.arange(60) % 3
         x[:, 0] += y
-        Path("t.svm").write_text("".join(
-            f"{c} " + " ".join(f"{j}:{v}" for j, v in enumerate(p, 1)) + "\n"
-            for c, p in zip(y.tolist(), x.tolist())))
+        Path("t.svm").write_text(
+            "".join(
+                f"{c} " + " ".join(f"{j}:{v}" for j, v in enumerate(p, 1)) + "\n"
+                for c, p in zip(y.tolist(), x.tolist())
+            )
+        )
         run("multi_borders", "--quiet", "-M", "-n", "--platt", "loo", "plan", "t.svm", "s", "s.mbc")
         run("mbh2mbm", "--quiet", "s.mbc", "points.mbm")
     return folder
@@ -74,31 +98,57 @@ def parted(monkeypatch):
 
 def objects(table, names=HEADER):
     """Lines of JSON; numbers are numbers, and missing cells null."""
-    return "".join(json.dumps({
-        name: None if cell in ("", "NA") else float(cell) if name == "size" else cell
-        for name, cell in zip(names, row)}) + "\n" for row in table)
+    return "".join(
+        json.dumps(
+            {
+                name: None if cell in ("", "NA") else float(cell) if name == "size" else cell
+                for name, cell in zip(names, row)
+            }
+        )
+        + "\n"
+        for row in table
+    )
 
 
-@pytest.mark.parametrize("name, make", [
-    ("a.csv", text), ("crlf.csv", lambda table: "\r\n" + text(table, end="\r\n")),
-    ("bom.csv", lambda table: "\ufeff" + text(table)), ("a.tsv", lambda table: text(table, "\t")),
-    ("semicolons.csv", lambda table: text(table, ";").removesuffix("\n"))])
+@pytest.mark.parametrize(
+    "name, make",
+    [
+        ("a.csv", text),
+        ("crlf.csv", lambda table: "\r\n" + text(table, end="\r\n")),
+        ("bom.csv", lambda table: "\ufeff" + text(table)),
+        ("a.tsv", lambda table: text(table, "\t")),
+        ("semicolons.csv", lambda table: text(table, ";").removesuffix("\n")),
+    ],
+)
 def test_the_same_bytes_as_without_it(run, parted, name, make):
     Path(name).write_text(make(rows(40, 6)))
-    found, expected = run("classify_m", "--stream", "pairs.mbm", name), run(
-        "classify_m", "pairs.mbm", name)
+    found, expected = (
+        run("classify_m", "--stream", "pairs.mbm", name),
+        run("classify_m", "pairs.mbm", name),
+    )
     assert found.out == expected.out and found.out.count("\n") == 41
 
 
 @pytest.mark.few(2)
-@pytest.mark.parametrize("words", [("--top", "2"), ("--coverage", "0.8"), ("--explain", "2"),
-                                   ("--reject", "0.7"), ("-0",), ("--all-columns",)])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--top", "2"),
+        ("--coverage", "0.8"),
+        ("--explain", "2"),
+        ("--reject", "0.7"),
+        ("-0",),
+        ("--all-columns",),
+    ],
+)
 def test_the_same_bytes_in_every_format_of_answers(run, parted, words):
     for ending in ("csv", "tsv", "jsonl"):
         run("classify_m", *words, "pairs.mbm", "new.csv", f"out.{ending}")
         for stream in ((), ("--stream",)):
-            assert run("classify_m", *stream, *words, "--format", ending, "pairs.mbm",
-                       "new.csv").raw == Path(f"out.{ending}").read_bytes()
+            assert (
+                run("classify_m", *stream, *words, "--format", ending, "pairs.mbm", "new.csv").raw
+                == Path(f"out.{ending}").read_bytes()
+            )
 
 
 def test_lines_of_json(run, parted):
@@ -108,10 +158,14 @@ def test_lines_of_json(run, parted):
     lines = run("classify_m", "--stream", "pairs.mbm", "new.json").out
     assert lines == run("classify_m", "--format", "jsonl", "pairs.mbm", "new.csv").out
     without = [row[:4][::-1] for row in rows(40, 6)]
-    Path("new.json").write_text("\n" + objects([row[:-1] for row in without],
-                                               ["day", "colour", "size"]))
-    for line, row in zip(run("classify_m", "--stream", "pairs.mbm", "new.json").out.splitlines(),
-                         lines.splitlines(), strict=True):
+    Path("new.json").write_text(
+        "\n" + objects([row[:-1] for row in without], ["day", "colour", "size"])
+    )
+    for line, row in zip(
+        run("classify_m", "--stream", "pairs.mbm", "new.json").out.splitlines(),
+        lines.splitlines(),
+        strict=True,
+    ):
         assert json.loads(line) == json.loads(row) | {"id": ""}
 
 
@@ -125,18 +179,32 @@ def test_libsvm_text(run, parted):
 def test_a_wrong_line_has_an_answer_and_the_others_their_own(run, parted):
     lines = text(rows(40, 6)).splitlines(keepends=True)
     good = run("classify_m", "pairs.mbm", "new.csv").out.splitlines()
-    Path("bad.csv").write_text("".join([
-        *lines[:5], "x1,word,red,2024-01-11,a\n", *lines[5:9], "too,few\n", 'x2,1,"red\n',
-        'blue",,\n', "\n", *lines[9:], "x3,1,red,yesterday,a"]))
+    Path("bad.csv").write_text(
+        "".join(
+            [
+                *lines[:5],
+                "x1,word,red,2024-01-11,a\n",
+                *lines[5:9],
+                "too,few\n",
+                'x2,1,"red\n',
+                'blue",,\n',
+                "\n",
+                *lines[9:],
+                "x3,1,red,yesterday,a",
+            ]
+        )
+    )
     found = run("classify_m", "--stream", "pairs.mbm", "bad.csv", status=1)
     answers = found.out.splitlines()
     wrong = {5: "x1", 10: "", 11: "", 12: "", 45: "x3"}
     assert [answer for at, answer in enumerate(answers) if at not in wrong] == good
     assert {at: answers[at] for at in wrong} == {
-        at: f"{name},error,,,," for at, name in wrong.items()}
+        at: f"{name},error,,,," for at, name in wrong.items()
+    }
     errors = [line.removeprefix("classify_m: bad.csv") for line in found.err.splitlines()]
-    assert [line.partition(": ")[0] for line in errors if line.startswith(":") and line[1] != " "
-            ] == [":6", ":11", ":12", ":13", ":47"]
+    assert [
+        line.partition(": ")[0] for line in errors if line.startswith(":") and line[1] != " "
+    ] == [":6", ":11", ":12", ":13", ":47"]
     assert ":6: expected a number in column 'size', found 'word'" in errors
     assert errors[-1] == ": 5 of 45 lines were wrong, and have the answer error"
     for err in (found.err, run("classify_m", "pairs.mbm", "new.csv").err):  # counted once
@@ -153,35 +221,51 @@ def test_wrong_lines_in_one_large_block(run):
     answers, good = found.out.splitlines(), run("classify_m", "pairs.mbm", "new.csv").out
     assert {at for at, answer in enumerate(answers) if answer == f"w{at},error,,,,"} == wrong
     assert [one for at, one in enumerate(answers) if at not in wrong] == good.splitlines()
-    events = [event for event in map(json.loads, found.err.splitlines())
-              if event["event"] == "error"]
+    events = [
+        event for event in map(json.loads, found.err.splitlines()) if event["event"] == "error"
+    ]
     assert [event.get("line") for event in events] == [at + 1 for at in sorted(wrong)] + [None]
 
 
 def test_wrong_lines_of_json_and_libsvm_text(run):
     good = objects(rows(3))
-    Path("bad.json").write_text('{"id": "a"}\n[1]\n' + good + '{"id": "b", "size": [1], "colour": '
-                                '"red", "day": null}\n{"id": 1, "size": "\\ud800"}\n')
+    Path("bad.json").write_text(
+        '{"id": "a"}\n[1]\n' + good + '{"id": "b", "size": [1], "colour": '
+        '"red", "day": null}\n{"id": 1, "size": "\\ud800"}\n'
+    )
     found = run("classify_m", "--stream", "pairs.mbm", "bad.json", status=1)
     answers = list(map(json.loads, found.out.splitlines()))
-    assert [(number, answer["id"], answer["error"]) for number, answer in enumerate(answers, 1)
-            if "error" in answer] == [
-        (1, "a", "lacks the column 'size'"), (2, "", "expected a JSON object"),
+    assert [
+        (number, answer["id"], answer["error"])
+        for number, answer in enumerate(answers, 1)
+        if "error" in answer
+    ] == [
+        (1, "a", "lacks the column 'size'"),
+        (2, "", "expected a JSON object"),
         (6, "b", "expected a number or a word in column 'size', found list"),
-        (7, "", "expected a JSON object")]
+        (7, "", "expected a JSON object"),
+    ]
     assert "bad.json:6: expected a number or a word" in found.err
     Path("bad.svm").write_text("0 1:1 2:1\n0 2:1 1:1\n0 4:1\n1 1:1\n0 1:1e300\n")
     found = run("classify_m", "--stream", "-M", "points.mbm", "bad.svm", status=1)
     assert [line.split(",")[:2] for line in found.out.splitlines()][2:4] == [
-        ["2", "error"], ["3", "error"]]
+        ["2", "error"],
+        ["3", "error"],
+    ]
     assert [line.split(":")[2] for line in found.err.splitlines()[:2]] == ["2", "3"]
 
 
-@pytest.mark.parametrize("words, message", [
-    (("-j", "2"), "--stream and -j exclude each other"),
-    (("--executor", "processes:2"), "exclude each other"), (("-A",), "exclude each other"),
-    (("--margins",), "exclude each other"), (("pairs.mbm", "new.csv", "out"), "standard output"),
-    (("pairs.mbm", "new.csv", "out.csv"), "standard output, not to 'out.csv'")])
+@pytest.mark.parametrize(
+    "words, message",
+    [
+        (("-j", "2"), "--stream and -j exclude each other"),
+        (("--executor", "processes:2"), "exclude each other"),
+        (("-A",), "exclude each other"),
+        (("--margins",), "exclude each other"),
+        (("pairs.mbm", "new.csv", "out"), "standard output"),
+        (("pairs.mbm", "new.csv", "out.csv"), "standard output, not to 'out.csv'"),
+    ],
+)
 def test_what_needs_all_rows_is_refused(run, words, message):
     operands = () if "pairs.mbm" in words else ("pairs.mbm", "new.csv")
     run("classify_m", "--stream", *words, *operands, status=2).refused(message)
@@ -227,9 +311,12 @@ def test_one_row_at_a_time_until_a_signal_or_until_nobody_reads(root, here, end,
     """Each answer comes before the next row is sent; then SIGTERM, or a reader that leaves."""
     lines = text(rows(40, 6)).splitlines(keepends=True)
     with subprocess.Popen(
-            [sys.executable, root / "bin" / "classify_m", "--stream", "--quiet", "pairs.mbm", "-"],
-            env={**os.environ, "PYTHONPATH": str(root)}, stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        [sys.executable, root / "bin" / "classify_m", "--stream", "--quiet", "pairs.mbm", "-"],
+        env={**os.environ, "PYTHONPATH": str(root)},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
         for line in lines[:6]:
             process.stdin.write(line.encode())
             process.stdin.flush()

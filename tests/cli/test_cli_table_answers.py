@@ -24,8 +24,10 @@ def rows(n=120, seed=3):
     y = draw.integers(0, 3, n)
     x = np.array([[0, 0], [1.5, 0], [0, 2]])[y] + draw.normal(size=(n, 2)) * 0.8
     colours = np.array(["red", "dark, blue", "green"])[(y + draw.integers(0, 2, n)) % 3]
-    return [[f"r{i}", repr(a), f"{b:.3f}", colour, str(i % 3 + 1), SPECIES[c]]
-            for i, ((a, b), colour, c) in enumerate(zip(x.tolist(), colours.tolist(), y.tolist()))]
+    return [
+        [f"r{i}", repr(a), f"{b:.3f}", colour, str(i % 3 + 1), SPECIES[c]]
+        for i, ((a, b), colour, c) in enumerate(zip(x.tolist(), colours.tolist(), y.tolist()))
+    ]
 
 
 def text(table, names=HEADER, mark=",", end="\n"):
@@ -53,11 +55,24 @@ def models(run, tmp_path_factory):
         Path("pairs").write_text('"" 0 / 1; "" 0 / 2; "" 1 / 2; {0 1 2}')
         Path("tree").write_text('"" { 0 "" { 1 2 } }')
         roles = "--label", "species", "--id", "id"
-        for name, plan, base, more in (("pairs", "pairs", "t", ()), ("tree", "tree", "t", ()),
-                                       ("filled", "pairs", "holes", ("--missing", "median")),
-                                       ("marked", "pairs", "holes", ("--missing", "indicator"))):
-            run("multi_borders", "--quiet", "--platt", "loo", *roles, *more, plan, f"{base}.csv",
-                f"{name}.m", f"{name}.mbc")
+        for name, plan, base, more in (
+            ("pairs", "pairs", "t", ()),
+            ("tree", "tree", "t", ()),
+            ("filled", "pairs", "holes", ("--missing", "median")),
+            ("marked", "pairs", "holes", ("--missing", "indicator")),
+        ):
+            run(
+                "multi_borders",
+                "--quiet",
+                "--platt",
+                "loo",
+                *roles,
+                *more,
+                plan,
+                f"{base}.csv",
+                f"{name}.m",
+                f"{name}.mbc",
+            )
             run("mbh2mbm", "--quiet", f"{name}.mbc", f"{name}.mbm")
     return folder
 
@@ -89,7 +104,8 @@ def test_answers_are_those_of_the_points_made_of_the_table(run):
     run("table2agf", "--recipe", "pairs.mbc.recipe", "test.csv", "points")
     lines = run("classify_m", "pairs.mbm", "points.vec", "a").out.splitlines()
     assert [[*(one[f"p:{name}"] for name in SPECIES)] for one in found] == [
-        line.split()[:-1] for line in lines]
+        line.split()[:-1] for line in lines
+    ]
     labels = read_cls("a.cls").tolist()
     assert [one["class"] for one in found] == [SPECIES[label] for label in labels]
     assert [one["id"] for one in found] == [f"r{i}" for i in range(40)]
@@ -107,12 +123,17 @@ def test_columns_are_found_by_name(run):
     assert Path("again.csv").read_bytes() == Path("out.csv").read_bytes()
 
 
-@pytest.mark.parametrize("make", [
-    lambda table: text(table, end="\r\n").encode(),
-    lambda table: b"\xef\xbb\xbf" + text(table).encode(),
-    lambda table: text(table, mark=";").encode(),
-    lambda table: text(table, mark="\t").encode(),
-    lambda table: gzip.compress(text(table).encode())], ids=["crlf", "bom", ";", "tab", "gz"])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda table: text(table, end="\r\n").encode(),
+        lambda table: b"\xef\xbb\xbf" + text(table).encode(),
+        lambda table: text(table, mark=";").encode(),
+        lambda table: text(table, mark="\t").encode(),
+        lambda table: gzip.compress(text(table).encode()),
+    ],
+    ids=["crlf", "bom", ";", "tab", "gz"],
+)
 def test_the_same_answers_from_every_layout_and_stream(run, make):
     expected = printed(run, "pairs.mbm", "test.csv")
     data = make(rows(40, 4))
@@ -138,21 +159,26 @@ def test_every_ending_of_an_output(run):
         if name.lower().endswith("gz"):
             assert data[4:8] == bytes(4)  # no time: another run has the same bytes
             data = gzip.decompress(data)
-        assert list(csv.DictReader(io.StringIO(data.decode(), newline=""),
-                                   delimiter=mark)) == expected
+        assert (
+            list(csv.DictReader(io.StringIO(data.decode(), newline=""), delimiter=mark)) == expected
+        )
     run("classify_m", "--all-columns", "pairs.mbm", "test.csv", "o.jsonl.gz")
     lines = [json.loads(line) for line in gzip.open("o.jsonl.gz", "rt", encoding="utf-8")]
     assert [list(line)[-3:] for line in lines] == [["class", "p", "probabilities"]] * 40
     for line, row in zip(lines, expected):
         p = line.pop("probabilities")
-        flat = line | {"p": f"{line['p']:.6f}"} | {
-            f"p:{name}": f"{value:.6f}" for name, value in p.items()}
+        flat = (
+            line
+            | {"p": f"{line['p']:.6f}"}
+            | {f"p:{name}": f"{value:.6f}" for name, value in p.items()}
+        )
         assert flat == row
 
 
 @pytest.mark.parametrize("ending", ["parquet", "feather", "arrow"])
-@pytest.mark.parametrize("words", [("--all-columns",), ("--top", "2", "--reject", "0.7"),
-                                   ("--coverage", "0.8")])
+@pytest.mark.parametrize(
+    "words", [("--all-columns",), ("--top", "2", "--reject", "0.7"), ("--coverage", "0.8")]
+)
 def test_columns_in_files_of_arrow(run, monkeypatch, ending, words):
     pytest.importorskip("pyarrow")
     from pyarrow import feather, parquet
@@ -165,8 +191,13 @@ def test_columns_in_files_of_arrow(run, monkeypatch, ending, words):
     with open("o.csv", encoding="utf-8", newline="") as file:
         expected = list(csv.DictReader(file))
     assert table.column_names == list(expected[0])
-    assert [{name: f"{cell:.6f}" if isinstance(cell, float) else cell or ""
-             for name, cell in row.items()} for row in table.to_pylist()] == expected
+    assert [
+        {
+            name: f"{cell:.6f}" if isinstance(cell, float) else cell or ""
+            for name, cell in row.items()
+        }
+        for row in table.to_pylist()
+    ] == expected
 
 
 def test_row_numbers_are_numbers_in_parquet(run):
@@ -179,7 +210,8 @@ def test_row_numbers_are_numbers_in_parquet(run):
 def test_parquet_without_pyarrow_is_refused_before_the_work(run, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     run("classify_m", "pairs.mbm", "test.csv", "o.parquet", status=2).refused(
-        "need PyArrow: pip install 'agfmc[table]'")
+        "need PyArrow: pip install 'agfmc[table]'"
+    )
     assert not Path("o.parquet").exists()
 
 
@@ -202,9 +234,13 @@ def test_pandas_reads_the_answers(run):
 
 def test_ids_are_those_of_training_or_named_or_numbers(run):
     assert list(answers(run, "--id", "code,id", "pairs.mbm", "test.csv")[0])[:3] == [
-        "code", "id", "class"]
+        "code",
+        "id",
+        "class",
+    ]
     assert [one["length"] for one in answers(run, "--id", "2", "pairs.mbm", "test.csv")] == [
-        row[1] for row in rows(40, 4)]
+        row[1] for row in rows(40, 4)
+    ]
     without = HEADER[1:]
     Path("none.csv").write_text(text(columns(rows(40, 4), *without), without))
     found = answers(run, "pairs.mbm", "none.csv")
@@ -212,7 +248,8 @@ def test_ids_are_those_of_training_or_named_or_numbers(run):
     run("classify_m", "pairs.mbm", "none.csv", "o.jsonl")
     assert [json.loads(line)["row"] for line in open("o.jsonl")] == list(range(1, 41))
     run("classify_m", "--id", "name", "pairs.mbm", "test.csv", "o.csv", status=1).refused(
-        "test.csv: --id: there is no column 'name'; the columns are 'id', 'length'")
+        "test.csv: --id: there is no column 'name'; the columns are 'id', 'length'"
+    )
 
 
 def test_ids_must_differ(run):
@@ -220,11 +257,13 @@ def test_ids_must_differ(run):
     table[10][0] = table[2][0]  # of another code
     Path("twice.csv").write_text(text(table))
     run("classify_m", "pairs.mbm", "twice.csv", "out.csv", status=1).refused(
-        "twice.csv:12: column 'id' has 'r2': the id is that of an earlier line already")
+        "twice.csv:12: column 'id' has 'r2': the id is that of an earlier line already"
+    )
     assert not Path("out.csv").exists()
     answers(run, "--id", "id,code", "pairs.mbm", "twice.csv")
     run("classify_m", "--id", "code", "pairs.mbm", "test.csv", "o.csv", status=1).refused(
-        "test.csv:5: column 'code' has '1': the id is that of an earlier line")
+        "test.csv:5: column 'code' has '1': the id is that of an earlier line"
+    )
 
 
 def test_columns_with_names_of_the_answers(run):
@@ -233,10 +272,10 @@ def test_columns_with_names_of_the_answers(run):
     found = answers(run, "--all-columns", "pairs.mbm", "names.csv")
     assert list(found[0])[:8] == ["input:p", *HEADER[1:5], "input:class", "class", "p"]
     assert [one["input:class"] for one in found] == [row[5] for row in rows(40, 4)]
-    Path("names.csv").write_text(text([[*row, ""] for row in rows(40, 4)],
-                                      [*names, "input:class"]))
+    Path("names.csv").write_text(text([[*row, ""] for row in rows(40, 4)], [*names, "input:class"]))
     run("classify_m", "--all-columns", "pairs.mbm", "names.csv", "o.csv", status=2).refused(
-        "two columns 'input:class'")
+        "two columns 'input:class'"
+    )
 
 
 def test_the_best_classes(run):
@@ -250,16 +289,19 @@ def test_the_best_classes(run):
     run("classify_m", "--top", 9, "pairs.mbm", "test.csv", "o.jsonl")
     lines = [json.loads(line) for line in open("o.jsonl")]
     assert [[pair["class"] for pair in line["top"]] for line in lines] == [
-        sorted(SPECIES, key=lambda name: -float(one[f"p:{name}"])) for one in every]
+        sorted(SPECIES, key=lambda name: -float(one[f"p:{name}"])) for one in every
+    ]
 
 
-@pytest.mark.parametrize("words", [("--coverage", "0.8", "pairs.mbm"),
-                                   ("--stop", "0.9", "tree.mbm")])
+@pytest.mark.parametrize(
+    "words", [("--coverage", "0.8", "pairs.mbm"), ("--stop", "0.9", "tree.mbm")]
+)
 def test_sets(run, words):
     run("table2agf", "--recipe", "pairs.mbc.recipe", "test.csv", "points")
     run("classify_m", *words, "points.vec", "a")
-    expected = [[SPECIES[int(word)] for word in line.split() if word != "-"]
-                for line in open("a.sets")]
+    expected = [
+        [SPECIES[int(word)] for word in line.split() if word != "-"] for line in open("a.sets")
+    ]
     assert len(set(map(tuple, expected))) > 2
     found = answers(run, *words, "test.csv")
     assert list(found[0]) == ["id", "class", "p", "set"]
@@ -270,7 +312,8 @@ def test_sets(run, words):
     assert [line["class"] or "" for line in lines] == [one["class"] for one in found]
     if "--stop" in words:
         assert [one["class"] for one in found] == [
-            members[0] if len(members) == 1 else "" for members in expected]
+            members[0] if len(members) == 1 else "" for members in expected
+        ]
 
 
 def test_rejected_rows_have_no_class_but_the_probability_of_the_winner(run):
@@ -283,7 +326,8 @@ def test_rejected_rows_have_no_class_but_the_probability_of_the_winner(run):
     assert list(csv.DictReader(open("o.csv"))) == expected
     run("classify_m", "--reject", 0.7, "pairs.mbm", "test.csv", "o.jsonl")
     assert [json.loads(line)["class"] or "" for line in open("o.jsonl")] == [
-        one["class"] for one in expected]
+        one["class"] for one in expected
+    ]
 
 
 def test_a_tree_gives_one_probability_and_a_line_says_how_to_get_all(run):
@@ -299,16 +343,19 @@ def test_a_tree_gives_one_probability_and_a_line_says_how_to_get_all(run):
 def test_votes_decision_values_and_p_values_have_names_of_their_own(run):
     found = answers(run, "-Q", "vote", "pairs.mbm", "test.csv")
     assert list(found[0]) == ["id", "class", "score", *(f"score:{name}" for name in SPECIES)]
-    assert all(one["score"] == max((one[f"score:{name}"] for name in SPECIES), key=float)
-               for one in found)
+    assert all(
+        one["score"] == max((one[f"score:{name}"] for name in SPECIES), key=float) for one in found
+    )
     run("table2agf", "--recipe", "pairs.mbc.recipe", "test.csv", "points")
     for option, names in (("-0", ["f1", "f2", "f3"]), ("-Q-1", ["r1", "r2", "r3"])):
         lines = run("classify_m", option, "pairs.mbm", "points.vec", "a").out.splitlines()
         found = answers(run, option, "pairs.mbm", "test.csv")
         assert list(found[0]) == ["id", "class", *names]
-        np.testing.assert_allclose([[float(one[name]) for name in names] for one in found],
-                                   [list(map(float, line.split()))[:3] for line in lines],
-                                   atol=1e-6)
+        np.testing.assert_allclose(
+            [[float(one[name]) for name in names] for one in found],
+            [list(map(float, line.split()))[:3] for line in lines],
+            atol=1e-6,
+        )
     found = answers(run, "--p-values", "pairs.mbm", "test.csv")
     assert list(found[0]) == ["id", "class", "p", *(f"p_value:{name}" for name in SPECIES)]
     found = answers(run, "-Q", "max-win", "pairs.mbm", "test.csv")
@@ -320,8 +367,18 @@ def test_expected_quantities(run):
     for row in table:
         row[5] = f"{SPECIES.index(row[5])}..{SPECIES.index(row[5]) + 1}"
     Path("q.csv").write_text(text(table))
-    run("multi_borders", "--quiet", "--label", "species", "--id", "id", "pairs", "q.csv", "qm",
-        "q.mbc")
+    run(
+        "multi_borders",
+        "--quiet",
+        "--label",
+        "species",
+        "--id",
+        "id",
+        "pairs",
+        "q.csv",
+        "qm",
+        "q.mbc",
+    )
     found = answers(run, "--quantity", "--quantiles", ".1,.9", "q.mbc", "test.csv")
     assert list(found[0]) == ["id", "class", "p", "mean", "quantile:0.1", "quantile:0.9"]
     assert all(0 < float(one["quantile:0.1"]) < float(one["mean"]) < 3 for one in found)
@@ -333,12 +390,15 @@ def test_words_that_training_did_not_know_are_told_once(run):
         row[3] = "pink"
     Path("new.csv").write_text(text(table))
     found = run("classify_m", "pairs.mbm", "new.csv", "o.csv")
-    found.line("warning: new.csv: column 'colour' has 4 cells with words that training did not "
-               "know, first 'pink' in line 7")
+    found.line(
+        "warning: new.csv: column 'colour' has 4 cells with words that training did not "
+        "know, first 'pink' in line 7"
+    )
     run("table2agf", "--recipe", "pairs.mbc.recipe", "new.csv", "points")
     lines = run("classify_m", "pairs.mbm", "points.vec", "a").out.splitlines()
     assert [one[f"p:{SPECIES[0]}"] for one in csv.DictReader(open("o.csv"))] == [
-        line.split()[0] for line in lines]
+        line.split()[0] for line in lines
+    ]
 
 
 @pytest.mark.parametrize("model", ["filled", "marked"])
@@ -352,9 +412,13 @@ def test_blanks_are_filled_as_in_training(run, model):
     assert [one[f"p:{SPECIES[2]}"] for one in found] == [line.split()[2] for line in lines]
 
 
-@pytest.mark.parametrize("at, cell, message", [
-    (1, "", ":12: column 'length' has a missing value, and training, with --missing error"),
-    (2, "1e39", ":12: column 'width': 1e+39 is more than single precision holds")])
+@pytest.mark.parametrize(
+    "at, cell, message",
+    [
+        (1, "", ":12: column 'length' has a missing value, and training, with --missing error"),
+        (2, "1e39", ":12: column 'width': 1e+39 is more than single precision holds"),
+    ],
+)
 @pytest.mark.parametrize("more", [(), ("--all-columns",)])
 def test_cells_that_the_model_cannot_take(run, at, cell, message, more):
     table = rows(40, 4)
@@ -362,7 +426,8 @@ def test_cells_that_the_model_cannot_take(run, at, cell, message, more):
     Path("bad.csv").write_text(text(table))
     Path("out.csv").write_text("as it was")
     run("classify_m", *more, "pairs.mbm", "bad.csv", "out.csv", status=1).refused(
-        f"bad.csv{message}")
+        f"bad.csv{message}"
+    )
     assert Path("out.csv").read_text() == "as it was"
     assert not [path for path in Path().iterdir() if path.name.startswith(".")]
 
@@ -378,21 +443,29 @@ def test_points_may_have_a_table_of_answers(run):
     found = answers(run, "--tree", "full", "b.mbc", "b.vec")
     assert list(found[0]) == ["row", "class", "p", "p:1", "p:4"]
     assert [[one["p:1"], one["p:4"], one["class"]] for one in found] == [
-        line.split() for line in lines]
+        line.split() for line in lines
+    ]
     run("classify_m", "b.mbc", "test.csv", "o.csv", status=1).refused(
-        "b.mbc: was not trained from a table")
+        "b.mbc: was not trained from a table"
+    )
 
 
-@pytest.mark.parametrize("words, message", [
-    (("pairs.mbm", "test.csv", "out"), "the answers to a table are a table: expected a name that "
-     "ends in .csv"),
-    (("--header", "pairs.mbm", "test.csv", "o.csv"), "--header: a table of answers has one"),
-    (("-E", "0", "pairs.mbm", "test.csv", "o.csv"), "-E with a table is for training"),
-    (("-M", "--table", "pairs.mbm", "test.csv", "o.csv"), "-M and --table exclude each other"),
-    (("-O", "true", "pairs.mbc", "test.csv", "o.csv"), "-O: other programs read points"),
-    (("--all-columns", "pairs.mbm", "p.vec", "o.csv"), "--all-columns is for tables"),
-    (("--id", "x", "pairs.mbm", "p.vec", "o.csv"), "--id is for tables"),
-    (("pairs.mbm", "test.csv", "test.csv"), "output would overwrite test: ")])
+@pytest.mark.parametrize(
+    "words, message",
+    [
+        (
+            ("pairs.mbm", "test.csv", "out"),
+            "the answers to a table are a table: expected a name that ends in .csv",
+        ),
+        (("--header", "pairs.mbm", "test.csv", "o.csv"), "--header: a table of answers has one"),
+        (("-E", "0", "pairs.mbm", "test.csv", "o.csv"), "-E with a table is for training"),
+        (("-M", "--table", "pairs.mbm", "test.csv", "o.csv"), "-M and --table exclude each other"),
+        (("-O", "true", "pairs.mbc", "test.csv", "o.csv"), "-O: other programs read points"),
+        (("--all-columns", "pairs.mbm", "p.vec", "o.csv"), "--all-columns is for tables"),
+        (("--id", "x", "pairs.mbm", "p.vec", "o.csv"), "--id is for tables"),
+        (("pairs.mbm", "test.csv", "test.csv"), "output would overwrite test: "),
+    ],
+)
 def test_what_does_not_go_together(run, words, message):
     before = Path("test.csv").read_bytes()
     run("classify_m", *words, status=2).refused(message)
@@ -405,8 +478,9 @@ def test_ids_that_stand_twice_among_all_columns(run):
     run("classify_m", "pairs.mbm", "twice.csv", "o.csv", status=1).refused("twice.csv:22: column")
     run("classify_m", "--all-columns", "pairs.mbm", "twice.csv", "o.csv")
     assert len(Path("o.csv").read_text().splitlines()) == 22
-    run("classify_m", "--all-columns", "--id", "id", "pairs.mbm", "twice.csv", "p.csv",
-        status=1).refused("twice.csv:22:")
+    run(
+        "classify_m", "--all-columns", "--id", "id", "pairs.mbm", "twice.csv", "p.csv", status=1
+    ).refused("twice.csv:22:")
 
 
 @pytest.mark.few(1)

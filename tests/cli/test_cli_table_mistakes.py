@@ -9,27 +9,33 @@ from agfmc.files import opening
 
 # The table that the mistakes are made in, and what is said of its columns.
 HEAD = "id,a,b,colour,species\n"
-ROWS = [f"r{i},{i}.5,{i * 7 % 5},{'red' if i % 3 else 'blue'},{('ant', 'bee', 'cat')[i % 3]}\n"
-        for i in range(30)]
+ROWS = [
+    f"r{i},{i}.5,{i * 7 % 5},{'red' if i % 3 else 'blue'},{('ant', 'bee', 'cat')[i % 3]}\n"
+    for i in range(30)
+]
 GOOD = HEAD + "".join(ROWS)
 LABEL = ["--label", "species", "--id", "id"]
 # All read a training table whole; each mistake is made with one of them.
-COMMANDS = ("agf_preprocess t.csv q", "multi_borders pairs t.csv q q.c", "table2agf t.csv q",
-            "print_control -Q empirical t.csv", "nfold --no-state pairs t.csv q",
-            "tune_m --no-state pairs t.csv", "compare_control --no-state t.csv one-vs-one",
-            "order_classes --path path t.csv")
+COMMANDS = (
+    "agf_preprocess t.csv q",
+    "multi_borders pairs t.csv q q.c",
+    "table2agf t.csv q",
+    "print_control -Q empirical t.csv",
+    "nfold --no-state pairs t.csv q",
+    "tune_m --no-state pairs t.csv",
+    "compare_control --no-state t.csv one-vs-one",
+    "order_classes --path path t.csv",
+)
 
 
 def line(number, text):
     """The good table with that line, from 1, in place of its own."""
-    return "".join(text if i == number else one
-                   for i, one in enumerate(GOOD.splitlines(True), 1))
+    return "".join(text if i == number else one for i, one in enumerate(GOOD.splitlines(True), 1))
 
 
 def head(text):
     """The good table with that header."""
     return line(1, text + "\n")
-
 
 
 def cells(at, found):
@@ -70,168 +76,356 @@ ZIPPED = gzip.compress(GOOD.encode(), mtime=0)
 RAGGED = [
     ("a cell less", line(5, "r3,3.5,1,red\n"), cells(5, 4)),
     ("one cell", line(5, "r3\n"), cells(5, 1)),
-    ("a comma at the end of all rows", HEAD + "".join(r[:-1] + ",\n" for r in ROWS),
-     cells(2, 6) + "; write.table of R leaves out"),
+    (
+        "a comma at the end of all rows",
+        HEAD + "".join(r[:-1] + ",\n" for r in ROWS),
+        cells(2, 6) + "; write.table of R leaves out",
+    ),
     ("a comment", "# made by hand\n" + GOOD, NO_LABEL + " '# made by"),
-    ("the header again", GOOD + GOOD, number(32, "a") + ", as in most rows")]
+    ("the header again", GOOD + GOOD, number(32, "a") + ", as in most rows"),
+]
 QUOTES = [
     ("a quote inside", line(4, 'r2,2.5,4,da"rk,cat\n'), quote(4)),
-    ("quote not closed", line(4, 'r2,2.5,4,"red,cat\n'),
-     "t.csv:4: the quote that opens here is not closed; --no-quotes where quotes"),
-    ("quote not closed in the header", head('id,a,b,"colour,species'),
-     "t.csv:1: the quote that opens here is not closed; --no-quotes where quotes"),
-    ("a line break in a quote, then wrong", line(4, 'r2,2.5,4,"red\nblue",cat\nr3,x,5,red,ant\n'),
-     number(6, "x") + ", as in most rows")]
+    (
+        "quote not closed",
+        line(4, 'r2,2.5,4,"red,cat\n'),
+        "t.csv:4: the quote that opens here is not closed; --no-quotes where quotes",
+    ),
+    (
+        "quote not closed in the header",
+        head('id,a,b,"colour,species'),
+        "t.csv:1: the quote that opens here is not closed; --no-quotes where quotes",
+    ),
+    (
+        "a line break in a quote, then wrong",
+        line(4, 'r2,2.5,4,"red\nblue",cat\nr3,x,5,red,ant\n'),
+        number(6, "x") + ", as in most rows",
+    ),
+]
 ENCODINGS = [
     ("latin-1", line(4, "r2,2.5,4,gr\xfcn,cat\n").encode("latin-1"), utf8(4)),
     ("latin-1 header", head("id,a,b,couleur pr\xe9f\xe9r\xe9e,species").encode("latin-1"), utf8(1)),
-    ("utf-16", GOOD.encode("utf-16"),
-     "t.csv:1: is text in UTF-16: `iconv -f UTF-16 -t UTF-8` makes it readable"),
-    ("utf-16 big", b"\xfe\xff" + GOOD.encode("utf-16-be"),
-     "t.csv:1: is text in UTF-16: `iconv -f UTF-16 -t UTF-8` makes it readable"),
+    (
+        "utf-16",
+        GOOD.encode("utf-16"),
+        "t.csv:1: is text in UTF-16: `iconv -f UTF-16 -t UTF-8` makes it readable",
+    ),
+    (
+        "utf-16 big",
+        b"\xfe\xff" + GOOD.encode("utf-16-be"),
+        "t.csv:1: is text in UTF-16: `iconv -f UTF-16 -t UTF-8` makes it readable",
+    ),
     ("utf-16 without mark", GOOD.encode("utf-16-le"), NUL),
-    ("two marks", b"\xef\xbb\xbf\xef\xbb\xbf" + GOOD.encode(),
-     "t.csv: --id: there is no column 'id'; the columns are '\\ufeffid', 'a', 'b',"),
-    ("arabic digits", line(4, "r2,\u0662,4,red,cat\n"), number(4, "٢") + ", as in most rows")]
+    (
+        "two marks",
+        b"\xef\xbb\xbf\xef\xbb\xbf" + GOOD.encode(),
+        "t.csv: --id: there is no column 'id'; the columns are '\\ufeffid', 'a', 'b',",
+    ),
+    ("arabic digits", line(4, "r2,\u0662,4,red,cat\n"), number(4, "٢") + ", as in most rows"),
+]
 HEADERS = [
-    ("two columns of a name", head("id,a,a,colour,species"),
-     "t.csv:1: columns 2 and 3 have the same name 'a'"),
-    ("names equal but for blanks", head("id,a, a ,colour,species"),
-     "t.csv:1: columns 2 and 3 have the same name 'a'"),
-    ("a name is empty", head("id,a,,colour,species"),
-     "t.csv:1: column 3 has no name in the header"),
+    (
+        "two columns of a name",
+        head("id,a,a,colour,species"),
+        "t.csv:1: columns 2 and 3 have the same name 'a'",
+    ),
+    (
+        "names equal but for blanks",
+        head("id,a, a ,colour,species"),
+        "t.csv:1: columns 2 and 3 have the same name 'a'",
+    ),
+    (
+        "a name is empty",
+        head("id,a,,colour,species"),
+        "t.csv:1: column 3 has no name in the header",
+    ),
     ("a name is blank", head("id,a,b,  ,species"), "t.csv:1: column 4 has no name in the header"),
     ("no header", "".join(ROWS), NO_LABEL + " 'r0', '0.5',"),
-    ("no header, numbers", "1,2,0\n3,4,1\n" * 9,
-     "t.csv:1: the first line holds numbers: --no-header where there are no names"),
+    (
+        "no header, numbers",
+        "1,2,0\n3,4,1\n" * 9,
+        "t.csv:1: the first line holds numbers: --no-header where there are no names",
+    ),
     ("header only", HEAD, NO_ROWS),
     ("empty", "", EMPTY),
     ("blanks alone", "   \n", "t.csv:1: column 1 has no name in the header"),
     ("a mark alone", b"\xef\xbb\xbf", EMPTY),
-    ("row is taken", head(",a,row,colour,species"),
-     "t.csv:1: columns 1 and 3 have the same name 'row'"),
-    ("one column", "species\n" + "ant\nbee\n" * 9, "t.csv: no column is left to be a feature",
-     SPECIES),
-    ("one column and an id", "id,species\n" + "".join(f"{i},{'ab'[i % 2]}\n" for i in range(30)),
-     "t.csv: no column is left to be a feature"),
-    ("feature of a category and a column",
-     "a,a=x,species\n" + "".join(f"{'xyz'[i % 3]},{i % 4},{'ab'[i % 2]}\n" for i in range(12)),
-     "t.csv: two features would be named 'a=x': expected columns and words that", SPECIES)]
+    (
+        "row is taken",
+        head(",a,row,colour,species"),
+        "t.csv:1: columns 1 and 3 have the same name 'row'",
+    ),
+    (
+        "one column",
+        "species\n" + "ant\nbee\n" * 9,
+        "t.csv: no column is left to be a feature",
+        SPECIES,
+    ),
+    (
+        "one column and an id",
+        "id,species\n" + "".join(f"{i},{'ab'[i % 2]}\n" for i in range(30)),
+        "t.csv: no column is left to be a feature",
+    ),
+    (
+        "feature of a category and a column",
+        "a,a=x,species\n" + "".join(f"{'xyz'[i % 3]},{i % 4},{'ab'[i % 2]}\n" for i in range(12)),
+        "t.csv: two features would be named 'a=x': expected columns and words that",
+        SPECIES,
+    ),
+]
 DELIMITERS = [
     ("blanks between", GOOD.replace(",", " "), NO_LABEL + " 'id a b"),
     ("delimiter of two", GOOD, ONE_SIGN, ["--delimiter", ";;"]),
     ("delimiter a break", GOOD, ONE_SIGN, ["--delimiter", "\n"]),
-    ("delimiter not ascii", GOOD, ONE_SIGN, ["--delimiter", "\u00a7"])]
+    ("delimiter not ascii", GOOD, ONE_SIGN, ["--delimiter", "\u00a7"]),
+]
 NUMBERS = [
-    ("word among numbers, label", line(4, "r2,2.5,4,red,\n"),
-     "t.csv:4: column 'species' has no class: expected a class in every row of"),
-    ("too large", line(4, "r2,1e39,4,red,cat\n"),
-     "t.csv:4: column 'a': 1e+39 is more than single precision holds: use a"),
-    ("overflow", line(4, "r2,1e400,4,red,cat\n"), number(4, "1e400") + ", as in most rows")]
+    (
+        "word among numbers, label",
+        line(4, "r2,2.5,4,red,\n"),
+        "t.csv:4: column 'species' has no class: expected a class in every row of",
+    ),
+    (
+        "too large",
+        line(4, "r2,1e39,4,red,cat\n"),
+        "t.csv:4: column 'a': 1e+39 is more than single precision holds: use a",
+    ),
+    ("overflow", line(4, "r2,1e400,4,red,cat\n"), number(4, "1e400") + ", as in most rows"),
+]
 MISSING = [
-    ("blank", line(4, "r2,,4,red,cat\n"),
-     "t.csv:4: 1 missing value in column 'a' (1), the first here: --missing"),
-    ("blanks in two columns", line(4, "r2,NA,4,?,cat\n"),
-     "t.csv:4: 2 missing values in columns 'a' (1), 'colour' (1), the first here:"),
-    ("word column blank", line(4, "r2,2.5,4,null,cat\n"),
-     "t.csv:4: 1 missing value in column 'colour' (1), the first here: --missing"),
-    ("no class NA", line(31, "r2,2.5,4,red,NA\n"),
-     "t.csv:31: column 'species' has no class: expected a class in every row of"),
-    ("no class twice", line(4, "r2,2.5,4,red,NA\n").replace("r9,9.5,3,blue,ant", "r9,9.5,3,blue,?"),
-     "t.csv:4: column 'species' has no class in 2 rows, the first here: expected"),
-    ("fill with a word", line(4, "r2,,4,red,cat\n"),
-     "t.csv: column 'a' holds numbers, and --missing value:none would fill it",
-     ["-E", "value:none"]), ("policy", GOOD, no_way("drop"), ["-E", "drop"]),
+    (
+        "blank",
+        line(4, "r2,,4,red,cat\n"),
+        "t.csv:4: 1 missing value in column 'a' (1), the first here: --missing",
+    ),
+    (
+        "blanks in two columns",
+        line(4, "r2,NA,4,?,cat\n"),
+        "t.csv:4: 2 missing values in columns 'a' (1), 'colour' (1), the first here:",
+    ),
+    (
+        "word column blank",
+        line(4, "r2,2.5,4,null,cat\n"),
+        "t.csv:4: 1 missing value in column 'colour' (1), the first here: --missing",
+    ),
+    (
+        "no class NA",
+        line(31, "r2,2.5,4,red,NA\n"),
+        "t.csv:31: column 'species' has no class: expected a class in every row of",
+    ),
+    (
+        "no class twice",
+        line(4, "r2,2.5,4,red,NA\n").replace("r9,9.5,3,blue,ant", "r9,9.5,3,blue,?"),
+        "t.csv:4: column 'species' has no class in 2 rows, the first here: expected",
+    ),
+    (
+        "fill with a word",
+        line(4, "r2,,4,red,cat\n"),
+        "t.csv: column 'a' holds numbers, and --missing value:none would fill it",
+        ["-E", "value:none"],
+    ),
+    ("policy", GOOD, no_way("drop"), ["-E", "drop"]),
     ("policy value", GOOD, no_way("value"), ["-E", "value"]),
-    ("fill inf", line(4, "r2,,4,red,cat\n"),
-     "t.csv: column 'a' holds numbers, and --missing value:inf would fill it with",
-     ["-E", "value:inf"]),
+    (
+        "fill inf",
+        line(4, "r2,,4,red,cat\n"),
+        "t.csv: column 'a' holds numbers, and --missing value:inf would fill it with",
+        ["-E", "value:inf"],
+    ),
     ("fill empty", line(4, "r2,,4,red,cat\n"), no_way("value:"), ["-E", "value:"]),
-    ("own blanks number", GOOD,
-     "t.csv:4: 1 missing value in column 'a' (1), the first here: --missing",
-     ["--blanks", "2.5", "-E", "error"]),
-    ("own blanks empty word", GOOD, "argument --blanks: a name is empty in 'x,'",
-     ["--blanks", "x,"]),
-    ("NaN with own blanks", line(4, "r2,NaN,4,red,cat\n"), number(4, "NaN") + ", as in most rows",
-     ["--blanks", "none"])]
+    (
+        "own blanks number",
+        GOOD,
+        "t.csv:4: 1 missing value in column 'a' (1), the first here: --missing",
+        ["--blanks", "2.5", "-E", "error"],
+    ),
+    (
+        "own blanks empty word",
+        GOOD,
+        "argument --blanks: a name is empty in 'x,'",
+        ["--blanks", "x,"],
+    ),
+    (
+        "NaN with own blanks",
+        line(4, "r2,NaN,4,red,cat\n"),
+        number(4, "NaN") + ", as in most rows",
+        ["--blanks", "none"],
+    ),
+]
 CLASSES = [
-    ("no label named", GOOD,
-     "t.csv: no column is named class, label or target: --label names the one", []),
-    ("label case", GOOD.replace(",b,", ",SPECIES,", 1),
-     "t.csv: there is no column 'Species', and several differ from it in case alone: "
-     "'SPECIES', 'species'", ["--label", "Species"]),
-    ("label number 0", GOOD,
-     "t.csv: --label: there is no column '0'; the columns are 'id', 'a', 'b',", ["--label", "0"]),
-    ("label number 6", GOOD,
-     "t.csv: --label: there is no column '6'; the columns are 'id', 'a', 'b',", ["--label", "6"]),
-    ("two labels", head("id,a,class,colour,target"),
-     "t.csv: columns 'class', 'target' could hold the classes: --label names the", []),
-    ("two labels in case", head("id,Class,b,colour,LABEL"),
-     "t.csv: columns 'Class', 'LABEL' could hold the classes: --label names the", []),
-    ("continuous", GOOD,
-     "t.csv: 30 different values in column 'a' look like a continuous quantity or",
-     ["--label", "a"]),
-    ("identifier", GOOD,
-     "t.csv: 30 different values in column 'id' look like a continuous quantity",
-     ["--label", "id"]),
-    ("one class", HEAD + "".join(r.replace("bee", "ant").replace("cat", "ant") for r in ROWS),
-     "t.csv: holds one class: expected at least two",
-     'print_control -Q one-vs-one t.csv --label species --id id'),
-    ("classes lack one", GOOD,
-     "t.csv: column 'species' has the class 'cat', which --classes does not name:",
-     ["--classes", "ant,bee"]),
-    ("classes too many", GOOD,
-     "t.csv: no row is of class 'dog', which --classes names: column 'species'",
-     ["--classes", "ant,bee,cat,dog"]),
+    (
+        "no label named",
+        GOOD,
+        "t.csv: no column is named class, label or target: --label names the one",
+        [],
+    ),
+    (
+        "label case",
+        GOOD.replace(",b,", ",SPECIES,", 1),
+        "t.csv: there is no column 'Species', and several differ from it in case alone: "
+        "'SPECIES', 'species'",
+        ["--label", "Species"],
+    ),
+    (
+        "label number 0",
+        GOOD,
+        "t.csv: --label: there is no column '0'; the columns are 'id', 'a', 'b',",
+        ["--label", "0"],
+    ),
+    (
+        "label number 6",
+        GOOD,
+        "t.csv: --label: there is no column '6'; the columns are 'id', 'a', 'b',",
+        ["--label", "6"],
+    ),
+    (
+        "two labels",
+        head("id,a,class,colour,target"),
+        "t.csv: columns 'class', 'target' could hold the classes: --label names the",
+        [],
+    ),
+    (
+        "two labels in case",
+        head("id,Class,b,colour,LABEL"),
+        "t.csv: columns 'Class', 'LABEL' could hold the classes: --label names the",
+        [],
+    ),
+    (
+        "continuous",
+        GOOD,
+        "t.csv: 30 different values in column 'a' look like a continuous quantity or",
+        ["--label", "a"],
+    ),
+    (
+        "identifier",
+        GOOD,
+        "t.csv: 30 different values in column 'id' look like a continuous quantity",
+        ["--label", "id"],
+    ),
+    (
+        "one class",
+        HEAD + "".join(r.replace("bee", "ant").replace("cat", "ant") for r in ROWS),
+        "t.csv: holds one class: expected at least two",
+        "print_control -Q one-vs-one t.csv --label species --id id",
+    ),
+    (
+        "classes lack one",
+        GOOD,
+        "t.csv: column 'species' has the class 'cat', which --classes does not name:",
+        ["--classes", "ant,bee"],
+    ),
+    (
+        "classes too many",
+        GOOD,
+        "t.csv: no row is of class 'dog', which --classes names: column 'species'",
+        ["--classes", "ant,bee,cat,dog"],
+    ),
     ("classes twice", GOOD, "a class is named twice", ["--classes", "ant,bee,cat,ant"]),
-    ("classes twice as words", GOOD, "--classes names a class twice",
-     ["--classes", "ant,bee,cat, ant"]),
-    ("classes quote", GOOD, "argument --classes: expected names with commas, found '\"ant,bee,cat'",
-     ["--classes", '"ant,bee,cat']),
+    (
+        "classes twice as words",
+        GOOD,
+        "--classes names a class twice",
+        ["--classes", "ant,bee,cat, ant"],
+    ),
+    (
+        "classes quote",
+        GOOD,
+        "argument --classes: expected names with commas, found '\"ant,bee,cat'",
+        ["--classes", '"ant,bee,cat'],
+    ),
     ("classes empty", GOOD, "argument --classes: a name is empty in ''", ["--classes", ""]),
-    ("classes hole", GOOD, "argument --classes: a name is empty in 'ant,,cat'",
-     ["--classes", "ant,,cat"])]
+    (
+        "classes hole",
+        GOOD,
+        "argument --classes: a name is empty in 'ant,,cat'",
+        ["--classes", "ant,,cat"],
+    ),
+]
 ROLES = [
     ("id empty", GOOD, "argument --id: a name is empty in ''", ["--label", "species", "--id", ""]),
-    ("ignore unknown", GOOD,
-     "t.csv: --ignore: there is no column 'c'; the columns are 'id', 'a', 'b',", ["--ignore", "c"]),
+    (
+        "ignore unknown",
+        GOOD,
+        "t.csv: --ignore: there is no column 'c'; the columns are 'id', 'a', 'b',",
+        ["--ignore", "c"],
+    ),
     ("ignore all", GOOD, "t.csv: no column is left to be a feature", ["--ignore", "a,b,colour"]),
-    ("categorical unknown", GOOD,
-     "t.csv: --categorical: there is no column 'c'; the columns are 'id', 'a',",
-     ["--categorical", "c"]),
-    ("label ignored", GOOD, "t.csv: column 'species' cannot be for the label and for --ignore",
-     ["--ignore", "species"]),
-    ("label an id", GOOD, "t.csv: column 'species' cannot be for the label and for --id",
-     ["--label", "species", "--id", "species"]),
-    ("id ignored", GOOD, "t.csv: column 'id' cannot be for --id and for --ignore",
-     ["--ignore", "id"]),
-    ("ignored twice", GOOD, "t.csv: column 'a' cannot be for --ignore and for --ignore",
-     ["--ignore", "a,a"]),
-    ("ignored and categorical", GOOD,
-     "t.csv: column 'b' cannot be for --ignore and for --categorical",
-     ["--ignore", "b", "--categorical", "b"]),
-    ("all columns constant", "a,b,species\n" + "1,x,ant\n1,x,bee\n" * 9,
-     "t.csv: no column is left to be a feature; left out: 'a', 'b' (constant)", SPECIES),
-    ("all left is identifiers",
-     "name,species\n" + "".join(f"n{i},{'ab'[i % 2]}\n" for i in range(40)),
-     "t.csv: no column is left to be a feature; left out: 'name' (a different value in", SPECIES),
-    ("too many words",
-     "a,b,species\n" + "".join(f"w{i % 1100},{i % 3},{'ab'[i % 2]}\n" for i in range(2500)),
-     "t.csv: column 'a' has 1100 different words, of which each would be a",
-     [*SPECIES, "--min-words", "1"])]
+    (
+        "categorical unknown",
+        GOOD,
+        "t.csv: --categorical: there is no column 'c'; the columns are 'id', 'a',",
+        ["--categorical", "c"],
+    ),
+    (
+        "label ignored",
+        GOOD,
+        "t.csv: column 'species' cannot be for the label and for --ignore",
+        ["--ignore", "species"],
+    ),
+    (
+        "label an id",
+        GOOD,
+        "t.csv: column 'species' cannot be for the label and for --id",
+        ["--label", "species", "--id", "species"],
+    ),
+    (
+        "id ignored",
+        GOOD,
+        "t.csv: column 'id' cannot be for --id and for --ignore",
+        ["--ignore", "id"],
+    ),
+    (
+        "ignored twice",
+        GOOD,
+        "t.csv: column 'a' cannot be for --ignore and for --ignore",
+        ["--ignore", "a,a"],
+    ),
+    (
+        "ignored and categorical",
+        GOOD,
+        "t.csv: column 'b' cannot be for --ignore and for --categorical",
+        ["--ignore", "b", "--categorical", "b"],
+    ),
+    (
+        "all columns constant",
+        "a,b,species\n" + "1,x,ant\n1,x,bee\n" * 9,
+        "t.csv: no column is left to be a feature; left out: 'a', 'b' (constant)",
+        SPECIES,
+    ),
+    (
+        "all left is identifiers",
+        "name,species\n" + "".join(f"n{i},{'ab'[i % 2]}\n" for i in range(40)),
+        "t.csv: no column is left to be a feature; left out: 'name' (a different value in",
+        SPECIES,
+    ),
+    (
+        "too many words",
+        "a,b,species\n" + "".join(f"w{i % 1100},{i % 3},{'ab'[i % 2]}\n" for i in range(2500)),
+        "t.csv: column 'a' has 1100 different words, of which each would be a",
+        [*SPECIES, "--min-words", "1"],
+    ),
+]
 FILES = [
-    ("a spreadsheet", b"PK\x03\x04" + bytes(60),
-     "t.csv: is a spreadsheet or an archive: save the table as CSV"),
-    ("an old spreadsheet", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(100),
-     "t.csv: is a spreadsheet or an archive: save the table as CSV"),
+    (
+        "a spreadsheet",
+        b"PK\x03\x04" + bytes(60),
+        "t.csv: is a spreadsheet or an archive: save the table as CSV",
+    ),
+    (
+        "an old spreadsheet",
+        b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(100),
+        "t.csv: is a spreadsheet or an archive: save the table as CSV",
+    ),
     ("gz cut", ZIPPED[:-20], DAMAGED),
     ("gz and garbage", ZIPPED + b"garbage", DAMAGED),
     ("bz2", b"BZh91AY&SY" + bytes(40), COMPRESSED),
     ("zstd", b"\x28\xb5\x2f\xfd" + bytes(40), COMPRESSED),
-    ("xz", b"\xfd7zXZ\0" + bytes(40), COMPRESSED), ("parquet magic alone", b"PAR1", "t.csv: "),
+    ("xz", b"\xfd7zXZ\0" + bytes(40), COMPRESSED),
+    ("parquet magic alone", b"PAR1", "t.csv: "),
     ("parquet damaged", b"PAR1" + bytes(100) + b"PAR1", "t.csv: "),
     ("arrow damaged", b"ARROW1\0\0" + bytes(100), "t.csv: "),
-    ("feather 1", b"FEA1" + bytes(100), "t.csv: ")]
+    ("feather 1", b"FEA1" + bytes(100), "t.csv: "),
+]
 CLASSIFY = "classify_m m.mbm t.csv answer.csv"
 CALIBRATE = "calibrate_m --data t.csv -o out.cal m.mbm"
 CONVERT = "table2agf --recipe m.c.recipe t.csv q"
@@ -240,95 +434,213 @@ EVALUATE_TRUTH = EVALUATE + " --truth species"
 ANSWERS = "id,class,p,p:ant,p:bee,p:cat,species\n" + "".join(
     f"r{i},{('ant', 'bee', 'cat')[i % 3]},0.6,"
     f"{','.join('0.6' if j == i % 3 else '0.2' for j in range(3))},"
-    f"{('ant', 'bee', 'cat')[(i + (i % 7 == 0)) % 3]}\n" for i in range(30))
+    f"{('ant', 'bee', 'cat')[(i + (i % 7 == 0)) % 3]}\n"
+    for i in range(30)
+)
 
 
 def answer(number, text):
     """The good answers with that line, from 1, in place of their own."""
-    return "".join(text if i == number else one
-                   for i, one in enumerate(ANSWERS.splitlines(True), 1))
+    return "".join(
+        text if i == number else one for i, one in enumerate(ANSWERS.splitlines(True), 1)
+    )
 
 
 MODELS = [
-    ("lacks a", "id,b,colour\nr,1,red\n", "t.csv: lacks the column 'a', which the model needs",
-     CLASSIFY),
-    ("lacks a cal", "b,colour,species\n1,red,ant\n",
-     "t.csv: lacks the column 'a', which the model needs", CALIBRATE),
-    ("lacks id", "a,b,colour\n1,2,red\n",
-     "t.csv: --id: there is no column 'id'; the columns are 'a', 'b', 'colour'",
-     CLASSIFY + " --id id"),
+    (
+        "lacks a",
+        "id,b,colour\nr,1,red\n",
+        "t.csv: lacks the column 'a', which the model needs",
+        CLASSIFY,
+    ),
+    (
+        "lacks a cal",
+        "b,colour,species\n1,red,ant\n",
+        "t.csv: lacks the column 'a', which the model needs",
+        CALIBRATE,
+    ),
+    (
+        "lacks id",
+        "a,b,colour\n1,2,red\n",
+        "t.csv: --id: there is no column 'id'; the columns are 'a', 'b', 'colour'",
+        CLASSIFY + " --id id",
+    ),
     ("lacks species cal", "a,b,colour\n1,2,red\n", NO_LABEL + " 'a', 'b',", CALIBRATE),
-    ("lacks species agf", "id,a,b,colour\nr,1,2,red\n",
-     "t.csv: lacks the column 'species' of the classes: --label names another one", CONVERT),
-    ("label a feature", GOOD, "column 'colour' is a feature of the model",
-     CALIBRATE + " --label colour"),
-    ("class unknown", line(5, "r3,3.5,1,red,dog\n"),
-     "t.csv:5: column 'species' has the class 'dog', expected 'ant', 'bee', 'cat'", CALIBRATE),
-    ("class blank", line(5, "r3,3.5,1,red,\n"),
-     "t.csv:5: column 'species' has no class, expected 'ant', 'bee', 'cat'", CALIBRATE),
-    ("class unknown agf", line(5, "r3,3.5,1,red,dog\n"),
-     "t.csv:5: column 'species' has the class 'dog', expected 'ant', 'bee', 'cat'", CONVERT),
+    (
+        "lacks species agf",
+        "id,a,b,colour\nr,1,2,red\n",
+        "t.csv: lacks the column 'species' of the classes: --label names another one",
+        CONVERT,
+    ),
+    (
+        "label a feature",
+        GOOD,
+        "column 'colour' is a feature of the model",
+        CALIBRATE + " --label colour",
+    ),
+    (
+        "class unknown",
+        line(5, "r3,3.5,1,red,dog\n"),
+        "t.csv:5: column 'species' has the class 'dog', expected 'ant', 'bee', 'cat'",
+        CALIBRATE,
+    ),
+    (
+        "class blank",
+        line(5, "r3,3.5,1,red,\n"),
+        "t.csv:5: column 'species' has no class, expected 'ant', 'bee', 'cat'",
+        CALIBRATE,
+    ),
+    (
+        "class unknown agf",
+        line(5, "r3,3.5,1,red,dog\n"),
+        "t.csv:5: column 'species' has the class 'dog', expected 'ant', 'bee', 'cat'",
+        CONVERT,
+    ),
     ("word in a number", line(5, "r3,much,1,red,ant\n"), number(5, "much"), CLASSIFY),
-    ("large", line(5, 'r3,1e300,1,red,ant\n'),
-     "t.csv:5: column 'a': 1e+300 is more than single precision holds: use a", CLASSIFY),
-    ("new rows, blank", line(5, 'r3,,1,red,ant\n'),
-     "t.csv:5: column 'a' has a missing value, and training, with --missing", CLASSIFY),
-    ("blank cal", line(5, 'r3,NA,1,red,ant\n'),
-     "t.csv:5: column 'a' has a missing value, and training, with --missing", CALIBRATE),
-    ("duplicate ids", line(5, 'r1,1,1,red,ant\n'),
-     "t.csv:5: column 'id' has 'r1': the id is that of an earlier line already", CLASSIFY),
-    ("duplicate ids agf", line(5, 'r1,1,1,red,ant\n'),
-     "t.csv:5: column 'id' has 'r1': the id is that of an earlier line already", CONVERT),
-    ("ragged", line(5, 'r3,1,1,red,ant,6\n'), cells(5, 6), CLASSIFY),
+    (
+        "large",
+        line(5, "r3,1e300,1,red,ant\n"),
+        "t.csv:5: column 'a': 1e+300 is more than single precision holds: use a",
+        CLASSIFY,
+    ),
+    (
+        "new rows, blank",
+        line(5, "r3,,1,red,ant\n"),
+        "t.csv:5: column 'a' has a missing value, and training, with --missing",
+        CLASSIFY,
+    ),
+    (
+        "blank cal",
+        line(5, "r3,NA,1,red,ant\n"),
+        "t.csv:5: column 'a' has a missing value, and training, with --missing",
+        CALIBRATE,
+    ),
+    (
+        "duplicate ids",
+        line(5, "r1,1,1,red,ant\n"),
+        "t.csv:5: column 'id' has 'r1': the id is that of an earlier line already",
+        CLASSIFY,
+    ),
+    (
+        "duplicate ids agf",
+        line(5, "r1,1,1,red,ant\n"),
+        "t.csv:5: column 'id' has 'r1': the id is that of an earlier line already",
+        CONVERT,
+    ),
+    ("ragged", line(5, "r3,1,1,red,ant,6\n"), cells(5, 6), CLASSIFY),
     ("header only agf", HEAD, NO_ROWS, CONVERT),
     ("gz cut cal", ZIPPED[:-20], DAMAGED, CALIBRATE),
     ("damaged parquet", b"PAR1" + bytes(40) + b"PAR1", "t.csv: ", CLASSIFY),
-    ("table to binary answer", GOOD,
-     "the answers to a table are a table: expected a name that ends in .csv, .tsv",
-     "classify_m m.mbm t.csv answer"),
-    ("model not of tables", GOOD,
-     "b.mbm: was not trained from a table, and does not know its columns:",
-     "classify_m b.mbm t.csv answer.csv"),
-    ("model not of tables cal", GOOD,
-     "t.csv: is a table, and the model has no recipe of columns: expected a model",
-     "calibrate_m --data t.csv b.mbm"),
-    ("output is input", GOOD,
-     "output would overwrite test: both are the file t.csv; choose another name",
-     "classify_m m.mbm t.csv t.csv"),
+    (
+        "table to binary answer",
+        GOOD,
+        "the answers to a table are a table: expected a name that ends in .csv, .tsv",
+        "classify_m m.mbm t.csv answer",
+    ),
+    (
+        "model not of tables",
+        GOOD,
+        "b.mbm: was not trained from a table, and does not know its columns:",
+        "classify_m b.mbm t.csv answer.csv",
+    ),
+    (
+        "model not of tables cal",
+        GOOD,
+        "t.csv: is a table, and the model has no recipe of columns: expected a model",
+        "calibrate_m --data t.csv b.mbm",
+    ),
+    (
+        "output is input",
+        GOOD,
+        "output would overwrite test: both are the file t.csv; choose another name",
+        "classify_m m.mbm t.csv t.csv",
+    ),
     ("points with -M", GOOD, NO_SVM, "classify_m -M m.mbm t.csv answer.csv"),
     ("points with -A", GOOD, NO_LVQ, "classify_m -A m.mbm t.csv answer"),
     ("train -A", GOOD, NO_LVQ, "multi_borders -A pairs t.csv n n.c"),
-    ("svm2agf", GOOD, NO_SVM, "svm2agf t.csv q"), ("lvq2agf", GOOD, NO_LVQ, "lvq2agf t.csv q"),
+    ("svm2agf", GOOD, NO_SVM, "svm2agf t.csv q"),
+    ("lvq2agf", GOOD, NO_LVQ, "lvq2agf t.csv q"),
     ("control a table", GOOD, NO_CONTROL, "multi_borders t.csv pairs n n.c"),
-    ("recipe a table", GOOD, "t.csv:1: expected 'agfmc table recipe', found no JSON",
-     "table2agf --recipe t.csv t.csv q"),
-    ("recipe damaged", GOOD, "bad.recipe: expected 'agfmc table recipe', found another format",
-     "table2agf --recipe bad.recipe t.csv q"),
+    (
+        "recipe a table",
+        GOOD,
+        "t.csv:1: expected 'agfmc table recipe', found no JSON",
+        "table2agf --recipe t.csv t.csv q",
+    ),
+    (
+        "recipe damaged",
+        GOOD,
+        "bad.recipe: expected 'agfmc table recipe', found another format",
+        "table2agf --recipe bad.recipe t.csv q",
+    ),
     ("model a table", GOOD, NO_CONTROL, "classify_m t.csv t.csv answer.csv"),
-    ("answers: truth unknown", ANSWERS,
-     "t.csv: --truth: there is no column 'kind'; the columns are 'id', 'class',",
-     EVALUATE + " --truth kind"),
-    ("answers: no truth", ANSWERS.replace(",species", ",a").replace("ant\n", "fly\n"),
-     "t.csv does not show which column has the true classes: --truth COLUMN names", EVALUATE),
-    ("answers: ragged", answer(5, "r3,ant\n"), "t.csv:5: 2 cells, expected 7 as in the header",
-     EVALUATE_TRUTH),
-    ("answers: word p", answer(5, "r3,ant,.6,.6,much,.2,ant\n"),
-     "t.csv:5: expected a number in column 'p:bee', found 'much'", EVALUATE_TRUTH),
-    ("answers: p blank", answer(5, "r3,ant,.6,.6,,.2,ant\n"),
-     "t.csv:5: column 'p:bee' has no number", EVALUATE_TRUTH),
-    ("answers: truth blank", answer(5, "r3,ant,.6,.6,.2,.2,\n"),
-     "t.csv:5: column 'species' has no class: expected the true class in every row",
-     EVALUATE_TRUTH),
-    ("answers: class strange", answer(5, "r3,dog,.6,.6,.2,.2,ant\n"),
-     "t.csv: column 'class' has the class 'dog', and there is no column 'p:dog'", EVALUATE_TRUTH),
+    (
+        "answers: truth unknown",
+        ANSWERS,
+        "t.csv: --truth: there is no column 'kind'; the columns are 'id', 'class',",
+        EVALUATE + " --truth kind",
+    ),
+    (
+        "answers: no truth",
+        ANSWERS.replace(",species", ",a").replace("ant\n", "fly\n"),
+        "t.csv does not show which column has the true classes: --truth COLUMN names",
+        EVALUATE,
+    ),
+    (
+        "answers: ragged",
+        answer(5, "r3,ant\n"),
+        "t.csv:5: 2 cells, expected 7 as in the header",
+        EVALUATE_TRUTH,
+    ),
+    (
+        "answers: word p",
+        answer(5, "r3,ant,.6,.6,much,.2,ant\n"),
+        "t.csv:5: expected a number in column 'p:bee', found 'much'",
+        EVALUATE_TRUTH,
+    ),
+    (
+        "answers: p blank",
+        answer(5, "r3,ant,.6,.6,,.2,ant\n"),
+        "t.csv:5: column 'p:bee' has no number",
+        EVALUATE_TRUTH,
+    ),
+    (
+        "answers: truth blank",
+        answer(5, "r3,ant,.6,.6,.2,.2,\n"),
+        "t.csv:5: column 'species' has no class: expected the true class in every row",
+        EVALUATE_TRUTH,
+    ),
+    (
+        "answers: class strange",
+        answer(5, "r3,dog,.6,.6,.2,.2,ant\n"),
+        "t.csv: column 'class' has the class 'dog', and there is no column 'p:dog'",
+        EVALUATE_TRUTH,
+    ),
     ("answers: empty", "", EMPTY, EVALUATE_TRUTH),
-    ("answers: no class", GOOD,
-     "t.csv: there is no column 'class' of answers: a table of answers comes first, --data",
-     EVALUATE_TRUTH)]
+    (
+        "answers: no class",
+        GOOD,
+        "t.csv: there is no column 'class' of answers: a table of answers comes first, --data",
+        EVALUATE_TRUTH,
+    ),
+]
 
-MISTAKES = [(number, *row) for number, row in enumerate(
-    RAGGED + QUOTES + ENCODINGS + HEADERS + DELIMITERS + NUMBERS + MISSING + CLASSES + ROLES + FILES
-    + MODELS)]
+MISTAKES = [
+    (number, *row)
+    for number, row in enumerate(
+        RAGGED
+        + QUOTES
+        + ENCODINGS
+        + HEADERS
+        + DELIMITERS
+        + NUMBERS
+        + MISSING
+        + CLASSES
+        + ROLES
+        + FILES
+        + MODELS
+    )
+]
 
 
 @pytest.fixture(scope="module")
@@ -398,18 +710,24 @@ def test_gzip_that_grows(place, run, monkeypatch):
     monkeypatch.setattr(opening, "_BOMB", 1 << 20)
     (place / "t.csv").write_bytes(gzip.compress((HEAD + ROWS[0] * 100_000).encode()))
     run("table2agf", "t.csv", "q", *LABEL, status=1).refused(
-        "t.csv: the gzip file grows more than 200 times, beyond")
+        "t.csv: the gzip file grows more than 200 times, beyond"
+    )
 
 
-@pytest.mark.parametrize("columns, message", [
-    ({"a": [1.0, None, 2.0]}, "1 missing value in column 'a' (1), the first here:"),
-    ({"a": [1.0, float("inf"), 2.0]}, "row 2: "),
-    ({"a": [1e300, 1.0, 2.0]}, "row 1: column 'a': 1e+300 is more than single precision holds"),
-    ({"a": [[1], [2], [3]]}, "column 'a'"), ({"a": [b"x", b"y", b"\xff"]}, "UTF8"),
-    ({"species": [None, "ant", "bee"]}, "row 1: column 'species' has no class"),
-    ({"species": ["ant", None, None]}, "row 2: column 'species' has no class in 2 rows"),
-    ({"a": [None, None, None]}, "no column is left to be a feature; left out: 'a' (empty)")],
-    ids=str)
+@pytest.mark.parametrize(
+    "columns, message",
+    [
+        ({"a": [1.0, None, 2.0]}, "1 missing value in column 'a' (1), the first here:"),
+        ({"a": [1.0, float("inf"), 2.0]}, "row 2: "),
+        ({"a": [1e300, 1.0, 2.0]}, "row 1: column 'a': 1e+300 is more than single precision holds"),
+        ({"a": [[1], [2], [3]]}, "column 'a'"),
+        ({"a": [b"x", b"y", b"\xff"]}, "UTF8"),
+        ({"species": [None, "ant", "bee"]}, "row 1: column 'species' has no class"),
+        ({"species": ["ant", None, None]}, "row 2: column 'species' has no class in 2 rows"),
+        ({"a": [None, None, None]}, "no column is left to be a feature; left out: 'a' (empty)"),
+    ],
+    ids=str,
+)
 @pytest.mark.parametrize("kind", ["parquet", "feather"])
 def test_tables_of_types(place, run, monkeypatch, columns, kind, message):
     pa = pytest.importorskip("pyarrow")
@@ -423,12 +741,14 @@ def test_tables_of_types(place, run, monkeypatch, columns, kind, message):
             pytest.importorskip("pyarrow.feather").write_feather(made, file)
     try:
         run("table2agf", name, "q", "--label", "species", "-E", "error", status=1).refused(
-            f"{name}: ", message)
+            f"{name}: ", message
+        )
         assert not [one for one in os.listdir() if one.startswith("q")]
         content = (place / name).read_bytes()
         for cut in (len(content) // 2, len(content) - 3):
             (place / name).write_bytes(content[:cut])
             run("table2agf", name, "q", "--label", "species", "-E", "error", status=1).refused(
-                f"{name}: ")
+                f"{name}: "
+            )
     finally:
         os.remove(name)

@@ -22,8 +22,9 @@ def rows(folder):
     """90 rows, of which `a` is the number, and a note needs quotes, in `t.csv`."""
     y = np.random.default_rng(4).permutation(np.repeat([0, 1, 2], [50, 30, 10])).tolist()
     notes = ["a, b", 'say "so"', "two\nlines", "", " NA ", "1.0", "\u00e9"]
-    table = [[f"r{i}", f"{i}.50", notes[i % 7], ("oak", "elm tree", "ash")[y[i]]]
-             for i in range(90)]
+    table = [
+        [f"r{i}", f"{i}.50", notes[i % 7], ("oak", "elm tree", "ash")[y[i]]] for i in range(90)
+    ]
     write("t.csv", table)
     return table
 
@@ -37,8 +38,9 @@ def write(path, table, header=HEADER, **how):
 def read(path, delimiter=","):
     data = Path(path).read_bytes()
     data = gzip.decompress(data) if path.endswith(".gz") else data
-    return list(csv.reader(io.StringIO(data.decode(), newline=""), strict=True,
-                           delimiter=delimiter))
+    return list(
+        csv.reader(io.StringIO(data.decode(), newline=""), strict=True, delimiter=delimiter)
+    )
 
 
 def test_same_rows_as_in_binary_files(run, rows):
@@ -50,13 +52,18 @@ def test_same_rows_as_in_binary_files(run, rows):
             numbers = read_vec(f"{base}.vec")[:, 0].astype(int)
             assert header == HEADER and copied == [rows[i] for i in numbers]
             assert [["ash", "elm tree", "oak"][c] for c in read_cls(f"{base}.cls")] == [
-                row[3] for row in copied]
+                row[3] for row in copied
+            ]
             assert f"{name}: {len(copied)} rows" in told.err
 
     two = ("p", "q"), ("p.csv", "q.csv.gz"), ("p", "p.csv"), ("q", "q.csv.gz")
-    for options in (["-f", "0.3"], ["-f", "0.3", "-R", "--seed", "5"], ["-zf", "0.25"],
-                    ["-f", "0.4", "--stratified", "--seed", "2"],
-                    ["--rows", "40", "--min-per-class", "8", "-z", "-f", "0.3", "--stratified"]):
+    for options in (
+        ["-f", "0.3"],
+        ["-f", "0.3", "-R", "--seed", "5"],
+        ["-zf", "0.25"],
+        ["-f", "0.4", "--stratified", "--seed", "2"],
+        ["--rows", "40", "--min-per-class", "8", "-z", "-f", "0.3", "--stratified"],
+    ):
         same(options, *two)
     same(["--rows", "21"], ["s"], ["s.csv"], ("s", "s.csv"))
     for options in (["-d", "4"], ["-z", "-d", "4", "--seed", "3"]):
@@ -78,8 +85,18 @@ def test_without_classes(run, rows):
 
 def test_standard_input_and_output_without_header(run, rows):
     write("n.csv", rows, None, delimiter=";")
-    told = run("agf_preprocess", "-0", "-1", "--table", "-H", "--rows", "30", "--label", "4",
-               stdin=Path("n.csv").read_bytes())
+    told = run(
+        "agf_preprocess",
+        "-0",
+        "-1",
+        "--table",
+        "-H",
+        "--rows",
+        "30",
+        "--label",
+        "4",
+        stdin=Path("n.csv").read_bytes(),
+    )
     run("agf_preprocess", "t.csv", "s.csv", "--rows", "30", *LABEL)
     assert list(csv.reader(io.StringIO(told.out, newline=""))) == read("s.csv")[1:]
     assert "standard output: 30 rows" in told.err
@@ -94,7 +111,8 @@ def test_parquet(run, rows):
     parquet.write_table(pa.table(whole), "t.parquet")
     run("agf_preprocess", "t.parquet", "s.csv")
     assert read("s.csv") == [["id", "n", "kind"]] + [
-        [row[0], str(i) if i < 89 else "", row[3]] for i, row in enumerate(rows)]
+        [row[0], str(i) if i < 89 else "", row[3]] for i, row in enumerate(rows)
+    ]
     parquet.write_table(pa.table({"1": columns[0], "2": columns[3]}), "n.parquet")
     run("agf_preprocess", "n.parquet", "x.csv", status=1).refused("--no-header writes no names")
     run("agf_preprocess", "-H", "n.parquet", "x.csv")
@@ -103,16 +121,31 @@ def test_parquet(run, rows):
 
 def test_refused(run):
     before = Path("t.csv").read_bytes()
-    for options in (["-n"], ["-S", "2"], ["-a", "f"], ["-F"], ["-U"], ["-B"], ["-L"], ["-P"],
-                    ["-j", "2"], ["-E", "mean"], ["--categorical", "a"], ["--id", "id"],
-                    ["--ignore", "a"], ["-n", "--learn-metric"]):
+    for options in (
+        ["-n"],
+        ["-S", "2"],
+        ["-a", "f"],
+        ["-F"],
+        ["-U"],
+        ["-B"],
+        ["-L"],
+        ["-P"],
+        ["-j", "2"],
+        ["-E", "mean"],
+        ["--categorical", "a"],
+        ["--id", "id"],
+        ["--ignore", "a"],
+        ["-n", "--learn-metric"],
+    ):
         run("agf_preprocess", *options, *LABEL, "--", "t.csv", "q.csv", status=2).refused(
-            f"{options[0]} is for points", "give base names for the outputs")
+            f"{options[0]} is for points", "give base names for the outputs"
+        )
     run("agf_preprocess", "t.csv", "q.csv", "0", "/", "1", status=2).refused("a partition is for")
     run("agf_preprocess", "-f", "0.5", "t.csv", "p.csv", "q", status=2).refused("found 'q'")
     run("agf_preprocess", "t.csv", "q.parquet", status=2).refused("found 'q.parquet'")
-    run("agf_preprocess", "-C", "--stratified", "-f", "0.5", "t.csv", "p.csv", "q.csv",
-        status=2).refused("-C says that there are no classes")
+    run(
+        "agf_preprocess", "-C", "--stratified", "-f", "0.5", "t.csv", "p.csv", "q.csv", status=2
+    ).refused("-C says that there are no classes")
     run("agf_preprocess", "-d", "2", "t.csv", "-", status=2).refused("-d needs the name")
     run("agf_preprocess", "t.csv", "./t.csv", status=2).refused("output would overwrite input: ")
     run("agf_preprocess", "-f", "0.5", "t.csv", "a.csv", "no/q.csv", status=1).refused("no/q.csv")

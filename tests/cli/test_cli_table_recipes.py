@@ -12,12 +12,22 @@ from agfmc.models.files import load
 from agfmc.tables.types import ColumnRecipe, TableRecipe
 
 RECIPE = TableRecipe(
-    (ColumnRecipe("size", fill=0.1), ColumnRecipe("age", fill=3.0, indicator=True),
-     ColumnRecipe("colour\x1b[31m", ("blue", "red"), "red"),
-     ColumnRecipe("n" * 50, tuple(map(str, range(15))), None, True), ColumnRecipe("last"),
-     ColumnRecipe("town", ("Bonn", "rest"), other="rest"),
-     ColumnRecipe("age group", None, 1.0, order=("young", "old"))),
-    "kind", ("a", "b"), ("id", "sub id"), "w", "indicator", "t\n.csv")
+    (
+        ColumnRecipe("size", fill=0.1),
+        ColumnRecipe("age", fill=3.0, indicator=True),
+        ColumnRecipe("colour\x1b[31m", ("blue", "red"), "red"),
+        ColumnRecipe("n" * 50, tuple(map(str, range(15))), None, True),
+        ColumnRecipe("last"),
+        ColumnRecipe("town", ("Bonn", "rest"), other="rest"),
+        ColumnRecipe("age group", None, 1.0, order=("young", "old")),
+    ),
+    "kind",
+    ("a", "b"),
+    ("id", "sub id"),
+    "w",
+    "indicator",
+    "t\n.csv",
+)
 SHOWN = rf"""
 table             t\n.csv: 7 columns, 25 features; missing values: indicator
 label             kind: 2 classes, a, b
@@ -40,8 +50,12 @@ def test_a_recipe_is_shown(folder, run):
     assert run("mbm_info", "t.recipe").out == SHOWN[1:]
     found = json.loads(run("mbm_info", "--json", "t.recipe").out)
     assert found["features"][1:4] == ["age", "age is missing", "colour\x1b[31m=blue"]
-    assert found["columns"][2] == {"name": "colour\x1b[31m", "categories": ["blue", "red"],
-                                   "fill": "red", "indicator": False}
+    assert found["columns"][2] == {
+        "name": "colour\x1b[31m",
+        "categories": ["blue", "red"],
+        "fill": "red",
+        "indicator": False,
+    }
     for option in ("--control", "--uncalibrated", "-y.", "--plot=t.png"):
         run("mbm_info", option, "t.recipe", status=2).refused("t.recipe")
     Path("u.recipe").write_text("{}")
@@ -52,23 +66,49 @@ def test_a_recipe_is_shown(folder, run):
 def table(folder, run):
     """t.csv of 60 rows, and the models of m.mbc that were trained from it."""
     sizes = np.random.default_rng(2).normal(size=60).round(2) + 5 * (np.arange(60) % 3)
-    rows = [f"a{row},{size:.2f},{('red', 'blue', 'green')[row % 7 % 3]},k{row % 3}"
-            for row, size in enumerate(sizes)]
+    rows = [
+        f"a{row},{size:.2f},{('red', 'blue', 'green')[row % 7 % 3]},k{row % 3}"
+        for row, size in enumerate(sizes)
+    ]
     rows[3] = "a3,,,k0"
     Path("t.csv").write_text("\n".join(["id,size,colour,kind", *rows]) + "\n")
-    run("multi_borders", "--label", "kind", "--id", "id", "-E", "median", "-", "t.csv", "m",
-        "m.mbc", stdin=run("print_control", "-Q", "one-vs-one", "3").out)
+    run(
+        "multi_borders",
+        "--label",
+        "kind",
+        "--id",
+        "id",
+        "-E",
+        "median",
+        "-",
+        "t.csv",
+        "m",
+        "m.mbc",
+        stdin=run("print_control", "-Q", "one-vs-one", "3").out,
+    )
     return read_recipe("m.mbc.recipe")
 
 
 def test_features_have_their_names(table, run):
     design = run("print_control", "-Q", "one-vs-one", "3").out
     train = "multi_borders", "--label", "kind", "--id", "id", "-E", "median", "-n"
-    run(*train, "--learn-metric=1", "--metric-options", "-m 20", "-a", "n.std", "-", "t.csv", "l",
-        "l.mbc", stdin=design)
+    run(
+        *train,
+        "--learn-metric=1",
+        "--metric-options",
+        "-m 20",
+        "-a",
+        "n.std",
+        "-",
+        "t.csv",
+        "l",
+        "l.mbc",
+        stdin=design,
+    )
     told = run("mbm_info", "n.std").out.split("feature (from 0)\n")[1].splitlines()
     assert sorted(line.split(maxsplit=1)[1] for line in told) == sorted(
-        f"{number} {name}" for number, name in enumerate(table.features))
+        f"{number} {name}" for number, name in enumerate(table.features)
+    )
     weights = json.loads(run("mbm_info", "--json", "n.std").out)["metric"]["weights"]
     assert {row["feature"]: row["name"] for row in weights} == dict(enumerate(table.features))
     Path("others").write_text("a\nb\nc\nd\n")
@@ -86,8 +126,9 @@ def test_models_keep_their_recipe(table, run):
     for model in ("m.mbc", "m.mbm"):
         told = run("mbm_info", model).out
         assert all(line in told.splitlines() for line in shown.splitlines())
-        assert json.loads(run("mbm_info", "--json", model).out)["recipe"] == \
-            json.loads(run("mbm_info", "--json", "m.mbc.recipe").out)
+        assert json.loads(run("mbm_info", "--json", model).out)["recipe"] == json.loads(
+            run("mbm_info", "--json", "m.mbc.recipe").out
+        )
     run("calibrate_m", "--data", "t.csv", "-o", "again.mbm", "m.mbm")
     for model in ("m.mbm", "again.mbm"):
         assert load(model).recipe == table

@@ -27,12 +27,17 @@ def rows(n=90, seed=3):
     x = np.array([[0, 0], [1.5, 0], [0, 2]])[y] + draw.normal(size=(n, 2)) * 0.8
     colours = np.array(["red", "dark, blue", "green"])[(y + draw.integers(0, 2, n)) % 3]
     codes = draw.integers(1, 4, n)
-    return [[f"r{i}", repr(a), f"{b:.3f}", colour, str(code), SPECIES[c]] for i, ((a, b), colour,
-            code, c) in enumerate(zip(x.tolist(), colours.tolist(), codes.tolist(), y.tolist()))]
+    return [
+        [f"r{i}", repr(a), f"{b:.3f}", colour, str(code), SPECIES[c]]
+        for i, ((a, b), colour, code, c) in enumerate(
+            zip(x.tolist(), colours.tolist(), codes.tolist(), y.tolist())
+        )
+    ]
 
 
 def text(table, names=None, mark=","):
     """A table as text; names: the header, None for that of `rows`."""
+
     def cell(word):
         return f'"{word}"' if mark in word or '"' in word else word
 
@@ -58,16 +63,20 @@ def categories(table, column):
 
 def outputs(*names):
     """{name: content} of the files whose names begin with one of these."""
-    return {path.name: path.read_bytes() for path in sorted(Path().iterdir())
-            if path.name.startswith(names)}
+    return {
+        path.name: path.read_bytes()
+        for path in sorted(Path().iterdir())
+        if path.name.startswith(names)
+    }
 
 
 @pytest.fixture(autouse=True)
 def folder(folder):
     table = rows()
     (folder / "t.csv").write_text(text(table))
-    by_hand("b", table, [numbers(table, 1), numbers(table, 2), *categories(table, 3),
-                         numbers(table, 4)])
+    by_hand(
+        "b", table, [numbers(table, 1), numbers(table, 2), *categories(table, 3), numbers(table, 4)]
+    )
     (folder / "pairs").write_text('"" 0 / 1; "" 0 / 2; "" 1 / 2; {0 1 2}')
     return folder
 
@@ -84,8 +93,11 @@ def same_models(run, first, second):
     for files in (one, two):
         files.pop("m.c.recipe", None)
         if "m.metric" in files:  # it has the names of the features, where there are any
-            files["m.metric"] = [line for line in files["m.metric"].splitlines()
-                                 if not line.strip().startswith((b'"names"', b'"sum"'))]
+            files["m.metric"] = [
+                line
+                for line in files["m.metric"].splitlines()
+                if not line.strip().startswith((b'"names"', b'"sum"'))
+            ]
     assert one and one == two
     return one
 
@@ -93,8 +105,11 @@ def same_models(run, first, second):
 def without_times(found):
     """A JSON value without what differs from run to run."""
     if isinstance(found, dict):
-        return {key: without_times(value) for key, value in found.items()
-                if not key.endswith("_s") and key not in ("data", "best")}  # best: times too
+        return {
+            key: without_times(value)
+            for key, value in found.items()
+            if not key.endswith("_s") and key not in ("data", "best")
+        }  # best: times too
     return list(map(without_times, found)) if isinstance(found, list) else found
 
 
@@ -102,11 +117,21 @@ def without_times(found):
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize("options", [
-    [], ["-n"], ["-S", "2"], ["--min-class", "5", "--seed", "7", "--learn-metric", "1"],
-    ["--no-normalise"], ["--no-normalise", "-S", "2"], ["-+", "learner=nystrom -m 20 -g 0.2"],
-    ["-+", "-c 4 -g 0.3", "--platt", "cv"],
-    ["--executor", "threads:2"]], ids=str)
+@pytest.mark.parametrize(
+    "options",
+    [
+        [],
+        ["-n"],
+        ["-S", "2"],
+        ["--min-class", "5", "--seed", "7", "--learn-metric", "1"],
+        ["--no-normalise"],
+        ["--no-normalise", "-S", "2"],
+        ["-+", "learner=nystrom -m 20 -g 0.2"],
+        ["-+", "-c 4 -g 0.3", "--platt", "cv"],
+        ["--executor", "threads:2"],
+    ],
+    ids=str,
+)
 def test_models_are_those_of_binary_files(run, options):
     normalise = ["-n"] * ("--no-normalise" not in options)
     files = same_models(run, ["t.csv", *LABEL, *options], ["b", *normalise, *options])
@@ -122,12 +147,26 @@ def test_a_given_normalisation_of_a_table(run):
 
 
 @pytest.mark.few(3)
-@pytest.mark.parametrize("scheme", [
-    "one-vs-one", "one-vs-rest", "random", "tree", "empirical", "adjacent-ordered", "best-tree",
-    "best-code", "random-tree", "ensemble"])
+@pytest.mark.parametrize(
+    "scheme",
+    [
+        "one-vs-one",
+        "one-vs-rest",
+        "random",
+        "tree",
+        "empirical",
+        "adjacent-ordered",
+        "best-tree",
+        "best-code",
+        "random-tree",
+        "ensemble",
+    ],
+)
 def test_designs_are_those_of_binary_files(run, scheme):
-    found = [run("print_control", "-Q", scheme, *words, "--no-state").out
-             for words in (["t.csv", *LABEL], ["b", *["-n"] * scheme.startswith(("best", "emp"))])]
+    found = [
+        run("print_control", "-Q", scheme, *words, "--no-state").out
+        for words in (["t.csv", *LABEL], ["b", *["-n"] * scheme.startswith(("best", "emp"))])
+    ]
     assert found[0] == found[1] and "# class 1: bee fly\n" in found[0]
 
 
@@ -139,8 +178,12 @@ def test_designs_of_normalised_and_of_few_points(run, folder):
     assert "dog" in found.err
     before = run("print_control", "-Q", "empirical", "b", "-n", *options).out
     assert found.out.replace("# class 3: dog\n", "") == before
-    assert "# class 3: dog" not in run("print_control", "-Q", "one-vs-one", "small.csv", *LABEL,
-                                       "--min-class", "3").out.partition('"')[2]
+    assert (
+        "# class 3: dog"
+        not in run(
+            "print_control", "-Q", "one-vs-one", "small.csv", *LABEL, "--min-class", "3"
+        ).out.partition('"')[2]
+    )
 
 
 def test_cross_validation_is_that_of_binary_files(run):
@@ -153,10 +196,15 @@ def test_cross_validation_is_that_of_binary_files(run):
 
 def test_orders_are_those_of_binary_files(run):
     for options in ([], ["--path"]):
-        (Path("ordered")).write_text('"" 0 / 1; "" 0 / 2; "" 1 / 2; {0 1 2}' if not options else
-                                     '"" 0 / 1 2; "" 0 1 / 2; {0 1 2}')
-        found = [run("order_classes", *options, "ordered", *words)
-                 for words in (["t.csv", *LABEL], ["b", *["-n"] * len(options)])]
+        (Path("ordered")).write_text(
+            '"" 0 / 1; "" 0 / 2; "" 1 / 2; {0 1 2}'
+            if not options
+            else '"" 0 / 1 2; "" 0 1 / 2; {0 1 2}'
+        )
+        found = [
+            run("order_classes", *options, "ordered", *words)
+            for words in (["t.csv", *LABEL], ["b", *["-n"] * len(options)])
+        ]
         assert found[0].out == found[1].out and found[0].err == found[1].err
 
 
@@ -164,24 +212,31 @@ def test_orders_are_those_of_binary_files(run):
 def test_calibration_by_points_of_tables(run):
     trained(run, "t.csv", *LABEL)
     run("classify_m", "-a", "none", "m.c", "t.csv", "o.csv", status=2).refused(
-        "m.c was trained on normalised points, and tables are not: -a FILE")
+        "m.c was trained on normalised points, and tables are not: -a FILE"
+    )
     run("classify_m", "m.c", "t.csv", "o.csv")
     other = rows(60, 4)
     permuted = [[row[5], "x", *row[3:0:-1], row[4]] for row in other]
     for name in ("o", "o.csv"):
-        Path(name).write_text(text(permuted, ["species", "more", "colour", "width", "length",
-                                              "code"]))
-    by_hand("o", other, [numbers(other, 1), numbers(other, 2), *categories(other, 3),
-                         numbers(other, 4)])
-    found = [run("calibrate_m", "--data", "o", *table, "-o", f"o{len(table)}.cal", "m.c").out
-             for table in (["--table"], [])]
+        Path(name).write_text(
+            text(permuted, ["species", "more", "colour", "width", "length", "code"])
+        )
+    by_hand(
+        "o", other, [numbers(other, 1), numbers(other, 2), *categories(other, 3), numbers(other, 4)]
+    )
+    found = [
+        run("calibrate_m", "--data", "o", *table, "-o", f"o{len(table)}.cal", "m.c").out
+        for table in (["--table"], [])
+    ]
     assert found[0] == found[1]
     assert Path("o0.cal").read_bytes() == Path("o1.cal").read_bytes()
     run("calibrate_m", "-a", "none", "--data", "o.csv", "m.c", status=2).line(
-        "m.c was trained on normalised points, and tables are not")
+        "m.c was trained on normalised points, and tables are not"
+    )
     trained(run, "b", out="n")
     run("calibrate_m", "--data", "o.csv", "n.c", status=1).line(
-        "o.csv: is a table, and the model has no recipe of columns")
+        "o.csv: is a table, and the model has no recipe of columns"
+    )
 
 
 # --- preprocessing
@@ -192,9 +247,15 @@ def test_preprocessing_a_table(run):
     for end in (".vec", ".cls", ".names"):
         assert Path("p" + end).read_bytes() == Path("b" + end).read_bytes()
     assert read_recipe("p.recipe").features[2:5] == (
-        "colour=dark, blue", "colour=green", "colour=red")
-    for options in (["-f", "0.3", "--stratified"], ["-z", "-f", "0.2"], ["--rows", "40", "-d",
-                                                                          "2"]):
+        "colour=dark, blue",
+        "colour=green",
+        "colour=red",
+    )
+    for options in (
+        ["-f", "0.3", "--stratified"],
+        ["-z", "-f", "0.2"],
+        ["--rows", "40", "-d", "2"],
+    ):
         rest = ["q"] if "-f" in options else []
         for source, words in (("t.csv", LABEL), ("b", ())):
             out = f"{source[0]}_"
@@ -240,7 +301,8 @@ def test_names_of_classes_that_are_changed_later(run):
     assert read_recipe("m.c.recipe").classes == ("Ant", "Bee fly", "Cat")
     Path("p.names").write_text("Ant\nBee fly\nCat\nDog\n")
     run("multi_borders", "pairs", "p", "m", "m.c", status=1).line(
-        "p.recipe: has 3 classes, and there are 4 names in p.names")
+        "p.recipe: has 3 classes, and there are 4 names in p.names"
+    )
 
 
 def test_ids_that_are_not_of_the_points(run):
@@ -267,15 +329,22 @@ def arrow_files(folder):
     feather = pytest.importorskip("pyarrow.feather")
     parquet = pytest.importorskip("pyarrow.parquet")
     table = rows()
-    made = pa.table({name: [float(row[i]) if i in (1, 2) else int(row[i]) if i == 4 else row[i]
-                            for row in table] for i, name in enumerate(NAMES)})
+    made = pa.table(
+        {
+            name: [
+                float(row[i]) if i in (1, 2) else int(row[i]) if i == 4 else row[i] for row in table
+            ]
+            for i, name in enumerate(NAMES)
+        }
+    )
     parquet.write_table(made, folder / "t.parquet")
     feather.write_feather(made, folder / "t.feather")
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize("kind", ["tsv", "csv.gz", "semicolons", "crlf", "bom", "parquet",
-                                  "feather", "stdin", "any"])
+@pytest.mark.parametrize(
+    "kind", ["tsv", "csv.gz", "semicolons", "crlf", "bom", "parquet", "feather", "stdin", "any"]
+)
 def test_all_kinds_of_tables_give_the_same_models(run, folder, kind):
     before = trained(run, "t.csv", *LABEL)
     content, name, options, stdin = Path("t.csv").read_bytes(), f"t.{kind}", [], b""
@@ -288,8 +357,9 @@ def test_all_kinds_of_tables_give_the_same_models(run, folder, kind):
         Path(name).write_text(text(rows(), mark=";"))
     elif kind in ("crlf", "bom"):
         name = "s.csv"
-        Path(name).write_bytes(content.replace(b"\n", b"\r\n") if kind == "crlf" else
-                               b"\xef\xbb\xbf" + content)
+        Path(name).write_bytes(
+            content.replace(b"\n", b"\r\n") if kind == "crlf" else b"\xef\xbb\xbf" + content
+        )
     elif kind == "stdin":
         name, options, stdin = "-", ["--table"], content
     elif kind == "any":
@@ -305,32 +375,73 @@ def test_all_kinds_of_tables_give_the_same_models(run, folder, kind):
 
 def test_standard_input_of_other_commands(run):
     content = Path("t.csv").read_bytes()
-    for command in (["print_control", "-Q", "empirical", "-"],
-                    ["order_classes", "pairs", "-"],
-                    ["tune_m", "pairs", "-", "--log2c", "0", "--log2g=-1", "-d", "2",
-                     "--no-state"]):
+    for command in (
+        ["print_control", "-Q", "empirical", "-"],
+        ["order_classes", "pairs", "-"],
+        ["tune_m", "pairs", "-", "--log2c", "0", "--log2g=-1", "-d", "2", "--no-state"],
+    ):
         given = run(*command, "--table", *LABEL, stdin=content).out
         command[command.index("-")] = "t.csv"
         assert given == run(*command, *LABEL).out
 
 
 def test_no_header_numbers_for_names_and_other_blanks(run):
-    table = [[*row[:2], *("none" if i == 5 else cell for cell in row[2:3]), *row[3:]]
-             for i, row in enumerate(rows())]
+    table = [
+        [*row[:2], *("none" if i == 5 else cell for cell in row[2:3]), *row[3:]]
+        for i, row in enumerate(rows())
+    ]
     Path("h.csv").write_text(text(table, ()))
     filled = [*table[5]]
     filled[2] = "7.5"
-    by_hand("h", table, [numbers(table, 1), numbers([*table[:5], filled, *table[6:]], 2),
-                         *categories(table, 4)])
-    same_models(run, ["h.csv", "-H", "--label", "6", "--id", "1", "--ignore", "4", "--categorical",
-                      "5", "--blanks", "none,-", "-E", "7.5"], ["h", "-n"])
+    by_hand(
+        "h",
+        table,
+        [numbers(table, 1), numbers([*table[:5], filled, *table[6:]], 2), *categories(table, 4)],
+    )
+    same_models(
+        run,
+        [
+            "h.csv",
+            "-H",
+            "--label",
+            "6",
+            "--id",
+            "1",
+            "--ignore",
+            "4",
+            "--categorical",
+            "5",
+            "--blanks",
+            "none,-",
+            "-E",
+            "7.5",
+        ],
+        ["h", "-n"],
+    )
 
 
 def test_classes_in_an_order_of_their_own(run):
-    run("print_control", "-Q", "one-vs-one", "t.csv", "--label", "species", "--classes",
-        "cat,ant", status=1).refused("t.csv: column 'species' has the class 'bee fly'")
-    out = run("print_control", "-Q", "one-vs-one", "t.csv", "--label", "species", "--classes",
-              "cat,ant,bee fly").out
+    run(
+        "print_control",
+        "-Q",
+        "one-vs-one",
+        "t.csv",
+        "--label",
+        "species",
+        "--classes",
+        "cat,ant",
+        status=1,
+    ).refused("t.csv: column 'species' has the class 'bee fly'")
+    out = run(
+        "print_control",
+        "-Q",
+        "one-vs-one",
+        "t.csv",
+        "--label",
+        "species",
+        "--classes",
+        "cat,ant,bee fly",
+    ).out
     assert out.startswith("# class 0: cat\n# class 1: ant\n# class 2: bee fly\n")
     run("multi_borders", "pairs", "t.csv", "m", "m.c", *LABEL, "--classes", "cat,ant,bee fly")
     assert "\n# class 0: cat\n# class 1: ant\n" in Path("m.c").read_text()
@@ -343,7 +454,8 @@ FILLS = {  # policy: ([fill of length], [feature beside it])
     "mean": lambda seen: (np.float32(seen.mean()), []),
     "median": lambda seen: (np.median(seen), []),
     "value:-2.5": lambda seen: (-2.5, []),
-    "indicator": lambda seen: (np.median(seen), ["beside"])}
+    "indicator": lambda seen: (np.median(seen), ["beside"]),
+}
 
 
 @pytest.mark.few(1)
@@ -354,25 +466,32 @@ def test_missing_values(run, policy):
         table[row][column] = blank
     Path("v.csv").write_text(text(table))
     absent = np.isin(np.arange(len(table)), (3, 50))
-    seen = np.array([float(row[1]) for row, gone in zip(table, absent) if not gone],
-                    np.float32).astype(float)
+    seen = np.array(
+        [float(row[1]) for row, gone in zip(table, absent) if not gone], np.float32
+    ).astype(float)
     fill, beside = FILLS[policy](seen)
-    length = np.where(absent, fill, [0 if gone else float(row[1])
-                                     for row, gone in zip(table, absent)])
+    length = np.where(
+        absent, fill, [0 if gone else float(row[1]) for row, gone in zip(table, absent)]
+    )
     colours = [row[3] for row in table]
     known = sorted(set(colours) - {"?"})
     if policy in ("mean", "median"):
         colours[7] = max(known, key=colours.count)
     if policy == "value:-2.5":
         colours[7], known = "-2.5", ["-2.5", *known]
-    features = [length, *[absent] * len(beside), numbers(table, 2),
-                *(np.array(colours) == word for word in known)]
+    features = [
+        length,
+        *[absent] * len(beside),
+        numbers(table, 2),
+        *(np.array(colours) == word for word in known),
+    ]
     if beside:
         features.append(np.arange(len(table)) == 7)
     by_hand("v", table, [*features, numbers(table, 4)])
     same_models(run, ["v.csv", *LABEL, "--missing", policy], ["v", "-n"])
     run("multi_borders", "pairs", "v.csv", "m", "m.c", *LABEL, "-E", "error", status=1).refused(
-        "v.csv:5: 3 missing values in columns 'length' (2), 'colour' (1), the first here")
+        "v.csv:5: 3 missing values in columns 'length' (2), 'colour' (1), the first here"
+    )
 
 
 # --- the recipe, earlier runs, printed commands
@@ -394,14 +513,34 @@ def test_the_recipe_lies_beside_the_control_file(run):
 @pytest.mark.long
 @pytest.mark.parametrize("kind", ["text", "parquet"])
 def test_printed_commands_carry_the_options_of_the_table(run, folder, kind):
-    name, options = "odd; name", ["--table", "--label", "of what, kind", "--id", "1", "--ignore",
-                                  "width", "--categorical", "code", "--classes",
-                                  '"cat, of course","ant, of course","bee fly, of course"', "-E",
-                                  "indicator", "--delimiter", ";", "--blanks", "none"]
+    name, options = (
+        "odd; name",
+        [
+            "--table",
+            "--label",
+            "of what, kind",
+            "--id",
+            "1",
+            "--ignore",
+            "width",
+            "--categorical",
+            "code",
+            "--classes",
+            '"cat, of course","ant, of course","bee fly, of course"',
+            "-E",
+            "indicator",
+            "--delimiter",
+            ";",
+            "--blanks",
+            "none",
+        ],
+    )
     if kind == "text":
         Path("plan").write_text('"" 0 / 1; "" 0 / 2; "" 1 / 2; {0 1 2}')
-        table = [[*row[:4], "" if i == 4 else row[4], row[5] + ", of course"]
-                 for i, row in enumerate(rows())]
+        table = [
+            [*row[:4], "" if i == 4 else row[4], row[5] + ", of course"]
+            for i, row in enumerate(rows())
+        ]
         Path(name).write_text(text(table, mark=";").replace("species", "of what, kind"))
     else:  # and with sums of shared landmarks
         row = '"learner=nystrom -m 20 -g 0.2"'
@@ -416,8 +555,9 @@ def test_printed_commands_carry_the_options_of_the_table(run, folder, kind):
     first = run("multi_borders", "-0", *command)
     root = Path(__file__).resolve().parents[2]
     script = first.out.replace("multi_borders ", f"{sys.executable} {root}/bin/multi_borders ")
-    subprocess.run(["sh", "-ec", script], check=True, cwd=folder,
-                   env={**os.environ, "PYTHONPATH": str(root)})
+    subprocess.run(
+        ["sh", "-ec", script], check=True, cwd=folder, env={**os.environ, "PYTHONPATH": str(root)}
+    )
     run("multi_borders", *command)
     assert outputs("m") == before and "m.c.recipe" in before
 
@@ -447,8 +587,7 @@ def test_points_that_stay_in_a_file(run, monkeypatch):
     kept = from_table._in_a_file
     calls = []
     monkeypatch.setattr(from_table, "_LAZY", 100)
-    monkeypatch.setattr(from_table, "_in_a_file",
-                        lambda *given: calls.append(1) or kept(*given))
+    monkeypatch.setattr(from_table, "_in_a_file", lambda *given: calls.append(1) or kept(*given))
     assert trained(run, "t.csv", *LABEL, *words, "--retrain") == before and calls == [1]
 
 
@@ -463,31 +602,43 @@ def test_a_table_that_changes_while_it_is_read(run, folder, monkeypatch, rows_th
 
     monkeypatch.setattr(from_table, "survey_table", changing)
     run("agf_preprocess", "t.csv", "q", *LABEL, status=1).refused(
-        "t.csv: changed while it was read")
+        "t.csv: changed while it was read"
+    )
 
 
 # --- options that do not fit
 
 
-@pytest.mark.parametrize("words, message", [
-    (["multi_borders", "pairs", "b", "m", "c", "--label", "x"],
-     "--label is for tables: a file that ends in .csv, .tsv, .parquet or .feather, or --table"),
-    (["multi_borders", "pairs", "b", "m", "c", "--blanks", ""], "--blanks is for tables"),
-    (["multi_borders", "-M", "pairs", "t.csv", "m", "c", "--classes", "a,b"],
-     "--classes is for tables"),
-    (["tune_m", "--table", "-M", "pairs", "t.csv"], "-M and --table exclude each other"),
-    (["compare_control", "b", "--no-quotes"], "--no-quotes is for tables"),
-    (["compare_control", "b", "-E", "mean"], "-E needs -M, or a table"),
-    (["compare_control", "-M", "b", "-E", "mean"], "expected a number, found 'mean'"),
-    (["order_classes", "pairs", "--ignore", "x"], "--ignore is for tables"),
-    (["calibrate_m", "--from", "x", "--table", "m.c"], "--table needs --data"),
-    (["calibrate_m", "--data", "t.csv", "-E", "mean", "m.c"],
-     "-E with a table is for training: the model knows how missing values are filled"),
-    (["calibrate_m", "--data", "t.csv", "--id", "x", "m.c"],
-     "arguments: --id"),
-    (["print_control", "-Q", "one-vs-one", "4", "--weight", "w"],
-     "--weight is for the samples of training data")],
-    ids=lambda value: value if isinstance(value, str) else None)
+@pytest.mark.parametrize(
+    "words, message",
+    [
+        (
+            ["multi_borders", "pairs", "b", "m", "c", "--label", "x"],
+            "--label is for tables: a file that ends in .csv, .tsv, .parquet or .feather, or --table",
+        ),
+        (["multi_borders", "pairs", "b", "m", "c", "--blanks", ""], "--blanks is for tables"),
+        (
+            ["multi_borders", "-M", "pairs", "t.csv", "m", "c", "--classes", "a,b"],
+            "--classes is for tables",
+        ),
+        (["tune_m", "--table", "-M", "pairs", "t.csv"], "-M and --table exclude each other"),
+        (["compare_control", "b", "--no-quotes"], "--no-quotes is for tables"),
+        (["compare_control", "b", "-E", "mean"], "-E needs -M, or a table"),
+        (["compare_control", "-M", "b", "-E", "mean"], "expected a number, found 'mean'"),
+        (["order_classes", "pairs", "--ignore", "x"], "--ignore is for tables"),
+        (["calibrate_m", "--from", "x", "--table", "m.c"], "--table needs --data"),
+        (
+            ["calibrate_m", "--data", "t.csv", "-E", "mean", "m.c"],
+            "-E with a table is for training: the model knows how missing values are filled",
+        ),
+        (["calibrate_m", "--data", "t.csv", "--id", "x", "m.c"], "arguments: --id"),
+        (
+            ["print_control", "-Q", "one-vs-one", "4", "--weight", "w"],
+            "--weight is for the samples of training data",
+        ),
+    ],
+    ids=lambda value: value if isinstance(value, str) else None,
+)
 def test_options_that_do_not_fit(run, words, message):
     run(*words, status=2).refused(message)
 
@@ -502,11 +653,16 @@ def test_a_number_is_a_value_for_missing_ones(run):
     assert read_vec("b.vec").shape == (90, 6)
 
 
-@pytest.mark.parametrize("words", [
-    ("multi_borders", "plan", "t.csv", "m", "t.csv"),
-    ("multi_borders", "plan", "t.csv", "x.tsv", "c"),
-    ("agf_train", "t.csv", "other.csv"), ("mbh2mbm", "plan", "other.csv"),
-    ("calibrate_m", "--data", "t.csv", "-o", "other.csv", "plan")])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("multi_borders", "plan", "t.csv", "m", "t.csv"),
+        ("multi_borders", "plan", "t.csv", "x.tsv", "c"),
+        ("agf_train", "t.csv", "other.csv"),
+        ("mbh2mbm", "plan", "other.csv"),
+        ("calibrate_m", "--data", "t.csv", "-o", "other.csv", "plan"),
+    ],
+)
 def test_models_do_not_take_the_names_of_tables(run, words):
     Path("other.csv").write_text("data\n")
     before = Path("t.csv").read_bytes()

@@ -33,9 +33,13 @@ def ok(here, run):
 
     def call(command, *words, warning=None):
         _, out, err = run(command, *words)
-        told = [line for line in err.splitlines() if ".cal: calibrated with " not in line
-                and ": not calibrated, there is no " not in line
-                and "the standard deviation of feature" not in line]
+        told = [
+            line
+            for line in err.splitlines()
+            if ".cal: calibrated with " not in line
+            and ": not calibrated, there is no " not in line
+            and "the standard deviation of feature" not in line
+        ]
         assert told == [] if warning is None else warning in err
         return out
 
@@ -59,6 +63,7 @@ def numbers(text, columns):
 
 # -- -u -----------------------------------------------------------------------------------------
 
+
 @pytest.mark.few(1)
 @pytest.mark.parametrize("way", [["-n"], ["-S", "2"], ["-n", "-S", "2"]], ids=str)
 def test_vectors_as_they_were(ok, refused, way):
@@ -79,12 +84,15 @@ def test_vectors_as_they_were(ok, refused, way):
     ok("mbh2mbm", "--quiet", "-a", "u.std", "uctl", "u.mbm")
     assert ok("classify_m", "u.mbm", "trn.vec", "u") == wanted
     assert ok("classify_m", "uctl", "trn.vec", "u") == wanted  # it names the normalisation
-    assert "not normalised, and the points were" in refused(1, "classify_m", "-a", "none", "uctl",
-                                                            "trn.vec", "x")
+    assert "not normalised, and the points were" in refused(
+        1, "classify_m", "-a", "none", "uctl", "trn.vec", "x"
+    )
     assert "holds its own" in refused(1, "classify_m", "-u", "-a", "u.std", "u.mbm", "trn.vec", "x")
-    assert ok("classify_m", "-u", "-a", "n.std", "nctl", "trn.vec", "x") != wanted \
-        if way == ["-n"] else "takes 3" in refused(1, "classify_m", "-u", "-a", "n.std", "nctl",
-                                                   "trn.vec", "x")
+    assert (
+        ok("classify_m", "-u", "-a", "n.std", "nctl", "trn.vec", "x") != wanted
+        if way == ["-n"]
+        else "takes 3" in refused(1, "classify_m", "-u", "-a", "n.std", "nctl", "trn.vec", "x")
+    )
 
 
 def test_other_features_are_refused(ok, refused):
@@ -93,13 +101,18 @@ def test_other_features_are_refused(ok, refused):
     assert norm.matrix.shape == (3, 2)
     write_vec("narrow.vec", np.zeros((2, 2)))
     assert "narrow.vec: has 2 features, the model needs 3" in refused(
-        1, "classify_m", "-u", "-a", "u.std", "uctl", "narrow.vec", "x")
+        1, "classify_m", "-u", "-a", "u.std", "uctl", "narrow.vec", "x"
+    )
 
 
 # -- -c, -Z -------------------------------------------------------------------------------------
 
-G = {0: np.tanh, 1: np.vectorize(math.erf), 2: lambda v: 2 / (1 + np.exp(-v)) - 1,
-     3: lambda v: np.arctan(math.pi / 2 * v) * 2 / math.pi}
+G = {
+    0: np.tanh,
+    1: np.vectorize(math.erf),
+    2: lambda v: 2 / (1 + np.exp(-v)) - 1,
+    3: lambda v: np.arctan(math.pi / 2 * v) * 2 / math.pi,
+}
 
 
 @pytest.mark.few(1)
@@ -127,16 +140,20 @@ def test_models_without_probabilities(run, ok, refused, here, labels):
     for i, text in enumerate(with_p):  # the other orientation tells the same of the other side
         text = "\n".join(line for line in text.split("\n") if not line.startswith(("prob", "#")))
         swap = "label 1 0" if "label 0 1" in text else "label 0 1"
-        (here / f"m-0{i}").write_text(text if labels in text else text.replace(
-            "label 0 1" if swap == "label 1 0" else "label 1 0", swap))
+        (here / f"m-0{i}").write_text(
+            text
+            if labels in text
+            else text.replace("label 0 1" if swap == "label 1 0" else "label 1 0", swap)
+        )
     warning = "holds no probabilities"
     f = numbers(ok("classify_m", "-0", "ctl", "trn.vec", "x", warning=warning), 3)
     sign = np.array([read_svm_model(f"m-0{i}").orientation for i in range(3)])
     assert set(sign.tolist()) == {1 if labels == "label 1 0" else -1}
     run("classify_m", "ctl", "trn.vec", "x", status=1)
     for code, g in G.items():
-        r = numbers(ok("classify_m", "-c", code, "-Q", "-1", "ctl", "trn.vec", "x",
-                       warning=warning), 3)
+        r = numbers(
+            ok("classify_m", "-c", code, "-Q", "-1", "ctl", "trn.vec", "x", warning=warning), 3
+        )
         np.testing.assert_allclose(r, g(sign * f), rtol=0, atol=2e-6)
         p = numbers(ok("classify_m", "-c", code, "ctl", "trn.vec", "x", warning=warning), 4)
         np.testing.assert_allclose(p[:, :3].sum(axis=1), 1, atol=3e-6)
@@ -145,26 +162,39 @@ def test_models_without_probabilities(run, ok, refused, here, labels):
 
 # -- direct classifiers from the command line ---------------------------------------------------
 
+
 def test_direct_classifiers(ok, refused, here):
     (here / "plan").write_text('"-k 5" K { 9 "" L { 2 5 } }')
     ok("multi_borders", "-n", "plan", "trn", "d", "dctl")
-    assert Path("dctl").read_text() == "# normalisation: d.std\n" \
+    assert (
+        Path("dctl").read_text() == "# normalisation: d.std\n"
         'd K "-k 5"\n{\n  9\n  d.01 L ""\n  {\n    2\n    5\n  }\n}\n'
-    assert {path.name for path in here.glob("d*")} == {"d.vec", "d.cls", "d.01", "d.std", "dctl",
-                                                        "dctl.cal"}
+    )
+    assert {path.name for path in here.glob("d*")} == {
+        "d.vec",
+        "d.cls",
+        "d.01",
+        "d.std",
+        "dctl",
+        "dctl.cal",
+    }
     full = ok("classify_m", "--tree", "full", "-a", "d.std", "dctl", "trn.vec", "x")
     assert np.mean(np.fromfile("x.cls", "<i4") == np.fromfile("trn.cls", "<i4")) > 0.7
     ok("mbh2mbm", "--quiet", "-a", "d.std", "dctl", "d.mbm")
     assert ok("classify_m", "--tree", "full", "d.mbm", "trn.vec", "y") == full
-    assert ok("classify_m", "-j2", "--header", "--tree", "full", "d.mbm", "trn.vec", "y") == \
-        "labels 2 5 9\n" + full
+    assert (
+        ok("classify_m", "-j2", "--header", "--tree", "full", "d.mbm", "trn.vec", "y")
+        == "labels 2 5 9\n" + full
+    )
     assert ok("classify_m", "d.mbm", "trn.vec", "y") == ""
     assert Path("x.cls").read_bytes() == Path("y.cls").read_bytes()
     assert "a column for each binary classifier, and this configuration has none" in refused(
-        2, "classify_m", "-0", "d.mbm", "trn.vec", "z")
+        2, "classify_m", "-0", "d.mbm", "trn.vec", "z"
+    )
     for form in ("-Z", "--libsvm"):
         assert "dctl:2:1: a classifier of code K has no place" in refused(
-            1, "mbh2mbm", form, "dctl", "z")
+            1, "mbh2mbm", form, "dctl", "z"
+        )
     assert "code K is not binary" in refused(1, "print_control", "-Q", "9", "dctl")
 
 
@@ -174,10 +204,13 @@ def test_direct_classifiers_as_separate_commands(ok, here):
     lines = ok("multi_borders", "-0", "-n", "plan", "trn", "b", "bctl").splitlines()
     assert len(lines) == 2 and not (here / "b.00.vec").exists()
     import shlex
+
     for line in reversed(lines):
         words = shlex.split(line)
-        ok("multi_borders", *words[words.index("multi_borders" if "multi_borders" in words else
-                                               words[0]) + 1:])
+        ok(
+            "multi_borders",
+            *words[words.index("multi_borders" if "multi_borders" in words else words[0]) + 1 :],
+        )
     for end in ("-00", ".00.vec", ".00.cls", ".std", "ctl"):
         one, other = (Path(f"{name}{end}").read_bytes() for name in "ab")
         assert one.replace(b"a-0", b"b-0").replace(b"a.", b"b.") == other, end
@@ -234,18 +267,34 @@ def test_the_commands_carry_the_options(trio, run):
 
 def test_memory_changes_nothing(run, trio):
     for name, size in (("none", 0), ("some", 512)):
-        run("multi_borders", "--no-calibration", "--kernel-memory", size, "-j", 2, "plan", "trn",
-            name, f"{name}.mbc")
+        run(
+            "multi_borders",
+            "--no-calibration",
+            "--kernel-memory",
+            size,
+            "-j",
+            2,
+            "plan",
+            "trn",
+            name,
+            f"{name}.mbc",
+        )
     assert models(trio, "none") == models(trio, "some")
 
 
-@pytest.mark.parametrize("words, told", [
-    (("--platt", "other"), "--platt"),
-    (("--kernel-memory", "-1"), "--kernel-memory"),
-    (("--platt", "loo", "-+", "-s 1"), "--platt loo is for C-SVC only"),
-    (("--platt", "loo", "--command", "svm-train"), "-- COMMAND and --platt exclude each other"),
-    (("--kernel-memory", "3", "--command", "svm-train"),
-     "-- COMMAND and --kernel-memory exclude each other")])
+@pytest.mark.parametrize(
+    "words, told",
+    [
+        (("--platt", "other"), "--platt"),
+        (("--kernel-memory", "-1"), "--kernel-memory"),
+        (("--platt", "loo", "-+", "-s 1"), "--platt loo is for C-SVC only"),
+        (("--platt", "loo", "--command", "svm-train"), "-- COMMAND and --platt exclude each other"),
+        (
+            ("--kernel-memory", "3", "--command", "svm-train"),
+            "-- COMMAND and --kernel-memory exclude each other",
+        ),
+    ],
+)
 def test_what_does_not_go(words, told, run, trio):
     run("multi_borders", *words, "plan", "trn", "m", "m.mbc", status=2).refused(told)
 
@@ -267,13 +316,17 @@ def rare(folder):
 
 
 def files(*left_out):
-    return {name: open(name, "rb").read() for name in os.listdir(".")
-            if name.startswith("m") and name not in left_out}
+    return {
+        name: open(name, "rb").read()
+        for name in os.listdir(".")
+        if name.startswith("m") and name not in left_out
+    }
 
 
 @pytest.fixture
 def trained_rare(run, rare):
     """Function: the files of a training run, which go."""
+
     def trained_rare(*words):
         run("multi_borders", *words, "m", "m.mbc")
         found = files()
@@ -284,9 +337,20 @@ def trained_rare(run, rare):
     return trained_rare
 
 
-@pytest.mark.parametrize("scheme", ["one-vs-one", "one-vs-rest", "adjacent", "exhaustive",
-                                    "tree", "orthogonal", "random", "empirical",
-                                    "adjacent-ordered"])
+@pytest.mark.parametrize(
+    "scheme",
+    [
+        "one-vs-one",
+        "one-vs-rest",
+        "adjacent",
+        "exhaustive",
+        "tree",
+        "orthogonal",
+        "random",
+        "empirical",
+        "adjacent-ordered",
+    ],
+)
 def test_designs_are_those_of_data_without_them(scheme, run, rare):
     got = run("print_control", "-Q", scheme, "--min-class", 4, "rare").out
     assert got == run("print_control", "-Q", scheme, "clean").out
@@ -297,7 +361,8 @@ def test_one_warning_names_the_classes_left_out(run, rare):
     done = run("print_control", "--min-class", 4, "rare")
     assert done.err == (
         "print_control: warning: 2 of 6 classes have fewer than 4 samples and are left out: "
-        "2 (1), 9 (3); 4 of 52 samples\n")
+        "2 (1), 9 (3); 4 of 52 samples\n"
+    )
     run("print_control", "--min-class", 4, "clean")
     assert run("print_control", "--min-class", 4, "--quiet", "rare").err == ""
 
@@ -320,10 +385,14 @@ def test_training_is_that_of_data_without_them(scheme, options, run, trained_rar
 def test_of_nested_controls_what_is_left_is_trained(rare, trained_rare):
     """Rows with zeros, a node that is replaced by its branch, a multi-class node, no samples."""
     for nested, left in (
-            ('"-c 2" 0 1 / 2; "-c 3" 0 / 1; "." 0 / 2; { "" 0 / 1; {9 0} "-t 0" { "-c 4" {1 2} '
-             '"" {4 7} } 3 }', '"-c 2" 0 1 / 2; "-c 3" 0 / 1; "-c 3" 0 / 2; { 0 "-t 0" {1 4} 3 }'),
-            ('"" L { 0 2 "-k 3" K {1 9 3} 4 }', '"" L { 0 "-k 3" K {1 3} 4 }'),
-            ('"" { 9 "" L { 0 "" { 2 "" {1 3} } 4 } }', '"" L { 0 "" {1 3} 4 }')):
+        (
+            '"-c 2" 0 1 / 2; "-c 3" 0 / 1; "." 0 / 2; { "" 0 / 1; {9 0} "-t 0" { "-c 4" {1 2} '
+            '"" {4 7} } 3 }',
+            '"-c 2" 0 1 / 2; "-c 3" 0 / 1; "-c 3" 0 / 2; { 0 "-t 0" {1 4} 3 }',
+        ),
+        ('"" L { 0 2 "-k 3" K {1 9 3} 4 }', '"" L { 0 "-k 3" K {1 3} 4 }'),
+        ('"" { 9 "" L { 0 "" { 2 "" {1 3} } 4 } }', '"" L { 0 "" {1 3} 4 }'),
+    ):
         (rare / "nested").write_text(nested)
         (rare / "left").write_text(left)
         wanted = trained_rare("left", "clean")
@@ -336,7 +405,8 @@ def test_answers_never_name_them(rare, run):
     (rare / "p.txt").write_text(run("classify_m", "--header", "m.mbc", "rare.vec", "ans").out)
     assert not np.isin(read_cls("ans.cls"), (2, 9)).any()
     assert run("classify_m", "--header", "m.mbc", "clean.vec", "a2").out.startswith(
-        "labels 0 1 3 4\n")
+        "labels 0 1 3 4\n"
+    )
     right = np.mean(read_cls("ans.cls") == read_cls("rare.cls"))
     assert re.search(f"\naccuracy +{right:.4f} ", run("eval_uc", "rare.cls", "ans").out)
     done = run("eval_uc", "rare.cls", "ans", "p.txt", status=1)
@@ -357,8 +427,9 @@ def test_class_names_stay(rare, run):
 def test_printed_commands_and_resume(rare, run, trained_rare):
     (rare / "plan").write_text(run("print_control", "rare").out)
     wanted = trained_rare("-n", "plan", "--min-class", 4, "rare")
-    lines = run("multi_borders", "-0", "-n", "--min-class", 4, "plan", "rare", "m",
-                "m.mbc").out.splitlines()
+    lines = run(
+        "multi_borders", "-0", "-n", "--min-class", 4, "plan", "rare", "m", "m.mbc"
+    ).out.splitlines()
     assert len(lines) == 6
     for line in lines:
         words = shlex.split(line)
@@ -375,52 +446,88 @@ def test_printed_commands_and_resume(rare, run, trained_rare):
 
 def test_the_best_configuration_is_that_of_data_without_them(run, rare):
     options = ("--best", "-Q", "one-vs-one,adjacent", "--quiet", "-d", "3", "--trials", 1)
-    assert run("print_control", *options, "--min-class", 4, "rare").out == \
-        run("print_control", *options, "clean").out
+    assert (
+        run("print_control", *options, "--min-class", 4, "rare").out
+        == run("print_control", *options, "clean").out
+    )
 
 
 def test_orders_are_those_of_data_without_them(rare, run):
     for name in ("rare", "clean"):
         (rare / name).write_text(run("print_control", "-Q", "adjacent", name).out)
         (rare / f"{name}1").write_text(run("print_control", name).out)
-    assert run("order_classes", "--path", "--min-class", 4, "rare", "rare").out == \
-        run("order_classes", "--path", "clean", "clean").out
-    assert run("order_classes", "--min-class", 4, "rare1", "rare").out == \
-        run("order_classes", "clean1", "clean").out
+    assert (
+        run("order_classes", "--path", "--min-class", 4, "rare", "rare").out
+        == run("order_classes", "--path", "clean", "clean").out
+    )
+    assert (
+        run("order_classes", "--min-class", 4, "rare1", "rare").out
+        == run("order_classes", "clean1", "clean").out
+    )
 
 
-@pytest.mark.parametrize("words, told", [
-    (["compare_control", "rare", "one-vs-one"],
-     "class 2, of 1 sample, has 1 in the training part of trial 1: expected at least 2; "
-     "--min-class 2 leaves out the classes with fewer than 2 samples"),
-    (["nfold", "-d", "4", "one-vs-one", "rare"], "class 2, of 1 sample, has "),
-    (["nfold", "-d", "2", "one-vs-one", "--min-class", "2", "rare"],
-     "class 9, of 3 samples, has 1 in the training part of trial 1, part 1: expected at least "
-     "2; --min-class 4 leaves out the classes with fewer than 4 samples"),
-    (["tune_m", "one-vs-one", "rare"], "class 2 has one sample in the data: expected "
-     "at least 2, or --min-class 2"),
-    (["multi_borders", "plan", "rare", "m", "m.mbc"], "class 2 has one sample in rare: "
-     "expected at least 2, or --min-class 2, which leaves out the classes with fewer than 2"),
-    (["multi_borders", "clean", "rare", "m", "m.mbc"], "which the control file does not name; "
-     "--min-class 4 leaves out the classes with fewer than 4 samples")])
+@pytest.mark.parametrize(
+    "words, told",
+    [
+        (
+            ["compare_control", "rare", "one-vs-one"],
+            "class 2, of 1 sample, has 1 in the training part of trial 1: expected at least 2; "
+            "--min-class 2 leaves out the classes with fewer than 2 samples",
+        ),
+        (["nfold", "-d", "4", "one-vs-one", "rare"], "class 2, of 1 sample, has "),
+        (
+            ["nfold", "-d", "2", "one-vs-one", "--min-class", "2", "rare"],
+            "class 9, of 3 samples, has 1 in the training part of trial 1, part 1: expected at least "
+            "2; --min-class 4 leaves out the classes with fewer than 4 samples",
+        ),
+        (
+            ["tune_m", "one-vs-one", "rare"],
+            "class 2 has one sample in the data: expected at least 2, or --min-class 2",
+        ),
+        (
+            ["multi_borders", "plan", "rare", "m", "m.mbc"],
+            "class 2 has one sample in rare: "
+            "expected at least 2, or --min-class 2, which leaves out the classes with fewer than 2",
+        ),
+        (
+            ["multi_borders", "clean", "rare", "m", "m.mbc"],
+            "which the control file does not name; "
+            "--min-class 4 leaves out the classes with fewer than 4 samples",
+        ),
+    ],
+)
 def test_messages_recommend_min_class(words, told, rare, run):
     (rare / "plan").write_text(run("print_control", "rare").out)
     (rare / "clean").write_text(run("print_control", "clean").out)
     assert told in run(*words, status=1).err.splitlines()[-1]
 
 
-@pytest.mark.parametrize("words, status, told", [
-    (["print_control", "--min-class", "13", "rare"], 1, "no classes of 6 would be left"),
-    (["multi_borders", "--min-class", "13", "plan", "rare", "m", "m.mbc"], 1, "no classes of 6"),
-    (["multi_borders", "--min-class", "4", "two", "rare", "m", "m.mbc"], 1,
-     "two: names fewer than two of the classes"),
-    (["multi_borders", "--min-class", "4", "zeros", "rare", "m", "m.mbc"], 1,
-     "zeros:1:1: without the classes that are left out, a branch of this coding matrix is in "
-     "no partition: `print_control --min-class N DATA` writes one for the classes that are left"),
-    (["print_control", "--min-class", "4", "10"], 2, "counts"),
-    (["print_control", "-Q", "convert", "--min-class", "4", "plan"], 2, "counts"),
-    (["order_classes", "--min-class", "4", "plan"], 2, "--min-class needs train"),
-    (["multi_borders", "--min-class", "0", "plan", "rare", "m", "m.mbc"], 2, "out of range")])
+@pytest.mark.parametrize(
+    "words, status, told",
+    [
+        (["print_control", "--min-class", "13", "rare"], 1, "no classes of 6 would be left"),
+        (
+            ["multi_borders", "--min-class", "13", "plan", "rare", "m", "m.mbc"],
+            1,
+            "no classes of 6",
+        ),
+        (
+            ["multi_borders", "--min-class", "4", "two", "rare", "m", "m.mbc"],
+            1,
+            "two: names fewer than two of the classes",
+        ),
+        (
+            ["multi_borders", "--min-class", "4", "zeros", "rare", "m", "m.mbc"],
+            1,
+            "zeros:1:1: without the classes that are left out, a branch of this coding matrix is in "
+            "no partition: `print_control --min-class N DATA` writes one for the classes that are left",
+        ),
+        (["print_control", "--min-class", "4", "10"], 2, "counts"),
+        (["print_control", "-Q", "convert", "--min-class", "4", "plan"], 2, "counts"),
+        (["order_classes", "--min-class", "4", "plan"], 2, "--min-class needs train"),
+        (["multi_borders", "--min-class", "0", "plan", "rare", "m", "m.mbc"], 2, "out of range"),
+    ],
+)
 def test_what_is_refused(words, status, told, rare, run):
     (rare / "plan").write_text(run("print_control", "rare").out)
     (rare / "two").write_text('"" 0/1; "" 1/2; "" 0/2; {2 9 1}')

@@ -33,14 +33,31 @@ def data(folder, monkeypatch):
 
 def without_times(text):
     """Results without the lines and columns of seconds."""
-    return [cells[:3] + cells[9:] for line in text.splitlines() if ", seconds" not in line
-            for cells in [line.split(",")]]
+    return [
+        cells[:3] + cells[9:]
+        for line in text.splitlines()
+        if ", seconds" not in line
+        for cells in [line.split(",")]
+    ]
 
 
 def test_scores_of_nfold_are_those_of_its_files(run, data):
     y, w = data
-    done = run("nfold", "-d", 3, "--json", "--weights", "w.txt", "--class-weight", "2=3",
-               "-+", "learner=logistic", "one-vs-rest", "t", "out")
+    done = run(
+        "nfold",
+        "-d",
+        3,
+        "--json",
+        "--weights",
+        "w.txt",
+        "--class-weight",
+        "2=3",
+        "-+",
+        "learner=logistic",
+        "one-vs-rest",
+        "t",
+        "out",
+    )
     scores = json.loads(done.out)
     w = w * np.where(y == 2, 3, 1)
     assert (read_weights("out.wgt", N) == w.astype(np.float32)).all()
@@ -49,40 +66,51 @@ def test_scores_of_nfold_are_those_of_its_files(run, data):
     assert lines[0] == "labels 0 1 2" and (read_cls("out.truth") == y).all()
     loss = np.average(-np.log(p[np.arange(N), y]), weights=w)
     right = np.average(read_cls("out.cls") == y, weights=w)
-    for found in (scores, {name: scores["over_splits"][name]["pooled"]
-                           for name in ("log_loss", "accuracy")}):
+    for found in (
+        scores,
+        {name: scores["over_splits"][name]["pooled"] for name in ("log_loss", "accuracy")},
+    ):
         assert found["log_loss"] == pytest.approx(loss, abs=1e-5)  # six digits of p
         assert found["accuracy"] == pytest.approx(right, abs=1e-12)
-    assert scores["weights"] == "of samples and classes (0=1, 1=1, 2=3); scores count the points " \
+    assert (
+        scores["weights"] == "of samples and classes (0=1, 1=1, 2=3); scores count the points "
         "by them"
-    assert scores["priors"] == pytest.approx(
-        [w[y == label].sum() / w.sum() for label in range(3)])
-    told = json.loads(run("eval_uc", "--json", "--weights", "out.wgt", "out.truth", "out",
-                          "out.txt").out)
+    )
+    assert scores["priors"] == pytest.approx([w[y == label].sum() / w.sum() for label in range(3)])
+    told = json.loads(
+        run("eval_uc", "--json", "--weights", "out.wgt", "out.truth", "out", "out.txt").out
+    )
     assert told["log_loss"] == pytest.approx(loss, abs=1e-5)
     run("nfold", "-d", 3, "-b", *FAST, "one-vs-rest", "t", "out")
     assert not Path("out.wgt").exists()
 
 
 def test_balanced_classes_make_the_accuracy_balanced(run):
-    scores = json.loads(run("nfold", "--json", "-d", 2, "--class-weight", "balanced", *FAST,
-                            "one-vs-one", "t").out)
+    scores = json.loads(
+        run("nfold", "--json", "-d", 2, "--class-weight", "balanced", *FAST, "one-vs-one", "t").out
+    )
     assert scores["accuracy"] == pytest.approx(scores["balanced_accuracy"], abs=1e-12)
     assert scores["over_splits"]["accuracy"]["pooled"] == scores["accuracy"]
     assert scores["priors"] == pytest.approx([1 / 3] * 3)
 
 
 def test_class_weights_from_standard_input(run):
-    done = run("nfold", "-b", "-d", 2, "--class-weight", "-", *FAST, "one-vs-one", "t",
-               stdin=b"2 3\n")
+    done = run(
+        "nfold", "-b", "-d", 2, "--class-weight", "-", *FAST, "one-vs-one", "t", stdin=b"2 3\n"
+    )
     assert "weights: of classes (0=1, 1=1, 2=3)" in done.out
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize("words", [
-    ("nfold", "-b", "-d", "2", *FAST, "one-vs-one", "t"),
-    ("compare_control", "--csv", "-d", "2", *FAST, "t", "one-vs-one:inverse", "empirical:full"),
-    ("tune_m", *SEARCH, "--log2c", "0:2", "one-vs-one", "t")], ids=lambda words: words[0])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("nfold", "-b", "-d", "2", *FAST, "one-vs-one", "t"),
+        ("compare_control", "--csv", "-d", "2", *FAST, "t", "one-vs-one:inverse", "empirical:full"),
+        ("tune_m", *SEARCH, "--log2c", "0:2", "one-vs-one", "t"),
+    ],
+    ids=lambda words: words[0],
+)
 def test_results_with_other_weights_are_not_taken(run, words):
     """Neither from the automatic cache nor from a file that all runs share."""
     command, *words = words
@@ -99,8 +127,10 @@ def test_results_with_other_weights_are_not_taken(run, words):
     assert len({re.sub(r".*(reused|results in|[wW]eights:).*\n", "", text) for text in table}) == 3
     if command != "compare_control":  # CSV has no head
         head = "weights: of samples; scores count the points by them\n"
-        assert head in table[1].replace("W", "w").replace("them.", "them") and \
-            "weights:" not in table[0].lower()
+        assert (
+            head in table[1].replace("W", "w").replace("them.", "them")
+            and "weights:" not in table[0].lower()
+        )
     back = run(command, *shared)
     assert ALREADY in back.err and without_times(back.out) == without_times(plain.out)
     run(command, "--weights", "w.txt", *words)

@@ -28,12 +28,23 @@ def here(monkeypatch, tmp_path):
         write_cls(f"{base}t.cls", LABELS[truth[rows]])
         write_cls(f"{base}r.cls", LABELS[answers])
         Path(f"{base}r.con").write_bytes(con_bytes(confidence(p[rows].max(axis=1), 3)))
-        Path(f"{base}r.txt").write_bytes(b"labels 2 5 7\n" + format_points(p[rows],
-                                                                         LABELS[answers]))
+        Path(f"{base}r.txt").write_bytes(
+            b"labels 2 5 7\n" + format_points(p[rows], LABELS[answers])
+        )
         heads = "id,class,p,p:2,p:5,p:7,weight,kind"
-        Path(f"{base}r.csv").write_text("\n".join([heads, *(
-            f"{i},{LABELS[j]},{max(row):.6f},{row[0]:.6f},{row[1]:.6f},{row[2]:.6f},{v},{LABELS[t]}"
-            for i, (j, row, v, t) in enumerate(zip(answers, p[rows], w[rows], truth[rows])))]))
+        Path(f"{base}r.csv").write_text(
+            "\n".join(
+                [
+                    heads,
+                    *(
+                        f"{i},{LABELS[j]},{max(row):.6f},{row[0]:.6f},{row[1]:.6f},{row[2]:.6f},{v},{LABELS[t]}"
+                        for i, (j, row, v, t) in enumerate(
+                            zip(answers, p[rows], w[rows], truth[rows])
+                        )
+                    ),
+                ]
+            )
+        )
     Path("w.txt").write_text("# weights\n" + "\n".join(map(str, w)))
     return w
 
@@ -43,8 +54,19 @@ def scored(run, *words):
     return json.loads(done.out), done.err
 
 
-NAMES = ("accuracy", "log_loss", "brier", "uncertainty_coefficient", "balanced_accuracy",
-         "macro_f1", "cohen_kappa", "matthews", "macro_auc", "expected_calibration_error", "aurc")
+NAMES = (
+    "accuracy",
+    "log_loss",
+    "brier",
+    "uncertainty_coefficient",
+    "balanced_accuracy",
+    "macro_f1",
+    "cohen_kappa",
+    "matthews",
+    "macro_auc",
+    "expected_calibration_error",
+    "aurc",
+)
 
 
 def test_weights_are_copies(run, here):
@@ -57,8 +79,10 @@ def test_weights_are_copies(run, here):
     assert found["points"] == (here > 0).sum() and wanted["points"] == here.sum()
     page = run("eval_uc", "--weights", "w.txt", "t.cls", "r", "r.txt").out
     assert f"points  {(here > 0).sum()}\nScores of all points, weighted; " in page
-    assert run("eval_uc", "-b", "--weights", "w.txt", "t.cls", "r").out == \
-        run("eval_uc", "-b", "ct.cls", "cr").out
+    assert (
+        run("eval_uc", "-b", "--weights", "w.txt", "t.cls", "r").out
+        == run("eval_uc", "-b", "ct.cls", "cr").out
+    )
 
 
 def test_weights_beside_the_truth(run, here):
@@ -98,13 +122,14 @@ def test_weights_of_classes(run, here):
     write_cls("t.cls", np.fromfile("t.cls", "<i4"))
     found, _ = scored(run, "--weights", "w.txt", "--class-weight", "bee=2,7=0.5", "t.cls", "r")
     truth = np.fromfile("t.cls", "<i4")
-    w = here * np.array([1, 2, .5])[np.searchsorted(LABELS, truth)]
-    assert found["accuracy"] == pytest.approx(np.average(
-        truth == np.fromfile("r.cls", "<i4"), weights=w), abs=1e-12)
+    w = here * np.array([1, 2, 0.5])[np.searchsorted(LABELS, truth)]
+    assert found["accuracy"] == pytest.approx(
+        np.average(truth == np.fromfile("r.cls", "<i4"), weights=w), abs=1e-12
+    )
     Path("cw").write_text("5 2\ncat .5\n")
     assert scored(run, "--weights", "w.txt", "--class-weight", "cw", "t.cls", "r")[0] == found
     shares, _ = scored(run, "--weights", "w.txt", "--priors", ".2,.3,.5", "t.cls", "r")
-    assert shares["priors"] == pytest.approx([.2, .3, .5], abs=1e-12)
+    assert shares["priors"] == pytest.approx([0.2, 0.3, 0.5], abs=1e-12)
 
 
 def test_tables_in_the_layout_of_libagf(run, here):
@@ -118,33 +143,43 @@ def test_tables_in_the_layout_of_libagf(run, here):
             assert float(one) == float(other)
         except ValueError:
             assert one == other
-    assert run("cls_comp_stats", "-b", "--weights", "w.txt", "t.cls", "r").out == \
-        run("cls_comp_stats", "-b", "ct.cls", "cr").out
+    assert (
+        run("cls_comp_stats", "-b", "--weights", "w.txt", "t.cls", "r").out
+        == run("cls_comp_stats", "-b", "ct.cls", "cr").out
+    )
     plain = run("cls_comp_stats", "t.cls", "r").out
     here.astype("<f4").tofile("t.wgt")
     assert run("cls_comp_stats", "t.cls", "r").out == found.out
     assert run("cls_comp_stats", "--weights", "none", "t.cls", "r").out == plain
 
 
-@pytest.mark.parametrize("words, told", [
-    ("--weights gone t.cls r", "gone: cannot read"),
-    ("--weights short t.cls r", "short: has 2 weights, but there are 60 points"),
-    ("--weights below t.cls r", "below:2: expected one weight in each line"),
-    ("--weights nothing t.cls r", "all 60 points have weight 0"),
-    ("--class-weight 3=2 t.cls r", "no class '3'"),
-    ("--class-weight balanced --priors .2,.3,.5 t.cls r", "exclude each other"),
-    ("--weight w t.cls r", "--weight is for a table of answers"),
-    ("--weights w.txt --truth kind r.csv", "--weights is for files of numbers"),
-    ("--truth kind --weight gone r.csv", "--weight"),
-    ("--truth kind --weight below r.csv", "r.csv:2: column 'below' has the weight -1"),
-    ("--truth kind --weight lacking r.csv", "r.csv:3: column 'lacking' has no number"),
-    ("--weights - - r", "standard input")])
+@pytest.mark.parametrize(
+    "words, told",
+    [
+        ("--weights gone t.cls r", "gone: cannot read"),
+        ("--weights short t.cls r", "short: has 2 weights, but there are 60 points"),
+        ("--weights below t.cls r", "below:2: expected one weight in each line"),
+        ("--weights nothing t.cls r", "all 60 points have weight 0"),
+        ("--class-weight 3=2 t.cls r", "no class '3'"),
+        ("--class-weight balanced --priors .2,.3,.5 t.cls r", "exclude each other"),
+        ("--weight w t.cls r", "--weight is for a table of answers"),
+        ("--weights w.txt --truth kind r.csv", "--weights is for files of numbers"),
+        ("--truth kind --weight gone r.csv", "--weight"),
+        ("--truth kind --weight below r.csv", "r.csv:2: column 'below' has the weight -1"),
+        ("--truth kind --weight lacking r.csv", "r.csv:3: column 'lacking' has no number"),
+        ("--weights - - r", "standard input"),
+    ],
+)
 def test_errors(run, here, words, told):
     Path("short").write_text("1\n2\n")
     Path("below").write_text("1\n-1\n")
     Path("nothing").write_text("0\n" * 60)
     lines = Path("r.csv").read_text().splitlines()
-    Path("r.csv").write_text("\n".join(f"{line},{more}" for line, more in zip(
-        lines, ["below,lacking", "-1,1", "1,", *["1,1"] * 58])))
+    Path("r.csv").write_text(
+        "\n".join(
+            f"{line},{more}"
+            for line, more in zip(lines, ["below,lacking", "-1,1", "1,", *["1,1"] * 58])
+        )
+    )
     done = run("eval_uc", *words.split(), status=None)
     assert done.status in (1, 2) and told in done.err and done.err.count("\n") == 1

@@ -15,7 +15,7 @@ LEARNERS = "", "learner=linear", "learner=logistic", "learner=nystrom -m 20"
 def data(folder):
     """90 points of 3 classes, t, with whole weights w.txt, and the copies that they stand for."""
     rng = np.random.default_rng(5)
-    y = rng.choice(3, 90, p=[.6, .3, .1]).astype(np.int32)
+    y = rng.choice(3, 90, p=[0.6, 0.3, 0.1]).astype(np.int32)
     x = (rng.normal(size=(90, 2)) + np.array([[0, 0], [2, 0], [0, 2]])[y]).astype(np.float32)
     w = rng.integers(1, 4, 90)
     write_vec("t.vec", x)
@@ -95,7 +95,7 @@ def test_class_weights_and_priors(run, data):
     back, again = answers(run, "--priors", "training")
     rare = data[1] == 2
     assert (more[rare] == 2).sum() > (classes[rare] == 2).sum()
-    assert abs(back - plain).mean() < .5 * abs(balanced - plain).mean()
+    assert abs(back - plain).mean() < 0.5 * abs(balanced - plain).mean()
     given, _ = answers(run, "--priors", ",".join(map(str, np.bincount(data[1]) / 90)))
     np.testing.assert_allclose(given, back, atol=2e-6)
     assert (again == back.argmax(axis=1)).all()
@@ -137,6 +137,7 @@ def test_points_without_class_weights_for_a_model_with_them(run):
 def test_the_file_of_class_weights_is_no_output(run):
     Path("f").write_text("2 5\n")
     run("multi_borders", "--class-weight", "f", "code", "t", "m", "f", status=2).refused(
-        "control-out would overwrite --class-weight: both are the file f;")
+        "control-out would overwrite --class-weight: both are the file f;"
+    )
     assert Path("f").read_text() == "2 5\n"
     run("multi_borders", "--weights", "none", "code", "t", "m", "none")

@@ -30,8 +30,10 @@ def data(folder):
         write_cls(f"{base}.cls", y)
     Path("w.txt").write_text("".join(f"{one!r}  # kg\n" for one in w.tolist()))
     Path("u.wgt").write_bytes(w.astype("<f4").tobytes())
-    lines = [f"{a!r},{b!r},{one!r},k{label}\n" for (a, b), one, label in
-             zip(x.tolist(), w.tolist(), y.tolist())]
+    lines = [
+        f"{a!r},{b!r},{one!r},k{label}\n"
+        for (a, b), one, label in zip(x.tolist(), w.tolist(), y.tolist())
+    ]
     Path("t.csv").write_text("a,b,w,class\n" + "".join(lines))
     return x, y, w
 
@@ -45,9 +47,13 @@ def weighted(base):
 def test_weights_go_with_their_rows(run, data):
     whole = weighted("u")
     for options, names, rows in (
-            (["-z"], ["a"], N), (["-B"], ["a"], N), (["--rows", "30"], ["a"], 30),
-            (["-z", "-f", ".3"], ["a", "b"], N), (["--stratified", "-f", ".3"], ["a", "b"], N),
-            (["-d", "3"], ["a-00", "a-01", "a-02"], N)):
+        (["-z"], ["a"], N),
+        (["-B"], ["a"], N),
+        (["--rows", "30"], ["a"], 30),
+        (["-z", "-f", ".3"], ["a", "b"], N),
+        (["--stratified", "-f", ".3"], ["a", "b"], N),
+        (["-d", "3"], ["a-00", "a-01", "a-02"], N),
+    ):
         for old in Path().glob("[ab]*.*"):
             old.unlink()
         run("agf_preprocess", *options, "u", "a", *["b"] * (len(names) == 2))
@@ -68,8 +74,9 @@ def test_weights_go_with_their_rows(run, data):
 
 def test_weights_of_text_lie_beside_it(run, data):
     x, y, w = data
-    Path("t.svm").write_text("".join(f"{label} 1:{a!r} 2:{b!r}\n" for label, (a, b) in zip(
-        y.tolist(), x.tolist())))
+    Path("t.svm").write_text(
+        "".join(f"{label} 1:{a!r} 2:{b!r}\n" for label, (a, b) in zip(y.tolist(), x.tolist()))
+    )
     Path("third.txt").write_text("".join(f"{one!r}\n" for one in (w / 3).tolist()))
     run("agf_preprocess", "-M", "--weights", "third.txt", "-f", ".5", "t.svm", "a.svm", "b.svm")
     assert (np.concatenate([read_weights(f"{name}.svm.weights") for name in "ab"]) == w / 3).all()
@@ -122,7 +129,8 @@ def test_a_table_and_its_files_give_the_same_models(run):
     assert models == [Path(f"m-0{i}").read_bytes() for i in range(3)]
     Path("t.csv").write_text(Path("t.csv").read_text().replace("0.69,k", "1e60,k"))
     run("multi_borders", "--weight", "w", "code", "t.csv", "m", "m.mbc", status=1).refused(
-        "column 'w' of the weights: expected a number")
+        "column 'w' of the weights: expected a number"
+    )
 
 
 def test_rows_of_tables_keep_the_column(run):
@@ -187,31 +195,69 @@ def first_line(text):
 MISTAKES = [
     (NFOLD + ["t", "--weights", "absent"], None, 1, "absent: cannot read"),
     (NFOLD + ["t", "--weights", ""], None, 2, "--weights: expected the name of a file"),
-    (NFOLD + ["t", "--weights", "-", "--class-weight", "-"], None, 2,
-     "cannot both be standard input"),
-    (NFOLD + ["t", "--weights", "w.txt"], first_line("1\n1"), 1, "w.txt: has 61 "
-     "weights, but there are 60 points"),
-    (NFOLD + ["t", "--weights", "w.txt"], first_line(""), 1, "w.txt: has 59 weights, but there "
-                                                             "are 60 points"),
+    (
+        NFOLD + ["t", "--weights", "-", "--class-weight", "-"],
+        None,
+        2,
+        "cannot both be standard input",
+    ),
+    (
+        NFOLD + ["t", "--weights", "w.txt"],
+        first_line("1\n1"),
+        1,
+        "w.txt: has 61 weights, but there are 60 points",
+    ),
+    (
+        NFOLD + ["t", "--weights", "w.txt"],
+        first_line(""),
+        1,
+        "w.txt: has 59 weights, but there are 60 points",
+    ),
     (NFOLD + ["t", "--weights", "w.txt"], first_line("-1"), 1, "w.txt:1: expected one weight in"),
     (NFOLD + ["t", "--weights", "w.txt"], first_line("nan"), 1, "w.txt:1: expected one weight in"),
     (NFOLD + ["t", "--weights", "w.txt"], first_line("1 2"), 1, "found '1 2'"),
-    (NFOLD + ["t", "--weights", "w.txt"], lambda: Path("w.txt").write_text("#\n"), 1,
-     "w.txt: has no weights"),
-    (NFOLD + ["t", "--weights", "w.gz"],
-     lambda: Path("w.gz").write_bytes(gzip.compress(Path("w.txt").read_bytes() + b"-1\n")[:-9]), 1,
-     "w.gz: is damaged, or not complete: Compressed file ended before"),
-    (NFOLD + ["u"], lambda: Path("u.wgt").write_bytes(bytes(4 * N + 4)), 1,
-     "u.wgt: has 61 weights, but there are 60 points"),
-    (NFOLD + ["u"], lambda: Path("u.wgt").write_bytes(bytes(4 * N + 3)), 1,
-     "u.wgt: is damaged: 243 bytes are not whole weights of 4 bytes"),
-    (NFOLD + ["u"], lambda: Path("u.wgt").write_text("1\n" * N), 1,
-     "u.wgt: looks like text, expected binary weights"),
-    (NFOLD + ["u"], lambda: Path("u.wgt").write_bytes(
-        np.array([1, np.nan] * 30, "<f4").tobytes()), 1,
-     "u.wgt: row 1 (from 0) has the weight nan"),
-    (NFOLD + ["t", "--class-weight", "3=2"], None, 1,
-     "t: class weights: there is no class '3': expected some of 0, 1, 2"),
+    (
+        NFOLD + ["t", "--weights", "w.txt"],
+        lambda: Path("w.txt").write_text("#\n"),
+        1,
+        "w.txt: has no weights",
+    ),
+    (
+        NFOLD + ["t", "--weights", "w.gz"],
+        lambda: Path("w.gz").write_bytes(gzip.compress(Path("w.txt").read_bytes() + b"-1\n")[:-9]),
+        1,
+        "w.gz: is damaged, or not complete: Compressed file ended before",
+    ),
+    (
+        NFOLD + ["u"],
+        lambda: Path("u.wgt").write_bytes(bytes(4 * N + 4)),
+        1,
+        "u.wgt: has 61 weights, but there are 60 points",
+    ),
+    (
+        NFOLD + ["u"],
+        lambda: Path("u.wgt").write_bytes(bytes(4 * N + 3)),
+        1,
+        "u.wgt: is damaged: 243 bytes are not whole weights of 4 bytes",
+    ),
+    (
+        NFOLD + ["u"],
+        lambda: Path("u.wgt").write_text("1\n" * N),
+        1,
+        "u.wgt: looks like text, expected binary weights",
+    ),
+    (
+        NFOLD + ["u"],
+        lambda: Path("u.wgt").write_bytes(np.array([1, np.nan] * 30, "<f4").tobytes()),
+        1,
+        "u.wgt: row 1 (from 0) has the weight nan",
+    ),
+    (
+        NFOLD + ["t", "--class-weight", "3=2"],
+        None,
+        1,
+        "t: class weights: there is no class '3': expected some of 0, 1, 2",
+    ),
     (NFOLD + ["t", "--class-weight", "oak=2"], None, 1, "there is no class 'oak'"),
     (NFOLD + ["t", "--class-weight", "1=2,1=3"], None, 2, "class 1 is named twice"),
     (NFOLD + ["t", "--class-weight", "1=0"], None, 2, "class 1: expected a weight above 0"),
@@ -219,49 +265,96 @@ MISTAKES = [
     (NFOLD + ["t", "--class-weight", "=2"], None, 2, "expected label=w or name=w, found '=2'"),
     (NFOLD + ["t", "--class-weight", "1=2,"], None, 2, "a name is empty in '1=2,'"),
     (NFOLD + ["t", "--class-weight", ""], None, 2, "expected balanced, label=w,..."),
-    (NFOLD + ["t", "--class-weight", "balance"], None, 1,
-     "--class-weight: expected balanced, label=w,... or name=w,... of some classes"),
+    (
+        NFOLD + ["t", "--class-weight", "balance"],
+        None,
+        1,
+        "--class-weight: expected balanced, label=w,... or name=w,... of some classes",
+    ),
     (NFOLD + ["t", "--class-weight", "k1:2"], None, 1, "there is no file 'k1:2'"),
     (NFOLD + ["t.csv", "--class-weight", "k=2"], None, 1, "some of 'k0', 'k1', 'k2'"),
-    (CSV + ["--weights", "w"], None, 1, "w: cannot read: there is no such file; the column of the "
-                                        "weights in a table is named with --weight w"),
+    (
+        CSV + ["--weights", "w"],
+        None,
+        1,
+        "w: cannot read: there is no such file; the column of the "
+        "weights in a table is named with --weight w",
+    ),
     (CSV + ["-w", "w"], None, 2, "arguments: -w"),
-    (["eval_uc", "t.csv", "--truth", "class", "--weights", "w.txt"], None, 2,
-     "--weights is for files of numbers: --weight names a column"),
+    (
+        ["eval_uc", "t.csv", "--truth", "class", "--weights", "w.txt"],
+        None,
+        2,
+        "--weights is for files of numbers: --weight names a column",
+    ),
     (["eval_uc", "t", "-w", "w"], None, 2, "arguments: -w"),
-    (["eval_uc", "t.cls", "t", "--class-weight", "1=1e300"], None, 1,
-     "the weights of samples and classes are not all from 1e-100 to 1e+100"),
-    (NFOLD + ["t", "--class-weight", "c"], lambda: Path("c").write_text("0 1\noak 2\n"), 1,
-     "nfold: c:2: class weights: there is no class 'oak': expected some of 0, 1, 2"),
-    (["eval_uc", "t.cls", "t", "--class-weight", "c"], lambda: Path("c").write_text("7 1\n"), 1,
-     "eval_uc: c:1: class weights: there is no class '7'"),
+    (
+        ["eval_uc", "t.cls", "t", "--class-weight", "1=1e300"],
+        None,
+        1,
+        "the weights of samples and classes are not all from 1e-100 to 1e+100",
+    ),
+    (
+        NFOLD + ["t", "--class-weight", "c"],
+        lambda: Path("c").write_text("0 1\noak 2\n"),
+        1,
+        "nfold: c:2: class weights: there is no class 'oak': expected some of 0, 1, 2",
+    ),
+    (
+        ["eval_uc", "t.cls", "t", "--class-weight", "c"],
+        lambda: Path("c").write_text("7 1\n"),
+        1,
+        "eval_uc: c:1: class weights: there is no class '7'",
+    ),
     (NFOLD + ["t", "--weighted-norm"], None, 2, "--weighted-norm is for a normalisation"),
     (NFOLD + ["t", "--weight", "w"], None, 2, "--weight is for tables"),
     (CSV + ["--weight", "w", "--weights", "w.txt"], None, 2, "--weight and --weights exclude each"),
     (CSV + ["--weight", "v"], None, 1, "--weight: there is no column 'v'"),
     (CSV + ["--weight", "a"], None, 1, "column 'a' of the weights: expected a number of 0 or more"),
     (CSV + ["--weight", "class"], None, 1, "column 'class' cannot be for the label and for --w"),
-    (["agf_preprocess", "t.csv", "new.csv", "-z", "--weight", "w"], None, 2,
-     "--weight is for points"),
-    (["agf_preprocess", "t", "w", "--weights", "w.wgt"],
-     lambda: shutil.copy("u.wgt", "w.wgt"), 2, "output would overwrite --weights: "),
+    (
+        ["agf_preprocess", "t.csv", "new.csv", "-z", "--weight", "w"],
+        None,
+        2,
+        "--weight is for points",
+    ),
+    (
+        ["agf_preprocess", "t", "w", "--weights", "w.wgt"],
+        lambda: shutil.copy("u.wgt", "w.wgt"),
+        2,
+        "output would overwrite --weights: ",
+    ),
     (["multi_borders", "-0", "pairs", "t", "m", "c", "--weights", "-"], None, 2, "with -0"),
-    (["multi_borders", "pairs", "t", "m", "c", "--class-weight", "1=2", "--", "true"], None, 2,
-     "does not heed the weights of samples: expected the word @weights"),
-    (["multi_borders", "-", "t", "m", "c", "--class-weight", "-"], None, 2,
-     "control and --class-weight cannot both be standard input"),
+    (
+        ["multi_borders", "pairs", "t", "m", "c", "--class-weight", "1=2", "--", "true"],
+        None,
+        2,
+        "does not heed the weights of samples: expected the word @weights",
+    ),
+    (
+        ["multi_borders", "-", "t", "m", "c", "--class-weight", "-"],
+        None,
+        2,
+        "control and --class-weight cannot both be standard input",
+    ),
     (["multi_borders", "t", "m", "c", "--weights", "-"], None, 2, "--weights and control cannot"),
-    (["agf_train", "t", "m.mbm", "--weights", "-"], None, 2,
-     "the weights are read several times"),
+    (["agf_train", "t", "m.mbm", "--weights", "-"], None, 2, "the weights are read several times"),
     (["calibrate_m", "--from", "x", "--weights", "w.txt", "m.c"], None, 2, "--weights needs --d"),
-    (["print_control", "-Q", "one-vs-one", "4", "--class-weight", "balanced"], None, 2,
-     "--class-weight is for the samples of training data"),
+    (
+        ["print_control", "-Q", "one-vs-one", "4", "--class-weight", "balanced"],
+        None,
+        2,
+        "--class-weight is for the samples of training data",
+    ),
     (["order_classes", "pairs", "--weights", "w.txt"], None, 2, "--weights needs train"),
 ]
 
 
-@pytest.mark.parametrize("words, before, status, message", MISTAKES,
-                         ids=[message or "folder" for *_, message in MISTAKES])
+@pytest.mark.parametrize(
+    "words, before, status, message",
+    MISTAKES,
+    ids=[message or "folder" for *_, message in MISTAKES],
+)
 def test_mistakes_are_one_line_and_nothing_is_written(run, words, before, status, message):
     Path("pairs").write_text('"" 0 / 1;\n"" 0 / 2;\n"" 1 / 2;\n{0 1 2}\n')
     if before is not None:
@@ -271,11 +364,13 @@ def test_mistakes_are_one_line_and_nothing_is_written(run, words, before, status
     assert sorted(Path().iterdir()) == there
 
 
-@pytest.mark.parametrize("factor, told", [(1 / 60, "takes these for few"), (1.0, ""),
-                                          (1500.0, "takes these for many")])
+@pytest.mark.parametrize(
+    "factor, told", [(1 / 60, "takes these for few"), (1.0, ""), (1500.0, "takes these for many")]
+)
 def test_weights_that_are_no_numbers_of_samples(run, data, factor, told):
-    Path("x.txt").write_text("\n".join(repr(one * factor) for one in (data[2] + .5).tolist()))
+    Path("x.txt").write_text("\n".join(repr(one * factor) for one in (data[2] + 0.5).tolist()))
     Path("code").write_text('"" 0 / 1; "" 0 / 2; "" 1 / 2; {0 1 2}')
-    err = run("multi_borders", "-+", "learner=logistic", "--weights", "x.txt", "code", "t", "m",
-              "m.mbc").err
+    err = run(
+        "multi_borders", "-+", "learner=logistic", "--weights", "x.txt", "code", "t", "m", "m.mbc"
+    ).err
     assert ("divide them by their mean" in err) == bool(told) and told in err

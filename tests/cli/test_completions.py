@@ -20,21 +20,37 @@ pytest.importorskip("shtab")
 ROOT = Path(__file__).resolve().parents[2]
 COMMANDS = sorted(path.name for path in (ROOT / "bin").iterdir())
 # What a help must not make a shell do: its text ends up in double and single quotes.
-EVIL = ["it's \"quoted\" `touch A`", "'; touch B; '", "$(touch C)", "\"; touch D; \"",
-        "[x:y] {z} ]:a:", "(touch E)", "%% $HOME ~ ! # & | < > * ?", "the end \\",
-        "\\' \\\" \\`", "x\n`touch F`"]
+EVIL = [
+    'it\'s "quoted" `touch A`',
+    "'; touch B; '",
+    "$(touch C)",
+    '"; touch D; "',
+    "[x:y] {z} ]:a:",
+    "(touch E)",
+    "%% $HOME ~ ! # & | < > * ?",
+    "the end \\",
+    "\\' \\\" \\`",
+    "x\n`touch F`",
+]
 
 
 @pytest.fixture(scope="module")
 def share(tmp_path_factory):
     """The folder of all completions, made as in a build, where nothing heavy is installed."""
     folder = tmp_path_factory.mktemp("share")
-    code = ("import sys\n"
-            "from man import completions\n"
-            "assert completions.main(sys.argv[1:]) == 0\n"
-            "assert not {'numpy', 'scipy', 'matplotlib', 'jinja2'} & set(sys.modules)\n")
-    done = subprocess.run([sys.executable, "-c", code, str(folder)], cwd=ROOT, text=True,
-                          capture_output=True, check=False)
+    code = (
+        "import sys\n"
+        "from man import completions\n"
+        "assert completions.main(sys.argv[1:]) == 0\n"
+        "assert not {'numpy', 'scipy', 'matplotlib', 'jinja2'} & set(sys.modules)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(folder)],
+        cwd=ROOT,
+        text=True,
+        capture_output=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     return folder
 
@@ -49,17 +65,20 @@ def shell(name, script, *words, cwd):
     if shutil.which(name) is None:
         pytest.skip(f"{name} is not installed")
     bare = {"bash": ["--norc", "--noprofile"], "zsh": ["-f"], "fish": ["--no-config"]}[name]
-    done = subprocess.run([name, *bare, "-c", script, *words], cwd=cwd, text=True,
-                          capture_output=True, check=False)
+    done = subprocess.run(
+        [name, *bare, "-c", script, *words], cwd=cwd, text=True, capture_output=True, check=False
+    )
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout
 
 
 def test_every_command_has_a_file_for_every_shell_and_setuptools_knows_them(share):
-    files = sorted(path.relative_to(share).as_posix() for path in share.rglob("*")
-                   if path.is_file())
-    assert files == sorted(place.format(command) for place in SHELLS.values()
-                           for command in COMMANDS)
+    files = sorted(
+        path.relative_to(share).as_posix() for path in share.rglob("*") if path.is_file()
+    )
+    assert files == sorted(
+        place.format(command) for place in SHELLS.values() for command in COMMANDS
+    )
     setup = configparser.ConfigParser()
     setup.read(ROOT / "setup.cfg")
     assert setup["options"]["scripts"].split() == [f"bin/{command}" for command in COMMANDS]
@@ -70,8 +89,7 @@ def test_every_command_has_a_file_for_every_shell_and_setuptools_knows_them(shar
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_long_option_is_completed(command, share):
-    texts = {name: (share / place.format(command)).read_text()
-             for name, place in SHELLS.items()}
+    texts = {name: (share / place.format(command)).read_text() for name, place in SHELLS.items()}
     for action in parser_of(command)._actions:
         for option in action.option_strings:
             if option.startswith("--"):
@@ -112,18 +130,22 @@ printf '%s\\n' "${COMPREPLY[@]}"
 """
 
 
-@pytest.mark.parametrize("words, wanted", [
-    ("classify_m --tre", "--tree"),
-    ("classify_m -Q loss : hi", "hinge"),  # readline ends words at = and :
-    ("tune_m --by = lo", "log-loss"),
-    ("tune_m --kernels rbf,li", "rbf,linear"),
-    ("tune_m one-vs-o", "one-vs-one"),
-    ("tune_m --plot = my", "my file.csv"),
-    ("tune_m -+ x one-vs-one my", "my file.csv"),
-    ("tune_m --learn-metric 2 one-vs-one my", "my file.csv"),
-    ("compare_control a b c my", "my file.csv"),
-    ("classify_m --path fol", "folder"),
-    ("print_control --of best-c", "best-code")])
+@pytest.mark.parametrize(
+    "words, wanted",
+    [
+        ("classify_m --tre", "--tree"),
+        ("classify_m -Q loss : hi", "hinge"),  # readline ends words at = and :
+        ("tune_m --by = lo", "log-loss"),
+        ("tune_m --kernels rbf,li", "rbf,linear"),
+        ("tune_m one-vs-o", "one-vs-one"),
+        ("tune_m --plot = my", "my file.csv"),
+        ("tune_m -+ x one-vs-one my", "my file.csv"),
+        ("tune_m --learn-metric 2 one-vs-one my", "my file.csv"),
+        ("compare_control a b c my", "my file.csv"),
+        ("classify_m --path fol", "folder"),
+        ("print_control --of best-c", "best-code"),
+    ],
+)
 def test_bash_completes(words, wanted, share, tmp_path):
     (tmp_path / "my file.csv").touch()
     (tmp_path / "folder").mkdir()
@@ -134,18 +156,26 @@ def test_bash_completes(words, wanted, share, tmp_path):
     assert shell("bash", script, "bash", str(path), *words.split(), cwd=tmp_path) == f"{wanted}\n"
 
 
-FISH = [("classify_m --tre", "--tree"), ("classify_m -Q loss:hi", "loss:hinge"),
-        ("tune_m --by=lo", "--by=log-loss"), ("tune_m --kernels rbf,li", "rbf,linear"),
-        ("tune_m one-vs-o", "one-vs-one"), ("tune_m --plot=my", "--plot=my file.csv"),
-        ("tune_m -+ x one-vs-one my", "my file.csv"), ("compare_control a b c my", "my file.csv"),
-        ("classify_m --path fol", "folder/")]
+FISH = [
+    ("classify_m --tre", "--tree"),
+    ("classify_m -Q loss:hi", "loss:hinge"),
+    ("tune_m --by=lo", "--by=log-loss"),
+    ("tune_m --kernels rbf,li", "rbf,linear"),
+    ("tune_m one-vs-o", "one-vs-one"),
+    ("tune_m --plot=my", "--plot=my file.csv"),
+    ("tune_m -+ x one-vs-one my", "my file.csv"),
+    ("compare_control a b c my", "my file.csv"),
+    ("classify_m --path fol", "folder/"),
+]
 
 
 def test_fish_completes(share, tmp_path):
     (tmp_path / "my file.csv").touch()
     (tmp_path / "folder").mkdir()
-    lines = [f"source {share / SHELLS['fish'].format(command)}"
-             for command in sorted({line.split()[0] for line, _ in FISH})]
+    lines = [
+        f"source {share / SHELLS['fish'].format(command)}"
+        for command in sorted({line.split()[0] for line, _ in FISH})
+    ]
     lines += [f"complete -C '{line}'" for line, _ in FISH]
     found = shell("fish", "\n".join(lines), cwd=tmp_path).splitlines()
     assert [line.split("\t")[0] for line in found] == [wanted for _, wanted in FISH]
@@ -162,8 +192,11 @@ def test_text_of_a_parser_runs_nothing(name, tmp_path):
         parser.add_argument(f"--file{i}", metavar="FILE", help=text)
     path = tmp_path / "completions"
     path.write_text(completions._complete(parser, name))
-    script = {"bash": "source $0", "fish": "source ./completions; complete -C 'evil --'",
-              "zsh": "autoload -Uz compinit; compinit -u -D; eval \"$(<completions)\""}[name]
+    script = {
+        "bash": "source $0",
+        "fish": "source ./completions; complete -C 'evil --'",
+        "zsh": 'autoload -Uz compinit; compinit -u -D; eval "$(<completions)"',
+    }[name]
     shell(name, script, str(path), cwd=tmp_path)
     assert [file.name for file in tmp_path.iterdir()] == ["completions"]
     parsed = subprocess.run([name, "-n", str(path)], capture_output=True, check=False)
@@ -174,8 +207,11 @@ def test_a_build_without_shtab_has_no_completions_and_says_so(tmp_path, monkeypa
     pytest.importorskip("setuptools")
     backend = importlib.import_module("man.build_backend")
     monkeypatch.setattr(backend, "SHARE", tmp_path / "share")
-    monkeypatch.setattr(backend.build_meta, "build_wheel", lambda *words: sorted(
-        path.name for path in (tmp_path / "share").rglob("*tune_m*")))
+    monkeypatch.setattr(
+        backend.build_meta,
+        "build_wheel",
+        lambda *words: sorted(path.name for path in (tmp_path / "share").rglob("*tune_m*")),
+    )
     assert backend.build_wheel("there") == ["_tune_m", "tune_m", "tune_m.fish"]
     assert capsys.readouterr().err == ""
     monkeypatch.setitem(sys.modules, "shtab", None)

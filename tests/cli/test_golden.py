@@ -37,9 +37,13 @@ GOLDEN_P = [(m, q) for m in CODES for q in ("0fixed", *range(1, 8))]
 
 def cases(pairs):
     """A test for every golden file and source; the default run takes one source of each file."""
-    return [pytest.param(m, q, source, id=f"{m}_Q{q}-{source}",
-                         marks=pytest.mark.long if (i + j) % 2 else ())
-            for i, (m, q) in enumerate(pairs) for j, source in enumerate(SOURCES)]
+    return [
+        pytest.param(
+            m, q, source, id=f"{m}_Q{q}-{source}", marks=pytest.mark.long if (i + j) % 2 else ()
+        )
+        for i, (m, q) in enumerate(pairs)
+        for j, source in enumerate(SOURCES)
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -51,6 +55,7 @@ def golden(segment):
 @pytest.fixture(scope="module")
 def called(run, tmp_path_factory):
     """A function that runs a command and gives its standard output, bytes."""
+
     def call(*words):
         done = run(*words)
         expected = ("did not converge", "is for strict codes")
@@ -69,10 +74,19 @@ def answer(golden, called):
     def ask(model, source, *options):
         out = called.folder / "out"
         words = ["-y", golden / "models"] if source == "mbc" else []
-        text = called("classify_m", "-Z", *options, *words, golden / "models" / f"{model}.{source}",
-                      golden / "tst.vec", out)
-        return text, *(np.fromfile(out.with_suffix(end), kind)
-                       for end, kind in ((".cls", "<i4"), (".con", "<f4")))
+        text = called(
+            "classify_m",
+            "-Z",
+            *options,
+            *words,
+            golden / "models" / f"{model}.{source}",
+            golden / "tst.vec",
+            out,
+        )
+        return text, *(
+            np.fromfile(out.with_suffix(end), kind)
+            for end, kind in ((".cls", "<i4"), (".con", "<f4"))
+        )
 
     return ask
 
@@ -277,8 +291,11 @@ def code_and_values(golden, model):
     tree = read_control(str(golden / "models" / f"{model}.mbc"))
     # Where r is 1 or -1 altogether a branch vanishes, and what is in it is nowhere said.
     r = np.clip(np.loadtxt(golden / f"{model}_r64.txt"), -1 + 1e-9, 1 - 1e-9)
-    return (np.array(rows_to_matrix(code_rows(tree), K)), r,
-            told(golden / f"{model}_Q7.txt")[:, list(tree.labels)])
+    return (
+        np.array(rows_to_matrix(code_rows(tree), K)),
+        r,
+        told(golden / f"{model}_Q7.txt")[:, list(tree.labels)],
+    )
 
 
 @pytest.mark.few(2)
@@ -314,9 +331,15 @@ def test_libagf_stops_before_zadroznys_fixed_point(golden, model):
 
 
 @pytest.mark.few(2)
-@pytest.mark.parametrize("model, method", [
-    ("m_hier_lsq", "zadrozny"), ("m_hier_lsq", "zadrozny-kl"),
-    ("m_emp_lsq", "zadrozny"), ("m_emp_lsq", "zadrozny-kl")])
+@pytest.mark.parametrize(
+    "model, method",
+    [
+        ("m_hier_lsq", "zadrozny"),
+        ("m_hier_lsq", "zadrozny-kl"),
+        ("m_emp_lsq", "zadrozny"),
+        ("m_emp_lsq", "zadrozny-kl"),
+    ],
+)
 def test_zadroznys_methods_on_trees(golden, model, method):
     a, r, _ = code_and_values(golden, model)
     np.testing.assert_allclose(CodeDecoder(a, method)(r).p, CodeDecoder(a)(r).p, rtol=0, atol=1e-6)
@@ -327,8 +350,15 @@ def test_zadroznys_methods_on_trees(golden, model, method):
 def test_written_as_ascii_model_and_read_again(golden, called, answer, model):
     """17 digits are all digits: the same text comes out."""
     path = called.folder / f"{model}.mbaio"
-    called("mbh2mbm", "--quiet", "-Z", "-y", golden / "models", golden / "models" / f"{model}.mbc",
-           path)
+    called(
+        "mbh2mbm",
+        "--quiet",
+        "-Z",
+        "-y",
+        golden / "models",
+        golden / "models" / f"{model}.mbc",
+        path,
+    )
     for options in (("-0",), ("-Q", "-1"), (), ("-Q", "3")):
         again = called("classify_m", *options, path, golden / "tst.vec", called.folder / "again")
         text, classes, _ = answer(model, "mbc", *options)
@@ -336,8 +366,12 @@ def test_written_as_ascii_model_and_read_again(golden, called, answer, model):
         np.testing.assert_array_equal(np.fromfile(called.folder / "again.cls", "<i4"), classes)
 
 
-PLANS = [f"{m}.{end}" for m in CODES + TREES for end in ("mbt", "mbc")
-         if end == "mbc" or not m.endswith("_lsq")]
+PLANS = [
+    f"{m}.{end}"
+    for m in CODES + TREES
+    for end in ("mbt", "mbc")
+    if end == "mbc" or not m.endswith("_lsq")
+]
 
 
 @pytest.mark.parametrize("name", PLANS)
@@ -360,8 +394,12 @@ def test_control_files_say_the_same(golden, model):
 
 
 def test_no_golden_file_is_left_out(golden):
-    tested = {f"{m}_Q{q}.{end}" for m in CODES for q in (-1, 0, "0fixed", *range(1, 8))
-              for end in ("txt", "cls", "con")}
+    tested = {
+        f"{m}_Q{q}.{end}"
+        for m in CODES
+        for q in (-1, 0, "0fixed", *range(1, 8))
+        for end in ("txt", "cls", "con")
+    }
     tested |= {f"{m}_raw.{end}" for m in CODES + TREES for end in ("txt", "cls", "con")}
     tested |= {f"{m}_rec.{end}" for m in TREES for end in ("txt", "cls", "con")}
     tested |= {f"{m}_{end}64.txt" for m in CODES + TREES for end in "fr"}

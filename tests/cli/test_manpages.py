@@ -41,8 +41,16 @@ ROOT = Path(__file__).resolve().parents[2]
 MAN = ROOT / "man"
 COMMANDS = sorted(path.name for path in (ROOT / "bin").iterdir() if path.is_file())
 PAGES = sorted(MAN.glob("*.[157]"))
-SECTIONS = ["NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "EXIT STATUS", "FILES", "EXAMPLES",
-            "SEE ALSO"]
+SECTIONS = [
+    "NAME",
+    "SYNOPSIS",
+    "DESCRIPTION",
+    "OPTIONS",
+    "EXIT STATUS",
+    "FILES",
+    "EXAMPLES",
+    "SEE ALSO",
+]
 
 
 def text_of(command):
@@ -56,8 +64,16 @@ def section(text, name):
 def plain(roff):
     """The text that a reader sees, without fonts and escapes."""
     roff = re.sub(r"\\f[BIR]|\\&", "", roff)
-    for escape, character in ((r"\-", "-"), (r"\(aq", "'"), (r"\(dq", '"'), (r"\(ga", "`"),
-                              (r"\(ha", "^"), (r"\(ti", "~"), (r"\~", " "), (r"\e", "\\")):
+    for escape, character in (
+        (r"\-", "-"),
+        (r"\(aq", "'"),
+        (r"\(dq", '"'),
+        (r"\(ga", "`"),
+        (r"\(ha", "^"),
+        (r"\(ti", "~"),
+        (r"\~", " "),
+        (r"\e", "\\"),
+    ):
         roff = roff.replace(escape, character)
     return roff
 
@@ -95,8 +111,14 @@ def invocations(line):
         yield group[0], arguments
 
 
-EXAMPLES = sorted({(path.name, command, tuple(arguments)) for path in PAGES
-                   for line in example_lines(path) for command, arguments in invocations(line)})
+EXAMPLES = sorted(
+    {
+        (path.name, command, tuple(arguments))
+        for path in PAGES
+        for line in example_lines(path)
+        for command, arguments in invocations(line)
+    }
+)
 
 
 def test_pages_and_commands_match_one_to_one():
@@ -121,7 +143,7 @@ def test_check_finds_a_page_that_is_out_of_date(tmp_path, capsys):
     shutil.copytree(MAN, tmp_path / "man")
     assert manpages.main(["--check", str(tmp_path / "man")]) == 0
     stale = tmp_path / "man" / "mbm_info.1"
-    stale.write_text(stale.read_text() + ".\\\" x\n")
+    stale.write_text(stale.read_text() + '.\\" x\n')
     (tmp_path / "man" / "gone.1").write_text("")
     assert manpages.main(["--check", str(tmp_path / "man")]) == 1
     assert "out of date: mbm_info.1 gone.1;" in capsys.readouterr().err
@@ -134,9 +156,15 @@ def test_one_line_without_argparse_manpage(tmp_path, monkeypatch, capsys):
     assert "argparse-manpage is not installed" in error and error.count("\n") == 1
 
 
-@pytest.mark.parametrize("lines", [
-    "a summary\nno section\n## Files\nx", "a summary\n## Files\nx\n## Files\ny",
-    "a summary\n## Bugs\nx", "a summary\n## Description\nx\n## Files\n\n## Examples\nx"])
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "a summary\nno section\n## Files\nx",
+        "a summary\n## Files\nx\n## Files\ny",
+        "a summary\n## Bugs\nx",
+        "a summary\n## Description\nx\n## Files\n\n## Examples\nx",
+    ],
+)
 def test_hand_written_parts_are_checked(tmp_path, lines):
     (tmp_path / "mbm_info.md").write_text(lines)
     with pytest.raises(AgfmcError, match="expected the sections"):
@@ -171,10 +199,14 @@ def test_sections(command):
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_exit_status_is_the_table_of_errors(command):
-    found = re.findall(r"^\.TP\n(\d+)\n(.*?)(?=\n\.TP|\Z)",
-                       plain(section(text_of(command), "EXIT STATUS")).strip(), re.M | re.S)
-    assert [(int(status), " ".join(meaning.split())) for status, meaning in found] == \
-        [(status, " ".join(meaning.split())) for status, meaning in EXIT_STATUSES]
+    found = re.findall(
+        r"^\.TP\n(\d+)\n(.*?)(?=\n\.TP|\Z)",
+        plain(section(text_of(command), "EXIT STATUS")).strip(),
+        re.M | re.S,
+    )
+    assert [(int(status), " ".join(meaning.split())) for status, meaning in found] == [
+        (status, " ".join(meaning.split())) for status, meaning in EXIT_STATUSES
+    ]
 
 
 def test_exit_statuses_are_all_in_the_overview():
@@ -185,8 +217,9 @@ def test_exit_statuses_are_all_in_the_overview():
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
 def test_references_lead_somewhere(path):
     text = plain(path.read_text(encoding="utf-8"))
-    found = set(re.findall(r"\b((?:agf|mb|svm|lvq|eval|float|classify|print|multi)\w*)\((\d)\)",
-                           text))
+    found = set(
+        re.findall(r"\b((?:agf|mb|svm|lvq|eval|float|classify|print|multi)\w*)\((\d)\)", text)
+    )
     assert found
     assert {f"{name}.{number}" for name, number in found} <= {page.name for page in PAGES}
 
@@ -207,8 +240,9 @@ def test_no_escape_is_shown_as_it_is_written(path):
     escape = r"\\(?:\(|\[|-|&|~|f[BIRP])"
     assert not re.search(r"\\" + escape, path.read_text(encoding="utf-8"))
     if shutil.which("groff") is not None:
-        shown = subprocess.run(["groff", "-man", "-Tutf8", "-P-c", str(path)],
-                               capture_output=True, check=True).stdout.decode()
+        shown = subprocess.run(
+            ["groff", "-man", "-Tutf8", "-P-c", str(path)], capture_output=True, check=True
+        ).stdout.decode()
         assert not re.search(escape, shown)
 
 
@@ -217,8 +251,12 @@ def test_no_escape_is_shown_as_it_is_written(path):
 def test_groff_has_no_warnings(path):
     if shutil.which("groff") is None:
         pytest.skip("groff is not installed")
-    done = subprocess.run(["groff", "-man", "-Tascii", "-ww", "-z", str(path)],
-                          capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["groff", "-man", "-Tascii", "-ww", "-z", str(path)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert (done.returncode, done.stderr) == (0, "")
 
 
@@ -226,16 +264,25 @@ def test_groff_has_no_warnings(path):
 def test_bin_files_start_their_module(command):
     path = ROOT / "bin" / command
     assert os.access(path, os.X_OK)
-    assert path.read_text() == \
-        "#!/usr/bin/env python3\nfrom agfmc.cli import launch\nlaunch(__file__)\n"
+    assert (
+        path.read_text()
+        == "#!/usr/bin/env python3\nfrom agfmc.cli import launch\n\nlaunch(__file__)\n"
+    )
     assert callable(importlib.import_module("agfmc.cli").main_of(command))
     assert parser_of(command).prog == command
 
 
 def test_every_command_has_an_example_in_its_page_and_the_overview_shows_the_chain():
     assert {command for page, command, _ in EXAMPLES if page == f"{command}.1"} == set(COMMANDS)
-    assert {"svm2agf", "agf_preprocess", "print_control", "multi_borders", "mbh2mbm",
-            "classify_m", "eval_uc"} <= {c for page, c, _ in EXAMPLES if page == "agfmc.7"}
+    assert {
+        "svm2agf",
+        "agf_preprocess",
+        "print_control",
+        "multi_borders",
+        "mbh2mbm",
+        "classify_m",
+        "eval_uc",
+    } <= {c for page, c, _ in EXAMPLES if page == "agfmc.7"}
 
 
 @pytest.mark.parametrize("page", sorted({page for page, *_ in EXAMPLES}))
@@ -267,15 +314,19 @@ def test_matrices_of_the_control_page(scheme):
 
 
 def test_control_files_of_the_control_page():
-    files = [textwrap.dedent(block) for block in blocks(CONTROL)
-             if "{" in block and ":=" not in block]
+    files = [
+        textwrap.dedent(block) for block in blocks(CONTROL) if "{" in block and ":=" not in block
+    ]
     assert len(files) == 9
     trees = [parse(block) for block in files]
     at = next(i for i, block in enumerate(files) if "branches 0 and 1" in block)
     assert format_tree(to_code(trees[at])).split() == files[at + 1].split()
     ensemble, trained = [i for i, block in enumerate(files) if "# weights: " in block]
-    assert trained == ensemble + 1 and format_tree(named(trees[ensemble], plan_jobs(
-        trees[ensemble], "base", "", 1))).split() == files[trained].split()
+    assert (
+        trained == ensemble + 1
+        and format_tree(named(trees[ensemble], plan_jobs(trees[ensemble], "base", "", 1))).split()
+        == files[trained].split()
+    )
     rows, labels = matrix_of(trees[at])
     matrix = "".join(f"    {line}\n" for line in format_matrix(rows, len(labels)))
     assert matrix in blocks(CONTROL)
@@ -305,8 +356,16 @@ def test_limits_and_keys_of_the_formats_are_those_of_the_code():
     for kind in (mbm._Stored, MergedModel):
         for name in _fields(kind):
             assert re.search(rf"^{name}(,|$)|, {name}$", model, re.M), name
-    for kind in (MergedModel, NodeModel, Normalisation, Kernel, Calibration, ProbabilityMap,
-                 CalibrationPoints, LearnedMetric):
+    for kind in (
+        MergedModel,
+        NodeModel,
+        Normalisation,
+        Kernel,
+        Calibration,
+        ProbabilityMap,
+        CalibrationPoints,
+        LearnedMetric,
+    ):
         for name in _fields(kind):
             assert re.search(rf"\b{name}\b", model), name
     assert " ".join(f"{byte:02X}" for byte in mbm.MAGIC) in model
@@ -318,7 +377,7 @@ def test_limits_and_keys_of_the_formats_are_those_of_the_code():
 
 def test_training_options_are_all_in_the_page():
     text = section(text_of("multi_borders"), "DESCRIPTION")
-    text = plain(text[text.index("They are the options of LIBSVM"):text.index(".SS Calibration")])
+    text = plain(text[text.index("They are the options of LIBSVM") : text.index(".SS Calibration")])
     tags = re.findall(r"^\.TP\n(.*)$", text, re.M)
     listed = set(re.findall(r"-[a-z][01]?", " ".join(tags)))
     for option in listed:
@@ -330,29 +389,39 @@ def test_training_options_are_all_in_the_page():
 
 def test_the_overview_and_readme_list_every_command_once_by_task():
     text = (MAN / "agfmc.7").read_text(encoding="utf-8")
-    part = text[text.index(".SH COMMANDS, BY TASK"):text.index("From a table to scores")]
+    part = text[text.index(".SH COMMANDS, BY TASK") : text.index("From a table to scores")]
     words = re.findall(r"^(?:\.SS (.+)|\\fB(\w+)\\fR\(1\))$", part, re.M)
     listed = [(task.lower(), command) for task, command in words]
     assert sorted(command for _, command in listed if command) == COMMANDS
     assert [task for task, _ in listed if task] == [
-        "prepare data", "design", "train", "classify", "evaluate", "report", "convert"]
+        "prepare data",
+        "design",
+        "train",
+        "classify",
+        "evaluate",
+        "report",
+        "convert",
+    ]
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    table = readme[readme.index("| task | command | does |"):].split("\n\n")[0]
+    table = readme[readme.index("| task | command | does |") :].split("\n\n")[0]
     rows = re.findall(r"^\| ([a-z ]*?)\s*\| `(\w+)` \|", table, re.M)
-    assert [word for row in rows for word in row if word] == \
-        [word for row in listed for word in row if word]
+    assert [word for row in rows for word in row if word] == [
+        word for row in listed for word in row if word
+    ]
 
 
 def test_the_overview_names_every_topic():
     assert set(re.findall(r"^\\fB(agfmc_\w+)\\fR\(7\)$", (MAN / "agfmc.7").read_text(), re.M)) == {
-        path.stem for path in PAGES if path.name.startswith("agfmc_") and path.suffix == ".7"}
+        path.stem for path in PAGES if path.name.startswith("agfmc_") and path.suffix == ".7"
+    }
 
 
 def test_every_decoder_is_explained_in_the_overview():
     part = plain((MAN / "agfmc_decoders.7").read_text(encoding="utf-8"))
     tags = " ".join(re.findall(r"^\.TP\n(.*)$", part, re.M)).replace(",", "").split()
-    assert tags == [str(m.number) if m.number is not None else m.name for m in METHODS
-                    if m.number != -1], "guide/decoders.md: an entry for each row of the table"
+    assert tags == [
+        str(m.number) if m.number is not None else m.name for m in METHODS if m.number != -1
+    ], "guide/decoders.md: an entry for each row of the table"
 
 
 def words_of(page, tags=False):
@@ -366,16 +435,40 @@ def words_of(page, tags=False):
 GUIDE, REFERENCE = "site/docs/guide", "site/docs/reference"
 
 
-@pytest.mark.parametrize("name, pages", [
-    *((name, {f"{GUIDE}/learners.md": True, f"{REFERENCE}/control.md": False,
-              "commands/multi_borders.md": False}
-       | ({"commands/tune_m.md": True} if row.searched else {}))
-      for name, row in LEARNERS.items() if not row.is_program),
-    *((name, {f"{GUIDE}/kernels.md": True, f"{REFERENCE}/model.md": False,
-              "commands/multi_borders.md": False}) for name in KERNELS),
-    *((name, dict.fromkeys([f"{REFERENCE}/model.md", "commands/calibrate_m.md"]))
-      for name in KINDS),
-    *((row.ending[1:], {"commands/classify_m.md": False}) for row in ANSWER_FORMATS)])
+@pytest.mark.parametrize(
+    "name, pages",
+    [
+        *(
+            (
+                name,
+                {
+                    f"{GUIDE}/learners.md": True,
+                    f"{REFERENCE}/control.md": False,
+                    "commands/multi_borders.md": False,
+                }
+                | ({"commands/tune_m.md": True} if row.searched else {}),
+            )
+            for name, row in LEARNERS.items()
+            if not row.is_program
+        ),
+        *(
+            (
+                name,
+                {
+                    f"{GUIDE}/kernels.md": True,
+                    f"{REFERENCE}/model.md": False,
+                    "commands/multi_borders.md": False,
+                },
+            )
+            for name in KERNELS
+        ),
+        *(
+            (name, dict.fromkeys([f"{REFERENCE}/model.md", "commands/calibrate_m.md"]))
+            for name in KINDS
+        ),
+        *((row.ending[1:], {"commands/classify_m.md": False}) for row in ANSWER_FORMATS),
+    ],
+)
 def test_every_row_of_a_table_is_explained(name, pages):
     for page, tags in pages.items():
         assert name in words_of(page, tags), f"man/{page} has no entry for {name}"
@@ -406,12 +499,23 @@ def test_the_session_of_the_overview_runs(tmp_path):
     (tmp_path / "sample_data").symlink_to(ROOT / "sample_data")
     lines = [line for line in example_lines(MAN / "agfmc.7") if line.strip()]
     # the chain from text to a decoded tree; what follows takes as long again
-    lines = lines[:next(i for i, line in enumerate(lines) if "-Q orthogonal" in line)]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PATH": os.pathsep.join(
-        [str(ROOT / "bin"), str(Path(sys.executable).parent), os.environ["PATH"]])}
+    lines = lines[: next(i for i, line in enumerate(lines) if "-Q orthogonal" in line)]
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(ROOT),
+        "PATH": os.pathsep.join(
+            [str(ROOT / "bin"), str(Path(sys.executable).parent), os.environ["PATH"]]
+        ),
+    }
     script = "\n".join(["set -e", *lines, ""])
-    done = subprocess.run(["sh", "-c", script], cwd=tmp_path, env=environment,
-                          capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["sh", "-c", script],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     assert float(done.stdout.split()[-2]) > 0.95
     probabilities = (tmp_path / "prob.txt").read_text().splitlines()
@@ -433,7 +537,8 @@ def test_help_of_a_long_command_is_short(name, capsys):
     assert len(re.findall(r"^  -", short, re.M)) == 10
     assert all(line in short for example in examples for line in example)
     assert [block.strip() for block in blocks(section(text_of(name), "EXAMPLES"))[:3]] == [
-        line for _, line in examples]
+        line for _, line in examples
+    ]
     with pytest.raises(SystemExit):
         parser.parse_args(["--help-all"])
     shown = set(re.findall(r"(?<!\S)--[a-z0-9-]+(?=[\s,])", capsys.readouterr().out))
@@ -450,38 +555,81 @@ def test_help_says_what_an_option_needs_and_excludes():
 @pytest.mark.long
 def test_examples_of_the_help_run(tmp_path):
     (tmp_path / "sample_data").symlink_to(ROOT / "sample_data")
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PATH": os.pathsep.join(
-        [str(ROOT / "bin"), str(Path(sys.executable).parent), os.environ["PATH"]])}
-    first = ["agf_preprocess", "agf_train", "print_control", "multi_borders", "nfold", "mbh2mbm",
-             "classify_m"]  # make the files of the others
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(ROOT),
+        "PATH": os.pathsep.join(
+            [str(ROOT / "bin"), str(Path(sys.executable).parent), os.environ["PATH"]]
+        ),
+    }
+    first = [
+        "agf_preprocess",
+        "agf_train",
+        "print_control",
+        "multi_borders",
+        "nfold",
+        "mbh2mbm",
+        "classify_m",
+    ]  # make the files of the others
     for name in first + sorted({*LONG} - {*first}):
         for _, line in parser_of(name).short_help()[1]:
-            done = subprocess.run(["sh", "-c", line], cwd=tmp_path, env=environment,
-                                  capture_output=True, text=True, check=False)
+            done = subprocess.run(
+                ["sh", "-c", line],
+                cwd=tmp_path,
+                env=environment,
+                capture_output=True,
+                text=True,
+                check=False,
+            )
             assert done.returncode == 0, (line, done.stderr)
 
 
 def test_markdown_as_roff():
-    text = ("# A\n\nSee [`tune_m`](../commands/tune_m.md), [tables](tables.md) `--by`, p\\*.\n\n"
-            "`-Q` *X*\n:   text\n\n    `inner`\n    :   x\n\n-   a\n\n## Two\n\n"
-            "```\n    a_b - c\n```\n")
+    text = (
+        "# A\n\nSee [`tune_m`](../commands/tune_m.md), [tables](tables.md) `--by`, p\\*.\n\n"
+        "`-Q` *X*\n:   text\n\n    `inner`\n    :   x\n\n-   a\n\n## Two\n\n"
+        "```\n    a_b - c\n```\n"
+    )
     assert to_roff(text, "guide") == [
-        ".SH DESCRIPTION", r"See \fBtune_m\fR(1), \fBagfmc_tables\fR(7) \fB\-\-by\fR, p*.",
-        ".TP", r"\fB\-Q\fR \fIX\fR", "text", ".RS", ".TP", r"\fBinner\fR", "x", ".RE",
-        r".IP \(bu 2n", "a", ".SH TWO", ".EX", r"    a_b \- c", ".EE"]
+        ".SH DESCRIPTION",
+        r"See \fBtune_m\fR(1), \fBagfmc_tables\fR(7) \fB\-\-by\fR, p*.",
+        ".TP",
+        r"\fB\-Q\fR \fIX\fR",
+        "text",
+        ".RS",
+        ".TP",
+        r"\fBinner\fR",
+        "x",
+        ".RE",
+        r".IP \(bu 2n",
+        "a",
+        ".SH TWO",
+        ".EX",
+        r"    a_b \- c",
+        ".EE",
+    ]
 
 
-BANNED = re.compile(r"\b(is told|are told|asked of|hurry|utili[sz]e|leverag(?:ed|ing)|obviously|"
-                    r"foresee|whatsoever|stranger|settled|wherein|thereof)\b", re.I)
+BANNED = re.compile(
+    r"\b(is told|are told|asked of|hurry|utili[sz]e|leverag(?:ed|ing)|obviously|"
+    r"foresee|whatsoever|stranger|settled|wherein|thereof)\b",
+    re.I,
+)
 
 
-@pytest.mark.parametrize("path", [*SITE_PAGES, MAN / "site" / "paper.md",
-                                  *sorted((MAN / "commands").glob("*.md"))],
-                         ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path",
+    [*SITE_PAGES, MAN / "site" / "paper.md", *sorted((MAN / "commands").glob("*.md"))],
+    ids=lambda path: path.stem,
+)
 def test_prose_is_plain(path):
     """Words that this project does not use, and sentences of more than 45 words."""
-    text = re.sub(r"^```.*?^```$|^\|.*?$|^---.*?^---$", "", path.read_text(encoding="utf-8"),
-                  flags=re.M | re.S)
+    text = re.sub(
+        r"^```.*?^```$|^\|.*?$|^---.*?^---$",
+        "",
+        path.read_text(encoding="utf-8"),
+        flags=re.M | re.S,
+    )
     assert BANNED.findall(text) == []
     sentences = re.split(r"(?<=[.:!?;])\s+|\n\s*(?:\n|- )", text)
     assert [sentence for sentence in sentences if len(sentence.split()) > 45] == []

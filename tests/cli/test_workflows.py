@@ -19,8 +19,15 @@ from agfmc import __version__
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLES = ROOT / "sample_data"
 COMMANDS = sorted(path.name for path in (ROOT / "bin").iterdir())
-CHAIN = ["agf_preprocess", "print_control", "multi_borders", "mbh2mbm", "classify_m", "eval_uc",
-         "report_m"]
+CHAIN = [
+    "agf_preprocess",
+    "print_control",
+    "multi_borders",
+    "mbh2mbm",
+    "classify_m",
+    "eval_uc",
+    "report_m",
+]
 
 
 def text_of(name):
@@ -47,8 +54,7 @@ def nextflow_lines(**values):
     """The lines of the scripts of main.nf, with the values of its names."""
     text = text_of("main.nf")
     params = dict(re.findall(r"^params\.(\w+) = '(.*)'$", text, re.M))
-    values = {"task.cpus": "2", "scheme": "one-vs-one",
-              **params, **values}
+    values = {"task.cpus": "2", "scheme": "one-vs-one", **params, **values}
     for block in re.findall(r'"""\n(.*?)"""', text, re.S):
         for line in block.splitlines():
             if line.strip():
@@ -75,9 +81,11 @@ def taken_apart(line):
     return words, output
 
 
-@pytest.mark.parametrize("lines, wanted", [
-    (snakemake_lines, CHAIN), (nextflow_lines, CHAIN), (docker_lines, ["agf_train"] * 2)],
-    ids=["Snakefile", "main.nf", "Dockerfile"])
+@pytest.mark.parametrize(
+    "lines, wanted",
+    [(snakemake_lines, CHAIN), (nextflow_lines, CHAIN), (docker_lines, ["agf_train"] * 2)],
+    ids=["Snakefile", "main.nf", "Dockerfile"],
+)
 def test_command_lines_have_the_options_of_the_commands(lines, wanted):
     found = [taken_apart(line)[0] for line in lines()]
     assert [words[0] for words in found] == wanted
@@ -91,8 +99,13 @@ def test_command_lines_have_the_options_of_the_commands(lines, wanted):
 def test_the_scripts_of_nextflow_run_in_their_order(run, folder):
     pytest.importorskip("jinja2")
     pytest.importorskip("markdown_it")
-    names = {"table": str(SAMPLES / "penguins.csv"), "train": "train.csv", "test": "test.csv",
-             "model": "model.mbm", "answers": "answers.csv"}
+    names = {
+        "table": str(SAMPLES / "penguins.csv"),
+        "train": "train.csv",
+        "test": "test.csv",
+        "model": "model.mbm",
+        "answers": "answers.csv",
+    }
     for line in nextflow_lines(**names):
         words, output = taken_apart(line)
         done = run(*words)
@@ -109,12 +122,17 @@ def test_the_scripts_of_nextflow_run_in_their_order(run, folder):
 
 def test_outputs_that_the_workflow_of_nextflow_passes_on_are_emitted():
     text = text_of("main.nf")
-    emitted = {name: set(re.findall(r"emit: (\w+)", body)) for name, body in
-               re.findall(r"^process (\w+) \{\n(.*?)^\}", text, re.M | re.S)}
-    workflow = text[text.index("\nworkflow {"):]
+    emitted = {
+        name: set(re.findall(r"emit: (\w+)", body))
+        for name, body in re.findall(r"^process (\w+) \{\n(.*?)^\}", text, re.M | re.S)
+    }
+    workflow = text[text.index("\nworkflow {") :]
     made = dict(re.findall(r"^    (\w+) = ([A-Z]+)\(", workflow, re.M))
-    passed = [(made[name], output) for name, output in re.findall(r"\b(\w+)\.(\w+)", workflow)
-              if name in made]
+    passed = [
+        (made[name], output)
+        for name, output in re.findall(r"\b(\w+)\.(\w+)", workflow)
+        if name in made
+    ]
     assert len(passed) >= 4 and all(output in emitted[process] for process, output in passed)
     assert set(emitted) == set(re.findall(r"\b([A-Z]{2,})\(", workflow))
 
@@ -122,13 +140,28 @@ def test_outputs_that_the_workflow_of_nextflow_passes_on_are_emitted():
 def test_snakemake_runs_the_chain(tmp_path):
     if importlib.util.find_spec("snakemake") is None:
         pytest.skip("snakemake is not installed")
-    path = os.pathsep.join([str(ROOT / "bin"), str(Path(sys.executable).parent),
-                            os.environ["PATH"]])
+    path = os.pathsep.join(
+        [str(ROOT / "bin"), str(Path(sys.executable).parent), os.environ["PATH"]]
+    )
     done = subprocess.run(
-        [sys.executable, "-m", "snakemake", "--cores", "2", "--snakefile",
-         str(SAMPLES / "Snakefile"), "--directory", str(tmp_path), "--config",
-         "schemes=one-vs-rest"], env={**os.environ, "PATH": path, "PYTHONPATH": str(ROOT)},
-        capture_output=True, text=True, check=False)
+        [
+            sys.executable,
+            "-m",
+            "snakemake",
+            "--cores",
+            "2",
+            "--snakefile",
+            str(SAMPLES / "Snakefile"),
+            "--directory",
+            str(tmp_path),
+            "--config",
+            "schemes=one-vs-rest",
+        ],
+        env={**os.environ, "PATH": path, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     results = tmp_path / "one-vs-rest"
     assert json.loads((results / "scores.json").read_text())["accuracy"] > 0.95
@@ -142,8 +175,9 @@ def test_files_that_are_named_are_there():
     for name in ("Snakefile", "main.nf"):
         assert "penguins.csv" in text_of(name)
     readme = text_of("README.md")
-    assert [path.name for path in SAMPLES.iterdir() if f"`{path.name}`" not in readme] == \
-        ["README.md"]
+    assert [path.name for path in SAMPLES.iterdir() if f"`{path.name}`" not in readme] == [
+        "README.md"
+    ]
 
 
 def test_the_image_is_that_of_no_root_and_its_extras_exist():
@@ -167,9 +201,11 @@ def test_the_conda_recipe_asks_for_what_setuptools_asks_for():
     built = re.search(r"^requires = (\[.*\])$", (ROOT / "pyproject.toml").read_text(), re.M)[1]
     host = [need.replace(" ", "") for need in recipe["requirements"]["host"]]
     assert host[2:] == ast.literal_eval(built)
-    extras = {need for name, needs in setup()["options.extras_require"].items()
-              for need in needs.split()}
+    extras = {
+        need for name, needs in setup()["options.extras_require"].items() for need in needs.split()
+    }
     constraints = recipe["requirements"]["run_constraints"]
-    assert {need.replace(" ", "").replace("matplotlib-base", "matplotlib")
-            for need in constraints} <= extras
+    assert {
+        need.replace(" ", "").replace("matplotlib-base", "matplotlib") for need in constraints
+    } <= extras
     assert recipe["about"]["license"] == setup()["metadata"]["license"]

@@ -34,8 +34,12 @@ def main():
     parser.add_argument("--seconds", type=int, default=90, help="for each reader (default 90)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--hypothesis", action="store_true", help="even where atheris is installed")
-    parser.add_argument("--failures", default="fuzz-failures", metavar="FOLDER",
-                        help="where inputs that fail are stored (default fuzz-failures)")
+    parser.add_argument(
+        "--failures",
+        default="fuzz-failures",
+        metavar="FOLDER",
+        help="where inputs that fail are stored (default fuzz-failures)",
+    )
     parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.one:
@@ -44,11 +48,15 @@ def main():
 
     unknown = set(args.readers) - set(readers())
     if unknown:
-        parser.error(f"there is no reader {', '.join(sorted(unknown))}: expected some of "
-                     + ", ".join(readers()))
+        parser.error(
+            f"there is no reader {', '.join(sorted(unknown))}: expected some of "
+            + ", ".join(readers())
+        )
     leader = "hypothesis" if args.hypothesis or not _has_atheris() else "atheris"
-    print(f"led by {'coverage (atheris)' if leader == 'atheris' else 'chance (hypothesis)'}, "
-          f"{args.seconds} s each, seed {args.seed}")
+    print(
+        f"led by {'coverage (atheris)' if leader == 'atheris' else 'chance (hypothesis)'}, "
+        f"{args.seconds} s each, seed {args.seed}"
+    )
     print(f"{'reader':30s} {'inputs':>10s} {'results':>10s} {'refused':>10s}  status", flush=True)
     failed, total = False, 0
     for name in args.readers or readers():
@@ -69,14 +77,25 @@ def _apart(name, args):
     folder = Path(args.failures) / name.replace(" ", "_")
     memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
     with tempfile.TemporaryDirectory(dir=memory) as place:
-        words = [sys.executable, __file__, "--one", "--seconds", str(args.seconds), "--seed",
-                 str(args.seed), "--failures", str(folder.resolve()), name]
+        words = [
+            sys.executable,
+            __file__,
+            "--one",
+            "--seconds",
+            str(args.seconds),
+            "--seed",
+            str(args.seed),
+            "--failures",
+            str(folder.resolve()),
+            name,
+        ]
         words += ["--hypothesis"] if args.hypothesis else []
         log = Path(place) / "log"
         with open(log, "wb") as out:
             try:
-                status = subprocess.run(words, cwd=place, stdout=out, stderr=out,
-                                        timeout=args.seconds + 120).returncode
+                status = subprocess.run(
+                    words, cwd=place, stdout=out, stderr=out, timeout=args.seconds + 120
+                ).returncode
             except subprocess.TimeoutExpired:
                 status = "it hangs"
         counts = Path(place) / "counts"
@@ -155,10 +174,21 @@ def _with_atheris(reader, take, args, folder):
         for word in sorted(words):
             file.write('"' + "".join(f"\\x{byte:02x}" for byte in word) + '"\n')
     folder.mkdir(parents=True, exist_ok=True)
-    atheris.Setup([
-        "fuzz", f"-max_total_time={args.seconds}", f"-seed={args.seed}", f"-max_len={LONGEST}",
-        "-timeout=20", f"-rss_limit_mb={MEMORY}", "-dict=words", "-verbosity=0",
-        f"-artifact_prefix={folder}/", str(corpus)], take)
+    atheris.Setup(
+        [
+            "fuzz",
+            f"-max_total_time={args.seconds}",
+            f"-seed={args.seed}",
+            f"-max_len={LONGEST}",
+            "-timeout=20",
+            f"-rss_limit_mb={MEMORY}",
+            "-dict=words",
+            "-verbosity=0",
+            f"-artifact_prefix={folder}/",
+            str(corpus),
+        ],
+        take,
+    )
     atheris.Fuzz()
 
 
@@ -173,9 +203,11 @@ def _with_hypothesis(reader, take, seconds, seed):
     edits = st.lists(st.tuples(st.floats(0, 1), st.integers(0, 20), piece), max_size=6)
     files = st.tuples(st.sampled_from((*reader.seeds, *reader.found)), edits).map(_edited)
     while time.monotonic() < end:
+
         @seeded(seed)
-        @settings(max_examples=300, database=None, deadline=None,
-                  suppress_health_check=list(HealthCheck))
+        @settings(
+            max_examples=300, database=None, deadline=None, suppress_health_check=list(HealthCheck)
+        )
         @given(files | st.binary(max_size=300))
         def some(data):
             if time.monotonic() < end:
@@ -191,7 +223,7 @@ def _edited(parts):
     data, edits = bytearray(parts[0]), parts[1]
     for place, length, piece in edits:
         at = round(place * len(data))
-        data[at:at + length] = piece
+        data[at : at + length] = piece
     return bytes(data[:LONGEST])
 
 

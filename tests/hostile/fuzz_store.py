@@ -59,8 +59,9 @@ class Forger:
         return self.forge.mutated(self.rng.choice(self.seeds), self.rng)
 
     def told(self):
-        return f"{self.ends.total()} forged files: {dict(self.ends)}, " \
-               f"{self.more['answers']} answers"
+        return (
+            f"{self.ends.total()} forged files: {dict(self.ends)}, {self.more['answers']} answers"
+        )
 
 
 def at_random(seconds, seed, count=None):
@@ -91,17 +92,36 @@ def by_coverage(seconds, seed):
         rng = random.Random(seed)
         try:
             return forger.forge.mutated(data, rng)[:size]
-        except (ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError,
-                RuntimeWarning, forger.forge.struct.error):  # forged too much to be taken apart
+        except (
+            ValueError,
+            KeyError,
+            TypeError,
+            AttributeError,
+            IndexError,
+            OverflowError,
+            RuntimeWarning,
+            forger.forge.struct.error,
+        ):  # forged too much to be taken apart
             return rng.choice(forger.seeds)
 
     with tempfile.TemporaryDirectory() as corpus:
         for number, raw in enumerate(forger.seeds):
             (Path(corpus) / str(number)).write_bytes(raw)
-        atheris.Setup(["fuzz", f"-max_total_time={int(seconds)}", f"-seed={seed}",
-                       "-max_len=65536", "-timeout=30", "-rss_limit_mb=2048", "-verbosity=0",
-                       f"-artifact_prefix={tempfile.gettempdir()}/", corpus],
-                      take, custom_mutator=change)
+        atheris.Setup(
+            [
+                "fuzz",
+                f"-max_total_time={int(seconds)}",
+                f"-seed={seed}",
+                "-max_len=65536",
+                "-timeout=30",
+                "-rss_limit_mb=2048",
+                "-verbosity=0",
+                f"-artifact_prefix={tempfile.gettempdir()}/",
+                corpus,
+            ],
+            take,
+            custom_mutator=change,
+        )
         atheris.Fuzz()
 
 

@@ -20,16 +20,46 @@ LONGEST = 2200  # characters of a message, with the name of the file
 PATIENCE = 20  # seconds: a guard against hanging, no measurement
 # What is said of a file as a whole has no line.
 WITHOUT_LINE = (
-    "has no ", "has words as labels", "holds no ", "expected JSON", "in `labels`", "contingency",
-    "labels: ", "labels[",
-    "`labels` lists", "there is no class", "larger than", "support vectors of", "expected similar",
-    "the first similarity", "similarities must", "holds a confus", "' is missing", "is missing or",
-    "expected two classes", "whole number", "expected a contingency", "has label",
-    "classes, more than", "a number is not finite", "features, the model needs", "has no name",
-    "an empty file", "look like a continuous quantity",
-    "expected a table", "is damaged, or", "a spreadsheet", "of Feather", "group of rows",
-    "expected a recipe", "of the recipes", "is not text; it is", "compressed in another way",
-    "expected what ", "which the model needs", "differ from it in case",
+    "has no ",
+    "has words as labels",
+    "holds no ",
+    "expected JSON",
+    "in `labels`",
+    "contingency",
+    "labels: ",
+    "labels[",
+    "`labels` lists",
+    "there is no class",
+    "larger than",
+    "support vectors of",
+    "expected similar",
+    "the first similarity",
+    "similarities must",
+    "holds a confus",
+    "' is missing",
+    "is missing or",
+    "expected two classes",
+    "whole number",
+    "expected a contingency",
+    "has label",
+    "classes, more than",
+    "a number is not finite",
+    "features, the model needs",
+    "has no name",
+    "an empty file",
+    "look like a continuous quantity",
+    "expected a table",
+    "is damaged, or",
+    "a spreadsheet",
+    "of Feather",
+    "group of rows",
+    "expected a recipe",
+    "of the recipes",
+    "is not text; it is",
+    "compressed in another way",
+    "expected what ",
+    "which the model needs",
+    "differ from it in case",
 )
 
 
@@ -75,11 +105,20 @@ def check_message(error, reader, path):
         raise Peculiar(f"a message of {len(text)} characters")
     told = error.file or ""
     others = reader.name.endswith(" used")  # it may be a control file by chance, and name others
-    if not (told == path or told == "-" or told.startswith(path.rpartition("/")[0] + "/beside")
-            or others and told):
+    if not (
+        told == path
+        or told == "-"
+        or told.startswith(path.rpartition("/")[0] + "/beside")
+        or others
+        and told
+    ):
         raise Peculiar(f"the file is not told: {text}")
-    if reader.text and error.line is None and reader.name not in SIDECARS and not any(
-            part in text for part in WITHOUT_LINE):
+    if (
+        reader.text
+        and error.line is None
+        and reader.name not in SIDECARS
+        and not any(part in text for part in WITHOUT_LINE)
+    ):
         raise Peculiar(f"the line is not told: {text}")
     if error.line is not None and error.line < 1:
         raise Peculiar(f"line {error.line}")
@@ -88,11 +127,15 @@ def check_message(error, reader, path):
 @contextmanager
 def guarded(limit=LIMIT, bells=True):
     """An alarm ends what hangs, if `bells`, and tables may have `limit` bytes."""
+
     def bell(number, frame):
         raise Hang
 
-    modules = [module for module in (memory, opening, libsvm, libsvm_model) if
-               hasattr(module, "memory_limit")]
+    modules = [
+        module
+        for module in (memory, opening, libsvm, libsvm_model)
+        if hasattr(module, "memory_limit")
+    ]
     kept = [module.memory_limit for module in modules]
     before = signal.signal(signal.SIGALRM, bell) if bells else None
     try:

@@ -29,9 +29,20 @@ from agfmc.prediction.decision_values import MachineValues
 from agfmc.models.description import describe_recipe, format_recipe_lines
 from agfmc.answers import columns as answer_columns, libagf_text, libagf_text as set_text
 from agfmc.calibration import file as calibration_file
-from agfmc.data import (class_names, confusions, cost_file, from_table, libagf as vectors, libsvm,
-                        lvq, groups as groups_file, metric_file, printed, reading,
-                        weights as weights_file)
+from agfmc.data import (
+    class_names,
+    confusions,
+    cost_file,
+    from_table,
+    libagf as vectors,
+    libsvm,
+    lvq,
+    groups as groups_file,
+    metric_file,
+    printed,
+    reading,
+    weights as weights_file,
+)
 from agfmc.models import control_files, libagf, libsvm as libsvm_model
 from agfmc.landmarks import sums_file
 from agfmc.learners import logistic as logistic_model
@@ -117,8 +128,11 @@ def tree_again(tree, raw):
     assert again.labels == tree.labels and len(again.nodes) == len(tree.nodes)
     for one, other in zip(again.rows, tree.rows):
         assert (one.left, one.right) == (other.left, other.right)
-        assert one.text == other.text or one.text == "./" + other.text and \
-            looks_like_options(other.text)
+        assert (
+            one.text == other.text
+            or one.text == "./" + other.text
+            and looks_like_options(other.text)
+        )
     assert again.names == tree.names
     assert (again.options, again.decoder) == (tree.options, tree.decoder)
     assert format_dot(tree).endswith("}\n")
@@ -177,8 +191,9 @@ def classifying(configuration, raw):
 def calibrated(found, raw):
     """What is written of a calibration is read again, and is the same text."""
     text = calibration_file.format_calibration(found)
-    assert text == calibration_file.format_calibration(reread(
-        calibration_file.read_calibration, text))
+    assert text == calibration_file.format_calibration(
+        reread(calibration_file.read_calibration, text)
+    )
     assert len(found.counts) == len(found.classes)
     for one in found.decoders.values():
         assert 0 <= one.map.floor < 1
@@ -253,8 +268,9 @@ def learned(found, raw):
     weights = metric.weights
     all_finite(weights, np.array(metric.losses))
     assert (weights >= 0).all() and weights.ndim == 1 and len(weights)
-    made = Normalisation(np.ones((len(weights), 1), np.float32), np.zeros(len(weights), np.float32),
-                         metric=metric)
+    made = Normalisation(
+        np.ones((len(weights), 1), np.float32), np.zeros(len(weights), np.float32), metric=metric
+    )
     text = metric_file.format_metric(made)
     again = reread(metric_file.read_metric, text)[1]
     assert text == metric_file.format_metric(Normalisation(made.matrix, made.mean, metric=again))
@@ -268,12 +284,14 @@ def named(found, raw):
 
 def same_json(found, raw):
     """Nothing is read that the file does not hold, and finite numbers alone."""
+
     def within(part, whole):
         if isinstance(part, dict):
             return all(within(part[key], whole[key]) for key in part)
         if isinstance(part, list):
             return len(part) == len(whole) and all(map(within, part, whole))
         return type(part) is type(whole) and part == whole
+
     assert within(found, json.loads(raw))
     json.dumps(found, allow_nan=False)
 
@@ -316,8 +334,9 @@ def naive_svm(data, raw):
 
 def naive_lvq(data, raw):
     points(data, raw)
-    lines = [line.partition(b"#")[0].split()
-             for line in raw.removeprefix(b"\xef\xbb\xbf").split(b"\n")]
+    lines = [
+        line.partition(b"#")[0].split() for line in raw.removeprefix(b"\xef\xbb\xbf").split(b"\n")
+    ]
     rows = [words for words in lines if words][1:]
     assert len(rows) == len(data.x)
     for words, x in zip(rows, data.x):
@@ -326,11 +345,13 @@ def naive_lvq(data, raw):
 
 def beside(ending, other, content, read):
     """A reader of a base name: the hostile file is one of two, the other one is right."""
+
     def inner(path):
         base = os.path.join(os.path.dirname(path), "beside")
         Path(base + ending).write_bytes(bytes_of(path))
         Path(base + other).write_bytes(content)
         return read(base)
+
     return inner
 
 
@@ -339,8 +360,14 @@ def answers(path):
     Path(f"{path}.jsonl").write_bytes(bytes_of(path))
     try:
         with answer_columns.open_answers(f"{path}.jsonl") as opened:
-            return opened.read({name: {"p": "number", "set": "set"}.get(
-                name, "number" if name.startswith("p:") else "words") for name in opened.names})
+            return opened.read(
+                {
+                    name: {"p": "number", "set": "set"}.get(
+                        name, "number" if name.startswith("p:") else "words"
+                    )
+                    for name in opened.names
+                }
+            )
     except DataError as error:
         raise DataError(error.message, file=path, line=error.line) from error
     finally:
@@ -376,15 +403,19 @@ def answered(found, raw):
 
 def from_pipe(read):
     """The same from standard input, which has no size."""
+
     def inner(path):
         return read("-", stdin=io.BytesIO(bytes_of(path)))
+
     return inner
 
 
 def text_of(read):
     """A reader of text that a control file quotes."""
+
     def inner(path):
         return read(bytes_of(path).decode("utf-8", "surrogateescape"), file=path, line=1)
+
     return inner
 
 
@@ -442,18 +473,24 @@ def rows_of(path, **options):
     with table.open_table(path, **options) as opened:
         for block in opened.blocks(dict.fromkeys(range(len(opened.names)), "either")):
             for row in range(block.rows):
-                found.append((block.number(row), [cell_of(block[i], row)
-                                                  for i in range(len(opened.names))]))
+                found.append(
+                    (block.number(row), [cell_of(block[i], row) for i in range(len(opened.names))])
+                )
     return found
 
 
 def arrived(path):
     """Points of lines that come a few at a time."""
     with opening.open_input(path, raw=True) as file:
-        rows, lines = from_table.rows_of_lines(opening.arriving_lines(file), InputFormat("table"),
-                                               RECIPE, False, path)
-        return [x for data, line in lines for _ in [rows.table.put(data, line)]
-                for x, _ in rows.chunks(9)]
+        rows, lines = from_table.rows_of_lines(
+            opening.arriving_lines(file), InputFormat("table"), RECIPE, False, path
+        )
+        return [
+            x
+            for data, line in lines
+            for _ in [rows.table.put(data, line)]
+            for x, _ in rows.chunks(9)
+        ]
 
 
 def cell_of(column, row):
@@ -496,8 +533,17 @@ def arrow_bytes(write):
     except ImportError:
         return TABLE
     out = io.BytesIO()
-    write(pa.table({"n": [1, None, 3], "x": [0.5, 2.0, float("nan")], "w": ["a", "b\u00e4r", "a"],
-                    "d": pa.array(["x", "y", None]).dictionary_encode()}), out)
+    write(
+        pa.table(
+            {
+                "n": [1, None, 3],
+                "x": [0.5, 2.0, float("nan")],
+                "w": ["a", "b\u00e4r", "a"],
+                "d": pa.array(["x", "y", None]).dictionary_encode(),
+            }
+        ),
+        out,
+    )
     return out.getvalue()
 
 
@@ -534,10 +580,22 @@ VEC = np.int32(3).tobytes() + X.astype("<f4").tobytes()
 CLS = Y.astype("<i4").tobytes()
 CON = np.array([0.5, -1, 1, 0], "<f4").tobytes()
 STD = np.int32(3).tobytes() + np.array([[2, 0, 1], [0, 0.5, -1], [0, 0, 3]], "<f4").tobytes()
-METRIC = metric_file.format_metric(Normalisation(
-    np.eye(3, dtype=np.float32), np.zeros(3, np.float32), metric=LearnedMetric(
-        1, 40, 3, "0123456789abcdef", "-m 30 -g auto -l auto seed 1", np.array([2.5, 0.5, 0.0]),
-        ((0.5, 0.01), (0.4, 0.0)), names=("a", "b=\u00e4", "b=c")))).encode()
+METRIC = metric_file.format_metric(
+    Normalisation(
+        np.eye(3, dtype=np.float32),
+        np.zeros(3, np.float32),
+        metric=LearnedMetric(
+            1,
+            40,
+            3,
+            "0123456789abcdef",
+            "-m 30 -g auto -l auto seed 1",
+            np.array([2.5, 0.5, 0.0]),
+            ((0.5, 0.01), (0.4, 0.0)),
+            names=("a", "b=\u00e4", "b=c"),
+        ),
+    )
+).encode()
 SVM = "".join(libsvm.svm_lines(X, Y)).encode()
 WORDS = "".join(libsvm.svm_lines(X, Y, ("ant", "b\u00e4r", "cat"))).encode()
 SIGNED = b"-1 1:2\n+0.5 2:3\n-1.0 1:1 2:1\n"
@@ -548,23 +606,45 @@ CONTROLS = (
     b'"" 0 / 1;\n"-c 2" 0 2 / 1; # x\n{ 2 5 9}\n',
     b'# options: -c 5 -g 1\n# decoder: loss:hinge\n"" {0 "." {1 2}}\n',
     b'# class 3: b\xc3\xa4r\nm-00 0 1 / 2;\n"m 01" 0 / 1 2;\n'
-    b'{\n  m.00 {\n    3 \n 0\n  }\n  7\n 8}\n',
-    b'"-c 1" {"" K {0 1 4} "-r 2" L {2 3}}\n', b'k K "-k 3" {\n 0\n 1\n}\n',
+    b"{\n  m.00 {\n    3 \n 0\n  }\n  7\n 8}\n",
+    b'"-c 1" {"" K {0 1 4} "-r 2" L {2 3}}\n',
+    b'k K "-k 3" {\n 0\n 1\n}\n',
 )
 
 
 def _binary(labels=(0, 1), platt=(-1.5, 0.25), kernel=Kernel("rbf", 0.5)):
-    return BinaryModel("m", "c_svc", kernel, X, np.array([1.0, -0.5, -0.5, 0.75]), 0.125, labels,
-                       (2, 2), platt, Provenance.from_line("svm c_svc; features 3"), 3)
+    return BinaryModel(
+        "m",
+        "c_svc",
+        kernel,
+        X,
+        np.array([1.0, -0.5, -0.5, 0.75]),
+        0.125,
+        labels,
+        (2, 2),
+        platt,
+        Provenance.from_line("svm c_svc; features 3"),
+        3,
+    )
 
 
 def _svm_models():
     yield libsvm_model.format_svm_model(_binary())
-    yield codec.sealed(libsvm_model.format_svm_model(
-        _binary((1, 0), None, Kernel("polynomial", 1.0, 0.5, 3))), "0123456789abcdef")
-    yield libsvm_model.format_svm_model(replace(
-        _binary((1, 0), kernel=Kernel("linear")), svm_type="trees", sv=X[:0], coef=X[:0, 0],
-        rho=0.0, n_sv=(0, 0), function=forest(3, 1)))
+    yield codec.sealed(
+        libsvm_model.format_svm_model(_binary((1, 0), None, Kernel("polynomial", 1.0, 0.5, 3))),
+        "0123456789abcdef",
+    )
+    yield libsvm_model.format_svm_model(
+        replace(
+            _binary((1, 0), kernel=Kernel("linear")),
+            svm_type="trees",
+            sv=X[:0],
+            coef=X[:0, 0],
+            rho=0.0,
+            n_sv=(0, 0),
+            function=forest(3, 1),
+        )
+    )
 
 
 LINEAR = """svm_type c_svc
@@ -625,7 +705,8 @@ c
  1 2
 """
 CALIBRATION = calibration_file.format_calibration(
-    calibration("0123456789abcdef", (0, 2, 5), 4)).encode()
+    calibration("0123456789abcdef", (0, 2, 5), 4)
+).encode()
 PAIRS = b"0 1 5 1 6 2\n# x\n1 2 6 0 7 3\n0 2 5 0 7 7\n2 0 1 4 3\n"
 SUMS_HEADER = b'{"made from": "0123456789abcdef", "landmarks": 2, "sums": [[0, 3, [1, 4]]]}'
 
@@ -633,39 +714,104 @@ SUMS_HEADER = b'{"made from": "0123456789abcdef", "landmarks": 2, "sums": [[0, 3
 def _sums():
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "sums")
-        sums_file.write_sums(path, "0123456789abcdef", [(0, 3, (1, 4))], [sums_file.ClassSums(
-            X[0, :3], X[:2, :2], X[0, :2])], 2)
+        sums_file.write_sums(
+            path,
+            "0123456789abcdef",
+            [(0, 3, (1, 4))],
+            [sums_file.ClassSums(X[0, :3], X[:2, :2], X[0, :2])],
+            2,
+        )
         return bytes_of(path)
 
 
 SUMS = _sums()
-TABLE = (b'id,size,"co,lour"\r\n1,2.5,red\r\n\r\n2,NA," b\xc3\xa4r"\r\n'
-         b'3,-1e3,"say ""x""\ntwice"\r\n')
+TABLE = b'id,size,"co,lour"\r\n1,2.5,red\r\n\r\n2,NA," b\xc3\xa4r"\r\n3,-1e3,"say ""x""\ntwice"\r\n'
 GZ = gzip.compress(TABLE, mtime=0)
 PARQUET = arrow_bytes(parquet_bytes)
 FEATHER = arrow_bytes(feather_bytes)
-RECIPE_TEXT = recipe_file.format_recipe(replace(RECIPE, classes=("a", "b"))).encode() \
-    .replace(b"\n ", b"").replace(b"  ", b"")
+RECIPE_TEXT = (
+    recipe_file.format_recipe(replace(RECIPE, classes=("a", "b")))
+    .encode()
+    .replace(b"\n ", b"")
+    .replace(b"  ", b"")
+)
 JSON = b'{"labels": [2, 5], "contingency": [[3, 1, 0], [0, 4, 2]]}\n'
 SPREAD = {"pooled": 0.5, "mean": 0, "sd": None, "values": [1, None]}
 ONE = {"configuration": "a", "decoder": "b"}
 ESTIMATE = {"score": 1e-2, "error": 0, "points": 4, "options": 2, "how": "so"}
 COMPARISON = {
-    "data": "d", "options": "", "points": 4, "classes": 2, "splits": 2, "trials": 2, "plan": "p",
-    "by": "brier", "left_out": None, "calibrated": [True], "mcnemar": False, "against": ONE,
-    "rows": [{**ONE, **dict.fromkeys(("design_s", "train_s", "classify_s")), "brier": SPREAD,
-              "classifiers": 1, "calibrated": True, "zero_probability": None, "best": ["brier"],
-              "difference": {"brier": {"pooled": -1, "mean": 0, "sd": 0.5, "p_value": None}}},
-             {**ONE, "error": "e"}]}
-TRIED = {"points": [{"options": "", "kernel": "rbf", "degree": None, "coef0": None, "log2g": -3.5,
-                     "log2c": 0, "score": 0.5, "sd": 0.1, "values": [0.5], "mean": 0.5,
-                     "zero_probability": 0, "rows": None, "parts": [1]}],
-         "best": 0, "given": None, "border": ["C high"]}
-SEARCH = {"control": "c", "data": "d", "by": "brier", "plan": "p", "search": "fast",
-          "decoder": "x", "complete": True, "left_out": None, "tried": 2, "estimate": ESTIMATE,
-          "partitions": [{"left": [0], "right": [2], "rows": [0], **TRIED}], "own": True,
-          "common": {"points": [], "best": None, "given": None, "border": [], "scores": None,
-                     "tried": 0, "estimate": None}, "whole": {"common": {"brier": SPREAD}}}
+    "data": "d",
+    "options": "",
+    "points": 4,
+    "classes": 2,
+    "splits": 2,
+    "trials": 2,
+    "plan": "p",
+    "by": "brier",
+    "left_out": None,
+    "calibrated": [True],
+    "mcnemar": False,
+    "against": ONE,
+    "rows": [
+        {
+            **ONE,
+            **dict.fromkeys(("design_s", "train_s", "classify_s")),
+            "brier": SPREAD,
+            "classifiers": 1,
+            "calibrated": True,
+            "zero_probability": None,
+            "best": ["brier"],
+            "difference": {"brier": {"pooled": -1, "mean": 0, "sd": 0.5, "p_value": None}},
+        },
+        {**ONE, "error": "e"},
+    ],
+}
+TRIED = {
+    "points": [
+        {
+            "options": "",
+            "kernel": "rbf",
+            "degree": None,
+            "coef0": None,
+            "log2g": -3.5,
+            "log2c": 0,
+            "score": 0.5,
+            "sd": 0.1,
+            "values": [0.5],
+            "mean": 0.5,
+            "zero_probability": 0,
+            "rows": None,
+            "parts": [1],
+        }
+    ],
+    "best": 0,
+    "given": None,
+    "border": ["C high"],
+}
+SEARCH = {
+    "control": "c",
+    "data": "d",
+    "by": "brier",
+    "plan": "p",
+    "search": "fast",
+    "decoder": "x",
+    "complete": True,
+    "left_out": None,
+    "tried": 2,
+    "estimate": ESTIMATE,
+    "partitions": [{"left": [0], "right": [2], "rows": [0], **TRIED}],
+    "own": True,
+    "common": {
+        "points": [],
+        "best": None,
+        "given": None,
+        "border": [],
+        "scores": None,
+        "tried": 0,
+        "estimate": None,
+    },
+    "whole": {"common": {"brier": SPREAD}},
+}
 
 
 def compact(value):
@@ -676,7 +822,8 @@ ANSWERS = b"""{"id": "a", "class": "x", "p": 0.5, "probabilities": {"x": 0.5, "y
 {"id": 2, "class": null, "p": 1, "probabilities": {"x": 0, "y": 1e0}, "set": ["x", "\\u00e9"]}
 """
 PROBABILITIES = b"labels 0 2 5\n" + libagf_text.format_points(
-    np.array([[0.5, 0.25, 0.25], [0.125, 0.875, 0]]), np.array([0, 2]))
+    np.array([[0.5, 0.25, 0.25], [0.125, 0.875, 0]]), np.array([0, 2])
+)
 
 
 def found(name):
@@ -690,166 +837,519 @@ def readers():
     """The table, by name."""
     svm = tuple(text.encode() for text in _svm_models())
     held = (libsvm_model.format_svm_model(_binary(), held_out=X[:, 0]).encode(),)
-    weights = logistic_model.LogisticModel(X[:2], 0.5, 40,
-                                          Provenance.from_line("logistic; ridge 0.5"))
+    weights = logistic_model.LogisticModel(
+        X[:2], 0.5, 40, Provenance.from_line("logistic; ridge 0.5")
+    )
     logistics = (logistic_model.format_logistic_model(weights).encode(),)
     rows = [
-        ("control", control_files.read_control, CONTROLS, True, tree_again,
-         ["control.parse.parse", "control.parse.closing_quote",
-          "models.control_files.read_control"]),
+        (
+            "control",
+            control_files.read_control,
+            CONTROLS,
+            True,
+            tree_again,
+            [
+                "control.parse.parse",
+                "control.parse.closing_quote",
+                "models.control_files.read_control",
+            ],
+        ),
         ("names", class_names.read_names, [NAMES], True, named, ["data.class_names.read_names"]),
-        ("names of", functools.partial(class_names.read_names_of, labels=(0, 2)), [NAMES], True,
-         anything,
-         ["data.class_names.read_names_of"]),
-        ("vec", vectors.read_vec, [VEC], False, matrix,
-         ["data.libagf.read_vec", "data.libagf.VecReader"]),
+        (
+            "names of",
+            functools.partial(class_names.read_names_of, labels=(0, 2)),
+            [NAMES],
+            True,
+            anything,
+            ["data.class_names.read_names_of"],
+        ),
+        (
+            "vec",
+            vectors.read_vec,
+            [VEC],
+            False,
+            matrix,
+            ["data.libagf.read_vec", "data.libagf.VecReader"],
+        ),
         ("vec mapped", functools.partial(vectors.read_vec, mmap=True), [VEC], False, matrix, []),
         ("vec from a pipe", from_pipe(vectors.read_vec), [VEC], False, matrix, []),
-        ("vec in chunks", lambda path: all_of(vectors.VecReader(path, 1)), [VEC], False, chunks,
-         ["data.libagf.VecReader"]),
+        (
+            "vec in chunks",
+            lambda path: all_of(vectors.VecReader(path, 1)),
+            [VEC],
+            False,
+            chunks,
+            ["data.libagf.VecReader"],
+        ),
         ("cls", vectors.read_cls, [CLS], False, columns, ["data.libagf.read_cls"]),
-        ("cls negative", functools.partial(vectors.read_cls, negative=True), [CLS], False, columns,
-         []),
-        ("wgt", binary_weights, [np.abs(np.frombuffer(CON, "<f4")).tobytes()], False, weighty,
-         ["data.weights.read_weights"]),
-        ("groups", groups_file.read_groups, [b"Ann\nday 2\r\nAnn\n"], True, anything,
-         ["data.groups.read_groups"]),
-        ("weights", weights_file.read_weights, [b"1\n2.5 # two\n\n0\n1e-3\n"], True, weighty,
-         ["data.weights.read_weights"]),
-        ("class weights", weights_file.read_class_weights, [b"# c\n0 2.5\na b\t1e-3\n"], True,
-         class_weights, ["data.weights.read_class_weights"]),
-        ("con", functools.partial(vectors.read_con, n=4), [CON], False, columns,
-         ["data.libagf.read_con"]),
+        (
+            "cls negative",
+            functools.partial(vectors.read_cls, negative=True),
+            [CLS],
+            False,
+            columns,
+            [],
+        ),
+        (
+            "wgt",
+            binary_weights,
+            [np.abs(np.frombuffer(CON, "<f4")).tobytes()],
+            False,
+            weighty,
+            ["data.weights.read_weights"],
+        ),
+        (
+            "groups",
+            groups_file.read_groups,
+            [b"Ann\nday 2\r\nAnn\n"],
+            True,
+            anything,
+            ["data.groups.read_groups"],
+        ),
+        (
+            "weights",
+            weights_file.read_weights,
+            [b"1\n2.5 # two\n\n0\n1e-3\n"],
+            True,
+            weighty,
+            ["data.weights.read_weights"],
+        ),
+        (
+            "class weights",
+            weights_file.read_class_weights,
+            [b"# c\n0 2.5\na b\t1e-3\n"],
+            True,
+            class_weights,
+            ["data.weights.read_class_weights"],
+        ),
+        (
+            "con",
+            functools.partial(vectors.read_con, n=4),
+            [CON],
+            False,
+            columns,
+            ["data.libagf.read_con"],
+        ),
         ("dat", vectors.read_con, [CON], False, columns, []),
         ("std", vectors.read_std, [STD], False, normalisation, ["data.libagf.read_std"]),
         ("kind of std", vectors.holds_map, [STD], False, anything, ["data.libagf.holds_map"]),
-        ("metric", metric_file.read_metric,
-         [METRIC, unsealed(METRIC)], True, learned,
-         ["data.metric_file.read_metric"]),
-        ("metric of a std", beside(".metric", ".std", STD, lambda base: vectors.read_std(
-            f"{base}.std")), [METRIC], True, normalisation, ["data.metric_file.with_metric"]),
-        ("feature names", functools.partial(metric_file.read_feature_names, count=3),
-         [b"a\nb\nc\n"], False, lambda names, raw: len(names) == 3 or 1 / 0,
-         ["data.metric_file.read_feature_names"]),
-        ("svm text", by_blocks, [SVM, WORDS], True, naive_svm,
-         ["data.libsvm.read_svm", "data.libsvm.read_svm_labels"]),
-        ("svm text, absent", functools.partial(libsvm.read_svm, form=InputFormat("svm", -7.5),
-                                               limit_bytes=LIMIT),
-         [SVM], True, points, []),
-        ("svm text, named", functools.partial(reading.read_training, form=InputFormat("svm"),
-                                              names=("ant", "b\u00e4r", "cat")),
-         [WORDS], True, points, []),
-        ("svm text, sparse", functools.partial(libsvm.read_svm, sparse=True, block=16),
-         [SVM, WORDS], True, points, []),
-        ("svm text in a file", functools.partial(libsvm.store_svm, least=0, block=16,
-                                                 limit_bytes=1 << 20),
-         [SVM, WORDS], True, points, ["data.libsvm.store_svm"]),
-        ("svm text, ordinates", functools.partial(
-            libsvm.read_svm, form=InputFormat("svm", ordinates=True), limit_bytes=LIMIT),
-         [SVM.replace(b"2 ", b"2.5 ")], True, points, []),
-        ("svm text in chunks", lambda path: all_of(libsvm.iter_svm(path, rows=2, block=8)),
-         [SVM], True,
-         chunks, ["data.libsvm.iter_svm", "data.libsvm.svm_chunks"]),
-        ("svm text to classify", lambda path: all_of(reading.iter_points(path, InputFormat("svm"),
-                                                                         3, 3)),
-         [SVM, WORDS], True, chunks, ["data.reading.iter_points"]),
-        ("svm text to classify, sparse", lambda path: all_of(
-            reading.iter_points(path, InputFormat("svm"), 3, 3, sparse=True)), [SVM, WORDS], True,
-         chunks, []),
-        ("svm training", functools.partial(reading.read_training, form=InputFormat("svm"),
-                                           keep="sparse"),
-         [SVM, SIGNED], True, points, ["data.reading.read_training"]),
-        ("svm labels", functools.partial(reading.read_labels, form=InputFormat("svm")),
-         [SVM, WORDS, SIGNED],
-         True, labels_told, ["data.reading.read_labels"]),
-        ("vec of a base", beside(".vec", ".cls", CLS, reading.read_training), [VEC], False, points,
-         []),
-        ("vec that stays in its file", vectors.open_vec, [VEC], False,
-         lambda x, raw: all_finite(np.asarray(x)), ["data.libagf.open_vec"]),
-        ("opened training", beside(".vec", ".cls", CLS, functools.partial(
-            reading.read_training, keep="lazy")), [VEC], False, points, []),
-        ("cls of a base", beside(".cls", ".vec", VEC, reading.read_training), [CLS], False, points,
-         []),
-        ("dat of a base", beside(".dat", ".vec", VEC,
-                                 functools.partial(reading.read_training,
-                                                   form=InputFormat(ordinates=True))), [CON],
-         False, points, []),
-        ("vec to classify", lambda path: all_of(reading.iter_points(path, InputFormat(), 2, 3)),
-         [VEC],
-         False, chunks, []), ("lvq", lvq.read_lvq, [LVQ], True, naive_lvq, ["data.lvq.read_lvq"]),
-        ("lvq alone", functools.partial(
-            lvq.read_lvq, form=InputFormat("lvq", header=False, labels=False)), [PLAIN], True,
-         points, []),
-        ("lvq in chunks", lambda path: all_of(lvq.iter_lvq(path, rows=2, d=3, block=16)),
-         [LVQ], True, chunks, ["data.lvq.iter_lvq"]),
-        ("lvq training", functools.partial(reading.read_training, form=InputFormat("lvq")), [LVQ],
-         True, points,
-         []),
-        ("svm model", libsvm_model.read_svm_model, svm + held, True, binary_model,
-         ["models.libsvm.read_svm_model"]),
-        ("held-out values", lambda path: libsvm_model.held_out_values(bytes_of(path), path), held,
-         True, lambda found, raw: found is None or all_finite(found),
-         ["models.libsvm.held_out_values"]),
-        ("svm multiclass", libsvm_model.read_svm_multiclass, [MULTICLASS], True, multiclass,
-         ["models.libsvm.read_svm_multiclass"]),
+        (
+            "metric",
+            metric_file.read_metric,
+            [METRIC, unsealed(METRIC)],
+            True,
+            learned,
+            ["data.metric_file.read_metric"],
+        ),
+        (
+            "metric of a std",
+            beside(".metric", ".std", STD, lambda base: vectors.read_std(f"{base}.std")),
+            [METRIC],
+            True,
+            normalisation,
+            ["data.metric_file.with_metric"],
+        ),
+        (
+            "feature names",
+            functools.partial(metric_file.read_feature_names, count=3),
+            [b"a\nb\nc\n"],
+            False,
+            lambda names, raw: len(names) == 3 or 1 / 0,
+            ["data.metric_file.read_feature_names"],
+        ),
+        (
+            "svm text",
+            by_blocks,
+            [SVM, WORDS],
+            True,
+            naive_svm,
+            ["data.libsvm.read_svm", "data.libsvm.read_svm_labels"],
+        ),
+        (
+            "svm text, absent",
+            functools.partial(libsvm.read_svm, form=InputFormat("svm", -7.5), limit_bytes=LIMIT),
+            [SVM],
+            True,
+            points,
+            [],
+        ),
+        (
+            "svm text, named",
+            functools.partial(
+                reading.read_training, form=InputFormat("svm"), names=("ant", "b\u00e4r", "cat")
+            ),
+            [WORDS],
+            True,
+            points,
+            [],
+        ),
+        (
+            "svm text, sparse",
+            functools.partial(libsvm.read_svm, sparse=True, block=16),
+            [SVM, WORDS],
+            True,
+            points,
+            [],
+        ),
+        (
+            "svm text in a file",
+            functools.partial(libsvm.store_svm, least=0, block=16, limit_bytes=1 << 20),
+            [SVM, WORDS],
+            True,
+            points,
+            ["data.libsvm.store_svm"],
+        ),
+        (
+            "svm text, ordinates",
+            functools.partial(
+                libsvm.read_svm, form=InputFormat("svm", ordinates=True), limit_bytes=LIMIT
+            ),
+            [SVM.replace(b"2 ", b"2.5 ")],
+            True,
+            points,
+            [],
+        ),
+        (
+            "svm text in chunks",
+            lambda path: all_of(libsvm.iter_svm(path, rows=2, block=8)),
+            [SVM],
+            True,
+            chunks,
+            ["data.libsvm.iter_svm", "data.libsvm.svm_chunks"],
+        ),
+        (
+            "svm text to classify",
+            lambda path: all_of(reading.iter_points(path, InputFormat("svm"), 3, 3)),
+            [SVM, WORDS],
+            True,
+            chunks,
+            ["data.reading.iter_points"],
+        ),
+        (
+            "svm text to classify, sparse",
+            lambda path: all_of(reading.iter_points(path, InputFormat("svm"), 3, 3, sparse=True)),
+            [SVM, WORDS],
+            True,
+            chunks,
+            [],
+        ),
+        (
+            "svm training",
+            functools.partial(reading.read_training, form=InputFormat("svm"), keep="sparse"),
+            [SVM, SIGNED],
+            True,
+            points,
+            ["data.reading.read_training"],
+        ),
+        (
+            "svm labels",
+            functools.partial(reading.read_labels, form=InputFormat("svm")),
+            [SVM, WORDS, SIGNED],
+            True,
+            labels_told,
+            ["data.reading.read_labels"],
+        ),
+        (
+            "vec of a base",
+            beside(".vec", ".cls", CLS, reading.read_training),
+            [VEC],
+            False,
+            points,
+            [],
+        ),
+        (
+            "vec that stays in its file",
+            vectors.open_vec,
+            [VEC],
+            False,
+            lambda x, raw: all_finite(np.asarray(x)),
+            ["data.libagf.open_vec"],
+        ),
+        (
+            "opened training",
+            beside(".vec", ".cls", CLS, functools.partial(reading.read_training, keep="lazy")),
+            [VEC],
+            False,
+            points,
+            [],
+        ),
+        (
+            "cls of a base",
+            beside(".cls", ".vec", VEC, reading.read_training),
+            [CLS],
+            False,
+            points,
+            [],
+        ),
+        (
+            "dat of a base",
+            beside(
+                ".dat",
+                ".vec",
+                VEC,
+                functools.partial(reading.read_training, form=InputFormat(ordinates=True)),
+            ),
+            [CON],
+            False,
+            points,
+            [],
+        ),
+        (
+            "vec to classify",
+            lambda path: all_of(reading.iter_points(path, InputFormat(), 2, 3)),
+            [VEC],
+            False,
+            chunks,
+            [],
+        ),
+        ("lvq", lvq.read_lvq, [LVQ], True, naive_lvq, ["data.lvq.read_lvq"]),
+        (
+            "lvq alone",
+            functools.partial(lvq.read_lvq, form=InputFormat("lvq", header=False, labels=False)),
+            [PLAIN],
+            True,
+            points,
+            [],
+        ),
+        (
+            "lvq in chunks",
+            lambda path: all_of(lvq.iter_lvq(path, rows=2, d=3, block=16)),
+            [LVQ],
+            True,
+            chunks,
+            ["data.lvq.iter_lvq"],
+        ),
+        (
+            "lvq training",
+            functools.partial(reading.read_training, form=InputFormat("lvq")),
+            [LVQ],
+            True,
+            points,
+            [],
+        ),
+        (
+            "svm model",
+            libsvm_model.read_svm_model,
+            svm + held,
+            True,
+            binary_model,
+            ["models.libsvm.read_svm_model"],
+        ),
+        (
+            "held-out values",
+            lambda path: libsvm_model.held_out_values(bytes_of(path), path),
+            held,
+            True,
+            lambda found, raw: found is None or all_finite(found),
+            ["models.libsvm.held_out_values"],
+        ),
+        (
+            "svm multiclass",
+            libsvm_model.read_svm_multiclass,
+            [MULTICLASS],
+            True,
+            multiclass,
+            ["models.libsvm.read_svm_multiclass"],
+        ),
         ("svm multiclass used", load, [MULTICLASS], True, classifying, []),
-        ("logistic model", logistic_model.read_logistic_model, logistics, True, logistic,
-         ["learners.logistic.read_logistic_model"]),
-        ("ascii model", libagf.read_ascii_model, [ASCII], True, collated,
-         ["models.libagf.read_ascii_model"]),
+        (
+            "logistic model",
+            logistic_model.read_logistic_model,
+            logistics,
+            True,
+            logistic,
+            ["learners.logistic.read_logistic_model"],
+        ),
+        (
+            "ascii model",
+            libagf.read_ascii_model,
+            [ASCII],
+            True,
+            collated,
+            ["models.libagf.read_ascii_model"],
+        ),
         ("ascii model used", load, [ASCII], True, classifying, []),
-        ("is ascii", lambda path: libagf.is_ascii_model(bytes_of(path)), [ASCII[:80]], True,
-         anything, ["models.libagf.is_ascii_model"]),
-        ("seal", lambda path: (codec.seal_of(bytes_of(path)),
-                               codec.unsealed(bytes_of(path).decode("latin-1"))), svm[1:], True,
-         anything, ["files.codec.seal_of", "files.codec.unsealed"]),
-        ("calibration", calibration_file.read_calibration,
-         [CALIBRATION, unsealed(CALIBRATION)], True, calibrated,
-         ["calibration.file.read_calibration"]),
-        ("sums", all_sums, [SUMS], False, summed,
-         ["landmarks.sums_file.SumsReader", "landmarks.sums_file.is_sums", "files.npz.NpzReader"]),
+        (
+            "is ascii",
+            lambda path: libagf.is_ascii_model(bytes_of(path)),
+            [ASCII[:80]],
+            True,
+            anything,
+            ["models.libagf.is_ascii_model"],
+        ),
+        (
+            "seal",
+            lambda path: (
+                codec.seal_of(bytes_of(path)),
+                codec.unsealed(bytes_of(path).decode("latin-1")),
+            ),
+            svm[1:],
+            True,
+            anything,
+            ["files.codec.seal_of", "files.codec.unsealed"],
+        ),
+        (
+            "calibration",
+            calibration_file.read_calibration,
+            [CALIBRATION, unsealed(CALIBRATION)],
+            True,
+            calibrated,
+            ["calibration.file.read_calibration"],
+        ),
+        (
+            "sums",
+            all_sums,
+            [SUMS],
+            False,
+            summed,
+            [
+                "landmarks.sums_file.SumsReader",
+                "landmarks.sums_file.is_sums",
+                "files.npz.NpzReader",
+            ],
+        ),
         ("header of sums", mended_sums, [SUMS_HEADER], False, summed, []),
-        ("probabilities", printed.read_probabilities, [PROBABILITIES], True, probabilities,
-         ["data.printed.read_probabilities"]),
-        ("sets", set_text.read_sets, [b"0 2\n-\n17\n"], True, class_sets,
-         ["answers.libagf_text.read_sets"]),
-        ("confusions", confusions.read_confusions, [JSON, PAIRS], True, confused,
-         ["data.confusions.read_confusions"]),
-        ("costs", lambda path: cost_file.read_costs(path, (0, 2, 5), {5: "a cat"}),
-         [b"0 2 5 -\n2 1 0 3 .5\n0 0 1 2 .5\n5 9 9 0.5 1\n", b"0\t2\ta cat\n0\t1\t2\n1\t0\t3\n"
-          b"1\t1\t0\n"], True, costly, ["data.cost_file.read_costs"]),
-        ("kind of confusions", confusions.holds_confusions, [JSON, PAIRS], True, anything,
-         ["data.confusions.holds_confusions"]),
-        ("pair errors", confusions.read_pair_errors, [PAIRS], True, pair_error_counts,
-         ["data.confusions.read_pair_errors"]),
-        ("svm-predict", printed.read_svm_output,
-         [b"labels 2 0\n2 0.75 0.25\n0 0.125 0.875\n", b"1\n2\n-1\n", b"1 0.5\n0 1\n"], True,
-         predicted, ["data.printed.read_svm_output"]),
-        ("training options", text_of(training_options),
-         [b"-c 2 -g 0.5 -w0 3", b"learner=linear -s 0 -c 1", b"learner=logistic -c 1"], True,
-         anything, []),
+        (
+            "probabilities",
+            printed.read_probabilities,
+            [PROBABILITIES],
+            True,
+            probabilities,
+            ["data.printed.read_probabilities"],
+        ),
+        (
+            "sets",
+            set_text.read_sets,
+            [b"0 2\n-\n17\n"],
+            True,
+            class_sets,
+            ["answers.libagf_text.read_sets"],
+        ),
+        (
+            "confusions",
+            confusions.read_confusions,
+            [JSON, PAIRS],
+            True,
+            confused,
+            ["data.confusions.read_confusions"],
+        ),
+        (
+            "costs",
+            lambda path: cost_file.read_costs(path, (0, 2, 5), {5: "a cat"}),
+            [
+                b"0 2 5 -\n2 1 0 3 .5\n0 0 1 2 .5\n5 9 9 0.5 1\n",
+                b"0\t2\ta cat\n0\t1\t2\n1\t0\t3\n1\t1\t0\n",
+            ],
+            True,
+            costly,
+            ["data.cost_file.read_costs"],
+        ),
+        (
+            "kind of confusions",
+            confusions.holds_confusions,
+            [JSON, PAIRS],
+            True,
+            anything,
+            ["data.confusions.holds_confusions"],
+        ),
+        (
+            "pair errors",
+            confusions.read_pair_errors,
+            [PAIRS],
+            True,
+            pair_error_counts,
+            ["data.confusions.read_pair_errors"],
+        ),
+        (
+            "svm-predict",
+            printed.read_svm_output,
+            [b"labels 2 0\n2 0.75 0.25\n0 0.125 0.875\n", b"1\n2\n-1\n", b"1 0.5\n0 1\n"],
+            True,
+            predicted,
+            ["data.printed.read_svm_output"],
+        ),
+        (
+            "training options",
+            text_of(training_options),
+            [b"-c 2 -g 0.5 -w0 3", b"learner=linear -s 0 -c 1", b"learner=logistic -c 1"],
+            True,
+            anything,
+            [],
+        ),
         ("direct options", text_of(direct_options), [b"-k 3 -m 0", b"-r 0.5"], True, anything, []),
-        ("table", by_both_engines, [TABLE, b"a;b\n3,5;x\n?;y\n", b"a\n1\n"], True, tabled,
-         ["tables.reading.open_table", "tables.text.read_records"]),
-        ("lines of a table", arrived, [b"id,size,colour\n1,2.5,b\xc3\xa4r\n\n2,NA,\"red\"\n"],
-         True, chunks, ["files.opening.arriving_lines", "tables.reading.table_of_heading"]),
-        ("lines of JSON", arrived, ['{"id": "a", "size": 1.5, "colour": "bär"}\n{"size": null, '
-                                    '"colour": "\\u00e4"}\n'.encode()], True, chunks, []),
+        (
+            "table",
+            by_both_engines,
+            [TABLE, b"a;b\n3,5;x\n?;y\n", b"a\n1\n"],
+            True,
+            tabled,
+            ["tables.reading.open_table", "tables.text.read_records"],
+        ),
+        (
+            "lines of a table",
+            arrived,
+            [b'id,size,colour\n1,2.5,b\xc3\xa4r\n\n2,NA,"red"\n'],
+            True,
+            chunks,
+            ["files.opening.arriving_lines", "tables.reading.table_of_heading"],
+        ),
+        (
+            "lines of JSON",
+            arrived,
+            [
+                '{"id": "a", "size": 1.5, "colour": "bär"}\n{"size": null, '
+                '"colour": "\\u00e4"}\n'.encode()
+            ],
+            True,
+            chunks,
+            [],
+        ),
         ("table in gzip", from_pipe(rows_of), [GZ], True, tabled, []),
-        ("answers", answers, [ANSWERS], True, answered,
-         [f"answers.columns.{name}" for name in (
-             "open_answers", "answers_in_lines", "answers_in_table")]),
+        (
+            "answers",
+            answers,
+            [ANSWERS],
+            True,
+            answered,
+            [
+                f"answers.columns.{name}"
+                for name in ("open_answers", "answers_in_lines", "answers_in_table")
+            ],
+        ),
         ("answers in gzip", answers, [gzip.compress(ANSWERS)], False, answered, []),
         ("table in Parquet", rows_of, [PARQUET], False, tabled, []),
         ("table in Feather", from_pipe(rows_of), [FEATHER], False, tabled, []),
-        ("recipe", recipe_file.read_recipe, [RECIPE_TEXT], True, recipe_again,
-         ["tables.recipe_file.read_recipe", "tables.recipe_file.recipe_if_there",
-          "files.codec.strict_json"]),
-        ("comparison", functools.partial(result_json.read_comparison, scores=["brier"]),
-         [compact(COMPARISON)], True, same_json, ["report.result_json.read_comparison"]),
-        ("search", functools.partial(result_json.read_search, scores=["brier"]),
-         [compact(SEARCH)], True, same_json,
-         ["report.result_json.read_search"]),
-        ("similarity", similarity, [b"1 0.5 0.25\n"], True, lambda r, raw: all_finite(r), [])]
-    return {name: Reader(name, read, tuple(seeds), text, tuple(covers), accepts, found(name))
-            for name, read, seeds, text, accepts, covers in rows}
+        (
+            "recipe",
+            recipe_file.read_recipe,
+            [RECIPE_TEXT],
+            True,
+            recipe_again,
+            [
+                "tables.recipe_file.read_recipe",
+                "tables.recipe_file.recipe_if_there",
+                "files.codec.strict_json",
+            ],
+        ),
+        (
+            "comparison",
+            functools.partial(result_json.read_comparison, scores=["brier"]),
+            [compact(COMPARISON)],
+            True,
+            same_json,
+            ["report.result_json.read_comparison"],
+        ),
+        (
+            "search",
+            functools.partial(result_json.read_search, scores=["brier"]),
+            [compact(SEARCH)],
+            True,
+            same_json,
+            ["report.result_json.read_search"],
+        ),
+        ("similarity", similarity, [b"1 0.5 0.25\n"], True, lambda r, raw: all_finite(r), []),
+    ]
+    return {
+        name: Reader(name, read, tuple(seeds), text, tuple(covers), accepts, found(name))
+        for name, read, seeds, text, accepts, covers in rows
+    }

@@ -26,8 +26,12 @@ from agfmc.core.errors import AgfmcError
 from agfmc.models.files import _check_neighbours, export, load, save
 from agfmc.models.description import describe, format_description
 from agfmc.models import mbm
-from agfmc.calibration.types import (Calibration, CalibrationPoints, DecoderCalibration,
-                                     ProbabilityMap)
+from agfmc.calibration.types import (
+    Calibration,
+    CalibrationPoints,
+    DecoderCalibration,
+    ProbabilityMap,
+)
 from agfmc.core.forest import Forest
 from agfmc.core.models import MergedModel, NodeModel, Kernel, LearnedDecoder
 from agfmc.models.configuration import Configuration
@@ -36,21 +40,32 @@ from agfmc.core.provenance import Provenance
 from agfmc.tables.types import ColumnRecipe, TableRecipe
 
 START = struct.Struct("<8sIIQQ32s")
-KERNELS = (Kernel("rbf", 0.5), Kernel("linear"), Kernel("polynomial", 0.5, 1.0, 3),
-           Kernel("sigmoid", 0.1, -0.5))
+KERNELS = (
+    Kernel("rbf", 0.5),
+    Kernel("linear"),
+    Kernel("polynomial", 0.5, 1.0, 3),
+    Kernel("sigmoid", 0.1, -0.5),
+)
 CONTROLS = {
     "pairs": "# class 3: b\u00e4r\n# class 7: elk\na 0 / 1;\nb 0 / 2;\nc 1 / 2;\n{ 3 7 9}\n",
     "code": "a 0 1 / 2 3;\nb 0 2 / 1;\nc 3 / 0 1;\n{ 0 1 2 3}\n",
     "rest": "# decoder: argmax\na 0 / 1 2;\nb 1 / 0 2;\nc 2 / 0 1;\n{ 0 1 2}\n",
     "tree": "# decoder: full\na { b { 0 1 } c { 2 d { 5 4 } } }\n",
     "nested": "a 0 1 / 2;\nb 0 / 1 2;\n{ c { 0 1 } 2 d { 3 4 } }\n",
-    "K": "a K \"-k 2\" { 0 1 2 }\n",
-    "L": "a L \"\" { 0 1 2 }\n",
-    "mixed": "a { b K \"-k 2\" { 0 1 2 } c L \"-r 2\" { 3 4 } }\n"}
+    "K": 'a K "-k 2" { 0 1 2 }\n',
+    "L": 'a L "" { 0 1 2 }\n',
+    "mixed": 'a { b K "-k 2" { 0 1 2 } c L "-r 2" { 3 4 } }\n',
+}
 
 RECIPE = TableRecipe(
-    (ColumnRecipe("size", fill=0.1), ColumnRecipe("colour", ("b\u00e4r",), "b\u00e4r")), "kind",
-    tuple(f"c{label}" for label in range(10)), ("id",), "w", "median", "t.csv")
+    (ColumnRecipe("size", fill=0.1), ColumnRecipe("colour", ("b\u00e4r",), "b\u00e4r")),
+    "kind",
+    tuple(f"c{label}" for label in range(10)),
+    ("id",),
+    "w",
+    "median",
+    "t.csv",
+)
 
 
 def models():
@@ -59,29 +74,41 @@ def models():
     for name, text in CONTROLS.items():
         tree = parse(text)
         found[name] = _model(tree, np.random.default_rng(len(found)))
-    norm = Normalisation(np.array([[0.5, 0], [0, 2], [0, 0]], dtype=np.float32),
-                         np.array([1, 2, 3], dtype=np.float32))
+    norm = Normalisation(
+        np.array([[0.5, 0], [0, 2], [0, 0]], dtype=np.float32),
+        np.array([1, 2, 3], dtype=np.float32),
+    )
     found["normalised"] = replace(found["code"], normalisation=norm)
     machines = found["pairs"].machines
-    found["trees"] = replace(found["pairs"], machines=replace(
-        machines, forest=forest(machines.sv.shape[1], len(machines.rho))))
+    found["trees"] = replace(
+        found["pairs"],
+        machines=replace(machines, forest=forest(machines.sv.shape[1], len(machines.rho))),
+    )
     none = np.full(len(machines.rho), np.nan)
-    found["votes"] = replace(found["pairs"], machines=replace(machines, a=none, b=none,
-                                                              any_width=True))
+    found["votes"] = replace(
+        found["pairs"], machines=replace(machines, a=none, b=none, any_width=True)
+    )
     found["table"] = replace(found["pairs"], recipe=RECIPE)
     for name in ("pairs", "mixed"):
         one = found[name]
-        found[f"calibrated {name}"] = replace(one, calibration=calibration(
-            one.digest(), one.tree.classes, len(one.tree.rows)))
+        found[f"calibrated {name}"] = replace(
+            one, calibration=calibration(one.digest(), one.tree.classes, len(one.tree.rows))
+        )
     return found
 
 
 def forest(features, count):
     """A `Forest` of so many classifiers, the first of two trees, the others of one."""
-    tree = Forest(features, np.array([0, 1]), np.array([0], "<i4"),
-                  np.array([0, -1, features - 1, -1, -1], "<i4"),
-                  np.array([0.5, -1.0, -0.25, 2.0, 0.75]), np.array([1, 1, 3, 3, 4], "<i4"),
-                  np.array([2, 1, 4, 3, 4], "<i4"), np.array([True, *[False] * 4]))
+    tree = Forest(
+        features,
+        np.array([0, 1]),
+        np.array([0], "<i4"),
+        np.array([0, -1, features - 1, -1, -1], "<i4"),
+        np.array([0.5, -1.0, -0.25, 2.0, 0.75]),
+        np.array([1, 1, 3, 3, 4], "<i4"),
+        np.array([2, 1, 4, 3, 4], "<i4"),
+        np.array([True, *[False] * 4]),
+    )
     whole = Forest.concatenate([tree] * (count + 1))
     return replace(whole, starts=np.delete(whole.starts, 1))
 
@@ -92,18 +119,32 @@ def calibration(model, classes, m):
     right = np.arange(9) % 4 != 3
     p = rng.random(9) / 2
     points = CalibrationPoints(
-        rng.choice(classes, 9).astype(np.int32), p, np.where(right, p, p + 0.5),
-        np.where(right, p, 0.5), right)
+        rng.choice(classes, 9).astype(np.int32),
+        p,
+        np.where(right, p, p + 0.5),
+        np.where(right, p, 0.5),
+        right,
+    )
     none = CalibrationPoints(*(part[:0] for part in vars(points).values() if part is not None))
-    return Calibration(model, tuple(classes), "9 points, b\u00e4r", (3,) * k, {
-        "least-squares": DecoderCalibration(
-            ProbabilityMap("temperature", np.array(1 / 0.7), np.zeros(k), 1 / 300), points),
-        "inverse": DecoderCalibration(ProbabilityMap("none")),
-        "recursive least-squares": DecoderCalibration(
-            ProbabilityMap("vector", rng.random(2), rng.random(2)), replace(points, left=p)),
-        "full inverse": DecoderCalibration(
-            ProbabilityMap("matrix", rng.random((k, k)), rng.random(k), 0.01), none)},
-        LearnedDecoder(rng.random((k, m)), rng.random(k)))
+    return Calibration(
+        model,
+        tuple(classes),
+        "9 points, b\u00e4r",
+        (3,) * k,
+        {
+            "least-squares": DecoderCalibration(
+                ProbabilityMap("temperature", np.array(1 / 0.7), np.zeros(k), 1 / 300), points
+            ),
+            "inverse": DecoderCalibration(ProbabilityMap("none")),
+            "recursive least-squares": DecoderCalibration(
+                ProbabilityMap("vector", rng.random(2), rng.random(2)), replace(points, left=p)
+            ),
+            "full inverse": DecoderCalibration(
+                ProbabilityMap("matrix", rng.random((k, k)), rng.random(k), 0.01), none
+            ),
+        },
+        LearnedDecoder(rng.random((k, m)), rng.random(k)),
+    )
 
 
 def _model(tree, rng):
@@ -113,21 +154,41 @@ def _model(tree, rng):
     for number, node in tree.directs.items():
         c = len(tree.nodes[number].children)
         if node.learner_letter == "K":
-            direct[number] = NodeModel("K", node.name, c, Provenance(("options -k 2",)), k=2,
-                                         points=rng.normal(size=(5, d)).astype(np.float32),
-                                         y=np.arange(5, dtype=np.int32) % c)
+            direct[number] = NodeModel(
+                "K",
+                node.name,
+                c,
+                Provenance(("options -k 2",)),
+                k=2,
+                points=rng.normal(size=(5, d)).astype(np.float32),
+                y=np.arange(5, dtype=np.int32) % c,
+            )
         else:
-            direct[number] = NodeModel("L", node.name, c,
-                                         Provenance.from_line("options -r 1.0; samples 3 4 5"),
-                                         weights=rng.normal(size=(c, d + 1)))
-    return Configuration(tree, MergedModel(
-        kernels=KERNELS[:max(1, min(m, 4))] if m else (),
-        kernel_of=np.arange(m, dtype=np.int32) % 4, sv=rng.normal(size=(s, d)),
-        group=np.sort(rng.integers(0, len(tree.classes), s)).astype(np.int32),
-        indptr=np.arange(0, 3 * m + 1, 3), index=np.concatenate([*index, []]).astype(np.int32),
-        coef=rng.normal(size=3 * m), rho=rng.normal(size=m), a=rng.normal(size=m),
-        b=rng.normal(size=m), orientation=rng.choice([-1, 1], m).astype(np.int8),
-        provenances=(Provenance.from_line("0.1; options -c 1; samples 3 4"),) * m), direct)
+            direct[number] = NodeModel(
+                "L",
+                node.name,
+                c,
+                Provenance.from_line("options -r 1.0; samples 3 4 5"),
+                weights=rng.normal(size=(c, d + 1)),
+            )
+    return Configuration(
+        tree,
+        MergedModel(
+            kernels=KERNELS[: max(1, min(m, 4))] if m else (),
+            kernel_of=np.arange(m, dtype=np.int32) % 4,
+            sv=rng.normal(size=(s, d)),
+            group=np.sort(rng.integers(0, len(tree.classes), s)).astype(np.int32),
+            indptr=np.arange(0, 3 * m + 1, 3),
+            index=np.concatenate([*index, []]).astype(np.int32),
+            coef=rng.normal(size=3 * m),
+            rho=rng.normal(size=m),
+            a=rng.normal(size=m),
+            b=rng.normal(size=m),
+            orientation=rng.choice([-1, 1], m).astype(np.int8),
+            provenances=(Provenance.from_line("0.1; options -c 1; samples 3 4"),) * m,
+        ),
+        direct,
+    )
 
 
 def bytes_of(model):
@@ -150,27 +211,41 @@ def entries(part, path=""):
 def taken_apart(raw):
     """(header, {path: bytes of an array}) of a .mbm file."""
     length = START.unpack_from(raw)[3]
-    header = json.loads(raw[64:64 + length])
+    header = json.loads(raw[64 : 64 + length])
     arrays = {}
     for path, entry in entries(header):
         start = 64 + length + entry["offset"]
-        arrays[path] = raw[start:start + math.prod(entry["shape"]) * dtype_of(path).itemsize]
+        arrays[path] = raw[start : start + math.prod(entry["shape"]) * dtype_of(path).itemsize]
     return header, arrays
 
 
-_DTYPES = {name: np.dtype(rules[0].replace("b", "u"))
-           for kind in (MergedModel, Forest, NodeModel, Normalisation, ProbabilityMap,
-                        CalibrationPoints, LearnedDecoder)
-           for name, rules in ((name, hint.__metadata__) for name, hint in get_type_hints(
-               kind, localns={"np": np}, include_extras=True).items()
-               if hasattr(hint, "__metadata__"))
-           if isinstance(rules[0], str)}
+_DTYPES = {
+    name: np.dtype(rules[0].replace("b", "u"))
+    for kind in (
+        MergedModel,
+        Forest,
+        NodeModel,
+        Normalisation,
+        ProbabilityMap,
+        CalibrationPoints,
+        LearnedDecoder,
+    )
+    for name, rules in (
+        (name, hint.__metadata__)
+        for name, hint in get_type_hints(kind, localns={"np": np}, include_extras=True).items()
+        if hasattr(hint, "__metadata__")
+    )
+    if isinstance(rules[0], str)
+}
 
 
 def dtype_of(path):
     """The numbers of an array, by its path in the header."""
-    return np.dtype("<i4") if path.endswith("forest.right") else \
-        _DTYPES[path.rpartition(".")[2].split()[0]]
+    return (
+        np.dtype("<i4")
+        if path.endswith("forest.right")
+        else _DTYPES[path.rpartition(".")[2].split()[0]]
+    )
 
 
 def put_together(header, arrays, *, tail=b"", **start):
@@ -200,16 +275,71 @@ def sealed(header, body, *, major=1, minor=2, length=None, size=None, magic=mbm.
     """A .mbm file of these bytes with a checksum that agrees."""
     text = header if isinstance(header, bytes) else header.encode("utf-8", "surrogatepass")
     text += b" " * (-len(text) % 64)
-    start = START.pack(magic, major, minor, len(text) if length is None else length,
-                       64 + len(text) + len(body) if size is None else size, bytes(32))[:32]
+    start = START.pack(
+        magic,
+        major,
+        minor,
+        len(text) if length is None else length,
+        64 + len(text) + len(body) if size is None else size,
+        bytes(32),
+    )[:32]
     return start + hashlib.sha256(start + text + body).digest() + text + body
 
 
-NUMBERS = (0, 1, -1, 2, 3, 63, 64, 127, 255, 2**16, 2**31 - 1, 2**31, -2**31, 2**32, 2**47, 2**48,
-           2**63 - 1, 2**63, -2**63, 2**64, 10**30, 0.5, 1e300, -1e300, 1e308, True, False, None)
-TEXTS = ("", "a", "\n", "\x1b[2J", "\u202e", "\ud800", "\udc80", "\0", "9" * 400, "-1", "K", "L",
-         "G", "linear", "rbf", "sigmoid", "polynomial", "; samples 1 2", "; vectors raw;",
-         "; normalised 0123456789abcdef;", "../../etc/passwd", "# class 3: x")
+NUMBERS = (
+    0,
+    1,
+    -1,
+    2,
+    3,
+    63,
+    64,
+    127,
+    255,
+    2**16,
+    2**31 - 1,
+    2**31,
+    -(2**31),
+    2**32,
+    2**47,
+    2**48,
+    2**63 - 1,
+    2**63,
+    -(2**63),
+    2**64,
+    10**30,
+    0.5,
+    1e300,
+    -1e300,
+    1e308,
+    True,
+    False,
+    None,
+)
+TEXTS = (
+    "",
+    "a",
+    "\n",
+    "\x1b[2J",
+    "\u202e",
+    "\ud800",
+    "\udc80",
+    "\0",
+    "9" * 400,
+    "-1",
+    "K",
+    "L",
+    "G",
+    "linear",
+    "rbf",
+    "sigmoid",
+    "polynomial",
+    "; samples 1 2",
+    "; vectors raw;",
+    "; normalised 0123456789abcdef;",
+    "../../etc/passwd",
+    "# class 3: x",
+)
 FLOATS = (0.0, -0.0, 1.0, -1.0, np.nan, np.inf, -np.inf, 1e308, -1e308, 1e200, 1e-320, 2.0**53)
 
 
@@ -242,7 +372,8 @@ def mutated(raw, rng):
         at += len(blobs[-1])
     if rng.random() < 0.1 and listing:
         listing[rng.choice(sorted(listing))]["offset"] = rng.choice(
-            (0, 64, 128, 1, -64, 2**47, at, None))
+            (0, 64, 128, 1, -64, 2**47, at, None)
+        )
     text = json.dumps(header)
     if rng.random() < 0.1:
         text = _cut_and_paste(text, rng)
@@ -265,8 +396,9 @@ def _change_array(arrays, rng):
                 array[at] = value
         else:
             limits = np.iinfo(array.dtype)
-            value = rng.choice((0, 1, 2, 3, -1, limits.min, limits.max, int(array[at]) + 1,
-                                int(array[at - 1])))
+            value = rng.choice(
+                (0, 1, 2, 3, -1, limits.min, limits.max, int(array[at]) + 1, int(array[at - 1]))
+            )
             array[at] = min(max(value, limits.min), limits.max)
 
 
@@ -274,8 +406,11 @@ def _resize(arrays, shapes, rng):
     name = rng.choice(sorted(arrays))
     count = rng.choice((0, 1, 2, 7))
     shape = shapes[name]
-    if not isinstance(shape, list) or not shape or not all(
-            type(n) is int and 0 <= n < 100 for n in shape):
+    if (
+        not isinstance(shape, list)
+        or not shape
+        or not all(type(n) is int and 0 <= n < 100 for n in shape)
+    ):
         return
     shape = [count, *shape[1:]] if rng.random() < 0.7 else [*shape[:-1], count]
     arrays[name] = np.resize(arrays[name], int(np.prod(shape)))
@@ -306,8 +441,11 @@ def _change_json(header, rng):
         place[key] = rng.choice(NUMBERS)
     else:
         old = place.get(key) if isinstance(place, dict) else place[key]
-        place[key] = (old + rng.choice(TEXTS)) if isinstance(old, str) and rng.random() < 0.5 \
+        place[key] = (
+            (old + rng.choice(TEXTS))
+            if isinstance(old, str) and rng.random() < 0.5
             else rng.choice(TEXTS)
+        )
 
 
 def _cut_and_paste(text, rng):
@@ -315,7 +453,7 @@ def _cut_and_paste(text, rng):
         return text
     a, b = sorted((rng.randrange(len(text) + 1), rng.randrange(len(text) + 1)))
     b = min(b, a + 12)
-    piece = rng.choice(("", text[a:b] * 2, rng.choice(TEXTS), " ", "{", "}", ";", "0", "1", "\""))
+    piece = rng.choice(("", text[a:b] * 2, rng.choice(TEXTS), " ", "{", "}", ";", "0", "1", '"'))
     return text[:a] + piece + text[b:]
 
 
@@ -362,8 +500,14 @@ def use(raw, tmp, counts=None, rng=None):
 
 def check_visible(text):
     """No character that a terminal obeys, or that hides what stands beside it."""
-    bad = [c for c in text if c != "\n" and (ord(c) < 32 or 127 <= ord(c) < 160
-                                             or c in "\u2028\u2029\u202a\u202b\u202c\u202d\u202e")]
+    bad = [
+        c
+        for c in text
+        if c != "\n"
+        and (
+            ord(c) < 32 or 127 <= ord(c) < 160 or c in "\u2028\u2029\u202a\u202b\u202c\u202d\u202e"
+        )
+    ]
     assert not bad, bad
 
 
@@ -393,7 +537,10 @@ def check_answers(configuration, counts, rng=None):
                 assert not np.isnan(answers.columns).any(), name
                 if finite:
                     assert np.isfinite(answers.columns).all(), name
-                if not raw and method.gives == "probabilities" and (
-                        mode == "full" or not tree.hierarchical):
+                if (
+                    not raw
+                    and method.gives == "probabilities"
+                    and (mode == "full" or not tree.hierarchical)
+                ):
                     assert (answers.columns >= 0).all(), name
                     assert np.allclose(answers.columns.sum(axis=1), 1, atol=1e-9), name

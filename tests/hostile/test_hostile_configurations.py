@@ -142,6 +142,7 @@ def test_collation_holds_three_tables_at_most(here, monkeypatch):
 @pytest.fixture
 def bell():
     """What waits for a pipe fails after ten seconds."""
+
     def ring(number, frame):
         raise TimeoutError("it waits")
 
@@ -165,15 +166,26 @@ def to_nothing(path):
         pass
 
 
-SWAPS = [(to_pipe, "expected a regular file"), (to_device, "expected a regular file"),
-         (to_nothing, "found an empty file")]
+SWAPS = [
+    (to_pipe, "expected a regular file"),
+    (to_device, "expected a regular file"),
+    (to_nothing, "found an empty file"),
+]
 
 
 @pytest.mark.parametrize("swap, told", SWAPS)
-@pytest.mark.parametrize("text, name", [("m0 0 / 1; {0 1}", "m0"), ('a K "-k 3" {0 1}', "a.vec"),
-                                        ('a K "-k 3" {0 1}', "a.cls"), ('a L "" {0 1}', "a")])
+@pytest.mark.parametrize(
+    "text, name",
+    [
+        ("m0 0 / 1; {0 1}", "m0"),
+        ('a K "-k 3" {0 1}', "a.vec"),
+        ('a K "-k 3" {0 1}', "a.cls"),
+        ('a L "" {0 1}', "a"),
+    ],
+)
 def test_a_name_that_changes_hands_is_looked_at_when_it_is_open(
-        here, bell, monkeypatch, swap, told, text, name):
+    here, bell, monkeypatch, swap, told, text, name
+):
     """The file is exchanged between the first look at it and the opening."""
     write_models([2])
     write_direct()
@@ -229,9 +241,15 @@ def direct(depth, head='""'):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("make, depth", [(left, MAX_DEPTH), pytest.param(
-    right, MAX_DEPTH, marks=pytest.mark.long), pytest.param(
-    direct, MAX_DEPTH, marks=pytest.mark.long), (matrices, MAX_DEPTH // 2)])
+@pytest.mark.parametrize(
+    "make, depth",
+    [
+        (left, MAX_DEPTH),
+        pytest.param(right, MAX_DEPTH, marks=pytest.mark.long),
+        pytest.param(direct, MAX_DEPTH, marks=pytest.mark.long),
+        (matrices, MAX_DEPTH // 2),
+    ],
+)
 def test_the_deepest_file_there_may_be(make, depth):
     tree = parse(make(depth))
     assert 1 + max(node.depth for node in tree.nodes) == depth
@@ -262,12 +280,20 @@ def commands(depth, shapes, folder, run):
     (folder / "plan").write_text(left(depth))
     for make in shapes:
         (folder / "ctl").write_text(make(depth, "m"))
-        for line in ("print_control -Q 9 plan", "print_control -Q 9 --dot plan",
-                     "print_control -Q 9 ctl", "mbh2mbm ctl all.mbm", "mbm_info all.mbm",
-                     "mbm_info --control ctl", "classify_m -M ctl t.svm o",
-                     "classify_m -M all.mbm t.svm o", "classify_m --tree full -M all.mbm t.svm o",
-                     "classify_m --tree path -M all.mbm t.svm o", "classify_m -0 -M ctl t.svm o",
-                     "classify_m -Q 2 -M all.mbm t.svm o"):
+        for line in (
+            "print_control -Q 9 plan",
+            "print_control -Q 9 --dot plan",
+            "print_control -Q 9 ctl",
+            "mbh2mbm ctl all.mbm",
+            "mbm_info all.mbm",
+            "mbm_info --control ctl",
+            "classify_m -M ctl t.svm o",
+            "classify_m -M all.mbm t.svm o",
+            "classify_m --tree full -M all.mbm t.svm o",
+            "classify_m --tree path -M all.mbm t.svm o",
+            "classify_m -0 -M ctl t.svm o",
+            "classify_m -Q 2 -M all.mbm t.svm o",
+        ):
             command, *words = line.split()
             assert run(command, "--quiet", *words).err == "", line
 
@@ -278,8 +304,11 @@ def test_a_description_is_written_as_it_is_made(tmp_path, monkeypatch):
     (tmp_path / "m").write_text(LINEAR)
     (tmp_path / "ctl").write_text(left(400, "m"))
     pieces = []
-    monkeypatch.setattr(sys, "stdout", SimpleNamespace(
-        write=pieces.append, flush=lambda: None, isatty=lambda: False))
+    monkeypatch.setattr(
+        sys,
+        "stdout",
+        SimpleNamespace(write=pieces.append, flush=lambda: None, isatty=lambda: False),
+    )
     assert main_of("mbm_info")(["--json", "ctl"]) == 0
     assert len(json.loads("".join(pieces))["binary_models"]) == 400
     assert sum(map(len, pieces)) > 5 * max(map(len, pieces))
@@ -291,8 +320,9 @@ def test_a_chain_from_data_is_trained(tmp_path, monkeypatch, run):
     monkeypatch.chdir(tmp_path)
     k = 300
     places = [c + c * c / 200 for c in range(k)]
-    (tmp_path / "t.svm").write_text("".join(
-        f"{c} 1:{x + d:.6f}\n" for c, x in enumerate(places) for d in (0, .25)))
+    (tmp_path / "t.svm").write_text(
+        "".join(f"{c} 1:{x + d:.6f}\n" for c, x in enumerate(places) for d in (0, 0.25))
+    )
     (tmp_path / "plan").write_text(run("print_control", "-Q", "3", "-M", "t.svm").out)
     options = ["-M", "--quiet", "-+", "learner=logistic"]
     operands = ["plan", "t.svm", "m", "ctl"]
@@ -328,6 +358,7 @@ def save(tmp_path):
         path = tmp_path / "input"
         path.write_bytes(data)
         return str(path)
+
     return save
 
 
@@ -356,14 +387,17 @@ def test_numbers_of_models_are_plain(save, number):
 
 def test_whole_numbers_of_models_are_plain(save):
     for number in (b"1_0", b"1.0", b"0x1", b"1e0", b"9" * 5000):
-        error = refused(read_svm_model, save(AGAIN_MODEL.replace(b"label 0 1", b"label 0 " +
-                                                                 number)))
+        error = refused(
+            read_svm_model, save(AGAIN_MODEL.replace(b"label 0 1", b"label 0 " + number))
+        )
         assert "number" in error.message and error.line == 7
 
 
 def test_support_vectors_larger_than_memory(save, monkeypatch):
-    wide = b"svm_type c_svc\nkernel_type linear\nnr_class 2\ntotal_sv 2\nrho 0\nlabel 0 1\n" \
+    wide = (
+        b"svm_type c_svc\nkernel_type linear\nnr_class 2\ntotal_sv 2\nrho 0\nlabel 0 1\n"
         b"nr_sv 1 1\nSV\n1 1:1 \n-1 16777216:1 \n"
+    )
     monkeypatch.setattr("agfmc.core.memory.memory_limit", lambda: 1 << 20)
     assert "are more than" in refused(read_svm_model, save(wide)).message
     assert read_svm_model(save(AGAIN_MODEL)).sv.shape == (4, 3)
@@ -375,10 +409,15 @@ def test_copies_of_support_vectors_larger_than_memory(save, monkeypatch):
     assert "7 support vectors of 3 features" in error.message
 
 
-@pytest.mark.parametrize("kernel", [(b"gamma 0.5", b"gamma 1e308", MULTICLASS),
-                                    (b" 0.5\n3 2", b" 1e308\n3 2", ASCII),
-                                    (b"-0.25 1e-3", b"1e308 1e308", MULTICLASS),
-                                    (b"probA -1 -2", b"probA 1e308 1e308", MULTICLASS)])
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        (b"gamma 0.5", b"gamma 1e308", MULTICLASS),
+        (b" 0.5\n3 2", b" 1e308\n3 2", ASCII),
+        (b"-0.25 1e-3", b"1e308 1e308", MULTICLASS),
+        (b"probA -1 -2", b"probA 1e308 1e308", MULTICLASS),
+    ],
+)
 @pytest.mark.filterwarnings("error")
 def test_a_kernel_that_overflows_gives_no_warning_of_numpy(save, kernel):
     from agfmc.models.files import load
@@ -454,20 +493,26 @@ def test_blanks_quotes_and_comments_of_any_number():
         text = '"' + 'a\\"' * count
         assert closing_quote(text + '"', 0) == len(text)
         assert closing_quote(text, 0) == closing_quote(text + "\\", 0) == -1
-        assert closing_quote(text + "\n\"", 0) == closing_quote(text + "\\\n\"", 0) == -1
+        assert closing_quote(text + '\n"', 0) == closing_quote(text + '\\\n"', 0) == -1
     with pytest.raises(ControlError, match="no closing quote"):
         parse('"a\\" {0 1}')
 
 
 def test_the_braces_of_an_ascii_model(save):
     """Braces in quotes and comments do not count; a # inside a name begins no comment."""
+
     def model(control, name):
         classifier = f"\n{name}\n2\n-1.5 0.25\n 0.5 -0.5 0.125\n 0 1\n"
         return ASCII.replace(b"a 0 / 1;\nb 0 / 2;\nc 1 / 2;\n{ 2 5 9}", control.encode()).replace(
-            ASCII[ASCII.index(b"\na\n2"):], classifier.encode())
+            ASCII[ASCII.index(b"\na\n2") :], classifier.encode()
+        )
 
-    for control, name in (('"x{" {0 1}', "x{"), ("a # } {\n#}\n{0 1}", "a"), ("a#b {0 1}", "a#b"),
-                          ('"x\\"}" {0 # }\n 1}', 'x"}')):
+    for control, name in (
+        ('"x{" {0 1}', "x{"),
+        ("a # } {\n#}\n{0 1}", "a"),
+        ("a#b {0 1}", "a#b"),
+        ('"x\\"}" {0 # }\n 1}', 'x"}'),
+    ):
         assert len(read_ascii_model(save(model(control, name))).tree.rows) == 1
     error = refused(read_ascii_model, save(model('a {0 "x} 1', "a")))
     assert "no closing quote" in error.message and error.line == 2
@@ -495,17 +540,21 @@ class Endless:
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize("read, stream", [
-    (opening.read_bytes, Endless(b"\0")),
-    (read_names, Endless(b"a\n")),
-    (read_vec, Endless(bytes(1 << 16), (4).to_bytes(4, "little"))),
-    (read_vec, Endless(bytes(1 << 16), (1 << 22).to_bytes(4, "little"))),
-    (read_svm, Endless(b"1\n")),
-    (read_svm, Endless(b"1 1:1\n")),
-    (read_svm, Endless(b"a" * 1024)),
-    (read_svm, Endless(b"1 1:1 " * 1024)),
-    (read_lvq, Endless(b"1" * 1024)),
-    (read_lvq, Endless(b"1 2\n", b"1\n"))])
+@pytest.mark.parametrize(
+    "read, stream",
+    [
+        (opening.read_bytes, Endless(b"\0")),
+        (read_names, Endless(b"a\n")),
+        (read_vec, Endless(bytes(1 << 16), (4).to_bytes(4, "little"))),
+        (read_vec, Endless(bytes(1 << 16), (1 << 22).to_bytes(4, "little"))),
+        (read_svm, Endless(b"1\n")),
+        (read_svm, Endless(b"1 1:1\n")),
+        (read_svm, Endless(b"a" * 1024)),
+        (read_svm, Endless(b"1 1:1 " * 1024)),
+        (read_lvq, Endless(b"1" * 1024)),
+        (read_lvq, Endless(b"1 2\n", b"1\n")),
+    ],
+)
 def test_a_stream_that_never_ends(read, stream, monkeypatch):
     for module in (opening, opening, libsvm):
         monkeypatch.setattr(module, "memory_limit", lambda: 1 << 24)
@@ -537,8 +586,9 @@ def test_names_too_long_for_files_are_found_before_the_training(run, tmp_path):
     y = np.repeat(np.arange(k), 2)
     write_vec(str(tmp_path / "t.vec"), np.arange(2.0 * k)[:, None])
     write_cls(str(tmp_path / "t.cls"), y)
-    (tmp_path / "plan").write_text('"" {\n' * (k - 1) + "0 " + "".join(
-        f"{i}}}\n" for i in range(1, k)))
+    (tmp_path / "plan").write_text(
+        '"" {\n' * (k - 1) + "0 " + "".join(f"{i}}}\n" for i in range(1, k))
+    )
     before = sorted(Path(tmp_path).iterdir())
     files = (tmp_path / name for name in ("plan", "t", "m" * 252, "out"))
     run("multi_borders", "--quiet", *files, status=1).refused("the name is too long")

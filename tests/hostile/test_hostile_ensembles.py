@@ -41,8 +41,9 @@ def test_two_of_the_deepest_trees_separate_too_many_labels():
 
 def test_deep_members(folder):
     depth = sys.getrecursionlimit() + 50
-    tree = parse(chain(depth) + "".join(f'"" {{ {i} ' for i in range(depth)) + f"{depth} "
-                 + "}" * depth)
+    tree = parse(
+        chain(depth) + "".join(f'"" {{ {i} ' for i in range(depth)) + f"{depth} " + "}" * depth
+    )
     text = format_tree(tree)
     assert format_tree(parse(text)) == text
     assert len(to_code(tree).rows) == 2 * depth == len(plan_jobs(tree, "m", "", 1))
@@ -50,9 +51,11 @@ def test_deep_members(folder):
 
 def test_limits_are_those_of_the_whole_file(monkeypatch):
     code = '"" 0 / 1; "" 1 / 2; {0 1 2}\n'
-    for name, limit, message in (("MAX_CELLS", 11, "have 12 entries: there may be 11 at most"),
-                                 ("MAX_SIDES", 5, "separate 6 labels"),
-                                 ("MAX_MEMBERS", 1, "may have 1 configurations at most")):
+    for name, limit, message in (
+        ("MAX_CELLS", 11, "have 12 entries: there may be 11 at most"),
+        ("MAX_SIDES", 5, "separate 6 labels"),
+        ("MAX_MEMBERS", 1, "may have 1 configurations at most"),
+    ):
         with monkeypatch.context() as patch:
             patch.setattr(parsing, name, limit)
             assert parse(code)
@@ -82,12 +85,19 @@ def test_work_grows_with_the_text():
     assert format_dot(tree).count("subgraph") == MANY
 
 
-@pytest.mark.parametrize("text", ["# weights: " + "9" * 400 + " 1", "# weights: 1e-400 0",
-                                  "# weights: " + "1 " * 20_000, "# weights: 1 1" + " " * 10**6])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# weights: " + "9" * 400 + " 1",
+        "# weights: 1e-400 0",
+        "# weights: " + "1 " * 20_000,
+        "# weights: 1 1" + " " * 10**6,
+    ],
+)
 def test_odd_weights(text):
     whole = f"{text}\nm {{0 1}} m {{1 0}}"
     if text.endswith("  "):
-        assert parse(whole).weights == (.5, .5)
+        assert parse(whole).weights == (0.5, 0.5)
     else:
         refused(whole, "f:1:3: ")
 
@@ -96,9 +106,15 @@ def test_commands_on_many_members(folder, run):
     (folder / "m").write_text(LINEAR)
     (folder / "t.svm").write_text("0 1:1\n1 1:-1\n")
     (folder / "ctl").write_text("m {0 1}\n" * 300)
-    for line in ("print_control -Q 9 ctl", "print_control --dot ctl", "mbh2mbm ctl all.mbm",
-                 "mbm_info all.mbm", "mbm_info --control ctl", "classify_m -M ctl t.svm o",
-                 "classify_m -M --tree geometric all.mbm t.svm o"):
+    for line in (
+        "print_control -Q 9 ctl",
+        "print_control --dot ctl",
+        "mbh2mbm ctl all.mbm",
+        "mbm_info all.mbm",
+        "mbm_info --control ctl",
+        "classify_m -M ctl t.svm o",
+        "classify_m -M --tree geometric all.mbm t.svm o",
+    ):
         command, *words = line.split()
         assert run(command, "--quiet", *words).err == "", line
     assert np.fromfile("o.cls", "<i4").tolist() == [0, 1]

@@ -28,68 +28,134 @@ LARGE = 100_000  # inputs: of more than these the quick test tries a fourth as m
 STACKED = 5_000  # of several changes at once in the long test, for each reader
 # Public functions that take a file, or what is in it, and are no readers of a format.
 ELSEWHERE = {
-    "files.opening.open_input": "any bytes", "files.opening.read_bytes": "any bytes",
-    "models.mbm.read_store": "has a fuzzer of its own, and a checksum"}
+    "files.opening.open_input": "any bytes",
+    "files.opening.read_bytes": "any bytes",
+    "models.mbm.read_store": "has a fuzzer of its own, and a checksum",
+}
 ROOMS = ("control", "files", "tables", "data", "calibration", "answers", "models")
 MODULES = ("landmarks.sums_file", "learners.logistic", "report.result_json")
 CALLERS = {  # of readers of other modules
-    "answers.libagf_reports", "answers.results", "answers.tables", "data.as_text", "data.convert",
-    "data.from_table", "data.training", "files.result_store", "models.files", "tables.ids"}
-WRITES = ("write_", "format_", "check_", "refuse_", "show", "names_bytes", "cls_bytes", "con_bytes",
-          "replacing", "remove", "quote_", "sealed", "std_files", "writing")
+    "answers.libagf_reports",
+    "answers.results",
+    "answers.tables",
+    "data.as_text",
+    "data.convert",
+    "data.from_table",
+    "data.training",
+    "files.result_store",
+    "models.files",
+    "tables.ids",
+}
+WRITES = (
+    "write_",
+    "format_",
+    "check_",
+    "refuse_",
+    "show",
+    "names_bytes",
+    "cls_bytes",
+    "con_bytes",
+    "replacing",
+    "remove",
+    "quote_",
+    "sealed",
+    "std_files",
+    "writing",
+)
 TAKES = {"path", "raw", "text", "base", "data", "lines", "settings", "file", "word"}
 
 
 def public_readers():
     """Names, as data.libagf.read_vec, of what may read a file in the rooms that have formats."""
-    names = [f"agfmc.{room}.{module.name}" for room in ROOMS
-             for module in pkgutil.iter_modules([f"{agfmc.__path__[0]}/{room}"])
-             if f"{room}.{module.name}" not in CALLERS]
+    names = [
+        f"agfmc.{room}.{module.name}"
+        for room in ROOMS
+        for module in pkgutil.iter_modules([f"{agfmc.__path__[0]}/{room}"])
+        if f"{room}.{module.name}" not in CALLERS
+    ]
     for module in [*names, *(f"agfmc.{name}" for name in MODULES)]:
         loaded = importlib.import_module(module)
         for name, thing in vars(loaded).items():
             if name.startswith("_") or getattr(thing, "__module__", "") != module:
                 continue
-            if thing.__class__ is type and "Reader" not in name or \
-                    not callable(thing) or name.startswith(WRITES):
+            if (
+                thing.__class__ is type
+                and "Reader" not in name
+                or not callable(thing)
+                or name.startswith(WRITES)
+            ):
                 continue
-            if name.startswith(("read_", "iter_", "parse")) or \
-                    TAKES & set(inspect.signature(thing).parameters):
+            if name.startswith(("read_", "iter_", "parse")) or TAKES & set(
+                inspect.signature(thing).parameters
+            ):
                 yield f"{module.removeprefix('agfmc.')}.{name}"
 
 
 NO_FILE = {  # they take text that a reader has taken apart already
-    "answers.columns.answer_ids", "data.weights.chosen_rows", "data.weights.given_weights",
-    "data.weights.with_final_weights", "data.weights.with_class_weights",
+    "answers.columns.answer_ids",
+    "data.weights.chosen_rows",
+    "data.weights.given_weights",
+    "data.weights.with_final_weights",
+    "data.weights.with_class_weights",
     "data.weights.without_zeros",
-    "files.kinds.answer_format", "files.kinds.is_answer_table", "files.kinds.is_table",
+    "files.kinds.answer_format",
+    "files.kinds.is_answer_table",
+    "files.kinds.is_table",
     "files.kinds.name_of_file",
-    "tables.dates.day_number", "tables.text.column_names",
+    "tables.dates.day_number",
+    "tables.text.column_names",
     "landmarks.sums_file.names_sums",
-    "control.build.from_pairs", "control.build.from_rows", "control.build.with_heading",
-    "control.build.with_options", "control.parse.heading_fault",
+    "control.build.from_pairs",
+    "control.build.from_rows",
+    "control.build.with_heading",
+    "control.build.with_options",
+    "control.parse.heading_fault",
     "core.text.visible",
-    "control.tree.looks_like_options", "control.tree.model_names", "control.tree.node_names",
+    "control.tree.looks_like_options",
+    "control.tree.model_names",
+    "control.tree.node_names",
     "control.tree.shares",
-    "models.control_files.model_file", "models.control_files.model_files",
+    "models.control_files.model_file",
+    "models.control_files.model_files",
     "models.control_files.require_regular",
-    "files.number_text.foreign_start", "files.number_text.is_text",
-    "files.number_text.blank_out", "files.number_text.blocks",
-    "files.number_text.parsed_blocks", "data.libagf.read_column", "data.class_names.name_lines",
-    "files.number_text.numbers", "files.number_text.tokenise",
-    "files.atomic.install", "files.opening.read_all", "core.memory.within_memory",
+    "files.number_text.foreign_start",
+    "files.number_text.is_text",
+    "files.number_text.blank_out",
+    "files.number_text.blocks",
+    "files.number_text.parsed_blocks",
+    "data.libagf.read_column",
+    "data.class_names.name_lines",
+    "files.number_text.numbers",
+    "files.number_text.tokenise",
+    "files.atomic.install",
+    "files.opening.read_all",
+    "core.memory.within_memory",
     "calibration.file.calibration_of",
-    "tables.recipe_file.recipe_beside", "data.reading.recipe_of_points",
-    "tables.text.number_of", "data.metric_file.metric_path", "files.opening.is_stream",
-    "data.class_names.TextLabels", "data.class_names.numeric",
-    "data.class_names.named_by_value", "data.class_names.number_classes",
-    "data.libagf.VecWriter", "files.atomic.temporary_name",
-    "files.atomic.checked", "models.control_files.control_text", "files.number_text.is_svm",
-    "data.groups.group_numbers_beside", "data.groups.group_words", "data.groups.groups_beside",
-    "data.groups.groups_bytes", "data.groups.with_groups", "data.groups.with_groups_of",
+    "tables.recipe_file.recipe_beside",
+    "data.reading.recipe_of_points",
+    "tables.text.number_of",
+    "data.metric_file.metric_path",
+    "files.opening.is_stream",
+    "data.class_names.TextLabels",
+    "data.class_names.numeric",
+    "data.class_names.named_by_value",
+    "data.class_names.number_classes",
+    "data.libagf.VecWriter",
+    "files.atomic.temporary_name",
+    "files.atomic.checked",
+    "models.control_files.control_text",
+    "files.number_text.is_svm",
+    "data.groups.group_numbers_beside",
+    "data.groups.group_words",
+    "data.groups.groups_beside",
+    "data.groups.groups_bytes",
+    "data.groups.with_groups",
+    "data.groups.with_groups_of",
     "data.preprocess.divided_rows",
-    "data.weights.weights_beside", "data.weights.weights_bytes",
-    "data.reading.weights_of"}
+    "data.weights.weights_beside",
+    "data.weights.weights_bytes",
+    "data.reading.weights_of",
+}
 
 
 def test_every_reader_is_in_the_table():
@@ -130,7 +196,8 @@ def test_broken_files(name, step, tmp_path):
     inputs = itertools.chain(
         itertools.islice(everything(reader), number % step, None, step),
         itertools.islice(whole(reader.seeds[0]), number % every, None, every),
-        (("found before", data) for data in reader.found))
+        (("found before", data) for data in reader.found),
+    )
     check(reader, inputs, tmp_path)
 
 
@@ -144,12 +211,22 @@ def test_many_broken_files(name, tmp_path):
 
 
 # They take what another reader has opened, are compressed already, or warn of what is damaged.
-NOT_OPENED = {"held-out values", "is ascii", "seal", "training options", "direct options",
-              "table in gzip", "metric of a std", "lines of a table", "lines of JSON"}
+NOT_OPENED = {
+    "held-out values",
+    "is ascii",
+    "seal",
+    "training options",
+    "direct options",
+    "table in gzip",
+    "metric of a std",
+    "lines of a table",
+    "lines of JSON",
+}
 
 
-@pytest.mark.parametrize("name", [name for name, reader in READERS.items()
-                                  if reader.text and name not in NOT_OPENED])
+@pytest.mark.parametrize(
+    "name", [name for name, reader in READERS.items() if reader.text and name not in NOT_OPENED]
+)
 def test_text_in_gzip(name, tmp_path):
     """Whatever its name: it is read as it was before, and what is damaged is refused."""
     reader, path = READERS[name], str(tmp_path / "input")
@@ -159,9 +236,12 @@ def test_text_in_gzip(name, tmp_path):
             (tmp_path / "input").write_bytes(zipped)
             assert outcome(reader, path, seed) == "result"
             for what, data in {
-                    "cut": zipped[:-9], "head": zipped[:10], "sum": zipped[:-8] + bytes(8),
-                    "more": zipped + b"more", "bytes": zipped[:12] + bytes(6) + zipped[18:]
-                    }.items():
+                "cut": zipped[:-9],
+                "head": zipped[:10],
+                "sum": zipped[:-8] + bytes(8),
+                "more": zipped + b"more",
+                "bytes": zipped[:12] + bytes(6) + zipped[18:],
+            }.items():
                 (tmp_path / "input").write_bytes(data)
                 assert outcome(reader, path, data) == "refused", what
 
@@ -173,15 +253,22 @@ def check(reader, inputs, folder):
     assert sum(counts.values()) > 0
 
 
-@pytest.mark.parametrize("read, problem", [
-    (lambda path: {}["x"], "KeyError"),
-    (lambda path: 1 / 0, "ZeroDivisionError"),
-    (lambda path: bytearray(1 << 62), "too much memory"),
-    (lambda path: (_ for _ in ()).throw(DataError("a\nb", file=path)), None),
-    (lambda path: (_ for _ in ()).throw(DataError("no file", line=1)), "the file is not told"),
-    (lambda path: (_ for _ in ()).throw(DataError("no line", file=path)), "the line is not told"),
-    (lambda path: (_ for _ in ()).throw(DataError("a" * 9999, file=path, line=1)), None),
-    (lambda path: sum(1 for _ in itertools.count()), "takes more than")])
+@pytest.mark.parametrize(
+    "read, problem",
+    [
+        (lambda path: {}["x"], "KeyError"),
+        (lambda path: 1 / 0, "ZeroDivisionError"),
+        (lambda path: bytearray(1 << 62), "too much memory"),
+        (lambda path: (_ for _ in ()).throw(DataError("a\nb", file=path)), None),
+        (lambda path: (_ for _ in ()).throw(DataError("no file", line=1)), "the file is not told"),
+        (
+            lambda path: (_ for _ in ()).throw(DataError("no line", file=path)),
+            "the line is not told",
+        ),
+        (lambda path: (_ for _ in ()).throw(DataError("a" * 9999, file=path, line=1)), None),
+        (lambda path: sum(1 for _ in itertools.count()), "takes more than"),
+    ],
+)
 def test_these_checks_see_what_is_wrong(read, problem, tmp_path, monkeypatch):
     monkeypatch.setattr("hostile_checks.PATIENCE", 0.2)
     reader = Reader("wrong", read, (b"",), problem is not None, (), anything)
@@ -200,8 +287,13 @@ TABLES = {"wider and wider", "classifiers"}
 
 
 def cases(scale):
-    done = subprocess.run([sys.executable, str(SCRIPT), str(scale)], capture_output=True, text=True,
-                          timeout=3000, env={**os.environ, "PYTHONPATH": str(SCRIPT.parents[2])})
+    done = subprocess.run(
+        [sys.executable, str(SCRIPT), str(scale)],
+        capture_output=True,
+        text=True,
+        timeout=3000,
+        env={**os.environ, "PYTHONPATH": str(SCRIPT.parents[2])},
+    )
     assert done.returncode == 0, done.stderr[-2000:]
     return [json.loads(line) for line in done.stdout.splitlines()]
 

@@ -23,8 +23,10 @@ from agfmc.experiments.trial import Outcome
 from agfmc.files.npz import NpzReader, write_npz
 from agfmc.score.rows import SCORES
 
-VALUES = {f"key {i}": Record(i, {"x": np.arange(40.0 * i), "y": np.ones((2, i), "<f4")})
-          for i in range(10, 13)}
+VALUES = {
+    f"key {i}": Record(i, {"x": np.arange(40.0 * i), "y": np.ones((2, i), "<f4")})
+    for i in range(10, 13)
+}
 
 
 @pytest.fixture
@@ -39,16 +41,21 @@ def damaged(raw, rng, count):
     """Files with bytes flipped, set, left out, or cut off."""
     for at in rng.sample(range(len(raw)), min(count, len(raw))):
         for bits in (0x01, 0x80, 0xFF):
-            yield raw[:at] + bytes([raw[at] ^ bits]) + raw[at + 1:]
+            yield raw[:at] + bytes([raw[at] ^ bits]) + raw[at + 1 :]
         yield raw[:at]
-        yield raw[:at] + raw[at + 1:]
-        yield raw[:at] + bytes(min(64, len(raw) - at)) + raw[at + 64:]
+        yield raw[:at] + raw[at + 1 :]
+        yield raw[:at] + bytes(min(64, len(raw) - at)) + raw[at + 64 :]
 
 
 def is_right(record):
-    return record is None or record.head == 11 and all(
-        np.array_equal(record.arrays[name], array)
-        for name, array in VALUES["key 11"].arrays.items())
+    return (
+        record is None
+        or record.head == 11
+        and all(
+            np.array_equal(record.arrays[name], array)
+            for name, array in VALUES["key 11"].arrays.items()
+        )
+    )
 
 
 def attack(folder, count):
@@ -84,13 +91,22 @@ def member(header, data=b"", version=1):
     return b"\x93NUMPY" + bytes([version, 0]) + struct.pack("<H", len(header)) + header + data
 
 
-@pytest.mark.parametrize("content", [
-    member("{'descr': '<f8', 'fortran_order': False, 'shape': (1099511627776,), }"),
-    member("{'descr': '<f8', 'fortran_order': False, 'shape': (-1, -1), }", bytes(8)),
-    member("{'descr': '|O', 'fortran_order': False, 'shape': (1,), }", b"cos\nsystem\n(S'x'\ntR."),
-    member("{'descr': '<f8', 'fortran_order': False, 'shape': (1,), }", bytes(9)),
-    member("{'descr': '<f8', 'fortran_order': False, 'shape': (1,), }", bytes(8), 3),
-    member("__import__('os').abort()"), b"", b"\x93NUMPY"], ids=range(8))
+@pytest.mark.parametrize(
+    "content",
+    [
+        member("{'descr': '<f8', 'fortran_order': False, 'shape': (1099511627776,), }"),
+        member("{'descr': '<f8', 'fortran_order': False, 'shape': (-1, -1), }", bytes(8)),
+        member(
+            "{'descr': '|O', 'fortran_order': False, 'shape': (1,), }", b"cos\nsystem\n(S'x'\ntR."
+        ),
+        member("{'descr': '<f8', 'fortran_order': False, 'shape': (1,), }", bytes(9)),
+        member("{'descr': '<f8', 'fortran_order': False, 'shape': (1,), }", bytes(8), 3),
+        member("__import__('os').abort()"),
+        b"",
+        b"\x93NUMPY",
+    ],
+    ids=range(8),
+)
 def test_arrays_that_lie(content):
     """Nothing is run, and no memory is taken for what is not there."""
     file = io.BytesIO()
@@ -200,8 +216,13 @@ with warnings.catch_warnings(record=True) as told:
 
 @pytest.mark.parametrize("size", [0, 100, 4096, 8192])
 def test_a_full_disk(folder, root, size):
-    done = subprocess.run([sys.executable, "-c", FULL, str(folder), str(size)], cwd=root,
-                          capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", FULL, str(folder), str(size)],
+        cwd=root,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("\n") == 1 and done.stdout.startswith("0 "), done.stdout
     assert "the limit of the shell for the size of a file (ulimit -f)" in done.stdout
@@ -213,8 +234,19 @@ def test_a_full_disk(folder, root, size):
 GOOD = {name: 0.5 for name in SCORES}
 
 
-OUTCOME = Outcome(0, "d", 3, 0.1, 0.1, GOOD, classes=np.zeros(4, int), forecasts=np.zeros((3, 4)),
-                  calibrated=True, queried=3.0, kernel_values=7.5)
+OUTCOME = Outcome(
+    0,
+    "d",
+    3,
+    0.1,
+    0.1,
+    GOOD,
+    classes=np.zeros(4, int),
+    forecasts=np.zeros((3, 4)),
+    calibrated=True,
+    queried=3.0,
+    kernel_values=7.5,
+)
 
 
 def stored(value):
@@ -227,14 +259,43 @@ def outcome(head, arrays, truth=np.array([0, 1, 1, 0])):
     return Outcome.from_record(0, "d", Record(head, arrays), truth, np.array([0, 1]))
 
 
-@pytest.mark.parametrize("head", [[], [1, 2, 3], 5, None, "text", {}, {"more": 1}, *(
-    {name: value} for name, values in {
-        "classifiers": ("3", 0.5), "train_s": (None, float("inf")), "classify_s": (True,),
-        "scores": ([], None, 7, list(SCORES), {**GOOD, "accuracy": "0.5"}, {**GOOD, "more": 1},
-                   {**GOOD, "accuracy": [1]}, {**GOOD, "accuracy": 10**400}),
-        "calibrated": (1,), "queried": (None,), "kernel_values": ("7",),
-        "classes": (None, 0, [], "9"), "forecasts": (None, "9", {})}.items() for value in values)],
-    ids=str)
+@pytest.mark.parametrize(
+    "head",
+    [
+        [],
+        [1, 2, 3],
+        5,
+        None,
+        "text",
+        {},
+        {"more": 1},
+        *(
+            {name: value}
+            for name, values in {
+                "classifiers": ("3", 0.5),
+                "train_s": (None, float("inf")),
+                "classify_s": (True,),
+                "scores": (
+                    [],
+                    None,
+                    7,
+                    list(SCORES),
+                    {**GOOD, "accuracy": "0.5"},
+                    {**GOOD, "more": 1},
+                    {**GOOD, "accuracy": [1]},
+                    {**GOOD, "accuracy": 10**400},
+                ),
+                "calibrated": (1,),
+                "queried": (None,),
+                "kernel_values": ("7",),
+                "classes": (None, 0, [], "9"),
+                "forecasts": (None, "9", {}),
+            }.items()
+            for value in values
+        ),
+    ],
+    ids=str,
+)
 def test_outcomes_of_wrong_types(head):
     good, arrays = stored(OUTCOME)
     assert outcome(good, arrays).kernel_values == 7.5
@@ -244,21 +305,43 @@ def test_outcomes_of_wrong_types(head):
 def test_outcomes_of_wrong_arrays():
     head, arrays = stored(OUTCOME)
     assert outcome(head, arrays, np.array([0, 1, 1])) is None
-    for name, wrong in (("classes", np.full(4, 7, "<i4")),  # a class that there is not
-                        ("forecasts", np.full((3, 4), np.inf, "<f4")), ("classes", np.zeros(4)),
-                        ("forecasts", np.zeros((4, 3), "<f4"))):
+    for name, wrong in (
+        ("classes", np.full(4, 7, "<i4")),  # a class that there is not
+        ("forecasts", np.full((3, 4), np.inf, "<f4")),
+        ("classes", np.zeros(4)),
+        ("forecasts", np.zeros((4, 3), "<f4")),
+    ):
         assert outcome(head, {**arrays, head[name]: wrong}) is None
     assert outcome(head, {}) is None
 
 
-TRAINED = Trained(np.arange(3), np.ones(3), 0.5, (0, 1), (1, 2), (-1.0, 0.0), 0.1,
-                  values=np.zeros(5, dtype=np.float32))
+TRAINED = Trained(
+    np.arange(3),
+    np.ones(3),
+    0.5,
+    (0, 1),
+    (1, 2),
+    (-1.0, 0.0),
+    0.1,
+    values=np.zeros(5, dtype=np.float32),
+)
 
 
-@pytest.mark.parametrize("name, value", [(name, value) for name, values in {
-    "rho": (None, "0", float("nan")), "labels": ([0, 2], "01", None),
-    "n_sv": ([2, 2], [-1, 4], None, [3]), "platt": ([1.0], ["a", "b"], None, [float("inf"), 0.0]),
-    "seconds": ("1", [1]), "unbounded": (None, 1)}.items() for value in values])
+@pytest.mark.parametrize(
+    "name, value",
+    [
+        (name, value)
+        for name, values in {
+            "rho": (None, "0", float("nan")),
+            "labels": ([0, 2], "01", None),
+            "n_sv": ([2, 2], [-1, 4], None, [3]),
+            "platt": ([1.0], ["a", "b"], None, [float("inf"), 0.0]),
+            "seconds": ("1", [1]),
+            "unbounded": (None, 1),
+        }.items()
+        for value in values
+    ],
+)
 def test_classifiers_of_wrong_types(name, value):
     head, arrays = stored(TRAINED)
     assert Trained.from_record(Record(head, arrays), 3).n_sv == (1, 2)
@@ -268,12 +351,22 @@ def test_classifiers_of_wrong_types(name, value):
         assert Trained.from_record(Record(wrong, arrays), 3) is None
 
 
-@pytest.mark.parametrize("name, array", [
-    ("rows", np.array([0, 1, -1])), ("rows", np.zeros(2, int)), ("rows", np.zeros(3)),
-    ("coef", np.ones(2)), ("coef", np.ones((3, 1))), ("vectors", np.ones((3, 2))),
-    ("vectors", np.ones(3)), ("values", np.zeros(5)),
-    *(("coef", np.array([1, bad, 1])) for bad in (np.nan, np.inf)),
-    ("values", np.array([0, np.nan], dtype=np.float32))], ids=range(11))
+@pytest.mark.parametrize(
+    "name, array",
+    [
+        ("rows", np.array([0, 1, -1])),
+        ("rows", np.zeros(2, int)),
+        ("rows", np.zeros(3)),
+        ("coef", np.ones(2)),
+        ("coef", np.ones((3, 1))),
+        ("vectors", np.ones((3, 2))),
+        ("vectors", np.ones(3)),
+        ("values", np.zeros(5)),
+        *(("coef", np.array([1, bad, 1])) for bad in (np.nan, np.inf)),
+        ("values", np.array([0, np.nan], dtype=np.float32)),
+    ],
+    ids=range(11),
+)
 def test_classifiers_of_wrong_arrays(name, array):
     head, arrays = stored(TRAINED)
     assert Trained.from_record(Record({**head, name: "new"}, {**arrays, "new": array}), 3) is None
@@ -303,9 +396,14 @@ def keys_of(cache):
 def test_forged_costs_of_splits_are_computed_again(run, points):
     words = ["-Q", "best-tree", "--state", "st", "d"]
     expected = run("print_control", *words).out
-    for forge in (lambda costs: costs[:1, :1], lambda costs: costs[:, 0],
-                  lambda costs: costs.astype("<f4"), lambda costs: np.full_like(costs, 1e308),
-                  lambda costs: np.full_like(costs, np.nan), lambda costs: -1 - costs):
+    for forge in (
+        lambda costs: costs[:1, :1],
+        lambda costs: costs[:, 0],
+        lambda costs: costs.astype("<f4"),
+        lambda costs: np.full_like(costs, 1e308),
+        lambda costs: np.full_like(costs, np.nan),
+        lambda costs: -1 - costs,
+    ):
         with ResultCache("st", keep=True) as cache:
             for key in keys_of(cache):
                 head, arrays = cache.get(key)
@@ -320,13 +418,23 @@ def test_forged_values_through_a_command(run, points):
 
     def table():
         lines = run("compare_control", *words).out.splitlines()
-        return [[cell for cell, name in zip(line.split(","), lines[0].split(","))
-                 if not name.startswith(("train", "test", "classify"))] for line in lines]
+        return [
+            [
+                cell
+                for cell, name in zip(line.split(","), lines[0].split(","))
+                if not name.startswith(("train", "test", "classify"))
+            ]
+            for line in lines
+        ]
 
     want = table()
-    for record in (Record(None), Record({}), Record([3, 0, 0, {}]), Record("x" * 1000),
-                   Record([3, "a", 0, {name: "x" for name in SCORES}],
-                          {"classes": np.zeros(30, "<i4")})):
+    for record in (
+        Record(None),
+        Record({}),
+        Record([3, 0, 0, {}]),
+        Record("x" * 1000),
+        Record([3, "a", 0, {name: "x" for name in SCORES}], {"classes": np.zeros(30, "<i4")}),
+    ):
         with ResultCache("st", keep=True) as cache:
             for key in keys_of(cache):
                 cache.put(key, record)

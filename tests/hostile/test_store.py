@@ -70,8 +70,11 @@ def test_honest_models_are_taken(tmp_path, name):
 def cut_and_flipped(raw, step=1):
     """The bytes of a file cut and changed everywhere behind its start, sealed anew."""
     for at in range(64, len(raw), step):
-        for body in (raw[64:at], raw[64:at] + bytes([raw[at] ^ 0xFF]) + raw[at + 1:],
-                     raw[64:at] + bytes([raw[at] ^ 1]) + raw[at + 1:]):
+        for body in (
+            raw[64:at],
+            raw[64:at] + bytes([raw[at] ^ 0xFF]) + raw[at + 1 :],
+            raw[64:at] + bytes([raw[at] ^ 1]) + raw[at + 1 :],
+        ):
             length = forge.START.unpack_from(raw)[3]
             yield forge.sealed(body[:length].ljust(length), body[length:])
 
@@ -83,9 +86,20 @@ def test_every_byte_of_the_start():
             raw[at] ^= bits
             refused(bytes(raw))
     length = forge.START.unpack_from(RAW["code"])[3]
-    text, body = RAW["code"][64:64 + length], RAW["code"][64 + length:]
-    for lie in (0, 1, 63, 64, length - 64, length + 1, length + 64, len(RAW["code"]), 2**63,
-                2**64 - 1, 2**64 - 64):
+    text, body = RAW["code"][64 : 64 + length], RAW["code"][64 + length :]
+    for lie in (
+        0,
+        1,
+        63,
+        64,
+        length - 64,
+        length + 1,
+        length + 64,
+        len(RAW["code"]),
+        2**63,
+        2**64 - 1,
+        2**64 - 64,
+    ):
         refused(forge.sealed(text, body, length=lie))
         if lie != len(RAW["code"]):
             refused(forge.sealed(text, body, size=lie))
@@ -96,8 +110,10 @@ def test_every_byte_of_the_start():
 
 
 def flips(name, tmp_path, step):
-    ends = Counter(forge.use(raw, str(tmp_path / "out"), rng=random.Random(at))
-                   for at, raw in enumerate(cut_and_flipped(RAW[name], step)))
+    ends = Counter(
+        forge.use(raw, str(tmp_path / "out"), rng=random.Random(at))
+        for at, raw in enumerate(cut_and_flipped(RAW[name], step))
+    )
     assert len(ends) == 2
 
 
@@ -109,26 +125,31 @@ def test_every_fifth_byte_cut_and_flipped_with_a_new_checksum(tmp_path):
 
 def text_of(name="code"):
     length = forge.START.unpack_from(RAW[name])[3]
-    return RAW[name][64:64 + length].decode().rstrip(), RAW[name][64 + length:]
+    return RAW[name][64 : 64 + length].decode().rstrip(), RAW[name][64 + length :]
 
 
 JSON = {
     "a key twice": lambda t: t.replace('"control":', '"recipe":null,"control":', 1),
     "a key twice, inside": lambda t: t.replace('"offset":', '"offset":0,"offset":', 1),
     "a key twice, spelt otherwise": lambda t: t.replace(
-        '"control":', '"contro\\u006c":"","control":', 1),
+        '"control":', '"contro\\u006c":"","control":', 1
+    ),
     "NaN": lambda t: t.replace("0.5", "NaN", 1),
     "infinity": lambda t: t.replace("0.5", "1e999", 1),
     "an enormous number": lambda t: t.replace("0.5", "9" * 10**6, 1),
     "minus infinity": lambda t: t.replace("0.5", "-Infinity", 1),
     "deep": lambda t: t.replace('"made_by":{', '"made_by":' + '{"a":' * 10**5, 1),
     "deep lists": lambda t: t.replace('"provenances":[', '"provenances":' + "[" * 10**6, 1),
-    "very many keys": lambda t: t.replace('"made_by":{', '"made_by":{' + "".join(
-        f'"{i}":{i},' for i in range(200_000)), 1),
-    "text behind it": lambda t: t + "{}", "text before it": lambda t: "x" + t,
-    "a mark": lambda t: "\ufeff" + t, "half a pair": lambda t: t.replace("0 1 / 2", "\\ud800", 1),
+    "very many keys": lambda t: t.replace(
+        '"made_by":{', '"made_by":{' + "".join(f'"{i}":{i},' for i in range(200_000)), 1
+    ),
+    "text behind it": lambda t: t + "{}",
+    "text before it": lambda t: "x" + t,
+    "a mark": lambda t: "\ufeff" + t,
+    "half a pair": lambda t: t.replace("0 1 / 2", "\\ud800", 1),
     "a control character": lambda t: t.replace("0 1 / 2", "\n", 1),
-    "not UTF-8": lambda t: t.replace("0 1 / 2", "\udcff", 1)}
+    "not UTF-8": lambda t: t.replace("0 1 / 2", "\udcff", 1),
+}
 
 
 @pytest.mark.few(12)
@@ -182,12 +203,16 @@ HEADERS = {
     "options that are none": ("K", lie(control='a K "-z 2" { 0 1 2 }'), "control text"),
     "options of letters": ("K", lie(control='a K "-k two" { 0 1 2 }'), "control text"),
     "no direct one in the text": ("K", lie(control="a { 0 1 }"), ""),
-    "another code": ("K", lambda h: (node(code="L")(h), h.update(control='a L "" { 0 1 2 }')),
-                     "node is invalid"),
+    "another code": (
+        "K",
+        lambda h: (node(code="L")(h), h.update(control='a L "" { 0 1 2 }')),
+        "node is invalid",
+    ),
     "no points": ("K", node(points=None), "node is invalid"),
     "no labels": ("K", node(y=None), "node is invalid"),
     "weights without need": ("L", node(w={"shape": [0], "offset": 0}), "node is invalid"),
-    "one class fewer": ("code", lie(control="a 0 1 / 2;b 0 2 / 1;c 2 / 0 1;{ 0 1 2}"), None)}
+    "one class fewer": ("code", lie(control="a 0 1 / 2;b 0 2 / 1;c 2 / 0 1;{ 0 1 2}"), None),
+}
 
 
 def recipe(**changes):
@@ -200,40 +225,52 @@ def recipe_column(at, **changes):
 
 WORDS = [str(number) for number in range(20_000)]
 ONE = {"name": "x", "categories": None, "fill": None, "indicator": False}
-HEADERS |= {f"a recipe with {what}": ("table", change, words) for what, change, words in (
-    ("a list for it", lie(recipe=[]), "recipe: expected an object"),
-    ("one field less", lambda h: h["recipe"].pop("ids"), "recipe.ids: this key is missing"),
-    ("one field more", recipe(format="x"), "recipe.format: there is no such key"),
-    ("no columns", recipe(columns=[]), "columns"), ("one column", recipe(columns=ONE), "columns"),
-    ("an empty column", recipe(columns=[{}]), "columns[0].name: this key is missing"),
-    ("text for columns", recipe(columns="ab"), "columns"),
-    ("a number for its label", recipe(label=3), "expected"),
-    ("no label", recipe(label=None), "expected"),
-    ("a word for its classes", recipe(classes="c" * 10), "expected"),
-    ("a number for a class", recipe(classes=[*WORDS[:9], 9]), "expected"),
-    ("a number for its weight", recipe(weight=1), "expected"),
-    ("text for its ids", recipe(ids="id"), "expected"),
-    ("no source", recipe(source=None), "expected"),
-    ("half a pair", recipe(source="\ud800"), "expected"), ("NUL", recipe(label="a\0"), "expected"),
-    ("another policy", recipe(missing="zero"), "unknown way"),
-    ("too few classes", recipe(classes=WORDS[:9]), "9 classes, and there is a class 9"),
-    ("a class twice", recipe(classes=[*WORDS[:9], "0"]), "twice"),
-    ("a label that is a column", recipe(label="size"), "two parts"),
-    ("a label that is an id", recipe(label="id"), "two parts"),
-    ("an id twice", recipe(ids=["i", "i"]), "two parts"),
-    ("fewer features", recipe(columns=[ONE]), "makes 1 features, the classifiers need 2"),
-    ("more features", recipe_column(0, indicator=True), "makes 3 features"),
-    ("a number for an indicator", recipe_column(0, indicator=0), "column"),
-    ("a number for a name", recipe_column(0, name=7), "column"),
-    ("true for a number", recipe_column(0, fill=True), "column"),
-    ("a number for a word", recipe_column(1, fill=1), "column"),
-    ("no words", recipe_column(1, categories=[]), "column"),
-    ("a number among the words", recipe_column(1, categories=["b\u00e4r", 1]), "column"),
-    ("a word twice", recipe_column(1, categories=["b\u00e4r"] * 2), "column"),
-    ("very many features", recipe(columns=[
-        {**ONE, "name": str(n), "categories": WORDS} for n in range(3)]), "makes 60000 features"),
-    ("names that would fill the memory", recipe_column(
-        1, name="n" * 50_000, categories=WORDS, fill=None), "too long"))}
+HEADERS |= {
+    f"a recipe with {what}": ("table", change, words)
+    for what, change, words in (
+        ("a list for it", lie(recipe=[]), "recipe: expected an object"),
+        ("one field less", lambda h: h["recipe"].pop("ids"), "recipe.ids: this key is missing"),
+        ("one field more", recipe(format="x"), "recipe.format: there is no such key"),
+        ("no columns", recipe(columns=[]), "columns"),
+        ("one column", recipe(columns=ONE), "columns"),
+        ("an empty column", recipe(columns=[{}]), "columns[0].name: this key is missing"),
+        ("text for columns", recipe(columns="ab"), "columns"),
+        ("a number for its label", recipe(label=3), "expected"),
+        ("no label", recipe(label=None), "expected"),
+        ("a word for its classes", recipe(classes="c" * 10), "expected"),
+        ("a number for a class", recipe(classes=[*WORDS[:9], 9]), "expected"),
+        ("a number for its weight", recipe(weight=1), "expected"),
+        ("text for its ids", recipe(ids="id"), "expected"),
+        ("no source", recipe(source=None), "expected"),
+        ("half a pair", recipe(source="\ud800"), "expected"),
+        ("NUL", recipe(label="a\0"), "expected"),
+        ("another policy", recipe(missing="zero"), "unknown way"),
+        ("too few classes", recipe(classes=WORDS[:9]), "9 classes, and there is a class 9"),
+        ("a class twice", recipe(classes=[*WORDS[:9], "0"]), "twice"),
+        ("a label that is a column", recipe(label="size"), "two parts"),
+        ("a label that is an id", recipe(label="id"), "two parts"),
+        ("an id twice", recipe(ids=["i", "i"]), "two parts"),
+        ("fewer features", recipe(columns=[ONE]), "makes 1 features, the classifiers need 2"),
+        ("more features", recipe_column(0, indicator=True), "makes 3 features"),
+        ("a number for an indicator", recipe_column(0, indicator=0), "column"),
+        ("a number for a name", recipe_column(0, name=7), "column"),
+        ("true for a number", recipe_column(0, fill=True), "column"),
+        ("a number for a word", recipe_column(1, fill=1), "column"),
+        ("no words", recipe_column(1, categories=[]), "column"),
+        ("a number among the words", recipe_column(1, categories=["b\u00e4r", 1]), "column"),
+        ("a word twice", recipe_column(1, categories=["b\u00e4r"] * 2), "column"),
+        (
+            "very many features",
+            recipe(columns=[{**ONE, "name": str(n), "categories": WORDS} for n in range(3)]),
+            "makes 60000 features",
+        ),
+        (
+            "names that would fill the memory",
+            recipe_column(1, name="n" * 50_000, categories=WORDS, fill=None),
+            "too long",
+        ),
+    )
+}
 
 
 @pytest.mark.parametrize("case", HEADERS)
@@ -254,8 +291,11 @@ ARRAYS = {
     "a class that is not there": ("pairs", {"group": [0, 0, 0, 1, 2, 4]}, "class"),
     "a class below 0": ("pairs", {"group": [-1, 0, 0, 1, 2, 3]}, "group"),
     "unknown classes": ("pairs", {"group": [3] * 6}, None),
-    "no points": ("K", {"node_classifiers__0__points": np.zeros((0, 2)),
-                             "node_classifiers__0__y": np.zeros(0)}, "neighbours"),
+    "no points": (
+        "K",
+        {"node_classifiers__0__points": np.zeros((0, 2)), "node_classifiers__0__y": np.zeros(0)},
+        "neighbours",
+    ),
     "a branch that is not there": ("K", {"node_classifiers__0__y": [0, 1, 2, 3, 0]}, "neighbours"),
     "a branch below 0": ("K", {"node_classifiers__0__y": [0, 1, 2, -1, 0]}, "neighbours"),
     "points of no features": ("K", {"node_classifiers__0__points": np.zeros((5, 0))}, "size"),
@@ -263,10 +303,13 @@ ARRAYS = {
     "NaN weights": ("L", {"node_classifiers__0__weights": np.full((3, 3), np.nan)}, "finite"),
     "weights of nothing": ("L", {"node_classifiers__0__weights": np.zeros((3, 0))}, "size"),
     "fewer weights": ("L", {"node_classifiers__0__weights": np.zeros((2, 3))}, "weights"),
-    "a normalisation of nothing": ("normalised", {"normalisation__matrix": np.zeros((0, 2)),
-                             "normalisation__mean": np.zeros(0)},
-                                   "features"),
-    "half the probabilities": ("pairs", {"a": [np.nan] * 3}, "half")}
+    "a normalisation of nothing": (
+        "normalised",
+        {"normalisation__matrix": np.zeros((0, 2)), "normalisation__mean": np.zeros(0)},
+        "features",
+    ),
+    "half the probabilities": ("pairs", {"a": [np.nan] * 3}, "half"),
+}
 
 
 @pytest.mark.parametrize("case", ARRAYS)
@@ -282,8 +325,8 @@ def test_arrays(case):
 def test_bytes_that_serve_two_arrays():
     header, arrays = forge.taken_apart(RAW["pairs"])
     raw = forge.put_together(header, arrays)
-    told = json.loads(raw[64:64 + forge.START.unpack_from(raw)[3]])
-    body = raw[64 + forge.START.unpack_from(raw)[3]:]
+    told = json.loads(raw[64 : 64 + forge.START.unpack_from(raw)[3]])
+    body = raw[64 + forge.START.unpack_from(raw)[3] :]
     for one_, other in (("a", "b"), ("rho", "a"), ("coef", "rho"), ("sv", "rho")):
         forged = json.loads(json.dumps(told))
         forged["machines"][one_]["offset"] = told["machines"][other]["offset"]
@@ -297,8 +340,11 @@ def test_numbers_far_too_large(tmp_path):
             for number in (1e308, -1e200):
                 value = np.asarray(getattr(model.machines, field))
                 if value.size:
-                    forge.use(changed(name, **{field: np.full(value.shape, number)}),
-                              str(tmp_path / "out"), rng=random.Random(1))
+                    forge.use(
+                        changed(name, **{field: np.full(value.shape, number)}),
+                        str(tmp_path / "out"),
+                        rng=random.Random(1),
+                    )
 
 
 @pytest.mark.parametrize("name", ["pairs", "tree", "mixed"])
@@ -309,8 +355,12 @@ def test_classifiers_without_support_vectors_have_values(tmp_path, name):
 
 
 def test_points_of_no_features(tmp_path):
-    raw = changed("votes", lambda h: h["machines"]["kernels"][0].update(kind="linear"),
-                  sv=np.zeros((6, 0)), kernel_of=np.zeros(3))
+    raw = changed(
+        "votes",
+        lambda h: h["machines"]["kernels"][0].update(kind="linear"),
+        sv=np.zeros((6, 0)),
+        kernel_of=np.zeros(3),
+    )
     assert forge.use(raw, str(tmp_path / "out")) == "accepted"
 
 
@@ -322,19 +372,25 @@ def test_fuzz_for_minutes():
 
 # What is shown on a terminal.
 
+
 @pytest.fixture
 def shown(tmp_path):
     """A model whose texts hold what a terminal would obey."""
-    control = (f'# class 3: {ESCAPE[:-1]}x\n"{ESCAPE} a" 0 / 1;\n"b\x9b2J" 0 / 2;\n'
-               '"c\u2028d" 1 / 2;\n{ 3 7 9}\n')
+    control = (
+        f'# class 3: {ESCAPE[:-1]}x\n"{ESCAPE} a" 0 / 1;\n"b\x9b2J" 0 / 2;\n'
+        '"c\u2028d" 1 / 2;\n{ 3 7 9}\n'
+    )
     path = tmp_path / "m.mbm"
     path.write_bytes(changed("pairs", lie(control=control)))
     return path
 
 
 def test_nothing_is_forged_on_a_terminal(shown, run):
-    for words in (("mbm_info", shown), ("mbm_info", "--json", shown),
-                  ("print_control", "--dot", shown.with_name("plain"))):
+    for words in (
+        ("mbm_info", shown),
+        ("mbm_info", "--json", shown),
+        ("print_control", "--dot", shown.with_name("plain")),
+    ):
         shown.with_name("plain").write_text(parse_text(shown))
         out = run(*words).out
         forge.check_visible(out)
@@ -368,20 +424,28 @@ def test_control_text_on_a_terminal(shown, root):
 
 # Bombs: a small file, an address space of one gigabyte, and a time.
 
+
 def pairs_in_a_row(k):
     return "".join(f"m 0 / {i};\n" for i in range(1, k)) + "{" + " ".join(map(str, range(k))) + "}"
 
 
 def deep_and_wide(depth, k):
-    return "".join(f"m {{ {i + k} " for i in range(depth)) + "K K \"\" {" + \
-        " ".join(map(str, range(k))) + "}" + "}" * depth
+    return (
+        "".join(f"m {{ {i + k} " for i in range(depth))
+        + 'K K "" {'
+        + " ".join(map(str, range(k)))
+        + "}"
+        + "}" * depth
+    )
 
 
 CONTROLS = {  # of a megabyte or so, standing for gigabytes
     "a wide matrix": lambda: pairs_in_a_row(30_000),
     "deep above wide": lambda: deep_and_wide(9_000, 100_000),
-    "many rows on a branch": lambda: "m 0 / 1;\n" * 1000 + "{ K K \"\" {"
-    + " ".join(map(str, range(100_000))) + "} 100000 }"}
+    "many rows on a branch": lambda: (
+        "m 0 / 1;\n" * 1000 + '{ K K "" {' + " ".join(map(str, range(100_000))) + "} 100000 }"
+    ),
+}
 
 
 @pytest.mark.few(1)
@@ -401,8 +465,14 @@ def test_large_honest_control_texts_are_read():
 def test_dense_systems_have_a_limit():
     wide = np.zeros((2, 2049), dtype=np.int8)
     wide[0], wide[0, 0], wide[1, 0], wide[1, 1] = 1, -1, 1, -1
-    for method in ("least-squares", "inverse", "unconstrained", "renormalised", "zadrozny",
-                   "zadrozny-kl"):
+    for method in (
+        "least-squares",
+        "inverse",
+        "unconstrained",
+        "renormalised",
+        "zadrozny",
+        "zadrozny-kl",
+    ):
         with pytest.raises(ModelError, match="too large for this decoder"):
             CodeDecoder(wide, method)
     assert CodeDecoder(wide, "vote")(np.ones((1, 2))).p.shape == (1, 2049)
@@ -431,15 +501,26 @@ def wide_code(k):
     cut["kernel_of"], cut["group"] = np.zeros(1), np.zeros(6)
     header["machines"].update(provenances=[""])
     cut = {f"machines.{name}": array for name, array in cut.items()}
-    header.update(control="m 0 / " + " ".join(map(str, range(1, k))) + ";\n{"
-                  + " ".join(map(str, range(k))) + "}")
+    header.update(
+        control="m 0 / "
+        + " ".join(map(str, range(1, k)))
+        + ";\n{"
+        + " ".join(map(str, range(k)))
+        + "}"
+    )
     return forge.put_together(header, {**arrays, **cut})
 
 
 def claimed_width(d):
     """No support vectors, and d features that only a shape tells of."""
-    return changed("votes", sv=np.zeros((0, d)), group=np.zeros(0), indptr=np.zeros(4),
-                   index=np.zeros(0), coef=np.zeros(0))
+    return changed(
+        "votes",
+        sv=np.zeros((0, d)),
+        group=np.zeros(0),
+        indptr=np.zeros(4),
+        index=np.zeros(0),
+        coef=np.zeros(0),
+    )
 
 
 def shared_points(count):
@@ -447,8 +528,11 @@ def shared_points(count):
     header, arrays = forge.taken_apart(RAW["K"])
     points = np.zeros((100_000, 2), "<f4").tobytes()
     y = np.zeros(100_000, "<i4").tobytes()
-    entry = {**header["node_classifiers"][0], "points": {"offset": 0, "shape": [100_000, 2]},
-             "y": {"offset": 800_000, "shape": [100_000]}}
+    entry = {
+        **header["node_classifiers"][0],
+        "points": {"offset": 0, "shape": [100_000, 2]},
+        "y": {"offset": 800_000, "shape": [100_000]},
+    }
     at = 1_200_064
     body = points + y + bytes(64)
     for path, entry_ in forge.entries(header):
@@ -457,8 +541,9 @@ def shared_points(count):
             blob = arrays[path] + bytes(-len(arrays[path]) % 64)
             body, at = body + blob, at + len(blob)
     header["node_classifiers"] = [{**entry, "name": f"a{i}", "branches": 2} for i in range(count)]
-    header["control"] = "".join(f'a{i} K "-k 2" {{ {i} ' for i in range(count)) + \
-        f"{count}" + "}" * count
+    header["control"] = (
+        "".join(f'a{i} K "-k 2" {{ {i} ' for i in range(count)) + f"{count}" + "}" * count
+    )
     return forge.sealed(json.dumps(header), body)
 
 
@@ -475,7 +560,8 @@ BOMBS = {
     "shared points": (lambda: shared_points(5000), 1),
     "degree 1000": (lambda: degree(1000), 1),
     "very many keys": (lambda: forge.sealed(JSON["very many keys"](text_of()[0]), text_of()[1]), 1),
-    "honest": (lambda: RAW["pairs"], 0)}
+    "honest": (lambda: RAW["pairs"], 0),
+}
 CHILD = """
 import importlib, resource, sys
 resource.setrlimit(resource.RLIMIT_AS, (2**30, 2**30))
@@ -489,9 +575,13 @@ print(status, int(most) >> 10, file=sys.stderr)
 
 @pytest.mark.long
 @pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="tells the memory")
-@pytest.mark.parametrize("case", [
-    pytest.param(case, marks=pytest.mark.long if number % 3 else ())
-    for number, case in enumerate(BOMBS)])
+@pytest.mark.parametrize(
+    "case",
+    [
+        pytest.param(case, marks=pytest.mark.long if number % 3 else ())
+        for number, case in enumerate(BOMBS)
+    ],
+)
 def test_bombs(tmp_path, root, case):
     make, wanted = BOMBS[case]
     raw = make()
@@ -499,11 +589,20 @@ def test_bombs(tmp_path, root, case):
     (tmp_path / "m.mbm").write_bytes(raw)
     (tmp_path / "t.svm").write_text("0 1:1 2:2\n1 1:3\n")
     env = {**os.environ, "PYTHONPATH": str(root), "OPENBLAS_NUM_THREADS": "1"}
-    for words in (["mbm_info", "m.mbm"], ["mbh2mbm", "m.mbm", "n.mbm"],
-                  ["classify_m", "-M", "-j", "1", "m.mbm", "t.svm", "out"],
-                  ["classify_m", "-M", "-j", "1", "-Q", "vote", "m.mbm", "t.svm", "out"]):
-        done = subprocess.run([sys.executable, "-c", CHILD, *words], cwd=tmp_path, env=env,
-                              capture_output=True, text=True, timeout=120)
+    for words in (
+        ["mbm_info", "m.mbm"],
+        ["mbh2mbm", "m.mbm", "n.mbm"],
+        ["classify_m", "-M", "-j", "1", "m.mbm", "t.svm", "out"],
+        ["classify_m", "-M", "-j", "1", "-Q", "vote", "m.mbm", "t.svm", "out"],
+    ):
+        done = subprocess.run(
+            [sys.executable, "-c", CHILD, *words],
+            cwd=tmp_path,
+            env=env,
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
         *message, last = done.stderr.splitlines()
         status, megabytes = map(int, last.split())
         assert status in (0, 1), done.stderr
@@ -517,6 +616,7 @@ def test_bombs(tmp_path, root, case):
 
 
 # Names inside control files.
+
 
 @pytest.fixture
 def here(tmp_path, monkeypatch):
@@ -536,26 +636,63 @@ RUN = """
 import importlib, sys
 sys.exit(importlib.import_module("agfmc.cli").main_of(sys.argv[1])(sys.argv[2:]))
 """
-NAMED = ["../../../../../../../../etc/passwd", "/etc/passwd", "/dev/stdin", "/dev/zero",
-         "/dev/random", "/dev/tty", "/dev/full", "fifo", "folder", "loop", "zero", "empty", "junk",
-         "ctl", "-", "--", "-Q", "/proc/kmsg", "/proc/self/mem", "/proc/self/fd/0", "nothing",
-         "folder/../fifo", "t.vec", "x" * 5000, "a\udcffb", "/", "~"]
+NAMED = [
+    "../../../../../../../../etc/passwd",
+    "/etc/passwd",
+    "/dev/stdin",
+    "/dev/zero",
+    "/dev/random",
+    "/dev/tty",
+    "/dev/full",
+    "fifo",
+    "folder",
+    "loop",
+    "zero",
+    "empty",
+    "junk",
+    "ctl",
+    "-",
+    "--",
+    "-Q",
+    "/proc/kmsg",
+    "/proc/self/mem",
+    "/proc/self/fd/0",
+    "nothing",
+    "folder/../fifo",
+    "t.vec",
+    "x" * 5000,
+    "a\udcffb",
+    "/",
+    "~",
+]
 
 
 @pytest.mark.few(2)
 @pytest.mark.parametrize("name", NAMED, ids=lambda name: ascii(name[:30]))
-@pytest.mark.parametrize("form", [
-    "{} {{ 0 1 }}", *(pytest.param(f'{{}} {code} "" {{{{ 0 1 }}}}', marks=pytest.mark.long)
-                      for code in "KL")], ids="SKL")
+@pytest.mark.parametrize(
+    "form",
+    [
+        "{} {{ 0 1 }}",
+        *(pytest.param(f'{{}} {code} "" {{{{ 0 1 }}}}', marks=pytest.mark.long) for code in "KL"),
+    ],
+    ids="SKL",
+)
 def test_names_in_control_files(here, name, form, root):
     Path("ctl").write_text(form.format(name), encoding="utf-8", errors="surrogateescape")
     read, write = os.pipe()  # a standard input that never ends
     try:
-        for words in (["classify_m", "ctl", "t.vec", "out"], ["mbm_info", "ctl"],
-                      ["mbh2mbm", "ctl", "out"]) if name in ("-", "fifo", "/dev/stdin") else (
-                          ["mbh2mbm", "ctl", "out"],):
-            done = subprocess.run([sys.executable, "-c", RUN, *words], stdin=read, timeout=60,
-                                  capture_output=True, env={**os.environ, "PYTHONPATH": str(root)})
+        for words in (
+            (["classify_m", "ctl", "t.vec", "out"], ["mbm_info", "ctl"], ["mbh2mbm", "ctl", "out"])
+            if name in ("-", "fifo", "/dev/stdin")
+            else (["mbh2mbm", "ctl", "out"],)
+        ):
+            done = subprocess.run(
+                [sys.executable, "-c", RUN, *words],
+                stdin=read,
+                timeout=60,
+                capture_output=True,
+                env={**os.environ, "PYTHONPATH": str(root)},
+            )
             assert done.returncode == 1, done.stderr
             assert done.stderr.startswith(words[0].encode() + b": ")
             assert done.stderr.count(b"\n") == 1 and b"internal" not in done.stderr
@@ -597,13 +734,16 @@ def _map(decoder="least-squares", **changes):
 
 CALIBRATIONS = {
     "no kind": _map(kind="isotonic"),
-    "a floor of 1": _map(floor=1.0), "a floor below 0": _map(floor=-0.1),
-    "a floor of text": _map(floor="0"), "a floor that is true": _map(floor=True),
+    "a floor of 1": _map(floor=1.0),
+    "a floor below 0": _map(floor=-0.1),
+    "a floor of text": _map(floor="0"),
+    "a floor that is true": _map(floor=True),
     "a map without arrays": _map("inverse", kind="vector"),
     "a map with arrays": _map(kind="none"),
     "a map of other arrays": _map(kind="vector"),
-    "a decoder of no name": _calibration(lambda c: c["decoders"].update(
-        {"In Verse": c["decoders"]["inverse"]})),
+    "a decoder of no name": _calibration(
+        lambda c: c["decoders"].update({"In Verse": c["decoders"]["inverse"]})
+    ),
     "another digest": _calibration(lambda c: c.update(model="0123456789abcdef")),
     "no digest": _calibration(lambda c: c.update(model="")),
     "other classes": _calibration(lambda c: c.update(classes=[3, 7, 10])),
@@ -625,31 +765,42 @@ def test_calibrations_that_are_wrong(name):
 TEMPERATURE, MATRIX, POINTS = "least-squares map", "full inverse map", "least-squares points"
 
 
-@pytest.mark.parametrize("part, name, value, words", [
-    (TEMPERATURE, "weights", np.array(0.0), "not above 0"),
-    (TEMPERATURE, "weights", np.array(-1.0), "above 0"),
-    (TEMPERATURE, "weights", np.array(np.nan), "not finite"),
-    (TEMPERATURE, "weights", np.array(1e200), "too large"),
-    (TEMPERATURE, "intercept", np.ones(3), "has an intercept"),
-    (TEMPERATURE, "intercept", np.zeros(2), "number of c"),
-    ("recursive least-squares map", "weights", np.ones(3), "does not fit"),
-    (MATRIX, "weights", np.ones((3, 2)), "not fit"),
-    (POINTS, "label", np.full(9, 4), "none of the classes"),
-    (POINTS, "label", np.full(8, 3), "one number"), (POINTS, "right", np.ones(10), "one number"),
-    (POINTS, "p_true", np.full(9, 1.01), "not in [0, 1]"),
-    (POINTS, "p_largest", np.full(9, np.nan), "not in"),
-    (POINTS, "cumulative", np.full(9, -0.01), "not in [0, 1]"),
-    ("recursive least-squares points", "left", np.full(9, 1.01), "not in [0, 1]"),
-    ("recursive least-squares points", "left", np.ones(8), "one number")])
+@pytest.mark.parametrize(
+    "part, name, value, words",
+    [
+        (TEMPERATURE, "weights", np.array(0.0), "not above 0"),
+        (TEMPERATURE, "weights", np.array(-1.0), "above 0"),
+        (TEMPERATURE, "weights", np.array(np.nan), "not finite"),
+        (TEMPERATURE, "weights", np.array(1e200), "too large"),
+        (TEMPERATURE, "intercept", np.ones(3), "has an intercept"),
+        (TEMPERATURE, "intercept", np.zeros(2), "number of c"),
+        ("recursive least-squares map", "weights", np.ones(3), "does not fit"),
+        (MATRIX, "weights", np.ones((3, 2)), "not fit"),
+        (POINTS, "label", np.full(9, 4), "none of the classes"),
+        (POINTS, "label", np.full(8, 3), "one number"),
+        (POINTS, "right", np.ones(10), "one number"),
+        (POINTS, "p_true", np.full(9, 1.01), "not in [0, 1]"),
+        (POINTS, "p_largest", np.full(9, np.nan), "not in"),
+        (POINTS, "cumulative", np.full(9, -0.01), "not in [0, 1]"),
+        ("recursive least-squares points", "left", np.full(9, 1.01), "not in [0, 1]"),
+        ("recursive least-squares points", "left", np.ones(8), "one number"),
+    ],
+)
 def test_calibrations_with_arrays_that_are_wrong(part, name, value, words):
     decoder, _, part = part.rpartition(" ")
     path = f"calibration__decoders__{decoder}__{part}__{name}"
     refused(changed("calibrated pairs", **{path: value}), words)
 
 
-@pytest.mark.parametrize("name, value, words", [
-    ("weights", np.ones((2, 3)), "does not fit"), ("weights", np.ones((3, 2)), "other classifiers"),
-    ("weights", np.full((3, 3), np.inf), "not finite"), ("intercept", np.ones(2), "does not fit"),
-    ("intercept", np.full(3, np.nan), "not finite")])
+@pytest.mark.parametrize(
+    "name, value, words",
+    [
+        ("weights", np.ones((2, 3)), "does not fit"),
+        ("weights", np.ones((3, 2)), "other classifiers"),
+        ("weights", np.full((3, 3), np.inf), "not finite"),
+        ("intercept", np.ones(2), "does not fit"),
+        ("intercept", np.full(3, np.nan), "not finite"),
+    ],
+)
 def test_learned_decoders_that_are_wrong(name, value, words):
     refused(changed("calibrated pairs", **{f"calibration__learned__{name}": value}), words)

@@ -23,10 +23,15 @@ class Place:
 
     def __init__(self, folder, programs, here):
         self.folder, self.programs, self.here = folder, programs, here
-        self.env = {name: value for name, value in os.environ.items()
-                    if not name.startswith("PYTHON")}
-        self.env.update(PATH=f"{programs}{os.pathsep}{os.environ['PATH']}",
-                        PYTHONPATH=str(ROOT), PYTHONDONTWRITEBYTECODE="1", LC_ALL="C.UTF-8")
+        self.env = {
+            name: value for name, value in os.environ.items() if not name.startswith("PYTHON")
+        }
+        self.env.update(
+            PATH=f"{programs}{os.pathsep}{os.environ['PATH']}",
+            PYTHONPATH=str(ROOT),
+            PYTHONDONTWRITEBYTECODE="1",
+            LC_ALL="C.UTF-8",
+        )
 
     def at(self, folder):
         return Place(folder, self.programs, self.here)
@@ -39,12 +44,18 @@ class Place:
     def __truediv__(self, name):
         return self.folder / name
 
-    def start(self, command, *args, python=(), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-              **more):
+    def start(
+        self, command, *args, python=(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, **more
+    ):
         """A running process."""
         return subprocess.Popen(
             [sys.executable, *python, str(ROOT / "bin" / command), *map(str, args)],
-            cwd=self.folder, env=self.env, stdout=stdout, stderr=stderr, **more)
+            cwd=self.folder,
+            env=self.env,
+            stdout=stdout,
+            stderr=stderr,
+            **more,
+        )
 
     def run(self, command, *args, stdin=b"", **more):
         """A process that has ended -> CompletedProcess, whatever its status."""
@@ -79,8 +90,13 @@ class Place:
 
     def shell(self, script, shell="sh"):
         """What a script prints, in which the commands are on the path."""
-        done = subprocess.run([shell, "-ec", script], cwd=self.folder, env=self.env,
-                              capture_output=True, timeout=PATIENCE)
+        done = subprocess.run(
+            [shell, "-ec", script],
+            cwd=self.folder,
+            env=self.env,
+            capture_output=True,
+            timeout=PATIENCE,
+        )
         assert done.returncode == 0, done.stderr.decode()
         return done.stdout
 
@@ -91,8 +107,9 @@ class Place:
 
     def files(self):
         """{name: bytes} of everything in the folder."""
-        return {path.name: path.read_bytes() for path in sorted(self.folder.iterdir())
-                if path.is_file()}
+        return {
+            path.name: path.read_bytes() for path in sorted(self.folder.iterdir()) if path.is_file()
+        }
 
 
 def make_points(n, seed, k=3, d=4):
@@ -109,14 +126,21 @@ def write_vec(path, x):
 
 
 def write_svm(path, x, labels):
-    path.write_text("".join(
-        f"{label} " + " ".join(f"{i}:{value!r}" for i, value in enumerate(row, 1)) + "\n"
-        for label, row in zip(labels, x.tolist())))
+    path.write_text(
+        "".join(
+            f"{label} " + " ".join(f"{i}:{value!r}" for i, value in enumerate(row, 1)) + "\n"
+            for label, row in zip(labels, x.tolist())
+        )
+    )
 
 
 def write_lvq(path, x, labels):
-    path.write_text(f"{x.shape[1]}\n" + "".join(
-        " ".join(map(repr, row)) + f" {label}\n" for label, row in zip(labels, x.tolist())))
+    path.write_text(
+        f"{x.shape[1]}\n"
+        + "".join(
+            " ".join(map(repr, row)) + f" {label}\n" for label, row in zip(labels, x.tolist())
+        )
+    )
 
 
 @pytest.fixture(scope="session")
@@ -125,8 +149,11 @@ def trained(run, tmp_path_factory):
     programs = tmp_path_factory.mktemp("programs")
     for command in COMMANDS:
         wrapper = programs / command
-        wrapper.write_text("#!/bin/sh\nexec " + shlex.join(
-            [sys.executable, str(ROOT / "bin" / command)]) + ' "$@"\n')
+        wrapper.write_text(
+            "#!/bin/sh\nexec "
+            + shlex.join([sys.executable, str(ROOT / "bin" / command)])
+            + ' "$@"\n'
+        )
         wrapper.chmod(0o755)
     place = Place(tmp_path_factory.mktemp("trained"), programs, run)
     for name, n, seed in (("trn", 45, 1), ("tst", 60, 2)):
@@ -153,6 +180,7 @@ def place(trained, tmp_path):
 @pytest.fixture(scope="session")
 def wait():
     """Function that waits until a condition holds, while a process runs."""
+
     def wait(condition, process=None):
         end = time.monotonic() + PATIENCE
         while not condition():
@@ -166,6 +194,7 @@ def wait():
 @pytest.fixture(scope="session")
 def gone():
     """Function: is there no process of this number, or a zombie at most?"""
+
     def gone(number):
         try:
             return Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0] == "Z"

@@ -33,13 +33,13 @@ class ToyOptions(PlaneLearner):
     def solve(self, packed, rows, side, w=None):
         return LogisticOptions(1.0 / self.strength).solve(packed, rows, side, w)
 '''
-ROW = '''    "toy": Learner("toy", "learners.toy:ToyOptions", searched=(
+ROW = """    "toy": Learner("toy", "learners.toy:ToyOptions", searched=(
         Parameter("-z", "strength", "strength", -3.0, 9.0, 3.0),)),
-    "K": Learner('''
-SCORE = '''    Score("mean_p", "probability of the class", "Its mean.", "probabilities",
+    "K": Learner("""
+SCORE = """    Score("mean_p", "probability of the class", "Its mean.", "probabilities",
           "score.toy:mean_p", "mean-p", "mean p", "mean", lambda points: points.p_true),
 )}
-HIERARCHICAL'''
+HIERARCHICAL"""
 MEAN = '''"""The mean probability of the true class."""
 
 import numpy as np
@@ -48,10 +48,10 @@ import numpy as np
 def mean_p(p, y, weights=None):
     return float(np.average(p[np.arange(len(p)), y], weights=weights))
 '''
-KERNEL = '''    "quadratic": KernelKind(
+KERNEL = """    "quadratic": KernelKind(
         7, None, ("gamma",), of_products="kernels.values:quadratic"),
 }
-KERNEL_NAMES'''
+KERNEL_NAMES"""
 QUADRATIC = '''def quadratic(values, kernel):
     """values^2, in place."""
     values *= values
@@ -85,9 +85,14 @@ def house(tmp_path_factory):
 
 def started(house, command, *words):
     """What a command of that house prints, and writes as messages."""
-    done = subprocess.run([sys.executable, str(ROOT / "bin" / command), *map(str, words)],
-                          cwd=house, env={**os.environ, "PYTHONPATH": str(house)},
-                          capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "bin" / command), *map(str, words)],
+        cwd=house,
+        env={**os.environ, "PYTHONPATH": str(house)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
     assert done.returncode == 0, done.stderr
     return done
 
@@ -99,11 +104,23 @@ TUNE = ("tune_m", "-M", "--no-state", "-d", 3, "--refine", 0)
 def test_a_learner_with_a_parameter_of_its_own(house):
     """It is searched, on its default grid and on the one given, and trained."""
     for grid, tried in ((), 5), (("--log2z=0:4",), 3):
-        done = started(house, *TUNE, *grid, "--csv", "t.csv", "--json", "t.json", "-+",
-                       "learner=toy", "one-vs-rest", "trn")
+        done = started(
+            house,
+            *TUNE,
+            *grid,
+            "--csv",
+            "t.csv",
+            "--json",
+            "t.json",
+            "-+",
+            "learner=toy",
+            "one-vs-rest",
+            "trn",
+        )
         found = json.loads((house / "t.json").read_text())
-        assert sorted(point["log2z"] for point in found["points"])[::tried - 1] == (
-            [0.0, 4.0] if grid else [-3.0, 9.0])
+        assert sorted(point["log2z"] for point in found["points"])[:: tried - 1] == (
+            [0.0, 4.0] if grid else [-3.0, 9.0]
+        )
         assert "log2z" in (house / "t.csv").read_text().splitlines()[0]
         assert '"learner=toy -z ' in done.stdout
     (house / "plan").write_text(done.stdout)
@@ -116,29 +133,72 @@ def test_a_learner_with_a_parameter_of_its_own(house):
 @pytest.mark.long
 def test_a_score_for_which_larger_is_better(house):
     """Search, comparison and estimate take the largest."""
-    started(house, *TUNE, "--by", "mean-p", "--json", "t.json", "--log2c=-4:4:4", "--log2g=-8:0:4",
-            "one-vs-one", "trn")
+    started(
+        house,
+        *TUNE,
+        "--by",
+        "mean-p",
+        "--json",
+        "t.json",
+        "--log2c=-4:4:4",
+        "--log2g=-8:0:4",
+        "one-vs-one",
+        "trn",
+    )
     found = json.loads((house / "t.json").read_text())
     best = found["points"][found["best"]]["score"]
     assert best == max(point["score"] for point in found["points"] if len(point["parts"]) == 3)
     assert found["estimate"]["score"] == pytest.approx(best, abs=0.05)
-    rows = json.loads(started(house, "compare_control", "-M", "--no-state", "-d", 2, "--by",
-                              "mean-p", "--json", "trn", "one-vs-one", "one-vs-rest").stdout)
+    rows = json.loads(
+        started(
+            house,
+            "compare_control",
+            "-M",
+            "--no-state",
+            "-d",
+            2,
+            "--by",
+            "mean-p",
+            "--json",
+            "trn",
+            "one-vs-one",
+            "one-vs-rest",
+        ).stdout
+    )
     values = [row["mean_p"]["pooled"] for row in rows["rows"]]
     assert [row["best"].count("mean_p") for row in rows["rows"]] == [
-        value == max(values) for value in values]
-    assert rows["rows"][1]["difference"]["mean_p"]["pooled"] == pytest.approx(
-        values[1] - values[0])
+        value == max(values) for value in values
+    ]
+    assert rows["rows"][1]["difference"]["mean_p"]["pooled"] == pytest.approx(values[1] - values[0])
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("learner", ["svm", "nystrom -m 40"])
 def test_a_kernel_of_products(house, learner):
     """It is searched, trained and described: by LIBSVM from a table, and on landmarks."""
-    started(house, *TUNE, "--kernels", "quadratic", "--csv", "t.csv", "-+",
-            f"learner={learner}", "one-vs-rest", "trn")
+    started(
+        house,
+        *TUNE,
+        "--kernels",
+        "quadratic",
+        "--csv",
+        "t.csv",
+        "-+",
+        f"learner={learner}",
+        "one-vs-rest",
+        "trn",
+    )
     assert "-t quadratic -g " in (house / "t.csv").read_text()
-    started(house, "multi_borders", "-M", "-+", f"learner={learner} -t quadratic -g 0.2",
-            "one-vs-rest", "trn", "m", "m.mbc")
+    started(
+        house,
+        "multi_borders",
+        "-M",
+        "-+",
+        f"learner={learner} -t quadratic -g 0.2",
+        "one-vs-rest",
+        "trn",
+        "m",
+        "m.mbc",
+    )
     assert "quadratic gamma 0.2" in started(house, "mbm_info", "m.mbc").stdout
     assert started(house, "classify_m", "-M", "m.mbc", "trn", "o").stdout

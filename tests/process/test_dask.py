@@ -20,8 +20,10 @@ from agfmc.executors.dask_cluster import connected
 
 pytestmark = [
     pytest.mark.dask,
-    pytest.mark.skipif(importlib.util.find_spec("distributed") is None,
-                       reason="dask.distributed is not installed")]
+    pytest.mark.skipif(
+        importlib.util.find_spec("distributed") is None, reason="dask.distributed is not installed"
+    ),
+]
 PATIENCE = 60
 
 
@@ -31,23 +33,50 @@ class Cluster:
     def __init__(self, folder, env):
         self.folder, self.env = folder, {**env, "OMP_NUM_THREADS": "1"}
         self.file = folder / "scheduler.json"
-        self._running = [self._start(
-            "scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard",
-            "--dashboard-address", "127.0.0.1:0", "--scheduler-file", self.file)]
+        self._running = [
+            self._start(
+                "scheduler",
+                "--host",
+                "127.0.0.1",
+                "--port",
+                "0",
+                "--no-dashboard",
+                "--dashboard-address",
+                "127.0.0.1:0",
+                "--scheduler-file",
+                self.file,
+            )
+        ]
         wait_for(self.file.exists)
         self.workers = [self.join(), self.join()]
 
     def _start(self, what, *words):
         with open(self.folder / f"{what}.log", "ab") as log:
-            return subprocess.Popen([sys.executable, "-m", f"distributed.cli.dask_{what}",
-                                     *map(str, words)], cwd=self.folder, env=self.env, stdout=log,
-                                    stderr=log, stdin=subprocess.DEVNULL, start_new_session=True)
+            return subprocess.Popen(
+                [sys.executable, "-m", f"distributed.cli.dask_{what}", *map(str, words)],
+                cwd=self.folder,
+                env=self.env,
+                stdout=log,
+                stderr=log,
+                stdin=subprocess.DEVNULL,
+                start_new_session=True,
+            )
 
     def join(self):
         """One more worker, of one thread."""
-        process = self._start("worker", "--scheduler-file", self.file, "--no-nanny",
-                              "--nworkers", "1", "--nthreads", "1", "--no-dashboard",
-                              "--host", "127.0.0.1")
+        process = self._start(
+            "worker",
+            "--scheduler-file",
+            self.file,
+            "--no-nanny",
+            "--nworkers",
+            "1",
+            "--nthreads",
+            "1",
+            "--no-dashboard",
+            "--host",
+            "127.0.0.1",
+        )
         self._running.append(process)
         return process
 
@@ -55,8 +84,9 @@ class Cluster:
         """Until so many workers are there."""
         from distributed import Client
 
-        with Client(scheduler_file=str(self.file), timeout=PATIENCE,
-                    set_as_default=False) as client:
+        with Client(
+            scheduler_file=str(self.file), timeout=PATIENCE, set_as_default=False
+        ) as client:
             wait_for(lambda: len(client.nthreads()) == count)
 
     def stop(self):
@@ -101,8 +131,9 @@ def test_same_models_and_answers(cluster, place, many):
     assert here.files() == there.files() and len(here.files()) == 7
     for more in ((), ("-Q", "ddag", "--count"), ("-0",)):
         words = (*more, "-a", "m.std", "ctl", "../many.vec", "out")
-        assert here.ok("classify_m", *words) == \
-            there.ok("classify_m", f"--executor=dask:{cluster.file}", *words)
+        assert here.ok("classify_m", *words) == there.ok(
+            "classify_m", f"--executor=dask:{cluster.file}", *words
+        )
         assert here.files() == there.files()
 
 
@@ -146,13 +177,30 @@ def test_sums_of_shared_landmarks(cluster, slow):
 
 def test_same_comparison(cluster, slow):
     """Also with a worker killed while it works."""
+
     def table(text):
-        return [{key: value for key, value in row.items() if key not in (
-            "design_s", "train_s", "classify_s", "best")} for row in json.loads(text)["rows"]]
+        return [
+            {
+                key: value
+                for key, value in row.items()
+                if key not in ("design_s", "train_s", "classify_s", "best")
+            }
+            for row in json.loads(text)["rows"]
+        ]
 
     cluster.wait(2)
-    words = ("compare_control", "--no-state", "-d", "2", "-+", "-c 20", "--json", "big",
-             "one-vs-one", "tree:full")
+    words = (
+        "compare_control",
+        "--no-state",
+        "-d",
+        "2",
+        "-+",
+        "-c 20",
+        "--json",
+        "big",
+        "one-vs-one",
+        "tree:full",
+    )
     one = table(slow.ok(*words))
     before = used(cluster.workers[0].pid)
     with slow.start(*words, f"--executor=dask:{cluster.file}") as process:
@@ -164,8 +212,21 @@ def test_same_comparison(cluster, slow):
     cluster.workers[0] = cluster.join()
     cluster.wait(2)
     assert table(slow.ok(*words, f"--executor=dask:{cluster.file}")) == one
-    words = ("compare_control", "--no-state", "-d", "2", "-n", "--learn-metric=1", "--platt", "loo",
-             "--metric-options", "-m 30", "--json", "big", "one-vs-rest")
+    words = (
+        "compare_control",
+        "--no-state",
+        "-d",
+        "2",
+        "-n",
+        "--learn-metric=1",
+        "--platt",
+        "loo",
+        "--metric-options",
+        "-m 30",
+        "--json",
+        "big",
+        "one-vs-rest",
+    )
     assert table(slow.ok(*words)) == table(slow.ok(*words, f"--executor=dask:{cluster.file}"))
 
 
@@ -180,8 +241,9 @@ def test_data_error_comes_back_as_it_is(cluster, place):
     words = ("-+", "-s 1 -n 1", "../plan", "../trn", "m", "ctl")
     a = here.run("multi_borders", *words)
     b = there.run("multi_borders", f"--executor=dask:{cluster.file}", *words)
-    assert a.returncode == b.returncode == 3 and sorted(a.stderr.splitlines()) == \
-        sorted(b.stderr.splitlines())
+    assert a.returncode == b.returncode == 3 and sorted(a.stderr.splitlines()) == sorted(
+        b.stderr.splitlines()
+    )
     assert here.files() == there.files()
 
 
@@ -213,9 +275,18 @@ def test_in_a_program_with_an_event_loop():
         asyncio.run(begin())
 
 
-@pytest.mark.parametrize("words", [None, b"", b"HTTP/1.1 400 Bad Request\r\n\r\n", b"\0" * 4096,
-                                   b"\xff" * 4096, (1 << 37).to_bytes(8, "little")],
-                         ids=["closes", "is silent", "HTTP", "zeros", "ones", "a long message"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        None,
+        b"",
+        b"HTTP/1.1 400 Bad Request\r\n\r\n",
+        b"\0" * 4096,
+        b"\xff" * 4096,
+        (1 << 37).to_bytes(8, "little"),
+    ],
+    ids=["closes", "is silent", "HTTP", "zeros", "ones", "a long message"],
+)
 def test_another_service(place, words):
     """None: it closes the connection; b"": it waits."""
     with socket.create_server(("127.0.0.1", 0)) as server:
@@ -237,14 +308,16 @@ def test_another_service(place, words):
         for connection in kept:
             connection.close()
     assert done.returncode == 1
-    assert done.stderr.startswith(f"classify_m: there is no scheduler of dask at {where}: ".encode(
-        ))
+    assert done.stderr.startswith(
+        f"classify_m: there is no scheduler of dask at {where}: ".encode()
+    )
     assert done.stderr.count(b"\n") == 1
 
 
 def test_other_versions_are_refused(cluster, place, tmp_path):
     (tmp_path / "sitecustomize.py").write_text(
-        "import agfmc.core.version\nagfmc.core.version.__version__ = '0.0.dev0'\n")
+        "import agfmc.core.version\nagfmc.core.version.__version__ = '0.0.dev0'\n"
+    )
     place.env["PYTHONPATH"] = f"{tmp_path}{os.pathsep}{place.env['PYTHONPATH']}"
     done = place.run("classify_m", f"--executor=dask:{cluster.file}", "all.mbm", "tst.vec", "out")
     assert done.returncode == 1 and b"and here it is 0.0.dev0: both must be the same" in done.stderr

@@ -9,10 +9,34 @@ import pytest
 EXECUTORS = ("processes:2",)  # threads:2 is -j 2, of which other tests are
 LEARN = ("-n", "--learn-metric=1", "--metric-options", "-m 30")
 TIMES = ("design_s", "train_s", "classify_s", "best")
-COMPARE = ("compare_control", "-d", "2", "--both", "-+", "-c 3", "--json", "big", "one-vs-one",
-           "tree:full,inverse", "best-tree", "ensemble", "nodes", "shared")
-TUNE = ("tune_m", "-d", "3", "--log2g=-2:0:2", "--refine", "0", "--csv", "tried",
-        "one-vs-one", "big")
+COMPARE = (
+    "compare_control",
+    "-d",
+    "2",
+    "--both",
+    "-+",
+    "-c 3",
+    "--json",
+    "big",
+    "one-vs-one",
+    "tree:full,inverse",
+    "best-tree",
+    "ensemble",
+    "nodes",
+    "shared",
+)
+TUNE = (
+    "tune_m",
+    "-d",
+    "3",
+    "--log2g=-2:0:2",
+    "--refine",
+    "0",
+    "--csv",
+    "tried",
+    "one-vs-one",
+    "big",
+)
 
 
 @pytest.fixture
@@ -24,15 +48,18 @@ def big(place):
     (place / "nodes").write_text('"-c 3" { "-k 5" K { 0 1 } "" { 2 3 } }')
     (place / "shared").write_text(
         '"learner=nystrom -m 40" 0 / 1 2 3; "learner=nystrom -m 40" 1 / 0 2 3; '
-        '"learner=nystrom -m 40" 2 / 0 1 3; "learner=nystrom -m 40" 3 / 0 1 2; {0 1 2 3}')
+        '"learner=nystrom -m 40" 2 / 0 1 3; "learner=nystrom -m 40" 3 / 0 1 2; {0 1 2 3}'
+    )
     place.env = {**place.env, "XDG_CACHE_HOME": str(place / "cache")}
     return place
 
 
 def table(text):
     """The JSON without times, and what depends on them."""
-    return json.loads(text, object_hook=lambda found: {
-        key: value for key, value in found.items() if key not in TIMES})
+    return json.loads(
+        text,
+        object_hook=lambda found: {key: value for key, value in found.items() if key not in TIMES},
+    )
 
 
 @pytest.mark.long
@@ -49,9 +76,15 @@ def test_same_tables(big, executor):
 
 @pytest.mark.long
 @pytest.mark.parametrize("executor", EXECUTORS)
-@pytest.mark.parametrize("more", [
-    ("--log2c=0:2:2",), ("--log2c=0:2:2", "--per-partition"), ("-+", "learner=nystrom -m 30"),
-    ("--log2c=0:0", *LEARN)])
+@pytest.mark.parametrize(
+    "more",
+    [
+        ("--log2c=0:2:2",),
+        ("--log2c=0:2:2", "--per-partition"),
+        ("-+", "learner=nystrom -m 30"),
+        ("--log2c=0:0", *LEARN),
+    ],
+)
 def test_same_search(big, executor, more):
     one = big.ok(*TUNE, *more, "--no-state")
     tried = (big / "tried").read_bytes()
@@ -68,11 +101,19 @@ def test_error_of_a_learner_comes_back_as_it_is(big):
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize("words, status, told", [
-    (("--executor=proceses",), 2, "expected dask:HOST:PORT, dask:FILE, processes:N or threads:N"),
-    (("--executor=dask:nowhere",), 1, "expected HOST:PORT or a scheduler file"),
-    (("--executor=dask:127.0.0.1:1",), 1, "there is no scheduler of dask at 127.0.0.1:1"),
-    (("-j", "2", "--executor=processes:2"), 2, "--executor and -j exclude each other")])
+@pytest.mark.parametrize(
+    "words, status, told",
+    [
+        (
+            ("--executor=proceses",),
+            2,
+            "expected dask:HOST:PORT, dask:FILE, processes:N or threads:N",
+        ),
+        (("--executor=dask:nowhere",), 1, "expected HOST:PORT or a scheduler file"),
+        (("--executor=dask:127.0.0.1:1",), 1, "there is no scheduler of dask at 127.0.0.1:1"),
+        (("-j", "2", "--executor=processes:2"), 2, "--executor and -j exclude each other"),
+    ],
+)
 def test_wrong_executors(big, words, status, told):
     if "dask:1" in words[0] or "scheduler" in told:
         pytest.importorskip("distributed")

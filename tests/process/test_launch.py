@@ -21,8 +21,9 @@ cli.launch("multi_borders")
 @pytest.mark.parametrize("busy", [True, False])
 def test_libraries_do_not_end_under_a_busy_thread(busy):
     script = BUSY.format(started="" if busy else "left.set()")
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True,
-                          timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60
+    )
     assert done.returncode == 3 and done.stdout.startswith("answer\n") and not done.stderr
     if busy:
         assert "libraries end" not in done.stdout

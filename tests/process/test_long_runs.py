@@ -49,8 +49,10 @@ def whole(data, here):
 
 def models(place):
     """{name: (inode, time)} of the model files."""
-    return {path.name: (path.stat().st_ino, path.stat().st_mtime_ns)
-            for path in place.folder.glob("m-??")}
+    return {
+        path.name: (path.stat().st_ino, path.stat().st_mtime_ns)
+        for path in place.folder.glob("m-??")
+    }
 
 
 def kept(done):
@@ -71,8 +73,9 @@ def test_killed_in_the_middle(here, data, threads, when, wait):
     assert (done.status, kept(done)) == (0, len(before))
     after = models(here)
     assert {name: after[name] for name in before} == before
-    files = {name: content for name, content in here.files().items()
-             if not name.startswith(".agfmc-")}  # kill -9 may leave one
+    files = {
+        name: content for name, content in here.files().items() if not name.startswith(".agfmc-")
+    }  # kill -9 may leave one
     assert files == data[1]
 
 
@@ -100,8 +103,10 @@ def test_held_out_samples_need_training(whole):
 def test_a_time_limit(here, data):
     done = here.call(*WORDS, "--time-limit", "0", "m", "ctl")
     assert done.status == 3 and models(here) == {} and not (here / "ctl").exists()
-    assert done.err == (f"multi_borders: time limit reached: 0 of {COUNT} classifiers "
-                                    "are trained; the same command continues from there\n")
+    assert done.err == (
+        f"multi_borders: time limit reached: 0 of {COUNT} classifiers "
+        "are trained; the same command continues from there\n"
+    )
     finished = 0
     for _ in range(60):
         before = models(here)
@@ -125,16 +130,21 @@ def test_a_fit_in_the_middle_does_not_hold_the_limit(here):
     x = rng.normal(size=(3000, 4))
     here.points("hard", x, rng.choice([0, 1, 2], 3000))
     begin = time.monotonic()
-    done = here.run("multi_borders", "-+", ENDLESS, "-j", "2", "--time-limit", "2", "slow", "hard",
-                    "m", "ctl")
+    done = here.run(
+        "multi_borders", "-+", ENDLESS, "-j", "2", "--time-limit", "2", "slow", "hard", "m", "ctl"
+    )
     assert done.returncode == 3 and time.monotonic() - begin < PATIENCE / 2
     assert b"time limit reached: 1 of 3 classifiers" in done.stderr
     assert set(models(here)) == {"m-00"} and not list(here.folder.glob(".agfmc-*"))
 
 
-@pytest.mark.parametrize("words, told", [
-    (["--", "svm-train"], "-- COMMAND and --time-limit exclude each other"),
-    (["--cv-errors", "x"], "--time-limit and --cv-errors exclude each other")])
+@pytest.mark.parametrize(
+    "words, told",
+    [
+        (["--", "svm-train"], "-- COMMAND and --time-limit exclude each other"),
+        (["--cv-errors", "x"], "--time-limit and --cv-errors exclude each other"),
+    ],
+)
 def test_what_begins_anew_has_no_time_limit(here, words, told):
     done = here.call("multi_borders", "--time-limit", "9", *words, "pairs", "big", "m", "ctl")
     assert done.status == 2 and told in done.err
@@ -146,8 +156,20 @@ def test_training_all_is_not_how_to_go_on(here):
     assert "the same command without --retrain continues from there" in done.err
 
 
-RESUME_WORDS = ("compare_control", "-n", "--trials", "4", "-+", "-c 20", "--json", "big",
-                "one-vs-one", "one-vs-rest", "adjacent", "tree")
+RESUME_WORDS = (
+    "compare_control",
+    "-n",
+    "--trials",
+    "4",
+    "-+",
+    "-c 20",
+    "--json",
+    "big",
+    "one-vs-one",
+    "one-vs-rest",
+    "adjacent",
+    "tree",
+)
 
 
 @pytest.fixture
@@ -162,20 +184,37 @@ def big(place):
 
 
 def scores(text):
-    return [{name: row[name] for name in ("configuration", "decoder", "accuracy", "brier_all",
-                                          "brier_winning", "log_loss", "difference")}
-            for row in json.loads(text)["rows"]]
+    return [
+        {
+            name: row[name]
+            for name in (
+                "configuration",
+                "decoder",
+                "accuracy",
+                "brier_all",
+                "brier_winning",
+                "log_loss",
+                "difference",
+            )
+        }
+        for row in json.loads(text)["rows"]
+    ]
 
 
 def finished(place):
     """Is something finished and on the disk?"""
-    return any(path.is_file() and path.stat().st_size > 100
-               for path in place.folder.glob("cache/agfmc/*.results/**/*"))
+    return any(
+        path.is_file() and path.stat().st_size > 100
+        for path in place.folder.glob("cache/agfmc/*.results/**/*")
+    )
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("number", [
-    signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.long)], ids=lambda n: n.name)
+@pytest.mark.parametrize(
+    "number",
+    [signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.long)],
+    ids=lambda n: n.name,
+)
 def test_comparison_goes_on(big, number, wait):
     whole = scores(big.ok(*RESUME_WORDS, "--no-state"))
     assert not list(big.folder.glob("cache/**/*.results"))
@@ -251,8 +290,13 @@ def soak(place, rounds, pictures="no", code=CHAIN):
     (place / "names").write_text("".join(f"n{i}\n" for i in range(10)))
     (place / "short.vec").write_bytes((place / "tst.vec").read_bytes()[:-3])
     env = {**place.env, "TMPDIR": str(place / "tmp"), "XDG_CACHE_HOME": str(place / "cache")}
-    done = subprocess.run([sys.executable, "-c", code, str(rounds), pictures], cwd=place.folder,
-                          env=env, capture_output=True, timeout=SOAK_PATIENCE)
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(rounds), pictures],
+        cwd=place.folder,
+        env=env,
+        capture_output=True,
+        timeout=SOAK_PATIENCE,
+    )
     assert done.returncode == 0, done.stderr.decode()[-2000:]
     told = [json.loads(line) for line in done.stderr.decode().splitlines() if line.startswith("{")]
     assert len(told) == rounds

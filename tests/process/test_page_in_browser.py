@@ -17,10 +17,18 @@ from agfmc.score.evaluation import ScoreRequest, evaluate, Results
 from agfmc.report.content import AnswersPart, DataPart, HardPoint, ModelPart, ReportContent, Step
 from agfmc.report.page import render
 
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))),
-               None)
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
-         "--disable-background-networking", "--disable-component-update"]
+BROWSER = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+)
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-sync",
+    "--disable-background-networking",
+    "--disable-component-update",
+]
 # What would run if a page took it for markup or a script.
 HOSTILE = (
     "<script>window.hacked=1</script>",
@@ -31,7 +39,8 @@ HOSTILE = (
     "\u202egnp.exe\u202d \u05e9\u05dc\u05d5\u05dd",
     "javascript:window.hacked=1",
     "&lt;b&gt; &amp; ]]> <!-- ",
-    "x" * 10_000)
+    "x" * 10_000,
+)
 CARD = """# Use
 
 [go](javascript:window.hacked=1) <script>window.hacked=1</script> <img src=x onerror=hacked=1>
@@ -92,34 +101,60 @@ def content_of(called, card=CARD, text="plain"):
     p[np.arange(400), truth] += 0.15
     p /= p.sum(axis=1, keepdims=True)
     labels = np.arange(k)
-    scores = evaluate(Results(truth, p.argmax(axis=1), labels, k, p.max(axis=1), p), 10,
-                      ScoreRequest(by_class=True))
+    scores = evaluate(
+        Results(truth, p.argmax(axis=1), labels, k, p.max(axis=1), p),
+        10,
+        ScoreRequest(by_class=True),
+    )
     names = dict(enumerate(called))
     scores["names"] = list(called)
-    tree = parse("".join(
-        f'"-c 1" {" ".join(map(str, left))} / {" ".join(map(str, right))};\n'
-        for left, right in one_vs_one(k)) + "{" + " ".join(map(str, range(k))) + "}")
-    hardest = tuple(HardPoint(f"{text} {i}", int(truth[i]), int(p[i].argmax()),
-                              float(p[i, truth[i]]), ((0, 0.5), (1, 0.2))) for i in range(5))
+    tree = parse(
+        "".join(
+            f'"-c 1" {" ".join(map(str, left))} / {" ".join(map(str, right))};\n'
+            for left, right in one_vs_one(k)
+        )
+        + "{"
+        + " ".join(map(str, range(k)))
+        + "}"
+    )
+    hardest = tuple(
+        HardPoint(
+            f"{text} {i}",
+            int(truth[i]),
+            int(p[i].argmax()),
+            float(p[i, truth[i]]),
+            ((0, 0.5), (1, 0.2)),
+        )
+        for i in range(5)
+    )
     return ReportContent(
-        title=text, names=names,
-        data=DataPart(text, 400, 7, tuple(range(k)), tuple(np.bincount(truth).tolist()), None,
-                      ((text, text),)),
+        title=text,
+        names=names,
+        data=DataPart(
+            text, 400, 7, tuple(range(k)), tuple(np.bincount(truth).tolist()), None, ((text, text),)
+        ),
         model=ModelPart(tree, text),
         answers=AnswersPart(text, scores, None, hardest, (), (text,)),
-        card=card, provenance=((text, text),), steps=(Step(text, text),))
+        card=card,
+        provenance=((text, text),),
+        steps=(Step(text, text),),
+    )
 
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory):
     """{name of a page: its path}."""
     folder = tmp_path_factory.mktemp("pages")
-    texts = {"plain": render(content_of([f"class of trees {i}" for i in range(9)], "# Use\n\nx",
-                                        "penguins")),
-             "hostile": render(content_of(HOSTILE, CARD, "".join(HOSTILE[:8])))}
+    texts = {
+        "plain": render(
+            content_of([f"class of trees {i}" for i in range(9)], "# Use\n\nx", "penguins")
+        ),
+        "hostile": render(content_of(HOSTILE, CARD, "".join(HOSTILE[:8]))),
+    }
     # without the second wall: escaping alone has to hold
-    texts["unguarded"], count = re.subn(r"<meta[^>]*Content-Security-Policy[^>]*>", "",
-                                        texts["hostile"])
+    texts["unguarded"], count = re.subn(
+        r"<meta[^>]*Content-Security-Policy[^>]*>", "", texts["hostile"]
+    )
     assert count == 1
     paths = {}
     for name, text in texts.items():
@@ -154,11 +189,14 @@ def test_hostile_names_run_nothing(browser, written, name):
         assert opened.tell("window.hacked") is None
         assert not opened.said and not opened.foreign
         assert opened.tell("document.scripts.length") == 1
-        assert opened.tell("""[...document.querySelectorAll('*')].flatMap(one => [
+        assert (
+            opened.tell("""[...document.querySelectorAll('*')].flatMap(one => [
             ...one.attributes].filter(a => /^on/i.test(a.name) ||
                     /^\\s*(javascript|data:text|vbscript)/i.test(a.value)
                     && ['href', 'src', 'action', 'xlink:href'].includes(a.name))
-            .map(a => one.tagName + ' ' + a.name)).slice(0, 5)""") == []
+            .map(a => one.tagName + ' ' + a.name)).slice(0, 5)""")
+            == []
+        )
         # what stands on the page is what stood in the file
         assert HOSTILE[0] in opened.tell("document.body.textContent")
         assert opened.tell("document.title").startswith(HOSTILE[0][:20])
@@ -184,19 +222,24 @@ def test_tables_are_sorted_by_their_headings(browser, written):
             before = table.query_selector_all("tbody tr")
             column = len(buttons) - 1
             buttons[column].click()
-            head = table.query_selector("thead th[aria-sort='ascending'],"
-                                        "thead th[aria-sort='descending']")
+            head = table.query_selector(
+                "thead th[aria-sort='ascending'],thead th[aria-sort='descending']"
+            )
             assert head is not None
             first = [row.inner_text() for row in table.query_selector_all("tbody tr")]
             buttons[column].focus()
             page.keyboard.press("Enter")
             second = [row.inner_text() for row in table.query_selector_all("tbody tr")]
             assert sorted(first) == sorted(second) and len(first) == len(before)
-            values = table.evaluate("""(table, column) => [...table.tBodies[0].rows].map(row =>
+            values = table.evaluate(
+                """(table, column) => [...table.tBodies[0].rows].map(row =>
                 row.cells[column] && row.cells[column].dataset.value || '').filter(v => v !== '')
-                .map(Number)""", table.evaluate(
-                "(table) => table.querySelector('[aria-sort=ascending],[aria-sort=descending]')"
-                ".cellIndex"))
+                .map(Number)""",
+                table.evaluate(
+                    "(table) => table.querySelector('[aria-sort=ascending],[aria-sort=descending]')"
+                    ".cellIndex"
+                ),
+            )
             if len(values) > 1 and not np.isnan(values).any():
                 steps = np.diff(values)
                 assert (steps >= 0).all() or (steps <= 0).all(), values
@@ -246,15 +289,20 @@ def test_a_table_shows_at_its_edge_that_it_scrolls(narrow):
     for place in (0, 10_000):
         box.evaluate("(b, at) => b.scrollLeft = at", place)
         picture = image.open(BytesIO(box.screenshot())).convert("L")
-        edges.append([np.median([picture.getpixel((x, y)) for y in range(picture.height)])
-                      for x in (1, picture.width - 2)])
+        edges.append(
+            [
+                np.median([picture.getpixel((x, y)) for y in range(picture.height)])
+                for x in (1, picture.width - 2)
+            ]
+        )
     (left, right), (moved, end) = edges
     assert right < left - 20 and moved < end - 20
 
 
 def test_headings_are_in_order_and_pictures_have_words(plain):
-    levels = plain.tell("[...document.querySelectorAll('h1,h2,h3,h4,h5,h6')]"
-                         ".map(one => +one.tagName[1])")
+    levels = plain.tell(
+        "[...document.querySelectorAll('h1,h2,h3,h4,h5,h6')].map(one => +one.tagName[1])"
+    )
     assert levels[0] == 1 and levels.count(1) == 1
     assert all(b - a <= 1 for a, b in zip(levels, levels[1:]))
     pictures = plain.tell("""[...document.querySelectorAll('svg')].map(one =>
@@ -270,8 +318,11 @@ def test_accessibility_rules_hold(browser, written, scheme, width):
     with Opened(browser, written["plain"], width, color_scheme=scheme) as opened:
         # passes tell one element alone, which takes a third of the time
         found = axe.Axe().run(opened.page, options={"resultTypes": ["violations"]}).response
-        assert [(one["id"], node["html"][:200], node["any"][:1]) for one in
-                found["violations"] for node in one["nodes"][:2]] == []
+        assert [
+            (one["id"], node["html"][:200], node["any"][:1])
+            for one in found["violations"]
+            for node in one["nodes"][:2]
+        ] == []
         assert any(one["id"] == "color-contrast" for one in found["passes"])
 
 
@@ -302,6 +353,8 @@ def test_print_shows_what_the_screen_scrolls(browser, written):
                 ['auto', 'scroll'].includes(getComputedStyle(one)[side])))
             .map(one => one.tagName + '.' + one.className).slice(0, 5)""")
         assert cut == []
-        assert set(opened.tell("""[...document.querySelectorAll('thead button')].map(one =>
-            getComputedStyle(one).display)""")) == {"contents"}  # or headings are printed once
+        assert set(
+            opened.tell("""[...document.querySelectorAll('thead button')].map(one =>
+            getComputedStyle(one).display)""")
+        ) == {"contents"}  # or headings are printed once
         assert len(opened.page.pdf()) > 10_000 and os.path.exists(written["plain"])

@@ -56,8 +56,9 @@ def test_same_models_and_answers(place, many):
     there.ok("multi_borders", "--executor=processes:2", *words)
     assert here.files() == there.files() and len(here.files()) == 7
     words = ("-a", "m.std", "ctl", "../many.vec", "out")
-    assert here.ok("classify_m", *words) == \
-        there.ok("classify_m", "--executor", "processes:2", *words)
+    assert here.ok("classify_m", *words) == there.ok(
+        "classify_m", "--executor", "processes:2", *words
+    )
     assert here.files() == there.files()
 
 
@@ -78,11 +79,13 @@ if "-c" in sys.orig_argv:
 @pytest.fixture
 def kill_worker(place, wait):
     """Function that runs a command, and kills a worker in the function; -> stderr."""
+
     def kill_worker(here, module, function, *words):
         at = place / "at"
         (place / "site").mkdir()
         (place / "site" / "sitecustomize.py").write_text(
-            STAYS.format(module=module, function=function, at=str(at)))
+            STAYS.format(module=module, function=function, at=str(at))
+        )
         here.env = {**here.env, "PYTHONPATH": f"{here.env['PYTHONPATH']}:{place / 'site'}"}
         with here.start(*words, "--executor=processes:2") as process:
             wait(at.is_symlink, process)
@@ -124,8 +127,9 @@ def test_worker_killed_while_it_makes_sums(place, kill_worker):
 @pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="needs /proc")
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM], ids=lambda n: n.name)
 def test_no_worker_is_left_behind(slow, number, wait, gone):
-    with slow.start("multi_borders", "--executor=processes:2", "-+", "-c 100", "bigplan", "big",
-                    "b", "bctl") as process:
+    with slow.start(
+        "multi_borders", "--executor=processes:2", "-+", "-c 100", "bigplan", "big", "b", "bctl"
+    ) as process:
         busy_worker(process)
         workers = workers_of(process)
         process.send_signal(number)
@@ -157,13 +161,29 @@ if "-c" in sys.orig_argv:
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize("words", ["multi_borders --executor processes:2 plan trn x xctl",
-                                   "classify_m --executor processes:2 all.mbm tst.vec out"])
-@pytest.mark.parametrize("program, told", [
-    (NO_THREADS, b": worker processes end before they begin to work: is there too little memory "
-                 b"for so many?\n"),
-    (NO_LIBRARIES, b": worker processes end before they begin to work: is there too little memory "
-                   b"for so many?\n")], ids=["threads", "libraries"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        "multi_borders --executor processes:2 plan trn x xctl",
+        "classify_m --executor processes:2 all.mbm tst.vec out",
+    ],
+)
+@pytest.mark.parametrize(
+    "program, told",
+    [
+        (
+            NO_THREADS,
+            b": worker processes end before they begin to work: is there too little memory "
+            b"for so many?\n",
+        ),
+        (
+            NO_LIBRARIES,
+            b": worker processes end before they begin to work: is there too little memory "
+            b"for so many?\n",
+        ),
+    ],
+    ids=["threads", "libraries"],
+)
 def test_workers_that_cannot_work(place, words, program, told):
     (place / "site").mkdir()
     (place / "site" / "sitecustomize.py").write_text(program)
@@ -175,15 +195,28 @@ def test_workers_that_cannot_work(place, words, program, told):
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize("words, told", [
-    (("--executor=proceses",), "expected dask:HOST:PORT, dask:FILE, processes:N or threads:N"),
-    (("--executor=processes:0",), "threads:N, N from 1 to 1024, as executor, found 'processes:0'"),
-    (("--executor=dask:nowhere",), "expected HOST:PORT or a scheduler file"),
-    (("-j", "2", "--executor=processes:2"), "--executor and -j exclude each other"),
-    (("--executor=processes:2", "-O", "cat"), "-O and --executor exclude each other")])
+@pytest.mark.parametrize(
+    "words, told",
+    [
+        (("--executor=proceses",), "expected dask:HOST:PORT, dask:FILE, processes:N or threads:N"),
+        (
+            ("--executor=processes:0",),
+            "threads:N, N from 1 to 1024, as executor, found 'processes:0'",
+        ),
+        (("--executor=dask:nowhere",), "expected HOST:PORT or a scheduler file"),
+        (("-j", "2", "--executor=processes:2"), "--executor and -j exclude each other"),
+        (("--executor=processes:2", "-O", "cat"), "-O and --executor exclude each other"),
+    ],
+)
 def test_wrong_executors(place, words, told):
     if "scheduler file" in told:
         pytest.importorskip("distributed")
-    place.call("classify_m", *words, "all.mbm", "tst.vec", "out",
-               status=1 if "scheduler file" in told else 2).refused(told)
+    place.call(
+        "classify_m",
+        *words,
+        "all.mbm",
+        "tst.vec",
+        "out",
+        status=1 if "scheduler file" in told else 2,
+    ).refused(told)
     assert not (place / "out.cls").exists()

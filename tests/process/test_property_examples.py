@@ -1,6 +1,5 @@
 """Property tests: the same examples in every run, and others where they are asked for."""
 
-
 from hypothesis import settings
 
 

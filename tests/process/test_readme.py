@@ -10,10 +10,10 @@ def test_from_data_to_a_tuned_model(place, root):
     for name, ours, count in (("trn", "train", 45), ("tst", "test", 60)):
         for end, head, size in ((".vec", 4, 16), (".cls", 0, 4)):
             content = (place / (name + end)).read_bytes()
-            (place / (ours + end)).write_bytes(content[:head + size * count])
+            (place / (ours + end)).write_bytes(content[: head + size * count])
     page = (root / "man/site/docs/tutorials/steps.md").read_text()
     blocks = re.findall(r"^```sh\n(.*?)^```", page, re.M | re.S)
-    script, = (block for block in blocks if "print_control --best" in block)
+    (script,) = (block for block in blocks if "print_control --best" in block)
     # two parts and not five: each of them is a whole search
     page = place.shell(script.replace("nfold -n", "nfold -d 2 -n")).decode()
     assert re.search(r"^accuracy +0\.[89]", page, re.M) and "log loss" in page
@@ -25,4 +25,5 @@ def test_from_data_to_a_tuned_model(place, root):
     assert f"decoder           {name}," in place.ok("mbm_info", "tuned.mbm").decode()
     given = ["--tree", name] if name == "full" else ["-Q", name]
     assert (place / "answer.txt").read_bytes() == place.ok(
-        "classify_m", *given, "--header", "tuned.mbm", "test.vec", "other")
+        "classify_m", *given, "--header", "tuned.mbm", "test.vec", "other"
+    )

@@ -83,7 +83,9 @@ def test_commands_for_ranges(data, here, form):
         words[4:5] = ["-M", "../big.svm"]
     lines = here.ok("multi_borders", "-0", *words).decode().splitlines()
     assert [shlex.split(line)[1] for line in lines] == [
-        *(f"--sums=0:{i}" for i in range(4)), "--options=learner=nystrom -m 60 -g .1"]
+        *(f"--sums=0:{i}" for i in range(4)),
+        "--options=learner=nystrom -m 60 -g .1",
+    ]
     assert files(here).keys() == {"ctl", "m.std"}
     for line in lines[-3::-1]:
         here.shell(line)
@@ -96,18 +98,29 @@ def test_commands_for_ranges(data, here, form):
 
 
 def test_commands_need_a_control_file(data, here):
-    done = here.call("multi_borders", "-0", *WORDS[:3], "-", *WORDS[4:], status=2,
-                     stdin=(data / "plan").read_bytes())
+    done = here.call(
+        "multi_borders",
+        "-0",
+        *WORDS[:3],
+        "-",
+        *WORDS[4:],
+        status=2,
+        stdin=(data / "plan").read_bytes(),
+    )
     done.refused("with -0, control must be a file where classifiers share landmarks")
     assert files(here) == {}
 
 
-@pytest.mark.parametrize("words, told", [
-    (("--sums", "1"), "expected GROUP:RANGE, two whole numbers from 0, found '1'"),
-    (("--sums", "0:4"), "there is no range 4: expected a number from 0 to 3"),
-    (("--sums", "1:0"), "there is no group 1 of classifiers that share landmarks"),
-    (("--sums", "0:0", "-0"), "-0 and --sums exclude each other"),
-    (("--sums", "0:0", "--time-limit", "9"), "--sums and --time-limit exclude each other")])
+@pytest.mark.parametrize(
+    "words, told",
+    [
+        (("--sums", "1"), "expected GROUP:RANGE, two whole numbers from 0, found '1'"),
+        (("--sums", "0:4"), "there is no range 4: expected a number from 0 to 3"),
+        (("--sums", "1:0"), "there is no group 1 of classifiers that share landmarks"),
+        (("--sums", "0:0", "-0"), "-0 and --sums exclude each other"),
+        (("--sums", "0:0", "--time-limit", "9"), "--sums and --time-limit exclude each other"),
+    ],
+)
 def test_wrong_ranges(here, words, told):
     here.call("multi_borders", *words, *WORDS[1:], status=2).refused(told)
     assert files(here) == {}

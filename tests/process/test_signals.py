@@ -83,12 +83,26 @@ def defaults():
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("threads", ["1", "2"])
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT],
-                         ids=lambda number: number.name)
+@pytest.mark.parametrize(
+    "number",
+    [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT],
+    ids=lambda number: number.name,
+)
 def test_training(hard, number, threads, wait):
     before = hard.files()
-    with hard.start("multi_borders", "-n", "-j", threads, "-+", HARD, "slow", "hard", "h", "hctl",
-                    preexec_fn=defaults) as process:
+    with hard.start(
+        "multi_borders",
+        "-n",
+        "-j",
+        threads,
+        "-+",
+        HARD,
+        "slow",
+        "hard",
+        "h",
+        "hctl",
+        preexec_fn=defaults,
+    ) as process:
         wait(lambda: list(hard.folder.glob("h-00")), process)
         time.sleep(0.1)
         process.send_signal(number)
@@ -104,8 +118,9 @@ def test_training(hard, number, threads, wait):
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
 def test_classification_that_waits_for_points(place, number, wait):
     before = place.files()
-    with place.start("classify_m", "all.mbm", "-", "out", stdin=subprocess.PIPE,
-                     preexec_fn=defaults) as process:
+    with place.start(
+        "classify_m", "all.mbm", "-", "out", stdin=subprocess.PIPE, preexec_fn=defaults
+    ) as process:
         process.stdin.write((place / "tst.vec").read_bytes())
         process.stdin.flush()
         wait(lambda: list(place.folder.glob(".agfmc-*")), process)
@@ -119,8 +134,9 @@ def test_nohup(hard, wait):
     def ignore():
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
 
-    with hard.start("multi_borders", "-n", "-+", HARD, "slow", "hard", "h", "hctl",
-                    preexec_fn=ignore) as process:
+    with hard.start(
+        "multi_borders", "-n", "-+", HARD, "slow", "hard", "h", "hctl", preexec_fn=ignore
+    ) as process:
         wait(lambda: list(hard.folder.glob("h-00")), process)
         process.send_signal(signal.SIGHUP)
         time.sleep(0.3)
@@ -134,8 +150,14 @@ def dropped(place, at, number, command, *words):
     """A command that gets the signal where what is raised is dropped; -> (status, stderr)."""
     done = subprocess.run(
         [sys.executable, "-c", DROPPED, at, str(int(number)), command, *words],
-        cwd=place.folder, env=place.env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE, timeout=PATIENCE, preexec_fn=defaults)
+        cwd=place.folder,
+        env=place.env,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        timeout=PATIENCE,
+        preexec_fn=defaults,
+    )
     return done.returncode, done.stderr
 
 
@@ -143,8 +165,21 @@ def dropped(place, at, number, command, *words):
 @pytest.mark.parametrize("at", DROPPING)
 def test_a_signal_that_is_dropped_comes_again(hard, at):
     before = hard.files()
-    assert dropped(hard, at, signal.SIGINT, "multi_borders", "-n", "-j", "2", "-+", HARD, "slow",
-                   "hard", "h", "hctl") == (130, b"")
+    assert dropped(
+        hard,
+        at,
+        signal.SIGINT,
+        "multi_borders",
+        "-n",
+        "-j",
+        "2",
+        "-+",
+        HARD,
+        "slow",
+        "hard",
+        "h",
+        "hctl",
+    ) == (130, b"")
     after = hard.files()
     for name in ("h.std", "h-00"):  # finished work is kept
         after.pop(name, None)
@@ -154,8 +189,9 @@ def test_a_signal_that_is_dropped_comes_again(hard, at):
 @pytest.mark.parametrize("number", [signal.SIGTERM, None])
 def test_a_caller_has_its_own_timer_and_handlers_again(monkeypatch, number):
     def state():
-        return [signal.getsignal(name) for name in (signal.SIGALRM, signal.SIGTERM)], \
-            sys.unraisablehook
+        return [
+            signal.getsignal(name) for name in (signal.SIGALRM, signal.SIGTERM)
+        ], sys.unraisablehook
 
     def execute(args):
         if number is not None:
@@ -180,9 +216,15 @@ def test_a_caller_has_its_own_timer_and_handlers_again(monkeypatch, number):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("words", [
-    "multi_borders -n -j {} plan trn x xctl", "classify_m -j {} ctl tst.vec out",
-    "classify_m -j {} all.mbm tst.vec out", "nfold -j {} -d 3 plan trn nf"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        "multi_borders -n -j {} plan trn x xctl",
+        "classify_m -j {} ctl tst.vec out",
+        "classify_m -j {} all.mbm tst.vec out",
+        "nfold -j {} -d 3 plan trn nf",
+    ],
+)
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.parametrize("at", DROPPING)

@@ -52,10 +52,19 @@ class Slurm:
         munge.chmod(0o755)
         for path in (munge, munge / "key"):
             shutil.chown(path, "munge", "munge")
-        self._daemon("munged", "-F", "--force", f"--key-file={munge}/key",
-                     f"--socket={munge}/socket", f"--pid-file={munge}/pid",
-                     f"--log-file={munge}/log", f"--seed-file={munge}/seed", user="munge",
-                     group="munge", extra_groups=[])
+        self._daemon(
+            "munged",
+            "-F",
+            "--force",
+            f"--key-file={munge}/key",
+            f"--socket={munge}/socket",
+            f"--pid-file={munge}/pid",
+            f"--log-file={munge}/log",
+            f"--seed-file={munge}/seed",
+            user="munge",
+            group="munge",
+            extra_groups=[],
+        )
         wait_for((munge / "socket").exists, self)
         for name in ("state", "spool"):
             (self.folder / name).mkdir()
@@ -97,9 +106,17 @@ PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 
     def _daemon(self, *words, **more):
         with open(self.folder / f"{words[0]}.out", "wb") as out:
-            self._daemons.append(subprocess.Popen(
-                list(map(str, words)), cwd="/", env=self.env, stdout=out, stderr=out,
-                stdin=subprocess.DEVNULL, **more))
+            self._daemons.append(
+                subprocess.Popen(
+                    list(map(str, words)),
+                    cwd="/",
+                    env=self.env,
+                    stdout=out,
+                    stderr=out,
+                    stdin=subprocess.DEVNULL,
+                    **more,
+                )
+            )
 
     def alive(self):
         return all(daemon.poll() is None for daemon in self._daemons)
@@ -139,8 +156,10 @@ def wait_for(condition, slurm):
     end = time.monotonic() + PATIENCE
     while not condition():
         assert slurm.alive() and time.monotonic() < end, "".join(
-            path.read_text(errors="replace")[-2000:] for pattern in ("*.out", "*.log", "munge/log")
-            for path in sorted(slurm.folder.glob(pattern)))
+            path.read_text(errors="replace")[-2000:]
+            for pattern in ("*.out", "*.log", "munge/log")
+            for path in sorted(slurm.folder.glob(pattern))
+        )
         time.sleep(0.1)
 
 
@@ -172,8 +191,11 @@ def two(place, slurm, root):
 
 
 def models(folder, ends=("ctl", ".mbm", ".std")):
-    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())
-            if path.is_file() and (path.name.startswith("m m-") or path.name.endswith(ends))}
+    return {
+        path.name: path.read_bytes()
+        for path in sorted(folder.iterdir())
+        if path.is_file() and (path.name.startswith("m m-") or path.name.endswith(ends))
+    }
 
 
 def logs(place):
@@ -197,8 +219,9 @@ def test_job_array(two, slurm):
 def test_several_commands_a_task_and_a_failure(two, slurm):
     """Three classes as six classifiers on two tasks; one fails, and all is done once more."""
     plain, there = two
-    plan = "".join(f'"" {row};\n' for row in ("0 / 1 2", "1 / 0 2", "2 / 0 1", "0 1 / 2", "0 / 1",
-                                              "1 / 2"))
+    plan = "".join(
+        f'"" {row};\n' for row in ("0 / 1 2", "1 / 0 2", "2 / 0 1", "0 1 / 2", "0 / 1", "1 / 2")
+    )
     (plain / "../six").write_text(plan + "{2 5 9}\n")
     words = "../six ../trn 'm m' 'the ctl'"
     plain.shell(f"multi_borders {words}; mbh2mbm 'the ctl' 'm m.mbm'")
@@ -229,8 +252,7 @@ def test_tuned_by_a_job_array(two, slurm):
     wait_for(lambda: list(there.folder.glob("the tuned.mbc.state/??/*")), slurm)
     slurm.ask("scancel", "--signal=KILL", f"{number}_0")
     slurm.finish()
-    assert (there / "the tuned.mbc").read_bytes() == (plain / "tuned.mbc").read_bytes(), \
-        logs(there)
+    assert (there / "the tuned.mbc").read_bytes() == (plain / "tuned.mbc").read_bytes(), logs(there)
     assert "reused" in logs(there)
 
 
@@ -240,49 +262,100 @@ SHELLS = [shell for shell in ("sh", "bash") if shutil.which(shell)]
 @pytest.fixture(params=SHELLS)
 def script(request, place, root):
     """Call a script by hand in a folder; -> CompletedProcess."""
+
     def call(*words, name="job_array", **env):
         return subprocess.run(
             [request.param, root / "sample_data" / f"{name}.sbatch", *words],
-            cwd=place.folder, env={**place.env, **env}, capture_output=True, timeout=PATIENCE)
+            cwd=place.folder,
+            env={**place.env, **env},
+            capture_output=True,
+            timeout=PATIENCE,
+        )
 
     return call
 
 
-@pytest.mark.parametrize("words, env, message", [
-    ("", {}, "expected CONTROL TRAIN MODEL CONTROL-OUT, found 0 words: "
-             "sh job_array.sbatch [OPTIONS] CONTROL TRAIN MODEL CONTROL-OUT"),
-    ("plan trn m", {}, "expected CONTROL TRAIN MODEL CONTROL-OUT, found 3 words: "
-                       "sh job_array.sbatch [OPTIONS] CONTROL TRAIN MODEL CONTROL-OUT"),
-    *(("plan trn m ctl", {"TASKS": tasks}, f"TASKS is '{tasks}': expected a whole number from 1, "
-       "such as TASKS=20 sh job_array.sbatch ...")
-      for tasks in ("0", "-1", "2.5", "many", "08", "1" * 10)),
-    ("--task list", {}, "expected --task LIST N, found 1 words after --task"),
-    ("--task list 0", {}, "--task: '0' tasks: expected a whole number from 1"),
-    ("--task list 2", {},
-     "SLURM_ARRAY_TASK_ID is '': expected the number of a task of a job array, "
-     "from 0; by hand, SLURM_ARRAY_TASK_ID=0 sh SCRIPT --task list 2"),
-    ("--task list 2", {"SLURM_ARRAY_TASK_ID": "x"}, "SLURM_ARRAY_TASK_ID is 'x': expected the "
-     "number of a task of a job array, from 0; by hand, SLURM_ARRAY_TASK_ID=0 sh SCRIPT "
-     "--task list 2"),
-    ("--task gone 2", {"SLURM_ARRAY_TASK_ID": "0"},
-     "there is no list of commands 'gone' that can be "
-     "read: submit CONTROL TRAIN MODEL CONTROL-OUT again, which writes it"),
-    ("--task list 2", {"SLURM_ARRAY_TASK_ID": "2"}, "there is nothing for task 2 of 0 to 1: 'list' "
-     "has 2 commands; submit CONTROL TRAIN MODEL CONTROL-OUT again"),
-    ("--task list 3", {"SLURM_ARRAY_TASK_ID": "2"}, "there is nothing for task 2 of 0 to 2: 'list' "
-     "has 2 commands; submit CONTROL TRAIN MODEL CONTROL-OUT again"),
-    ("--merge list", {}, "expected --merge LIST CONTROL-OUT OUT, found 1 words after --merge"),
-    ("--merge gone ctl m.mbm", {}, "there is no list of commands 'gone' that can be read: submit "
-     "CONTROL TRAIN MODEL CONTROL-OUT again, which writes it"),
-    ("--merge none ctl m.mbm", {}, "'none' has no commands: submit CONTROL TRAIN MODEL CONTROL-OUT "
-     "again")])
+@pytest.mark.parametrize(
+    "words, env, message",
+    [
+        (
+            "",
+            {},
+            "expected CONTROL TRAIN MODEL CONTROL-OUT, found 0 words: "
+            "sh job_array.sbatch [OPTIONS] CONTROL TRAIN MODEL CONTROL-OUT",
+        ),
+        (
+            "plan trn m",
+            {},
+            "expected CONTROL TRAIN MODEL CONTROL-OUT, found 3 words: "
+            "sh job_array.sbatch [OPTIONS] CONTROL TRAIN MODEL CONTROL-OUT",
+        ),
+        *(
+            (
+                "plan trn m ctl",
+                {"TASKS": tasks},
+                f"TASKS is '{tasks}': expected a whole number from 1, "
+                "such as TASKS=20 sh job_array.sbatch ...",
+            )
+            for tasks in ("0", "-1", "2.5", "many", "08", "1" * 10)
+        ),
+        ("--task list", {}, "expected --task LIST N, found 1 words after --task"),
+        ("--task list 0", {}, "--task: '0' tasks: expected a whole number from 1"),
+        (
+            "--task list 2",
+            {},
+            "SLURM_ARRAY_TASK_ID is '': expected the number of a task of a job array, "
+            "from 0; by hand, SLURM_ARRAY_TASK_ID=0 sh SCRIPT --task list 2",
+        ),
+        (
+            "--task list 2",
+            {"SLURM_ARRAY_TASK_ID": "x"},
+            "SLURM_ARRAY_TASK_ID is 'x': expected the "
+            "number of a task of a job array, from 0; by hand, SLURM_ARRAY_TASK_ID=0 sh SCRIPT "
+            "--task list 2",
+        ),
+        (
+            "--task gone 2",
+            {"SLURM_ARRAY_TASK_ID": "0"},
+            "there is no list of commands 'gone' that can be "
+            "read: submit CONTROL TRAIN MODEL CONTROL-OUT again, which writes it",
+        ),
+        (
+            "--task list 2",
+            {"SLURM_ARRAY_TASK_ID": "2"},
+            "there is nothing for task 2 of 0 to 1: 'list' "
+            "has 2 commands; submit CONTROL TRAIN MODEL CONTROL-OUT again",
+        ),
+        (
+            "--task list 3",
+            {"SLURM_ARRAY_TASK_ID": "2"},
+            "there is nothing for task 2 of 0 to 2: 'list' "
+            "has 2 commands; submit CONTROL TRAIN MODEL CONTROL-OUT again",
+        ),
+        ("--merge list", {}, "expected --merge LIST CONTROL-OUT OUT, found 1 words after --merge"),
+        (
+            "--merge gone ctl m.mbm",
+            {},
+            "there is no list of commands 'gone' that can be read: submit "
+            "CONTROL TRAIN MODEL CONTROL-OUT again, which writes it",
+        ),
+        (
+            "--merge none ctl m.mbm",
+            {},
+            "'none' has no commands: submit CONTROL TRAIN MODEL CONTROL-OUT again",
+        ),
+    ],
+)
 def test_wrong_arguments_of_the_job_array(script, place, root, words, env, message):
     (place / "list").write_text("echo 1 >>done\necho 2 >>done\n")
     (place / "none").write_text("")
     done = script(*words.split(), **env)
     message = message.replace("SCRIPT", str(root / "sample_data" / "job_array.sbatch"))
     assert (done.returncode, done.stdout, done.stderr.decode()) == (
-        2, b"", f"job_array.sbatch: {message}\n")
+        2,
+        b"",
+        f"job_array.sbatch: {message}\n",
+    )
     assert not (place / "done").exists()
 
 
@@ -291,8 +364,10 @@ def submitting(place):
     """The PATH with programs in the place of Slurm's, which write `submitted`."""
     programs = place / "programs"
     programs.mkdir()
-    for name, text in (("scontrol", "echo MaxArraySize = 1001"),
-                       ("sbatch", 'echo "$@" >>submitted; echo 7')):
+    for name, text in (
+        ("scontrol", "echo MaxArraySize = 1001"),
+        ("sbatch", 'echo "$@" >>submitted; echo 7'),
+    ):
         (programs / name).write_text(f"#!/bin/sh\n{text}\n")
         (programs / name).chmod(0o755)
     return f"{programs}{os.pathsep}{place.env['PATH']}"
@@ -322,13 +397,19 @@ def test_by_hand(script, place, submitting):
     assert merged == (place / "whole.mbm").read_bytes()
     assert json.loads(place.ok("mbm_info", "--json", "m.mbm"))["calibration"]
     # nothing is trained again, and what cannot be calibrated is merged all the same
-    for words, passed in (("--retrain -n plan trn m ctl", "-n plan trn m ctl"),
-                          ("--no-calibration plan trn m ctl", ""),
-                          ("--cv-errors e plan trn m ctl", ""),
-                          ("-M -- cp plan trn.svm m ctl", "")):
+    for words, passed in (
+        ("--retrain -n plan trn m ctl", "-n plan trn m ctl"),
+        ("--no-calibration plan trn m ctl", ""),
+        ("--cv-errors e plan trn m ctl", ""),
+        ("-M -- cp plan trn.svm m ctl", ""),
+    ):
         assert script(*words.split(), PATH=submitting).returncode == 0
-        assert (place / "submitted").read_text().splitlines()[-1].endswith(
-            f" --merge m.jobs ctl m.mbm {passed}".rstrip())
+        assert (
+            (place / "submitted")
+            .read_text()
+            .splitlines()[-1]
+            .endswith(f" --merge m.jobs ctl m.mbm {passed}".rstrip())
+        )
     place.ok("multi_borders", "--retrain", "-n", "plan", "trn", "m", "ctl")
     done = script(*"--merge m.jobs ctl m.mbm -n - trn m ctl".split())
     assert done.returncode == 0 and b"merged without a calibration" in done.stderr
@@ -340,7 +421,8 @@ def test_ranges_by_hand(script, place, submitting):
     for path in place.folder.glob("m-0*"):
         path.unlink()
     (place / "mixed").write_text(
-        '"learner=nystrom -m 20" 0 / 1 2; "" 0 / 1; "learner=nystrom -m 9" 1 / 2; {2 5 9}')
+        '"learner=nystrom -m 20" 0 / 1 2; "" 0 / 1; "learner=nystrom -m 9" 1 / 2; {2 5 9}'
+    )
     words = ("-n", "--no-calibration", "mixed", "trn", "m", "ctl")
     done = script(*words, PATH=submitting)
     assert done.stdout == b"array 7 (3 tasks), then 7: m.mbm\n", done.stderr.decode()
@@ -351,7 +433,7 @@ def test_ranges_by_hand(script, place, submitting):
         assert script("--task", "m.jobs", "3", SLURM_ARRAY_TASK_ID=number).returncode == 0
     assert (place / "m.sums-0-0").exists() and (place / "m.sums-1-0").exists()
     merge = (place / "submitted").read_text().splitlines()[1]
-    done = script(*merge[merge.index("--merge"):].split())
+    done = script(*merge[merge.index("--merge") :].split())
     assert done.returncode == 0, done.stderr.decode()
     merged = (place / "m.mbm").read_bytes()
     assert not list(place.folder.glob("*.sums*"))
@@ -362,32 +444,64 @@ def test_ranges_by_hand(script, place, submitting):
     assert script("--merge", "m.jobs", "ctl", "m.mbm").returncode == 3
 
 
-@pytest.mark.parametrize("words, env, message", [
-    ("plan trn", {}, "expected CONTROL TRAIN OUT, found 2 words: TASKS=N sh tune_array.sbatch "
-                     "[OPTIONS] CONTROL TRAIN OUT"),
-    ("plan trn out", {"TASKS": "08"}, "TASKS is '08': expected a whole number from 1, such as "
-                                      "TASKS=20 sh tune_array.sbatch ..."),
-    ("--state st plan trn out", {}, "--state: the state is the folder OUT.state"),
-    ("- trn out", {}, "CONTROL and TRAIN must be files: the tasks have no standard input"),
-    ("plan trn -q", {}, "expected CONTROL TRAIN OUT at the end, found '-q'"),
-    *(("plan trn " + out, {}, f"OUT '{out}' would overwrite '{read}', which the search reads: "
-       "expected another name") for out, read in (
-           ("trn", "trn"), ("trn.vec", "trn.vec"), ("trn.cls", "trn.cls"), ("plan", "plan"),
-           ("./trn.vec", "trn.vec"), ("../{folder}/plan", "plan")))])
+@pytest.mark.parametrize(
+    "words, env, message",
+    [
+        (
+            "plan trn",
+            {},
+            "expected CONTROL TRAIN OUT, found 2 words: TASKS=N sh tune_array.sbatch "
+            "[OPTIONS] CONTROL TRAIN OUT",
+        ),
+        (
+            "plan trn out",
+            {"TASKS": "08"},
+            "TASKS is '08': expected a whole number from 1, such as "
+            "TASKS=20 sh tune_array.sbatch ...",
+        ),
+        ("--state st plan trn out", {}, "--state: the state is the folder OUT.state"),
+        ("- trn out", {}, "CONTROL and TRAIN must be files: the tasks have no standard input"),
+        ("plan trn -q", {}, "expected CONTROL TRAIN OUT at the end, found '-q'"),
+        *(
+            (
+                "plan trn " + out,
+                {},
+                f"OUT '{out}' would overwrite '{read}', which the search reads: "
+                "expected another name",
+            )
+            for out, read in (
+                ("trn", "trn"),
+                ("trn.vec", "trn.vec"),
+                ("trn.cls", "trn.cls"),
+                ("plan", "plan"),
+                ("./trn.vec", "trn.vec"),
+                ("../{folder}/plan", "plan"),
+            )
+        ),
+    ],
+)
 def test_wrong_arguments_of_the_search(script, place, words, env, message):
     words, message = (text.replace("{folder}", place.folder.name) for text in (words, message))
     before = place.files()
     done = script(*words.split(), name="tune_array", **env)
     assert place.files() == before
     assert (done.returncode, done.stdout, done.stderr.decode()) == (
-        2, b"", f"tune_array.sbatch: {message}\n")
+        2,
+        b"",
+        f"tune_array.sbatch: {message}\n",
+    )
 
 
 @pytest.mark.few(2)
-@pytest.mark.parametrize("words, status, message", [
-    ("plan nothing out", 1, "tune_m: nothing"),
-    ("--time-limit 1:00 plan nothing out", 1, "tune_m: nothing"),
-    ("-- plan nothing out", 1, "tune_m: nothing"), ("--no-such plan trn out", 2, "tune_m: ")])
+@pytest.mark.parametrize(
+    "words, status, message",
+    [
+        ("plan nothing out", 1, "tune_m: nothing"),
+        ("--time-limit 1:00 plan nothing out", 1, "tune_m: nothing"),
+        ("-- plan nothing out", 1, "tune_m: nothing"),
+        ("--no-such plan trn out", 2, "tune_m: "),
+    ],
+)
 def test_wrong_operands_of_the_search(script, place, submitting, words, status, message):
     done = script(*words.split(), name="tune_array", PATH=submitting)
     assert (done.returncode, done.stdout) == (status, b"") and not (place / "submitted").exists()

@@ -19,16 +19,24 @@ import pytest
 from agfmc.cli.messages import write_stdout
 
 PRINTING = {
-    "agf2ascii": ["trn"], "classify_m": ["all.mbm", "tst.vec", "out"],
+    "agf2ascii": ["trn"],
+    "classify_m": ["all.mbm", "tst.vec", "out"],
     "eval_uc": ["tst.cls", "tst"],
-    "mbm_info": ["all.mbm"], "print_control": ["5"],
-    "multi_borders": ["--retrain", "plan", "trn", "m", "-"], "mbh2mbm": ["--help"],
-    "svm2agf": ["--version"]}
+    "mbm_info": ["all.mbm"],
+    "print_control": ["5"],
+    "multi_borders": ["--retrain", "plan", "trn", "m", "-"],
+    "mbh2mbm": ["--help"],
+    "svm2agf": ["--version"],
+}
 WRITING = {
-    "agf_preprocess": ["trn", "trn"], "classify_m": ["all.mbm", "many.vec", "out"],
-    "float_to_class": ["many.con", "tst.cls"], "lvq2agf": ["trn.lvq", "trn"],
-    "mbh2mbm": ["ctl", "all.mbm"], "multi_borders": ["--retrain", "plan", "trn", "m", "ctl"],
-    "svm2agf": ["trn.svm", "trn"]}
+    "agf_preprocess": ["trn", "trn"],
+    "classify_m": ["all.mbm", "many.vec", "out"],
+    "float_to_class": ["many.con", "tst.cls"],
+    "lvq2agf": ["trn.lvq", "trn"],
+    "mbh2mbm": ["ctl", "all.mbm"],
+    "multi_borders": ["--retrain", "plan", "trn", "m", "ctl"],
+    "svm2agf": ["trn.svm", "trn"],
+}
 full = pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
 
 
@@ -40,11 +48,16 @@ def one_line(done, command):
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize("command, args", [
-    ("print_control", ["-Q", "8", "14"]), ("agf2ascii", ["-C", "many"]),
-    ("classify_m", ["all.mbm", "many.vec", "out"]),
-    ("classify_m", ["-j2", "ctl", "many.vec", "out"])],
-                         ids=["print_control", "agf2ascii", "classify_m", "threads"])
+@pytest.mark.parametrize(
+    "command, args",
+    [
+        ("print_control", ["-Q", "8", "14"]),
+        ("agf2ascii", ["-C", "many"]),
+        ("classify_m", ["all.mbm", "many.vec", "out"]),
+        ("classify_m", ["-j2", "ctl", "many.vec", "out"]),
+    ],
+    ids=["print_control", "agf2ascii", "classify_m", "threads"],
+)
 def test_reader_that_leaves(many, command, args):
     before = many.files()
     with many.start(command, *args) as process:
@@ -70,9 +83,16 @@ def test_reader_that_was_never_there(place, command):
 
 @pytest.mark.few(2)
 @full
-@pytest.mark.parametrize("command, unbuffered", [
-    pytest.param(command, unbuffered, marks=() if number % 2 == unbuffered else pytest.mark.long)
-    for number, command in enumerate(PRINTING) for unbuffered in (0, 1)])
+@pytest.mark.parametrize(
+    "command, unbuffered",
+    [
+        pytest.param(
+            command, unbuffered, marks=() if number % 2 == unbuffered else pytest.mark.long
+        )
+        for number, command in enumerate(PRINTING)
+        for unbuffered in (0, 1)
+    ],
+)
 def test_full_disk_behind_standard_output(place, command, unbuffered):
     if unbuffered:
         place.env["PYTHONUNBUFFERED"] = "1"
@@ -91,11 +111,17 @@ def test_a_disk_that_takes_a_part(place, command, unbuffered):
     place.env["PYTHONUNBUFFERED"] = unbuffered
     before = place.files()
     with open(place.folder.parent / "part", "wb") as stream:
-        done = place.run(command, *PRINTING[command], stdout=stream, preexec_fn=lambda: (
-            resource.setrlimit(resource.RLIMIT_FSIZE, (10, 10))))
+        done = place.run(
+            command,
+            *PRINTING[command],
+            stdout=stream,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (10, 10)),
+        )
     assert done.returncode == 1
-    assert one_line(done, command) == f"{command}: standard output: File too large: the limit of " \
+    assert (
+        one_line(done, command) == f"{command}: standard output: File too large: the limit of "
         "the shell for the size of a file (ulimit -f)\n"
+    )
     after = {name: data for name, data in place.files().items() if data or name in before}
     assert after == before
 
@@ -115,8 +141,11 @@ def test_a_pipe_that_does_not_wait(place, unbuffered):
 def test_a_long_text_is_written_in_few_pieces(monkeypatch):
     """Without a buffer each piece is a write to the system, half a million for a large code."""
     pieces = []
-    monkeypatch.setattr(sys, "stdout", SimpleNamespace(
-        isatty=lambda: False, write=pieces.append, flush=lambda: None))
+    monkeypatch.setattr(
+        sys,
+        "stdout",
+        SimpleNamespace(isatty=lambda: False, write=pieces.append, flush=lambda: None),
+    )
     write_stdout(f"{number}\n" for number in range(1001))
     assert "".join(pieces) == "".join(f"{number}\n" for number in range(1001))
     assert len(pieces) < 20
@@ -125,8 +154,9 @@ def test_a_long_text_is_written_in_few_pieces(monkeypatch):
 def test_a_folder_that_is_gone(place):
     (place / "here").mkdir()
     place.folder = place / "here"
-    done = place.run("classify_m", "all.mbm", "x.vec", "out",
-                     preexec_fn=lambda: os.rmdir(os.getcwd()))
+    done = place.run(
+        "classify_m", "all.mbm", "x.vec", "out", preexec_fn=lambda: os.rmdir(os.getcwd())
+    )
     assert done.returncode == 1
     assert "standard output" not in one_line(done, "classify_m")
 
@@ -146,8 +176,14 @@ def test_closed_standard_output(place, command):
 def test_a_command_that_prints_nothing_needs_no_streams(place, streams):
     wanted = (place / "all.mbm").read_bytes()
     (place / "all.mbm").unlink()
-    done = place.run("mbh2mbm", "ctl", "all.mbm", stdout=None, stderr=None,
-                     preexec_fn=lambda: [os.close(number) for number in streams])
+    done = place.run(
+        "mbh2mbm",
+        "ctl",
+        "all.mbm",
+        stdout=None,
+        stderr=None,
+        preexec_fn=lambda: [os.close(number) for number in streams],
+    )
     assert done.returncode == 0
     assert (place / "all.mbm").read_bytes() == wanted
 
@@ -171,8 +207,12 @@ def test_no_file_gets_the_number_of_a_stream(place, streams):
     """What a library in C writes to the number of standard error would stand in it."""
     (place / "number").touch()
     place.env["PYTHONPATH"] = str(Path(__file__).resolve().parents[2])
-    subprocess.run([sys.executable, "-c", FIRST_FILE], cwd=place.folder, env=place.env,
-                   preexec_fn=lambda: [os.close(number) for number in streams])
+    subprocess.run(
+        [sys.executable, "-c", FIRST_FILE],
+        cwd=place.folder,
+        env=place.env,
+        preexec_fn=lambda: [os.close(number) for number in streams],
+    )
     assert int((place / "number").read_text()) > 2
 
 
@@ -243,11 +283,17 @@ def test_progress_does_not_reach_results(place):
     assert out == (place / "ctl").read_bytes() and b"training" in shown
 
 
-@pytest.mark.parametrize("command, args", [
-    ("print_control", ["-Q", "4", "2"]), ("mbh2mbm", ["ctl", "x.mbm"]),
-    ("svm2agf", ["-U", "trn.svm", "x"]), ("agf_preprocess", ["trn", "x"]),
-    ("float_to_class", ["many.con", "x"]),
-    ("classify_m", ["--reject", "1", "ctl", "tst.vec", "x"])])
+@pytest.mark.parametrize(
+    "command, args",
+    [
+        ("print_control", ["-Q", "4", "2"]),
+        ("mbh2mbm", ["ctl", "x.mbm"]),
+        ("svm2agf", ["-U", "trn.svm", "x"]),
+        ("agf_preprocess", ["trn", "x"]),
+        ("float_to_class", ["many.con", "x"]),
+        ("classify_m", ["--reject", "1", "ctl", "tst.vec", "x"]),
+    ],
+)
 def test_quiet(many, command, args):
     (many / "many.con").write_bytes(b"\0\0\0\0\0\0\x80\x3f" * 10)
     loud, quiet = (many.call(command, *more, *args, status=0) for more in ((), ("--quiet",)))
@@ -260,18 +306,27 @@ def test_quiet_does_not_hide_errors(place):
 
 def test_json_for_other_programs(place):
     place.ok("classify_m", "all.mbm", "tst.vec", "out")
-    scores = json.loads(place.ok("eval_uc", "--json", "-", "out",
-                                 stdin=(place / "tst.cls").read_bytes()))
+    scores = json.loads(
+        place.ok("eval_uc", "--json", "-", "out", stdin=(place / "tst.cls").read_bytes())
+    )
     assert scores["points"] == 60 and scores["brier_all"] is None
 
 
 PATIENCE = 120
 LONG = pytest.mark.long
-EVERY = pytest.mark.parametrize("words", [
-    ("classify_m", "all.mbm", "-", "out"), ("classify_m", "-j", "2", "all.mbm", "-", "out"),
-    pytest.param(("classify_m", "--executor", "processes:1", "all.mbm", "-", "out"), marks=LONG),
-    ("classify_m", "-M", "all.mbm", "-", "out"), ("classify_m", "-A", "all.mbm", "-", "out")],
-                                ids=lambda words: " ".join(words[1:-3]))
+EVERY = pytest.mark.parametrize(
+    "words",
+    [
+        ("classify_m", "all.mbm", "-", "out"),
+        ("classify_m", "-j", "2", "all.mbm", "-", "out"),
+        pytest.param(
+            ("classify_m", "--executor", "processes:1", "all.mbm", "-", "out"), marks=LONG
+        ),
+        ("classify_m", "-M", "all.mbm", "-", "out"),
+        ("classify_m", "-A", "all.mbm", "-", "out"),
+    ],
+    ids=lambda words: " ".join(words[1:-3]),
+)
 
 
 def data_for(place, words, base="tst"):
@@ -298,6 +353,7 @@ def one_line_load(process, err, status=1):
 
 # -- slow writers -------------------------------------------------------------------------------
 
+
 @pytest.mark.few(1)
 @EVERY
 def test_a_writer_that_trickles_bytes(place, words):
@@ -305,7 +361,7 @@ def test_a_writer_that_trickles_bytes(place, words):
     wanted = place.ok("classify_m", "all.mbm", "tst.vec", "one")
     with started(place, words) as process:
         for i in range(0, 900, 1):
-            process.stdin.write(data[i:i + 1])
+            process.stdin.write(data[i : i + 1])
             process.stdin.flush()
             if i % 100 == 0:
                 time.sleep(0.02)
@@ -329,10 +385,16 @@ def test_a_writer_that_ends_in_the_middle_of_a_row(place, words, how):
         cut = data.rindex(b"\n", 0, -1) + 4  # a few of the numbers
     (place / "data").write_bytes(data[:cut])
     before["data"] = data[:cut]
-    with subprocess.Popen([sys.executable, "-c", "import sys, time\n"
-                           f"sys.stdout.buffer.write(open({str(place / 'data')!r}, 'rb').read())\n"
-                           "sys.stdout.flush()\n" + ("time.sleep(60)" if how == "killed" else "")],
-                          stdout=subprocess.PIPE) as producer:
+    with subprocess.Popen(
+        [
+            sys.executable,
+            "-c",
+            "import sys, time\n"
+            f"sys.stdout.buffer.write(open({str(place / 'data')!r}, 'rb').read())\n"
+            "sys.stdout.flush()\n" + ("time.sleep(60)" if how == "killed" else ""),
+        ],
+        stdout=subprocess.PIPE,
+    ) as producer:
         with place.start(*words, stdin=producer.stdout) as process:
             producer.stdout.close()
             if how == "killed":
@@ -356,12 +418,18 @@ def test_a_writer_that_ends_at_once(place, data):
 
 # -- slow readers -------------------------------------------------------------------------------
 
+
 @pytest.mark.few(1)
 @pytest.mark.parametrize("how", ["lines", pytest.param("bytes", marks=LONG), "pauses"])
-@pytest.mark.parametrize("words", [
-    (), pytest.param(("-j", "2"), marks=LONG), pytest.param(("--executor", "processes:1"),
-                                                            marks=LONG)],
-                         ids=lambda words: " ".join(words) or "plain")
+@pytest.mark.parametrize(
+    "words",
+    [
+        (),
+        pytest.param(("-j", "2"), marks=LONG),
+        pytest.param(("--executor", "processes:1"), marks=LONG),
+    ],
+    ids=lambda words: " ".join(words) or "plain",
+)
 def test_a_slow_reader_gets_everything(many, how, words):
     wanted = many.ok("classify_m", "all.mbm", "many.vec", "one")
     with many.start("classify_m", *words, "all.mbm", "many.vec", "out", bufsize=0) as process:
@@ -388,8 +456,11 @@ def test_a_slow_reader_gets_everything(many, how, words):
     assert (many / "out.cls").read_bytes() == (many / "one.cls").read_bytes()
 
 
-@pytest.mark.parametrize("words", [(), ("-j", "2"), ("--executor", "processes:1")],
-                         ids=lambda words: " ".join(words) or "plain")
+@pytest.mark.parametrize(
+    "words",
+    [(), ("-j", "2"), ("--executor", "processes:1")],
+    ids=lambda words: " ".join(words) or "plain",
+)
 @pytest.mark.parametrize("megabytes", [pytest.param(16, marks=LONG), pytest.param(400, marks=LONG)])
 def test_memory_is_bounded(place, words, megabytes):
     """Points from a pipe without end, and a reader that does not read: memory stays as it was."""
@@ -436,25 +507,32 @@ def test_memory_is_bounded(place, words, megabytes):
 
 # -- little of everything -----------------------------------------------------------------------
 
+
 def limited(kind, value):
     def limit():
         resource.setrlimit(kind, (value, value))
         os.environ["LC_ALL"] = "C.UTF-8"
+
     return limit
 
 
-CHAIN = [("multi_borders", "-j", "8", "plan", "trn", "l", "lctl"), ("mbh2mbm", "ctl", "l.mbm"),
-         ("classify_m", "-j", "8", "ctl", "tst.vec", "out"),
-         ("multi_borders", "--time-limit", "1:00", "plan", "trn", "l", "lctl"),
-         ("nfold", "--no-state", "-d", "2", "-j", "4", "plan", "trn"),
-         ("multi_borders", "--executor", "processes:2", "plan", "trn", "e", "ectl"),
-         ("multi_borders", "-M", "-j", "4", "--", "cp", "plan", "trn.svm", "x", "xctl")]
+CHAIN = [
+    ("multi_borders", "-j", "8", "plan", "trn", "l", "lctl"),
+    ("mbh2mbm", "ctl", "l.mbm"),
+    ("classify_m", "-j", "8", "ctl", "tst.vec", "out"),
+    ("multi_borders", "--time-limit", "1:00", "plan", "trn", "l", "lctl"),
+    ("nfold", "--no-state", "-d", "2", "-j", "4", "plan", "trn"),
+    ("multi_borders", "--executor", "processes:2", "plan", "trn", "e", "ectl"),
+    ("multi_borders", "-M", "-j", "4", "--", "cp", "plan", "trn.svm", "x", "xctl"),
+]
 
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("words", CHAIN, ids=lambda words: " ".join(words[:3]))
-@pytest.mark.parametrize("files", [
-    pytest.param(64, marks=LONG), pytest.param(20, marks=LONG), 12, pytest.param(8, marks=LONG)])
+@pytest.mark.parametrize(
+    "files",
+    [pytest.param(64, marks=LONG), pytest.param(20, marks=LONG), 12, pytest.param(8, marks=LONG)],
+)
 def test_few_open_files(place, words, files):
     """64 are enough for everything; with fewer it succeeds, or says what is missing in a line."""
     before = place.files()
@@ -464,16 +542,25 @@ def test_few_open_files(place, words, files):
     if done.returncode:
         assert done.returncode in (1, 3) and b"internal error" not in done.stderr, done.stderr
         assert done.stderr.count(b"\n") <= 4, done.stderr
-        assert place.files().keys() - {"l-00", "l-01", "l-02", "e-00", "e-01", "e-02", "x-00",
-                                       "x-01", "x-02"} == before.keys()
+        assert (
+            place.files().keys()
+            - {"l-00", "l-01", "l-02", "e-00", "e-01", "e-02", "x-00", "x-01", "x-02"}
+            == before.keys()
+        )
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize("words", [
-    "multi_borders -M -j 4 -- cp plan trn.svm x xctl",
-    "classify_m -M -j 4 -O cp ectl trn.svm out"], ids=lambda words: words.split()[0])
-@pytest.mark.parametrize("files", [7, *(pytest.param(files, marks=LONG) for files in (
-    5, 6, 8, 9, 10, 11, 13, 14))])
+@pytest.mark.parametrize(
+    "words",
+    [
+        "multi_borders -M -j 4 -- cp plan trn.svm x xctl",
+        "classify_m -M -j 4 -O cp ectl trn.svm out",
+    ],
+    ids=lambda words: words.split()[0],
+)
+@pytest.mark.parametrize(
+    "files", [7, *(pytest.param(files, marks=LONG) for files in (5, 6, 8, 9, 10, 11, 13, 14))]
+)
 def test_no_temporary_folder_is_left_where_few_files_can_be_opened(place, words, files):
     """To list what is in a folder takes descriptors too."""
     place.ok("multi_borders", "-M", "--", "cp", "plan", "trn.svm", "e", "ectl")
@@ -513,16 +600,27 @@ sys.exit(importlib.import_module("agfmc.cli").main_of(sys.argv[2])(sys.argv[3:])
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("words", CHAIN, ids=lambda words: " ".join(words[:3]))
-@pytest.mark.parametrize("tasks", [
-    pytest.param(0, marks=LONG), 1, pytest.param(2, marks=LONG),
-    pytest.param(3, marks=LONG),
-    pytest.param(6, marks=LONG)])
+@pytest.mark.parametrize(
+    "tasks",
+    [
+        pytest.param(0, marks=LONG),
+        1,
+        pytest.param(2, marks=LONG),
+        pytest.param(3, marks=LONG),
+        pytest.param(6, marks=LONG),
+    ],
+)
 def test_few_threads_and_processes(place, words, tasks):
     """Where threads cannot be started it goes on with those that could, or says so in one line."""
     wanted = place.ok("classify_m", "ctl", "tst.vec", "out") if words[0] == "classify_m" else None
     before = place.files()
-    done = subprocess.run([sys.executable, "-c", SCARCE, str(tasks), *words], cwd=place.folder,
-                          env=place.env, capture_output=True, timeout=PATIENCE)
+    done = subprocess.run(
+        [sys.executable, "-c", SCARCE, str(tasks), *words],
+        cwd=place.folder,
+        env=place.env,
+        capture_output=True,
+        timeout=PATIENCE,
+    )
     assert b"internal error" not in done.stderr and b"Traceback" not in done.stderr, done.stderr
     assert done.returncode in (0, 1, 3), done.stderr
     assert done.stderr.count(b"\n") <= (1 if done.returncode != 3 else 4), done.stderr
@@ -533,10 +631,16 @@ def test_few_threads_and_processes(place, words, tasks):
     assert not list(place.folder.glob(".agfmc*"))
 
 
-@pytest.mark.parametrize("words", [*CHAIN, ("classify_m", "all.mbm", "many.vec", "out"),
-                                   ("print_control", "-Q", "4", "1000"),
-                                   ("agf_preprocess", "-S", "2", "many", "o2")],
-                         ids=lambda words: " ".join(words[:3]))
+@pytest.mark.parametrize(
+    "words",
+    [
+        *CHAIN,
+        ("classify_m", "all.mbm", "many.vec", "out"),
+        ("print_control", "-Q", "4", "1000"),
+        ("agf_preprocess", "-S", "2", "many", "o2"),
+    ],
+    ids=lambda words: " ".join(words[:3]),
+)
 @pytest.mark.long
 @pytest.mark.parametrize("megabytes", [60, 120, 200, 300, 500])
 def test_little_memory(many, words, megabytes):
@@ -544,8 +648,9 @@ def test_little_memory(many, words, megabytes):
     rng = np.random.default_rng(1)
     (many / "many.cls").write_bytes(rng.choice([2, 5, 9], 6000).astype("<i4").tobytes())
     before = many.files()
-    process = many.start(*words, stdin=subprocess.DEVNULL,
-                         preexec_fn=limited(resource.RLIMIT_AS, megabytes << 20))
+    process = many.start(
+        *words, stdin=subprocess.DEVNULL, preexec_fn=limited(resource.RLIMIT_AS, megabytes << 20)
+    )
     try:
         out, err = process.communicate(timeout=60)
     except subprocess.TimeoutExpired:
@@ -562,8 +667,11 @@ def test_little_memory(many, words, megabytes):
 
 def test_binary_data_through_text_and_back(place):
     place.shell("agf2ascii -C trn | lvq2agf -C > d.vec")
-    for write, read in (("agf2ascii", "lvq2agf a"), ("agf2ascii -H", "lvq2agf -H b"),
-                        ("agf2ascii -M", "svm2agf c")):
+    for write, read in (
+        ("agf2ascii", "lvq2agf a"),
+        ("agf2ascii -H", "lvq2agf -H b"),
+        ("agf2ascii -M", "svm2agf c"),
+    ):
         place.ok(*read.split(), stdin=place.ok(*write.split(), "trn"))
     text = place.ok("agf2ascii", "trn")
     (place / "e.vec").write_bytes(place.ok("lvq2agf", "-o", stdin=text))
@@ -575,11 +683,16 @@ def test_binary_data_through_text_and_back(place):
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize("command, args, file", [
-    ("agf_preprocess", ["-A", "-1", "-n", "-a", "o.std", "trn.lvq"], "o.std"),
-    ("agf_preprocess", ["-M", "-1", "-f", "0.5", "trn.svm", "o"], "o"),
-    ("float_to_class", ["many.con", "o"], "o"), ("lvq2agf", ["-o", "trn.lvq", "-"], None),
-    ("agf_preprocess", ["-P", "trn"], None)])
+@pytest.mark.parametrize(
+    "command, args, file",
+    [
+        ("agf_preprocess", ["-A", "-1", "-n", "-a", "o.std", "trn.lvq"], "o.std"),
+        ("agf_preprocess", ["-M", "-1", "-f", "0.5", "trn.svm", "o"], "o"),
+        ("float_to_class", ["many.con", "o"], "o"),
+        ("lvq2agf", ["-o", "trn.lvq", "-"], None),
+        ("agf_preprocess", ["-P", "trn"], None),
+    ],
+)
 def test_without_a_reader_no_file_appears(place, command, args, file):
     (place / "many.con").write_bytes(b"\0\0\0\0\0\0\x80\x3f" * 10)
     before = place.files()

@@ -33,12 +33,14 @@ def pipe_of():
 @pytest.fixture(scope="session")
 def connected():
     """True where every class is joined to every other through rows that hold both."""
+
     def check(a):
         near = (np.abs(a).T.astype(float) @ np.abs(a)) > 0
         group = {0}
         while new := {j for i in group for j in np.flatnonzero(near[i])} - group:
             group |= new
         return len(group) == a.shape[1]
+
     return check
 
 
@@ -51,9 +53,10 @@ def check_code(connected):
         a = rows_to_matrix(rows, k).astype(float)
         assert ((a < 0).any(axis=1) & (a > 0).any(axis=1)).all()
         assert not strict or a.all()
-        assert len({min(row.tobytes(), (-row + 0.).tobytes()) for row in a + 0.}) == len(a)
+        assert len({min(row.tobytes(), (-row + 0.0).tobytes()) for row in a + 0.0}) == len(a)
         assert connected(a)
         return a
+
     return check
 
 
@@ -69,9 +72,13 @@ def failed_checks():
         if tuple(map(int, sklearn.__version__.split(".")[:2])) < (1, 6):
             check_estimator(estimator)  # a tag has the expected failures; it raises others
             return {}
-        results = check_estimator(estimator, expected_failed_checks=EXPECTED_FAILED_CHECKS,
-                                  on_skip=None, on_fail=None)
-        return {result["check_name"]: result["exception"] for result in results
-                if result["status"] == "failed"}
+        results = check_estimator(
+            estimator, expected_failed_checks=EXPECTED_FAILED_CHECKS, on_skip=None, on_fail=None
+        )
+        return {
+            result["check_name"]: result["exception"]
+            for result in results
+            if result["status"] == "failed"
+        }
 
     return failed_checks

@@ -19,6 +19,7 @@ from agfmc.prediction.decision_values import MachineValues
 from agfmc.training import fit
 from agfmc.core.weights import Weights
 
+
 @pytest.fixture(scope="module")
 def data():
     y = np.arange(90) % 3 * 2
@@ -27,8 +28,9 @@ def data():
 
 def test_the_way_to_probabilities_of_a_tree(data):
     x, y = data
-    joint = agfmc.joined([agfmc.design("best-tree", [0, 2, 4], x=x, y=y),
-                          agfmc.design("tree", [0, 2, 4])])
+    joint = agfmc.joined(
+        [agfmc.design("best-tree", [0, 2, 4], x=x, y=y), agfmc.design("tree", [0, 2, 4])]
+    )
     model = agfmc.train(joint, x, y, calibration=0)
     assert agfmc.Classifier(model).probabilities(x).shape == (90, 3)
     tree = agfmc.train("tree", x, y, calibration=0)
@@ -49,7 +51,7 @@ def test_a_session(data, tmp_path):
     assert p.shape == (90, 3) and classifier.classes.tolist() == [0, 2, 4]
     np.testing.assert_array_equal(classifier.classes[p.argmax(axis=1)], answers.classes)
     scores = agfmc.scores(y, answers.classes, p)
-    assert scores["accuracy"] == (answers.classes == y).mean() > .8
+    assert scores["accuracy"] == (answers.classes == y).mean() > 0.8
     more = agfmc.scores(y, answers.classes, p, top=2, ordered=True, resamples=20)
     assert more["top_accuracy"] >= scores["accuracy"] and "top_accuracy" not in scores
     assert more["intervals"]["log_loss"][0] < scores["log_loss"]
@@ -60,15 +62,20 @@ def test_a_session(data, tmp_path):
     np.testing.assert_array_equal(agfmc.Classifier(again).probabilities(x), p)
     plain = agfmc.train(agfmc.design("one-vs-one", [0, 2, 4]), x, y, calibration=0)
     plain.export(str(tmp_path / "m.svm"), "svm")
-    np.testing.assert_allclose(agfmc.Classifier(agfmc.load(tmp_path / "m.svm")).probabilities(x),
-                               agfmc.Classifier(plain).probabilities(x), atol=1e-12)
+    np.testing.assert_allclose(
+        agfmc.Classifier(agfmc.load(tmp_path / "m.svm")).probabilities(x),
+        agfmc.Classifier(plain).probabilities(x),
+        atol=1e-12,
+    )
 
 
 def rows_of_a_table(folder, seed=2):
     """t.csv: a session's table of two features and three classes."""
     sizes = np.random.default_rng(seed).normal(size=60).round(2) + 5 * (np.arange(60) % 3)
-    rows = [f"a{row},{size:.2f},{('red', 'blue', 'green')[row % 7 % 3]},k{row % 3}"
-            for row, size in enumerate(sizes)]
+    rows = [
+        f"a{row},{size:.2f},{('red', 'blue', 'green')[row % 7 % 3]},k{row % 3}"
+        for row, size in enumerate(sizes)
+    ]
     path = folder / "t.csv"
     path.write_text("\n".join(["id,size,colour,kind", *rows, "a60,,red,k0"]) + "\n")
     return path
@@ -86,9 +93,23 @@ def test_a_session_with_a_table(tmp_path, run, monkeypatch):
     assert again.recipe == model.recipe == table.recipe
     assert again.tree.names == {0: "k0", 1: "k1", 2: "k2"}
     # the commands write the same file
-    run("multi_borders", "--label", "kind", "--id", "id", "-E", "median", "-n", "-a", "n.std", "-",
-        "t.csv", "m", "m.mbc", stdin=run("print_control", "-Q", "one-vs-one", "--label", "kind",
-                                         "t.csv").out)
+    run(
+        "multi_borders",
+        "--label",
+        "kind",
+        "--id",
+        "id",
+        "-E",
+        "median",
+        "-n",
+        "-a",
+        "n.std",
+        "-",
+        "t.csv",
+        "m",
+        "m.mbc",
+        stdin=run("print_control", "-Q", "one-vs-one", "--label", "kind", "t.csv").out,
+    )
     run("mbh2mbm", "-a", "n.std", "m.mbc", "other.mbm")
     assert (tmp_path / "other.mbm").read_bytes() == (tmp_path / "m.mbm").read_bytes()
     # other tables by the recipe, with and without the classes
@@ -102,18 +123,27 @@ def test_a_session_with_a_table(tmp_path, run, monkeypatch):
     assert new.x[:, 0].tolist() == [10.5, table.recipe.columns[0].fill]
     with pytest.raises(agfmc.DataError, match="no column 'kind'"):
         agfmc.read_table(path, again.recipe, label="kind")
-    for refused in (lambda: agfmc.train("one-vs-one", table, table.y),
-                    lambda: agfmc.train("one-vs-one", new), lambda: agfmc.train("tree", table.x),
-                    lambda: agfmc.read_table(path, labels="x"),
-                    lambda: agfmc.read_table(path, missing="zero")):
+    for refused in (
+        lambda: agfmc.train("one-vs-one", table, table.y),
+        lambda: agfmc.train("one-vs-one", new),
+        lambda: agfmc.train("tree", table.x),
+        lambda: agfmc.read_table(path, labels="x"),
+        lambda: agfmc.read_table(path, missing="zero"),
+    ):
         with pytest.raises((UsageError, agfmc.DataError)):
             refused()
 
 
 @pytest.mark.long
 def test_searches_take_tables(tmp_path):
-    table = agfmc.read_table(rows_of_a_table(tmp_path), label="kind", ids=["id"],
-                             ignored="colour", missing="mean", classes=("k2", "k0", "k1"))
+    table = agfmc.read_table(
+        rows_of_a_table(tmp_path),
+        label="kind",
+        ids=["id"],
+        ignored="colour",
+        missing="mean",
+        classes=("k2", "k0", "k1"),
+    )
     search = {"options": "learner=nystrom -m 20", "normalise": True}
     model, result = agfmc.tune("one-vs-rest", table, **search)
     assert model.recipe == table.recipe and model.tree.names == {0: "k2", 1: "k0", 2: "k1"}
@@ -124,15 +154,19 @@ def test_searches_take_tables(tmp_path):
 
 def test_a_search(data):
     x, y = data
-    settings = {"by": "accuracy", "normalise": True, "calibration": 0, "space": SearchSpace(
-        log2c=Axis(0, 4, 4), log2g=Axis(-1, -1, 2), refine=0)}
+    settings = {
+        "by": "accuracy",
+        "normalise": True,
+        "calibration": 0,
+        "space": SearchSpace(log2c=Axis(0, 4, 4), log2g=Axis(-1, -1, 2), refine=0),
+    }
     model, result = agfmc.tune("one-vs-rest", x, y, **settings)
     best = result["points"][result["best"]]
     assert best["score"] == max(point["score"] for point in result["points"])
-    same = agfmc.train("one-vs-rest", x, y, options=best["options"], normalise=True,
-                       calibration=0)
-    np.testing.assert_array_equal(agfmc.Classifier(model).probabilities(x),
-                                  agfmc.Classifier(same).probabilities(x))
+    same = agfmc.train("one-vs-rest", x, y, options=best["options"], normalise=True, calibration=0)
+    np.testing.assert_array_equal(
+        agfmc.Classifier(model).probabilities(x), agfmc.Classifier(same).probabilities(x)
+    )
     tree = agfmc.design("one-vs-rest", [0, 2, 4])
     again = agfmc.tune(tree, csr_matrix(x), y, **settings)[1]
     assert again == result
@@ -145,8 +179,9 @@ def test_a_search(data):
 @pytest.mark.long
 def test_the_way_to_probabilities_reaches_the_search(monkeypatch):
     calls, original = [], fit.loo_values
-    monkeypatch.setattr(fit, "loo_values",
-                        lambda *args, **more: calls.append(1) or original(*args, **more))
+    monkeypatch.setattr(
+        fit, "loo_values", lambda *args, **more: calls.append(1) or original(*args, **more)
+    )
     x = np.random.default_rng(0).normal(size=(60, 2))
     y = (x[:, 0] > 0) + 2 * (x[:, 1] > 0)
     space = SearchSpace(log2c=Axis(0, 1, 1), log2g=Axis(0, 0, 1), refine=0)
@@ -163,15 +198,18 @@ def test_landmarks(data, tmp_path):
     x, y = data
     results = doctest.testmod(agfmc.api.functions)
     assert results.attempted >= 6 and not results.failed
-    models = [agfmc.train(control, x, y, options="learner=nystrom -m 30", workers=workers)
-              for control, workers in (("one-vs-rest", 1), ("one-vs-rest", 2), ("tree", 1))]
+    models = [
+        agfmc.train(control, x, y, options="learner=nystrom -m 30", workers=workers)
+        for control, workers in (("one-vs-rest", 1), ("one-vs-rest", 2), ("tree", 1))
+    ]
     for model, name in zip(models, "abc"):
         model.save(tmp_path / name)
         assert len(model.machines.sv) == 30
-        assert (agfmc.Classifier(model).classify(x).classes == y).mean() > .8
+        assert (agfmc.Classifier(model).classify(x).classes == y).mean() > 0.8
         again = agfmc.Classifier(agfmc.load(tmp_path / name), "least-squares").probabilities(x)
         np.testing.assert_array_equal(
-            again, agfmc.Classifier(model, "least-squares").probabilities(x))
+            again, agfmc.Classifier(model, "least-squares").probabilities(x)
+        )
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
     with pytest.raises(agfmc.DataError, match="-m 91 is more"):
         agfmc.train("tree", x, y, options="learner=nystrom -m 91")
@@ -182,12 +220,14 @@ def test_what_is_refused(data):
     tree = agfmc.train("tree", x, y, options="-t 0", calibration=0)
     assert agfmc.Classifier(tree).classify(x).columns is None
     assert agfmc.Classifier(tree, "full").probabilities(x).shape == (90, 3)
-    for refused in (lambda: agfmc.Classifier(tree).probabilities(x),
-                    lambda: agfmc.Classifier(tree, "guess"),
-                    lambda: agfmc.scores(y, y, np.ones((90, 2))),
-                    lambda: agfmc.Decoding(tree="sideways"),
-                    lambda: agfmc.Decoding("vote", reject=.5),
-                    lambda: agfmc.Decoding(trained_priors=[1, 1])):
+    for refused in (
+        lambda: agfmc.Classifier(tree).probabilities(x),
+        lambda: agfmc.Classifier(tree, "guess"),
+        lambda: agfmc.scores(y, y, np.ones((90, 2))),
+        lambda: agfmc.Decoding(tree="sideways"),
+        lambda: agfmc.Decoding("vote", reject=0.5),
+        lambda: agfmc.Decoding(trained_priors=[1, 1]),
+    ):
         with pytest.raises(agfmc.UsageError):
             refused()
     p = np.full((90, 3), 1 / 3)
@@ -202,9 +242,19 @@ def test_what_is_refused(data):
 ODD = ["1_000", "1_0.5", "٣", "३.5", "²", "１２", "", " ", "a", "0x10", "--1"]
 
 
-@pytest.mark.parametrize("word, whole, value", [
-    ("12", True, 12), ("-3", True, -3), ("+4", True, 4), ("007", True, 7),
-    ("12", False, 12.0), ("-1e-3", False, -0.001), (".5", False, 0.5), ("5.", False, 5.0)])
+@pytest.mark.parametrize(
+    "word, whole, value",
+    [
+        ("12", True, 12),
+        ("-3", True, -3),
+        ("+4", True, 4),
+        ("007", True, 7),
+        ("12", False, 12.0),
+        ("-1e-3", False, -0.001),
+        (".5", False, 0.5),
+        ("5.", False, 5.0),
+    ],
+)
 def test_numbers(word, whole, value):
     got = numeral(word, whole)
     assert got == value and type(got) is type(value)
@@ -238,11 +288,19 @@ def test_training_options(word):
 def test_layouts_that_are_searched_in_the_points(data, control, members):
     x, y = data
     options = "learner=nystrom -m 20"
-    one, two = (agfmc.train(control, x, y, options=options, normalise=True, workers=workers)
-                for workers in (1, 2))
+    one, two = (
+        agfmc.train(control, x, y, options=options, normalise=True, workers=workers)
+        for workers in (1, 2)
+    )
     assert len(one.tree.roots) == members and one.tree == two.tree
-    model, result = agfmc.tune(control, x, y, options=options, search="full",
-                               space=SearchSpace(log2g=Axis(-2, -2, 1), refine=0))
+    model, result = agfmc.tune(
+        control,
+        x,
+        y,
+        options=options,
+        search="full",
+        space=SearchSpace(log2g=Axis(-2, -2, 1), refine=0),
+    )
     assert model.tree.classes == one.tree.classes and result["complete"]
 
 
@@ -250,7 +308,7 @@ def test_layouts_that_are_searched_in_the_points(data, control, members):
 def test_a_learned_metric(data, tmp_path):
     x, y = data
     options = agfmc.MetricOptions(rounds=1, machine="-m 20 -g auto -l 0.1")
-    assert options == agfmc.MetricOptions(1, machine=NystromOptions(landmarks=20, ridge=.1))
+    assert options == agfmc.MetricOptions(1, machine=NystromOptions(landmarks=20, ridge=0.1))
     plain = agfmc.train("empirical", x, y, normalise=True)
     made = agfmc.train("empirical", x, y, metric=options)
     same = agfmc.train("empirical", x, y, metric=options, normalise=True, workers=2)
@@ -273,18 +331,27 @@ def test_a_learned_metric(data, tmp_path):
     for call in (agfmc.train, agfmc.tune):
         with pytest.raises(agfmc.UsageError, match="'learned', 'diagonal', None or an agfmc.Metr"):
             call("tree", x, y, metric="best")
-    for wrong, message in (({"machine": "-t 0"}, "-m LANDMARKS"), ({"machine": 5}, "-m 500"),
-                           ({"rounds": "best"}, "as many as help"), ({"rounds": 1.5}, "whole"),
-                           ({"components": "all"}, "number or None"), ({"diagonal": 1}, "True")):
+    for wrong, message in (
+        ({"machine": "-t 0"}, "-m LANDMARKS"),
+        ({"machine": 5}, "-m 500"),
+        ({"rounds": "best"}, "as many as help"),
+        ({"rounds": 1.5}, "whole"),
+        ({"components": "all"}, "number or None"),
+        ({"diagonal": 1}, "True"),
+    ):
         with pytest.raises(agfmc.UsageError, match=message):
             agfmc.MetricOptions(**wrong)
-    assert agfmc.MetricOptions(np.int64(2), components=np.float32(.5)).rounds == 2
+    assert agfmc.MetricOptions(np.int64(2), components=np.float32(0.5)).rounds == 2
     assert agfmc.MetricOptions("auto") == agfmc.MetricOptions()
 
 
-@pytest.mark.parametrize("options, words", [
-    ({"weight": "w"}, "is a feature of the model"),
-    ({"missing": "mean"}, "missing: the recipe says what the columns are for")])
+@pytest.mark.parametrize(
+    "options, words",
+    [
+        ({"weight": "w"}, "is a feature of the model"),
+        ({"missing": "mean"}, "missing: the recipe says what the columns are for"),
+    ],
+)
 def test_options_that_tables_do_not_take(tmp_path, options, words):
     path = tmp_path / "t.csv"
     path.write_text("x,w,class\n1,2,a\n3,4,b\n")
@@ -296,6 +363,7 @@ def test_options_that_tables_do_not_take(tmp_path, options, words):
 
 
 # Weights
+
 
 def weighted_points():
     rng = np.random.default_rng(4)
@@ -314,8 +382,9 @@ def test_weights_of_training():
     data = Dataset(x, y, ("a", "b", "c"), weights=Weights(w.astype(float)))
     with pytest.warns(AgfmcWarning, match="weight 0"):
         same = agfmc.train("one-vs-rest", data, class_weight={"b": 3, 2: 1}, **options)
-        other = agfmc.train("one-vs-rest", x, y, sample_weight=np.where(y == 1, 3 * w, w),
-                            **options)
+        other = agfmc.train(
+            "one-vs-rest", x, y, sample_weight=np.where(y == 1, 3 * w, w), **options
+        )
     np.testing.assert_array_equal(same.machines.coef, other.machines.coef)
     assert same.provenances[1].weights is not None
     with pytest.raises(UsageError, match="the data have weights"):
@@ -330,8 +399,10 @@ def test_weights_of_training():
 def test_weights_of_a_search():
     x, y, w = weighted_points()
     settings = {"options": "learner=nystrom -m 20"}
-    tuned = [agfmc.tune("one-vs-rest", x, y, by="accuracy", **weights, **settings)[1]["points"]
-             for weights in ({}, {"class_weight": {1: 4}}, {"sample_weight": 1 + 3.0 * (y == 1)})]
+    tuned = [
+        agfmc.tune("one-vs-rest", x, y, by="accuracy", **weights, **settings)[1]["points"]
+        for weights in ({}, {"class_weight": {1: 4}}, {"sample_weight": 1 + 3.0 * (y == 1)})
+    ]
     assert tuned[1][0]["score"] == pytest.approx(tuned[2][0]["score"], rel=1e-9)
     assert tuned[0][0]["score"] != tuned[1][0]["score"]
 
@@ -352,45 +423,70 @@ def test_classes_that_are_words_are_the_names(data, words):
     x, y = data
     y = y // 2
     given = [words[label] for label in y]
-    model = agfmc.train("one-vs-one", x, given if isinstance(words, list) else np.array(given),
-                        class_weight={"pine": 2.0}, calibration=0)
+    model = agfmc.train(
+        "one-vs-one",
+        x,
+        given if isinstance(words, list) else np.array(given),
+        class_weight={"pine": 2.0},
+        calibration=0,
+    )
     assert dict(model.tree.names) == {0: "birch", 1: "moss", 2: "pine"}
     answers = agfmc.Classifier(model).classify(x).classes
     accuracy = agfmc.scores(np.unique(given, return_inverse=True)[1], answers)["accuracy"]
     names = ["birch", "moss", "pine"]
-    assert accuracy == agfmc.scores(given, answers, labels=names)["accuracy"] > .8
+    assert accuracy == agfmc.scores(given, answers, labels=names)["accuracy"] > 0.8
     assert accuracy == agfmc.scores(given, np.array(names)[answers])["accuracy"]
     with pytest.raises(UsageError, match="labels: the class 'birch' is missing"):
         agfmc.scores(given, answers, labels=names[1:])
 
 
 def test_numbers_that_cannot_be_labels_are_names(data):
-    model = agfmc.train("one-vs-rest", data[0], data[1].astype(np.int64) * 2**40 - 2,
-                        calibration=0)
+    model = agfmc.train("one-vs-rest", data[0], data[1].astype(np.int64) * 2**40 - 2, calibration=0)
     assert dict(model.tree.names) == {0: "-2", 1: str(2**41 - 2), 2: str(2**42 - 2)}
     assert set(agfmc.Classifier(model).classify(data[0]).classes) == {0, 1, 2}
 
 
-@pytest.mark.parametrize("y, words", [
-    (["a", 1, None] * 30, "y: expected an array of numbers"), ([0.5, 1] * 45, "y: expected words, "
-     "or whole numbers from 0 to 2147483647, found float64 from 0.5 to 1.0"),
-    (["a ", "b"] * 45, "'a ' cannot be a name"), ([[0, 1]] * 90, "y: .*found shape"),
-    (None, "y: expected an array of numbers of shape .n,., found NoneType")])
+@pytest.mark.parametrize(
+    "y, words",
+    [
+        (["a", 1, None] * 30, "y: expected an array of numbers"),
+        (
+            [0.5, 1] * 45,
+            "y: expected words, "
+            "or whole numbers from 0 to 2147483647, found float64 from 0.5 to 1.0",
+        ),
+        (["a ", "b"] * 45, "'a ' cannot be a name"),
+        ([[0, 1]] * 90, "y: .*found shape"),
+        (None, "y: expected an array of numbers of shape .n,., found NoneType"),
+    ],
+)
 def test_classes_that_cannot_be_trained_with(data, y, words):
     with pytest.raises(DataError, match=words):
         agfmc.train("one-vs-one", data[0], y)
 
 
-@pytest.mark.parametrize("x, found", [
-    (np.zeros(4), "shape \\(4,\\)"), (np.zeros((1, 2, 4)), "shape"), (5.0, "float"),
-    (None, "NoneType"), ([[1, 2], [3]], "list"), ([["a", "b", "c", "d"]], "words")])
+@pytest.mark.parametrize(
+    "x, found",
+    [
+        (np.zeros(4), "shape \\(4,\\)"),
+        (np.zeros((1, 2, 4)), "shape"),
+        (5.0, "float"),
+        (None, "NoneType"),
+        ([[1, 2], [3]], "list"),
+        ([["a", "b", "c", "d"]], "words"),
+    ],
+)
 def test_points_of_another_shape(data, x, found):
     for normalise in (False, True):
-        classifier = agfmc.Classifier(agfmc.train(
-            "one-vs-one", *data, options="learner=logistic", normalise=normalise, calibration=0))
+        classifier = agfmc.Classifier(
+            agfmc.train(
+                "one-vs-one", *data, options="learner=logistic", normalise=normalise, calibration=0
+            )
+        )
         for method in (classifier.probabilities, classifier.classify, classifier):
-            with pytest.raises(DataError, match="x: expected an array of numbers of shape "
-                                                f".n, d., found {found}"):
+            with pytest.raises(
+                DataError, match=f"x: expected an array of numbers of shape .n, d., found {found}"
+            ):
                 method(x)
 
 
@@ -398,11 +494,14 @@ def test_arguments_of_scores_that_are_none(data):
     y = data[1]
     answers = agfmc.Classifier(agfmc.train("one-vs-one", *data, calibration=0)).classify(data[0])
     for words, *given in (
-            ("classes: .*found Answers", y, answers), ("labels: expected the names", WORDS, y),
-            ("classes: .*found NoneType", y, None), ("truth: .*found shape", [y], y),
-            ("classes: expected 90, as many as in truth, found 5", y, y[:5]),
-            ("probabilities: .*n, d.*found Answers", y, y, answers),
-            ("labels: .*found words", y, y, None, WORDS)):
+        ("classes: .*found Answers", y, answers),
+        ("labels: expected the names", WORDS, y),
+        ("classes: .*found NoneType", y, None),
+        ("truth: .*found shape", [y], y),
+        ("classes: expected 90, as many as in truth, found 5", y, y[:5]),
+        ("probabilities: .*n, d.*found Answers", y, y, answers),
+        ("labels: .*found words", y, y, None, WORDS),
+    ):
         with pytest.raises((DataError, UsageError), match=words):
             agfmc.scores(*given)
     with pytest.raises(DataError, match="weights: .*found words"):
@@ -410,8 +509,9 @@ def test_arguments_of_scores_that_are_none(data):
 
 
 def test_warnings_name_the_line_that_called_the_package(tmp_path):
-    (tmp_path / "t.csv").write_text("x,word,class\n" + "".join(
-        f"{row % 7},w{row},{row % 2}\n" for row in range(30)))
+    (tmp_path / "t.csv").write_text(
+        "x,word,class\n" + "".join(f"{row % 7},w{row},{row % 2}\n" for row in range(30))
+    )
     with pytest.warns(AgfmcWarning, match="left out:") as caught:
         agfmc.read_table(tmp_path / "t.csv", label="class")
     assert [one.filename for one in caught] == [__file__] * len(caught)

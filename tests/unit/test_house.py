@@ -19,8 +19,11 @@ PACKAGE = ROOT / "agfmc"
 FILES = sorted(PACKAGE.rglob("*.py"))
 PROGRAMS = sorted((ROOT / "bin").iterdir())
 HEAVY = ("numpy", "scipy", "libsvm", "liblinear")
-COMMANDS = sorted(path.stem for path in (PACKAGE / "cli").glob("*.py") if path.stem not in (
-    "__init__", "gather", "held_out_files"))  # what commands load when they have read their words
+COMMANDS = sorted(
+    path.stem
+    for path in (PACKAGE / "cli").glob("*.py")
+    if path.stem not in ("__init__", "gather", "held_out_files")
+)  # what commands load when they have read their words
 
 
 def name_of(path):
@@ -71,7 +74,7 @@ def _imports(path):
             if node.level == 0:
                 yield node.lineno, resolved(node.module)
                 continue
-            base = folder[:len(folder) - node.level + 1]
+            base = folder[: len(folder) - node.level + 1]
             assert node.level <= len(folder) + 1, f"{name_of(path)}:{node.lineno} leaves agfmc"
             if node.module:
                 yield node.lineno, base + tuple(node.module.split("."))
@@ -95,20 +98,34 @@ def test_the_house_is_found():
 def test_imports_keep_their_contracts():
     """The floors of the rooms, and no circles: `tool.importlinter` in pyproject.toml."""
     pytest.importorskip("importlinter")
-    done = subprocess.run([sys.executable, "-c", "import sys; from importlinter.cli import "
-                           "lint_imports; sys.exit(lint_imports(no_cache=True))"],
-                          cwd=PACKAGE.parent, capture_output=True, text=True)
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            "import sys; from importlinter.cli import "
+            "lint_imports; sys.exit(lint_imports(no_cache=True))",
+        ],
+        cwd=PACKAGE.parent,
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 0, done.stdout
 
 
-@pytest.mark.parametrize("library, file", [("libsvm", "learners/svm.py"),
-                                           ("liblinear", "learners/linear.py")])
+@pytest.mark.parametrize(
+    "library, file", [("libsvm", "learners/svm.py"), ("liblinear", "learners/linear.py")]
+)
 def test_only_one_file_knows_a_library(library, file):
-    knowing = [name_of(path) for path in FILES
-               if any(not isinstance(target, tuple) and target.split(".")[0] == library
-                      for _, target in imports(path))
-               or name_of(path) != "control/learners.py"  # which has a table of our modules
-               and re.search(f"""["']{library}["']""", path.read_text(encoding="utf-8"))]
+    knowing = [
+        name_of(path)
+        for path in FILES
+        if any(
+            not isinstance(target, tuple) and target.split(".")[0] == library
+            for _, target in imports(path)
+        )
+        or name_of(path) != "control/learners.py"  # which has a table of our modules
+        and re.search(f"""["']{library}["']""", path.read_text(encoding="utf-8"))
+    ]
     assert knowing == [file]
 
 
@@ -121,9 +138,14 @@ def rows_of_tables():
     from agfmc.designs.schemes import SCHEMES
     from agfmc.files.kinds import ANSWER_FORMATS
 
-    return {"decoders": {row.name for row in METHODS}, "formats": {*(
-        row.ending for row in ANSWER_FORMATS)}, "kernels": {*KERNELS}, "learners": {*LEARNERS},
-            "maps": {*KINDS}, "schemes": {row.name for row in SCHEMES}}
+    return {
+        "decoders": {row.name for row in METHODS},
+        "formats": {*(row.ending for row in ANSWER_FORMATS)},
+        "kernels": {*KERNELS},
+        "learners": {*LEARNERS},
+        "maps": {*KINDS},
+        "schemes": {row.name for row in SCHEMES},
+    }
 
 
 def test_rows_of_tables_are_not_listed_again():
@@ -136,13 +158,18 @@ def test_rows_of_tables_are_not_listed_again():
             if len(words) > 1:
                 found |= {(table, name_of(path)) for table, names in tables if words <= names}
     assert found == {
-        ("kernels", "core/kernels.py"), ("learners", "control/learners.py"),
-        ("maps", "calibration/maps.py"), ("maps", "calibration/types.py"),
+        ("kernels", "core/kernels.py"),
+        ("learners", "control/learners.py"),
+        ("maps", "calibration/maps.py"),
+        ("maps", "calibration/types.py"),
         ("schemes", "designs/schemes.py"),  # the tables
         ("learners", "core/models.py"),  # what the file of a node may hold
-        ("kernels", "landmarks/gradients.py"), ("schemes", "designs/drawn.py"),
-        ("learners", "experiments/portfolio.py"), ("decoders", "prediction/decoding.py"),
-        ("decoders", "report/text.py")}
+        ("kernels", "landmarks/gradients.py"),
+        ("schemes", "designs/drawn.py"),
+        ("learners", "experiments/portfolio.py"),
+        ("decoders", "prediction/decoding.py"),
+        ("decoders", "report/text.py"),
+    }
 
 
 def calls(path):
@@ -154,30 +181,51 @@ def calls(path):
 
 def test_only_commands_print_exit_and_read_argv():
     commands_only = {
-        "print", "sys.exit", "exit", "quit", "os._exit", "sys.argv", "SystemExit", "input",
-        "sys.stdout", "sys.stderr", "sys.stdout.write", "sys.stderr.write"}
-    assert [f"{name_of(path)}:{line} {name}" for path in FILES if path.parent.name != "cli"
-            for line, name in calls(path) if name in commands_only
-            and (path.name, name) != ("processes.py", "os._exit")] == []  # of a worker
+        "print",
+        "sys.exit",
+        "exit",
+        "quit",
+        "os._exit",
+        "sys.argv",
+        "SystemExit",
+        "input",
+        "sys.stdout",
+        "sys.stderr",
+        "sys.stdout.write",
+        "sys.stderr.write",
+    }
+    assert [
+        f"{name_of(path)}:{line} {name}"
+        for path in FILES
+        if path.parent.name != "cli"
+        for line, name in calls(path)
+        if name in commands_only and (path.name, name) != ("processes.py", "os._exit")
+    ] == []  # of a worker
 
 
-def test_lines_are_short_and_files_say_what_they_are():
+def test_files_say_what_they_are():
     texts = {name_of(path): path.read_text(encoding="utf-8") for path in FILES}
-    assert [f"{name}:{i}" for name, text in texts.items()
-            for i, line in enumerate(text.splitlines(), 1) if len(line) > 100] == []
-    assert [name for name, text in texts.items() if not ast.get_docstring(tree_of(PACKAGE / name))
-            or "type: ignore" in text or "noqa" in text] == []
+    assert [
+        name
+        for name, text in texts.items()
+        if not ast.get_docstring(tree_of(PACKAGE / name))
+        or "type: ignore" in text
+        or "noqa" in text
+    ] == []
 
 
 def test_importing_the_package_loads_none_of_its_rooms():
-    code = ("import sys, agfmc\n"
-            "assert not [m for m in sys.modules if m.count('.') and m.startswith('agfmc.')\n"
-            "            and m not in ('agfmc.core', 'agfmc.core.errors', 'agfmc.core.version')]\n"
-            f"assert not [m for m in {HEAVY!r} if m in sys.modules]\n"
-            "assert all(getattr(agfmc, name) is not None for name in agfmc.__all__)\n"
-            "assert set(agfmc.__all__) <= set(dir(agfmc)) and not hasattr(agfmc, 'nothing')\n")
-    done = subprocess.run([sys.executable, "-c", code], cwd=PACKAGE.parent, capture_output=True,
-                          text=True)
+    code = (
+        "import sys, agfmc\n"
+        "assert not [m for m in sys.modules if m.count('.') and m.startswith('agfmc.')\n"
+        "            and m not in ('agfmc.core', 'agfmc.core.errors', 'agfmc.core.version')]\n"
+        f"assert not [m for m in {HEAVY!r} if m in sys.modules]\n"
+        "assert all(getattr(agfmc, name) is not None for name in agfmc.__all__)\n"
+        "assert set(agfmc.__all__) <= set(dir(agfmc)) and not hasattr(agfmc, 'nothing')\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=PACKAGE.parent, capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr
 
 
@@ -187,9 +235,11 @@ def test_commands_load_nothing_heavy():
         "for name in sys.argv[1:]:\n"
         "    importlib.import_module('agfmc.cli.' + name)\n"
         f"    heavy = [m for m in {HEAVY!r} if m in sys.modules]\n"
-        "    assert not heavy, (name, heavy)\n")
-    done = subprocess.run([sys.executable, "-c", code, *COMMANDS], cwd=PACKAGE.parent,
-                          capture_output=True, text=True)
+        "    assert not heavy, (name, heavy)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, *COMMANDS], cwd=PACKAGE.parent, capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr
 
 
@@ -209,7 +259,7 @@ def test_each_command_alone_loads_nothing_heavy():
             elif isinstance(node, ast.ImportFrom) and node.level == 0:
                 names = [node.module]
             elif isinstance(node, ast.ImportFrom):
-                base = parts[:len(parts) - node.level]
+                base = parts[: len(parts) - node.level]
                 if node.module:
                     waiting.append(base + tuple(node.module.split(".")))
                 else:
@@ -220,41 +270,110 @@ def test_each_command_alone_loads_nothing_heavy():
 
 # Modules that make code of data, or start programs: {module: the files that may have it}.
 MODULES = {
-    **dict.fromkeys(("_pickle", "pickletools", "copyreg", "marshal", "shelve", "dbm",
-                     "dill", "cloudpickle", "joblib", "yaml", "runpy", "code",
-                     "codeop", "imp", "pty", "pdb", "xmlrpc", "cffi", "pyximport",
-                     "requests", "urllib", "http", "ftplib", "webbrowser"), ()),
+    **dict.fromkeys(
+        (
+            "_pickle",
+            "pickletools",
+            "copyreg",
+            "marshal",
+            "shelve",
+            "dbm",
+            "dill",
+            "cloudpickle",
+            "joblib",
+            "yaml",
+            "runpy",
+            "code",
+            "codeop",
+            "imp",
+            "pty",
+            "pdb",
+            "xmlrpc",
+            "cffi",
+            "pyximport",
+            "requests",
+            "urllib",
+            "http",
+            "ftplib",
+            "webbrowser",
+        ),
+        (),
+    ),
     "pickle": ("agfmc/executors/processes.py",),  # to processes of our own, on private pipes
     "multiprocessing": ("agfmc/executors/processes.py",),
-    "concurrent": ("agfmc/executors/threads.py", "agfmc/executors/remote.py",
-                   "agfmc/executors/dask_cluster.py", "agfmc/training/fit.py",
-                   "agfmc/executors/processes.py", "agfmc/training/run.py",
-                   "agfmc/training/metric.py"),
+    "concurrent": (
+        "agfmc/executors/threads.py",
+        "agfmc/executors/remote.py",
+        "agfmc/executors/dask_cluster.py",
+        "agfmc/training/fit.py",
+        "agfmc/executors/processes.py",
+        "agfmc/training/run.py",
+        "agfmc/training/metric.py",
+    ),
     "subprocess": ("agfmc/learners/programs.py",),
     # by names from tables of their own, of this package, or of a function that is at hand
-    "importlib": ("agfmc/__init__.py", "agfmc/cli/__init__.py", "agfmc/core/rows.py",
-                  "agfmc/report/chart_canvas.py", "agfmc/learners/points.py",
-                  "agfmc/core/provenance.py"),
-    "ctypes": ("agfmc/learners/points.py", "agfmc/learners/linear.py",
-               "agfmc/learners/svm.py"),
+    "importlib": (
+        "agfmc/__init__.py",
+        "agfmc/cli/__init__.py",
+        "agfmc/core/rows.py",
+        "agfmc/report/chart_canvas.py",
+        "agfmc/learners/points.py",
+        "agfmc/core/provenance.py",
+    ),
+    "ctypes": ("agfmc/learners/points.py", "agfmc/learners/linear.py", "agfmc/learners/svm.py"),
     "socket": (),
     "sqlite3": (),
     "distributed": ("agfmc/executors/dask_cluster.py",),
     "asyncio": (),
 }
 # Builtins, and attributes by their last two names.
-CALLS = {"eval", "exec", "compile", "__import__", "breakpoint", "input", "os.system", "os.popen",
-         "os.fork", "os.forkpty", "os.startfile", "os.posix_spawn", "os.posix_spawnp",
-         "tempfile.mktemp", "numpy.load", "np.load", "np.save", "np.savez", "np.lib",
-         "util.find_library", "ctypes.util", "subprocess.getoutput", "subprocess.getstatusoutput",
-         "os.chmod", "os.umask", "enable_load_extension", "load_extension", "sys.setprofile"}
-MAY_CALL = {"os.umask": ("agfmc/files/atomic.py",), "np.lib": ("agfmc/files/npz.py",),
-            "allow_pickle": ("agfmc/files/npz.py",)}  # False there
+CALLS = {
+    "eval",
+    "exec",
+    "compile",
+    "__import__",
+    "breakpoint",
+    "input",
+    "os.system",
+    "os.popen",
+    "os.fork",
+    "os.forkpty",
+    "os.startfile",
+    "os.posix_spawn",
+    "os.posix_spawnp",
+    "tempfile.mktemp",
+    "numpy.load",
+    "np.load",
+    "np.save",
+    "np.savez",
+    "np.lib",
+    "util.find_library",
+    "ctypes.util",
+    "subprocess.getoutput",
+    "subprocess.getstatusoutput",
+    "os.chmod",
+    "os.umask",
+    "enable_load_extension",
+    "load_extension",
+    "sys.setprofile",
+}
+MAY_CALL = {
+    "os.umask": ("agfmc/files/atomic.py",),
+    "np.lib": ("agfmc/files/npz.py",),
+    "allow_pickle": ("agfmc/files/npz.py",),
+}  # False there
 BEGINNINGS = ("os.exec", "os.spawn")
 TEMPORARY = {"TemporaryFile", "TemporaryDirectory", "mkdtemp", "mkstemp", "gettempdir"}
 # Whatever else is in the environment changes nothing here but where programs are found.
-ENVIRONMENT = {"XDG_CACHE_HOME", "COLUMNS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS",
-               "OMP_NUM_THREADS", "MPLBACKEND", "PYTHONSAFEPATH"}
+ENVIRONMENT = {
+    "XDG_CACHE_HOME",
+    "COLUMNS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "OMP_NUM_THREADS",
+    "MPLBACKEND",
+    "PYTHONSAFEPATH",
+}
 
 
 def faults(tree, name):
@@ -272,20 +391,27 @@ def faults(tree, name):
         if isinstance(node, (ast.Name, ast.Attribute)):
             words = dotted(node).split(".")
             told = ".".join(words[-2:])
-            for wanted in (told, words[-1] if isinstance(node, ast.Name) or
-                           words[-1].endswith("load_extension") else ""):
-                if (wanted in CALLS or wanted.startswith(BEGINNINGS)) and \
-                        name not in MAY_CALL.get(wanted, ()):
+            for wanted in (
+                told,
+                words[-1]
+                if isinstance(node, ast.Name) or words[-1].endswith("load_extension")
+                else "",
+            ):
+                if (wanted in CALLS or wanted.startswith(BEGINNINGS)) and name not in MAY_CALL.get(
+                    wanted, ()
+                ):
                     yield line, wanted
             if words[0] == "tempfile" and len(words) == 2 and words[1] not in TEMPORARY:
                 yield line, told
         if isinstance(node, ast.Call):
             for keyword in node.keywords:
-                if name in MAY_CALL.get(keyword.arg, ()) and \
-                        ast.unparse(keyword.value) == "False":
+                if name in MAY_CALL.get(keyword.arg, ()) and ast.unparse(keyword.value) == "False":
                     continue
-                if keyword.arg in ("shell", "allow_pickle", "executable", "preexec_fn") or \
-                        keyword.arg is None and ast.unparse(node.func).startswith("subprocess"):
+                if (
+                    keyword.arg in ("shell", "allow_pickle", "executable", "preexec_fn")
+                    or keyword.arg is None
+                    and ast.unparse(node.func).startswith("subprocess")
+                ):
                     yield line, keyword.arg
         yield from _variables(node)
 
@@ -303,8 +429,11 @@ def _variables(node):
     key = None
     if isinstance(node, ast.Subscript) and dotted(node.value) == "os.environ":
         key = node.slice
-    elif isinstance(node, ast.Call) and dotted(node.func) in ("os.environ.get", "os.getenv",
-                                                               "os.environ.pop"):
+    elif isinstance(node, ast.Call) and dotted(node.func) in (
+        "os.environ.get",
+        "os.getenv",
+        "os.environ.pop",
+    ):
         key = node.args[0]
     if isinstance(key, ast.Constant) and key.value not in ENVIRONMENT:
         yield node.lineno, key.value
@@ -312,30 +441,69 @@ def _variables(node):
 
 def test_nothing_of_a_stranger_is_run():
     names = {path: path.relative_to(ROOT).as_posix() for path in FILES + PROGRAMS}
-    assert [(name, *fault) for path, name in names.items()
-            for fault in faults(tree_of(path), name)] == []
+    assert [
+        (name, *fault) for path, name in names.items() for fault in faults(tree_of(path), name)
+    ] == []
 
 
 BREAKING = [
-    "import pickle", "from pickle import loads", "import a.b, marshal", "import shelve as s",
-    "from multiprocessing.connection import Connection", "import subprocess", "import yaml",
-    "from concurrent.futures import ProcessPoolExecutor", "import joblib", "from os import system",
-    "eval('1')", "exec(x)", "f = eval", "__import__('x')", "compile(x, '', 'exec')",
-    "os.system(x)", "os.popen(x)", "os.execvp(x, y)", "os.spawnl(x)", "tempfile.mktemp()",
-    "tempfile.NamedTemporaryFile()", "from tempfile import mktemp", "np.load(x)",
-    "numpy.load(x, allow_pickle=True)", "f(allow_pickle=False)", "run(x, shell=True)",
-    "run(x, shell=False)", "ctypes.util.find_library('svm')", "import importlib",
-    "connection.enable_load_extension(True)", "subprocess.run(x, **more)", "import ctypes",
-    "os.environ['AGFMC_COMMAND']", "os.environ.get('EDITOR')", "os.getenv('SHELL', 'sh')",
-    "os.umask(0)", "import sqlite3", "from urllib.request import urlopen"]
+    "import pickle",
+    "from pickle import loads",
+    "import a.b, marshal",
+    "import shelve as s",
+    "from multiprocessing.connection import Connection",
+    "import subprocess",
+    "import yaml",
+    "from concurrent.futures import ProcessPoolExecutor",
+    "import joblib",
+    "from os import system",
+    "eval('1')",
+    "exec(x)",
+    "f = eval",
+    "__import__('x')",
+    "compile(x, '', 'exec')",
+    "os.system(x)",
+    "os.popen(x)",
+    "os.execvp(x, y)",
+    "os.spawnl(x)",
+    "tempfile.mktemp()",
+    "tempfile.NamedTemporaryFile()",
+    "from tempfile import mktemp",
+    "np.load(x)",
+    "numpy.load(x, allow_pickle=True)",
+    "f(allow_pickle=False)",
+    "run(x, shell=True)",
+    "run(x, shell=False)",
+    "ctypes.util.find_library('svm')",
+    "import importlib",
+    "connection.enable_load_extension(True)",
+    "subprocess.run(x, **more)",
+    "import ctypes",
+    "os.environ['AGFMC_COMMAND']",
+    "os.environ.get('EDITOR')",
+    "os.getenv('SHELL', 'sh')",
+    "os.umask(0)",
+    "import sqlite3",
+    "from urllib.request import urlopen",
+]
 ALLOWED = [
-    "re.compile(x)", "import tempfile", "tempfile.mkdtemp(dir=x)", "os.environ.get('COLUMNS')",
-    "model.load(x)", "self.eval(x)", "import json, os.path", "evaluate(x)"]
+    "re.compile(x)",
+    "import tempfile",
+    "tempfile.mkdtemp(dir=x)",
+    "os.environ.get('COLUMNS')",
+    "model.load(x)",
+    "self.eval(x)",
+    "import json, os.path",
+    "evaluate(x)",
+]
 
 
 def test_the_rules_see_what_breaks_them_and_nothing_else():
-    assert [line for line in BREAKING + ALLOWED
-            if list(faults(ast.parse(f"import os\n{line}\n"), "agfmc/cli/run.py"))] == BREAKING
+    assert [
+        line
+        for line in BREAKING + ALLOWED
+        if list(faults(ast.parse(f"import os\n{line}\n"), "agfmc/cli/run.py"))
+    ] == BREAKING
 
 
 def test_outputs_are_opened_in_one_place():
@@ -344,9 +512,14 @@ def test_outputs_are_opened_in_one_place():
     for path in FILES + PROGRAMS:
         for node in nodes_of(path):
             if isinstance(node, ast.Call) and dotted(node.func) == "open":
-                modes = [*node.args[1:2], *(word.value for word in node.keywords
-                                            if word.arg == "mode")]
+                modes = [
+                    *node.args[1:2],
+                    *(word.value for word in node.keywords if word.arg == "mode"),
+                ]
                 if any(set(ast.literal_eval(mode)) & set("wax+") for mode in modes):
                     writers.add(path.relative_to(ROOT).as_posix())
-    assert writers <= {"agfmc/training/external.py", "agfmc/learners/programs.py",
-                       "agfmc/cli/run.py"}
+    assert writers <= {
+        "agfmc/training/external.py",
+        "agfmc/learners/programs.py",
+        "agfmc/cli/run.py",
+    }

@@ -14,7 +14,7 @@ def test_factor_and_solutions_are_those_of_numpy(p):
     expected, x = np.linalg.cholesky(matrix), random.normal(size=(p, 4))
     garbled = matrix.copy()
     for start in range(0, p, 96):
-        garbled[start:start + 96, start + 96:] = np.nan  # what is not read
+        garbled[start : start + 96, start + 96 :] = np.nan  # what is not read
     for made in (LowerTriangle(expected), LowerTriangle.cholesky(garbled)):
         assert np.allclose(expected @ made.solve(x), x, atol=1e-9)
         assert np.allclose(expected.T @ made.solve_transposed(x), x, atol=1e-9)

@@ -6,14 +6,22 @@ from hypothesis import given, strategies as st
 from agfmc.data.normalisation import LearnedMetric
 from agfmc.core.provenance import classes_text, MetricOrigin, Provenance, shared
 
-SIDES = st.lists(st.sets(st.integers(0, 30), min_size=1), min_size=2, max_size=4).map(
-    lambda sides: [sorted(side - set().union(*sides[:i])) for i, side in enumerate(sides)]).filter(
-    all)
+SIDES = (
+    st.lists(st.sets(st.integers(0, 30), min_size=1), min_size=2, max_size=4)
+    .map(lambda sides: [sorted(side - set().union(*sides[:i])) for i, side in enumerate(sides)])
+    .filter(all)
+)
 
 
-@pytest.mark.parametrize("sides, text", [
-    (((0,), (1,)), "0/1"), (((2, 0, 1), (9, 5, 6)), "0-2/5-6,9"), (((3,), (1,), (2,)), "3/1/2"),
-    ((range(1000), (2147483647,)), "0-999/2147483647")])
+@pytest.mark.parametrize(
+    "sides, text",
+    [
+        (((0,), (1,)), "0/1"),
+        (((2, 0, 1), (9, 5, 6)), "0-2/5-6,9"),
+        (((3,), (1,), (2,)), "3/1/2"),
+        ((range(1000), (2147483647,)), "0-999/2147483647"),
+    ],
+)
 def test_text(sides, text):
     assert classes_text(sides) == text
 
@@ -31,8 +39,20 @@ def test_what_is_left_out_changes_nothing(sides, data):
     assert made.without_identity().to_line() == "0.1; normalised 0"
 
 
-@pytest.mark.parametrize("text", ["-", "/", "1", "1-/2", "2-1/2", "1,,2/3", "9" * 5000 + "/1",
-                                  "0-9999999999/1-9999999999", "-/-"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "-",
+        "/",
+        "1",
+        "1-/2",
+        "2-1/2",
+        "1,,2/3",
+        "9" * 5000 + "/1",
+        "0-9999999999/1-9999999999",
+        "-/-",
+    ],
+)
 def test_forged_texts_end_soon(text):
     found = Provenance.from_line(f"x; classes {text}").other_classes(((1,), (2,)))
     assert found == (None if text.startswith("0-9999") else text)
@@ -46,12 +66,21 @@ def test_what_says_nothing_fits():
 LINE = "0.1.0; libsvm 337; options -c 1.0; features 61; folds 5; seed 1"
 
 
-@pytest.mark.parametrize("line, samples", [
-    ("", None), (LINE, None), (f"{LINE}; samples 3 40", (3, 40)),
-    (f"{LINE}; samples 3 40; normalised 0123456789abcdef; vectors raw", (3, 40)),
-    (f"{LINE}; samples 1 2 3", (1, 2, 3)), (f"{LINE}; samples x", None),
-    (f"{LINE}; samples 3 4x", None), (f"{LINE}; samples -3 4", None),
-    (f"{LINE}; samples {'1' * 20} 4", None), (f"{LINE}; samples {'1 ' * 50_000}x", None)])
+@pytest.mark.parametrize(
+    "line, samples",
+    [
+        ("", None),
+        (LINE, None),
+        (f"{LINE}; samples 3 40", (3, 40)),
+        (f"{LINE}; samples 3 40; normalised 0123456789abcdef; vectors raw", (3, 40)),
+        (f"{LINE}; samples 1 2 3", (1, 2, 3)),
+        (f"{LINE}; samples x", None),
+        (f"{LINE}; samples 3 4x", None),
+        (f"{LINE}; samples -3 4", None),
+        (f"{LINE}; samples {'1' * 20} 4", None),
+        (f"{LINE}; samples {'1 ' * 50_000}x", None),
+    ],
+)
 def test_samples(line, samples):
     made = Provenance.from_line(line)
     assert made.samples == samples and made.to_line() == line
@@ -79,17 +108,25 @@ def test_of_training():
     made = Provenance.of_training(
         "0.1", "-c 1", library="libsvm 337", features=4, probabilities="folds 5", seed=2
     ).with_samples((3, 5), ((0, 1), (7,)), ("normalised 0123456789abcdef",))
-    assert made.to_line() == ("0.1; libsvm 337; options -c 1; features 4; folds 5; seed 2; "
-                              "samples 3 5; classes 0-1/7; normalised 0123456789abcdef")
-    assert Provenance.of_training("0.1", "-k 1").with_samples((1,), [[3]]).to_line() == \
-        "0.1; options -k 1; samples 1; classes 3"
+    assert made.to_line() == (
+        "0.1; libsvm 337; options -c 1; features 4; folds 5; seed 2; "
+        "samples 3 5; classes 0-1/7; normalised 0123456789abcdef"
+    )
+    assert (
+        Provenance.of_training("0.1", "-k 1").with_samples((1,), [[3]]).to_line()
+        == "0.1; options -k 1; samples 1; classes 3"
+    )
 
 
 def test_one_line_for_all_pairs_and_back():
     sides = [(3, 5), (3, 9), (5, 9)]
     count = {3: 7, 5: 8, 9: 6}
-    each = [Provenance.of_training("0.1", "-c 1", features=4, seed=1).with_samples(
-        [count[label] for label in pair], [[label] for label in pair]) for pair in sides]
+    each = [
+        Provenance.of_training("0.1", "-c 1", features=4, seed=1).with_samples(
+            [count[label] for label in pair], [[label] for label in pair]
+        )
+        for pair in sides
+    ]
     one = shared(each, sides)
     assert one.to_line() == "0.1; options -c 1; features 4; seed 1; samples 7 8 6"
     of_pair = one.for_pairs([9, 3, 5])
@@ -102,6 +139,10 @@ def test_the_origin_of_a_metric():
     origin = MetricOrigin(2, 2310, 7, "9d0e6a51c3b7f284")
     assert origin.to_part() == LearnedMetric(*origin, "-m 30 seed 1", None).provenance
     assert Provenance.from_line(f"0.1; {origin.to_part()}; seed 1").metric == origin
-    for part in ("metric", "metric 2 rounds", f"{origin.to_part()} of mine",
-                 origin.to_part().replace("2310", "9" * 13)):
+    for part in (
+        "metric",
+        "metric 2 rounds",
+        f"{origin.to_part()} of mine",
+        origin.to_part().replace("2310", "9" * 13),
+    ):
         assert Provenance.from_line(part).metric is None

@@ -15,7 +15,7 @@ from agfmc.data.types import Dataset
 from agfmc.core.weights import class_factors, total_weights, Weights
 
 Y = np.array([0, 0, 0, 0, 1, 1, 2, 2, 2], dtype=np.int32)
-W = np.array([1, 2, 1, 2, .5, .5, 3, 1, 1])
+W = np.array([1, 2, 1, 2, 0.5, 0.5, 3, 1, 1])
 
 
 def test_sums_of_sides():
@@ -30,8 +30,16 @@ def test_sums_of_sides():
 def test_digests_know_weights_and_factors():
     plain = Weights(W)
     assert plain.digest([0, 1], [0]) == Weights(W.copy()).digest(np.arange(2), [0])
-    assert len({plain.digest([0, 1], [0]), plain.digest([0, 2], [0]),
-                Weights(W, {0: 2.0}).digest([0, 1], [0])}) == 3
+    assert (
+        len(
+            {
+                plain.digest([0, 1], [0]),
+                plain.digest([0, 2], [0]),
+                Weights(W, {0: 2.0}).digest([0, 1], [0]),
+            }
+        )
+        == 3
+    )
     assert Weights(W, {1: 2.0}).digest([0, 1], [0]) == plain.digest([0, 1], [0])
 
 
@@ -51,10 +59,16 @@ def test_factors_by_label_and_by_name():
     assert class_factors({"7": 2.5, "b": 2}, totals, names) == {3: 2.5, 7: 2.0}
 
 
-@pytest.mark.parametrize("wanted, error, words", [
-    ("equal", UsageError, "'balanced'"), ({"5": 1.0}, DataError, "no class '5'"),
-    ({"3": 0.0}, DataError, "above 0"), ({"3": float("nan")}, DataError, "above 0"),
-    ({"3": 1.0, 3: 2.0}, DataError, "twice")])
+@pytest.mark.parametrize(
+    "wanted, error, words",
+    [
+        ("equal", UsageError, "'balanced'"),
+        ({"5": 1.0}, DataError, "no class '5'"),
+        ({"3": 0.0}, DataError, "above 0"),
+        ({"3": float("nan")}, DataError, "above 0"),
+        ({"3": 1.0, 3: 2.0}, DataError, "twice"),
+    ],
+)
 def test_factors_that_cannot_be(wanted, error, words):
     with pytest.raises(error, match=words):
         class_factors(wanted, {3: 1.0, 7: 1.0})
@@ -63,9 +77,12 @@ def test_factors_that_cannot_be(wanted, error, words):
 def test_sums_in_a_line_of_provenance():
     line = "0.2; options -c 1.0; samples 6 3; classes 0-1/2; weights 7.25 12; seen 7.25 3; x y"
     told = Provenance.from_line("0.2; options -c 1.0; x y").with_samples(
-        (6, 3), [[0, 1], [2]], weights=((7.25, 12.0), (7.25, 3.0)))
-    assert told.to_line() == "0.2; options -c 1.0; x y; samples 6 3; classes 0-1/2; " \
+        (6, 3), [[0, 1], [2]], weights=((7.25, 12.0), (7.25, 3.0))
+    )
+    assert (
+        told.to_line() == "0.2; options -c 1.0; x y; samples 6 3; classes 0-1/2; "
         "weights 7.25 12; seen 7.25 3"
+    )
     made = Provenance.from_line(line)
     assert (made.weights, made.seen, made.samples) == ((7.25, 12.0), (7.25, 3.0), (6, 3))
     only = Provenance.from_line("0.2; samples 6 3; classes 0/2; weights 1 2")
@@ -76,14 +93,18 @@ def test_sums_in_a_line_of_provenance():
 def test_sums_of_the_classes_of_a_file_for_all_pairs():
     sides = [((0,), (1,)), ((0,), (2,)), ((1,), (2,))]
     sums, samples = (1.5, 2.0, 1 / 3), (4, 5, 6)
-    made = [Provenance.from_line("0.2").with_samples(
-        [samples[a] for (a,) in pair], pair, weights=([sums[a] for (a,) in pair], None))
-        for pair in sides]
+    made = [
+        Provenance.from_line("0.2").with_samples(
+            [samples[a] for (a,) in pair], pair, weights=([sums[a] for (a,) in pair], None)
+        )
+        for pair in sides
+    ]
     one = shared(made, [tuple(label for side in pair for label in side) for pair in sides])
     assert one.parts == ("0.2", "samples 4 5 6", "weights 1.5 2 0.333333333333")
     of_pair = one.for_pairs([0, 1, 2])
     assert [of_pair(left, right).to_line() for ((left,), (right,)) in sides] == [
-        one.to_line() for one in made]
+        one.to_line() for one in made
+    ]
 
 
 def test_sums_of_classes_from_those_of_sides():
@@ -107,8 +128,11 @@ def test_priors_of_training_undo_class_weights(scheme):
     factors = class_factors("balanced", total_weights(y, w))
     weights = Weights(w * np.array([factors[label] for label in range(3)])[y], factors)
     tree = design(scheme, [0, 1, 2], x=x, y=y)
-    made, _ = train_configuration(tree, Dataset(x, y, weights=weights), settings=TrainingSettings(
-        "learner=logistic", calibration=0))
+    made, _ = train_configuration(
+        tree,
+        Dataset(x, y, weights=weights),
+        settings=TrainingSettings("learner=logistic", calibration=0),
+    )
     seen = np.array([w[y == label].sum() for label in range(3)])
     np.testing.assert_allclose(list(class_sums(made, seen=True).values()), seen, rtol=1e-9)
     np.testing.assert_allclose(list(class_sums(made).values()), [w.sum() / 3] * 3, rtol=1e-9)
@@ -124,6 +148,8 @@ def test_priors_of_training_undo_class_weights(scheme):
 def test_priors_of_training_change_nothing_without_class_weights():
     x, y = points()
     made = agfmc.train("one-vs-rest", x, y, options="learner=logistic")
-    p, back = (agfmc.Classifier(made, agfmc.Decoding(priors=priors)).probabilities(x)
-               for priors in (None, "training"))
+    p, back = (
+        agfmc.Classifier(made, agfmc.Decoding(priors=priors)).probabilities(x)
+        for priors in (None, "training")
+    )
     np.testing.assert_allclose(p, back, atol=1e-12)

@@ -31,43 +31,61 @@ SCENES = {
     "print_control, normalisation": ("print_control -n -a p.std -Q 3 trn", "p.std"),
     "multi_borders": ("multi_borders -n plan trn m ctl", "models"),
     "multi_borders, everything": (
-        "multi_borders -n --retrain -j 2 --cv-errors pe.txt plan trn m ctl", "models pe.txt"),
+        "multi_borders -n --retrain -j 2 --cv-errors pe.txt plan trn m ctl",
+        "models pe.txt",
+    ),
     "multi_borders, time limit": ("multi_borders -n --time-limit 9:00 plan trn m ctl", "models"),
     "multi_borders, processes": (
-        "multi_borders --executor processes:2 -n plan trn m ctl", "models"),
+        "multi_borders --executor processes:2 -n plan trn m ctl",
+        "models",
+    ),
     "multi_borders, direct": ("multi_borders -M direct trn.svm d dctl", "d.vec d.cls d.00 dctl"),
     "multi_borders, dry run": ("multi_borders -0 -n plan trn z zctl", "z.std zctl"),
     "multi_borders, program": (
-        f"multi_borders -M -- '{PYTHON} train.py' plan trn.svm e ectl", "e-00 ectl"),
+        f"multi_borders -M -- '{PYTHON} train.py' plan trn.svm e ectl",
+        "e-00 ectl",
+    ),
     "multi_borders, two programs": (
-        f"multi_borders -M -n -j 2 -^ cat -- '{PYTHON} train.py' plan trn.svm e ectl", "e-00 ectl"),
+        f"multi_borders -M -n -j 2 -^ cat -- '{PYTHON} train.py' plan trn.svm e ectl",
+        "e-00 ectl",
+    ),
     "mbh2mbm": ("mbh2mbm -a m.std ctl x.mbm", "x.mbm"),
     "mbh2mbm -Z": ("mbh2mbm -Z ctl x.asc", "x.asc"),
     "mbh2mbm --libsvm": ("mbh2mbm --libsvm ctl x.svm", "x.svm"),
     "classify_m": ("classify_m model.mbm tst.vec out", "out.cls out.con"),
     "classify_m, threads": ("classify_m -j 2 model.mbm tst.vec out", "out.cls out.con"),
     "classify_m, program": (
-        f"classify_m -M -j 2 -O '{PYTHON} predict.py' ctl tst.svm answer", "answer"),
+        f"classify_m -M -j 2 -O '{PYTHON} predict.py' ctl tst.svm answer",
+        "answer",
+    ),
     "eval_uc": ("eval_uc --plot e.svg tst.cls out", "e.svg"),
-    "compare_control": ("compare_control --trials 2 --state st --plot c.svg trn one-vs-one tree",
-                        "c.svg"),
+    "compare_control": (
+        "compare_control --trials 2 --state st --plot c.svg trn one-vs-one tree",
+        "c.svg",
+    ),
     "compare_control, automatic": ("compare_control --trials 2 trn one-vs-one tree", ""),
     "nfold": ("nfold -d 3 --state st --plot c.svg plan trn nf", "c.svg nf.cls nf.truth"),
-    "tune_m": ("tune_m --log2c 0:2:2 --log2g=-2:0:2 --refine 0 --state st --json j --csv v "
-               "--plot t.svg plan trn", "j v t.svg"),
+    "tune_m": (
+        "tune_m --log2c 0:2:2 --log2g=-2:0:2 --refine 0 --state st --json j --csv v "
+        "--plot t.svg plan trn",
+        "j v t.svg",
+    ),
     "order_classes": ("order_classes --path -n -a o.std plan trn", "o.std"),
     "simulate_decoders": ("simulate_decoders --classes 4,6 --rounds 20 --plot s.svg", "s.svg"),
     "validate_probabilities": ("validate_probabilities -H from0.cls probs curves", "curves"),
     "svmout2agf": ("svmout2agf answers so", "so.cls so.con"),
-    "agf_preprocess": ("agf_preprocess -n -z -f 0.3 trn pa pb",
-                       "pa.vec pa.cls pb.vec pb.cls pa.std"),
+    "agf_preprocess": (
+        "agf_preprocess -n -z -f 0.3 trn pa pb",
+        "pa.vec pa.cls pb.vec pb.cls pa.std",
+    ),
     "agf_preprocess, parts": ("agf_preprocess -d 3 trn pd", "pd-00.vec pd-00.cls pd-02.cls"),
     "svm2agf": ("svm2agf trn-words.svm w", "w.vec w.cls w.names"),
     "lvq2agf": ("lvq2agf trn.lvq w", "w.vec w.cls"),
     "table2agf": ("table2agf -E median t.csv w", "w.vec w.cls w.names w.recipe"),
     "agf2ascii": ("agf2ascii -M trn a.txt", "a.txt"),
     "agf2ascii, table": ("agf2ascii --table trn a.csv.gz", "a.csv.gz"),
-    "float_to_class": ("float_to_class trn.dat f.cls", "f.cls f.names")}
+    "float_to_class": ("float_to_class trn.dat f.cls", "f.cls f.names"),
+}
 QUICK = ("mbh2mbm", "multi_borders", "multi_borders, program", "classify_m", "agf_preprocess")
 TRYING = ("compare_control", "nfold", "tune_m")  # results tell seconds
 
@@ -77,8 +95,12 @@ def stage(trained, tmp_path_factory):
     """A `Place` with data, models of an earlier run with another seed, and what else is read."""
     here = trained.at(tmp_path_factory.mktemp("stage") / "folder")
     shutil.copytree(trained.folder, here.folder)
-    for words in ("multi_borders -n --seed 5 plan trn m ctl", "mbh2mbm -a m.std ctl model.mbm",
-                  "classify_m -Q 3 model.mbm tst.vec out", "agf2ascii --table trn t.csv"):
+    for words in (
+        "multi_borders -n --seed 5 plan trn m ctl",
+        "mbh2mbm -a m.std ctl model.mbm",
+        "classify_m -Q 3 model.mbm tst.vec out",
+        "agf2ascii --table trn t.csv",
+    ):
         here.ok(*words.split())
     here.shell("sed -i '9s/,[^,]*,/,NA,/' t.csv")
     (here / "direct").write_text('"-k 3" K { "" L { 2 9 } 5 }\n')
@@ -89,8 +111,9 @@ def stage(trained, tmp_path_factory):
     lines = [" ".join(map(repr, row)) for row in p.tolist()]
     winners = p.argmax(axis=1).tolist()
     (here / "probs").write_text("".join(f"{line} {i}\n" for line, i in zip(lines, winners)))
-    (here / "answers").write_text("labels 2 5 9\n" + "".join(
-        f"{(2, 5, 9)[i]} {line}\n" for line, i in zip(lines, winners)))
+    (here / "answers").write_text(
+        "labels 2 5 9\n" + "".join(f"{(2, 5, 9)[i]} {line}\n" for line, i in zip(lines, winners))
+    )
     truth = np.fromfile(here / "tst.cls", "<i4")
     (here / "from0.cls").write_bytes(np.searchsorted([2, 5, 9], truth).astype("<i4").tobytes())
     (here / "trn.dat").write_bytes(rng.normal(size=90).astype("<f4").tobytes())
@@ -130,19 +153,28 @@ class Scene:
         """The driver's reports of these faults."""
         work.mkdir(exist_ok=True)
         spec = work / "spec.json"
-        spec.write_text(json.dumps({"root": str(ROOT), "template": str(self.place.folder),
-                                    "work": str(work), "argv": self.argv, "faults": faults,
-                                    **more}))
+        spec.write_text(
+            json.dumps(
+                {
+                    "root": str(ROOT),
+                    "template": str(self.place.folder),
+                    "work": str(work),
+                    "argv": self.argv,
+                    "faults": faults,
+                    **more,
+                }
+            )
+        )
         env = {**self.place.env, "XDG_CACHE_HOME": str(work / "here" / ".cache")}
-        done = subprocess.run([sys.executable, str(DRIVER), str(spec)], env=env,
-                              capture_output=True)
+        done = subprocess.run(
+            [sys.executable, str(DRIVER), str(spec)], env=env, capture_output=True
+        )
         assert done.returncode == 0, done.stderr.decode()[-2000:]
         return json.loads(done.stdout)
 
     def state(self, name):
         """Is this a file of unfinished work, which is another one each time?"""
-        return name.startswith(("st/", ".cache")) or self.trying and (
-            name == "c.svg")
+        return name.startswith(("st/", ".cache")) or self.trying and (name == "c.svg")
 
     def wrong(self, files, new, killed=False):
         """Sentences on what must not be so with files {name: digest}, where new is all well."""
@@ -154,29 +186,40 @@ class Scene:
             elif not self.state(name) and digest not in (self.before.get(name), new.get(name)):
                 found.append(f"{name} is neither the old one nor complete")
         for name in self.before:
-            if name not in files and (name not in self.outputs or not killed and name not in (
-                    "ctl", "ectl", "dctl")):
+            if name not in files and (
+                name not in self.outputs or not killed and name not in ("ctl", "ectl", "dctl")
+            ):
                 found.append(f"{name} is gone")
         models = [name for name in new if name in self.outputs and "-0" in name]
         control = {"ctl", "ectl"} & set(self.outputs) & set(files)
         if control and models:
-            sides = [all(files.get(name) == of.get(name) for name in models)
-                     for of in (self.before, new)]
+            sides = [
+                all(files.get(name) == of.get(name) for name in models) for of in (self.before, new)
+            ]
             if not any(sides):
                 found.append("a control file of models of two runs")
         return found
 
     def complete(self, files, new):
         """Are these files those of the undisturbed run?"""
-        files, new = ({name: digest for name, digest in some.items() if not self.state(name)
-                       and not name.startswith((".agfmc-", "agfmc-"))} for some in (files, new))
+        files, new = (
+            {
+                name: digest
+                for name, digest in some.items()
+                if not self.state(name) and not name.startswith((".agfmc-", "agfmc-"))
+            }
+            for some in (files, new)
+        )
         return files == new
 
 
 def digests(folder):
     """{name: digest} of all files below a folder."""
-    return {str(path.relative_to(folder)): hashlib.sha1(path.read_bytes()).hexdigest()
-            for path in Path(folder).rglob("*") if path.is_file() and not path.is_symlink()}
+    return {
+        str(path.relative_to(folder)): hashlib.sha1(path.read_bytes()).hexdigest()
+        for path in Path(folder).rglob("*")
+        if path.is_file() and not path.is_symlink()
+    }
 
 
 @pytest.fixture

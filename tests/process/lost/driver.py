@@ -46,8 +46,11 @@ class Faults:
         self.lock = threading.Lock()
 
     def hit(self, name):
-        if self.which and not self.which.startswith("lines") and not any(
-                part in name for part in self.which.split(",")):
+        if (
+            self.which
+            and not self.which.startswith("lines")
+            and not any(part in name for part in self.which.split(","))
+        ):
             return False
         with self.lock:
             self.seen += 1
@@ -57,8 +60,12 @@ class Faults:
             if self.seen == self.n:
                 self.note(name)
             if self.kind in ("full", "short"):  # whoever frees space, or takes none, succeeds
-                return self.n > 0 and self.seen >= self.n and name != "write 1" and \
-                    name.startswith(("open", "write", "mkdir", "fsync"))
+                return (
+                    self.n > 0
+                    and self.seen >= self.n
+                    and name != "write 1"
+                    and name.startswith(("open", "write", "mkdir", "fsync"))
+                )
             return self.seen == self.n
 
     def note(self, name):
@@ -107,7 +114,7 @@ class Faults:
             if self.hit(name):
                 if not self.halved:
                     self.halved = True
-                    function(part[:len(part) // 2])
+                    function(part[: len(part) // 2])
                     if self.kind == "half":
                         self.die()
                 self.fail()
@@ -120,11 +127,26 @@ open_, open_os, write_os, close_os = builtins.open, os.open, os.write, os.close
 
 def install(faults):
     """Put the counting calls in the place of the real ones."""
-    for name in ("replace", "rename", "fsync", "fchmod", "fchown", "unlink", "remove", "mkdir",
-                 "rmdir", "link"):
+    for name in (
+        "replace",
+        "rename",
+        "fsync",
+        "fchmod",
+        "fchown",
+        "unlink",
+        "remove",
+        "mkdir",
+        "rmdir",
+        "link",
+    ):
         real = getattr(os, name)
-        setattr(os, name, lambda *args, real=real, name=name, **more: faults.call(
-            f"{name} {base(args[0])}", real, *args, **more))
+        setattr(
+            os,
+            name,
+            lambda *args, real=real, name=name, **more: faults.call(
+                f"{name} {base(args[0])}", real, *args, **more
+            ),
+        )
 
     def opening(path, flags, *args, **more):
         if flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT):
@@ -146,14 +168,25 @@ def install(faults):
                 return None
             return faults.call(f"close {base(self.name)}", super().close)
 
-    def opened(file, mode="r", buffering=-1, encoding=None, errors=None, newline=None,
-               closefd=True, opener=None):
+    def opened(
+        file,
+        mode="r",
+        buffering=-1,
+        encoding=None,
+        errors=None,
+        newline=None,
+        closefd=True,
+        opener=None,
+    ):
         if not set(mode) & set("wax+") or "+" in mode and opener is not None:
             return open_(file, mode, buffering, encoding, errors, newline, closefd, opener)
         raw = Raw(file, mode.replace("b", "").replace("t", ""), closefd, opener)
         buffer = io.BufferedRandom(raw) if "+" in mode else io.BufferedWriter(raw)
-        return buffer if "b" in mode else io.TextIOWrapper(
-            buffer, encoding or "utf-8", errors, newline, buffering == 1)
+        return (
+            buffer
+            if "b" in mode
+            else io.TextIOWrapper(buffer, encoding or "utf-8", errors, newline, buffering == 1)
+        )
 
     builtins.open = io.open = opened
     os.fdopen = lambda handle, mode="r", *args, **more: opened(handle, mode, *args, **more)
@@ -195,8 +228,9 @@ def run(spec, fault, fresh=True, first=False):
     if fresh:
         shutil.rmtree(here, ignore_errors=True)
         shutil.copytree(spec["template"], here, symlinks=True)
-    mark, count, steps, filler = (os.path.join(spec["work"], name)
-                                  for name in ("mark", "count", "steps", "filler"))
+    mark, count, steps, filler = (
+        os.path.join(spec["work"], name) for name in ("mark", "count", "steps", "filler")
+    )
     for path in (mark, count, steps):
         if os.path.exists(path):
             os.unlink(path)
@@ -217,9 +251,13 @@ def run(spec, fault, fresh=True, first=False):
                 os.close(ends[1])
             for name in ("SIGINT", "SIGTERM", "SIGHUP"):
                 signal.signal(getattr(signal, name), signal.SIG_DFL)
-            sys.stderr = io.TextIOWrapper(io.BufferedWriter(io.FileIO(2, "w", closefd=False)),
-                                          "utf-8", "backslashreplace", write_through=True)
-            main = importlib.import_module("agfmc.cli").main_of(spec['argv'][0])
+            sys.stderr = io.TextIOWrapper(
+                io.BufferedWriter(io.FileIO(2, "w", closefd=False)),
+                "utf-8",
+                "backslashreplace",
+                write_through=True,
+            )
+            main = importlib.import_module("agfmc.cli").main_of(spec["argv"][0])
             faults = Faults(*fault, count if first else None)
             faults.mark = mark
             if fault[0] in ("limit", "free", "inodes"):
@@ -257,9 +295,12 @@ def run(spec, fault, fresh=True, first=False):
         time.sleep(0.0005)
     shutil.rmtree(filler)
     printed = [read_all(ends) for ends in streams]
-    report = {"status": os.waitstatus_to_exitcode(status) if status >= 0 else "hangs",
-              "files": files(here), "err": printed[1].decode(errors="replace"),
-              "out": hashlib.sha1(printed[0]).hexdigest()}
+    report = {
+        "status": os.waitstatus_to_exitcode(status) if status >= 0 else "hangs",
+        "files": files(here),
+        "err": printed[1].decode(errors="replace"),
+        "out": hashlib.sha1(printed[0]).hexdigest(),
+    }
     if first:
         report["calls"] = open_(count).read().split("\n")[:-1] if os.path.exists(count) else []
         report["steps"] = int(open_(steps).read()) if os.path.exists(steps) else 0
@@ -268,8 +309,12 @@ def run(spec, fault, fresh=True, first=False):
         report["hit"] = open_(mark).read() if os.path.exists(mark) else None
         if spec.get("again") and fresh:
             again = run(spec, ("none", -1, ""), fresh=False)
-            report["again"] = {"status": again["status"], "files": again["files"],
-                               "err": again["err"], "out": again["out"]}
+            report["again"] = {
+                "status": again["status"],
+                "files": again["files"],
+                "err": again["err"],
+                "out": again["out"],
+            }
     return report
 
 
@@ -326,7 +371,7 @@ def main():
     kept = os.dup(1), os.dup(2)
     null = open_os(os.devnull, os.O_WRONLY)
     os.dup2(null, 1), os.dup2(null, 2)
-    importlib.import_module("agfmc.cli").main_of(spec['argv'][0])(spec["argv"][1:])
+    importlib.import_module("agfmc.cli").main_of(spec["argv"][0])(spec["argv"][1:])
     os.dup2(kept[0], 1), os.dup2(kept[1], 2)
     reports = []
     first = None
@@ -335,8 +380,11 @@ def main():
             first = run(spec, ("none", -1, ""), first=True)
             reports.append({**first, "fault": ["none", 0, ""]})
         if first is None or n in ("all",) or str(n).startswith("every"):
-            first = run(spec, ("none" if not which.startswith("lines") else "SIGTERM", -1, which),
-                        first=True)
+            first = run(
+                spec,
+                ("none" if not which.startswith("lines") else "SIGTERM", -1, which),
+                first=True,
+            )
             reports.append({**first, "fault": ["none", 0, which]})
             total = len(first["calls"]) or first["steps"]
             step = 1 if n == "all" else int(str(n).split()[1])

@@ -20,8 +20,10 @@ def check(scene, reports):
     count = 0
     for report in others:
         kind, number, _ = report["fault"]
-        at = f"{scene.name}: {kind} at call {number}, {report['hit']}: status " \
-             f"{report['status']}, {report['err']}"
+        at = (
+            f"{scene.name}: {kind} at call {number}, {report['hit']}: status "
+            f"{report['status']}, {report['err']}"
+        )
         if report["hit"] is None:  # threads: there were fewer calls this time
             continue
         count += 1
@@ -74,32 +76,48 @@ sys.exit(run_command(Parser("words", "Some words.").finish(), execute, []))
 """
 
 
-@pytest.mark.parametrize("code", [
-    # a library may make something else of what a signal raises, as some do while they are loaded
-    "try: stop()\n    except BaseException: raise ImportError('no module')",
-    "try: raise DataError('wrong')\n    finally: stop()", "stop()",
-    # impatience does not disturb the way out
-    "try: stop()\n    finally:\n        stop(); time.sleep(0.1); stop(); print('cleared', "
-    "file=sys.stderr)"])
+@pytest.mark.parametrize(
+    "code",
+    [
+        # a library may make something else of what a signal raises, as some do while they are loaded
+        "try: stop()\n    except BaseException: raise ImportError('no module')",
+        "try: raise DataError('wrong')\n    finally: stop()",
+        "stop()",
+        # impatience does not disturb the way out
+        "try: stop()\n    finally:\n        stop(); time.sleep(0.1); stop(); print('cleared', "
+        "file=sys.stderr)",
+    ],
+)
 def test_a_signal_among_other_errors(root, code):
-    done = subprocess.run([sys.executable, "-c", f"{BEGIN}    {code}\n{END}"], cwd=root,
-                          capture_output=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", f"{BEGIN}    {code}\n{END}"],
+        cwd=root,
+        capture_output=True,
+        timeout=60,
+    )
     assert done.returncode == 128 + signal.SIGTERM, done.stderr
     assert done.stderr == (b"cleared\n" if "cleared" in code else b"")
 
 
 @pytest.mark.long
 def test_a_signal_that_was_swallowed_is_not_the_last(root):
-    code = "try: stop()\n    except BaseException: pass\n    time.sleep(2.2)\n    stop()\n" \
-           "    time.sleep(60)"
-    done = subprocess.run([sys.executable, "-c", f"{BEGIN}    {code}\n{END}"], cwd=root,
-                          capture_output=True, timeout=60)
+    code = (
+        "try: stop()\n    except BaseException: pass\n    time.sleep(2.2)\n    stop()\n"
+        "    time.sleep(60)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", f"{BEGIN}    {code}\n{END}"],
+        cwd=root,
+        capture_output=True,
+        timeout=60,
+    )
     assert (done.returncode, done.stderr) == (128 + signal.SIGTERM, b"")
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("kind", [("kill", "killed", "half"), FAILURES,
-                                  ("SIGTERM", "SIGINT+", "SIGHUP")], ids=" ".join)
+@pytest.mark.parametrize(
+    "kind", [("kill", "killed", "half"), FAILURES, ("SIGTERM", "SIGINT+", "SIGHUP")], ids=" ".join
+)
 def test_all_harm_at_all_calls(scene, tmp_path, kind):
     step = "every 7" if scene.trying else "every 4" if "processes" in scene.name else "all"
     for one in kind:
@@ -119,8 +137,13 @@ def test_a_signal_at_all_steps(make_scene, tmp_path, name, kind):
 
 
 STEP = 512
-SAID = ("No space left", "File too large", "could not be", "cannot be read",
-        "cannot keep finished work here")
+SAID = (
+    "No space left",
+    "File too large",
+    "could not be",
+    "cannot be read",
+    "cannot keep finished work here",
+)
 
 
 @pytest.fixture
@@ -128,8 +151,10 @@ def small_disk(tmp_path):
     """A file system in memory with 2 MB and 400 files; skipped where none can be mounted."""
     folder = tmp_path / "disk"
     folder.mkdir()
-    done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m,nr_inodes=400", "none",
-                           str(folder)], capture_output=True)
+    done = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=2m,nr_inodes=400", "none", str(folder)],
+        capture_output=True,
+    )
     if done.returncode:
         pytest.skip(f"no file system can be mounted here: {done.stderr.decode().strip()}")
     yield folder

@@ -14,36 +14,52 @@ import pytest
 
 
 CHAIN = (
-    "agf_preprocess -n -z -f 0.3 trn pa pb", "svm2agf trn-words.svm words",
-    "print_control -n -a best.std -Q 3 --plot tree.svg pa", "multi_borders -n plan pa m ctl",
+    "agf_preprocess -n -z -f 0.3 trn pa pb",
+    "svm2agf trn-words.svm words",
+    "print_control -n -a best.std -Q 3 --plot tree.svg pa",
+    "multi_borders -n plan pa m ctl",
     "multi_borders -n -j 2 --cv-errors errors.txt plan pa t tctl",
-    "multi_borders --executor processes:2 plan pa r rctl", "mbh2mbm -a m.std ctl all.mbm",
-    "classify_m all.mbm pb.vec out", "classify_m -j 2 tctl pb.vec out2",
+    "multi_borders --executor processes:2 plan pa r rctl",
+    "mbh2mbm -a m.std ctl all.mbm",
+    "classify_m all.mbm pb.vec out",
+    "classify_m -j 2 tctl pb.vec out2",
     "eval_uc --plot scores.svg pb.cls out",
     "compare_control --trials 4 --state cstate --json pa one-vs-one tree",
     "tune_m --log2c=-1:3:2 --log2g=-4:0:2 --refine 0 --state tstate --json j --csv v plan pa",
 )
-OLDER = ("agf_preprocess -n -z --seed 9 -f 0.3 trn pa pb",
-         "print_control -n -a best.std -Q 3 --plot tree.svg pa", "multi_borders -n plan pa m ctl",
-         "multi_borders -n --cv-errors errors.txt plan pa t tctl", "multi_borders plan pa r rctl",
-         "mbh2mbm -a m.std ctl all.mbm", "classify_m -Q 3 all.mbm pb.vec out",
-         "classify_m tctl pb.vec out2", "eval_uc --plot scores.svg pb.cls out")
+OLDER = (
+    "agf_preprocess -n -z --seed 9 -f 0.3 trn pa pb",
+    "print_control -n -a best.std -Q 3 --plot tree.svg pa",
+    "multi_borders -n plan pa m ctl",
+    "multi_borders -n --cv-errors errors.txt plan pa t tctl",
+    "multi_borders plan pa r rctl",
+    "mbh2mbm -a m.std ctl all.mbm",
+    "classify_m -Q 3 all.mbm pb.vec out",
+    "classify_m tctl pb.vec out2",
+    "eval_uc --plot scores.svg pb.cls out",
+)
 SECONDS = ("j", "v")  # tell how long something took
 
 
 def mine(files):
     """{name: bytes} without what kill -9 may leave, and what differs from run to run."""
-    return {name: content for name, content in files.items()
-            if not name.startswith((".agfmc-", "cstate", "tstate")) and name not in SECONDS}
+    return {
+        name: content
+        for name, content in files.items()
+        if not name.startswith((".agfmc-", "cstate", "tstate")) and name not in SECONDS
+    }
 
 
 def scores(text):
-    return [{name: row[name] for name in ("configuration", "accuracy", "log_loss")}
-            for row in json.loads(text)["rows"]]
+    return [
+        {name: row[name] for name in ("configuration", "accuracy", "log_loss")}
+        for row in json.loads(text)["rows"]
+    ]
 
 
 def killed(place, words, moment, number):
     """Run a command until the moment; -> status."""
+
     def defaults():
         for name in (signal.SIGINT, signal.SIGHUP):
             signal.signal(name, signal.SIG_DFL)
@@ -65,9 +81,15 @@ def killed(place, words, moment, number):
 def harm(place, seed, kills, chain=CHAIN):
     """Kill each step of a chain so many times, and check all files; -> how many ended so."""
     rng = random.Random(seed)
-    older = OLDER if chain is CHAIN else [
-        line for line in OLDER
-        if line.startswith(("agf", "multi_borders -n plan", "mbh", "classify_m -Q"))]
+    older = (
+        OLDER
+        if chain is CHAIN
+        else [
+            line
+            for line in OLDER
+            if line.startswith(("agf", "multi_borders -n plan", "mbh", "classify_m -Q"))
+        ]
+    )
     place.shell("; ".join(f"{line} >older" for line in older))
     (place / "older").unlink()
     whole = place.at(place.folder.parent / "whole")
@@ -84,8 +106,11 @@ def harm(place, seed, kills, chain=CHAIN):
         for turn in range(kills):
             # the end, where files are written, more often than the beginning
             moment = lasted * (rng.uniform(0.1, 1) if turn % 2 else rng.uniform(0.6, 1.05))
-            number = signal.SIGKILL if turn % 5 else rng.choice(
-                [signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+            number = (
+                signal.SIGKILL
+                if turn % 5
+                else rng.choice([signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+            )
             there = {name for name in os.listdir(place.folder) if name.startswith(".agfmc-")}
             status = killed(place, words, moment, number)
             ended += status != 0
@@ -131,10 +156,16 @@ def files_of(place, *commands, names):
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize("words", [
-    ("mbh2mbm", "ctl", "both.mbm"), ("classify_m", "all.mbm", "tst.vec", "both"),
-    ("classify_m", "-j", "2", "all.mbm", "tst.vec", "both"),
-    ("agf_preprocess", "-n", "-z", "-f", "0.5", "trn", "both", "other")], ids=lambda w: w[0])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("mbh2mbm", "ctl", "both.mbm"),
+        ("classify_m", "all.mbm", "tst.vec", "both"),
+        ("classify_m", "-j", "2", "all.mbm", "tst.vec", "both"),
+        ("agf_preprocess", "-n", "-z", "-f", "0.5", "trn", "both", "other"),
+    ],
+    ids=lambda w: w[0],
+)
 def test_the_same_twice(place, words):
     place.ok(*words)
     wanted = place.files()
@@ -164,8 +195,7 @@ def check_training(place, done, alone, names):
     for status, _, err in done:
         assert status in (0, 3), err
         if status == 3:
-            assert err.count(b"\n") == 1 and \
-                b"another run took the same names" in err, err
+            assert err.count(b"\n") == 1 and b"another run took the same names" in err, err
     if (place / "ctl").exists():
         assert models in alone
         place.ok("mbh2mbm", "ctl", "x.mbm")
@@ -174,8 +204,9 @@ def check_training(place, done, alone, names):
 @pytest.mark.long
 @pytest.mark.parametrize("times", [2, pytest.param(25, marks=pytest.mark.long)])
 def test_training_with_other_options(place, times):
-    commands = [("multi_borders", "--retrain", "--seed", seed, "plan", "trn", "m", "ctl")
-                for seed in "123"]
+    commands = [
+        ("multi_borders", "--retrain", "--seed", seed, "plan", "trn", "m", "ctl") for seed in "123"
+    ]
     names = ("m-00", "m-01", "m-02")
     alone = files_of(place, *commands, names=names)
     for _ in range(times):
@@ -201,9 +232,11 @@ def test_a_model_of_another_run_is_noticed(place):
         (place / "m-00").write_bytes((place / "other-00").read_bytes())
         _, err = process.communicate(timeout=120)
     assert process.returncode == 3
-    assert err == (b"multi_borders: 'm-00' is no longer what this run has written: another run "
-                   b"took the same names. control-out is not written; the same command "
-                   b"continues from there\n")
+    assert err == (
+        b"multi_borders: 'm-00' is no longer what this run has written: another run "
+        b"took the same names. control-out is not written; the same command "
+        b"continues from there\n"
+    )
     assert not (place / "ctl").exists()
 
 
@@ -220,7 +253,7 @@ def test_models_of_two_runs_under_one_control_file(place):
     place.ok("mbh2mbm", "nctl", "x.mbm")
     # fewer samples of a class
     x = (place / "trn.vec").read_bytes()
-    (place / "few.vec").write_bytes(x[:4 + 16 * 60])
+    (place / "few.vec").write_bytes(x[: 4 + 16 * 60])
     (place / "few.cls").write_bytes((place / "trn.cls").read_bytes()[:240])
     place.ok("multi_borders", "plan", "few", "f", "fctl")
     (place / "m-01").write_bytes((place / "f-01").read_bytes())
@@ -232,9 +265,15 @@ def test_models_of_two_runs_under_one_control_file(place):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("state", [
-    ["--state", "st"], pytest.param([], marks=pytest.mark.long),
-    pytest.param(["--no-state"], marks=pytest.mark.long)], ids=str)
+@pytest.mark.parametrize(
+    "state",
+    [
+        ["--state", "st"],
+        pytest.param([], marks=pytest.mark.long),
+        pytest.param(["--no-state"], marks=pytest.mark.long),
+    ],
+    ids=str,
+)
 def test_comparisons_at_once(place, state):
     place.env = {**place.env, "XDG_CACHE_HOME": str(place / "cache")}
     words = ("compare_control", "--trials", "3", "--json", *state, "trn", "one-vs-one", "tree")
@@ -253,7 +292,8 @@ def test_a_temporary_file_of_a_run_that_was_killed(place):
     """Nothing reads it, nothing removes it: it may be that of a run on another machine."""
     (place / ".agfmc-0123456789abcdef").write_bytes(b"x" * 100)
     os.mkdir(place / ".agfmc-0123456789abcdee")
-    for words in itertools.islice([("mbh2mbm", "ctl", "x.mbm"), ("multi_borders", "--retrain",
-                                                                 "plan", "trn", "m", "ctl")], 2):
+    for words in itertools.islice(
+        [("mbh2mbm", "ctl", "x.mbm"), ("multi_borders", "--retrain", "plan", "trn", "m", "ctl")], 2
+    ):
         assert place.run(*words).returncode == 0
     assert (place / ".agfmc-0123456789abcdef").read_bytes() == b"x" * 100

@@ -11,16 +11,33 @@ import pytest
 
 QUICK = ("multi_borders", "classify_m", "agf_preprocess", "svmout2agf")
 BASES = {  # {scene: word of the command that is the output, and its ending}
-    "multi_borders": (-1, ""), "multi_borders, program": (-1, ""), "mbh2mbm": (-1, ""),
-    "mbh2mbm -Z": (-1, ""), "mbh2mbm --libsvm": (-1, ""), "classify_m": (-1, ".cls"),
-    "classify_m, program": (-1, ""), "eval_uc": (2, ""), "print_control, picture": (2, ""),
-    "print_control, normalisation": (3, ""), "order_classes": (4, ""),
-    "simulate_decoders": (-1, ""), "validate_probabilities": (-1, ""), "svmout2agf": (-1, ".con"),
-    "agf_preprocess": (-1, ".vec"), "agf_preprocess, parts": (-1, "-01.cls"),
-    "svm2agf": (-1, ".names"), "lvq2agf": (-1, ".vec"), "agf2ascii": (-1, ""),
-    "table2agf": (-1, ".recipe"), "agf2ascii, table": (-1, ""),
-    "float_to_class": (-1, ""), "nfold": (-1, ".truth"), "tune_m": (9, ""),
-    "compare_control": (6, ""), "multi_borders, dry run": (-1, "")}
+    "multi_borders": (-1, ""),
+    "multi_borders, program": (-1, ""),
+    "mbh2mbm": (-1, ""),
+    "mbh2mbm -Z": (-1, ""),
+    "mbh2mbm --libsvm": (-1, ""),
+    "classify_m": (-1, ".cls"),
+    "classify_m, program": (-1, ""),
+    "eval_uc": (2, ""),
+    "print_control, picture": (2, ""),
+    "print_control, normalisation": (3, ""),
+    "order_classes": (4, ""),
+    "simulate_decoders": (-1, ""),
+    "validate_probabilities": (-1, ""),
+    "svmout2agf": (-1, ".con"),
+    "agf_preprocess": (-1, ".vec"),
+    "agf_preprocess, parts": (-1, "-01.cls"),
+    "svm2agf": (-1, ".names"),
+    "lvq2agf": (-1, ".vec"),
+    "agf2ascii": (-1, ""),
+    "table2agf": (-1, ".recipe"),
+    "agf2ascii, table": (-1, ""),
+    "float_to_class": (-1, ""),
+    "nfold": (-1, ".truth"),
+    "tune_m": (9, ""),
+    "compare_control": (6, ""),
+    "multi_borders, dry run": (-1, ""),
+}
 
 
 def elsewhere(scene, name):
@@ -33,8 +50,9 @@ def elsewhere(scene, name):
     return words, name + extension + end
 
 
-@pytest.fixture(params=[
-    pytest.param(name, marks=() if name in QUICK else pytest.mark.long) for name in BASES])
+@pytest.fixture(
+    params=[pytest.param(name, marks=() if name in QUICK else pytest.mark.long) for name in BASES]
+)
 def moved(request, make_scene):
     return make_scene(request.param)
 
@@ -94,8 +112,13 @@ def run_as(prefix, place, words):
     import sys
 
     from_bin = Path(__file__).resolve().parents[3] / "bin" / words[0]
-    return subprocess.run([*prefix, sys.executable, str(from_bin), *words[1:]], cwd=place.folder,
-                          env=place.env, capture_output=True, timeout=120)
+    return subprocess.run(
+        [*prefix, sys.executable, str(from_bin), *words[1:]],
+        cwd=place.folder,
+        env=place.env,
+        capture_output=True,
+        timeout=120,
+    )
 
 
 @pytest.mark.few(2)
@@ -146,8 +169,11 @@ def test_a_folder_of_everybody(make_scene):
         (folder / name).write_bytes(b"old")
         (folder / name).chmod(0o666)
         os.chown(folder / name, owner, owner)
-    done = run_as(["setpriv", "--bounding-set=-all", "--inh-caps=-all"], place,
-                  ["classify_m", "model.mbm", "tst.vec", "all/o"])
+    done = run_as(
+        ["setpriv", "--bounding-set=-all", "--inh-caps=-all"],
+        place,
+        ["classify_m", "model.mbm", "tst.vec", "all/o"],
+    )
     assert done.returncode == 1
     assert b"all/o.con: cannot write: Operation not permitted" in done.stderr
     assert sorted(os.listdir(folder)) == ["o.cls", "o.con"]
@@ -158,8 +184,10 @@ def test_an_unchangeable_file(make_scene):
     scene = make_scene("mbh2mbm")
     target = scene.place / "x.mbm"
     for flag in "ia":
-        if shutil.which("chattr") is None or subprocess.run(
-                ["chattr", f"+{flag}", str(target)], capture_output=True).returncode:
+        if (
+            shutil.which("chattr") is None
+            or subprocess.run(["chattr", f"+{flag}", str(target)], capture_output=True).returncode
+        ):
             pytest.skip("files cannot be made unchangeable here")
         try:
             refused(scene.place, scene.argv, "x.mbm: cannot write: ")
@@ -230,8 +258,14 @@ def test_a_folder_that_goes_while_the_work_runs(make_scene, replaced):
     scene = make_scene("classify_m")
     place = scene.place
     (place / "there").mkdir()
-    with place.start("classify_m", "model.mbm", "-", "there/out", stdin=subprocess.PIPE,
-                     stdout=subprocess.DEVNULL) as process:
+    with place.start(
+        "classify_m",
+        "model.mbm",
+        "-",
+        "there/out",
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+    ) as process:
         process.stdin.write((place / "tst.vec").read_bytes())
         process.stdin.flush()
         end = time.monotonic() + 60
@@ -252,8 +286,9 @@ def test_an_output_that_becomes_a_folder(make_scene):
     place = scene.place
     before = (place / "out.cls").read_bytes()
     (place / "out.con").unlink()
-    with place.start("classify_m", "model.mbm", "-", "out", stdin=subprocess.PIPE,
-                     stdout=subprocess.DEVNULL) as process:
+    with place.start(
+        "classify_m", "model.mbm", "-", "out", stdin=subprocess.PIPE, stdout=subprocess.DEVNULL
+    ) as process:
         process.stdin.write((place / "tst.vec").read_bytes())
         process.stdin.flush()
         end = time.monotonic() + 60

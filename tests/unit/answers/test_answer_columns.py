@@ -12,10 +12,16 @@ from agfmc.files.csv import csv_line, csv_lines
 
 KINDS = {"id": "text", "class": "words", "p:x": "number", "set": "set"}
 WORDS = st.sampled_from(["x", "y z", "caf\u00e9", 'say "a"', "a,b"])
-ROWS = st.lists(st.tuples(
-    st.text("ab\"\n ,", max_size=3), st.none() | WORDS,
-    st.none() | st.floats(-1e300, 1e300, allow_nan=False), st.lists(WORDS, max_size=2)),
-    min_size=1, max_size=6)
+ROWS = st.lists(
+    st.tuples(
+        st.text('ab"\n ,', max_size=3),
+        st.none() | WORDS,
+        st.none() | st.floats(-1e300, 1e300, allow_nan=False),
+        st.lists(WORDS, max_size=2),
+    ),
+    min_size=1,
+    max_size=6,
+)
 
 
 def read(path, kinds=KINDS):
@@ -27,21 +33,38 @@ def read(path, kinds=KINDS):
 def plain(columns):
     """The cells as Python's own values."""
     words = columns.cells["class"]
-    return (columns.cells["id"], [*words.words], words.codes.tolist(),
-            [None if value != value else value for value in columns.cells["p:x"].tolist()],
-            columns.cells["set"])
+    return (
+        columns.cells["id"],
+        [*words.words],
+        words.codes.tolist(),
+        [None if value != value else value for value in columns.cells["p:x"].tolist()],
+        columns.cells["set"],
+    )
 
 
 @given(ROWS)
 def test_a_table_and_json_have_the_same_cells(tmp_path_factory, rows):
     folder = tmp_path_factory.mktemp("rows")
-    (folder / "a.csv").write_bytes(csv_line([*KINDS]) + csv_lines([
-        [row[0] for row in rows], [row[1] or "" for row in rows],
-        ["" if row[2] is None else repr(row[2]) for row in rows],
-        [" | ".join(row[3]) for row in rows]]))
-    (folder / "a.jsonl").write_text("".join(json.dumps({
-        "id": row[0], "class": row[1], "probabilities": {"x": row[2]}, "set": row[3]}) + "\n"
-        for row in rows))
+    (folder / "a.csv").write_bytes(
+        csv_line([*KINDS])
+        + csv_lines(
+            [
+                [row[0] for row in rows],
+                [row[1] or "" for row in rows],
+                ["" if row[2] is None else repr(row[2]) for row in rows],
+                [" | ".join(row[3]) for row in rows],
+            ]
+        )
+    )
+    (folder / "a.jsonl").write_text(
+        "".join(
+            json.dumps(
+                {"id": row[0], "class": row[1], "probabilities": {"x": row[2]}, "set": row[3]}
+            )
+            + "\n"
+            for row in rows
+        )
+    )
     table, lines = read(folder / "a.csv"), read(folder / "a.jsonl")
     assert plain(table) == plain(lines)
     assert plain(table)[0] == [row[0] for row in rows]
@@ -67,9 +90,20 @@ def test_many_blocks_have_one_list_of_words(tmp_path):
     assert words.codes.tolist() == (np.arange(n) * 7 // n).tolist()
 
 
-@pytest.mark.parametrize("value, kind", [
-    ('"1"', "number"), ("true", "number"), ("1e999", "number"), ("[1]", "words"), ("{}", "text"),
-    ("null", "text"), ('"x"', "set"), ("[1]", "set"), ("null", "set")])
+@pytest.mark.parametrize(
+    "value, kind",
+    [
+        ('"1"', "number"),
+        ("true", "number"),
+        ("1e999", "number"),
+        ("[1]", "words"),
+        ("{}", "text"),
+        ("null", "text"),
+        ('"x"', "set"),
+        ("[1]", "set"),
+        ("null", "set"),
+    ],
+)
 def test_values_of_json_that_do_not_fit(tmp_path, value, kind):
     path = tmp_path / "a.jsonl"
     path.write_text(f'\n{{"a": {value}}}\n')

@@ -23,10 +23,16 @@ def test_rows_are_joined_by_their_ids(tmp_path_factory, one, other, columns):
     truth = [0, 1, 2, 1, 2, 0, 0]
     header = ["class", *(f"p:{name}" for name in NAMES)]
     rows = [[NAMES[p[i].argmax()], *map(repr, p[i].tolist())] for i in range(7)]
-    answers = write(folder / "a.csv", ["id", "half", *(header[at] for at in columns)],
-                    [[str(i // 2), str(i % 2), *(rows[i][at] for at in columns)] for i in one])
-    data = write(folder / "d.csv", ["half", "kind", "id"],
-                 [[str(i % 2), NAMES[truth[i]], str(i // 2)] for i in other])
+    answers = write(
+        folder / "a.csv",
+        ["id", "half", *(header[at] for at in columns)],
+        [[str(i // 2), str(i % 2), *(rows[i][at] for at in columns)] for i in one],
+    )
+    data = write(
+        folder / "d.csv",
+        ["half", "kind", "id"],
+        [[str(i % 2), NAMES[truth[i]], str(i // 2)] for i in other],
+    )
     results, names = load_answers(AnswerSource(answers, "kind", data))
     assert names == tuple(header[at][2:] for at in columns if at)
     order = [NAMES.index(name) for name in names]
@@ -52,8 +58,11 @@ def test_a_column_named_set_is_one_of_sets_behind_class_and_p_alone(tmp_path):
     path = write(tmp_path / "a.csv", ["class", "truth", "set"], [["x", "x", "test"]] * 2)
     results, names = load_answers(AnswerSource(path, "truth"))
     assert results.sets is None and names == ("x",)
-    path = write(tmp_path / "b.csv", ["class", "p", "set", "truth"],
-                 [["x", "0.5", "x | y", "y"], ["x", "0.5", "", "x"]])
+    path = write(
+        tmp_path / "b.csv",
+        ["class", "p", "set", "truth"],
+        [["x", "0.5", "x | y", "y"], ["x", "0.5", "", "x"]],
+    )
     results, names = load_answers(AnswerSource(path, "truth"))
     assert names == ("x", "y")
     assert results.sets.size.tolist() == [2, 0] and results.sets.holds.tolist() == [True, False]

@@ -24,9 +24,15 @@ def quantity(levels=LEVELS, order=(0, 1, 2)):
 
 def test_by_hand():
     told = quantity()(np.array([[0.25, 0.5, 0.25], [0, 1, 0], [0.0, 0.1, 0.9]]))
-    np.testing.assert_allclose(told, [
-        [0.1 + 1.25 + 1, 0, 0.2, 1, 2, 3 + 7 * 0.8, 10], [2.5, 1, 1.1, 1.5, 2, 2.9, 3],
-        [0.25 + 3.6, 1, 2, 3 + 7 / 6, 3 + 7 * 4 / 9, 3 + 7 * 85 / 90, 10]], rtol=1e-13)
+    np.testing.assert_allclose(
+        told,
+        [
+            [0.1 + 1.25 + 1, 0, 0.2, 1, 2, 3 + 7 * 0.8, 10],
+            [2.5, 1, 1.1, 1.5, 2, 2.9, 3],
+            [0.25 + 3.6, 1, 2, 3 + 7 / 6, 3 + 7 * 4 / 9, 3 + 7 * 85 / 90, 10],
+        ],
+        rtol=1e-13,
+    )
 
 
 def test_columns_in_another_order():
@@ -35,8 +41,9 @@ def test_columns_in_another_order():
 
 
 def test_negative_estimates_and_sums():
-    told = quantity()(np.array([[0.25, 0.5, 0.25], [0.5, 1, 0.5], [-0.2, 0.4, 0.2], [0, 0.4, 0.2],
-                                [-1, 0, -1]]))
+    told = quantity()(
+        np.array([[0.25, 0.5, 0.25], [0.5, 1, 0.5], [-0.2, 0.4, 0.2], [0, 0.4, 0.2], [-1, 0, -1]])
+    )
     np.testing.assert_allclose(told[1], told[0], rtol=1e-13)
     np.testing.assert_array_equal(told[2], told[3])
     np.testing.assert_allclose(told[4], quantity()(np.full((1, 3), 1 / 3))[0], rtol=1e-13)
@@ -56,7 +63,8 @@ def test_text():
     two = quantity((0.5,))
     assert two.header == b"quantity mean 0.5 class\n"
     assert two.lines(np.array([[0.25, 0.5, 0.25], [0, 1, 0]]), np.array([1, -1])) == (
-        b"         2.35            2    1\n          2.5            2   -1\n")
+        b"         2.35            2    1\n          2.5            2   -1\n"
+    )
 
 
 def classifier(names, tree="recursive", method="least-squares"):
@@ -73,11 +81,18 @@ def test_limits_come_from_the_names():
 
 def test_the_floor_of_a_calibration_is_left_out():
     plain = models()["rest"]
-    maps = [ProbabilityMap("temperature", np.array(0.8), np.zeros(3), floor)
-            for floor in (0.0, 0.3)]
-    bare, floored = (replace(plain, calibration=Calibration(
-        plain.digest(), (0, 1, 2), "a", (1,) * 3, {
-            "least-squares": DecoderCalibration(one)})) for one in maps)
+    maps = [
+        ProbabilityMap("temperature", np.array(0.8), np.zeros(3), floor) for floor in (0.0, 0.3)
+    ]
+    bare, floored = (
+        replace(
+            plain,
+            calibration=Calibration(
+                plain.digest(), (0, 1, 2), "a", (1,) * 3, {"least-squares": DecoderCalibration(one)}
+            ),
+        )
+        for one in maps
+    )
     x = np.array([[0.3, 0.1], [-1, 2], [2, 0.5]])
     for priors in (None, {0: 0.5, 1: 0.2, 2: 0.3}):
         chosen = Decoding(priors=priors, trained_priors=None if priors is None else [1 / 3] * 3)
@@ -90,9 +105,14 @@ def test_the_floor_of_a_calibration_is_left_out():
         np.testing.assert_array_equal(told.confidence, with_floor.confidence)
 
 
-@pytest.mark.parametrize("names, words", [
-    ({}, "class 0 has no name"), ({0: "1..2", 1: "cat", 2: "3..4"}, "class 1 is named 'cat'"),
-    ({0: "1..3", 1: "2..4", 2: "4..5"}, "do not overlap: '1..3' and '2..4'")])
+@pytest.mark.parametrize(
+    "names, words",
+    [
+        ({}, "class 0 has no name"),
+        ({0: "1..2", 1: "cat", 2: "3..4"}, "class 1 is named 'cat'"),
+        ({0: "1..3", 1: "2..4", 2: "4..5"}, "do not overlap: '1..3' and '2..4'"),
+    ],
+)
 def test_names_without_limits(names, words):
     with pytest.raises(UsageError, match=words):
         quantity_of(classifier(names))
@@ -107,7 +127,8 @@ def test_answers_without_probabilities_of_all_classes(method):
 def test_a_tree_needs_all_of_it():
     tree = models()["tree"]
     tree = replace(tree, tree=parse("a { b { 0 1 } c { 2 d { 5 4 } } }\n")).renamed(
-        {label: f"{label}..{label + 1}" for label in range(6)})
+        {label: f"{label}..{label + 1}" for label in range(6)}
+    )
     with pytest.raises(UsageError, match="for a tree --tree full"):
         quantity_of(Classifier(tree, Decoding()))
     assert quantity_of(Classifier(tree, Decoding(tree="full"))).low.tolist() == [0, 1, 2, 4, 5]

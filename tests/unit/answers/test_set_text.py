@@ -15,6 +15,7 @@ def read(tmp_path_factory):
     def inner(text):
         path.write_bytes(text)
         return read_sets(str(path))
+
     return inner
 
 
@@ -42,12 +43,22 @@ def test_round_trip(read, sets):
     assert told.labels.tolist() == [label for labels in sets for label in labels]
 
 
-@pytest.mark.parametrize("text, line, words", [
-    (b"0 1\n\n2\n", 2, "found a blank line"), (b"0\n1 1\n", 2, "found one twice"),
-    (b"0 -\n", 1, "found '-'"), (b"0\n-1\n", 2, "expected a class label, found '-1'"),
-    (b"1.0\n", 1, "found '1.0'"), (b"00\n", 1, "found '00'"), (b"\xd9\xa1\n", 1, "\\xd9"),
-    (b"2147483648\n", 1, "found '2147483648'"), (b"9" * 5000, 1, "found '99999999999999999999'"),
-    (b"", None, "holds no sets"), (b"\n", 1, "found a blank line")])
+@pytest.mark.parametrize(
+    "text, line, words",
+    [
+        (b"0 1\n\n2\n", 2, "found a blank line"),
+        (b"0\n1 1\n", 2, "found one twice"),
+        (b"0 -\n", 1, "found '-'"),
+        (b"0\n-1\n", 2, "expected a class label, found '-1'"),
+        (b"1.0\n", 1, "found '1.0'"),
+        (b"00\n", 1, "found '00'"),
+        (b"\xd9\xa1\n", 1, "\\xd9"),
+        (b"2147483648\n", 1, "found '2147483648'"),
+        (b"9" * 5000, 1, "found '99999999999999999999'"),
+        (b"", None, "holds no sets"),
+        (b"\n", 1, "found a blank line"),
+    ],
+)
 def test_what_is_refused(read, text, line, words):
     with pytest.raises(DataError) as caught:
         read(text)

@@ -42,16 +42,24 @@ def log_loss(model, x, y):
     return -np.log(model.predict_proba(x)[np.arange(len(y)), y]).mean()
 
 
-@pytest.mark.parametrize("estimator", [
-    make_pipeline(StandardScaler(), LogisticRegression()), SVC(gamma="scale"),
-    KNeighborsClassifier(3), ExtraTreesClassifier(10, random_state=0),
-], ids=["logistic", "svc", "neighbours", "trees"])
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        make_pipeline(StandardScaler(), LogisticRegression()),
+        SVC(gamma="scale"),
+        KNeighborsClassifier(3),
+        ExtraTreesClassifier(10, random_state=0),
+    ],
+    ids=["logistic", "svc", "neighbours", "trees"],
+)
 @pytest.mark.long
 def test_beside_the_wrappers_of_scikit_learn(estimator, digits):
     x, y, new, truth = digits
     for control, peer in (("ovr", OneVsRestClassifier), ("ovo", OneVsOneClassifier)):
-        model, other = (one.fit(x, y) for one in (
-            MultiClassFromBinary(control, estimator=estimator), peer(estimator)))
+        model, other = (
+            one.fit(x, y)
+            for one in (MultiClassFromBinary(control, estimator=estimator), peer(estimator))
+        )
         assert model.score(new, truth) > other.score(new, truth) - 0.015
         if hasattr(other, "predict_proba"):
             with np.errstate(divide="ignore"):
@@ -117,8 +125,12 @@ def test_the_decoder_is_the_one_with_the_smaller_loss_of_points_held_out(wine):
         same = clone(model).set_params(decoder=decoder).fit(x, y)
         assert np.array_equal(same.predict_proba(x), model.predict_proba(x))
     head = "# decoder: least-squares\n"
-    assert MultiClassFromBinary(head + '"" 0 / 1 2; "" 1 / 0 2; "" 2 / 0 1; {0 1 2}',
-                                estimator=sure).fit(x, y).decoder_ == "least-squares"
+    assert (
+        MultiClassFromBinary(head + '"" 0 / 1 2; "" 1 / 0 2; "" 2 / 0 1; {0 1 2}', estimator=sure)
+        .fit(x, y)
+        .decoder_
+        == "least-squares"
+    )
 
 
 def test_weights_reach_the_last_step_of_a_pipeline(wine):
@@ -148,9 +160,13 @@ def test_random_states_that_are_open_follow_that_of_the_estimator(wine):
     x, y = wine
 
     def probabilities(seed, **settings):
-        return MultiClassFromBinary(estimator=ExtraTreesClassifier(5, **settings),
-                                    random_state=seed,
-                                    calibrated=False).fit(x[::2], y[::2]).predict_proba(x)
+        return (
+            MultiClassFromBinary(
+                estimator=ExtraTreesClassifier(5, **settings), random_state=seed, calibrated=False
+            )
+            .fit(x[::2], y[::2])
+            .predict_proba(x)
+        )
 
     assert np.array_equal(probabilities(1), probabilities(1))
     assert not np.array_equal(probabilities(1), probabilities(2))
@@ -166,8 +182,10 @@ def test_members_of_an_ensemble_have_their_own_estimators_or_seeds(wine):
     assert first.estimator.random_state == 1 and last.estimator.random_state == 2
     assert not np.array_equal(first(x), last(x))
     both = clone(trees).set_params(estimator=[GaussianNB(), KNeighborsClassifier(3)]).fit(x, y)
-    p = [clone(trees).set_params(control=pairs, estimator=one).fit(x, y).predict_proba(x)
-         for one in both.estimator]
+    p = [
+        clone(trees).set_params(control=pairs, estimator=one).fit(x, y).predict_proba(x)
+        for one in both.estimator
+    ]
     np.testing.assert_allclose(both.predict_proba(x), np.mean(p, axis=0), rtol=0, atol=1e-9)
     with pytest.raises(ValueError, match="expected 1 or 2, the number of members, found 3"):
         clone(trees).set_params(estimator=[GaussianNB()] * 3).fit(x, y)
@@ -185,17 +203,25 @@ def test_copies_threads_and_searches(wine):
     assert search.best_params_ == {"estimator__svc__C": 10}
 
 
-@pytest.mark.parametrize("settings, message", [
-    ({"estimator": LinearRegression()}, "expected a classifier"),
-    ({"estimator": "svc"}, "expected a classifier"),
-    ({"estimator": SVC(), "C": 1.0}, "C is for the learners of agfmc"),
-    ({"estimator": SVC(), "options": "-c 1"}, "options is for the learners of agfmc"),
-    ({"estimator": SVC(), "metric": "learned"}, "metric is for the learners of agfmc"),
-    ({"estimator": SVC(), "platt": "loo"}, "not for an estimator"),
-    ({"estimator": SVC(), "control": '"-c 1" 0 / 1; "" 0 1 / 2; {0 1 2}'},
-     "an estimator has its own parameters"),
-    ({"estimator": SVC(), "control": "best-tree"}, "'best-tree' is searched .* of agfmc.design as"),
-])
+@pytest.mark.parametrize(
+    "settings, message",
+    [
+        ({"estimator": LinearRegression()}, "expected a classifier"),
+        ({"estimator": "svc"}, "expected a classifier"),
+        ({"estimator": SVC(), "C": 1.0}, "C is for the learners of agfmc"),
+        ({"estimator": SVC(), "options": "-c 1"}, "options is for the learners of agfmc"),
+        ({"estimator": SVC(), "metric": "learned"}, "metric is for the learners of agfmc"),
+        ({"estimator": SVC(), "platt": "loo"}, "not for an estimator"),
+        (
+            {"estimator": SVC(), "control": '"-c 1" 0 / 1; "" 0 1 / 2; {0 1 2}'},
+            "an estimator has its own parameters",
+        ),
+        (
+            {"estimator": SVC(), "control": "best-tree"},
+            "'best-tree' is searched .* of agfmc.design as",
+        ),
+    ],
+)
 def test_what_does_not_go_together(settings, message, wine):
     with pytest.raises(ValueError, match=message):
         MultiClassFromBinary(**settings).fit(*wine)
@@ -212,19 +238,23 @@ def test_what_an_estimator_cannot_do(wine, tmp_path):
         model.fit(*wine, sample_weight=np.full(len(wine[1]), 2.0))
 
 
-@pytest.mark.parametrize("given, same", [
-    ({"control": "ovr"}, {"control": "one-vs-rest"}),
-    ({"control": "ovo", "kernel": "poly"}, {"kernel": "polynomial"}),
-    ({"gamma": "auto"}, {"gamma": 1 / 13}),
-    ({"gamma": "scale"}, {"gamma": None}),
-    ({"gamma": "scale", "normalise": True}, {"gamma": 1 / 13, "normalise": True}),
-])
+@pytest.mark.parametrize(
+    "given, same",
+    [
+        ({"control": "ovr"}, {"control": "one-vs-rest"}),
+        ({"control": "ovo", "kernel": "poly"}, {"kernel": "polynomial"}),
+        ({"gamma": "auto"}, {"gamma": 1 / 13}),
+        ({"gamma": "scale"}, {"gamma": None}),
+        ({"gamma": "scale", "normalise": True}, {"gamma": 1 / 13, "normalise": True}),
+    ],
+)
 def test_conventions_of_scikit_learn(given, same, wine):
     x, y = (part[::3] for part in wine)
     if "gamma" in same and same["gamma"] is None:
         same = {"gamma": float(1 / (13 * x.var()))}
-    first, second = (MultiClassFromBinary(calibrated=False, **one).fit(x, y)
-                     for one in (given, same))
+    first, second = (
+        MultiClassFromBinary(calibrated=False, **one).fit(x, y) for one in (given, same)
+    )
     assert np.array_equal(first.predict_proba(x), second.predict_proba(x))
     assert np.array_equal(first.predict_log_proba(x), np.log(first.predict_proba(x)))
     with pytest.raises(ValueError, match="gamma must be 'scale', 'auto' or a number"):

@@ -70,13 +70,15 @@ def test_wrong_groups_are_refused():
     with pytest.raises(DataError, match="class 0 lies in one group only, '0'"):
         agfmc.train("one-vs-rest", X, Y, groups=Y)
     with pytest.raises(UsageError, match="the data have groups"):
-        agfmc.train("one-vs-rest", Dataset(X, Y, groups=GROUPS, group_names=tuple("abcdefghi")),
-                    groups=GROUPS)
+        agfmc.train(
+            "one-vs-rest",
+            Dataset(X, Y, groups=GROUPS, group_names=tuple("abcdefghi")),
+            groups=GROUPS,
+        )
 
 
 def test_the_estimator_takes_groups_and_scikit_learn_routes_them():
-    settings = {"control": "one-vs-rest", "learner": "nystrom", "gamma": 1.0,
-                "alpha": 0.1}
+    settings = {"control": "one-vs-rest", "learner": "nystrom", "gamma": 1.0, "alpha": 0.1}
     model = MultiClassFromBinary(**settings).fit(X, Y, groups=NAMES)
     assert held_out(model.configuration_) < 0.7
     model.calibrate(X, Y, map="temperature", groups=GROUPS)
@@ -84,7 +86,9 @@ def test_the_estimator_takes_groups_and_scikit_learn_routes_them():
         model.fit(X, Y, groups=Y)
     with config_context(enable_metadata_routing=True):
         model = MultiClassFromBinary(**settings).set_fit_request(groups=True)
-        done = cross_validate(model, X, Y, cv=GroupKFold(3), params={"groups": NAMES},
-                              return_estimator=True)
-    assert all("groups 6" in one.configuration_.provenances[0].to_line()
-               for one in done["estimator"])
+        done = cross_validate(
+            model, X, Y, cv=GroupKFold(3), params={"groups": NAMES}, return_estimator=True
+        )
+    assert all(
+        "groups 6" in one.configuration_.provenances[0].to_line() for one in done["estimator"]
+    )

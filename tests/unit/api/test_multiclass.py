@@ -38,8 +38,10 @@ TEXT = '"-c 2" 0 / 1 2; "" 1 / 2; {4 1 7}'
 def points(labels=(1, 4, 7), n=90, seed=1):
     rng = np.random.default_rng(seed)
     code = rng.permutation(np.arange(n) % len(labels))
-    x = rng.normal(size=(n, 3)) + np.array([[1.5, -1, 0], [0, 1.2, 1], [-1, 0, -1], [1, 1, -2]])[
-        code]
+    x = (
+        rng.normal(size=(n, 3))
+        + np.array([[1.5, -1, 0], [0, 1.2, 1], [-1, 0, -1], [1, 1, -2]])[code]
+    )
     return x, np.array(labels)[code]
 
 
@@ -60,55 +62,92 @@ def control_of(model):
 def test_control_may_be_a_scheme_text_file_or_tree(tmp_path):
     x, y = points()
     (tmp_path / "c.mbc").write_text(TEXT)
-    models = [estimator(control, C=3).fit(x, y)
-              for control in (TEXT, tmp_path / "c.mbc", parse(TEXT))]
+    models = [
+        estimator(control, C=3).fit(x, y) for control in (TEXT, tmp_path / "c.mbc", parse(TEXT))
+    ]
     for model in models:
         assert [text.split(" -e")[0] for text in options_told(model)] == [
-            "-s 0 -t 2 -g 1/d -c 2.0", "-s 0 -t 2 -g 1/d -c 3.0"]
+            "-s 0 -t 2 -g 1/d -c 2.0",
+            "-s 0 -t 2 -g 1/d -c 3.0",
+        ]
         np.testing.assert_array_equal(model.predict_proba(x), models[0].predict_proba(x))
         np.testing.assert_array_equal(clone(model).fit(x, y).predict(x), model.predict(x))
         assert control_of(model) == control_of(models[0])
     tree = design("tree", np.array([1, 4, 7]))
     assert tree == design("tree", [1, 4, 7])
-    np.testing.assert_array_equal(estimator(tree).fit(x, y).predict(x),
-                                  estimator("tree").fit(x, y).predict(x))
+    np.testing.assert_array_equal(
+        estimator(tree).fit(x, y).predict(x), estimator("tree").fit(x, y).predict(x)
+    )
     assert control_of(models[0]).split() == [
-        "m-00", "0", "/", "1", "2;", "m-01", "1", "/", "2;", "{", "4", "1", "7", "}"]
+        "m-00",
+        "0",
+        "/",
+        "1",
+        "2;",
+        "m-01",
+        "1",
+        "/",
+        "2;",
+        "{",
+        "4",
+        "1",
+        "7",
+        "}",
+    ]
 
 
-@pytest.mark.parametrize("control, message", [
-    ("one-vs-noone", "no scheme 'one-vs-noone'"), ("c.mbc", "no scheme 'c.mbc'"),
-    (Path("no-such-file"), "cannot read"), ('"" {1 4', "expected"),
-    ('"" {1 4}', "holds? class 7|hold class 7"), ('a {1 4}', "expected training options"),
-    ("convert", "a control file")])
+@pytest.mark.parametrize(
+    "control, message",
+    [
+        ("one-vs-noone", "no scheme 'one-vs-noone'"),
+        ("c.mbc", "no scheme 'c.mbc'"),
+        (Path("no-such-file"), "cannot read"),
+        ('"" {1 4', "expected"),
+        ('"" {1 4}', "holds? class 7|hold class 7"),
+        ("a {1 4}", "expected training options"),
+        ("convert", "a control file"),
+    ],
+)
 def test_a_wrong_control_is_a_value_error(control, message):
     with pytest.raises(ValueError, match=message):
         estimator(control).fit(*points())
 
 
-@pytest.mark.parametrize("settings, message", [
-    ({"options": "-c 0"}, "-c"), ({"options": "-Z 1"}, "-Z"), ({"C": -1}, "^C: -1.0 is out"),
-    ({"C": "much"}, "C must be a number"), ({"gamma": "wide"}, "gamma must be .scale"),
-    ({"kernel": "cosine"}, "kernel must be one of"), ({"learner": "forest"}, "no learner"),
-    ({"learner": "linear", "gamma": 1}, "gamma is not a parameter of learner='linear'"),
-    ({"n_landmarks": 9}, "n_landmarks is not a parameter of learner='svm'"),
-    ({"learner": "linear", "alpha": .1}, "alpha .*'linear': expected one of C, tol$"),
-    ({"learner": "nystrom", "n_landmarks": "all"}, "n_landmarks must be a whole number"),
-    ({"learner": "nystrom", "alpha": "large"}, "alpha must be a number"),
-    ({"learner": "nystrom", "n_landmarks": 1}, "^n_landmarks: 1 is out"),
-    ({"learner": "nystrom", "alpha": 0}, "^alpha: 0.0 is out"),
-    ({"learner": "nystrom", "n_landmarks": 91}, "different points of these classes, 90"),
-    ({"learner": "nystrom", "C": 1}, "C is not a parameter .* n_landmarks, alpha$"),
-    ({"learner": "nystrom", "n_landmarks": 20.7}, "whole number"),
-    ({"learner": "nystrom", "n_landmarks": float("inf")}, "whole number"),
-    ({"learner": "nystrom", "tol": .1}, "tol is not a parameter"),
-    ({"learner": "nystrom", "kernel": "sigmoid"}, "positive definite"),
-    ({"decoder": "guess"}, "no decoder 'guess'"), ({"decoder": "recursive"}, "for trees"),
-    ({"decoder": "binary"}, "gives no classes"), ({"decoder": "and"}, "without a class"),
-    ({"control": "adjacent", "decoder": "ddag"}, "one-vs-one"),
-    ({"platt": "both"}, "platt"), ({"n_components": 9}, "9 singular values"),
-    ({"random_state": -1}, "random_state"), ({"n_jobs": 0}, "n_jobs"),
-    ({"options": "-s 1", "platt": "loo"}, "nu-SVC")])
+@pytest.mark.parametrize(
+    "settings, message",
+    [
+        ({"options": "-c 0"}, "-c"),
+        ({"options": "-Z 1"}, "-Z"),
+        ({"C": -1}, "^C: -1.0 is out"),
+        ({"C": "much"}, "C must be a number"),
+        ({"gamma": "wide"}, "gamma must be .scale"),
+        ({"kernel": "cosine"}, "kernel must be one of"),
+        ({"learner": "forest"}, "no learner"),
+        ({"learner": "linear", "gamma": 1}, "gamma is not a parameter of learner='linear'"),
+        ({"n_landmarks": 9}, "n_landmarks is not a parameter of learner='svm'"),
+        ({"learner": "linear", "alpha": 0.1}, "alpha .*'linear': expected one of C, tol$"),
+        ({"learner": "nystrom", "n_landmarks": "all"}, "n_landmarks must be a whole number"),
+        ({"learner": "nystrom", "alpha": "large"}, "alpha must be a number"),
+        ({"learner": "nystrom", "n_landmarks": 1}, "^n_landmarks: 1 is out"),
+        ({"learner": "nystrom", "alpha": 0}, "^alpha: 0.0 is out"),
+        ({"learner": "nystrom", "n_landmarks": 91}, "different points of these classes, 90"),
+        ({"learner": "nystrom", "C": 1}, "C is not a parameter .* n_landmarks, alpha$"),
+        ({"learner": "nystrom", "n_landmarks": 20.7}, "whole number"),
+        ({"learner": "nystrom", "n_landmarks": float("inf")}, "whole number"),
+        ({"learner": "nystrom", "tol": 0.1}, "tol is not a parameter"),
+        ({"learner": "nystrom", "kernel": "sigmoid"}, "positive definite"),
+        ({"decoder": "guess"}, "no decoder 'guess'"),
+        ({"decoder": "recursive"}, "for trees"),
+        ({"decoder": "binary"}, "gives no classes"),
+        ({"decoder": "and"}, "without a class"),
+        ({"control": "adjacent", "decoder": "ddag"}, "one-vs-one"),
+        ({"platt": "both"}, "platt"),
+        ({"n_components": 9}, "9 singular values"),
+        ({"random_state": -1}, "random_state"),
+        ({"n_jobs": 0}, "n_jobs"),
+        ({"options": "-s 1", "platt": "loo"}, "nu-SVC"),
+    ],
+)
 def test_wrong_settings_are_value_errors(settings, message):
     with pytest.raises(ValueError, match=message):
         estimator(**settings).fit(*points())
@@ -121,17 +160,19 @@ def test_a_control_of_another_type_is_a_type_error():
 
 def test_options_c_and_gamma():
     x, y = points()
-    one = estimator(options="-c 9 -e 0.01", C=2, gamma=.25).fit(x, y)
+    one = estimator(options="-c 9 -e 0.01", C=2, gamma=0.25).fit(x, y)
     two = estimator(options="-e 0.01 -c 2 -g 0.25").fit(x, y)
     assert options_told(one) == options_told(two)
     assert "-g 0.25 -c 2.0 -e 0.01" in options_told(one)[0]
     assert "-g 1/d -c 1.0 -e 0.001" in options_told(estimator().fit(x, y))[0]
-    kinds = {"kernel": "polynomial", "degree": 2, "coef0": 1.5, "tol": .01, "learner": "svm"}
+    kinds = {"kernel": "polynomial", "degree": 2, "coef0": 1.5, "tol": 0.01, "learner": "svm"}
     assert options_told(estimator(**kinds).fit(x, y)) == options_told(
-        estimator(options="-t 1 -d 2 -r 1.5 -e 0.01").fit(x, y))
+        estimator(options="-t 1 -d 2 -r 1.5 -e 0.01").fit(x, y)
+    )
     logistic = clone(estimator()).set_params(learner="logistic", C=3).fit(x, y)
     assert options_told(logistic) == options_told(
-        estimator(options="learner=logistic -c 3").fit(x, y))
+        estimator(options="learner=logistic -c 3").fit(x, y)
+    )
 
 
 @pytest.mark.long
@@ -140,21 +181,29 @@ def test_landmarks():
     plain = estimator(learner="nystrom", n_landmarks=20).fit(x, y)
     told = options_told(plain)
     assert all(re.fullmatch(r"learner=nystrom -t 2 -g 1/d -m 20 -l \S+", text) for text in told)
-    for settings in ({"learner": "nystrom", "n_landmarks": np.int64(20), "alpha": "auto"},
-                     {"options": "learner=nystrom -m 20 -l auto"},
-                     {"options": "learner=nystrom", "n_landmarks": 20}):
-        np.testing.assert_array_equal(estimator(**settings).fit(x, y).predict_proba(x),
-                                      plain.predict_proba(x))
-    kinds = {"kernel": "polynomial", "degree": 2, "coef0": 1.5, "gamma": .5, "alpha": 2}
-    assert options_told(estimator(learner="nystrom", n_landmarks=9, **kinds).fit(
-        x, y)) == ["learner=nystrom -t 1 -d 2 -g 0.5 -r 1.5 -m 9 -l 2.0"] * 3
-    drawn = [estimator(learner="nystrom", n_landmarks=20, random_state=seed).fit(
-        x, y).configuration_.machines.sv for seed in (1, 2, 2)]
+    for settings in (
+        {"learner": "nystrom", "n_landmarks": np.int64(20), "alpha": "auto"},
+        {"options": "learner=nystrom -m 20 -l auto"},
+        {"options": "learner=nystrom", "n_landmarks": 20},
+    ):
+        np.testing.assert_array_equal(
+            estimator(**settings).fit(x, y).predict_proba(x), plain.predict_proba(x)
+        )
+    kinds = {"kernel": "polynomial", "degree": 2, "coef0": 1.5, "gamma": 0.5, "alpha": 2}
+    assert (
+        options_told(estimator(learner="nystrom", n_landmarks=9, **kinds).fit(x, y))
+        == ["learner=nystrom -t 1 -d 2 -g 0.5 -r 1.5 -m 9 -l 2.0"] * 3
+    )
+    drawn = [
+        estimator(learner="nystrom", n_landmarks=20, random_state=seed)
+        .fit(x, y)
+        .configuration_.machines.sv
+        for seed in (1, 2, 2)
+    ]
     np.testing.assert_array_equal(drawn[0], plain.configuration_.machines.sv)
     np.testing.assert_array_equal(drawn[1], drawn[2])
     assert not np.array_equal(drawn[0], drawn[1])
-    assert estimator(learner="nystrom").fit(x, y).configuration_.machines.sv.shape == (
-        90, 3)
+    assert estimator(learner="nystrom").fit(x, y).configuration_.machines.sv.shape == (90, 3)
 
 
 def test_a_sparse_table_is_refused_in_one_sentence():
@@ -167,8 +216,10 @@ def test_a_sparse_table_is_refused_in_one_sentence():
 @pytest.mark.parametrize("settings", [{}, {"learner": "nystrom", "n_landmarks": 30}])
 def test_nothing_but_time_depends_on_the_number_of_jobs(settings):
     x, y = points()
-    one, two = (estimator("empirical", decoder="full", n_jobs=jobs, **settings).fit(x, y)
-                for jobs in (None, -1))
+    one, two = (
+        estimator("empirical", decoder="full", n_jobs=jobs, **settings).fit(x, y)
+        for jobs in (None, -1)
+    )
     assert one.configuration_.machines.coef.tobytes() == two.configuration_.machines.coef.tobytes()
     np.testing.assert_array_equal(one.predict_proba(x), two.predict_proba(x))
 
@@ -177,8 +228,14 @@ def test_nothing_but_time_depends_on_the_number_of_jobs(settings):
 def test_seeds():
     x, y = points((1, 4, 7, 9))
     texts = {}
-    for name, seed in (("1", 1), ("again", 1), ("numpy", np.int64(1)), ("5", 5),
-                       ("state", np.random.RandomState(2)), ("same", np.random.RandomState(2))):
+    for name, seed in (
+        ("1", 1),
+        ("again", 1),
+        ("numpy", np.int64(1)),
+        ("5", 5),
+        ("state", np.random.RandomState(2)),
+        ("same", np.random.RandomState(2)),
+    ):
         model = estimator("random", options="-t 0", random_state=seed).fit(x, y)
         texts[name] = control_of(model), tuple(model.configuration_.machines.a.tolist())
     assert texts["1"] == texts["again"] == texts["numpy"] != texts["5"]
@@ -187,18 +244,30 @@ def test_seeds():
 
 
 @pytest.mark.few(2)
-@pytest.mark.parametrize("control, decoder, scores, probabilities", [
-    ("one-vs-one", None, True, True), ("one-vs-one", "wu-lin-weng", True, True),
-    ("one-vs-one", "vote", True, False), ("one-vs-one", "max-win", False, False),
-    ("one-vs-one", "loss:hinge", True, False),
-    ("adjacent", None, True, True), ("adjacent", "inverse", True, False),
-    ("one-vs-rest", "unconstrained", True, False), ("one-vs-rest", "argmax", True, False),
-    ("adjacent", "renormalised", True, True),
-    ("tree", None, False, False), ("tree", "full", True, True),
-    ("empirical", None, False, False), ("empirical", "least-squares", True, True),
-    ("best-tree", None, False, False), ("ensemble", None, True, True),
-    ('"" K {1 4 7}', None, True, True), ('"" {1 "" L {4 7}}', None, False, False),
-    ('"" {1 "" L {4 7}}', "full", True, True)])
+@pytest.mark.parametrize(
+    "control, decoder, scores, probabilities",
+    [
+        ("one-vs-one", None, True, True),
+        ("one-vs-one", "wu-lin-weng", True, True),
+        ("one-vs-one", "vote", True, False),
+        ("one-vs-one", "max-win", False, False),
+        ("one-vs-one", "loss:hinge", True, False),
+        ("adjacent", None, True, True),
+        ("adjacent", "inverse", True, False),
+        ("one-vs-rest", "unconstrained", True, False),
+        ("one-vs-rest", "argmax", True, False),
+        ("adjacent", "renormalised", True, True),
+        ("tree", None, False, False),
+        ("tree", "full", True, True),
+        ("empirical", None, False, False),
+        ("empirical", "least-squares", True, True),
+        ("best-tree", None, False, False),
+        ("ensemble", None, True, True),
+        ('"" K {1 4 7}', None, True, True),
+        ('"" {1 "" L {4 7}}', None, False, False),
+        ('"" {1 "" L {4 7}}', "full", True, True),
+    ],
+)
 @pytest.mark.parametrize("labels", [(1, 4, 7), ("pine", "birch", "oak")])
 def test_what_a_decoder_offers(control, decoder, scores, probabilities, labels):
     x, y = points(labels)
@@ -210,7 +279,7 @@ def test_what_a_decoder_offers(control, decoder, scores, probabilities, labels):
         assert hasattr(model, "predict_proba") == probabilities
         model.fit(x, y)
     predicted = model.predict(x)
-    assert set(predicted) <= set(labels) and model.score(x, y) > .7
+    assert set(predicted) <= set(labels) and model.score(x, y) > 0.7
     assert model.classes_.tolist() == sorted(labels)
     if scores:
         found = model.decision_function(x)
@@ -224,15 +293,20 @@ def test_what_a_decoder_offers(control, decoder, scores, probabilities, labels):
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize("control, decoder", [("one-vs-one", None), ("tree", None),
-                                              ("tree", "full"), ("tree", "least-squares")])
+@pytest.mark.parametrize(
+    "control, decoder",
+    [("one-vs-one", None), ("tree", None), ("tree", "full"), ("tree", "least-squares")],
+)
 def test_the_most_probable_classes(control, decoder):
     x, y = points()
     words = np.array(["no", "maybe", "yes"])[np.searchsorted([1, 4, 7], y)]
     model = estimator(control, decoder=decoder).fit(x, words)
     classes, p = model.predict_top(x, 2)
-    whole = (model if decoder or control == "one-vs-one" else estimator(
-        control, decoder="full", calibrated=False).fit(x, words)).predict_proba(x)
+    whole = (
+        model
+        if decoder or control == "one-vs-one"
+        else estimator(control, decoder="full", calibrated=False).fit(x, words)
+    ).predict_proba(x)
     order = np.argsort(-whole, axis=1, kind="stable")
     np.testing.assert_allclose(p, np.take_along_axis(whole, order, axis=1)[:, :2], atol=1e-12)
     np.testing.assert_array_equal(classes, model.classes_[order[:, :2]])
@@ -264,27 +338,31 @@ def test_two_classes_have_one_score():
         assert scores.shape == (90,)
         np.testing.assert_array_equal(np.where(scores > 0, "yes", "no"), model.predict(x))
     p = estimator().fit(x, y).predict_proba(x)
-    np.testing.assert_allclose(estimator().fit(x, y).decision_function(x),
-                               p[:, 1] - p[:, 0])
+    np.testing.assert_allclose(estimator().fit(x, y).decision_function(x), p[:, 1] - p[:, 0])
 
 
 def test_the_score_of_a_tie_of_two_classes_agrees_with_the_prediction(monkeypatch):
     x, y = points((3, 8))
     model = estimator().fit(x, y)
-    monkeypatch.setattr(model, "_answers", lambda X: Answers(
-        np.array([3, 8], dtype=np.int32), np.zeros(2), np.full((2, 2), .5)))
+    monkeypatch.setattr(
+        model,
+        "_answers",
+        lambda X: Answers(np.array([3, 8], dtype=np.int32), np.zeros(2), np.full((2, 2), 0.5)),
+    )
     assert (model.decision_function(x) > 0).tolist() == [False, True]
 
 
 def test_a_control_may_name_the_classes():
     x, y = points(("pine", "birch", "oak"))
-    text = "# class 3: pine\n# class 5: oak\n# class 4: birch\n" + TEXT.replace("{4 1 7}",
-                                                                            "{5 3 4}")
+    text = "# class 3: pine\n# class 5: oak\n# class 4: birch\n" + TEXT.replace(
+        "{4 1 7}", "{5 3 4}"
+    )
     model = estimator(text).fit(x, y)
-    assert model.score(x, y) > .8
+    assert model.score(x, y) > 0.8
     assert model.configuration_.tree.names == {3: "pine", 4: "birch", 5: "oak"}
-    np.testing.assert_array_equal(model.classes_[model.predict_proba(x).argmax(axis=1)],
-                                  model.predict(x))
+    np.testing.assert_array_equal(
+        model.classes_[model.predict_proba(x).argmax(axis=1)], model.predict(x)
+    )
     with pytest.raises(ValueError, match="birch, oak, pine, but the data have birch, elm, pine"):
         estimator(text).fit(x, np.where(y == "oak", "elm", y))
 
@@ -303,24 +381,31 @@ def test_normalisation_is_part_of_the_model(tmp_path):
     model = estimator(normalise=True).fit(x, y)
     write_std(tmp_path / "n.std", model.configuration_.normalisation)
     apart = estimator().fit(read_std(tmp_path / "n.std").apply(x), y)
-    np.testing.assert_array_equal(model.predict(x),
-                                  apart.predict(read_std(tmp_path / "n.std").apply(x)))
+    np.testing.assert_array_equal(
+        model.predict(x), apart.predict(read_std(tmp_path / "n.std").apply(x))
+    )
     with pytest.warns(AgfmcWarning, match="constant"):
         estimator(normalise=True).fit(np.hstack([x, x[:, :1] * 0]), y)
 
 
-@pytest.mark.parametrize("settings", [
-    {"learner": "linear"}, {"kernel": "linear", "control": "adjacent"},
-    {"learner": "logistic", "control": "empirical", "decoder": "full"},
-    {"estimator": LogisticRegression(), "control": "ovr"}])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"learner": "linear"},
+        {"kernel": "linear", "control": "adjacent"},
+        {"learner": "logistic", "control": "empirical", "decoder": "full"},
+        {"estimator": LogisticRegression(), "control": "ovr"},
+    ],
+)
 def test_sparse_points_of_linear_classifiers(settings):
     x, y = points()
     x[x < 0] = 0
     dense, sparse = (estimator(**settings).fit(one, y) for one in (x, coo_array(x)))
     assert sparse.__sklearn_tags__().input_tags.sparse
     for new in (x, csr_matrix(x)):
-        np.testing.assert_allclose(sparse.decision_function(new), dense.decision_function(x),
-                                   rtol=0, atol=1e-5)
+        np.testing.assert_allclose(
+            sparse.decision_function(new), dense.decision_function(x), rtol=0, atol=1e-5
+        )
     broken = csr_matrix(x)
     broken.data[3] = np.nan
     with pytest.raises(ValueError, match="NaN"):
@@ -329,8 +414,9 @@ def test_sparse_points_of_linear_classifiers(settings):
         agfmc.train("ovr", broken, y)
 
 
-@pytest.mark.parametrize("settings", [{}, {"learner": "linear", "normalise": True},
-                                      {"estimator": GaussianNB()}])
+@pytest.mark.parametrize(
+    "settings", [{}, {"learner": "linear", "normalise": True}, {"estimator": GaussianNB()}]
+)
 def test_sparse_points_are_refused(settings):
     x, y = points()
     with pytest.raises(TypeError, match="[Ss]parse"):
@@ -338,8 +424,11 @@ def test_sparse_points_are_refused(settings):
 
 
 def test_before_it_is_fitted(tmp_path):
-    for call in (lambda model: model.predict([[1.]]), lambda model: model.predict_proba([[1.]]),
-                 lambda model: model.save(tmp_path / "m.mbm")):
+    for call in (
+        lambda model: model.predict([[1.0]]),
+        lambda model: model.predict_proba([[1.0]]),
+        lambda model: model.save(tmp_path / "m.mbm"),
+    ):
         with pytest.raises(NotFittedError):
             call(estimator())
     with pytest.raises(ValueError, match="no scheme"):
@@ -357,20 +446,32 @@ def test_it_travels(control):
 
 def test_a_search_over_a_pipeline():
     x, y = points()
-    search = GridSearchCV(make_pipeline(StandardScaler(), estimator(options="-t 0")), {
-        "multiclassfrombinary__control": ["one-vs-one", parse('"" {1 "" {4 7}}')],
-        "multiclassfrombinary__decoder": ["least-squares"]}, cv=2,
-        scoring="neg_log_loss", error_score="raise").fit(x, y)
+    search = GridSearchCV(
+        make_pipeline(StandardScaler(), estimator(options="-t 0")),
+        {
+            "multiclassfrombinary__control": ["one-vs-one", parse('"" {1 "" {4 7}}')],
+            "multiclassfrombinary__decoder": ["least-squares"],
+        },
+        cv=2,
+        scoring="neg_log_loss",
+        error_score="raise",
+    ).fit(x, y)
     assert np.isfinite(search.best_score_) and len(search.cv_results_["params"]) == 2
     assert search.predict_proba(x).shape == (90, 3)
 
 
 def test_without_scikit_learn():
-    code = ("import sys\nsys.modules['sklearn'] = None\nimport agfmc.training.in_memory\n"
-            "try:\n    import agfmc.estimators\nexcept ImportError as error:\n"
-            "    assert 'agfmc[sklearn]' in str(error), error\nelse:\n    sys.exit(1)\n")
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True,
-                          cwd=Path(agfmc.__file__).parents[1])
+    code = (
+        "import sys\nsys.modules['sklearn'] = None\nimport agfmc.training.in_memory\n"
+        "try:\n    import agfmc.estimators\nexcept ImportError as error:\n"
+        "    assert 'agfmc[sklearn]' in str(error), error\nelse:\n    sys.exit(1)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        cwd=Path(agfmc.__file__).parents[1],
+    )
     assert done.returncode == 0, done.stderr
 
 
@@ -381,11 +482,15 @@ def test_the_example_of_the_documentation():
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("estimator", [
-    estimator("tree", normalise=True),
-    MultiClassFromBinary("one-vs-rest", decoder="vote", options="-t 0", C=10),
-    MultiClassFromBinary(learner="nystrom"),
-    MultiClassFromBinary("best-tree", learner="nystrom")])
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        estimator("tree", normalise=True),
+        MultiClassFromBinary("one-vs-rest", decoder="vote", options="-t 0", C=10),
+        MultiClassFromBinary(learner="nystrom"),
+        MultiClassFromBinary("best-tree", learner="nystrom"),
+    ],
+)
 @pytest.mark.few(1)
 def test_checks_of_scikit_learn(estimator, failed_checks):
     assert failed_checks(estimator) == {}
@@ -419,9 +524,13 @@ def test_a_loaded_model_takes_what_its_recipe_and_its_learner_take(tmp_path):
     pandas = pytest.importorskip("pandas")
     draw = np.random.default_rng(3)
     y = np.repeat([0, 1, 2], 20)
-    frame = pandas.DataFrame({"size": draw.normal(size=60) + 2 * y,
-                              "colour": np.array(["red", "blue"])[(y + np.arange(60) // 15) % 2],
-                              "kind": np.array(["a", "b", "c"])[y]})
+    frame = pandas.DataFrame(
+        {
+            "size": draw.normal(size=60) + 2 * y,
+            "colour": np.array(["red", "blue"])[(y + np.arange(60) // 15) % 2],
+            "kind": np.array(["a", "b", "c"])[y],
+        }
+    )
     frame.loc[::7, "size"] = np.nan
     path = str(tmp_path / "m.mbm")
     data = agfmc.read_table(frame, label="kind", missing="mean")
@@ -441,10 +550,13 @@ def test_a_loaded_model_takes_what_its_recipe_and_its_learner_take(tmp_path):
     holes = frame[["size"]].assign(other=draw.normal(size=60))
     trees = MultiClassFromBinary(learner="trees", n_estimators=5).fit(holes, y)
     trees.save(path)
-    assert np.array_equal(MultiClassFromBinary.load(path).predict_proba(holes),
-                          trees.predict_proba(holes))
+    assert np.array_equal(
+        MultiClassFromBinary.load(path).predict_proba(holes), trees.predict_proba(holes)
+    )
     pytest.importorskip("liblinear")
     linear = MultiClassFromBinary(learner="linear").fit(csr_matrix(data.x), y)
     linear.save(path)
-    assert np.array_equal(MultiClassFromBinary.load(path).predict_proba(csr_matrix(data.x)),
-                          linear.predict_proba(csr_matrix(data.x)))
+    assert np.array_equal(
+        MultiClassFromBinary.load(path).predict_proba(csr_matrix(data.x)),
+        linear.predict_proba(csr_matrix(data.x)),
+    )

@@ -55,14 +55,17 @@ def numbered():
 @pytest.mark.long
 @pytest.mark.parametrize("labels", [("a", "b", "c"), (-5, 0, 7), (1.0, 2.0, 3.0)])
 def test_classes_of_any_kind(labels, numbered):
-    model, found = MultiClassFromBinary(normalise=True).tune(*points(labels), search="full",
-                                                             space=SMALL)
+    model, found = MultiClassFromBinary(normalise=True).tune(
+        *points(labels), search="full", space=SMALL
+    )
     assert found["params"] == numbered["params"]
     # folds, where leaving out is in doubt, depend on the numbers of the classes
     assert [point["options"] for point in found["points"]] == [
-        point["options"] for point in numbered["points"]]
+        point["options"] for point in numbered["points"]
+    ]
     assert [point["score"] for point in found["points"]] == pytest.approx(
-        [point["score"] for point in numbered["points"]], rel=0.05)
+        [point["score"] for point in numbered["points"]], rel=0.05
+    )
     assert model.classes_.tolist() == list(labels)
     assert set(model.predict(points()[0])) == set(labels)
 
@@ -70,11 +73,27 @@ def test_classes_of_any_kind(labels, numbered):
 @pytest.mark.long
 def test_it_is_the_search_of_the_command(tmp_path, run):
     x, y = points()
-    lines = [" ".join([str(label), *(f"{i + 1}:{value!r}" for i, value in enumerate(row))])
-             for label, row in zip(y, x.tolist())]
+    lines = [
+        " ".join([str(label), *(f"{i + 1}:{value!r}" for i, value in enumerate(row))])
+        for label, row in zip(y, x.tolist())
+    ]
     (tmp_path / "data.svm").write_text("\n".join(lines) + "\n")
-    run("tune_m", "--no-state", "-n", "-M", "--log2c", "0:4:4", "--log2g", "-3:-1:2", "--refine",
-         "0", "--json", tmp_path / "search.json", "one-vs-one", tmp_path / "data.svm")
+    run(
+        "tune_m",
+        "--no-state",
+        "-n",
+        "-M",
+        "--log2c",
+        "0:4:4",
+        "--log2g",
+        "-3:-1:2",
+        "--refine",
+        "0",
+        "--json",
+        tmp_path / "search.json",
+        "one-vs-one",
+        tmp_path / "data.svm",
+    )
     result = json.loads((tmp_path / "search.json").read_text())
     data = read_training(tmp_path / "data.svm", InputFormat("svm"))
     _, own = MultiClassFromBinary(normalise=True).tune(data.x, data.y, space=SMALL)
@@ -91,21 +110,35 @@ def test_options_of_nodes_stand_in_the_control():
     np.testing.assert_array_equal(clone(tuned).fit(x, y).predict(x), tuned.predict(x))
 
 
-@pytest.mark.parametrize("learner, text", [
-    ("svm", "-g 0.03125 -c 11.3"), ("svm", "-t 1 -d 3 -g 0.0884 -r 1 -c 2 -e 0.01 -h 0"),
-    ("svm", "-t 0 -c 0.5 -m 200"), ("svm", "-c 1"),
-    ("nystrom", "learner=nystrom -g 0.125 -m 30 -l auto"), ("linear", "learner=linear -c 4"),
-    ("logistic", "learner=logistic -c 32")])
+@pytest.mark.parametrize(
+    "learner, text",
+    [
+        ("svm", "-g 0.03125 -c 11.3"),
+        ("svm", "-t 1 -d 3 -g 0.0884 -r 1 -c 2 -e 0.01 -h 0"),
+        ("svm", "-t 0 -c 0.5 -m 200"),
+        ("svm", "-c 1"),
+        ("nystrom", "learner=nystrom -g 0.125 -m 30 -l auto"),
+        ("linear", "learner=linear -c 4"),
+        ("logistic", "learner=logistic -c 32"),
+    ],
+)
 def test_options_and_parameters_mean_the_same(learner, text):
     model = MultiClassFromBinary(learner=learner, C=77).set_params(**parameters_of(text))
     assert parse_options(options_of(model)) == parse_options(text)
     assert model.learner == learner and clone(model).get_params() == model.get_params()
 
 
-@pytest.mark.parametrize("settings, arguments, message", [
-    ({}, {"by": "beauty"}, "by: expected"), ({"control": "nothing"}, {}, "no scheme"),
-    ({"options": "-s 1"}, {}, "nu-SVC"), ({"platt": "x"}, {}, "platt"),
-    ({}, {"time_limit": 0}, "time limit"), ({"decoder": "vote"}, {}, "no log loss")])
+@pytest.mark.parametrize(
+    "settings, arguments, message",
+    [
+        ({}, {"by": "beauty"}, "by: expected"),
+        ({"control": "nothing"}, {}, "no scheme"),
+        ({"options": "-s 1"}, {}, "nu-SVC"),
+        ({"platt": "x"}, {}, "platt"),
+        ({}, {"time_limit": 0}, "time limit"),
+        ({"decoder": "vote"}, {}, "no log loss"),
+    ],
+)
 def test_what_is_refused_is_a_value_error(settings, arguments, message):
     with pytest.raises(ValueError, match=message):
         MultiClassFromBinary(**settings).tune(*points(), space=SMALL, **arguments)

@@ -10,22 +10,44 @@ from hypothesis import given, strategies as st
 from scipy.optimize import minimize
 
 from agfmc.calibration.file import format_calibration, read_calibration
-from agfmc.calibration.maps import (apply_map, choose_map, compare_maps, fit_in_training,
-                                    fit_temperature, held_out_map, KINDS, MapTrial, refit, _root)
+from agfmc.calibration.maps import (
+    apply_map,
+    choose_map,
+    compare_maps,
+    fit_in_training,
+    fit_temperature,
+    held_out_map,
+    KINDS,
+    MapTrial,
+    refit,
+    _root,
+)
 from agfmc.core.probabilities import losses
 from agfmc.core.splits import stratified_folds
 from agfmc.core.errors import DataError, ModelError
 from agfmc.calibration.types import DecoderCalibration, MAP_KINDS, ProbabilityMap
 
-P = np.array([[.7, .2, .1], [.1, .8, .1], [.3, .3, .4], [.6, .3, .1], [.2, .5, .3],
-              [.05, .05, .9], [.4, .35, .25], [.9, .05, .05], [.15, .7, .15], [.33, .33, .34]])
+P = np.array(
+    [
+        [0.7, 0.2, 0.1],
+        [0.1, 0.8, 0.1],
+        [0.3, 0.3, 0.4],
+        [0.6, 0.3, 0.1],
+        [0.2, 0.5, 0.3],
+        [0.05, 0.05, 0.9],
+        [0.4, 0.35, 0.25],
+        [0.9, 0.05, 0.05],
+        [0.15, 0.7, 0.15],
+        [0.33, 0.33, 0.34],
+    ]
+)
 Y = np.array([0, 1, 2, 1, 1, 2, 0, 0, 2, 0])
 
 
 def drawn(n, c, seed, temperature=1.0):
     """p (n, c), which are too sure by `temperature`, and classes y (n,)."""
     generator = np.random.default_rng(seed)
-    q = generator.dirichlet(np.full(c, .4), n) + 1e-12
+    q = generator.dirichlet(np.full(c, 0.4), n) + 1e-12
     q /= q.sum(axis=1)[:, None]
     y = (q.cumsum(axis=1) < generator.random(n)[:, None]).sum(axis=1).clip(0, c - 1)
     p = q**temperature
@@ -41,30 +63,39 @@ def test_a_temperature_and_its_floor_have_the_least_loss():
     fitted = fit_temperature(P, Y)
     least = minimize(objective, (0, -3), method="Nelder-Mead", options={"xatol": 1e-9})
     assert [fitted.weights, fitted.floor] == pytest.approx(np.exp(least.x), rel=1e-6)
-    assert losses(P, Y).mean() == pytest.approx(.7526023585, abs=1e-10)
+    assert losses(P, Y).mean() == pytest.approx(0.7526023585, abs=1e-10)
 
 
 def test_a_map_by_hand():
-    p = np.array([[.5, .25, .25], [1, 0, 0]])
-    half = ProbabilityMap("temperature", np.array(2.0), np.zeros(3), .3)
-    np.testing.assert_allclose(apply_map(half, p)[0], .7 * np.array([4, 1, 1]) / 6 + .1, rtol=1e-14)
-    vector = ProbabilityMap("vector", np.array([1, 2, 0]), np.log([1, 4, .5]), 0)
-    np.testing.assert_allclose(apply_map(vector, p)[0], [.4, .2, .4], rtol=1e-14)
-    matrix = ProbabilityMap("matrix", np.array([[1, 0, 0], [1, 0, 0], [0, 1, 1.]]), np.zeros(3), 0)
-    np.testing.assert_allclose(apply_map(matrix, p)[0], np.array([.5, .5, .0625]) / 1.0625,
-                               rtol=1e-14)
+    p = np.array([[0.5, 0.25, 0.25], [1, 0, 0]])
+    half = ProbabilityMap("temperature", np.array(2.0), np.zeros(3), 0.3)
+    np.testing.assert_allclose(
+        apply_map(half, p)[0], 0.7 * np.array([4, 1, 1]) / 6 + 0.1, rtol=1e-14
+    )
+    vector = ProbabilityMap("vector", np.array([1, 2, 0]), np.log([1, 4, 0.5]), 0)
+    np.testing.assert_allclose(apply_map(vector, p)[0], [0.4, 0.2, 0.4], rtol=1e-14)
+    matrix = ProbabilityMap("matrix", np.array([[1, 0, 0], [1, 0, 0], [0, 1, 1.0]]), np.zeros(3), 0)
+    np.testing.assert_allclose(
+        apply_map(matrix, p)[0], np.array([0.5, 0.5, 0.0625]) / 1.0625, rtol=1e-14
+    )
     assert apply_map(ProbabilityMap("none"), p) is p
 
 
-@given(st.integers(2, 30), st.integers(0, 2**32 - 1),
-       st.sampled_from([kind for kind in KINDS if KINDS[kind].numbers(3)]))
+@given(
+    st.integers(2, 30),
+    st.integers(0, 2**32 - 1),
+    st.sampled_from([kind for kind in KINDS if KINDS[kind].numbers(3)]),
+)
 def test_rows_alone_and_sums_of_one(c, seed, kind):
     generator = np.random.default_rng(seed)
-    p = generator.dirichlet(np.full(c, .05), 9)
-    p[0], p[1], p[0, 0], p[2, 0] = 0, -1e-3, 1, -.2
+    p = generator.dirichlet(np.full(c, 0.05), 9)
+    p[0], p[1], p[0, 0], p[2, 0] = 0, -1e-3, 1, -0.2
     fitted = ProbabilityMap(
-        kind, generator.normal(size=KINDS[kind].shape(c)) * 10**generator.uniform(-2, 2),
-        generator.normal(size=c), generator.random())
+        kind,
+        generator.normal(size=KINDS[kind].shape(c)) * 10 ** generator.uniform(-2, 2),
+        generator.normal(size=c),
+        generator.random(),
+    )
     for layout in (p, np.asfortranarray(p), np.tile(p, (600, 1))[:-3]):
         found = apply_map(fitted, layout)
         np.testing.assert_allclose(found.sum(axis=1), 1, rtol=1e-12)
@@ -74,39 +105,46 @@ def test_rows_alone_and_sums_of_one(c, seed, kind):
     assert found[-6].tobytes() == found[0].tobytes()  # 5394 points: several blocks
 
 
-@pytest.mark.parametrize("temperature", [.5, 1, 2])
+@pytest.mark.parametrize("temperature", [0.5, 1, 2])
 def test_a_known_temperature_is_found(temperature):
     p, y = drawn(20000, 5, 1, temperature)
     fitted = fit_temperature(p, y)
-    assert 1 / fitted.weights == pytest.approx(temperature, rel=.03)
-    assert fitted.floor < .005
+    assert 1 / fitted.weights == pytest.approx(temperature, rel=0.03)
+    assert fitted.floor < 0.005
 
 
 def test_a_known_floor_is_found():
     p, y = drawn(20000, 5, 2)
-    anything = np.random.default_rng(3).random(len(y)) < .1
+    anything = np.random.default_rng(3).random(len(y)) < 0.1
     y[anything] = np.random.default_rng(4).integers(0, 5, anything.sum())
-    assert fit_temperature(p, y).floor == pytest.approx(.1, abs=.02)
+    assert fit_temperature(p, y).floor == pytest.approx(0.1, abs=0.02)
 
 
 def test_roots_have_the_bits_of_scipy():
     from scipy.optimize import brentq
 
-    for f in (np.sin, np.tanh, lambda t: t**9 - 1e-3, lambda t: np.exp(t) - 1.3, lambda t: t + 1,
-              lambda t: t - 2.5, lambda t: 1.0 if t > .3 else -1.0, lambda t: t**3 - t - 2):
+    for f in (
+        np.sin,
+        np.tanh,
+        lambda t: t**9 - 1e-3,
+        lambda t: np.exp(t) - 1.3,
+        lambda t: t + 1,
+        lambda t: t - 2.5,
+        lambda t: 1.0 if t > 0.3 else -1.0,
+        lambda t: t**3 - t - 2,
+    ):
         places, theirs = [], []
         root = _root(lambda t: places.append(t) or f(t), -1.0, 2.5)
-        assert root == brentq(lambda t: theirs.append(t) or f(t), -1.0, 2.5,
-                              xtol=1e-13, rtol=1e-15)
+        assert root == brentq(lambda t: theirs.append(t) or f(t), -1.0, 2.5, xtol=1e-13, rtol=1e-15)
         assert places == theirs
 
 
 def test_zeros_of_true_classes_are_mended():
     p, y = drawn(2000, 4, 5)
-    p[p < .05] = 0
+    p[p < 0.05] = 0
     p /= p.sum(axis=1)[:, None]
     zeros = np.mean(p[np.arange(2000), y] == 0)
-    assert zeros > .01
+    assert zeros > 0.01
     assert losses(apply_map(fit_temperature(p, y), p), y).mean() < losses(p, y).mean() - 20 * zeros
 
 
@@ -117,7 +155,7 @@ def test_weights_are_copies():
     assert one.floor == pytest.approx(other.floor, rel=1e-9)
 
 
-def fit_many(kind, ridge=.02):
+def fit_many(kind, ridge=0.02):
     """The fit of a vector or matrix map to points, true columns and weights."""
     return functools.partial(refit, MapTrial(kind, ridge, np.zeros(0)))
 
@@ -141,13 +179,15 @@ def test_weights_are_copies_for_many_numbers(fit):
 def test_weights_choose_the_map():
     """Two kinds of points: those that need a vector decide where they weigh more."""
     right, y = drawn(300, 3, 7)
-    bent = right**np.array([1, 3, .5])
+    bent = right ** np.array([1, 3, 0.5])
     bent /= bent.sum(axis=1)[:, None]
     p, true = np.concatenate([right, bent]), np.concatenate([y, y])
     for heavy, kind in ((0, "none"), (1, "vector")):
         w = np.where(np.arange(600) // 300 == heavy, 1.0, 1e-4)
-        trials = [*compare_maps(p, true, "none", folds=3, weights=w),
-                  *compare_maps(p, true, "vector", folds=3, weights=w)]
+        trials = [
+            *compare_maps(p, true, "none", folds=3, weights=w),
+            *compare_maps(p, true, "vector", folds=3, weights=w),
+        ]
         assert choose_map(trials, w).kind == kind
     few = np.where(np.arange(600) < 40, 1.0, 1e-6)  # as 40 points alike, and 48 are needed
     assert [one.kind for one in compare_maps(p, true, folds=2, weights=few)][-1] == "vector"
@@ -155,7 +195,7 @@ def test_weights_choose_the_map():
 
 def test_training_fits_its_map_by_weights():
     q, y = drawn(600, 4, 3)
-    turned = q[:, [0, 2, 1, 3]] * .9 + .1 * q  # two classes are taken for each other
+    turned = q[:, [0, 2, 1, 3]] * 0.9 + 0.1 * q  # two classes are taken for each other
     turned /= turned.sum(axis=1)[:, None]
     p, true = np.concatenate([q, turned]), np.concatenate([y, y])
     for part, kind in ((slice(600), "temperature"), (slice(600, 1200), "matrix")):
@@ -163,15 +203,15 @@ def test_training_fits_its_map_by_weights():
         w[part] = 1.0
         fitted, mapped = fit_in_training(p, true, weights=w)
         assert fitted.kind == kind
-        assert losses(mapped(p)[part], y).mean() < losses(p[part], y).mean() + .01
+        assert losses(mapped(p)[part], y).mean() < losses(p[part], y).mean() + 0.01
 
 
 def test_the_weighted_standard_error():
-    best, other = np.zeros(4), np.array([.3, .1, -.2, 0])
-    trials = [MapTrial("none", 0, other), MapTrial("vector", .1, best)]
+    best, other = np.zeros(4), np.array([0.3, 0.1, -0.2, 0])
+    trials = [MapTrial("none", 0, other), MapTrial("vector", 0.1, best)]
     w = np.array([1.0, 2, 1, 4])
-    mean = .3 / 8
-    error = np.sqrt(np.sum((w * (other - mean))**2) * 4 / 3) / 8
+    mean = 0.3 / 8
+    error = np.sqrt(np.sum((w * (other - mean)) ** 2) * 4 / 3) / 8
     assert mean < error and choose_map(trials, w).kind == "none"
     heavy = np.array([1.0, 2, 0.01, 0.01])  # mean .1649, error .1071
     assert choose_map(trials, heavy).kind == "vector"
@@ -179,7 +219,10 @@ def test_the_weighted_standard_error():
 
 
 def test_the_standard_error_of_groups():
-    trials = [MapTrial("none", 0, np.repeat([.3, -.05], 20)), MapTrial("vector", .1, np.zeros(40))]
+    trials = [
+        MapTrial("none", 0, np.repeat([0.3, -0.05], 20)),
+        MapTrial("vector", 0.1, np.zeros(40)),
+    ]
     assert choose_map(trials).kind == "vector"
     assert choose_map(trials, groups=np.repeat([4, 2], 20)).kind == "none"
 
@@ -190,8 +233,8 @@ def test_no_error_seen_is_not_certainty(n):
     found = apply_map(fit_temperature(np.eye(2)[y], y), np.eye(2))
     # an error in half: e/2 with (1 - e/2)^n e^(1/2) largest: e/2 = 1 / (2 n + 1)
     np.testing.assert_allclose(found[0, 1], 1 / (2 * n + 1), rtol=1e-6)
-    sure = fit_temperature(np.eye(2)[y] * .9 + .05, y)
-    assert apply_map(sure, np.eye(2))[0, 1] > .4 / (2 * n + 1)
+    sure = fit_temperature(np.eye(2)[y] * 0.9 + 0.05, y)
+    assert apply_map(sure, np.eye(2))[0, 1] > 0.4 / (2 * n + 1)
 
 
 def test_points_are_needed():
@@ -207,18 +250,23 @@ def test_the_penalised_loss_is_least(kind):
         w = fitted.weights
         w = np.diag(w) if w.ndim == 1 else w
         u = np.trace(w) / 3  # the best u of these
-        return losses(apply_map(fitted, p), y).mean() - .5 * np.log(fitted.floor) / 300 \
-            + .5 * np.log(u)**2 / 300 + .02 * (np.sum((w - u * np.eye(3))**2)
-                                               + np.sum(fitted.intercept**2))
+        return (
+            losses(apply_map(fitted, p), y).mean()
+            - 0.5 * np.log(fitted.floor) / 300
+            + 0.5 * np.log(u) ** 2 / 300
+            + 0.02 * (np.sum((w - u * np.eye(3)) ** 2) + np.sum(fitted.intercept**2))
+        )
 
     fitted = fit_many(kind)(p, y)
     best = objective(fitted)
     generator = np.random.default_rng(0)
     for _ in range(50):
-        near = ProbabilityMap(fitted.kind,
-                              fitted.weights + .02 * generator.normal(size=fitted.weights.shape),
-                              fitted.intercept + .02 * generator.normal(size=3),
-                              fitted.floor * np.exp(.1 * generator.normal()))
+        near = ProbabilityMap(
+            fitted.kind,
+            fitted.weights + 0.02 * generator.normal(size=fitted.weights.shape),
+            fitted.intercept + 0.02 * generator.normal(size=3),
+            fitted.floor * np.exp(0.1 * generator.normal()),
+        )
         assert objective(near) > best - 2e-5  # of u the mean is not quite the best
     limited = np.maximum(p, 1e-4)
     temperature = fit_temperature(limited, y)
@@ -230,18 +278,21 @@ def test_the_penalised_loss_is_least(kind):
 @pytest.mark.parametrize("seed", [3, 4])
 def test_a_structured_map_is_a_diagonal_and_a_low_rank(seed):
     q, y = drawn(1600, 6, seed)
-    q = q[:, [0, 2, 1, 3, 4, 5]] * .9 + .1 * q  # two classes are taken for each other
+    q = q[:, [0, 2, 1, 3, 4, 5]] * 0.9 + 0.1 * q  # two classes are taken for each other
     p, new, y, truth = q[:400], q[400:], y[:400], y[400:]
-    loss = {kind: losses(apply_map(fit_best(p, y, kind), new), truth).mean()
-            for kind in ("temperature", "vector", "structured")}
-    assert loss["structured"] < min(loss["vector"], loss["temperature"]) - .05
+    loss = {
+        kind: losses(apply_map(fit_best(p, y, kind), new), truth).mean()
+        for kind in ("temperature", "vector", "structured")
+    }
+    assert loss["structured"] < min(loss["vector"], loss["temperature"]) - 0.05
     for ridge, rank in ((1e-3, 2), (1e6, 0)):
         fitted = fit_many("structured", ridge)(p, y)
         off = fitted.weights - np.diag(np.diag(fitted.weights))
         assert np.linalg.matrix_rank(off[:3, 3:], 1e-3) == rank
     limited = np.maximum(p, 1e-4)
     np.testing.assert_allclose(
-        apply_map(fitted, p), apply_map(fit_temperature(limited, y), limited), atol=1e-4)
+        apply_map(fitted, p), apply_map(fit_temperature(limited, y), limited), atol=1e-4
+    )
 
 
 @pytest.mark.long
@@ -250,16 +301,18 @@ def test_training_takes_a_matrix_where_it_is_worth_it():
     fitted, mapped = fit_in_training(q, y)
     assert fitted.kind == "temperature"
     np.testing.assert_array_equal(mapped(q), apply_map(fitted, q))
-    turned = q[:, [0, 2, 1, 3]] * .9 + .1 * q  # two classes are taken for each other
+    turned = q[:, [0, 2, 1, 3]] * 0.9 + 0.1 * q  # two classes are taken for each other
     turned /= turned.sum(axis=1)[:, None]
     fitted, mapped = fit_in_training(turned, y)
     assert fitted.kind == "matrix"
     own = apply_map(fitted, turned)
     assert losses(own, y).mean() < losses(mapped(turned), y).mean() < losses(turned, y).mean()
-    np.testing.assert_array_equal(np.delete(mapped(turned), 7, 0), np.delete(mapped(np.where(
-        np.arange(2000)[:, None] == 7, q, turned)), 7, 0))  # q of a point moves no other
+    np.testing.assert_array_equal(
+        np.delete(mapped(turned), 7, 0),
+        np.delete(mapped(np.where(np.arange(2000)[:, None] == 7, q, turned)), 7, 0),
+    )  # q of a point moves no other
     assert fit_in_training(turned[:79], y[:79])[0].kind == "temperature"  # 20 numbers
-    zeros = np.where(q < .05, 0, q)
+    zeros = np.where(q < 0.05, 0, q)
     zeros[:, 0] += 1 - zeros.sum(axis=1)
     for kind in ("vector", "matrix"):  # zeros have no more weight than 1e-4
         one, other = fit_best(zeros, y, kind), fit_best(np.maximum(zeros, 1e-4), y, kind)
@@ -271,25 +324,35 @@ def test_auto_takes_what_is_needed():
     q, y = drawn(2000, 3, 7)
     assert fit_best(q, y).kind == "none"
     assert fit_best(q**2 / (q**2).sum(axis=1)[:, None], y).kind == "temperature"
-    bent = q**np.array([1, 3, .5])
+    bent = q ** np.array([1, 3, 0.5])
     assert fit_best(bent / bent.sum(axis=1)[:, None], y).kind == "vector"
     mixed = np.exp(np.log(q) @ np.array([[1, 1, 0], [0, 1, 1], [1, 0, -1]]))
     mixed /= mixed.sum(axis=1)[:, None]
     assert fit_best(mixed, y).kind == "matrix"
-    for points, more in ((10, []), (47, []), (
-            48, ["structured", "matrix"])):  # 4 for each of 12 numbers
-        assert [trial.kind for trial in compare_maps(q[:points], y[:points])] \
-            == ["none", "temperature", "vector", *more]
+    for points, more in (
+        (10, []),
+        (47, []),
+        (48, ["structured", "matrix"]),
+    ):  # 4 for each of 12 numbers
+        assert [trial.kind for trial in compare_maps(q[:points], y[:points])] == [
+            "none",
+            "temperature",
+            "vector",
+            *more,
+        ]
     assert [trial.kind for trial in compare_maps(q[:10], y[:10], "matrix")] == ["matrix"]
 
 
 def test_the_simplest_within_a_standard_error():
     generator = np.random.default_rng(0)
     best = generator.random(100)
-    near = best + .01 + generator.normal(size=100)  # .01 is within .1
-    far = best + .1
-    trials = [MapTrial("none", 0, far), MapTrial("temperature", 0, near - near.mean() + best.mean()
-                                                 + .01), MapTrial("vector", .1, best)]
+    near = best + 0.01 + generator.normal(size=100)  # .01 is within .1
+    far = best + 0.1
+    trials = [
+        MapTrial("none", 0, far),
+        MapTrial("temperature", 0, near - near.mean() + best.mean() + 0.01),
+        MapTrial("vector", 0.1, best),
+    ]
     assert choose_map(trials).kind == "temperature"
     assert choose_map([trials[0], trials[2]]).kind == "vector"
 
@@ -307,7 +370,7 @@ def test_folds_have_their_share_of_each_class():
 def test_held_out_points_are_mapped_by_the_others():
     p, y = drawn(60, 3, 9, 2)
     fold = stratified_folds(y, 1)
-    trial, = compare_maps(p, y, "temperature")
+    (trial,) = compare_maps(p, y, "temperature")
     found = held_out_map(trial.maps, p, fold)
     expected = apply_map(fit_temperature(p[fold != 2], y[fold != 2]), p[fold == 2])
     np.testing.assert_array_equal(found[fold == 2], expected)
@@ -317,7 +380,9 @@ def test_held_out_points_are_mapped_by_the_others():
 def test_the_table_of_kinds():
     assert tuple(KINDS) == MAP_KINDS
     assert [[row.numbers(c) for row in KINDS.values()] for c in (3, 8)] == [
-        [0, 1, 6, 12, 12], [0, 1, 16, 48, 72]]
+        [0, 1, 6, 12, 12],
+        [0, 1, 16, 48, 72],
+    ]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -337,13 +402,21 @@ def test_every_kind_of_map(kind, tmp_path):
     path = tmp_path / "m.cal"
 
     def read_again(stored):
-        path.write_text(format_calibration(replace(
-            calibration("0" * 16, (0, 2, 5), 4), decoders={"inverse": DecoderCalibration(stored)})))
+        path.write_text(
+            format_calibration(
+                replace(
+                    calibration("0" * 16, (0, 2, 5), 4),
+                    decoders={"inverse": DecoderCalibration(stored)},
+                )
+            )
+        )
         return read_calibration(str(path)).decoders["inverse"].map
 
     np.testing.assert_array_equal(apply_map(read_again(fitted), p), mapped)
-    wrong = [ProbabilityMap(kind, np.zeros((4, 5)), np.zeros(3)),
-             replace(fitted, intercept=np.ones(2))]
+    wrong = [
+        ProbabilityMap(kind, np.zeros((4, 5)), np.zeros(3)),
+        replace(fitted, intercept=np.ones(2)),
+    ]
     if not row.has_intercept:
         wrong.append(replace(fitted, intercept=np.ones(3)))
     for other in wrong:

@@ -37,13 +37,15 @@ TEST_X, TEST_Y = points(4000, 3)
 ROWS = np.arange(len(TEST_Y))
 TRUTH = np.searchsorted(NAMES, TEST_Y)
 # classes as a file numbers them in another order, so that columns must be sorted back
-CONTROL = "# class 3: birch\n# class 0: oak\n# class 2: elm\n# class 7: pine\n" \
-          '"" 0 / 1 2 3; "" 1 / 0 2 3; "" 2 / 0 1 3; "" 3 / 0 1 2; {7 3 0 2}'
+CONTROL = (
+    "# class 3: birch\n# class 0: oak\n# class 2: elm\n# class 7: pine\n"
+    '"" 0 / 1 2 3; "" 1 / 0 2 3; "" 2 / 0 1 3; "" 3 / 0 1 2; {7 3 0 2}'
+)
 
 
 @cache
 def stored(control, settings):
-    return MultiClassFromBinary(control, C=4, gamma=.05, **dict(settings)).fit(X, Y)
+    return MultiClassFromBinary(control, C=4, gamma=0.05, **dict(settings)).fit(X, Y)
 
 
 def fitted(control="one-vs-rest", **settings):
@@ -59,10 +61,11 @@ def test_probabilities_are_calibrated_by_default():
     assert own.configuration_.calibration is None
     p = mapped.predict_proba(TEST_X)
     np.testing.assert_allclose(p.sum(axis=1), 1)
-    assert log_loss(TEST_Y, p) < log_loss(TEST_Y, own.predict_proba(TEST_X)) - .005
+    assert log_loss(TEST_Y, p) < log_loss(TEST_Y, own.predict_proba(TEST_X)) - 0.005
     own.calibrate(OTHER_X, OTHER_Y, map="temperature")
-    assert log_loss(TEST_Y, own.predict_proba(TEST_X)) == pytest.approx(log_loss(TEST_Y, p),
-                                                                        abs=.02)
+    assert log_loss(TEST_Y, own.predict_proba(TEST_X)) == pytest.approx(
+        log_loss(TEST_Y, p), abs=0.02
+    )
 
 
 @pytest.mark.few(3)
@@ -75,20 +78,21 @@ def test_sets_by_definition(control, apart):
     kept = points_kept(model)
     assert len(kept.label) == (500 if apart else 400)
     p = model.predict_proba(TEST_X)
-    found = model.predict_set(TEST_X, .1)
+    found = model.predict_set(TEST_X, 0.1)
     assert found.shape == (4000, 4) and found.dtype == bool
     worst = np.sort(1 - kept.p_true)[(451 if apart else 361) - 1]  # of 501 * .9, 401 * .9
     np.testing.assert_array_equal(found, 1 - p <= worst + 1e-12)
-    assert abs(found[ROWS, TRUTH].mean() - .9) < .04
-    larger = model.predict_set(TEST_X, .01)
-    assert (larger >= found).all() and larger[ROWS, TRUTH].mean() > .97
-    by_class = model.predict_set(TEST_X, .1, by_class=True)
+    assert abs(found[ROWS, TRUTH].mean() - 0.9) < 0.04
+    larger = model.predict_set(TEST_X, 0.01)
+    assert (larger >= found).all() and larger[ROWS, TRUTH].mean() > 0.97
+    by_class = model.predict_set(TEST_X, 0.1, by_class=True)
     for j in range(4):
-        assert abs(by_class[ROWS, TRUTH][TRUTH == j].mean() - .9) < .1
+        assert abs(by_class[ROWS, TRUTH][TRUTH == j].mean() - 0.9) < 0.1
     sums = np.cumsum(-np.sort(-p, axis=1), axis=1)
     np.testing.assert_array_equal(
-        model.predict_set(TEST_X, .1, score="aps").sum(axis=1) > 0,
-        sums[:, 0] <= np.sort(kept.cumulative)[(451 if apart else 361) - 1] + 1e-12)
+        model.predict_set(TEST_X, 0.1, score="aps").sum(axis=1) > 0,
+        sums[:, 0] <= np.sort(kept.cumulative)[(451 if apart else 361) - 1] + 1e-12,
+    )
 
 
 def test_points_kept_apart_are_answered_by_the_map_of_training():
@@ -110,33 +114,44 @@ def test_points_kept_apart_are_answered_by_the_map_of_training():
 @pytest.mark.parametrize("control", ["one-vs-one", "tree"])
 def test_points_without_an_answer(control):
     always = fitted(control).predict(TEST_X)
-    model = fitted(control, reject=.7)
+    model = fitted(control, reject=0.7)
     found = model.predict(TEST_X)
-    assert 0 < np.mean(found == "") < .6
+    assert 0 < np.mean(found == "") < 0.6
     np.testing.assert_array_equal(found[found != ""], always[found != ""])
-    assert np.mean(found[found != ""] == TEST_Y[found != ""]) > np.mean(always == TEST_Y) + .02
+    assert np.mean(found[found != ""] == TEST_Y[found != ""]) > np.mean(always == TEST_Y) + 0.02
     assert model.score(TEST_X, TEST_Y) == np.mean(found == TEST_Y)
     if control == "one-vs-one":
-        np.testing.assert_array_equal(found == "", model.predict_proba(TEST_X).max(axis=1) < .7)
-    bounded = fitted(control, max_error=.15, confidence=.9)
+        np.testing.assert_array_equal(found == "", model.predict_proba(TEST_X).max(axis=1) < 0.7)
+    bounded = fitted(control, max_error=0.15, confidence=0.9)
     kept = points_kept(bounded)
-    wanted = error_threshold(kept.p_largest, kept.right, .15, .9).threshold
-    np.testing.assert_array_equal(bounded.predict(TEST_X),
-                                  fitted(control, reject=wanted).predict(TEST_X))
+    wanted = error_threshold(kept.p_largest, kept.right, 0.15, 0.9).threshold
+    np.testing.assert_array_equal(
+        bounded.predict(TEST_X), fitted(control, reject=wanted).predict(TEST_X)
+    )
     answered = bounded.predict(TEST_X) != ""
-    assert answered.mean() > .2 and np.mean(always[answered] != TEST_Y[answered]) < .17
+    assert answered.mean() > 0.2 and np.mean(always[answered] != TEST_Y[answered]) < 0.17
     bounded.calibrate(OTHER_X, OTHER_Y)  # the threshold follows the points
     kept = points_kept(bounded)
-    assert bounded._classifier.threshold == error_threshold(kept.p_largest, kept.right, .15,
-                                                            .9).threshold
+    assert (
+        bounded._classifier.threshold
+        == error_threshold(kept.p_largest, kept.right, 0.15, 0.9).threshold
+    )
 
 
-@pytest.mark.parametrize("classes, given, expected", [
-    ([5, 8], None, -1), ([-1, 1], 0, 0), (["no", "yes"], None, ""), (["no", "yes"], "?", "?"),
-    ([1., 2.], None, -1), ([1., 2.], 0.5, 0.5)])
+@pytest.mark.parametrize(
+    "classes, given, expected",
+    [
+        ([5, 8], None, -1),
+        ([-1, 1], 0, 0),
+        (["no", "yes"], None, ""),
+        (["no", "yes"], "?", "?"),
+        ([1.0, 2.0], None, -1),
+        ([1.0, 2.0], 0.5, 0.5),
+    ],
+)
 def test_what_stands_for_no_answer(classes, given, expected):
     x, y = X[:120], np.array(classes)[np.searchsorted(NAMES, Y[:120]) & 1]
-    model = MultiClassFromBinary(reject=.9, reject_label=given).fit(x, y)
+    model = MultiClassFromBinary(reject=0.9, reject_label=given).fit(x, y)
     found = model.predict(TEST_X)
     answered = np.isin(found, classes)
     assert 0 < answered.mean() < 1
@@ -146,25 +161,31 @@ def test_what_stands_for_no_answer(classes, given, expected):
 
 def test_parameters_that_are_set_later_wait():
     """For fit or calibrate, also through a pickle."""
-    model = fitted("one-vs-one", reject=.8)
+    model = fitted("one-vs-one", reject=0.8)
     found = model.predict(TEST_X)
-    for changed in ({"reject": None}, {"reject": .9}, {"reject": None, "max_error": .15}):
+    for changed in ({"reject": None}, {"reject": 0.9}, {"reject": None, "max_error": 0.15}):
         model.set_params(**changed)
         for one in (model, pickle.loads(pickle.dumps(model))):
             np.testing.assert_array_equal(one.predict(TEST_X), found)
     assert (model.calibrate(OTHER_X, OTHER_Y).predict(TEST_X) != found).any()
     kept = points_kept(model)
-    assert model._classifier.threshold == error_threshold(kept.p_largest, kept.right,
-                                                          .15).threshold
+    assert (
+        model._classifier.threshold == error_threshold(kept.p_largest, kept.right, 0.15).threshold
+    )
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize("settings, reason", [
-    ({"max_error": .001}, "cannot be proved"), ({"max_error": 1e-9, "C": .1}, "cannot be proved"),
-    ({"max_error": .1, "calibrated": False}, "no calibration points"),
-    ({"max_error": .1, "decoder": "zadrozny"}, "no calibration points")])
+@pytest.mark.parametrize(
+    "settings, reason",
+    [
+        ({"max_error": 0.001}, "cannot be proved"),
+        ({"max_error": 1e-9, "C": 0.1}, "cannot be proved"),
+        ({"max_error": 0.1, "calibrated": False}, "no calibration points"),
+        ({"max_error": 0.1, "decoder": "zadrozny"}, "no calibration points"),
+    ],
+)
 def test_every_point_is_rejected_where_nothing_is_proved(settings, reason):
-    model = MultiClassFromBinary(**{"C": 4, "gamma": .05, **settings})
+    model = MultiClassFromBinary(**{"C": 4, "gamma": 0.05, **settings})
     with pytest.warns(AgfmcWarning, match=reason) as caught:
         model.fit(X, Y)
     assert len(caught) == 1
@@ -172,19 +193,23 @@ def test_every_point_is_rejected_where_nothing_is_proved(settings, reason):
         warnings.simplefilter("error")  # it says so once
         assert (model.predict(TEST_X) == "").all()
     with pytest.warns(AgfmcWarning, match="every point is rejected: .*from 10 calibration points"):
-        model.set_params(max_error=.1).calibrate(OTHER_X[:10], OTHER_Y[:10])
+        model.set_params(max_error=0.1).calibrate(OTHER_X[:10], OTHER_Y[:10])
     model.calibrate(OTHER_X, OTHER_Y)
-    assert .05 < np.mean(model.predict(TEST_X) != "") < 1
+    assert 0.05 < np.mean(model.predict(TEST_X) != "") < 1
 
 
 @pytest.mark.few(4)
-@pytest.mark.parametrize("settings, message", [
-    ({"max_error": 2}, "between 0 and 1"),
-    ({"max_error": .1, "confidence": 1}, "between 0 and 1"),
-    ({"max_error": .1, "reject": .5}, "exclude each other"),
-    ({"reject": .5, "decoder": "vote"}, "gives probabilities"),
-    ({"max_error": .1, "decoder": "vote"}, "the probabilities of all classes"),
-    ({"reject": .5, "reject_label": "elm"}, "'elm' is one of the classes")])
+@pytest.mark.parametrize(
+    "settings, message",
+    [
+        ({"max_error": 2}, "between 0 and 1"),
+        ({"max_error": 0.1, "confidence": 1}, "between 0 and 1"),
+        ({"max_error": 0.1, "reject": 0.5}, "exclude each other"),
+        ({"reject": 0.5, "decoder": "vote"}, "gives probabilities"),
+        ({"max_error": 0.1, "decoder": "vote"}, "the probabilities of all classes"),
+        ({"reject": 0.5, "reject_label": "elm"}, "'elm' is one of the classes"),
+    ],
+)
 def test_wrong_settings(settings, message):
     with pytest.raises(ValueError, match=message):
         fitted(**settings)
@@ -194,23 +219,27 @@ def test_wrong_settings(settings, message):
 def test_wrong_calls():
     model = fitted("one-vs-one")
     for call, message in (
-            (lambda: model.predict_set(X, 0), "alpha"), (lambda: model.predict_set(X, 1.), "alpha"),
-            (lambda: model.predict_set(X, .1, score="best"), "lac, aps"),
-            (lambda: model.calibrate(X, np.where(Y == "elm", "ash", Y)), "class .*ash"),
-            (lambda: model.calibrate(X, Y, map="sigmoid"), "temperature"),
-            (lambda: model.calibrate(X[:, :2], Y), "2 features"),
-            (lambda: fitted(calibrated=False).predict_set(X), r"calibrate\(X, y\)"),
-            (lambda: fitted("one-vs-one", decoder="zadrozny").predict_set(X), "zadrozny"),
-            (lambda: fitted(decoder="vote").calibrate(X, Y), "no probabilities")):
+        (lambda: model.predict_set(X, 0), "alpha"),
+        (lambda: model.predict_set(X, 1.0), "alpha"),
+        (lambda: model.predict_set(X, 0.1, score="best"), "lac, aps"),
+        (lambda: model.calibrate(X, np.where(Y == "elm", "ash", Y)), "class .*ash"),
+        (lambda: model.calibrate(X, Y, map="sigmoid"), "temperature"),
+        (lambda: model.calibrate(X[:, :2], Y), "2 features"),
+        (lambda: fitted(calibrated=False).predict_set(X), r"calibrate\(X, y\)"),
+        (lambda: fitted("one-vs-one", decoder="zadrozny").predict_set(X), "zadrozny"),
+        (lambda: fitted(decoder="vote").calibrate(X, Y), "no probabilities"),
+    ):
         with pytest.raises(ValueError, match=message):
             call()
-    for call in (lambda: MultiClassFromBinary().predict_set(X),
-                 lambda: MultiClassFromBinary().calibrate(X, Y)):
+    for call in (
+        lambda: MultiClassFromBinary().predict_set(X),
+        lambda: MultiClassFromBinary().calibrate(X, Y),
+    ):
         with pytest.raises(NotFittedError):
             call()
     assert not hasattr(fitted("tree"), "predict_set")
     with pytest.warns(AgfmcWarning, match="needs 999 calibration points"):
-        assert model.predict_set(TEST_X, .001).all()
+        assert model.predict_set(TEST_X, 0.001).all()
 
 
 @pytest.mark.long
@@ -219,8 +248,8 @@ def test_learned_decoder(control):
     """It is fitted because it is wanted; its sets come from points by fits without them."""
     model = fitted(control, decoder="learned")
     p = model.predict_proba(TEST_X)
-    assert log_loss(TEST_Y, p) < log_loss(TEST_Y, fitted(control).predict_proba(TEST_X)) + .02
-    sets = model.predict_set(TEST_X, alpha=.1)
-    assert .87 < sets[ROWS, TRUTH].mean() < .94
+    assert log_loss(TEST_Y, p) < log_loss(TEST_Y, fitted(control).predict_proba(TEST_X)) + 0.02
+    sets = model.predict_set(TEST_X, alpha=0.1)
+    assert 0.87 < sets[ROWS, TRUTH].mean() < 0.94
     with pytest.raises(ValueError, match="has no learned decoder"):
         fitted(control, decoder="learned", calibrated=False)

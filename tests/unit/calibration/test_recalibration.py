@@ -12,8 +12,12 @@ from agfmc.data.types import Dataset
 from agfmc.prediction.classifier import Classifier
 from agfmc.prediction.decoding import Decoding
 from agfmc.calibration.separate_points import DecodedData, recalibrate
-from agfmc.prediction.calibrate import (answers_of_data, answers_of_files, stored_decodings,
-                                        with_decoders)
+from agfmc.prediction.calibrate import (
+    answers_of_data,
+    answers_of_files,
+    stored_decodings,
+    with_decoders,
+)
 from agfmc.report.text import format_reports
 from agfmc.data.libagf import cls_bytes, con_bytes
 from agfmc.data.weights import weights_bytes
@@ -50,7 +54,7 @@ APART = Dataset(*points(5, 400))
 def drawn(n=500, seed=2, temperature=2.5):
     """`DecodedData` points whose probabilities are too sure."""
     generator = np.random.default_rng(seed)
-    q = generator.dirichlet(np.full(4, .5), n) + 1e-9
+    q = generator.dirichlet(np.full(4, 0.5), n) + 1e-9
     y = (q.cumsum(axis=1) < generator.random(n)[:, None]).sum(axis=1).clip(0, 3)
     p = q**temperature
     p /= p.sum(axis=1)[:, None]
@@ -63,11 +67,14 @@ def test_points_are_classified_without_a_map():
     found = recalibrate(answered, "least-squares", LABELS)
     again = with_decoders(PAIRS, {"least-squares": found}, answered.y)
     assert again.fits(again.calibration) and sum(again.calibration.counts) == 400
-    assert answers_of_data(again, Decoding(), APART, "binary", "").p.tobytes() \
-        == answered.p.tobytes() == Classifier(PAIRS, Decoding())(APART.x).columns.tobytes()
+    assert (
+        answers_of_data(again, Decoding(), APART, "binary", "").p.tobytes()
+        == answered.p.tobytes()
+        == Classifier(PAIRS, Decoding())(APART.x).columns.tobytes()
+    )
     np.testing.assert_array_equal(
-        Classifier(again, Decoding())(APART.x).columns,
-        apply_map(found.calibration.map, answered.p))
+        Classifier(again, Decoding())(APART.x).columns, apply_map(found.calibration.map, answered.p)
+    )
 
 
 def test_weights_of_points():
@@ -80,30 +87,37 @@ def test_weights_of_points():
     assert found.calibration.map.weights == expected.weights != plain.calibration.map.weights
     before = found.report["scores"]
     assert before["log_loss"]["before"]["value"] == pytest.approx(
-        log_loss(answered.p, answered.y, w), rel=1e-12)
+        log_loss(answered.p, answered.y, w), rel=1e-12
+    )
     assert before["brier"]["before"]["value"] == pytest.approx(
-        brier(answered.p, answered.y, w), rel=1e-12)
+        brier(answered.p, answered.y, w), rel=1e-12
+    )
     right = answered.answer == answered.y
     assert before["accuracy"]["after"]["value"] == pytest.approx(np.average(right, weights=w))
-    assert before["log_loss"]["before"]["low"] < before["log_loss"]["before"]["value"] \
+    assert (
+        before["log_loss"]["before"]["low"]
+        < before["log_loss"]["before"]["value"]
         < before["log_loss"]["before"]["high"]
+    )
     # points are counted for guarantees
     for row in found.report["thresholds"]:
         if row["threshold"] is not None:
             largest = found.calibration.points.p_largest
             assert row["answered"] == np.mean(largest >= row["threshold"])
     assert found.report["points"] == 400 and found.report["sum_of_weights"] == w.sum()
-    alike = w.sum()**2 / (w @ w)
+    alike = w.sum() ** 2 / (w @ w)
     assert found.report["effective_points"] == pytest.approx(alike)
-    assert f"400 points of 4 classes, which count as {alike:.4g} of equal weight; temperature" \
+    assert (
+        f"400 points of 4 classes, which count as {alike:.4g} of equal weight; temperature"
         in format_reports([found.report])
+    )
     assert not {"sum_of_weights", "effective_points"} & plain.report.keys()
     kept = with_decoders(PAIRS, {"least-squares": found}, answered.y).calibration
     assert kept.source == "least-squares: 400 weighted points of drawn" and sum(kept.counts) == 400
 
 
 def test_weights_of_a_dataset():
-    w = np.random.default_rng(3).random(400) + .5
+    w = np.random.default_rng(3).random(400) + 0.5
     data = replace(APART, weights=Weights(w))
     answered = answers_of_data(PAIRS, Decoding(), data, "binary", "apart")
     np.testing.assert_array_equal(answered.weights, w)
@@ -116,8 +130,9 @@ def test_weights_of_a_dataset():
 def test_a_tree_that_is_descended():
     answered = answers_of_data(TREE, Decoding(), APART, "binary", "apart")
     answers = Classifier(TREE, Decoding(tree="path"))(APART.x)
-    np.testing.assert_array_equal(answered.p, np.column_stack([answers.columns,
-                                                               1 - answers.columns]))
+    np.testing.assert_array_equal(
+        answered.p, np.column_stack([answers.columns, 1 - answers.columns])
+    )
     right = answers.classes == APART.y
     found = recalibrate(answered, "recursive", LABELS, "temperature")
     expected = fit_temperature(answered.p, np.where(right, 0, 1))
@@ -128,8 +143,10 @@ def test_a_tree_that_is_descended():
 
 
 def test_decoders_that_answer_the_same():
-    one, other = (answers_of_data(PAIRS, Decoding(name), APART, "binary", "apart")
-                  for name in ("inverse", "least-squares"))
+    one, other = (
+        answers_of_data(PAIRS, Decoding(name), APART, "binary", "apart")
+        for name in ("inverse", "least-squares")
+    )
     assert one.same(other)
     assert not one.same(answers_of_data(PAIRS, Decoding("wu-lin-weng"), APART, "binary", ""))
     assert not one.same(answers_of_data(TREE, Decoding(), APART, "binary", ""))
@@ -149,30 +166,33 @@ def test_the_scores_are_of_points_held_out():
     found = recalibrate(answered, "least-squares", LABELS, "temperature", seed=3)
     scores = found.report["scores"]
     assert scores["log_loss"]["before"]["value"] == pytest.approx(
-        log_loss(answered.p, answered.y), rel=1e-12)
+        log_loss(answered.p, answered.y), rel=1e-12
+    )
     assert scores["brier"]["before"]["value"] == pytest.approx(
-        brier(answered.p, answered.y), rel=1e-12)
+        brier(answered.p, answered.y), rel=1e-12
+    )
     fitted = log_loss(apply_map(found.calibration.map, answered.p), answered.y)
     after = scores["log_loss"]["after"]["value"]
-    assert fitted < after < fitted + .01
+    assert fitted < after < fitted + 0.01
     kept = found.calibration.points
     assert -np.log(kept.p_true).mean() == pytest.approx(after, rel=1e-12)
     for score in scores.values():
         for cell in score.values():
             assert cell["low"] <= cell["value"] <= cell["high"]
         assert score["difference"]["value"] == pytest.approx(
-            score["after"]["value"] - score["before"]["value"], abs=1e-12)
+            score["after"]["value"] - score["before"]["value"], abs=1e-12
+        )
     assert scores["log_loss"]["difference"]["high"] < 0  # paired: clearer than the two alone
     assert scores["accuracy"]["difference"] == {"value": 0, "low": 0, "high": 0}
-    assert found.report["temperature"] == pytest.approx(2.5, rel=.2)
+    assert found.report["temperature"] == pytest.approx(2.5, rel=0.2)
 
 
 def test_mean_sizes_of_sets_by_hand():
     answered = drawn(100)
     p, y = answered.p, answered.y
     report = recalibrate(answered, "least-squares", LABELS, "none").report
-    assert [row["max_error"] for row in report["thresholds"]] == [.01, .02, .05, .1]
-    assert [row["coverage"] for row in report["sets"]] == [.9, .95, .99]
+    assert [row["max_error"] for row in report["thresholds"]] == [0.01, 0.02, 0.05, 0.1]
+    assert [row["coverage"] for row in report["sets"]] == [0.9, 0.95, 0.99]
 
     def limit(scores, coverage):  # infinite where there are too few points
         rank = int(np.ceil((len(scores) + 1) * coverage))
@@ -183,7 +203,7 @@ def test_mean_sizes_of_sets_by_hand():
     for row in report["sets"]:
         sizes = row["mean_size"]
         assert sizes["lac"] == np.mean(np.sum(scores <= limit(true, row["coverage"]), axis=1))
-        if row["coverage"] == .99:  # classes of fewer than 99 points are one group
+        if row["coverage"] == 0.99:  # classes of fewer than 99 points are one group
             assert sizes["lac_by_class"] == sizes["lac"] < 4
             continue
         limits = [limit(true[y == c], row["coverage"]) for c in range(4)]
@@ -193,12 +213,13 @@ def test_mean_sizes_of_sets_by_hand():
 @pytest.mark.long
 def test_maps_that_change_answers_are_scored_by_their_own():
     answered = drawn(temperature=1)
-    rolled = DecodedData(np.roll(answered.p, 1, axis=1), answered.y,
-                      (answered.answer + 1) % 4, "rolled")
+    rolled = DecodedData(
+        np.roll(answered.p, 1, axis=1), answered.y, (answered.answer + 1) % 4, "rolled"
+    )
     found = recalibrate(rolled, "least-squares", LABELS)
     assert found.report["map"] == "structured"
     scores = found.report["scores"]["accuracy"]
-    assert scores["before"]["value"] < .3 and scores["after"]["value"] > .5
+    assert scores["before"]["value"] < 0.3 and scores["after"]["value"] > 0.5
     assert found.calibration.points.right.mean() == scores["after"]["value"]
 
 
@@ -212,22 +233,31 @@ def test_what_is_printed():
     assert lines[0].startswith("inverse, least-squares: 320 points of 4 classes; temperature 2.")
     assert lines[1].startswith("log loss: stored ") and ", matrix " in lines[1]
     assert [line.split("  ")[0] for line in lines if "(" in line] == [
-        "log loss", "Brier score", "calibration error", "accuracy"] * 2
-    assert any(line.startswith("0.01 ") and line.endswith(
-        "at least 299 without an error among them would be needed") for line in lines)
+        "log loss",
+        "Brier score",
+        "calibration error",
+        "accuracy",
+    ] * 2
+    assert any(
+        line.startswith("0.01 ")
+        and line.endswith("at least 299 without an error among them would be needed")
+        for line in lines
+    )
     assert "wu-lin-weng: 100 points of 4 classes; vector map, ridge " in text
 
 
 def test_few_points_and_classes_without():
     answered = drawn(60)
-    few = DecodedData(answered.p[:60], np.where(answered.y == 2, 1, answered.y), answered.answer,
-                   "few")
+    few = DecodedData(
+        answered.p[:60], np.where(answered.y == 2, 1, answered.y), answered.answer, "few"
+    )
     with pytest.warns(AgfmcWarning) as warned:
         report = recalibrate(few, "least-squares", LABELS, "temperature").report
     assert [str(one.message) for one in warned] == [
         "few: no point of class 6: the map does not know how they are answered",
         "few: 60 calibration points are few for 4 classes (100 or more are better): mind the "
-        "intervals"]
+        "intervals",
+    ]
     assert report["without_points"] == [6]
     with pytest.warns(AgfmcWarning), pytest.raises(DataError, match="needs two points"):
         recalibrate(drawn(1), "least-squares", LABELS)
@@ -235,15 +265,18 @@ def test_few_points_and_classes_without():
 
 def test_a_calibration_keeps_its_other_decoders():
     answered = drawn()
-    first = with_decoders(PAIRS, {"inverse": recalibrate(answered, "inverse", LABELS, "none")},
-                          answered.y)
+    first = with_decoders(
+        PAIRS, {"inverse": recalibrate(answered, "inverse", LABELS, "none")}, answered.y
+    )
     other = recalibrate(drawn(200), "least-squares", LABELS, "temperature")
     for _ in range(2):  # the second time in place of the first
         second = with_decoders(first, {"least-squares": other}, answered.y[:200])
         assert list(second.calibration.decoders) == ["inverse", "least-squares"]
         assert second.calibration.decoders["inverse"] is first.calibration.decoders["inverse"]
-        assert second.calibration.source == \
-            "inverse: 500 points of drawn; least-squares: 200 points of drawn"
+        assert (
+            second.calibration.source
+            == "inverse: 500 points of drawn; least-squares: 200 points of drawn"
+        )
         assert sum(second.calibration.counts) == 500
         first = second
 
@@ -258,7 +291,8 @@ def held(folder):
     (folder / "held.con").write_bytes(con_bytes((4 * answered.p.max(axis=1) - 1) / 3))
     text = "labels 1 4 6 9\n" + "".join(
         " ".join(f"{v:9.6f}" for v in row) + f" {labels[one]:4d}\n"
-        for row, one in zip(answered.p, answered.answer))
+        for row, one in zip(answered.p, answered.answer)
+    )
     (folder / "held.txt").write_text(text)
     return answered, text
 
@@ -272,7 +306,7 @@ def test_answers_of_files(held, folder):
     rows = text.splitlines()
     (folder / "held.raw.txt").write_text("\n".join([rows[0], *["0.25 " * 4 + "6"] * 120]))
     own = answers_of_files(PAIRS, "least-squares", "held")
-    assert (own.p == .25).all() and (own.answer == 2).all()  # a map may change the answers
+    assert (own.p == 0.25).all() and (own.answer == 2).all()  # a map may change the answers
     descended = answers_of_files(TREE, "recursive", "held")
     np.testing.assert_allclose(descended.p[:, 0], answered.p.max(axis=1), atol=1e-6)
     assert found.weights is descended.weights is None
@@ -288,14 +322,27 @@ def test_answers_of_files(held, folder):
         answers_of_files(PAIRS, "least-squares", "held")
 
 
-@pytest.mark.parametrize("file, change, message", [
-    ("held.txt", lambda text: text.replace("labels 1 4 6 9", "labels 1 4 6 8"),
-     r"has probabilities of 4 classes \(1 4 6 8\), the model has 4 \(1 4 6 9\)"),
-    ("held.txt", lambda text: text.replace("0.", "1."), "the values are votes"),
-    ("held.txt", lambda text: text.rsplit("\n", 2)[0], "has 119 lines of probabilities, but there "
-                                                       "are 120 points"),
-    ("held.txt", lambda text: text[:-3] + "1\n" if text[-3:] != " 1\n" else text[:-2] + "4\n",
-     r"the class of point 119 \(from 0\) is [14], but [0-9] in held.cls: they are not of one run")])
+@pytest.mark.parametrize(
+    "file, change, message",
+    [
+        (
+            "held.txt",
+            lambda text: text.replace("labels 1 4 6 9", "labels 1 4 6 8"),
+            r"has probabilities of 4 classes \(1 4 6 8\), the model has 4 \(1 4 6 9\)",
+        ),
+        ("held.txt", lambda text: text.replace("0.", "1."), "the values are votes"),
+        (
+            "held.txt",
+            lambda text: text.rsplit("\n", 2)[0],
+            "has 119 lines of probabilities, but there are 120 points",
+        ),
+        (
+            "held.txt",
+            lambda text: text[:-3] + "1\n" if text[-3:] != " 1\n" else text[:-2] + "4\n",
+            r"the class of point 119 \(from 0\) is [14], but [0-9] in held.cls: they are not of one run",
+        ),
+    ],
+)
 def test_files_that_do_not_fit(held, folder, file, change, message):
     (folder / file).write_text(change(held[1]))
     with pytest.raises(DataError, match=message):
@@ -305,10 +352,18 @@ def test_files_that_do_not_fit(held, folder, file, change, message):
 def test_classes_that_the_model_does_not_know():
     x, y = APART.x, APART.y.copy()
     y[3] = 5
-    with pytest.raises(DataError, match=r"apart: holds class 5, which is not one of the classes "
-                                        r"of the model \(1 4 6 9\)"):
+    with pytest.raises(
+        DataError,
+        match=r"apart: holds class 5, which is not one of the classes "
+        r"of the model \(1 4 6 9\)",
+    ):
         answers_of_data(PAIRS, Decoding(), Dataset(x, y), "binary", "apart")
     named = PAIRS.renamed({label: f"c{label}" for label in LABELS})
     with pytest.raises(DataError, match="class 1 is 'x1', in the model 'c1'"):
-        answers_of_data(named, Decoding(), Dataset(x, APART.y, tuple(f"x{i}" for i in range(10))),
-                        "binary", "apart")
+        answers_of_data(
+            named,
+            Decoding(),
+            Dataset(x, APART.y, tuple(f"x{i}" for i in range(10))),
+            "binary",
+            "apart",
+        )

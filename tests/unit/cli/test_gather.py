@@ -15,9 +15,16 @@ from agfmc.data.training import load_training
 from agfmc.core.errors import DataError
 from agfmc.data.types import InputFormat
 from agfmc.score.evaluation import Results, with_weights
-from agfmc.cli.gather import (answers_part, report_score_request, data_part, file_digests,
-                              hardest_points,
-                              read_card, relabelled, TrainingRows)
+from agfmc.cli.gather import (
+    answers_part,
+    report_score_request,
+    data_part,
+    file_digests,
+    hardest_points,
+    read_card,
+    relabelled,
+    TrainingRows,
+)
 from agfmc.report.content import ReportContent
 from agfmc.files.kinds import name_of_file
 from agfmc.report.multiqc import comparison_section, section_of
@@ -29,8 +36,9 @@ LABELS = np.array([2, 5, 9])
 def results(n=30, seed=4, rows=None):
     rng = np.random.default_rng(seed)
     p = rng.dirichlet(np.ones(3), size=n)
-    return Results(LABELS[rng.integers(0, 3, n)], LABELS[p.argmax(1)], LABELS, 3, p.max(1), p,
-                   rows=rows)
+    return Results(
+        LABELS[rng.integers(0, 3, n)], LABELS[p.argmax(1)], LABELS, 3, p.max(1), p, rows=rows
+    )
 
 
 def test_hardest_points_ascend_and_have_their_probabilities():
@@ -57,21 +65,25 @@ def test_points_that_are_held_out_twice_and_those_of_weight_0_are_told_once_or_n
         left = with_weights(results(), weights)
     points = hardest_points(left, lambda rows: {row: f"<{row}>" for row in rows}, 28)
     assert {point.id for point in points} == {f"<{row}>" for row in range(30)} - {
-        "<0>", f"<{first}>"}
+        "<0>",
+        f"<{first}>",
+    }
 
 
 def test_parts_without_probabilities_have_neither_hardest_points_nor_costs():
     found = results()
     plain = Results(found.truth, found.result, LABELS)
-    part = answers_part(plain, "x", scores=report_score_request(plain, resamples=10), tree=parse(
-        '"" {2 "" {5 9}}'))
+    part = answers_part(
+        plain, "x", scores=report_score_request(plain, resamples=10), tree=parse('"" {2 "" {5 9}}')
+    )
     assert part.hardest == part.nodes == () and part.scores["log_loss"] is None
 
 
 def test_costs_of_nodes_are_those_of_a_tree_of_the_same_classes():
     found = results()
-    part = answers_part(found, "x", scores=report_score_request(found, resamples=10),
-                        tree=parse('"" {9 "" {5 2}}'))
+    part = answers_part(
+        found, "x", scores=report_score_request(found, resamples=10), tree=parse('"" {9 "" {5 2}}')
+    )
     assert sum(node.log_loss for node in part.nodes) == pytest.approx(part.scores["log_loss"])
     assert "log_loss" in part.scores["intervals"] and part.scores["calibration_by_class"]
     for other in ('"" {9 "" {5 3}}', '"" 0 / 1 2; "" 1 / 2; {2 5 9}'):
@@ -80,9 +92,15 @@ def test_costs_of_nodes_are_those_of_a_tree_of_the_same_classes():
 
 def test_labels_become_those_of_a_tree_by_the_names():
     found = results()
-    numbered = Results(np.searchsorted(LABELS, found.truth),
-                       np.where(np.arange(30) == 3, -1, np.searchsorted(LABELS, found.result)),
-                       np.arange(3), 3, found.winner, found.p, before=found.p)
+    numbered = Results(
+        np.searchsorted(LABELS, found.truth),
+        np.where(np.arange(30) == 3, -1, np.searchsorted(LABELS, found.result)),
+        np.arange(3),
+        3,
+        found.winner,
+        found.p,
+        before=found.p,
+    )
     tree = parse('"" {7 "" {4 1}} # 7 a\n')
     tree = tree._replace(names={7: "a", 4: "b", 1: "c"})
     again, names = relabelled(numbered, ["a", "b", "c"], tree)
@@ -98,7 +116,9 @@ def test_labels_become_those_of_a_tree_by_the_names():
 
 TABLE = "n,size,kind,w,class\n" + "".join(
     f"r{i},{'NA' if i % 5 == 0 else i},{'NA' if i == 3 else 'uv'[i % 2]},{int(i != 1)},"
-    f"{'abb'[i % 3]}\n" for i in range(12))
+    f"{'abb'[i % 3]}\n"
+    for i in range(12)
+)
 ROLES = ColumnRoles(ids=("n",), weight="w", missing="mean")
 
 
@@ -134,7 +154,8 @@ def test_ids_beside_binary_data_and_in_answers(tmp_path):
 def test_digests_are_those_of_the_files(tmp_path):
     (tmp_path / "a").write_bytes(b"x" * 3_000_000)
     assert file_digests([str(tmp_path / "a"), None, "-", str(tmp_path), str(tmp_path / "a")]) == [
-        ("sha256 of a", hashlib.sha256(b"x" * 3_000_000).hexdigest())]
+        ("sha256 of a", hashlib.sha256(b"x" * 3_000_000).hexdigest())
+    ]
 
 
 def test_digests_are_those_of_the_bytes_of_the_file(tmp_path):
@@ -157,9 +178,17 @@ def test_cards_are_text(tmp_path):
         read_card(str(path))
 
 
-@pytest.mark.parametrize("path, name", [
-    ("d/s.rep1.csv", "s.rep1"), ("d/s.rep2.csv.gz", "s.rep2"), ("held", "held"), ("a.b", "a.b"),
-    ("m.mbm", "m"), ("x/.csv", ".csv")])
+@pytest.mark.parametrize(
+    "path, name",
+    [
+        ("d/s.rep1.csv", "s.rep1"),
+        ("d/s.rep2.csv.gz", "s.rep2"),
+        ("held", "held"),
+        ("a.b", "a.b"),
+        ("m.mbm", "m"),
+        ("x/.csv", ".csv"),
+    ],
+)
 def test_names_of_files_lose_the_ending_of_their_format_alone(path, name):
     assert name_of_file(path) == name
 
@@ -168,17 +197,33 @@ def test_words_for_multiqc_are_no_html():
     found = results()
     text = section_of(ReportContent("<b>/x", answers=answers_part(found, "x")))
     assert list(json.loads(text)["data"]) == ["&lt;b&gt;|x"] and "<" not in text
-    row = {"configuration": "<i>", "decoder": "d", "classifiers": 1, "difference": None,
-           "accuracy": {"pooled": float("nan")}, "log_loss": {"pooled": 0.5}}
-    text = comparison_section({"rows": [row], "by": "log_loss", "mcnemar": False, "data": "a/b.csv",
-                               "plan": "<p>"})
+    row = {
+        "configuration": "<i>",
+        "decoder": "d",
+        "classifiers": 1,
+        "difference": None,
+        "accuracy": {"pooled": float("nan")},
+        "log_loss": {"pooled": 0.5},
+    }
+    text = comparison_section(
+        {"rows": [row], "by": "log_loss", "mcnemar": False, "data": "a/b.csv", "plan": "<p>"}
+    )
     assert json.loads(text)["data"] == {"b &lt;i&gt;:d": {"classifiers": 1, "log_loss": 0.5}}
     assert "<" not in text
 
 
 def test_configurations_of_one_base_name_are_two_lines_for_multiqc():
-    rows = [{"configuration": name, "decoder": "d", "classifiers": 1, "difference": None,
-             "accuracy": {"pooled": 0.5}} for name in ("one/x.mbc", "two/x.mbc", "y.mbc")]
-    text = comparison_section({"rows": rows, "by": "log_loss", "mcnemar": False, "data": "t.csv",
-                               "plan": ""})
+    rows = [
+        {
+            "configuration": name,
+            "decoder": "d",
+            "classifiers": 1,
+            "difference": None,
+            "accuracy": {"pooled": 0.5},
+        }
+        for name in ("one/x.mbc", "two/x.mbc", "y.mbc")
+    ]
+    text = comparison_section(
+        {"rows": rows, "by": "log_loss", "mcnemar": False, "data": "t.csv", "plan": ""}
+    )
     assert list(json.loads(text)["data"]) == ["t one|x.mbc:d", "t two|x.mbc:d", "t y.mbc:d"]

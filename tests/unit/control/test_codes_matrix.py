@@ -23,8 +23,10 @@ def matrices(draw):
 
 
 def rows_of(entries):
-    return [tuple(tuple(j for j, a in enumerate(row) if a == sign) for sign in (-1, 1))
-            for row in entries]
+    return [
+        tuple(tuple(j for j, a in enumerate(row) if a == sign) for sign in (-1, 1))
+        for row in entries
+    ]
 
 
 @given(matrices())
@@ -35,7 +37,9 @@ def test_rows_and_matrix_correspond(entries):
 
 def test_format_matrix():
     assert matrix.format_matrix([((0, 1), (2, 3)), ((0,), (1,))], 4) == [
-        "-1 -1  1  1", "-1  1  0  0"]
+        "-1 -1  1  1",
+        "-1  1  0  0",
+    ]
 
 
 @settings(deadline=None)
@@ -53,23 +57,30 @@ def test_smallest_distances_are_those_of_the_definition(entries):
     m, k = a.shape
     of_rows = [
         min(np.abs(a[i] - a[j]).sum(), np.abs(a[i] + a[j]).sum()) / 2
-        for i in range(m) for j in range(i)]
+        for i in range(m)
+        for j in range(i)
+    ]
     of_columns = [np.abs(a[:, i] - a[:, j]).sum() / 2 for i in range(k) for j in range(i)]
     expected = (min(of_rows) if of_rows else None, min(of_columns))
     assert matrix.smallest_distances(rows_of(entries), k) == expected
 
 
-@pytest.mark.parametrize("rows, k, wanted", [
-    ([((0, 1), (2, 3)), ((0, 2), (1, 3)), ((0, 3), (1, 2)), ((), (0, 1, 2, 3))], 4, True),
-    ([((0, 1), (2, 3)), ((0, 2), (1, 3)), ((0, 3), (1, 2))], 4, False),  # products of -1
-    ([((0, 1), (2, 3)), ((0, 2), (1, 3)), ((0, 3), (1, 2)), ((0, 3), (1, 2))], 4, False),
-    ([((0,), (1,)), ((0,), (2,)), ((1,), (2,))], 3, False),
-    ([((1,), (0,)), ((0,), (1,))], 2, False)])
+@pytest.mark.parametrize(
+    "rows, k, wanted",
+    [
+        ([((0, 1), (2, 3)), ((0, 2), (1, 3)), ((0, 3), (1, 2)), ((), (0, 1, 2, 3))], 4, True),
+        ([((0, 1), (2, 3)), ((0, 2), (1, 3)), ((0, 3), (1, 2))], 4, False),  # products of -1
+        ([((0, 1), (2, 3)), ((0, 2), (1, 3)), ((0, 3), (1, 2)), ((0, 3), (1, 2))], 4, False),
+        ([((0,), (1,)), ((0,), (2,)), ((1,), (2,))], 3, False),
+        ([((1,), (0,)), ((0,), (1,))], 2, False),
+    ],
+)
 def test_orthogonal_columns(rows, k, wanted):
     assert matrix.columns_are_orthogonal(matrix.rows_to_matrix(rows, k)) is wanted
 
 
 # Codes with a pattern
+
 
 def rows_of_control(path):
     """Rows of a training control file without a tree."""
@@ -88,12 +99,17 @@ def test_rows_are_made_when_they_are_needed(k):
     with pytest.raises(IndexError):
         rows[len(pairs)]
     assert standard.adjacent(k) == [(tuple(range(i)), tuple(range(i, k))) for i in range(1, k)]
-    assert standard.one_vs_rest(k) == [((0,), (1,))] if k == 2 else [
-        (tuple(j for j in range(k) if j != i), (i,)) for i in range(k)]
+    assert (
+        standard.one_vs_rest(k) == [((0,), (1,))]
+        if k == 2
+        else [(tuple(j for j in range(k) if j != i), (i,)) for i in range(k)]
+    )
     if k < 9:
         counted = [f"{number:0{k}b}" for number in range(1, 2 ** (k - 1))]
-        assert standard.exhaustive(k) == [tuple(
-            tuple(j for j in range(k) if bits[j] == side) for side in "01") for bits in counted]
+        assert standard.exhaustive(k) == [
+            tuple(tuple(j for j in range(k) if bits[j] == side) for side in "01")
+            for bits in counted
+        ]
 
 
 @pytest.mark.parametrize("k", range(2, 11))
@@ -110,17 +126,26 @@ def test_exhaustive_says_how_many_rows_there_would_be():
         standard.exhaustive(100000)
 
 
-@pytest.mark.parametrize("make", [
-    standard.one_vs_rest, standard.one_vs_one, standard.adjacent, standard.exhaustive,
-    standard.balanced_tree])
+@pytest.mark.parametrize(
+    "make",
+    [
+        standard.one_vs_rest,
+        standard.one_vs_one,
+        standard.adjacent,
+        standard.exhaustive,
+        standard.balanced_tree,
+    ],
+)
 @pytest.mark.parametrize("k", [1, 0, -3])
 def test_less_than_two_classes_are_refused(make, k):
     with pytest.raises(UsageError, match="at least two classes"):
         make(k)
 
 
-@pytest.mark.parametrize("name, make", [
-    ("m_1vR", standard.one_vs_rest), ("m_adj", standard.adjacent), ("m_1v1", standard.one_vs_one)])
+@pytest.mark.parametrize(
+    "name, make",
+    [("m_1vR", standard.one_vs_rest), ("m_adj", standard.adjacent), ("m_1v1", standard.one_vs_one)],
+)
 def test_rows_are_those_of_libagf(segment, name, make):
     path = segment / "models" / f"{name}.mbt"
     assert rows_of_control(path) == make(7)
@@ -132,11 +157,13 @@ def test_codes_with_a_pattern_work_without_numpy(root):
         "from agfmc.designs import standard\n"
         "standard.one_vs_one(26), standard.one_vs_rest(26), standard.exhaustive(6)\n"
         "standard.tree_code(26)\n"
-        "sys.exit('numpy' in sys.modules)\n")
+        "sys.exit('numpy' in sys.modules)\n"
+    )
     assert subprocess.run([sys.executable, "-c", code], cwd=root, check=False).returncode == 0
 
 
 # Trees
+
 
 def tree_rows(pairs, k):
     """(rows, leaves): nested pairs as a code, its positions those of the leaves."""

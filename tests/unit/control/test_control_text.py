@@ -10,22 +10,38 @@ from agfmc.control import parse as parsing, write
 from agfmc.control.build import from_pairs, from_rows, rename, to_code
 from agfmc.control.learners import NODE_LEARNERS
 from agfmc.control.parse import MAX_DEPTH, parse
-from agfmc.control.tree import (changed, NodeClassifier, Heading, Leaf, looks_like_options,
-                                MAX_LABEL, Node,
-                                Row, Tree)
+from agfmc.control.tree import (
+    changed,
+    NodeClassifier,
+    Heading,
+    Leaf,
+    looks_like_options,
+    MAX_LABEL,
+    Node,
+    Row,
+    Tree,
+)
 from agfmc.control.write import format_tree, quote_name, require_readable
 from agfmc.core.errors import ControlError, DataError, UsageError
 from agfmc.models import control_files
 from agfmc.models.control_files import read_control, write_control
 
+
 def bare_of_places(tree):
-    return Tree(tuple(changed(
-        node, rows=tuple(changed(row, line=1, column=1) for row in node.rows),
-        direct=node.direct and changed(node.direct, line=1, column=1),
-        children=tuple(Leaf(c.label) if isinstance(c, Leaf) else c for c in node.children))
-        for node in tree.nodes), tree.names, headings={
-            keyword: Heading(heading.text) for keyword, heading in tree.headings.items()},
-        roots=tree.roots)
+    return Tree(
+        tuple(
+            changed(
+                node,
+                rows=tuple(changed(row, line=1, column=1) for row in node.rows),
+                direct=node.direct and changed(node.direct, line=1, column=1),
+                children=tuple(Leaf(c.label) if isinstance(c, Leaf) else c for c in node.children),
+            )
+            for node in tree.nodes
+        ),
+        tree.names,
+        headings={keyword: Heading(heading.text) for keyword, heading in tree.headings.items()},
+        roots=tree.roots,
+    )
 
 
 def test_layout_of_a_training_code():
@@ -93,14 +109,29 @@ def test_names_in_another_encoding(tmp_path):
     assert bare_of_places(read_control(path)) == bare_of_places(tree)
 
 
-@pytest.mark.parametrize("name, text", [
-    ("m-00", "m-00"), ("dir/m.00", "dir/m.00"), ("-m", "-m"), (".", "."), ("a#b", "a#b"),
-    ("a b", '"a b"'), ("12", '"12"'), ("#m", '"#m"'), ("a;b", '"a;b"'), ('a"b', r'"a\"b"'),
-    ("a\\ b", r'"a\\ b"'), ("- x", '"./- x"'), (" ", '"./ "'), ("\u0662", '"\u0662"'),
-    ("\ufeffm", '"\ufeffm"')])
+@pytest.mark.parametrize(
+    "name, text",
+    [
+        ("m-00", "m-00"),
+        ("dir/m.00", "dir/m.00"),
+        ("-m", "-m"),
+        (".", "."),
+        ("a#b", "a#b"),
+        ("a b", '"a b"'),
+        ("12", '"12"'),
+        ("#m", '"#m"'),
+        ("a;b", '"a;b"'),
+        ('a"b', r'"a\"b"'),
+        ("a\\ b", r'"a\\ b"'),
+        ("- x", '"./- x"'),
+        (" ", '"./ "'),
+        ("\u0662", '"\u0662"'),
+        ("\ufeffm", '"\ufeffm"'),
+    ],
+)
 def test_names_are_quoted_where_they_must_be(name, text):
     assert quote_name(name) == text
-    row, = parse(f"{text} {{0 1}}").rows
+    (row,) = parse(f"{text} {{0 1}}").rows
     assert row.text in (name, f"./{name}") and row.is_name
 
 
@@ -113,8 +144,11 @@ def test_names_that_the_language_cannot_hold():
 
 
 def chain_text(levels):
-    return ("".join(f"m{i} {{" for i in range(levels)) + "0 1}"
-            + "".join(f" {i}}}" for i in range(2, levels + 1)))
+    return (
+        "".join(f"m{i} {{" for i in range(levels))
+        + "0 1}"
+        + "".join(f" {i}}}" for i in range(2, levels + 1))
+    )
 
 
 def test_deep_chain():
@@ -140,11 +174,23 @@ def test_too_deep():
 
 
 @pytest.mark.few(5)
-@pytest.mark.parametrize("text", [
-    "# class 0: x" + " " * 200_000 + "y\nm {0 1}", " " * 10**6 + "m {0 1}",
-    "#\n" * 10**5 + "m {0 1}",
-    "m {" * 9000, '"' + "\\" * 200_001, "m 0 /" + " 0" * 100_000, '"' * 100_001, "{" * 10**5,
-    "}" * 10**5, "/" * 10**5, "m 0/1;" * 20_000], ids=range(11))
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# class 0: x" + " " * 200_000 + "y\nm {0 1}",
+        " " * 10**6 + "m {0 1}",
+        "#\n" * 10**5 + "m {0 1}",
+        "m {" * 9000,
+        '"' + "\\" * 200_001,
+        "m 0 /" + " 0" * 100_000,
+        '"' * 100_001,
+        "{" * 10**5,
+        "}" * 10**5,
+        "/" * 10**5,
+        "m 0/1;" * 20_000,
+    ],
+    ids=range(11),
+)
 def test_no_text_takes_long(text):
     # each of these would take minutes where the work grows with the square of the text
     try:
@@ -154,8 +200,10 @@ def test_no_text_takes_long(text):
 
 
 NAMES = st.text(st.characters(codec="utf-8", exclude_characters="\n\0"), min_size=1, max_size=8)
-OPTIONS = st.one_of(st.sampled_from(["", " ", ".", "-c 1", '-x "a b" \\', "-g 0.5  -c 2"]),
-                    NAMES.map(lambda text: "-" + text))
+OPTIONS = st.one_of(
+    st.sampled_from(["", " ", ".", "-c 1", '-x "a b" \\', "-g 0.5  -c 2"]),
+    NAMES.map(lambda text: "-" + text),
+)
 OF_DIRECTS = st.one_of(st.sampled_from(["", " ", "-k 3", 'a "b" \\', "\\", '"']), NAMES)
 
 
@@ -183,8 +231,11 @@ def trees(draw, kinds=("bare", "matrix", "direct")):
         count = 2 if kind == "bare" else draw(st.integers(2, 4))
         rows, direct = [], None
         if kind == "direct":
-            direct = NodeClassifier(draw(st.sampled_from(sorted(NODE_LEARNERS))), draw(OF_DIRECTS),
-                            None if training else name())
+            direct = NodeClassifier(
+                draw(st.sampled_from(sorted(NODE_LEARNERS))),
+                draw(OF_DIRECTS),
+                None if training else name(),
+            )
         elif kind == "bare":
             rows = [row((0,), (1,))]
         else:
@@ -205,13 +256,28 @@ def trees(draw, kinds=("bare", "matrix", "direct")):
 
     grow(0)
     named = draw(st.lists(st.sampled_from(used), max_size=2))
-    names = draw(st.lists(NAMES.filter(lambda name: name == name.strip()), min_size=len(named),
-                          max_size=len(named), unique=True))
-    headings = {"options": st.sampled_from(["-c 1", "learner=linear", '-x "a # \\ ß']),
-                "decoder": st.sampled_from(["full", "loss:hinge"]),
-                "normalisation": st.sampled_from(["m.std", "../a b/ß", "none", "./none"])}
-    return Tree(tuple(nodes), dict(zip(named, names)), headings={
-        keyword: Heading(draw(text)) for keyword, text in headings.items() if draw(st.booleans())})
+    names = draw(
+        st.lists(
+            NAMES.filter(lambda name: name == name.strip()),
+            min_size=len(named),
+            max_size=len(named),
+            unique=True,
+        )
+    )
+    headings = {
+        "options": st.sampled_from(["-c 1", "learner=linear", '-x "a # \\ ß']),
+        "decoder": st.sampled_from(["full", "loss:hinge"]),
+        "normalisation": st.sampled_from(["m.std", "../a b/ß", "none", "./none"]),
+    }
+    return Tree(
+        tuple(nodes),
+        dict(zip(named, names)),
+        headings={
+            keyword: Heading(draw(text))
+            for keyword, text in headings.items()
+            if draw(st.booleans())
+        },
+    )
 
 
 @given(trees())
@@ -222,8 +288,18 @@ def test_what_is_written_is_read(tree):
         assert bare_of_places(parse(" ".join(text.split("\n")))) == tree
 
 
-@given(trees(), st.sampled_from([("MAX_CELLS", (2, 30)), ("MAX_SIDES", (2, 60)),
-                                 ("MAX_DEPTH", (1, 4)), ("MAX_TEXT", (6, 200))]), st.data())
+@given(
+    trees(),
+    st.sampled_from(
+        [
+            ("MAX_CELLS", (2, 30)),
+            ("MAX_SIDES", (2, 60)),
+            ("MAX_DEPTH", (1, 4)),
+            ("MAX_TEXT", (6, 200)),
+        ]
+    ),
+    st.data(),
+)
 def test_what_could_not_be_read_again_is_not_written(tree, limit, data):
     """The writer refuses what the reader refuses, and nothing else."""
     name, span = limit
@@ -233,8 +309,10 @@ def test_what_could_not_be_read_again_is_not_written(tree, limit, data):
             if hasattr(module, name):
                 patch.setattr(module, name, largest)
         refused = []
-        for call in (lambda: control_files.read_control("x", format_tree(tree).encode("utf-8")),
-                     lambda: require_readable(tree)):
+        for call in (
+            lambda: control_files.read_control("x", format_tree(tree).encode("utf-8")),
+            lambda: require_readable(tree),
+        ):
             try:
                 call()
             except ControlError as error:
@@ -251,11 +329,41 @@ def test_a_tree_and_its_code_have_the_same_classifiers(tree):
     assert code.sides() == tree.sides()
 
 
-TOKENS = st.sampled_from(['"', "{", "}", "/", ";", " ", "\n", "0", "1", "2", "m", '"-c 1"', "#",
-                          "\\", "\r", "\ufeff", "K", "L", "A", '"-k 3"', '"m n"', " 0 / 1;",
-                          "{0 1}", "m ", "# class 1: x\n", "# options: -c 1\n",
-                          "# decoder: full\n", "# options: ", "9" * 11, "m {0 1}",
-                          "# weights: 1 2\n"])
+TOKENS = st.sampled_from(
+    [
+        '"',
+        "{",
+        "}",
+        "/",
+        ";",
+        " ",
+        "\n",
+        "0",
+        "1",
+        "2",
+        "m",
+        '"-c 1"',
+        "#",
+        "\\",
+        "\r",
+        "\ufeff",
+        "K",
+        "L",
+        "A",
+        '"-k 3"',
+        '"m n"',
+        " 0 / 1;",
+        "{0 1}",
+        "m ",
+        "# class 1: x\n",
+        "# options: -c 1\n",
+        "# decoder: full\n",
+        "# options: ",
+        "9" * 11,
+        "m {0 1}",
+        "# weights: 1 2\n",
+    ]
+)
 
 
 @given(st.one_of(st.text(max_size=60), st.lists(TOKENS, max_size=25).map("".join)))
@@ -292,10 +400,14 @@ INVALID = sorted((DATA / "invalid").glob("*.mbt"))
 
 def plain(tree, number=0):
     node = tree.nodes[number]
-    found = {"rows": [[row.text, list(row.left), list(row.right)] for row in node.rows],
-            "bare": node.bare,
-            "children": [child.label if isinstance(child, Leaf) else plain(tree, child)
-                         for child in node.children]}
+    found = {
+        "rows": [[row.text, list(row.left), list(row.right)] for row in node.rows],
+        "bare": node.bare,
+        "children": [
+            child.label if isinstance(child, Leaf) else plain(tree, child)
+            for child in node.children
+        ],
+    }
     if node.direct is not None:
         found["direct"] = [node.direct.name, node.direct.learner_letter, node.direct.options]
     return found

@@ -14,8 +14,25 @@ from agfmc.control.graphviz import format_dot
 from agfmc.control.parse import parse
 from agfmc.control.tree import changed
 
-AWKWARD = ["a \"b\"", "\\", "\\N", "\\n \\l \\\\ \\", "<b>&amp;</b>", "x & y", "日本", "{a|b}",
-           "%s", "l1\nl2", " ", "", "$x_1$", "\udcff", "\x01", "]]>", "--></table>"]
+AWKWARD = [
+    'a "b"',
+    "\\",
+    "\\N",
+    "\\n \\l \\\\ \\",
+    "<b>&amp;</b>",
+    "x & y",
+    "日本",
+    "{a|b}",
+    "%s",
+    "l1\nl2",
+    " ",
+    "",
+    "$x_1$",
+    "\udcff",
+    "\x01",
+    "]]>",
+    "--></table>",
+]
 
 
 def texts_of(dot):
@@ -24,25 +41,36 @@ def texts_of(dot):
         pytest.skip("no Graphviz here")
     run = subprocess.run(["dot", "-Tsvg"], input=dot.encode(), capture_output=True, timeout=60)
     assert run.returncode == 0 and not run.stderr, run.stderr.decode()
-    return [unescape(text) for text in re.findall(r"<text[^>]*>([^<]*)</text>",
-                                                  run.stdout.decode())]
+    return [
+        unescape(text) for text in re.findall(r"<text[^>]*>([^<]*)</text>", run.stdout.decode())
+    ]
 
 
 def test_tree():
     text = format_dot(parse('# class 2: late\n"" {"-c 2" {4 2} 0}'))
     assert text.startswith("digraph control {\n") and text.endswith("}\n")
     assert re.findall(r'(n\d|c\d) \[shape=(\w+).*label=("[^"]*")', text) == [
-        ("n0", "circle", '""'), ("c0", "box", '"0"'), ("n1", "ellipse", '"-c 2"'),
-        ("c4", "box", '"4"'), ("c2", "box", '"late"')]
+        ("n0", "circle", '""'),
+        ("c0", "box", '"0"'),
+        ("n1", "ellipse", '"-c 2"'),
+        ("c4", "box", '"4"'),
+        ("c2", "box", '"late"'),
+    ]
     assert re.findall(r'(\w+) -> (\w+) \[label=" ([^"]*)"\]', text) == [
-        ("n0", "n1", "-1"), ("n0", "c0", "+1"), ("n1", "c4", "-1"), ("n1", "c2", "+1")]
+        ("n0", "n1", "-1"),
+        ("n0", "c0", "+1"),
+        ("n1", "c4", "-1"),
+        ("n1", "c2", "+1"),
+    ]
 
 
 def test_matrix():
     text = format_dot(parse("m-00 0 / 1 2; m-01 2 / 0; {7 5 3}"))
     rows = re.findall(r"<tr>(.*)</tr>", text)
-    cells = [[re.sub("<[^>]*>", "", cell) for cell in re.findall(r"<td[^>]*>.*?</td>", row)]
-             for row in rows]
+    cells = [
+        [re.sub("<[^>]*>", "", cell) for cell in re.findall(r"<td[^>]*>.*?</td>", row)]
+        for row in rows
+    ]
     assert cells == [["m-00", "-", "+", "+"], ["m-01", "+", "", "-"], ["", "7", "5", "3"]]
     assert "->" not in text
     untrained = format_dot(from_rows([((0,), (1,))], [0, 1]))
@@ -52,8 +80,13 @@ def test_matrix():
 def test_mixtures():
     text = format_dot(parse('"" 0 / 1; "." 1 / 2; {"-k 3" K {0 4} m {1 a 0/1; b 1/2; {2 5 6}} 3}'))
     assert re.findall(r"(n\d[:\w]*) -> (\w+)", text) == [
-        ("n0:b0:s", "n1"), ("n0:b1:s", "n2"), ("n1", "c0"), ("n1", "c4"), ("n2", "c1"),
-        ("n2", "n3")]
+        ("n0:b0:s", "n1"),
+        ("n0:b1:s", "n2"),
+        ("n1", "c0"),
+        ("n1", "c4"),
+        ("n2", "c1"),
+        ("n2", "n3"),
+    ]
     assert "K: k nearest neighbours\\n-k 3" in text
     assert ">2 classes<" in text and ">4 classes<" in text
     assert "L: multinomial logistic regression\\nm\\n-r 2" in format_dot(parse('m L "-r 2" {0 1}'))
@@ -77,7 +110,7 @@ def test_quotes_and_brackets_balance(names):
     named = dict(enumerate(names))
     rows = [((i,), (i + 1,)) for i in range(len(names) - 1)]
     text = format_dot(from_rows(rows, range(len(names)), named, names[0]))
-    inside = text[text.index("<table"):text.rindex(">];")]
+    inside = text[text.index("<table") : text.rindex(">];")]
     left = re.sub(r"</?(table|tr|td|br/?)( [^<>]*)?>|&(amp|lt|gt|#160);", "", inside)
     assert not set(left) & set("<>&")
     pair = from_pairs((0, 1), [0, 1], named, names[0])
@@ -105,6 +138,8 @@ def test_big_matrices_are_drawn():
 def test_same_text_twice_and_nothing_heavy():
     tree = parse('"" {0 1}')
     assert format_dot(tree) == format_dot(changed(tree, source="elsewhere"))
-    code = ("import sys, agfmc.control.graphviz; "
-            "sys.exit(any(m in sys.modules for m in ('numpy', 'scipy', 'matplotlib')))")
+    code = (
+        "import sys, agfmc.control.graphviz; "
+        "sys.exit(any(m in sys.modules for m in ('numpy', 'scipy', 'matplotlib')))"
+    )
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0

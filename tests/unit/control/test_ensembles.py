@@ -5,23 +5,42 @@ import pickle
 from hypothesis import given, strategies as st
 import pytest
 
-from agfmc.control.build import (from_pairs, joined, relabelled, rename, resolve_options,
-                                 restricted, to_code, with_heading)
+from agfmc.control.build import (
+    from_pairs,
+    joined,
+    relabelled,
+    rename,
+    resolve_options,
+    restricted,
+    to_code,
+    with_heading,
+)
 from agfmc.control.parse import MAX_MEMBERS, parse
-from agfmc.control.tree import (changed, Heading, Leaf, model_names, Node, node_names, Row, shares,
-                                Tree)
+from agfmc.control.tree import (
+    changed,
+    Heading,
+    Leaf,
+    model_names,
+    Node,
+    node_names,
+    Row,
+    shares,
+    Tree,
+)
 from agfmc.control.write import format_tree, require_readable
 from agfmc.core.errors import ControlError, UsageError
 
-TEXT = '# options: -c 5\n# weights: 1 2 1\n# class 7: sand\n' \
-       '"" {"-c 9" {7 8} 9}\n"." 0 / 1 2; "" 1 / 2; {9 7 8} "-k 3" K {8 7 9}'
+TEXT = (
+    "# options: -c 5\n# weights: 1 2 1\n# class 7: sand\n"
+    '"" {"-c 9" {7 8} 9}\n"." 0 / 1 2; "" 1 / 2; {9 7 8} "-k 3" K {8 7 9}'
+)
 CODED = '"" {"-c 9" {7 8} 9}\n"." 0 / 1 2; "-c 2" 1 / 2; {9 7 8}'
 
 
 @st.composite
 def ensembles(draw, kinds=("bare", "matrix", "direct"), least=2):
     """An ensemble of up to four random configurations over three to six classes."""
-    labels = draw(st.permutations([4, 0, 7, 3, 11, 9]))[:draw(st.integers(3, 6))]
+    labels = draw(st.permutations([4, 0, 7, 3, 11, 9]))[: draw(st.integers(3, 6))]
     nodes, roots = [], []
 
     def member(own, depth):
@@ -29,17 +48,23 @@ def ensembles(draw, kinds=("bare", "matrix", "direct"), least=2):
         nodes.append(None)
         kind = draw(st.sampled_from(kinds))
         count = 2 if kind == "bare" else draw(st.integers(2, len(own)))
-        ends = [0, *sorted(draw(st.permutations(range(1, len(own))))[:count - 1]), len(own)]
-        children = tuple(Leaf(own[a]) if b == a + 1 else member(own[a:b], depth + 1)
-                         for a, b in zip(ends, ends[1:]))
+        ends = [0, *sorted(draw(st.permutations(range(1, len(own))))[: count - 1]), len(own)]
+        children = tuple(
+            Leaf(own[a]) if b == a + 1 else member(own[a:b], depth + 1)
+            for a, b in zip(ends, ends[1:])
+        )
         rows, direct = [], None
         if kind == "direct":
             direct = parse('"-k 2" K {0 1}').nodes[0].direct
         for i in range(1, count if kind != "direct" else 0):
             sides = [(i,), (draw(st.integers(0, i - 1)),)]
-            rows.append(Row(draw(st.sampled_from(["", ".", "-c 1"])), True,
-                            *(sides if draw(st.booleans()) and kind != "bare" else
-                              sides[::-1])))
+            rows.append(
+                Row(
+                    draw(st.sampled_from(["", ".", "-c 1"])),
+                    True,
+                    *(sides if draw(st.booleans()) and kind != "bare" else sides[::-1]),
+                )
+            )
         nodes[number] = Node(tuple(rows), children, kind == "bare", depth, direct)
         return number
 
@@ -47,18 +72,26 @@ def ensembles(draw, kinds=("bare", "matrix", "direct"), least=2):
         roots.append(member(draw(st.permutations(labels)), 0))
     headings = {"options": Heading("-c 4")} if draw(st.booleans()) else {}
     if draw(st.booleans()) and len(roots) > 1:
-        headings["weights"] = Heading(" ".join(["0.25", "3", "1e-3", "7"][:len(roots)]))
+        headings["weights"] = Heading(" ".join(["0.25", "3", "1e-3", "7"][: len(roots)]))
     return Tree(tuple(nodes), {labels[0]: "sand"}, None, headings, tuple(roots))
 
 
 def plain(tree):
     """The tree without its places."""
-    return changed(tree, source=None, headings={
-        word: Heading(heading.text) for word, heading in tree.headings.items()}, nodes=tuple(
-        changed(node, rows=tuple(row._replace(line=1, column=1) for row in node.rows),
+    return changed(
+        tree,
+        source=None,
+        headings={word: Heading(heading.text) for word, heading in tree.headings.items()},
+        nodes=tuple(
+            changed(
+                node,
+                rows=tuple(row._replace(line=1, column=1) for row in node.rows),
                 direct=node.direct and changed(node.direct, line=1, column=1),
-                children=tuple(Leaf(c.label) if isinstance(c, Leaf) else c
-                               for c in node.children)) for node in tree.nodes))
+                children=tuple(Leaf(c.label) if isinstance(c, Leaf) else c for c in node.children),
+            )
+            for node in tree.nodes
+        ),
+    )
 
 
 def test_members():
@@ -69,8 +102,10 @@ def test_members():
     assert tree.branch_labels()[2:] == [((9,), (7,), (8,)), ((8,), (7,), (9,))]
     assert tree.spans()[2:] == (((0, 1), (1, 2), (2, 3)),) * 2
     one, two, three = tree.members
-    assert one.nodes == tree.nodes[:2] and [part.labels for part in (two, three)] == \
-        [(9, 7, 8), (8, 7, 9)]
+    assert one.nodes == tree.nodes[:2] and [part.labels for part in (two, three)] == [
+        (9, 7, 8),
+        (8, 7, 9),
+    ]
     assert not one.is_ensemble and one.members == (one,) and one.weights == (1.0,)
     assert one.options == "-c 5" and one.names == {7: "sand"} and "weights" not in one.headings
     assert list(tree.directs) == [3] and three.place(three.nodes[0].direct) == ("f", 5, 32)
@@ -78,8 +113,10 @@ def test_members():
 
 
 def test_layout():
-    assert format_tree(parse('# weights: .5 .5\nm {0 1} n 0 / 1; {1 0}')) == \
-        "# weights: .5 .5\nm\n{\n  0\n  1\n}\n\nn 0 / 1;\n{\n  1\n  0\n}\n"
+    assert (
+        format_tree(parse("# weights: .5 .5\nm {0 1} n 0 / 1; {1 0}"))
+        == "# weights: .5 .5\nm\n{\n  0\n  1\n}\n\nn 0 / 1;\n{\n  1\n  0\n}\n"
+    )
 
 
 def test_names_of_models():
@@ -113,8 +150,9 @@ def test_what_is_written_is_read(tree):
     text = format_tree(tree)
     assert plain(parse(text)) == tree and format_tree(parse(text)) == text
     require_readable(tree)
-    assert plain(joined(tree.members)) == changed(tree, headings={
-        word: tree.headings[word] for word in tree.headings if word == "options"})
+    assert plain(joined(tree.members)) == changed(
+        tree, headings={word: tree.headings[word] for word in tree.headings if word == "options"}
+    )
 
 
 @given(ensembles(("bare", "matrix")))
@@ -141,8 +179,9 @@ def test_fewer_classes_are_left_out_of_each_member(tree):
     except ControlError as error:
         assert "is in no partition" in str(error)
         return
-    assert [plain(part).nodes for part in fewer.members] == \
-        [plain(restricted(part, keep)).nodes for part in tree.members]
+    assert [plain(part).nodes for part in fewer.members] == [
+        plain(restricted(part, keep)).nodes for part in tree.members
+    ]
     assert fewer.weights == tree.weights and plain(parse(format_tree(fewer))) == plain(fewer)
 
 
@@ -166,10 +205,14 @@ def test_joined():
     assert joined([one]) is one
 
 
-@pytest.mark.parametrize("text, message", [
-    ('"" {0 2}', "f: has class 2, unlike the first configuration"),
-    ('# class 0: b\n"" {0 1}', "f: class 0 is 'b', in a configuration before it 'a'"),
-    ('# class 1: a\n"" {0 1}', "f: two classes, 1 and 0, have the same name, 'a'")])
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ('"" {0 2}', "f: has class 2, unlike the first configuration"),
+        ('# class 0: b\n"" {0 1}', "f: class 0 is 'b', in a configuration before it 'a'"),
+        ('# class 1: a\n"" {0 1}', "f: two classes, 1 and 0, have the same name, 'a'"),
+    ],
+)
 def test_trees_that_are_no_ensemble(text, message):
     with pytest.raises(ControlError) as caught:
         joined([parse('# class 0: a\n"" {0 1}'), parse(text, "f")])
@@ -207,10 +250,25 @@ def test_many_members():
         require_readable(joined([tree, parse("m {0 1}")]))
 
 
-@pytest.mark.parametrize("text, numbers", [
-    ("1 3", (0.25, 0.75)), (".5 +5e-1", (0.5, 0.5)), ("1e308 1e308", (0.5, 0.5)), ("0 2", (0, 1)),
-    ("5e-324 5e-324", (0.5, 0.5)), ("", None), ("0 0", None), ("1 -1", None), ("1 nan", None),
-    ("nan 1", None), ("inf 1", None), ("1_0 1", None), ("1, 2", None), ("\u0661 1", None)])
+@pytest.mark.parametrize(
+    "text, numbers",
+    [
+        ("1 3", (0.25, 0.75)),
+        (".5 +5e-1", (0.5, 0.5)),
+        ("1e308 1e308", (0.5, 0.5)),
+        ("0 2", (0, 1)),
+        ("5e-324 5e-324", (0.5, 0.5)),
+        ("", None),
+        ("0 0", None),
+        ("1 -1", None),
+        ("1 nan", None),
+        ("nan 1", None),
+        ("inf 1", None),
+        ("1_0 1", None),
+        ("1, 2", None),
+        ("\u0661 1", None),
+    ],
+)
 def test_weights(text, numbers):
     assert shares(text) == numbers
 

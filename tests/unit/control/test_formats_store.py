@@ -36,17 +36,23 @@ def model_of(**changes):
         kernels=(Kernel("rbf", 1 / 3), Kernel("polynomial", 0.1, -2.5, 3)),
         kernel_of=np.array([0, 1], dtype=np.int32),
         sv=np.array([[1 / 3, 2e-300], [5.0, 0.0], [-1.0, 1e17]]),
-        group=np.array([0, 0, 1], dtype=np.int32), indptr=np.array([0, 2, 4]),
-        index=np.array([0, 2, 1, 2], dtype=np.int32), coef=np.array([0.1, -0.1, 1 / 7, -5.0]),
-        rho=np.array([0.25, -1 / 3]), a=np.array([1.5, np.nan]), b=np.array([-0.5, np.nan]),
+        group=np.array([0, 0, 1], dtype=np.int32),
+        indptr=np.array([0, 2, 4]),
+        index=np.array([0, 2, 1, 2], dtype=np.int32),
+        coef=np.array([0.1, -0.1, 1 / 7, -5.0]),
+        rho=np.array([0.25, -1 / 3]),
+        a=np.array([1.5, np.nan]),
+        b=np.array([-0.5, np.nan]),
         orientation=np.array([1, -1], dtype=np.int8),
-        provenances=(Provenance.from_line("0.1; options -c 1"), Provenance()))
+        provenances=(Provenance.from_line("0.1; options -c 1"), Provenance()),
+    )
     whole = {name: changes.pop(name) for name in ("tree", "normalisation") if name in changes}
     return Configuration(**{"tree": TREE, **whole}, machines=replace(model, **changes))
 
 
-NORMALISATION = Normalisation(np.array([[0.5, 0], [0, 2], [0, 0]], dtype=np.float32),
-                              np.array([1, 2, 3], dtype=np.float32))
+NORMALISATION = Normalisation(
+    np.array([[0.5, 0], [0, 2], [0, 0]], dtype=np.float32), np.array([1, 2, 3], dtype=np.float32)
+)
 
 
 def written(tmp_path, model):
@@ -58,19 +64,30 @@ def written(tmp_path, model):
 def test_equal_models_are_equal_files(tmp_path):
     _, raw = written(tmp_path, model_of())
     model = model_of().machines
-    swapped = model_of(sv=np.asfortranarray(model.sv), index=model.index.astype(np.int64),
-                       tree=changed_tree(TREE, names=dict(reversed(TREE.names.items()))))
+    swapped = model_of(
+        sv=np.asfortranarray(model.sv),
+        index=model.index.astype(np.int64),
+        tree=changed_tree(TREE, names=dict(reversed(TREE.names.items()))),
+    )
     assert written(tmp_path, swapped)[1] == raw
     assert written(tmp_path, model_of(rho=np.array([0.25, -0.3])))[1] != raw
 
 
 RECIPE = TableRecipe(
     (ColumnRecipe("gr\u00f6\u00dfe", fill=0.1), ColumnRecipe("colour", ("red",), None, True)),
-    "kind", tuple("abcdefgh"), ("id",), None, "indicator", "t.csv")
+    "kind",
+    tuple("abcdefgh"),
+    ("id",),
+    None,
+    "indicator",
+    "t.csv",
+)
 
 
-@pytest.mark.parametrize("whole", [
-    {}, {"normalisation": NORMALISATION}, {"tree": parse("a 0 / 1;\n{ 3 7}\nb 1 / 0;\n{ 3 7}\n")}])
+@pytest.mark.parametrize(
+    "whole",
+    [{}, {"normalisation": NORMALISATION}, {"tree": parse("a 0 / 1;\n{ 3 7}\nb 1 / 0;\n{ 3 7}\n")}],
+)
 def test_written_and_read_again(tmp_path, whole):
     path, raw = written(tmp_path, model_of(**whole))
     assert START.unpack_from(raw)[1:3] == (1, 2)
@@ -104,29 +121,39 @@ def test_models_of_0_3_0_give_their_answers(tmp_path, name):
     """A table with its recipe, calibration and normalisation, answered as when it was made."""
     folder = RELEASED / "0.3.0"
     written = tmp_path / "answers.csv"
-    assert main_of("classify_m")([str(folder / f"{name}.mbm"), str(folder / "new.csv"),
-                                  str(written)]) == 0
-    found, stored = (list(csv.reader(path.read_text().splitlines()))
-                     for path in (written, folder / f"{name}.csv"))
+    assert (
+        main_of("classify_m")([str(folder / f"{name}.mbm"), str(folder / "new.csv"), str(written)])
+        == 0
+    )
+    found, stored = (
+        list(csv.reader(path.read_text().splitlines()))
+        for path in (written, folder / f"{name}.csv")
+    )
     assert [row[:2] for row in found] == [row[:2] for row in stored] and found[0] == stored[0]
-    p, wanted = ([[float(cell) for cell in row[2:]] for row in rows[1:]]
-                 for rows in (found, stored))
+    p, wanted = (
+        [[float(cell) for cell in row[2:]] for row in rows[1:]] for rows in (found, stored)
+    )
     np.testing.assert_allclose(p, wanted, atol=2e-6)
 
 
 OLD_LIES = {
-    "no arrays": lambda h: h.pop("arrays"), "arrays null": lambda h: h.update(arrays=None),
+    "no arrays": lambda h: h.pop("arrays"),
+    "arrays null": lambda h: h.update(arrays=None),
     "an array less": lambda h: h["arrays"].pop("y 0"),
     "an array more": lambda h: h["arrays"].update(zeta={"shape": [1], "offset": 0}),
     "an array less of the machines": lambda h: h["arrays"].pop("rho"),
     "half a normalisation": lambda h: h["arrays"].update(mean=h["arrays"]["rho"]),
-    "no names": lambda h: h.pop("names"), "a key more": lambda h: h.update(more=1),
-    "a later key": lambda h: h.update(machines={}), "no kernels": lambda h: h.update(kernels=3),
+    "no names": lambda h: h.pop("names"),
+    "a key more": lambda h: h.update(more=1),
+    "a later key": lambda h: h.update(machines={}),
+    "no kernels": lambda h: h.update(kernels=3),
     "a short kernel": lambda h: h["kernels"].__setitem__(0, ["rbf", 0.1]),
     "an unknown kernel": lambda h: h["kernels"].__setitem__(0, ["cosine", 0.1, 0.0, 0]),
     "nodes of nothing": lambda h: h.update(direct=None),
-    "a short node": lambda h: h["direct"][0].pop(), "a node less": lambda h: h["direct"].pop(),
-    "another code": lambda h: h["direct"][0].__setitem__(0, "L")}
+    "a short node": lambda h: h["direct"][0].pop(),
+    "a node less": lambda h: h["direct"].pop(),
+    "another code": lambda h: h["direct"][0].__setitem__(0, "L"),
+}
 
 
 @pytest.mark.parametrize("lie", OLD_LIES)
@@ -155,10 +182,16 @@ def test_every_byte_flipped(tmp_path):
         assert caught.value.file == str(path)
 
 
-@pytest.mark.parametrize("raw, words", [
-    (b"", "expected a model file (.mbm), found an empty file"),
-    (b"SVM\n", "found another kind of file"), (b"PK\x03\x04" + bytes(100), "another kind of file"),
-    (MAGIC, "truncated: the file ends after 8 bytes"), (MAGIC + bytes(56), "format version 0.0")])
+@pytest.mark.parametrize(
+    "raw, words",
+    [
+        (b"", "expected a model file (.mbm), found an empty file"),
+        (b"SVM\n", "found another kind of file"),
+        (b"PK\x03\x04" + bytes(100), "another kind of file"),
+        (MAGIC, "truncated: the file ends after 8 bytes"),
+        (MAGIC + bytes(56), "format version 0.0"),
+    ],
+)
 def test_foreign_files(raw, words):
     with pytest.raises(ModelError) as caught:
         read_store("m.mbm", raw)
@@ -173,8 +206,8 @@ def test_missing_file(tmp_path):
 def sealed(raw, *, header=None, body=None, major=1, minor=2):
     """The bytes with another header or body, and a checksum that agrees."""
     _, _, _, length, _, _ = START.unpack_from(raw)
-    text = raw[64:64 + length] if header is None else header
-    rest = raw[64 + length:] if body is None else body
+    text = raw[64 : 64 + length] if header is None else header
+    rest = raw[64 + length :] if body is None else body
     start = START.pack(MAGIC, major, minor, len(text), 64 + len(text) + len(rest), bytes(32))[:32]
     digest = hashlib.sha256(start + text + rest).digest()
     return start + digest + text + rest
@@ -183,7 +216,7 @@ def sealed(raw, *, header=None, body=None, major=1, minor=2):
 def changed(raw, change, minor=2):
     """The bytes with a header that `change` has altered in place."""
     _, _, _, length, _, _ = START.unpack_from(raw)
-    header = json.loads(raw[64:64 + length])
+    header = json.loads(raw[64 : 64 + length])
     change(header)
     text = json.dumps(header).encode()
     return sealed(raw, header=text + b" " * (-len(text) % 64), minor=minor)
@@ -196,9 +229,20 @@ def test_future_version(tmp_path):
         read_store("m", sealed(raw, major=2))
 
 
-@pytest.mark.parametrize("text", [
-    b"{", b"[]", b"null", b"\xff\xfe\x00", b"[" * 100_000, b'{"a":' * 100_000, b"1" * 5000, b"{}",
-], ids=range(8))
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"{",
+        b"[]",
+        b"null",
+        b"\xff\xfe\x00",
+        b"[" * 100_000,
+        b'{"a":' * 100_000,
+        b"1" * 5000,
+        b"{}",
+    ],
+    ids=range(8),
+)
 def test_headers_that_are_no_headers(tmp_path, text):
     _, raw = written(tmp_path, model_of())
     with pytest.raises(ModelError):
@@ -206,16 +250,21 @@ def test_headers_that_are_no_headers(tmp_path, text):
 
 
 LIES = {
-    "one key more": lambda h: h.update(more=1), "one key less": lambda h: h.pop("control"),
+    "one key more": lambda h: h.update(more=1),
+    "one key less": lambda h: h.pop("control"),
     "arrays a list": lambda h: h.update(machines=[]),
     "arrays null": lambda h: h.update(machines=None),
     "array missing": lambda h: h["machines"].pop("rho"),
     "array unknown": lambda h: h["machines"].update(zeta={"shape": [1], "offset": 0}),
     "only half a normalisation": lambda h: h.update(
-        normalisation={"matrix": {"shape": [2, 2], "offset": 0}}),
+        normalisation={"matrix": {"shape": [2, 2], "offset": 0}}
+    ),
     "foreign normalisation": lambda h: h.update(
-        normalisation={"matrix": {"shape": [1, 1], "offset": 0},
-                       "mean": {"shape": [1], "offset": 64}}),
+        normalisation={
+            "matrix": {"shape": [1, 1], "offset": 0},
+            "mean": {"shape": [1], "offset": 64},
+        }
+    ),
     "entry a list": lambda h: h["machines"].update(rho=[2, 0]),
     "entry with a type": lambda h: h["machines"]["rho"].update(dtype="|O"),
     "shape huge": lambda h: h["machines"]["sv"].update(shape=[2**40, 2**40]),
@@ -235,9 +284,22 @@ LIES = {
     "offset null": lambda h: h["machines"]["rho"].update(offset=None),
     "overlapping": lambda h: h["machines"]["rho"].update(offset=h["machines"]["a"]["offset"]),
     "other sizes": lambda h: h["machines"]["rho"].update(shape=[1]),
-    "no classifiers": lambda h: [h["machines"][name].update(shape=[n]) for name, n in (
-        ("rho", 0), ("a", 0), ("b", 0), ("orientation", 0), ("kernel_of", 0), ("indptr", 1),
-        ("index", 0), ("coef", 0))] and h["machines"].update(provenances=[]),
+    "no classifiers": lambda h: (
+        [
+            h["machines"][name].update(shape=[n])
+            for name, n in (
+                ("rho", 0),
+                ("a", 0),
+                ("b", 0),
+                ("orientation", 0),
+                ("kernel_of", 0),
+                ("indptr", 1),
+                ("index", 0),
+                ("coef", 0),
+            )
+        ]
+        and h["machines"].update(provenances=[])
+    ),
     "fewer groups": lambda h: h["machines"]["group"].update(shape=[2]),
     "fewer support vectors": lambda h: h["machines"]["sv"].update(shape=[2, 2]),
     "settings missing": lambda h: h["machines"].update(provenances=["only one"]),
@@ -249,23 +311,32 @@ LIES = {
     "no kernels": lambda h: h["machines"].update(kernels=[]),
     "kernels a word": lambda h: h["machines"].update(kernels="rbf"),
     "kernel unknown": lambda h: h["machines"]["kernels"][0].update(
-        kind="cosine", gamma=0.1, coef0=0.0, degree=0),
+        kind="cosine", gamma=0.1, coef0=0.0, degree=0
+    ),
     "kernel short": lambda h: h["machines"]["kernels"][0].pop("degree"),
     "kernel NaN": lambda h: h["machines"]["kernels"][0].update(
-        kind="rbf", gamma=float("nan"), coef0=0.0, degree=0),
+        kind="rbf", gamma=float("nan"), coef0=0.0, degree=0
+    ),
     "kernel infinite": lambda h: h["machines"]["kernels"][0].update(
-        kind="rbf", gamma=float("inf"), coef0=0.0, degree=0),
+        kind="rbf", gamma=float("inf"), coef0=0.0, degree=0
+    ),
     "kernel of text": lambda h: h["machines"]["kernels"][0].update(
-        kind="rbf", gamma="0.1", coef0=0.0, degree=0),
+        kind="rbf", gamma="0.1", coef0=0.0, degree=0
+    ),
     "kernel of an enormous number": lambda h: h["machines"]["kernels"][0].update(
-        kind="rbf", gamma=10**400, coef0=0, degree=0),
+        kind="rbf", gamma=10**400, coef0=0, degree=0
+    ),
     "degree negative": lambda h: h["machines"]["kernels"][1].update(
-        kind="polynomial", gamma=0.1, coef0=0.0, degree=-1),
+        kind="polynomial", gamma=0.1, coef0=0.0, degree=-1
+    ),
     "degree huge": lambda h: h["machines"]["kernels"][1].update(
-        kind="polynomial", gamma=0.1, coef0=0.0, degree=10**6),
+        kind="polynomial", gamma=0.1, coef0=0.0, degree=10**6
+    ),
     "degree a fraction": lambda h: h["machines"]["kernels"][1].update(
-        kind="polynomial", gamma=0.1, coef0=0.0, degree=2.5),
-    "one kernel of two": lambda h: h["machines"]["kernels"].pop()}
+        kind="polynomial", gamma=0.1, coef0=0.0, degree=2.5
+    ),
+    "one kernel of two": lambda h: h["machines"]["kernels"].pop(),
+}
 
 
 @pytest.mark.parametrize("lie", LIES)
@@ -279,8 +350,10 @@ def test_lying_headers_with_a_good_checksum(tmp_path, lie):
 BAD_NUMBERS = {
     "sv NaN": {"sv": np.array([[np.nan, 0], [1, 2], [3, 4]])},
     "coef infinite": {"coef": np.array([0.1, np.inf, 1, 1])},
-    "rho NaN": {"rho": np.array([np.nan, 0])}, "a infinite": {"a": np.array([np.inf, 0])},
-    "b infinite": {"b": np.array([-np.inf, 0])}, "only a": {"a": np.array([1.0, 2.0])},
+    "rho NaN": {"rho": np.array([np.nan, 0])},
+    "a infinite": {"a": np.array([np.inf, 0])},
+    "b infinite": {"b": np.array([-np.inf, 0])},
+    "only a": {"a": np.array([1.0, 2.0])},
     "index negative": {"index": np.array([0, -1, 1, 2])},
     "index beyond": {"index": np.array([0, 3, 1, 2])},
     "kernel beyond": {"kernel_of": np.array([0, 2])},
@@ -289,21 +362,30 @@ BAD_NUMBERS = {
     "indptr starts late": {"indptr": np.array([1, 2, 4])},
     "indptr ends early": {"indptr": np.array([0, 2, 3])},
     "indptr ends late": {"indptr": np.array([0, 2, 5])},
-    "indptr wraps round": {"indptr": np.array([0, 2**63 - 1, -2, 4]),
-                           "rho": np.zeros(3), "a": np.zeros(3), "b": np.zeros(3),
-                           "orientation": np.ones(3), "kernel_of": np.zeros(3),
-                           "provenances": (Provenance(),) * 3,
-                           "tree": parse("a 0 / 1; b 1 / 0; c 0 / 1; {3 7}")},
+    "indptr wraps round": {
+        "indptr": np.array([0, 2**63 - 1, -2, 4]),
+        "rho": np.zeros(3),
+        "a": np.zeros(3),
+        "b": np.zeros(3),
+        "orientation": np.ones(3),
+        "kernel_of": np.zeros(3),
+        "provenances": (Provenance(),) * 3,
+        "tree": parse("a 0 / 1; b 1 / 0; c 0 / 1; {3 7}"),
+    },
     "group descends": {"group": np.array([1, 0, 1])},
-    "group wraps round": {"group": np.array([2**31 - 1, -2**31, 0])},
+    "group wraps round": {"group": np.array([2**31 - 1, -(2**31), 0])},
     "orientation 0": {"orientation": np.array([0, 1])},
     "normalisation NaN": {"normalisation": replace(NORMALISATION, mean=np.array([1, np.nan, 2]))},
-    "normalisation infinite": {"normalisation": replace(
-        NORMALISATION, matrix=np.full((3, 2), np.inf, dtype=np.float32))},
-    "normalisation of other width": {"normalisation": Normalisation(
-        np.ones((3, 3), np.float32), np.ones(3, np.float32))},
-    "normalisation of other mean": {"normalisation": Normalisation(
-        np.ones((3, 2), np.float32), np.ones(2, np.float32))}}
+    "normalisation infinite": {
+        "normalisation": replace(NORMALISATION, matrix=np.full((3, 2), np.inf, dtype=np.float32))
+    },
+    "normalisation of other width": {
+        "normalisation": Normalisation(np.ones((3, 3), np.float32), np.ones(3, np.float32))
+    },
+    "normalisation of other mean": {
+        "normalisation": Normalisation(np.ones((3, 2), np.float32), np.ones(2, np.float32))
+    },
+}
 
 
 @pytest.mark.parametrize("case", BAD_NUMBERS)
@@ -313,11 +395,17 @@ def test_lying_numbers_with_a_good_checksum(unchecked, tmp_path, case):
         read_store(str(path))
 
 
-@pytest.mark.parametrize("control, words", [
-    ("a 0 / 1;\n{ 3 7}\n", "the control tree has 1 classifiers, the model 2"),
-    ("a 0 / 1;\nb 1 / 0;\n{ 3 3}\n", "class 3 is listed twice"),
-    ("", "found an empty one"), ("\ud800", "damaged"), ("a\0b", "binary data"),
-    ('"" 0 / 1;\n"" 1 / 0;\n{ 3 7}', "expected the name of a trained model")])
+@pytest.mark.parametrize(
+    "control, words",
+    [
+        ("a 0 / 1;\n{ 3 7}\n", "the control tree has 1 classifiers, the model 2"),
+        ("a 0 / 1;\nb 1 / 0;\n{ 3 3}\n", "class 3 is listed twice"),
+        ("", "found an empty one"),
+        ("\ud800", "damaged"),
+        ("a\0b", "binary data"),
+        ('"" 0 / 1;\n"" 1 / 0;\n{ 3 7}', "expected the name of a trained model"),
+    ],
+)
 def test_control_text_that_does_not_fit(tmp_path, control, words):
     path, raw = written(tmp_path, model_of())
     path.write_bytes(changed(raw, lambda header: header.update(control=control)))

@@ -4,8 +4,15 @@ import pickle
 
 import pytest
 
-from agfmc.control.build import (rename, reopened, resolve_options, restricted, to_code,
-                                 with_heading, with_options)
+from agfmc.control.build import (
+    rename,
+    reopened,
+    resolve_options,
+    restricted,
+    to_code,
+    with_heading,
+    with_options,
+)
 from agfmc.control.parse import parse
 from agfmc.control.tree import Heading
 from agfmc.control.write import format_tree
@@ -27,16 +34,21 @@ def test_a_head_is_read_and_written():
     assert (bare.decoder, bare.options, dict(bare.headings)) == (None, "", {})
 
 
-@pytest.mark.parametrize("line, told", [
-    ("# option: -c 5", "did you mean '# options:'?"),
-    ("# Options: -c 5", "did you mean '# options:'?"),
-    ("# decoder : vote", "did you mean '# decoder:'?"), ("#DECODER: vote", "did you mean"),
-    ("# options: as in the paper", "which begin with - or learner="),
-    ("# options:", "which begin with - or learner="),
-    ("# decoder:", "expected the name of a decoder after '# decoder:', one word"),
-    ("# decoder: as in the paper", "one word"),
-    ("# normalization: m.std", "did you mean '# normalisation:'?"),
-    ("# normalisation:", "expected the name of a file after '# normalisation:'")])
+@pytest.mark.parametrize(
+    "line, told",
+    [
+        ("# option: -c 5", "did you mean '# options:'?"),
+        ("# Options: -c 5", "did you mean '# options:'?"),
+        ("# decoder : vote", "did you mean '# decoder:'?"),
+        ("#DECODER: vote", "did you mean"),
+        ("# options: as in the paper", "which begin with - or learner="),
+        ("# options:", "which begin with - or learner="),
+        ("# decoder:", "expected the name of a decoder after '# decoder:', one word"),
+        ("# decoder: as in the paper", "one word"),
+        ("# normalization: m.std", "did you mean '# normalisation:'?"),
+        ("# normalisation:", "expected the name of a file after '# normalisation:'"),
+    ],
+)
 def test_what_is_nearly_a_head_is_a_comment(line, told):
     with pytest.warns(AgfmcWarning) as caught:
         tree = parse(f'\n{line}\n"" {{0 1}}', "f")
@@ -51,11 +63,15 @@ def test_other_comments_are_silent(line):
     assert not parse(f'{line}\n"" {{0\n# options: as above\n# decoder: the same one\n 1}}').headings
 
 
-@pytest.mark.parametrize("line, message", [
-    ("# options: -c " + 4096 * "5", "'# options:' has 4099 characters: expected 4096 at most"),
-    ("# options: -c 5\x1b[0m", "characters that cannot be printed"),
-    ("# decoder: " + 65 * "a", "65 characters"),
-    ("# decoder: full", "'# decoder:' stands twice, first on line 1")])
+@pytest.mark.parametrize(
+    "line, message",
+    [
+        ("# options: -c " + 4096 * "5", "'# options:' has 4099 characters: expected 4096 at most"),
+        ("# options: -c 5\x1b[0m", "characters that cannot be printed"),
+        ("# decoder: " + 65 * "a", "65 characters"),
+        ("# decoder: full", "'# decoder:' stands twice, first on line 1"),
+    ],
+)
 def test_a_wrong_head_is_refused_with_its_line(line, message):
     with pytest.raises(ControlError) as caught:
         parse(f'# decoder: full\n\n{line}\n"" {{0 1}}', "f")
@@ -112,19 +128,34 @@ def test_a_normalisation_is_named_from_the_folder_of_the_file():
 def test_headings_that_could_not_be_read_are_not_made():
     tree = parse('"" {0 1}')
     assert with_heading(tree, "options", "-c 5\n -g 1 ").options == "-c 5 -g 1"
-    for keyword, text in (("options", "5"), ("decoder", "a b"), ("options", "-" + 4096 * "c"),
-                          ("normalisation", "a.std "), ("normalisation", "a\nb")):
+    for keyword, text in (
+        ("options", "5"),
+        ("decoder", "a b"),
+        ("options", "-" + 4096 * "c"),
+        ("normalisation", "a.std "),
+        ("normalisation", "a\nb"),
+    ):
         with pytest.raises(UsageError):
             with_heading(tree, keyword, text)
 
 
-@pytest.mark.parametrize("text, open_texts, texts", [
-    ('"-c 3" 0/1; "." 0/2; "-c 3" 1/2; {0 1 2}', ["-c 3"], ["", "", ""]),
-    ('"-c 3" 0/1; "learner=linear" 0/2; "." 1/2; {0 1 2}', ["-c 3"],
-     ["", "learner=linear", "learner=linear"]),
-    ('# options: -c 3\n"" 0/1; "-c 3" 0/2; " " 1/2; {0 1 2}', ["-c 3"], ["", "", " "]),
-    ('# options: -c 3\n"-c 4" 0/1; "-c 3" 0/2; " " 1/2; {0 1 2}', ["", "-c 3"],
-     ["-c 4", "", ""])])
+@pytest.mark.parametrize(
+    "text, open_texts, texts",
+    [
+        ('"-c 3" 0/1; "." 0/2; "-c 3" 1/2; {0 1 2}', ["-c 3"], ["", "", ""]),
+        (
+            '"-c 3" 0/1; "learner=linear" 0/2; "." 1/2; {0 1 2}',
+            ["-c 3"],
+            ["", "learner=linear", "learner=linear"],
+        ),
+        ('# options: -c 3\n"" 0/1; "-c 3" 0/2; " " 1/2; {0 1 2}', ["-c 3"], ["", "", " "]),
+        (
+            '# options: -c 3\n"-c 4" 0/1; "-c 3" 0/2; " " 1/2; {0 1 2}',
+            ["", "-c 3"],
+            ["-c 4", "", ""],
+        ),
+    ],
+)
 def test_reopened(text, open_texts, texts):
     tree = reopened(parse(text), open_texts, "-c 5")
     assert (tree.options, [row.text for row in tree.rows]) == ("-c 5", texts)

@@ -67,39 +67,52 @@ def test_a_model_by_hand():
     given = collated(tree, models)
     model = given.machines
     x1, x2 = 3.0, 0.5
-    np.testing.assert_array_equal(values(given, [[x1, x2]]), [
-        [x2 - (x1 + x2) - .25, 2 * x1 - x2 - .5, x1 - 3 * (x1 + x2) + 1]])
+    np.testing.assert_array_equal(
+        values(given, [[x1, x2]]),
+        [[x2 - (x1 + x2) - 0.25, 2 * x1 - x2 - 0.5, x1 - 3 * (x1 + x2) + 1]],
+    )
     # P(2 | 2, 7) = 1 - 1/(1 + exp(-f + 0.1)) for f that speaks for 7
     f = values(given, [[x1, x2]])[0]
     r = np.tanh(model.a * f + model.b)
-    p_first = 1 / (1 + np.exp(np.array([-3, -1, -2]) * f + [.3, .1, .2]))
-    np.testing.assert_allclose(r, [1 - 2 * p_first[0], 2 * p_first[1] - 1, 2 * p_first[2] - 1],
-                               atol=1e-15)
+    p_first = 1 / (1 + np.exp(np.array([-3, -1, -2]) * f + [0.3, 0.1, 0.2]))
+    np.testing.assert_allclose(
+        r, [1 - 2 * p_first[0], 2 * p_first[1] - 1, 2 * p_first[2] - 1], atol=1e-15
+    )
     assert model.orientation.tolist() == [-1, 1, 1]
     assert model.any_width and model.sv.shape == (3, 2)
 
 
 def test_labels_below_zero_are_names_and_come_back():
     text = HAND.replace("label 7 2 5", "label 7 -10 -2")
-    with pytest.warns(AgfmcWarning, match="three.svm: labels -10, -2, 7 are taken as names of the "
-                                          "classes 0, 1, 2"):
+    with pytest.warns(
+        AgfmcWarning, match="three.svm: labels -10, -2, 7 are taken as names of the classes 0, 1, 2"
+    ):
         tree, models = read(text)
     assert tree.labels == (2, 0, 1) and tree.names == {0: "-10", 1: "-2", 2: "7"}
     plain, _ = read(HAND)  # 2 < 5 < 7
-    assert [(row.left, row.right) for row in tree.rows] == \
-        [(row.left, row.right) for row in plain.rows]
+    assert [(row.left, row.right) for row in tree.rows] == [
+        (row.left, row.right) for row in plain.rows
+    ]
     model = collated(tree, models)
     assert "label 7 -10 -2\n" in written(model)
-    for names in ({0: "3", 1: "5", 2: "7"}, {0: "-1", 1: "0.5", 2: "7"}, {0: "-1", 1: "5"},
-                  {0: "-1", 1: "a", 2: "7"}):  # not those of whole numbers, some below 0
+    for names in (
+        {0: "3", 1: "5", 2: "7"},
+        {0: "-1", 1: "0.5", 2: "7"},
+        {0: "-1", 1: "5"},
+        {0: "-1", 1: "a", 2: "7"},
+    ):  # not those of whole numbers, some below 0
         assert "label 2 0 1\n" in written(model.renamed(names))
 
 
-@pytest.mark.parametrize("labels, names, wanted", [
-    ("7 -10 -2", ("-10", "-5", "-2", "7"), (3, 0, 2)),  # a class that the model lacks
-    ("7 2 5", ("-1", "2", "5", "6", "7"), (4, 1, 2)),  # no label below 0 is left
-    ("7 2 5", ("-1.5", "2", "5", "6", "7"), (7, 2, 5)),  # LIBSVM cannot have such labels
-    ("7 2 5", ("2", "5", "7"), (7, 2, 5))])
+@pytest.mark.parametrize(
+    "labels, names, wanted",
+    [
+        ("7 -10 -2", ("-10", "-5", "-2", "7"), (3, 0, 2)),  # a class that the model lacks
+        ("7 2 5", ("-1", "2", "5", "6", "7"), (4, 1, 2)),  # no label below 0 is left
+        ("7 2 5", ("-1.5", "2", "5", "6", "7"), (7, 2, 5)),  # LIBSVM cannot have such labels
+        ("7 2 5", ("2", "5", "7"), (7, 2, 5)),
+    ],
+)
 def test_labels_are_looked_up_in_names(labels, names, wanted):
     tree, _ = read(HAND.replace("label 7 2 5", f"label {labels}"), names)
     assert tree.labels == wanted
@@ -114,9 +127,11 @@ def test_a_label_that_is_not_among_the_names():
 def test_many_labels_below_zero_are_no_continuous_quantity():
     k = 21
     pairs = k * (k - 1) // 2
-    text = (f"svm_type c_svc\nkernel_type linear\nnr_class {k}\ntotal_sv {k}\n"
-            f"rho {' '.join(['0.5'] * pairs)}\nlabel {' '.join(str(-i) for i in range(k))}\n"
-            f"nr_sv {' '.join(['1'] * k)}\nSV\n" + ("1 " * (k - 1) + "1:1 \n") * k)
+    text = (
+        f"svm_type c_svc\nkernel_type linear\nnr_class {k}\ntotal_sv {k}\n"
+        f"rho {' '.join(['0.5'] * pairs)}\nlabel {' '.join(str(-i) for i in range(k))}\n"
+        f"nr_sv {' '.join(['1'] * k)}\nSV\n" + ("1 " * (k - 1) + "1:1 \n") * k
+    )
     with pytest.warns(AgfmcWarning, match="21 labels, -20, "):
         assert read(text)[0].names[0] == "-20"
 
@@ -128,20 +143,38 @@ def test_zero_coefficients_belong_to_no_pair():
 
 def test_there_and_back_by_hand():
     text = written(collated(*read(HAND)))
-    as_numbers = [[float(w) if w[0] in "-0123456789" and ":" not in w else w for w in line.split()]
-                  for line in text.replace(":1.0", ":1").splitlines()]
-    assert as_numbers == [[float(w) if w[0] in "-0123456789" and ":" not in w else w
-                           for w in line.split()] for line in HAND.splitlines()]
+    as_numbers = [
+        [float(w) if w[0] in "-0123456789" and ":" not in w else w for w in line.split()]
+        for line in text.replace(":1.0", ":1").splitlines()
+    ]
+    assert as_numbers == [
+        [float(w) if w[0] in "-0123456789" and ":" not in w else w for w in line.split()]
+        for line in HAND.splitlines()
+    ]
 
 
 def test_landmarks_of_all_pairs_are_written_for_all_classes_but_one():
     generator = np.random.default_rng(6)
     sv, x, k = generator.normal(size=(5, 3)), generator.normal(size=(9, 3)), 4
     pairs = list(combinations(range(k), 2))
-    models = [BinaryModel(f"m{i}", "c_svc", Kernel("rbf", .3), sv, generator.normal(size=5), .1 * i,
-                          (1, 0), (5, 0), (-2., .1 * i)) for i in range(len(pairs))]
-    tree = rename(from_rows([((a,), (b,)) for a, b in pairs], list(range(k)), {}),
-                  [model.name for model in models])
+    models = [
+        BinaryModel(
+            f"m{i}",
+            "c_svc",
+            Kernel("rbf", 0.3),
+            sv,
+            generator.normal(size=5),
+            0.1 * i,
+            (1, 0),
+            (5, 0),
+            (-2.0, 0.1 * i),
+        )
+        for i in range(len(pairs))
+    ]
+    tree = rename(
+        from_rows([((a,), (b,)) for a, b in pairs], list(range(k)), {}),
+        [model.name for model in models],
+    )
     given = collated(tree, models)
     text = written(given)
     assert "\ntotal_sv 15\n" in text and "\nnr_sv 5 5 5 0\n" in text
@@ -167,8 +200,9 @@ def test_the_number_of_features_may_be_told():
 
 def with_lines(given, lines):
     """A configuration whose classifiers have these lines of provenance."""
-    return replace(given, machines=replace(given.machines, provenances=tuple(
-        map(Provenance.from_line, lines))))
+    return replace(
+        given, machines=replace(given.machines, provenances=tuple(map(Provenance.from_line, lines)))
+    )
 
 
 def test_what_made_the_classifiers_is_told_once_and_comes_back():
@@ -176,31 +210,39 @@ def test_what_made_the_classifiers_is_told_once_and_comes_back():
     count = {0: 7, 4: 30, 9: 5}
 
     def line(left, right, options="-c 1", samples=count, more="; normalised 62cc0e70d8bc0229"):
-        return f"0.1.0; options {options}; features 3; seed 1; samples {samples[left]} " \
-               f"{samples[right]}; classes {left}/{right}{more}"
+        return (
+            f"0.1.0; options {options}; features 3; seed 1; samples {samples[left]} "
+            f"{samples[right]}; classes {left}/{right}{more}"
+        )
 
     def last(settings):
         text = written(with_lines(given, settings))
         return text.splitlines()[-1], tuple(
-            one.to_line() for one in collated(*read(text)).provenances)
+            one.to_line() for one in collated(*read(text)).provenances
+        )
 
     sides = [(9, 4), (0, 4), (9, 0)]
     assert last(line(*side) for side in sides) == (
         "# agfmc 0.1.0; options -c 1; features 3; seed 1; samples 7 30 5; normalised "
-        "62cc0e70d8bc0229", (line(0, 4), line(0, 9), line(4, 9)))
+        "62cc0e70d8bc0229",
+        (line(0, 4), line(0, 9), line(4, 9)),
+    )
     # what differs is left out: options, samples of another run, classes of another use
     told = "# agfmc 0.1.0; features 3; seed 1; normalised 62cc0e70d8bc0229"
     assert last([line(9, 4), line(0, 4, "-c 2"), line(9, 0)])[0] == told.replace(
-        "seed 1;", "seed 1; samples 7 30 5;")
+        "seed 1;", "seed 1; samples 7 30 5;"
+    )
     for odd in (line(0, 4, samples={0: 8, 4: 30}), line(4, 0)):
         alone, back = last([line(9, 4), odd, line(9, 0)])
         assert alone == told.replace("0.1.0;", "0.1.0; options -c 1;")
         assert back == (alone.removeprefix("# agfmc "),) * 3
     # one model of another program tells nothing: its points were normalised all the same
-    assert last([line(9, 4), "", line(9, 0)])[0] == \
-        "# agfmc features 3; normalised 62cc0e70d8bc0229"
+    assert (
+        last([line(9, 4), "", line(9, 0)])[0] == "# agfmc features 3; normalised 62cc0e70d8bc0229"
+    )
     assert last([line(9, 4), line(0, 4, more=""), line(9, 0)])[0].endswith(
-        "samples 7 30 5; normalised 62cc0e70d8bc0229")
+        "samples 7 30 5; normalised 62cc0e70d8bc0229"
+    )
 
 
 def model_of(sides, labels, seed=3, platt=True, shared=True, kernel=Kernel("rbf", 0.5)):
@@ -213,13 +255,24 @@ def model_of(sides, labels, seed=3, platt=True, shared=True, kernel=Kernel("rbf"
     for i, (left, right) in enumerate(sides):
         order = (0, 1) if rng.random() < 0.5 else (1, 0)
         first, second = (left, right) if order == (0, 1) else (right, left)
-        models.append(BinaryModel(
-            f"m-{i:02d}", "c_svc", kernel, np.concatenate([points[first], points[second]]),
-            np.concatenate([rng.uniform(.1, 2, 4), -rng.uniform(.1, 2, 4)]), rng.normal(), order,
-            (4, 4), (-rng.uniform(1, 2), rng.normal()) if platt else None))
+        models.append(
+            BinaryModel(
+                f"m-{i:02d}",
+                "c_svc",
+                kernel,
+                np.concatenate([points[first], points[second]]),
+                np.concatenate([rng.uniform(0.1, 2, 4), -rng.uniform(0.1, 2, 4)]),
+                rng.normal(),
+                order,
+                (4, 4),
+                (-rng.uniform(1, 2), rng.normal()) if platt else None,
+            )
+        )
     column = {label: i for i, label in enumerate(labels)}
-    tree = rename(from_rows([((column[a],), (column[b],)) for a, b in sides], labels),
-                  [model.name for model in models])
+    tree = rename(
+        from_rows([((column[a],), (column[b],)) for a, b in sides], labels),
+        [model.name for model in models],
+    )
     return collated(tree, models)
 
 
@@ -244,8 +297,11 @@ def test_there_and_back(platt, shared):
         speaks = model.orientation[i] * f[:, i], turn * again.orientation[j] * g[:, j]
         np.testing.assert_allclose(speaks[1], speaks[0], rtol=0, atol=1e-13)
         if platt:
-            np.testing.assert_allclose(turn * np.tanh(again.a[j] * g[:, j] + again.b[j]),
-                                       np.tanh(model.a[i] * f[:, i] + model.b[i]), atol=1e-13)
+            np.testing.assert_allclose(
+                turn * np.tanh(again.a[j] * g[:, j] + again.b[j]),
+                np.tanh(model.a[i] * f[:, i] + model.b[i]),
+                atol=1e-13,
+            )
         else:
             assert np.isnan(again.a[j])
     assert written(other) == written(collated(*read(written(other))))
@@ -253,22 +309,30 @@ def test_there_and_back(platt, shared):
 
 
 def test_two_classes():
-    tree, models = read("svm_type nu_svc\nkernel_type rbf\ngamma 0.5\nnr_class 2\ntotal_sv 2\n"
-                        "rho 0.25\nlabel 5 3\nnr_sv 1 1\nSV\n1 1:1 \n-1 2:1 \n")
+    tree, models = read(
+        "svm_type nu_svc\nkernel_type rbf\ngamma 0.5\nnr_class 2\ntotal_sv 2\n"
+        "rho 0.25\nlabel 5 3\nnr_sv 1 1\nSV\n1 1:1 \n-1 2:1 \n"
+    )
     assert tree.sides() == [((3,), (5,))] and models[0].labels == (1, 0)
     assert models[0].platt is None and models[0].svm_type == "nu_svc"
     model = collated(tree, models)
     # a tree of one classifier is one-vs-one as well
     single = replace(model, tree=parse("m { 3 5 }"))
     assert "label 3 5" in written(single)
-    assert values(collated(*read(written(single))), [[1, 0]]) == \
-        pytest.approx(-values(model, [[1, 0]]))
+    assert values(collated(*read(written(single))), [[1, 0]]) == pytest.approx(
+        -values(model, [[1, 0]])
+    )
 
 
-@pytest.mark.parametrize("rows", [
-    [((0,), (1, 2)), ((1,), (0, 2)), ((2,), (0, 1))], [((0,), (1,)), ((0,), (2,))],
-    [((0,), (1,)), ((0,), (2,)), ((2,), (0,))],
-    [((0,), (1,)), ((0,), (2,)), ((1,), (2,)), ((1,), (2,))]])
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [((0,), (1, 2)), ((1,), (0, 2)), ((2,), (0, 1))],
+        [((0,), (1,)), ((0,), (2,))],
+        [((0,), (1,)), ((0,), (2,)), ((2,), (0,))],
+        [((0,), (1,)), ((0,), (2,)), ((1,), (2,)), ((1,), (2,))],
+    ],
+)
 def test_only_one_vs_one_is_exported(rows):
     given = model_of([(0, 1)] * len(rows), (0, 1, 2), shared=False)
     tree = rename(from_rows(rows, (0, 1, 2)), list("abcd"))
@@ -279,13 +343,21 @@ def test_only_one_vs_one_is_exported(rows):
 def test_what_else_is_not_exported():
     given = model_of([(0, 1)], (0, 1))
     with pytest.raises(ModelError, match="normalisation"):
-        format_svm_multiclass(replace(given, normalisation=Normalisation(
-            np.eye(3, dtype=np.float32), np.zeros(3, np.float32))))
+        format_svm_multiclass(
+            replace(
+                given,
+                normalisation=Normalisation(np.eye(3, dtype=np.float32), np.zeros(3, np.float32)),
+            )
+        )
     with pytest.raises(ModelError, match="not a classifier of code K"):
         format_svm_multiclass(replace(given, tree=parse('a { 0 m K "-k 3" {1 2} }')))
     with pytest.raises(ModelError, match="one kernel"):
-        format_svm_multiclass(replace(given, machines=replace(
-            given.machines, kernels=(Kernel("linear"), Kernel("rbf", 1.0)))))
+        format_svm_multiclass(
+            replace(
+                given,
+                machines=replace(given.machines, kernels=(Kernel("linear"), Kernel("rbf", 1.0))),
+            )
+        )
 
 
 def broken(old, new):
@@ -307,8 +379,10 @@ CASES = {
     "no probB": (broken("probB 0.1 0.2 0.3\n", ""), ":7: probA and probB must both be given"),
     "nr_sv": (broken("nr_sv 1 1 1", "nr_sv 1 1"), "'nr_sv': expected 3 values, found 2"),
     "sum": (broken("nr_sv 1 1 1", "nr_sv 1 1 2"), "nr_sv adds up to 4, and total_sv is 3"),
-    "too few": (broken("nr_sv 1 1 1", "nr_sv 1 1 2").replace("total_sv 3", "total_sv 4"),
-                "expected 4 support vectors, found 3"),
+    "too few": (
+        broken("nr_sv 1 1 1", "nr_sv 1 1 2").replace("total_sv 3", "total_sv 4"),
+        "expected 4 support vectors, found 3",
+    ),
     "coefficient missing": (broken("-1 1 2:1", "-1 2:1"), ":12: expected 2 coefficients and index"),
     "coefficient too many": (broken("-1 1 2:1", "-1 1 1 2:1"), ":12: expected 2 coefficients"),
     "coefficient behind": (broken("-1 1 2:1", "-1 2:1 1"), ":12: expected 2 coefficients"),
@@ -317,8 +391,11 @@ CASES = {
     "more": (HAND + "1 1 1:1\n", ":14: expected the end of the file after 3"),
     "line end": (HAND[:-1], ":13: truncated"),
     "regression": (broken("c_svc", "nu_svr"), ":1: 'svm_type nu_svr' is not supported"),
-    "byte": (broken("-1 1 2:1", "-1 1 \udcff2:1"),
-             ":12: expected a LIBSVM model, found other bytes")}
+    "byte": (
+        broken("-1 1 2:1", "-1 1 \udcff2:1"),
+        ":12: expected a LIBSVM model, found other bytes",
+    ),
+}
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -358,11 +435,17 @@ def data(kind, k=5, n=150):
 
 
 def train(svm_train, folder, x, y, *options):
-    (folder / "data").write_text("".join(
-        f"{label} " + " ".join(f"{j}:{v!r}" for j, v in enumerate(row, 1)) + "\n"
-        for row, label in zip(x.tolist(), y.tolist())))
-    subprocess.run([svm_train, "-q", *options, str(folder / "data"), str(folder / "theirs")],
-                   check=True, stdout=subprocess.DEVNULL)
+    (folder / "data").write_text(
+        "".join(
+            f"{label} " + " ".join(f"{j}:{v!r}" for j, v in enumerate(row, 1)) + "\n"
+            for row, label in zip(x.tolist(), y.tolist())
+        )
+    )
+    subprocess.run(
+        [svm_train, "-q", *options, str(folder / "data"), str(folder / "theirs")],
+        check=True,
+        stdout=subprocess.DEVNULL,
+    )
     return str(folder / "theirs")
 
 
@@ -388,7 +471,7 @@ def ask_libsvm(path, x, k):
 def coarse(r, k):
     """p (k,) by Wu, Lin and Weng's iteration from r (k, k) = P(i over j), stopped at 0.005/k."""
     q = -r * r.T
-    np.fill_diagonal(q, (r.T ** 2).sum(axis=1) - np.diag(r) ** 2)
+    np.fill_diagonal(q, (r.T**2).sum(axis=1) - np.diag(r) ** 2)
     p = np.full(k, 1 / k)
     for _ in range(max(100, k)):
         qp = q @ p
@@ -404,8 +487,11 @@ def ours(given, x, method):
     """f, r and what the decoder gives, its columns in ascending order of the labels."""
     tree, model = given.tree, given.machines
     f = values(given, x)
-    r = np.tanh(model.a * f + model.b) if np.isfinite(model.a).all() else np.sign(
-        f * model.orientation)
+    r = (
+        np.tanh(model.a * f + model.b)
+        if np.isfinite(model.a).all()
+        else np.sign(f * model.orientation)
+    )
     code = rows_to_matrix([(row.left, row.right) for row in tree.rows], len(tree.labels))
     p = CodeDecoder(code, find_method(method))(r).p
     return f, r, p[:, np.argsort(tree.labels)], np.array(tree.labels)[p.argmax(axis=1)]
@@ -416,8 +502,10 @@ def in_file_order(labels):
     place = {label: i for i, label in enumerate(labels)}
     number = {pair: i for i, pair in enumerate(combinations(range(len(labels)), 2))}
     pairs = list(combinations(sorted(labels), 2))
-    return ([number[tuple(sorted((place[a], place[b])))] for a, b in pairs],
-            [(place[a], place[b]) for a, b in pairs])
+    return (
+        [number[tuple(sorted((place[a], place[b])))] for a, b in pairs],
+        [(place[a], place[b]) for a, b in pairs],
+    )
 
 
 @pytest.mark.parametrize("kind", range(4))

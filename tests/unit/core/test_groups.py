@@ -40,8 +40,9 @@ def test_folds_of_groups_are_as_even_as_those_of_scikit_learn():
         y, groups = rows(seed)
         fold, other = stratified_folds(y, seed, 5, groups), np.empty(len(y), int)
         assert not divided(groups, fold) and set(fold) == set(range(5))
-        for number, (_, test) in enumerate(selection.StratifiedGroupKFold(
-                5, shuffle=True, random_state=seed).split(y, y, groups)):
+        for number, (_, test) in enumerate(
+            selection.StratifiedGroupKFold(5, shuffle=True, random_state=seed).split(y, y, groups)
+        ):
             other[test] = number
         found.append(unevenness(y, fold))
         reference.append(unevenness(y, other))
@@ -51,10 +52,13 @@ def test_folds_of_groups_are_as_even_as_those_of_scikit_learn():
 def test_the_order_of_rows_changes_no_split_and_the_seed_does():
     y, groups = rows(3)
     order = np.random.default_rng(1).permutation(len(y))
-    for split in (lambda y, groups, seed: stratified_folds(y, seed, 4, groups),
-                  lambda y, groups, seed: platt.folds(y > 1, seed, groups=groups),
-                  lambda y, groups, seed: np.isin(np.arange(len(y)), split_stratified(
-                      y, 0.3, seed, groups)[1])):
+    for split in (
+        lambda y, groups, seed: stratified_folds(y, seed, 4, groups),
+        lambda y, groups, seed: platt.folds(y > 1, seed, groups=groups),
+        lambda y, groups, seed: np.isin(
+            np.arange(len(y)), split_stratified(y, 0.3, seed, groups)[1]
+        ),
+    ):
         part = split(y, groups, 1)
         assert not divided(groups, part)
         assert (split(y[order], groups[order], 1) == part[order]).all()
@@ -81,8 +85,9 @@ def test_every_class_of_two_groups_stays_in_training():
 def test_a_class_in_one_group_is_named():
     y, groups = np.array([0, 0, 3, 3, 5, 5]), np.array([1, 2, 2, 2, 0, 0])
     data = Dataset(None, y, ("", "", "", "cat"), groups=groups, group_names=("Ann", "Al", "Bob"))
-    with pytest.raises(DataError, match="class 3 'cat' lies in one group only, 'Bob': it cannot be "
-                       "held out"):
+    with pytest.raises(
+        DataError, match="class 3 'cat' lies in one group only, 'Bob': it cannot be held out"
+    ):
         check_groups(data)
     check_groups(replace(data, y=y[:2], groups=groups[:2]))
     check_groups(Dataset(None, y))
@@ -112,7 +117,8 @@ def test_leaving_a_group_out_is_training_without_it(size):
 
 def test_a_model_records_its_groups_and_what_models_share_does_not():
     sides = (0,), (1,)
-    one, other = (Provenance(("agfmc",)).with_samples((4, 4), sides, groups=np.arange(n) // 2)
-                  for n in (6, 8))
+    one, other = (
+        Provenance(("agfmc",)).with_samples((4, 4), sides, groups=np.arange(n) // 2) for n in (6, 8)
+    )
     assert (one.groups, other.groups) == (3, 4)
     assert one.without_identity() == other.without_identity()

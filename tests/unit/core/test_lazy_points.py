@@ -21,10 +21,16 @@ from data_files import write_cls, write_svm, write_vec
 
 N, D = 300, 5
 ROWS = st.one_of(
-    st.slices(N), st.integers(-N, N - 1), st.lists(st.integers(-N, N - 1), max_size=40),
+    st.slices(N),
+    st.integers(-N, N - 1),
+    st.lists(st.integers(-N, N - 1), max_size=40),
     st.lists(st.booleans(), min_size=N, max_size=N).map(np.array),
-    st.builds(lambda start, step: slice(start, None, step), st.integers(-N, N),
-              st.sampled_from([1, 2, -1, -7])))
+    st.builds(
+        lambda start, step: slice(start, None, step),
+        st.integers(-N, N),
+        st.sampled_from([1, 2, -1, -7]),
+    ),
+)
 
 
 def normalisation_of(data, nsv=None):
@@ -53,15 +59,20 @@ def base(tmp_path_factory):
     return str(base)
 
 
-WAYS = {"as they are": {}, "-n": {"fit": normalisation_of},
-        "-S": {"fit": partial(normalisation_of, nsv=2)}}
+WAYS = {
+    "as they are": {},
+    "-n": {"fit": normalisation_of},
+    "-S": {"fit": partial(normalisation_of, nsv=2)},
+}
 
 
 @pytest.fixture(scope="module", params=[*WAYS, "--min-class"])
 def both(request, base):
     """(`LazyPoints`, the table) of one file and normalisation."""
-    lazy, eager = (load_training(base, InputFormat(), keep=keep, **WAYS.get(request.param, {}))[0].x
-                   for keep in ("lazy", ""))
+    lazy, eager = (
+        load_training(base, InputFormat(), keep=keep, **WAYS.get(request.param, {}))[0].x
+        for keep in ("lazy", "")
+    )
     if request.param == "--min-class":
         rows = np.flatnonzero(np.arange(N) % 3)
         rows = np.r_[rows, rows[-1:].repeat(N - len(rows))]  # as many as the choices are made for
@@ -101,7 +112,8 @@ def test_statistics_are_those_of_the_table(base):
 def test_training_data_are_the_same(base, words):
     for source, form in ((base, InputFormat()), (base + ".svm", InputFormat("svm"))):
         (lazy, one, raw), (eager, other, table) = (
-            load_training(source, form, keep=keep, min_class=2, **words) for keep in ("lazy", ""))
+            load_training(source, form, keep=keep, min_class=2, **words) for keep in ("lazy", "")
+        )
         assert is_lazy(lazy.x) and is_lazy(raw) and not is_lazy(eager.x)
         assert np.asarray(lazy.x).tobytes() == np.asarray(eager.x, dtype=float).tobytes()
         assert np.asarray(raw).tobytes() == np.asarray(table, dtype=float).tobytes()
@@ -114,8 +126,12 @@ def test_small_classes_are_left_out(base, tmp_path):
     write_vec(tmp_path / "a.vec", points())
     write_cls(tmp_path / "a.cls", y)
     with pytest.warns(AgfmcWarning, match="1 of 3 classes has fewer than 2 samples"):
-        lazy, eager = (load_training(tmp_path / "a", InputFormat(), fit=normalisation_of,
-                                     keep=keep, min_class=2)[0] for keep in ("lazy", ""))
+        lazy, eager = (
+            load_training(
+                tmp_path / "a", InputFormat(), fit=normalisation_of, keep=keep, min_class=2
+            )[0]
+            for keep in ("lazy", "")
+        )
     assert np.asarray(lazy.x).tobytes() == eager.x.tobytes() and len(lazy.y) == N - 1
     assert lazy.x.source is None
 
@@ -134,8 +150,7 @@ def test_small_data_and_lvq_text_are_tables(base, monkeypatch):
 
 
 def test_another_process_opens_the_file(base):
-    data, normalisation, raw = load_training(base, InputFormat(), fit=normalisation_of,
-                                             keep="lazy")
+    data, normalisation, raw = load_training(base, InputFormat(), fit=normalisation_of, keep="lazy")
     path, dtype, offset, shape, *_ = data.x.source
     assert (path, dtype, offset, shape) == (base + ".vec", "<f4", 4, (N, D))
     assert raw.source == data.x.source
@@ -144,11 +159,17 @@ def test_another_process_opens_the_file(base):
     assert len(pickle.dumps(data.x)) < 1000
 
 
-@pytest.mark.parametrize("keep", [lambda x: x.selected([0, 2]), lambda x: x.normalised(None)],
-                         ids=["a choice", "a temporary file"])
+@pytest.mark.parametrize(
+    "keep",
+    [lambda x: x.selected([0, 2]), lambda x: x.normalised(None)],
+    ids=["a choice", "a temporary file"],
+)
 def test_what_has_no_file_of_its_own_is_not_sent(base, keep):
-    source = (base + ".svm", InputFormat("svm")) if "normalised" in keep.__code__.co_names else \
-        (base, InputFormat())
+    source = (
+        (base + ".svm", InputFormat("svm"))
+        if "normalised" in keep.__code__.co_names
+        else (base, InputFormat())
+    )
     lazy = keep(read_training(*source, keep="lazy").x)
     assert lazy.source is None
     with pytest.raises(TypeError, match="cannot be sent to another process"):
@@ -180,11 +201,18 @@ def test_a_file_that_changed_is_refused(tmp_path):
         open_points(source)
 
 
-@pytest.mark.parametrize("change, message", [
-    (lambda x: x.__setitem__((7, 2), np.nan), r"row 7, feature 2 \(from 0\) is NaN"),
-    (lambda x: x.__setitem__((299, 0), np.inf), r"row 299, feature 0 \(from 0\) is an infinite"),
-    (lambda x: x.resize(299 * D + 1, refcheck=False), "damaged or not a .vec file"),
-    (lambda x: x.resize((299, D), refcheck=False), "has 300 labels, but there are 299 points")])
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        (lambda x: x.__setitem__((7, 2), np.nan), r"row 7, feature 2 \(from 0\) is NaN"),
+        (
+            lambda x: x.__setitem__((299, 0), np.inf),
+            r"row 299, feature 0 \(from 0\) is an infinite",
+        ),
+        (lambda x: x.resize(299 * D + 1, refcheck=False), "damaged or not a .vec file"),
+        (lambda x: x.resize((299, D), refcheck=False), "has 300 labels, but there are 299 points"),
+    ],
+)
 def test_bad_data_are_refused_as_those_in_memory_are(tmp_path, change, message):
     x = points()
     change(x)

@@ -5,8 +5,14 @@ import pytest
 from hypothesis import given, strategies as st
 
 from agfmc.core.errors import DataError
-from agfmc.core.splits import (shuffled, split_fraction, split_parts, split_random,
-                               split_stratified, stratified_rows)
+from agfmc.core.splits import (
+    shuffled,
+    split_fraction,
+    split_parts,
+    split_random,
+    split_stratified,
+    stratified_rows,
+)
 
 FRACTIONS = st.floats(0.01, 0.99)
 
@@ -70,8 +76,12 @@ def test_rows_by_largest_remainders():
         kept([90, 2, 6], 9, 5)
 
 
-@given(st.lists(st.integers(1, 30), min_size=1, max_size=8), st.integers(1, 200),
-       st.integers(0, 12), st.integers(0, 9))
+@given(
+    st.lists(st.integers(1, 30), min_size=1, max_size=8),
+    st.integers(1, 200),
+    st.integers(0, 12),
+    st.integers(0, 9),
+)
 def test_every_class_keeps_its_share(sizes, rows, least, seed):
     y = np.random.default_rng(0).permutation(np.repeat(np.arange(len(sizes)), sizes))
     sizes, floor = np.array(sizes), np.minimum(sizes, least)
@@ -85,7 +95,8 @@ def test_every_class_keeps_its_share(sizes, rows, least, seed):
     assert np.all(kept >= floor) and np.all(kept <= sizes)
     above = kept > floor  # in one proportion, to less than one row
     assert np.max((kept[above] - 1) / sizes[above], initial=0) < np.min(
-        (kept[above] + 1) / sizes[above], initial=2)
+        (kept[above] + 1) / sizes[above], initial=2
+    )
     share = sizes * rows / len(y)
     if np.all(share >= floor):
         assert np.all(np.abs(kept - np.minimum(share, sizes)) < 1)

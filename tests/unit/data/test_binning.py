@@ -50,16 +50,21 @@ def test_every_value_lies_in_its_bin(values, q, geometric):
     assert np.array_equal(classes_of(values, ends, ends=True), classes)
 
 
-@pytest.mark.parametrize("args, error, message", [
-    (([1, 2], 1), UsageError, "2 or more, not 1"), (([], 3), DataError, "no values"),
-    (([2, 2], 3), DataError, "the least value, 2, must be below"),
-    (([2, 3], 3, 5, 1), UsageError, "the least value, 5, must be below the greatest, 1"),
-    (([2, 3], 3, 5), DataError, "the least value, 5, must"),
-    (([2, 3], 3, 1, float("inf")), UsageError, "must be below"),
-    (([2, 3], 3, float("nan"), 1), UsageError, "must be below"),
-    (([0, 3], 3, None, None, True), DataError, "positive"),
-    (([2, 3], 3, -1, 4, True), UsageError, "positive"),
-    (([2, 3], 3, 1, 1 + 2**-52), UsageError, "thresholds must ascend")])
+@pytest.mark.parametrize(
+    "args, error, message",
+    [
+        (([1, 2], 1), UsageError, "2 or more, not 1"),
+        (([], 3), DataError, "no values"),
+        (([2, 2], 3), DataError, "the least value, 2, must be below"),
+        (([2, 3], 3, 5, 1), UsageError, "the least value, 5, must be below the greatest, 1"),
+        (([2, 3], 3, 5), DataError, "the least value, 5, must"),
+        (([2, 3], 3, 1, float("inf")), UsageError, "must be below"),
+        (([2, 3], 3, float("nan"), 1), UsageError, "must be below"),
+        (([0, 3], 3, None, None, True), DataError, "positive"),
+        (([2, 3], 3, -1, 4, True), UsageError, "positive"),
+        (([2, 3], 3, 1, 1 + 2**-52), UsageError, "thresholds must ascend"),
+    ],
+)
 def test_bins_that_cannot_be(args, error, message):
     with pytest.raises(error, match=message):
         bin_edges(*args)

@@ -54,9 +54,14 @@ def test_points_in_chunks_from_a_file_and_a_pipe(base, kind, pipe_of):
         assert np.array_equal(np.concatenate(parts), X)
 
 
-@pytest.mark.parametrize("kind, message", [
-    ("binary", "has 3 features, the model needs 2"), ("lvq", "has 3 features, the model needs 2"),
-    ("svm", "2: there is a feature 3, but the model has 2 features")])
+@pytest.mark.parametrize(
+    "kind, message",
+    [
+        ("binary", "has 3 features, the model needs 2"),
+        ("lvq", "has 3 features, the model needs 2"),
+        ("svm", "2: there is a feature 3, but the model has 2 features"),
+    ],
+)
 def test_points_wider_than_the_model(base, kind, message):
     with pytest.raises(DataError, match=message):
         list(iter_points(file_of(base, kind, points=True), InputFormat(kind), d=2))
@@ -97,7 +102,9 @@ def test_labels_below_zero(base, kind):
     assert data.y.tolist() == [2, 0, 1, 2] and data.names == ("-1", "1", "3")
     with pytest.warns(AgfmcWarning, match="labels -1, 1, 3 are taken as names"):
         assert read_labels(file_of(base, kind), InputFormat(kind)) == (
-            {0: 1, 1: 1, 2: 2}, {0: "-1", 1: "1", 2: "3"})
+            {0: 1, 1: 1, 2: 2},
+            {0: "-1", 1: "1", 2: "3"},
+        )
     with pytest.raises(DataError, match=r"row 1 \(from 0\) has label -1|'-1' is not among"):
         read_training(file_of(base, kind), InputFormat(kind), names=("a", "b", "c", "d"))
     data = read_training(file_of(base, kind), InputFormat(kind), negative=True)
@@ -141,9 +148,14 @@ def test_windows_ends_and_a_last_line_without_end(folder):
     assert read_names(folder / "b.names") == ("red", "dark blue", "\udcff")
 
 
-@pytest.mark.parametrize("data, line, message", [
-    (b"", None, "no names"), (b"a\n\nb\n", 2, "empty"),
-    (b"a\nb\na\n", 3, "two classes, 0 and 2, have the same name, 'a'")])
+@pytest.mark.parametrize(
+    "data, line, message",
+    [
+        (b"", None, "no names"),
+        (b"a\n\nb\n", 2, "empty"),
+        (b"a\nb\na\n", 3, "two classes, 0 and 2, have the same name, 'a'"),
+    ],
+)
 def test_names_that_cannot_be(folder, data, line, message):
     (folder / "c.names").write_bytes(data)
     with pytest.raises(DataError, match=message) as caught:
@@ -169,21 +181,30 @@ def test_ordinates_of_any_kind(tmp_path, kind):
     Path(base + ".dat").write_bytes(con_bytes(Y_ORDINATES))
     write_svm(base + ".svm", X_ORDINATES, Y_ORDINATES)
     write_lvq(base + ".lvq", X_ORDINATES, Y_ORDINATES)
-    data = read_training(base + {"binary": ""}.get(kind, f".{kind}"),
-                         InputFormat(kind, ordinates=True))
+    data = read_training(
+        base + {"binary": ""}.get(kind, f".{kind}"), InputFormat(kind, ordinates=True)
+    )
     want = Y_ORDINATES.astype(np.float32) if kind == "binary" else Y_ORDINATES
     assert data.y.tobytes() == want.tobytes() and data.y.dtype == want.dtype
     assert np.array_equal(data.x, X_ORDINATES) and data.names is None
 
 
 @pytest.mark.parametrize("block", [1, 1000])
-@pytest.mark.parametrize("text, line, message", [
-    (b"1:0\n", 1, "no label|columns"), (b"x 1:1\n", 1, "ordinate 'x'"),
-    (b"1.5 1:1\nnan 1:1\n", 2, "ordinate 'nan'"), (b"1e999 1:1\n", 1, "ordinate '1e999'"),
-    (b"1.5 1:x\n", 1, "'x'")])
+@pytest.mark.parametrize(
+    "text, line, message",
+    [
+        (b"1:0\n", 1, "no label|columns"),
+        (b"x 1:1\n", 1, "ordinate 'x'"),
+        (b"1.5 1:1\nnan 1:1\n", 2, "ordinate 'nan'"),
+        (b"1e999 1:1\n", 1, "ordinate '1e999'"),
+        (b"1.5 1:x\n", 1, "'x'"),
+    ],
+)
 def test_ordinates_that_cannot_be(text, line, message, block):
-    lvq = b"".join(b" ".join([*row.replace(b"1:", b"").split()[1:], row.split()[0]]) + b"\n"
-                   for row in text.splitlines())
+    lvq = b"".join(
+        b" ".join([*row.replace(b"1:", b"").split()[1:], row.split()[0]]) + b"\n"
+        for row in text.splitlines()
+    )
     for read, kind, lines, head in ((read_svm, "svm", text, 0), (read_lvq, "lvq", b"1\n" + lvq, 1)):
         with pytest.raises(DataError, match=message) as caught:
             read("-", InputFormat(kind, ordinates=True), stdin=io.BytesIO(lines), block=block)
@@ -199,13 +220,19 @@ def test_points_alone_may_come_from_a_pipe(tmp_path, pipe_of):
         read_training("-", InputFormat(ordinates=True))
 
 
-@pytest.mark.parametrize("name, data, message", [
-    ("a.xlsx", b"PK\x03\x04" + bytes(40), "there is no .*a.xlsx.vec; it is a spreadsheet or an "
-                                         "archive: save the table as CSV"),
-    ("a.xls", b"\xd0\xcf\x11\xe0" + bytes(40), "it is a spreadsheet"),
-    ("a.txt", b"a,b,class\n1,2,x\n", "it looks like a table with commas: .* with --table"),
-    ("a.XLSX", None, "there is no such file, and no .*a.XLSX.vec of binary data"),
-])
+@pytest.mark.parametrize(
+    "name, data, message",
+    [
+        (
+            "a.xlsx",
+            b"PK\x03\x04" + bytes(40),
+            "there is no .*a.xlsx.vec; it is a spreadsheet or an archive: save the table as CSV",
+        ),
+        ("a.xls", b"\xd0\xcf\x11\xe0" + bytes(40), "it is a spreadsheet"),
+        ("a.txt", b"a,b,class\n1,2,x\n", "it looks like a table with commas: .* with --table"),
+        ("a.XLSX", None, "there is no such file, and no .*a.XLSX.vec of binary data"),
+    ],
+)
 def test_tables_that_are_none_by_their_names(tmp_path, name, data, message):
     if data is not None:
         (tmp_path / name).write_bytes(data)

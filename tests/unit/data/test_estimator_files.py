@@ -33,7 +33,7 @@ def run(run, folder):
 def points(labels=LABELS, n=120, dtype=np.float32):
     rng = np.random.default_rng(3)
     code = np.concatenate([np.arange(4), rng.permutation(np.arange(n - 4) % 4)])
-    x = rng.normal(size=(n, 5)) * [1, 2, 1, .5, 1] + code[:, None] * [1, -.8, 0, .3, 0]
+    x = rng.normal(size=(n, 5)) * [1, 2, 1, 0.5, 1] + code[:, None] * [1, -0.8, 0, 0.3, 0]
     return x.astype(dtype), np.array(labels)[code]
 
 
@@ -48,18 +48,23 @@ def commands(run, x, y, design, way=()):
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize("scheme, design, way, settings", [
-    ("one-vs-one", (), (), {}), ("one-vs-rest", (), ("-n",), {"normalise": True}),
-    ("tree", (), ("-n", "-S", 3), {"normalise": True, "n_components": 3}),
-    ("empirical", (), ("-S", 4), {"n_components": 4}),
-    ("adjacent-ordered", (), ("-n", "--platt", "loo"), {"normalise": True, "platt": "loo"}),
-    ("random", ("--seed", 7), ("--seed", 7), {"random_state": 7}),
-    ("best-tree", ("-n", "--search-options", "-g 0.1"), ("-n",), {"normalise": True}),
-    ("ensemble", ("--seed", 7), ("--seed", 7), {"random_state": 7})])
+@pytest.mark.parametrize(
+    "scheme, design, way, settings",
+    [
+        ("one-vs-one", (), (), {}),
+        ("one-vs-rest", (), ("-n",), {"normalise": True}),
+        ("tree", (), ("-n", "-S", 3), {"normalise": True, "n_components": 3}),
+        ("empirical", (), ("-S", 4), {"n_components": 4}),
+        ("adjacent-ordered", (), ("-n", "--platt", "loo"), {"normalise": True, "platt": "loo"}),
+        ("random", ("--seed", 7), ("--seed", 7), {"random_state": 7}),
+        ("best-tree", ("-n", "--search-options", "-g 0.1"), ("-n",), {"normalise": True}),
+        ("ensemble", ("--seed", 7), ("--seed", 7), {"random_state": 7}),
+    ],
+)
 def test_the_file_is_that_of_the_commands(run, scheme, design, way, settings):
     x, y = points()
     commands(run, x, y, ("-Q", scheme, *design), way)
-    MultiClassFromBinary(scheme, C=5, gamma=.1, **settings).fit(x, y).save("own.mbm")
+    MultiClassFromBinary(scheme, C=5, gamma=0.1, **settings).fit(x, y).save("own.mbm")
     assert Path("own.mbm").read_bytes() == Path("m.mbm").read_bytes()
 
 
@@ -78,10 +83,17 @@ def test_the_file_is_that_of_the_commands_for_words(run):
 
 
 @pytest.mark.few(2)
-@pytest.mark.parametrize("scheme, decoder, query", [
-    ("one-vs-one", None, ("-Q", "inverse")), ("one-vs-one", "vote", ("-Q", "vote")),
-    ("one-vs-one", "ddag", ("-Q", "ddag")), ("adjacent", None, ("-Q", 0)), ("tree", None, ()),
-    ("tree", "full", ("--tree", "full"))])
+@pytest.mark.parametrize(
+    "scheme, decoder, query",
+    [
+        ("one-vs-one", None, ("-Q", "inverse")),
+        ("one-vs-one", "vote", ("-Q", "vote")),
+        ("one-vs-one", "ddag", ("-Q", "ddag")),
+        ("adjacent", None, ("-Q", 0)),
+        ("tree", None, ()),
+        ("tree", "full", ("--tree", "full")),
+    ],
+)
 def test_classification_is_that_of_classify_m(run, scheme, decoder, query):
     x, y = points()
     model = MultiClassFromBinary(scheme, decoder=decoder, options=OPTIONS, normalise=True)
@@ -107,17 +119,19 @@ def test_what_the_commands_write_is_loaded(run):
         run("mbh2mbm", kind, "m.mbc", f"m{kind}")
     own = classifier_for(replace(model.configuration_, calibration=None), "inverse")
     for loaded, expected, places in (
-            (MultiClassFromBinary.load("m.mbm", n_jobs=2), model.predict_proba(x), 12),
-            (MultiClassFromBinary.load("m.mbc", normalisation="m.std"), model.predict_proba(x), 12),
-            # these formats have no place for a calibration
-            (MultiClassFromBinary.load("m--libsvm", normalisation="m.std"), own.probabilities(x),
-             12),
-            (MultiClassFromBinary.load(Path("m-Z"), normalisation="m.std"), own.probabilities(x),
-             4)):
+        (MultiClassFromBinary.load("m.mbm", n_jobs=2), model.predict_proba(x), 12),
+        (MultiClassFromBinary.load("m.mbc", normalisation="m.std"), model.predict_proba(x), 12),
+        # these formats have no place for a calibration
+        (MultiClassFromBinary.load("m--libsvm", normalisation="m.std"), own.probabilities(x), 12),
+        (MultiClassFromBinary.load(Path("m-Z"), normalisation="m.std"), own.probabilities(x), 4),
+    ):
         assert loaded.classes_.tolist() == list(LABELS) and loaded.n_features_in_ == 5
-        np.testing.assert_allclose(loaded.predict_proba(x), expected, atol=10. ** -places)
-        again = MultiClassFromBinary(**loaded.get_params()).set_params(
-            options=OPTIONS, normalise=True).fit(x, y)
+        np.testing.assert_allclose(loaded.predict_proba(x), expected, atol=10.0**-places)
+        again = (
+            MultiClassFromBinary(**loaded.get_params())
+            .set_params(options=OPTIONS, normalise=True)
+            .fit(x, y)
+        )
         np.testing.assert_array_equal(again.predict(x), model.predict(x))
     Path("sub").mkdir()
     for file in Path().glob("m-0*"):
@@ -146,8 +160,11 @@ def test_models_of_svm_train_are_loaded(run, kind, decoder):
         loaded = MultiClassFromBinary.load("svm")
     assert loaded.decoder_ == decoder and not hasattr(loaded, "n_features_in_")
     assert hasattr(loaded, "predict_proba") == (kind != "votes")
-    expected = MultiClassFromBinary(options=OPTIONS, decoder=decoder) if kind == "wide" else \
-        SVC(C=5, gamma=.1)
+    expected = (
+        MultiClassFromBinary(options=OPTIONS, decoder=decoder)
+        if kind == "wide"
+        else SVC(C=5, gamma=0.1)
+    )
     expected.fit(x, y)
     np.testing.assert_array_equal(loaded.predict(x), expected.predict(x))
     wider = np.hstack([x, np.zeros((len(x), 2), x.dtype)])
@@ -157,13 +174,22 @@ def test_models_of_svm_train_are_loaded(run, kind, decoder):
 
 
 @pytest.mark.few(3)
-@pytest.mark.parametrize("labels", [
-    WORDS, (-3, -1, 0, 7), (0, 1, 2, 3_000_000_000), ("10", "9", "oak, old", "é # {"),
-    ("10", "4", "7", "9"), (0.0, 1.0, 4.0, 9.0), (-1.0, 0.0, 1.0, 2.0)])
+@pytest.mark.parametrize(
+    "labels",
+    [
+        WORDS,
+        (-3, -1, 0, 7),
+        (0, 1, 2, 3_000_000_000),
+        ("10", "9", "oak, old", "é # {"),
+        ("10", "4", "7", "9"),
+        (0.0, 1.0, 4.0, 9.0),
+        (-1.0, 0.0, 1.0, 2.0),
+    ],
+)
 def test_classes_come_back_from_a_file(tmp_path, labels):
     x, y = points(labels)
     model = MultiClassFromBinary("adjacent-ordered", options="-t 0").fit(x, y)
-    assert model.score(x, y) > .5
+    assert model.score(x, y) > 0.5
     model.save(tmp_path / "m.mbm")
     loaded = MultiClassFromBinary.load(tmp_path / "m.mbm")
     assert loaded.classes_.tolist() == model.classes_.tolist() == sorted(labels)
@@ -175,7 +201,7 @@ def test_classes_come_back_from_a_file(tmp_path, labels):
 def test_classes_that_no_file_can_name(tmp_path, strange):
     x, y = points(("a", "c", "d", strange))
     model = MultiClassFromBinary(options="-t 0", calibrated=False).fit(x, y)
-    assert model.score(x, y) > .5
+    assert model.score(x, y) > 0.5
     with pytest.raises(ValueError, match="cannot name these classes"):
         model.save(tmp_path / "m.mbm")
     assert not (tmp_path / "m.mbm").exists()
@@ -208,22 +234,31 @@ def test_options_and_decoder_of_a_control_file(run, design, decoder):
     own.save("own.mbm")
     assert Path("own.mbm").read_bytes() == Path("m.mbm").read_bytes()
     loaded = MultiClassFromBinary.load("m.mbm")
-    again = MultiClassFromBinary(loaded.control, C=5, gamma=.1).fit(x, y)
+    again = MultiClassFromBinary(loaded.control, C=5, gamma=0.1).fit(x, y)
     expected = classifier_for(agfmc.load("m.mbm"), decoder).probabilities(x)
-    for p in (own.predict_proba(x), loaded.predict_proba(x), again.predict_proba(x),
-              agfmc.Classifier(agfmc.load("own.mbm")).probabilities(x),
-              agfmc.Classifier(agfmc.load("m.mbm")).probabilities(x)):
+    for p in (
+        own.predict_proba(x),
+        loaded.predict_proba(x),
+        again.predict_proba(x),
+        agfmc.Classifier(agfmc.load("own.mbm")).probabilities(x),
+        agfmc.Classifier(agfmc.load("m.mbm")).probabilities(x),
+    ):
         assert np.array_equal(p, expected)
     assert own.decoder_ == loaded.decoder_ == again.decoder_ == decoder
     assert MultiClassFromBinary.load("m.mbm", decoder="least-squares").decoder_ == "least-squares"
 
 
 @pytest.mark.few(2)
-@pytest.mark.parametrize("settings", [
-    {"C": 10, "gamma": "scale", "normalise": True}, {"control": "ovr", "metric": "diagonal"},
-    {"control": '"-c 3" 0 / 1 2 3; "" 1 / 0 2 3; "" 2 3 / 0 1; {0 1 2 3}', "n_components": 2},
-    {"n_components": 2, "normalise": True},
-    {"learner": "nystrom", "kernel": "laplacian", "control": "ensemble"}])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"C": 10, "gamma": "scale", "normalise": True},
+        {"control": "ovr", "metric": "diagonal"},
+        {"control": '"-c 3" 0 / 1 2 3; "" 1 / 0 2 3; "" 2 3 / 0 1; {0 1 2 3}', "n_components": 2},
+        {"n_components": 2, "normalise": True},
+        {"learner": "nystrom", "kernel": "laplacian", "control": "ensemble"},
+    ],
+)
 def test_a_clone_of_a_loaded_model_is_trained_as_the_model_was(tmp_path, settings):
     x, y = points(range(4))
     model = MultiClassFromBinary(**settings).fit(x, y)

@@ -11,23 +11,34 @@ from agfmc.files.number_text import blocks, foreign_line, foreign_start, is_svm,
 from agfmc.data.libagf import read_cls, read_con, read_vec
 from agfmc.data.types import InputFormat
 
-TABLES = [(b"id,sepal length,kind", "commas"), (b"5.1,3.5,setosa", "commas"),
-          (b"1, 2, x", "commas"), (b'"a b","c d"', "commas"), (b"a;b c;d", "semicolons"),
-          (b"5,1;3,5;x", "semicolons"), (b"a b|c d|e", "bars"), (b"a\tb c\t", "tabs"),
-          (b"1,2020-01-01 12:30:00,x", "commas"), (b"1,12:30,1:5", "commas")]
+TABLES = [
+    (b"id,sepal length,kind", "commas"),
+    (b"5.1,3.5,setosa", "commas"),
+    (b"1, 2, x", "commas"),
+    (b'"a b","c d"', "commas"),
+    (b"a;b c;d", "semicolons"),
+    (b"5,1;3,5;x", "semicolons"),
+    (b"a b|c d|e", "bars"),
+    (b"a\tb c\t", "tabs"),
+    (b"1,2020-01-01 12:30:00,x", "commas"),
+    (b"1,12:30,1:5", "commas"),
+]
 
 
 @pytest.mark.parametrize("line, marks", TABLES)
 def test_lines_of_tables(line, marks):
     found = foreign_line(line, "t.txt")
     assert found == table_line(line, "t.txt") and "\n" not in found
-    assert found == (f"it looks like a table with {marks}: training and classification read it "
-                     "with --table, and `table2agf t.txt base --label COLUMN` makes it binary")
+    assert found == (
+        f"it looks like a table with {marks}: training and classification read it "
+        "with --table, and `table2agf t.txt base --label COLUMN` makes it binary"
+    )
     assert "without -M and -A, and `table2agf T.CSV.GZ b" in foreign_line(line, "T.CSV.GZ")
 
 
-@pytest.mark.parametrize("line", [b"", b"1 2 3 x", b"1,5 2,5 3", b"1\t2\tx", b"1 2,5", b"setosa",
-                                  b"a b c", b"1.5 x"])
+@pytest.mark.parametrize(
+    "line", [b"", b"1 2 3 x", b"1,5 2,5 3", b"1\t2\tx", b"1 2,5", b"setosa", b"a b c", b"1.5 x"]
+)
 def test_lines_that_are_no_table(line):
     assert foreign_line(line, "t") == ""
 
@@ -38,9 +49,12 @@ def test_lines_of_libsvm_text(line):
     assert table_line(line, "t") == ""
 
 
-STARTS = [(b"PAR1\x15\x04", "a Parquet table"), (b"ARROW1\0\0", "an Arrow table"),
-          (b"FEA1\0\0", "an Arrow table"), (gzip.compress(b"a,b\n1,2\n" * 9, mtime=0),
-                                            "compressed: `gunzip` it, or if it is a table, tr")]
+STARTS = [
+    (b"PAR1\x15\x04", "a Parquet table"),
+    (b"ARROW1\0\0", "an Arrow table"),
+    (b"FEA1\0\0", "an Arrow table"),
+    (gzip.compress(b"a,b\n1,2\n" * 9, mtime=0), "compressed: `gunzip` it, or if it is a table, tr"),
+]
 
 
 def test_binary_columns_are_not_read_from_gzip(tmp_path):
@@ -50,7 +64,7 @@ def test_binary_columns_are_not_read_from_gzip(tmp_path):
             read(str(tmp_path / name))
     column = b"\x1f\x8b\x08\0" * 3  # labels that begin as gzip does
     (tmp_path / "x.cls").write_bytes(column)
-    assert read_cls(str(tmp_path / "x.cls")).tolist() == [0x088b1f] * 3
+    assert read_cls(str(tmp_path / "x.cls")).tolist() == [0x088B1F] * 3
 
 
 @pytest.mark.parametrize("data, kind", STARTS)
@@ -84,10 +98,21 @@ def test_the_start_of_text_is_no_table():
     assert list(blocks(file)) == [(b"PARTS 1:2\n", 1)]
 
 
-@pytest.mark.parametrize("text, known", [
-    ("1 1:2 3:-4e-1\n", True), ("# data\n\nred\n-1 2:nan # odd\n", True), ("1 1:2 3:4", True),
-    ("1 2 3:4\n", False), ("1\n2\n", False), ("", False), ('"" 0 / 1; {0 1}\n', False),
-    ("a,b\n1:2,3:4\n", False), ("1 1:2" * 20000, True), ("\0\1 \2:\3\n", False)])
+@pytest.mark.parametrize(
+    "text, known",
+    [
+        ("1 1:2 3:-4e-1\n", True),
+        ("# data\n\nred\n-1 2:nan # odd\n", True),
+        ("1 1:2 3:4", True),
+        ("1 2 3:4\n", False),
+        ("1\n2\n", False),
+        ("", False),
+        ('"" 0 / 1; {0 1}\n', False),
+        ("a,b\n1:2,3:4\n", False),
+        ("1 1:2" * 20000, True),
+        ("\0\1 \2:\3\n", False),
+    ],
+)
 def test_libsvm_text_is_known_by_its_first_line_with_a_feature(text, known, tmp_path):
     for name, data in (("x", text.encode()), ("x.gz", gzip.compress(text.encode()))):
         (tmp_path / name).write_bytes(data)

@@ -37,31 +37,78 @@ from agfmc.core.provenance import Provenance
 from data_files import write_cls, write_lvq, write_svm, write_vec
 
 TINY = 5e-324
-EXTREMES = [0.0, -0.0, TINY, -TINY, 2.2250738585072014e-308, 2.225073858507201e-308, 1e308,
-            -1.7976931348623157e308, 3.4028234663852886e38, 3.4028235677973366e38, 1e-45, 1.4e-45,
-            1.1754943508222875e-38, 0.1, 1 / 3, 1 - 2**-53, 1 + 2**-52, 2.0**53, 2.0**53 + 2,
-            -9007199254740993.0, 1e15, 999999999999999.0, 123456789012345680.0, 1e16, 1e22, 1e23,
-            4.35, 0.000123456789012345, 5e-5, 9.5e-7]
+EXTREMES = [
+    0.0,
+    -0.0,
+    TINY,
+    -TINY,
+    2.2250738585072014e-308,
+    2.225073858507201e-308,
+    1e308,
+    -1.7976931348623157e308,
+    3.4028234663852886e38,
+    3.4028235677973366e38,
+    1e-45,
+    1.4e-45,
+    1.1754943508222875e-38,
+    0.1,
+    1 / 3,
+    1 - 2**-53,
+    1 + 2**-52,
+    2.0**53,
+    2.0**53 + 2,
+    -9007199254740993.0,
+    1e15,
+    999999999999999.0,
+    123456789012345680.0,
+    1e16,
+    1e22,
+    1e23,
+    4.35,
+    0.000123456789012345,
+    5e-5,
+    9.5e-7,
+]
 FLOATS = st.one_of(st.sampled_from(EXTREMES), st.floats(allow_nan=False, allow_infinity=False))
-SINGLE = [0.0, -0.0, 1.401298464324817e-45, -1.1754942106924411e-38, 1.1754943508222875e-38,
-          3.4028234663852886e38, -3.4028234663852886e38, 0.1, 1 + 2**-23, 2.0**24]
-SINGLES = st.one_of(st.sampled_from(SINGLE), st.floats(width=32, allow_nan=False,
-                                                       allow_infinity=False))
-LABELS = st.one_of(st.sampled_from([-2**31, 2**31 - 1, 0, -1, 2**24 + 1]),
-                   st.integers(-2**31, 2**31 - 1))
+SINGLE = [
+    0.0,
+    -0.0,
+    1.401298464324817e-45,
+    -1.1754942106924411e-38,
+    1.1754943508222875e-38,
+    3.4028234663852886e38,
+    -3.4028234663852886e38,
+    0.1,
+    1 + 2**-23,
+    2.0**24,
+]
+SINGLES = st.one_of(
+    st.sampled_from(SINGLE), st.floats(width=32, allow_nan=False, allow_infinity=False)
+)
+LABELS = st.one_of(
+    st.sampled_from([-(2**31), 2**31 - 1, 0, -1, 2**24 + 1]), st.integers(-(2**31), 2**31 - 1)
+)
 KERNELS = st.one_of(
-    st.just(Kernel("linear")), st.builds(Kernel, st.just("rbf"), FLOATS.map(abs)),
+    st.just(Kernel("linear")),
+    st.builds(Kernel, st.just("rbf"), FLOATS.map(abs)),
     st.builds(Kernel, st.just("sigmoid"), FLOATS.map(abs), FLOATS),
-    st.builds(Kernel, st.just("polynomial"), FLOATS.map(abs), FLOATS, st.integers(0, 1000)))
+    st.builds(Kernel, st.just("polynomial"), FLOATS.map(abs), FLOATS, st.integers(0, 1000)),
+)
 # everything but the surrogates that no file can hold, line breaks and NUL
-TEXT = st.text(st.one_of(st.characters(codec="utf-8", exclude_characters="\n\0"),
-                         st.sampled_from("\ufeff\udc80\udcff\r\x0b\x1c\x85\u2028 #\"\\{};/")),
-               min_size=1, max_size=8)
+TEXT = st.text(
+    st.one_of(
+        st.characters(codec="utf-8", exclude_characters="\n\0"),
+        st.sampled_from('\ufeff\udc80\udcff\r\x0b\x1c\x85\u2028 #"\\{};/'),
+    ),
+    min_size=1,
+    max_size=8,
+)
 
 
 def tables(elements, dtype=np.float64, side=5):
-    return hnp.arrays(dtype, hnp.array_shapes(min_dims=2, max_dims=2, max_side=side),
-                      elements=elements)
+    return hnp.arrays(
+        dtype, hnp.array_shapes(min_dims=2, max_dims=2, max_side=side), elements=elements
+    )
 
 
 @pytest.fixture(scope="module")
@@ -92,10 +139,11 @@ def same(one, other, *, leave=()):
 
 # Binary data
 
+
 @given(st.binary(min_size=8, max_size=8 * 9), st.integers(1, 4))
 @example(np.array(SINGLE, "<f4").tobytes(), 2)
 def test_any_numbers_of_a_vec_come_back_as_the_same_bytes(folder, raw, d):
-    values = np.frombuffer(raw[:len(raw) // (4 * d) * 4 * d], "<f4")
+    values = np.frombuffer(raw[: len(raw) // (4 * d) * 4 * d], "<f4")
     path = folder / "a.vec"
     path.write_bytes(d.to_bytes(4, "little") + values.tobytes())
     if not len(values) or not np.isfinite(values).all():
@@ -115,7 +163,7 @@ def test_any_numbers_of_a_vec_come_back_as_the_same_bytes(folder, raw, d):
 
 
 @given(st.lists(LABELS, min_size=1, max_size=9))
-@example([-2**31, 2**31 - 1])
+@example([-(2**31), 2**31 - 1])
 def test_labels_through_every_format(folder, labels):
     y = np.array(labels, np.int32)
     raw = y.astype("<i4").tobytes()
@@ -128,7 +176,7 @@ def test_labels_through_every_format(folder, labels):
     write_lvq(folder / "a.lvq", x, got)
     got = read_lvq(folder / "a.lvq").y
     assert got.dtype == np.int32 and got.tobytes() == raw
-    for beyond in (-2**31 - 1, 2**31):
+    for beyond in (-(2**31) - 1, 2**31):
         write_svm(folder / "a.svm", x[:1], [beyond])
         with pytest.raises(DataError, match="not a whole number of 32 bits"):
             read_svm(folder / "a.svm")
@@ -151,6 +199,7 @@ def test_std(folder, data):
 
 # Text of points
 
+
 @given(tables(FLOATS), st.booleans(), st.integers(1, 60))
 @example(np.array(EXTREMES).reshape(-1, 3), False, 1 << 20)
 @example(np.array(EXTREMES).reshape(-1, 3), True, 7)
@@ -160,11 +209,12 @@ def test_points_as_text(x, full, block):
     got = read_svm("-", stdin=io.BytesIO(text), block=block) if b":" in text else None
     if got is not None:
         wide = np.zeros_like(x)
-        wide[:, :got.x.shape[1]] = got.x
+        wide[:, : got.x.shape[1]] = got.x
         assert wide.tobytes() == x.tobytes()
         assert "".join(svm_lines(got.x, got.y, full=full)).encode() == text
-    chunk = np.concatenate(list(iter_svm(
-        "-", InputFormat("svm", -7.0), len(x), x.shape[1], stdin=io.BytesIO(text))))
+    chunk = np.concatenate(
+        list(iter_svm("-", InputFormat("svm", -7.0), len(x), x.shape[1], stdin=io.BytesIO(text)))
+    )
     here = full | (x != 0) | np.signbit(x)
     assert chunk.tobytes() == np.where(here, x, -7.0).tobytes()
     for labels, header in ((y, True), (y, False), (None, True), (None, False)):
@@ -220,11 +270,12 @@ def test_words_as_labels_and_names_come_back_or_are_refused(folder, names):
 
 # Control text
 
+
 def class_names(labels):
     """{label: name} of the labels, but for names that are blank."""
-    return st.lists(TEXT.map(str.strip), min_size=len(labels), max_size=len(labels),
-                    unique=True).map(lambda names: {label: name for label, name in
-                                                    zip(labels, names) if name})
+    return st.lists(
+        TEXT.map(str.strip), min_size=len(labels), max_size=len(labels), unique=True
+    ).map(lambda names: {label: name for label, name in zip(labels, names) if name})
 
 
 @st.composite
@@ -244,17 +295,23 @@ def control_trees(draw):
         nodes.append(None)
         count = draw(st.integers(2, 3)) if depth else 2
         bare = count == 2 and draw(st.booleans())
-        rows = (row((0,), (1,)),) if bare else tuple(
-            row((i,), tuple(j for j in range(count) if j != i)) for i in range(count))
-        children = [grow(depth + 1) if depth < 1 and draw(st.booleans()) else Leaf(next(left))
-                    for _ in range(count)]
+        rows = (
+            (row((0,), (1,)),)
+            if bare
+            else tuple(row((i,), tuple(j for j in range(count) if j != i)) for i in range(count))
+        )
+        children = [
+            grow(depth + 1) if depth < 1 and draw(st.booleans()) else Leaf(next(left))
+            for _ in range(count)
+        ]
         nodes[number] = Node(rows, tuple(children), bare, depth, None)
         return number
 
     grow(0)
     tree = Tree(tuple(nodes))
-    return changed(tree, names=draw(class_names([label for label in tree.labels
-                                                 if draw(st.booleans())])))
+    return changed(
+        tree, names=draw(class_names([label for label in tree.labels if draw(st.booleans())]))
+    )
 
 
 @given(control_trees())
@@ -273,7 +330,7 @@ def test_control_text_with_odd_names(tree):
         assert kept == one.text and (other.left, other.right) == (one.left, one.right)
 
 
-@pytest.mark.parametrize("name", ["a b\\", "\\\" x", "x \\\\", "\\\\ \\\"\\", "#", "{", "12", "K"])
+@pytest.mark.parametrize("name", ["a b\\", '\\" x', "x \\\\", '\\\\ \\"\\', "#", "{", "12", "K"])
 def test_names_with_signs_of_the_language(name):
     row = Row(name, quote_name(name).startswith('"'), (0,), (1,))
     tree = Tree((Node((row,), (Leaf(4), Leaf(9)), True, 0, None),), {4: name})
@@ -283,28 +340,73 @@ def test_names_with_signs_of_the_language(name):
 
 # Models
 
+
 @st.composite
 def binary_models(draw):
     sv = draw(tables(FLOATS, side=4)) + 0.0
     n = len(sv)
     split = draw(st.integers(0, n))
     return BinaryModel(
-        "m", draw(st.sampled_from(["c_svc", "nu_svc"])), draw(KERNELS), sv,
-        draw(hnp.arrays(np.float64, n, elements=FLOATS)), draw(FLOATS),
-        draw(st.sampled_from([(0, 1), (1, 0)])), (split, n - split),
+        "m",
+        draw(st.sampled_from(["c_svc", "nu_svc"])),
+        draw(KERNELS),
+        sv,
+        draw(hnp.arrays(np.float64, n, elements=FLOATS)),
+        draw(FLOATS),
+        draw(st.sampled_from([(0, 1), (1, 0)])),
+        (split, n - split),
         draw(st.one_of(st.none(), st.tuples(FLOATS, FLOATS))),
-        Provenance.from_line(f"1; features {sv.shape[1]}"), sv.shape[1])
+        Provenance.from_line(f"1; features {sv.shape[1]}"),
+        sv.shape[1],
+    )
 
 
 @given(binary_models())
-@example(BinaryModel("m", "c_svc", Kernel("polynomial", 0.1 + 0.2, -0.0, 0),
-                     np.array([EXTREMES[:4], EXTREMES[6:10]]) + 0.0, np.array([0.7 + 0.1, -TINY]),
-                     1.1 + 2.2, (1, 0), (0, 2), (0.1 + 0.7, -0.1 - 0.2),
-                     Provenance(("1", "features 4")), 4))
-@example(BinaryModel("m", "nu_svc", Kernel("linear"), np.zeros((0, 4)), np.zeros(0), 0.5, (0, 1),
-                     (0, 0), None, Provenance(("1", "features 4")), 4))
-@example(BinaryModel("m", "c_svc", Kernel("linear"), np.ones((1, 2)), np.ones(1), 0.5, (0, 1),
-                     (1, 0), None, Provenance(), 0))  # of another program
+@example(
+    BinaryModel(
+        "m",
+        "c_svc",
+        Kernel("polynomial", 0.1 + 0.2, -0.0, 0),
+        np.array([EXTREMES[:4], EXTREMES[6:10]]) + 0.0,
+        np.array([0.7 + 0.1, -TINY]),
+        1.1 + 2.2,
+        (1, 0),
+        (0, 2),
+        (0.1 + 0.7, -0.1 - 0.2),
+        Provenance(("1", "features 4")),
+        4,
+    )
+)
+@example(
+    BinaryModel(
+        "m",
+        "nu_svc",
+        Kernel("linear"),
+        np.zeros((0, 4)),
+        np.zeros(0),
+        0.5,
+        (0, 1),
+        (0, 0),
+        None,
+        Provenance(("1", "features 4")),
+        4,
+    )
+)
+@example(
+    BinaryModel(
+        "m",
+        "c_svc",
+        Kernel("linear"),
+        np.ones((1, 2)),
+        np.ones(1),
+        0.5,
+        (0, 1),
+        (1, 0),
+        None,
+        Provenance(),
+        0,
+    )
+)  # of another program
 def test_svm_models(folder, model):
     text = format_svm_model(model)
     (folder / "m").write_text(text)
@@ -315,10 +417,12 @@ def test_svm_models(folder, model):
 
 @given(st.data())
 def test_logistic_models(folder, data):
-    weights = data.draw(hnp.arrays(np.float64, st.tuples(st.integers(2, 4), st.integers(2, 4)),
-                                   elements=FLOATS))
-    model = LogisticModel(weights, data.draw(FLOATS.map(abs)), 10**11,
-                          Provenance(("1", "options -r 1")))
+    weights = data.draw(
+        hnp.arrays(np.float64, st.tuples(st.integers(2, 4), st.integers(2, 4)), elements=FLOATS)
+    )
+    model = LogisticModel(
+        weights, data.draw(FLOATS.map(abs)), 10**11, Provenance(("1", "options -r 1"))
+    )
     (folder / "l").write_text(format_logistic_model(model))
     got = read_logistic_model(folder / "l")
     same(model, got)
@@ -345,13 +449,29 @@ def collated(draw, ascii_only=False):
     if not ascii_only:
         names = draw(class_names([0, 2147483647]))
         if draw(st.booleans()):
-            control = 'k K "-k 2"\n{\n  l L ""\n  {\n    5\n    6\n    7\n  }\n  ' + \
-                rows.replace("\n", "\n  ").rstrip() + "\n}\n"
-            direct = {0: NodeModel("K", "k", 2, Provenance(("options -k 2",)), points=draw(
-                          hnp.arrays(np.float32, (3, d), elements=SINGLES)),
-                          y=np.array([0, 1, 1], np.int32), k=2),
-                      1: NodeModel("L", "l", 3, Provenance(("1",)), weights=draw(hnp.arrays(
-                          np.float64, (3, d + 1), elements=FLOATS)))}
+            control = (
+                'k K "-k 2"\n{\n  l L ""\n  {\n    5\n    6\n    7\n  }\n  '
+                + rows.replace("\n", "\n  ").rstrip()
+                + "\n}\n"
+            )
+            direct = {
+                0: NodeModel(
+                    "K",
+                    "k",
+                    2,
+                    Provenance(("options -k 2",)),
+                    points=draw(hnp.arrays(np.float32, (3, d), elements=SINGLES)),
+                    y=np.array([0, 1, 1], np.int32),
+                    k=2,
+                ),
+                1: NodeModel(
+                    "L",
+                    "l",
+                    3,
+                    Provenance(("1",)),
+                    weights=draw(hnp.arrays(np.float64, (3, d + 1), elements=FLOATS)),
+                ),
+            }
         if draw(st.booleans()):
             hole = draw(st.integers(0, 2))
             a[hole] = b[hole] = np.nan
@@ -359,19 +479,38 @@ def collated(draw, ascii_only=False):
     if not ascii_only and draw(st.booleans()):
         normalisation = Normalisation(
             draw(hnp.arrays(np.float32, (2, d), elements=SINGLES)),
-            draw(hnp.arrays(np.float32, 2, elements=SINGLES)))
+            draw(hnp.arrays(np.float32, 2, elements=SINGLES)),
+        )
     tree = changed(parse(control), names=names)
-    orientation = np.where(a < 0, -1, 1) if ascii_only else np.array(
-        draw(st.lists(st.sampled_from([-1, 1]), min_size=3, max_size=3)))
-    return Configuration(tree, MergedModel(
-        kernels=kernels, kernel_of=np.array([0, len(kernels) - 1, 0], np.int32), sv=sv,
-        group=np.zeros(s, np.int32),
-        indptr=np.cumsum([0, *map(len, parts)]).astype(np.int64), index=index,
-        coef=draw(hnp.arrays(np.float64, len(index), elements=FLOATS)),
-        rho=draw(hnp.arrays(np.float64, 3, elements=FLOATS)), a=a, b=b,
-        orientation=orientation.astype(np.int8),
-        provenances=tuple(map(Provenance.from_line, ("", "", "") if ascii_only else (
-            "0.1; options -c 1", "", "x")))), direct, normalisation)
+    orientation = (
+        np.where(a < 0, -1, 1)
+        if ascii_only
+        else np.array(draw(st.lists(st.sampled_from([-1, 1]), min_size=3, max_size=3)))
+    )
+    return Configuration(
+        tree,
+        MergedModel(
+            kernels=kernels,
+            kernel_of=np.array([0, len(kernels) - 1, 0], np.int32),
+            sv=sv,
+            group=np.zeros(s, np.int32),
+            indptr=np.cumsum([0, *map(len, parts)]).astype(np.int64),
+            index=index,
+            coef=draw(hnp.arrays(np.float64, len(index), elements=FLOATS)),
+            rho=draw(hnp.arrays(np.float64, 3, elements=FLOATS)),
+            a=a,
+            b=b,
+            orientation=orientation.astype(np.int8),
+            provenances=tuple(
+                map(
+                    Provenance.from_line,
+                    ("", "", "") if ascii_only else ("0.1; options -c 1", "", "x"),
+                )
+            ),
+        ),
+        direct,
+        normalisation,
+    )
 
 
 @given(collated(), st.booleans())
@@ -390,23 +529,45 @@ def test_mbm(folder, given, wide):
 
 @pytest.mark.parametrize("gamma", [TINY, 1e300, 1.7976931348623157e308])
 def test_mbm_with_any_kernel_that_can_be_written(folder, gamma):
-    given = Configuration(parse("a {0 1}"), MergedModel(
-        kernels=(Kernel("sigmoid", gamma, -gamma),), kernel_of=np.zeros(1, np.int32),
-        sv=np.ones((1, 1)), group=np.zeros(1, np.int32),
-        indptr=np.array([0, 1]), index=np.zeros(1, np.int32), coef=np.array([gamma]),
-        rho=np.array([-gamma]), a=np.array([gamma]), b=np.array([-0.0]),
-        orientation=np.ones(1, np.int8), provenances=(Provenance(),)))
+    given = Configuration(
+        parse("a {0 1}"),
+        MergedModel(
+            kernels=(Kernel("sigmoid", gamma, -gamma),),
+            kernel_of=np.zeros(1, np.int32),
+            sv=np.ones((1, 1)),
+            group=np.zeros(1, np.int32),
+            indptr=np.array([0, 1]),
+            index=np.zeros(1, np.int32),
+            coef=np.array([gamma]),
+            rho=np.array([-gamma]),
+            a=np.array([gamma]),
+            b=np.array([-0.0]),
+            orientation=np.ones(1, np.int8),
+            provenances=(Provenance(),),
+        ),
+    )
     write_store(str(folder / "k.mbm"), given, {"agfmc": "1"})
     same(given, load(str(folder / "k.mbm")), leave={"made_by"})
 
 
 # rows that change their order when they are rounded to six digits
-ROUNDED = Configuration(parse("m0 {0 1}"), MergedModel(
-    kernels=(Kernel("linear"),), kernel_of=np.zeros(1, np.int32),
-    sv=np.array([[1.0000001, 5.0], [1.0000002, 1.0]]),
-    group=np.zeros(2, np.int32), indptr=np.array([0, 2]), index=np.array([0, 1], np.int32),
-    coef=np.array([0.5, -0.5]), rho=np.zeros(1), a=np.ones(1), b=np.zeros(1),
-    orientation=np.ones(1, np.int8), provenances=(Provenance(),)))
+ROUNDED = Configuration(
+    parse("m0 {0 1}"),
+    MergedModel(
+        kernels=(Kernel("linear"),),
+        kernel_of=np.zeros(1, np.int32),
+        sv=np.array([[1.0000001, 5.0], [1.0000002, 1.0]]),
+        group=np.zeros(2, np.int32),
+        indptr=np.array([0, 2]),
+        index=np.array([0, 1], np.int32),
+        coef=np.array([0.5, -0.5]),
+        rho=np.zeros(1),
+        a=np.ones(1),
+        b=np.zeros(1),
+        orientation=np.ones(1, np.int8),
+        provenances=(Provenance(),),
+    ),
+)
 
 
 @given(collated(ascii_only=True))
@@ -421,27 +582,41 @@ def test_ascii_models(given):
     assert "".join(format_ascii_model(got)) == lines
     # with fewer digits, as libAGF prints single precision, numbers are those that were printed
     if max(np.abs(model.sv).max(), np.abs(model.coef).max(initial=0)) < 1e300:
-        sv, coef = (np.array([float(f"{v:.6g}") for v in values.ravel()]).reshape(values.shape)
-                    for values in (model.sv + 0.0, model.coef))
+        sv, coef = (
+            np.array([float(f"{v:.6g}") for v in values.ravel()]).reshape(values.shape)
+            for values in (model.sv + 0.0, model.coef)
+        )
         sv, place = np.unique(sv + 0.0, axis=0, return_inverse=True)  # in a new order, perhaps
         if len(sv) == len(model.sv):
-            short = replace(given, machines=replace(
-                model, sv=sv, coef=coef, index=place.ravel()[model.index].astype(np.int32)))
+            short = replace(
+                given,
+                machines=replace(
+                    model, sv=sv, coef=coef, index=place.ravel()[model.index].astype(np.int32)
+                ),
+            )
             lines = "".join(format_ascii_model(short))
             same(short, read_ascii_model("m", lines.encode()))
 
 
 # What is printed
 
+
 @given(st.data())
 def test_tables_of_probabilities(folder, data):
-    p = data.draw(hnp.arrays(np.float64, st.tuples(st.integers(1, 6), st.integers(2, 4)),
-                             elements=st.one_of(st.floats(0, 1), FLOATS.filter(
-                                 lambda v: abs(v) < 1e20))))
-    labels = sorted(data.draw(st.sets(st.integers(0, 2**31 - 1), min_size=p.shape[1],
-                                      max_size=p.shape[1])))
-    classes = np.array(data.draw(st.lists(st.sampled_from([*labels, -1]), min_size=len(p),
-                                          max_size=len(p))), np.int32)
+    p = data.draw(
+        hnp.arrays(
+            np.float64,
+            st.tuples(st.integers(1, 6), st.integers(2, 4)),
+            elements=st.one_of(st.floats(0, 1), FLOATS.filter(lambda v: abs(v) < 1e20)),
+        )
+    )
+    labels = sorted(
+        data.draw(st.sets(st.integers(0, 2**31 - 1), min_size=p.shape[1], max_size=p.shape[1]))
+    )
+    classes = np.array(
+        data.draw(st.lists(st.sampled_from([*labels, -1]), min_size=len(p), max_size=len(p))),
+        np.int32,
+    )
     head = f"labels {' '.join(map(str, labels))}\n".encode()
     for first in (b"", head):
         text = first + format_points(p, classes)
@@ -450,20 +625,31 @@ def test_tables_of_probabilities(folder, data):
         assert first + format_points(got.p, got.classes) == text
         assert got.classes.tolist() == classes.tolist()
         assert (got.labels is None) == (first == b"") and (
-            got.labels is None or got.labels.tolist() == labels)
+            got.labels is None or got.labels.tolist() == labels
+        )
         np.testing.assert_array_equal(got.p, [[float("%.6f" % v) for v in row] for row in p])
 
 
 @given(st.data())
 def test_output_of_svm_predict(folder, data):
-    labels = data.draw(st.lists(st.integers(1 - 2**31, 2**31 - 1), min_size=2, max_size=4,
-                                unique=True))
+    labels = data.draw(
+        st.lists(st.integers(1 - 2**31, 2**31 - 1), min_size=2, max_size=4, unique=True)
+    )
     n = data.draw(st.integers(1, 5))
-    p = data.draw(hnp.arrays(np.float64, (n, len(labels)), elements=st.one_of(
-        st.sampled_from([0.0, 1.0, TINY, 1 - 2**-53]), st.floats(0, 1))))
+    p = data.draw(
+        hnp.arrays(
+            np.float64,
+            (n, len(labels)),
+            elements=st.one_of(st.sampled_from([0.0, 1.0, TINY, 1 - 2**-53]), st.floats(0, 1)),
+        )
+    )
     classes = data.draw(st.lists(st.sampled_from(labels), min_size=n, max_size=n))
-    text = "".join([f"labels {' '.join(map(str, labels))}\n",
-                    *(f"{c} {' '.join(map(repr, row))}\n" for c, row in zip(classes, p.tolist()))])
+    text = "".join(
+        [
+            f"labels {' '.join(map(str, labels))}\n",
+            *(f"{c} {' '.join(map(repr, row))}\n" for c, row in zip(classes, p.tolist())),
+        ]
+    )
     (folder / "o").write_text(text)
     got = read_svm_output(folder / "o")
     assert got.labels == tuple(labels) and got.classes.tolist() == classes
@@ -511,8 +697,9 @@ def test_tables_of_confusions(folder, data):
     got = read_confusions(folder / "t")
     assert got.labels == tuple(labels) and got.alternatives == len(labels)
     np.testing.assert_array_equal(got.errors, table)
-    np.testing.assert_array_equal(got.samples, np.repeat(table.sum(axis=1)[:, None], len(labels),
-                                                         axis=1))
+    np.testing.assert_array_equal(
+        got.samples, np.repeat(table.sum(axis=1)[:, None], len(labels), axis=1)
+    )
     told = json.loads(text)
     assert told["rejected"] == np.sum(result == -1)
     assert math.isclose(told["accuracy"], np.mean((truth == result)[result >= 0]))

@@ -29,9 +29,12 @@ def test_features_of_zeros_and_ones_are_not_divided_by_their_deviations():
     rare = np.repeat([1.0, 0], [1, 24])
     x = np.c_[rare, 2 * rare, np.r_[rare[:-1], np.nan], np.arange(25) % 2]
     factors = np.diag(fit_normalisation(x).matrix)
-    variances = np.r_[np.nanvar(x[:, [0, 2, 3]], axis=0, ddof=1) / .49, 1]
-    np.testing.assert_allclose(factors * variances.mean() ** .25, np.r_[
-        1 / .7, 1 / np.std(x[:, 1], ddof=1), 1 / .7, 1 / .7], rtol=1e-6)
+    variances = np.r_[np.nanvar(x[:, [0, 2, 3]], axis=0, ddof=1) / 0.49, 1]
+    np.testing.assert_allclose(
+        factors * variances.mean() ** 0.25,
+        np.r_[1 / 0.7, 1 / np.std(x[:, 1], ddof=1), 1 / 0.7, 1 / 0.7],
+        rtol=1e-6,
+    )
 
 
 @given(st.integers(2, 40), st.integers(1, 6), st.integers(0, 99))
@@ -75,13 +78,18 @@ def test_messages_name_features():
 def test_a_feature_that_varies_too_little_to_be_stored_is_dropped():
     x = points(5, 2)
     x[:, 0] = [0, 0, 0, 0, 1e-42]
-    with pytest.warns(AgfmcWarning, match=r"^feature 0 \(from 0\) varies and was left out: by "
-                                          r"1e-42 at most, .*: multiply the data"):
+    with pytest.warns(
+        AgfmcWarning,
+        match=r"^feature 0 \(from 0\) varies and was left out: by "
+        r"1e-42 at most, .*: multiply the data",
+    ):
         assert fit_normalisation(x).dropped == (0,)
     with pytest.warns(AgfmcWarning) as told:
         assert fit_normalisation(np.c_[np.ones(5), 1e-200 * x[:, 1], x]).dropped == (0, 1, 2)
     assert [str(one.message).partition(" and ")[0] for one in told] == [
-        "feature 0 (from 0) is constant", "features 1, 2 (from 0) vary"]
+        "feature 0 (from 0) is constant",
+        "features 1, 2 (from 0) vary",
+    ]
 
 
 @pytest.mark.parametrize("scale", [False, True])
@@ -129,7 +137,7 @@ def test_a_point_has_the_same_bits_in_any_block(nsv, features, products):
     whole = std.apply(x, products)
     assert np.allclose(whole, (x - std.mean) @ std.matrix.astype(float), rtol=1e-12, atol=1e-12)
     for rows in (1, 7, 1500):
-        parts = [std.apply(x[i:i + rows], products) for i in range(0, 3000, rows)]
+        parts = [std.apply(x[i : i + rows], products) for i in range(0, 3000, rows)]
         assert np.concatenate(parts).tobytes() == whole.tobytes()
 
 
@@ -147,17 +155,26 @@ def test_blocks_do_not_matter_beyond_rounding(monkeypatch, block):
     assert np.allclose(fit_normalisation(x, nsv=2).matrix, whole.matrix, rtol=1e-6)
 
 
-@pytest.mark.parametrize("x, options, error, message", [
-    (points(1, 3), {}, DataError, "two points"), (np.empty((0, 3)), {}, DataError, "two points"),
-    (np.ones((4, 3)), {}, DataError, "every feature is constant"),
-    (np.array([[1.0, 0], [1.0, 3e-42]]), {}, DataError, "no feature varies by more than 3e-42, .*: "
-     "multiply the data by a power of ten"),
-    (points(9, 3), {"scale": False}, UsageError, "standard deviations or singular values"),
-    (points(9, 3), {"nsv": 0}, UsageError, "1 or more, not 0"),
-    (points(9, 3), {"nsv": 4}, DataError, "4 singular values are too many: 3 features vary"),
-    (points(3, 5), {"nsv": 3}, DataError, "the points span 2 dimensions"),
-    (np.array([[1.0, 1e39], [2, 2e39]]), {}, DataError, r"feature 1 \(from 0\) are too large"),
-    (np.array([[1.0, 1e200], [2, -1e200]]), {}, DataError, r"feature 1 \(from 0\)")])
+@pytest.mark.parametrize(
+    "x, options, error, message",
+    [
+        (points(1, 3), {}, DataError, "two points"),
+        (np.empty((0, 3)), {}, DataError, "two points"),
+        (np.ones((4, 3)), {}, DataError, "every feature is constant"),
+        (
+            np.array([[1.0, 0], [1.0, 3e-42]]),
+            {},
+            DataError,
+            "no feature varies by more than 3e-42, .*: multiply the data by a power of ten",
+        ),
+        (points(9, 3), {"scale": False}, UsageError, "standard deviations or singular values"),
+        (points(9, 3), {"nsv": 0}, UsageError, "1 or more, not 0"),
+        (points(9, 3), {"nsv": 4}, DataError, "4 singular values are too many: 3 features vary"),
+        (points(3, 5), {"nsv": 3}, DataError, "the points span 2 dimensions"),
+        (np.array([[1.0, 1e39], [2, 2e39]]), {}, DataError, r"feature 1 \(from 0\) are too large"),
+        (np.array([[1.0, 1e200], [2, -1e200]]), {}, DataError, r"feature 1 \(from 0\)"),
+    ],
+)
 def test_points_that_cannot_be_normalised(x, options, error, message):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -174,14 +191,23 @@ def test_a_feature_that_the_stored_factor_would_wipe_out_is_refused(nsv):
         warnings.simplefilter("error")
         fitted = fit_normalisation(x * [1, 1e-8], nsv=nsv)  # float32 holds its factor
     scaled = fitted.apply(x * [1, 1e-8])
-    np.testing.assert_allclose(scaled.std(axis=0, ddof=1)[-1], 1, atol=.5 if nsv else 1e-6)
+    np.testing.assert_allclose(scaled.std(axis=0, ddof=1)[-1], 1, atol=0.5 if nsv else 1e-6)
 
 
 # The covariance matrix
 
-@pytest.mark.parametrize("scale, found", [
-    ((1, 1, 1), None), ((1, 9, 1), None), ((1, 0.01, 30), (2, 1)), ((0, 1, 2), None),
-    ((1e100, 1, 1), (0, 1)), ((1e-100, 1, 1), (1, 0))])
+
+@pytest.mark.parametrize(
+    "scale, found",
+    [
+        ((1, 1, 1), None),
+        ((1, 9, 1), None),
+        ((1, 0.01, 30), (2, 1)),
+        ((0, 1, 2), None),
+        ((1e100, 1, 1), (0, 1)),
+        ((1e-100, 1, 1), (1, 0)),
+    ],
+)
 def test_features_of_unequal_scales(scale, found):
     x = np.random.default_rng(0).normal(size=(20000, 3)) * scale
     uneven = uneven_features(x)
@@ -219,8 +245,9 @@ def test_covariance_against_numpy(monkeypatch, block):
     assert np.array_equal(x, before)
 
 
-@pytest.mark.parametrize("x, message", [
-    (np.ones((1, 2)), "two points"), (np.array([[1e200], [-1e200]]), "too large")])
+@pytest.mark.parametrize(
+    "x, message", [(np.ones((1, 2)), "two points"), (np.array([[1e200], [-1e200]]), "too large")]
+)
 def test_points_without_a_covariance(x, message):
     with warnings.catch_warnings():
         warnings.simplefilter("error")

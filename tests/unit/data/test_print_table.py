@@ -16,5 +16,13 @@ def test_a_cell_is_the_number_again(values):
 
 def test_cells_are_short():
     values = np.array([0.1, -2, 0, -0.0, 1e-30, 123456789, 2.5e20, 1 / 3], np.float32)
-    assert _numbers(values) == ["0.1", "-2", "0", "-0", "1e-30", "123456792", "2.5e+20",
-                                "0.33333334"]
+    assert _numbers(values) == [
+        "0.1",
+        "-2",
+        "0",
+        "-0",
+        "1e-30",
+        "123456792",
+        "2.5e+20",
+        "0.33333334",
+    ]

@@ -1,6 +1,5 @@
 """Sparse points: read, trained on and classified as the whole table would be."""
 
-
 import numpy as np
 import pytest
 
@@ -21,8 +20,15 @@ from agfmc.data.types import InputFormat
 from data_files import write_cls, write_vec
 
 CODE = '"" 0/1; "" 0/2; "" 1/2; {0 1 2}'
-LINEAR = ["learner=linear", "learner=linear -s 1", "learner=linear -s 2", "learner=linear -w1 2",
-          "learner=logistic", "-t 0", "-s 1 -n 0.3 -t 0"]
+LINEAR = [
+    "learner=linear",
+    "learner=linear -s 1",
+    "learner=linear -s 2",
+    "learner=linear -w1 2",
+    "learner=logistic",
+    "-t 0",
+    "-s 1 -n 0.3 -t 0",
+]
 
 
 def points(n=150, d=5000, seed=0):
@@ -45,15 +51,21 @@ def sparse_of(x):
 
 
 def write_text(path, x, y):
-    path.write_text("".join(
-        f"{label} " + " ".join(f"{j + 1}:{row[j]!r}" for j in np.flatnonzero(row)) + "\n"
-        for row, label in zip(x.astype(object), y.tolist())), encoding="ascii")
+    path.write_text(
+        "".join(
+            f"{label} " + " ".join(f"{j + 1}:{row[j]!r}" for j in np.flatnonzero(row)) + "\n"
+            for row, label in zip(x.astype(object), y.tolist())
+        ),
+        encoding="ascii",
+    )
 
 
 def trained(x, y, text, workers=1, **more):
     jobs = plan_jobs(parse(CODE), "m", text, 1)
-    done = {one.job.name: one.model for one in fit(
-        jobs, x, y, TrainingSettings(workers=workers, **more))}
+    done = {
+        one.job.name: one.model
+        for one in fit(jobs, x, y, TrainingSettings(workers=workers, **more))
+    }
     return [done[job.name] for job in jobs]
 
 
@@ -62,6 +74,7 @@ def plane(model):
 
 
 # -- the points ---------------------------------------------------------------------------------
+
 
 def test_sparse_points():
     x, _ = points(20, 30)
@@ -81,12 +94,14 @@ def test_sparse_points():
 
 
 def test_stored_zeros_are_dropped():
-    sparse = SparsePoints.of_rows(np.array([0, 2, 3]), np.array([0, 2, 1]),
-                                  np.array([0.0, 5.0, 0.0]), 3)
+    sparse = SparsePoints.of_rows(
+        np.array([0, 2, 3]), np.array([0, 2, 1]), np.array([0.0, 5.0, 0.0]), 3
+    )
     assert sparse.counts.tolist() == [1, 0] and sparse.entries()[2].tolist() == [5.0]
 
 
 # -- text ---------------------------------------------------------------------------------------
+
 
 @pytest.mark.parametrize("block", [1 << 20, 300])
 def test_reading(tmp_path, block, monkeypatch):
@@ -101,8 +116,11 @@ def test_reading(tmp_path, block, monkeypatch):
     chunks = list(iter_points(str(tmp_path / "t"), InputFormat("svm"), 7, d=50, sparse=True))
     assert all(is_sparse(chunk) and 0 < len(chunk) <= 7 for chunk in chunks)
     np.testing.assert_array_equal(np.concatenate([np.asarray(c) for c in chunks]), x)
-    assert not any(map(is_sparse, iter_points(
-        str(tmp_path / "t"), InputFormat("svm", 1.0), 7, 50, sparse=True)))
+    assert not any(
+        map(
+            is_sparse, iter_points(str(tmp_path / "t"), InputFormat("svm", 1.0), 7, 50, sparse=True)
+        )
+    )
 
 
 def test_what_is_too_large_or_wrong(tmp_path):
@@ -139,13 +157,17 @@ def test_what_stays_sparse(tmp_path, monkeypatch):
     write_text(tmp_path / "t", 1e-42 * x, y)
     with pytest.warns(AgfmcWarning, match="t: no value is larger than 1.2e-38"):
         assert stays()
-    assert not stays(missing=1.0) and not stays("binary") and not stays(
-        fit=lambda data: fit_normalisation(data.x, scale=False, nsv=2))
+    assert (
+        not stays(missing=1.0)
+        and not stays("binary")
+        and not stays(fit=lambda data: fit_normalisation(data.x, scale=False, nsv=2))
+    )
     monkeypatch.setattr(training, "_TIMES", 10**6)
     assert not stays()  # most of it is not zero
 
 
 # -- training -----------------------------------------------------------------------------------
+
 
 @pytest.mark.parametrize("text", LINEAR)
 def test_models_are_those_of_the_table(text):
@@ -153,8 +175,9 @@ def test_models_are_those_of_the_table(text):
     dense, sparse = trained(x, y, text), trained(sparse_of(x), y, text)
     for one, other in zip(dense, sparse):
         assert one.labels == other.labels and one.kernel == other.kernel
-        np.testing.assert_allclose(plane(other), plane(one), rtol=0, atol=1e-12 if
-                                   "logistic" not in text else 1e-6)
+        np.testing.assert_allclose(
+            plane(other), plane(one), rtol=0, atol=1e-12 if "logistic" not in text else 1e-6
+        )
         assert abs(one.rho - other.rho) < (1e-6 if "logistic" in text else 1e-12)
         np.testing.assert_allclose(other.platt, one.platt, atol=1e-5)
         assert other.sv.shape == (1, x.shape[1]) and isinstance(other.sv, np.ndarray)
@@ -165,8 +188,9 @@ def test_models_are_those_of_the_table(text):
 
 def test_leaving_out_single_samples():
     x, y = points()
-    for one, other in zip(trained(x, y, "-t 0 -c 0.1", loo=True),
-                          trained(sparse_of(x), y, "-t 0 -c 0.1", loo=True)):
+    for one, other in zip(
+        trained(x, y, "-t 0 -c 0.1", loo=True), trained(sparse_of(x), y, "-t 0 -c 0.1", loo=True)
+    ):
         np.testing.assert_allclose(other.platt, one.platt, rtol=1e-6)
 
 
@@ -188,8 +212,11 @@ def test_points_packed_for_each_job_are_the_same_models(monkeypatch, text, kind)
     monkeypatch.setattr(kernel_tables, "PACKED", -1)
     jobs = plan_jobs(parse('"" 0/1; "" 0/2; "" 1/2; {0 1 2}'), "m", text, 1)
     pack = type(jobs[0].options).pack
-    monkeypatch.setattr(type(jobs[0].options), "pack", lambda self, x, rows=None: (
-        packed.append(rows), pack(self, x, rows))[1])
+    monkeypatch.setattr(
+        type(jobs[0].options),
+        "pack",
+        lambda self, x, rows=None: (packed.append(rows), pack(self, x, rows))[1],
+    )
     found = list(map(format_svm_model, trained(data, y, text, 1, kernel_memory=0)))
     assert found == expected
     assert len(packed) == 3 and all(rows is not None and len(rows) < 200 for rows in packed)
@@ -201,8 +228,7 @@ def test_points_in_a_mapped_file(tmp_path, monkeypatch):
     x, y = points(100, 20)
     write_vec(tmp_path / "t.vec", x)
     write_cls(tmp_path / "t.cls", y)
-    assert not isinstance(training.load_training(tmp_path / "t", InputFormat())[0].x,
-                          np.memmap)
+    assert not isinstance(training.load_training(tmp_path / "t", InputFormat())[0].x, np.memmap)
     expected = trained(x.astype(np.float32).astype(float), y, "-g 0.2")
     monkeypatch.setattr(reading, "_MAPPED", 100)
     data, _, _ = training.load_training(tmp_path / "t", InputFormat())
@@ -214,6 +240,7 @@ def test_points_in_a_mapped_file(tmp_path, monkeypatch):
 
 # -- classification -----------------------------------------------------------------------------
 
+
 @pytest.mark.few(1)
 @pytest.mark.parametrize("text", ["learner=linear", "-t 0"])
 def test_commands(tmp_path, monkeypatch, run, text):
@@ -224,8 +251,14 @@ def test_commands(tmp_path, monkeypatch, run, text):
     write_text(tmp_path / "tst", *points(90, seed=1))
     (tmp_path / "plan").write_text(CODE, encoding="ascii")
     seen = []
-    monkeypatch.setattr(fit_module, "_flat", lambda solution, x, rows, flat=fit_module._flat: (
-        seen.append(is_sparse(x)), flat(solution, x, rows))[1])
+    monkeypatch.setattr(
+        fit_module,
+        "_flat",
+        lambda solution, x, rows, flat=fit_module._flat: (
+            seen.append(is_sparse(x)),
+            flat(solution, x, rows),
+        )[1],
+    )
     run("multi_borders", "-M", "-+", text, "plan", "trn", "m", "c")
     assert seen and all(seen)
     run("mbh2mbm", "c", "all.mbm")

@@ -16,6 +16,8 @@ from agfmc.data.types import InputFormat
 from data_files import write_svm
 
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)
+
+
 def read(text, missing=None, **options):
     return read_svm("-", InputFormat("svm", missing), stdin=io.BytesIO(text), **options)
 
@@ -65,7 +67,7 @@ def test_every_allowed_shape_in_any_blocks(text, block, rows):
     parts = chunks(text, rows=rows, d=12, block=block)
     assert all(0 < len(part) <= rows and part.shape[1] == 12 for part in parts)
     joined = np.concatenate(parts)
-    assert np.array_equal(joined[:, :got.x.shape[1]], x) and not joined[:, got.x.shape[1]:].any()
+    assert np.array_equal(joined[:, : got.x.shape[1]], x) and not joined[:, got.x.shape[1] :].any()
 
 
 @given(svm_files(), st.binary(min_size=1, max_size=3), st.data())
@@ -108,8 +110,11 @@ MARGINS = b"1 1:1\n+1 1:2\n-2 1:3\n1.0 1:4\n1e0 1:5\n-10 1:6\n-0 1:7\n.50 1:8\n"
 @pytest.mark.parametrize("block", [1, 12, 1 << 20])
 @pytest.mark.parametrize("reader", [read_svm, read_svm_labels])
 def test_labels_with_a_fraction_are_names_in_the_order_of_their_values(block, reader):
-    with pytest.warns(AgfmcWarning, match="standard input: labels -10, -2, 0, 0.5, 1 are taken as "
-                                          "names of the classes 0, 1, 2, 3, 4"):
+    with pytest.warns(
+        AgfmcWarning,
+        match="standard input: labels -10, -2, 0, 0.5, 1 are taken as "
+        "names of the classes 0, 1, 2, 3, 4",
+    ):
         got = reader("-", stdin=io.BytesIO(MARGINS), block=block)
     y, names = got if reader is read_svm_labels else (got.y, got.names)
     assert names == ("-10", "-2", "0", "0.5", "1") and y.dtype == np.int32
@@ -121,8 +126,11 @@ def test_values_are_looked_up_among_names_that_are_numbers():
     for block in (1, 1000):
         assert read(MARGINS, block=block, names=names).y.tolist() == [0, 0, 2, 0, 0, 1, 3, 4]
     assert read(b"+1 1:1\n", names=("-1", "0", "1")).y.tolist() == [2]
-    for text, listed, word in ((b"1 1:1\n3 1:1\n", names, "3"), (b"1 1:1\n.5 1:1\n", "ab", ".5"),
-                               (b"1 1:1\n-1 1:1\n", "ab", "-1")):
+    for text, listed, word in (
+        (b"1 1:1\n3 1:1\n", names, "3"),
+        (b"1 1:1\n.5 1:1\n", "ab", ".5"),
+        (b"1 1:1\n-1 1:1\n", "ab", "-1"),
+    ):
         with pytest.raises(DataError, match=f"input:2: the label '{word}' is not among the names"):
             read(text, names=tuple(listed))
     with pytest.raises(DataError, match="the names '1' and '1.0' are one number"):
@@ -137,8 +145,11 @@ def test_a_continuous_quantity_is_no_label():
     rows = [b"%d.5 1:1\n" % i for i in range(21)]
     with pytest.raises(DataError, match="21 different labels in 41 points .* float_to_class"):
         read(b"".join(rows + rows[1:]))
-    with pytest.warns(AgfmcWarning, match=r"21 labels, 0.5, 1.5, 2.5, 3.5, ..., 20.5, are taken as "
-                                          r"names of the classes 0 to 20 \(of a continuous"):
+    with pytest.warns(
+        AgfmcWarning,
+        match=r"21 labels, 0.5, 1.5, 2.5, 3.5, ..., 20.5, are taken as "
+        r"names of the classes 0 to 20 \(of a continuous",
+    ):
         assert len(read(b"".join(rows + rows)).names) == 21
     with pytest.raises(DataError, match="10001 different"):
         read(b"".join(b"%d.5 1:1\n" % i for i in range(10001)) * 3)
@@ -155,7 +166,10 @@ def test_absent_features_are_what_was_asked_for():
     text = b"0 2:5\n1 1:1\n2 1:0 2:0 3:1\n"
     for block in (6, 1000):
         assert read(text, missing=-9.5, block=block).x.tolist() == [
-            [-9.5, 5, -9.5], [1, -9.5, -9.5], [0, 0, 1]]
+            [-9.5, 5, -9.5],
+            [1, -9.5, -9.5],
+            [0, 0, 1],
+        ]
     [x] = chunks(text, missing=7, d=4)
     assert x.tolist() == [[7, 5, 7, 7], [1, 7, 7, 7], [0, 0, 1, 7]]
 
@@ -172,38 +186,64 @@ def test_chunks_do_not_wait_for_the_end_of_a_pipe(pipe_of):
     assert np.concatenate(got).ravel().tolist() == list(range(3000))
 
 
-@pytest.mark.parametrize("text, line, message", [
-    (b"1 1:2\n\n# c\n1 0:3\n", 4, "index 0"), (b"1 2:1 1:2", 1, "index 1 comes after 2"),
-    (b"1 2:1\n1 1:1 1:2", 2, "index 1 comes twice"),
-    (b"1 1:nan", 1, "'nan' of feature 1 is not a finite number"),
-    (b"1 1:2 2:-inf", 1, "'-inf' of feature 2"), (b"1 1:1e400", 1, "1e400"),
-    (b"1 1:0x10", 1, "0x10"), (b"1 1:1_0", 1, "1_0"), (b"1 1:1-2", 1, "'1-2'"),
-    (b"1 1:+-1", 1, r"'\+-1'"), (b"1 1:1e", 1, "'1e'"), (b"1 1:1,5", 1, "'1,5'"),
-    (b"1 1:2:3", 1, "'2:3'"), (b"1 1: 2", 1, "the value ''"), (b"1 :2", 1, "'' is not the index"),
-    (b"1 -1:2", 1, "'-1' is not the index"), (b"1 +1:2", 1, "is not the index"),
-    (b"1 a:2", 1, "'a' is not the index"), (b"1 1.5:2", 1, "'1.5' is not the index"),
-    (b"1 qid:3 1:2", 1, "'qid' is not the index"), (b"1 1:2 3", 1, "'3' is not index:value"),
-    (b"1 2 3", 1, "'2' is not index:value; values without indices are LVQ text"),
-    (b"a, b, c", 1, "'b,' is not index:value; it looks like a table with commas"),
-    (b"\na,b,c\n1,2,x", 2, "expected LIBSVM text; it looks like a table with commas: training and"),
-    (b"1,1 12:30,x", 1, "'30,x' of feature 12 is .*; it looks like a table with commas"),
-    (b"a|b\n1|2", 1, "it looks like a table with bars"),
-    (b"a\tb c\n", 1, "'b' is not index:value; it looks like a table with tabs"),
-    (b"a;b;c\n1;2;x", 1, "it looks like a table with semicolons"),
-    (b"0 1:1\r1 1:1\r", 1, "'1' is not index:value"), (b"1 99999999999:2", 1, "too large"),
-    (b"1 1:1\n2 99999999:2", 2, "99999999 make a table of 1.49 GiB, above the limit of"),
-    (b"1:2 2:3", 1, "no label"), (b"1 1:2\nx:1 1:2", 2, "no label"),
-    (b"1 1:2\n4294967296 1:2", 2, "not a whole number of 32 bits"),
-    (b"1e400 1:1", 1, "not a whole number"), (b"nan 1:1", 1, "not a whole number"),
-    (b"1 1:2\na 1:2", 2, "'a' is not a number, but the first one is"),
-    (b"a 1:2\n1 1:2", 2, "'1' is a number, but the first one is a word"),
-    (b"a 1:2\nnan 1:2", 2, "is a number"), (b"a" * 300 + b" 1:2", 1, "300 letters"),
-    (b"a\x01 1:2", 1, "control character"), (b"1 1:1\n\x01\n1 1:1\n", 2, "control character"),
-    (b"1 \x1f 1:1\n", 1, "control character"),
-    (b"1 1:2\n1e99 1:1\n1 1:1 1:1\n", 2, "'1e99' is not a whole"),
-    (b"1 1:2 1:1\n0.5 1:1\n", 1, "comes twice"), (b"1 1:2\n\0", 2, "not text"),
-    (b"", None, "no points"), (b"\n# only this\n \n", None, "no points"),
-    (b"1\n2\n", None, "no features")])
+@pytest.mark.parametrize(
+    "text, line, message",
+    [
+        (b"1 1:2\n\n# c\n1 0:3\n", 4, "index 0"),
+        (b"1 2:1 1:2", 1, "index 1 comes after 2"),
+        (b"1 2:1\n1 1:1 1:2", 2, "index 1 comes twice"),
+        (b"1 1:nan", 1, "'nan' of feature 1 is not a finite number"),
+        (b"1 1:2 2:-inf", 1, "'-inf' of feature 2"),
+        (b"1 1:1e400", 1, "1e400"),
+        (b"1 1:0x10", 1, "0x10"),
+        (b"1 1:1_0", 1, "1_0"),
+        (b"1 1:1-2", 1, "'1-2'"),
+        (b"1 1:+-1", 1, r"'\+-1'"),
+        (b"1 1:1e", 1, "'1e'"),
+        (b"1 1:1,5", 1, "'1,5'"),
+        (b"1 1:2:3", 1, "'2:3'"),
+        (b"1 1: 2", 1, "the value ''"),
+        (b"1 :2", 1, "'' is not the index"),
+        (b"1 -1:2", 1, "'-1' is not the index"),
+        (b"1 +1:2", 1, "is not the index"),
+        (b"1 a:2", 1, "'a' is not the index"),
+        (b"1 1.5:2", 1, "'1.5' is not the index"),
+        (b"1 qid:3 1:2", 1, "'qid' is not the index"),
+        (b"1 1:2 3", 1, "'3' is not index:value"),
+        (b"1 2 3", 1, "'2' is not index:value; values without indices are LVQ text"),
+        (b"a, b, c", 1, "'b,' is not index:value; it looks like a table with commas"),
+        (
+            b"\na,b,c\n1,2,x",
+            2,
+            "expected LIBSVM text; it looks like a table with commas: training and",
+        ),
+        (b"1,1 12:30,x", 1, "'30,x' of feature 12 is .*; it looks like a table with commas"),
+        (b"a|b\n1|2", 1, "it looks like a table with bars"),
+        (b"a\tb c\n", 1, "'b' is not index:value; it looks like a table with tabs"),
+        (b"a;b;c\n1;2;x", 1, "it looks like a table with semicolons"),
+        (b"0 1:1\r1 1:1\r", 1, "'1' is not index:value"),
+        (b"1 99999999999:2", 1, "too large"),
+        (b"1 1:1\n2 99999999:2", 2, "99999999 make a table of 1.49 GiB, above the limit of"),
+        (b"1:2 2:3", 1, "no label"),
+        (b"1 1:2\nx:1 1:2", 2, "no label"),
+        (b"1 1:2\n4294967296 1:2", 2, "not a whole number of 32 bits"),
+        (b"1e400 1:1", 1, "not a whole number"),
+        (b"nan 1:1", 1, "not a whole number"),
+        (b"1 1:2\na 1:2", 2, "'a' is not a number, but the first one is"),
+        (b"a 1:2\n1 1:2", 2, "'1' is a number, but the first one is a word"),
+        (b"a 1:2\nnan 1:2", 2, "is a number"),
+        (b"a" * 300 + b" 1:2", 1, "300 letters"),
+        (b"a\x01 1:2", 1, "control character"),
+        (b"1 1:1\n\x01\n1 1:1\n", 2, "control character"),
+        (b"1 \x1f 1:1\n", 1, "control character"),
+        (b"1 1:2\n1e99 1:1\n1 1:1 1:1\n", 2, "'1e99' is not a whole"),
+        (b"1 1:2 1:1\n0.5 1:1\n", 1, "comes twice"),
+        (b"1 1:2\n\0", 2, "not text"),
+        (b"", None, "no points"),
+        (b"\n# only this\n \n", None, "no points"),
+        (b"1\n2\n", None, "no features"),
+    ],
+)
 def test_a_file_that_cannot_be(text, line, message, tmp_path):
     path = tmp_path / "bad.svm"
     path.write_bytes(text)
@@ -217,8 +257,9 @@ def test_a_file_that_cannot_be(text, line, message, tmp_path):
 @given(svm_files(), st.integers(1, 80), st.integers(0, 300), st.sampled_from([None, -7.5]))
 def test_a_table_in_a_file_is_the_table(text, block, least, missing):
     expected = read(text, missing)
-    got = store_svm("-", InputFormat("svm", missing), stdin=io.BytesIO(text), least=least,
-                    block=block)
+    got = store_svm(
+        "-", InputFormat("svm", missing), stdin=io.BytesIO(text), least=least, block=block
+    )
     assert is_lazy(got.x) == (expected.x.nbytes > least)
     assert np.asarray(got.x).tobytes() == expected.x.tobytes()
     assert got.y.tobytes() == expected.y.tobytes() and got.names == expected.names
@@ -235,9 +276,12 @@ def test_rows_that_move_apart_are_not_lost(monkeypatch):
 def test_a_table_that_the_disk_has_no_space_for(monkeypatch):
     text = b"1 1:1\n2 20:1\n3 1:1\n"
     monkeypatch.setattr(libsvm, "_free_bytes", lambda file: (327, "/there"))
-    with pytest.raises(DataError, match="input:2: 2 points so far, with features up to 20 make a "
-                                        "table of 2.98e-07 GiB, above the limit of 3.12e-07 GiB "
-                                        r"that are free in /there \(TMPDIR names another folder"):
+    with pytest.raises(
+        DataError,
+        match="input:2: 2 points so far, with features up to 20 make a "
+        "table of 2.98e-07 GiB, above the limit of 3.12e-07 GiB "
+        r"that are free in /there \(TMPDIR names another folder",
+    ):
         store_svm("-", stdin=io.BytesIO(text), least=0, block=7)
     resource = pytest.importorskip("resource")
     monkeypatch.undo()
@@ -264,8 +308,9 @@ def test_no_file_is_left(monkeypatch, tmp_path):
 
 
 def test_a_feature_that_the_model_has_not():
-    with pytest.raises(DataError,
-                       match="standard input:2: there is a feature 4, but the model has 3"):
+    with pytest.raises(
+        DataError, match="standard input:2: there is a feature 4, but the model has 3"
+    ):
         chunks(b"0 1:1\n0 1:1 4:0\n", d=3)
 
 
@@ -286,7 +331,9 @@ def test_the_first_bad_line_is_named_in_a_long_file():
 def test_the_writer_leaves_zeros_out_and_no_digit():
     x = np.array([[0, 1.0, 0.1], [np.float32(0.1), 0, -1e300]])
     assert list(svm_lines(x, np.array([2, 0]))) == [
-        "2 2:1 3:0.1\n", "0 1:0.10000000149011612 3:-1e+300\n"]
+        "2 2:1 3:0.1\n",
+        "0 1:0.10000000149011612 3:-1e+300\n",
+    ]
     assert list(svm_lines(x[:1], np.array([1]), ("a", "b"))) == ["b 2:1 3:0.1\n"]
 
 
@@ -303,7 +350,8 @@ def test_points_that_cannot_be_written(tmp_path):
         ((x, [0, 1], ("a", "b:c")), "cannot be a label"),
         ((x, [0, 1], ("a", "nan")), "cannot be a label"),
         ((x, [0, 1], ("0", "1e3")), "cannot be a label"),
-        ((x, [0, 1], ("a", "-1")), "cannot be a label")]:
+        ((x, [0, 1], ("a", "-1")), "cannot be a label"),
+    ]:
         with pytest.raises(DataError, match=message):
             write_svm(path, *args)
     assert not path.exists()

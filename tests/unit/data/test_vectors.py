@@ -11,8 +11,17 @@ from hypothesis.extra.numpy import array_shapes, arrays
 from agfmc.core.errors import DataError
 from agfmc.core import memory
 from agfmc.data import libagf
-from agfmc.data.libagf import (cls_bytes, con_bytes, read_cls, read_con, read_std, read_vec,
-                               VecReader, VecWriter, write_std)
+from agfmc.data.libagf import (
+    cls_bytes,
+    con_bytes,
+    read_cls,
+    read_con,
+    read_std,
+    read_vec,
+    VecReader,
+    VecWriter,
+    write_std,
+)
 from data_files import write_cls, write_vec
 
 FLOATS = st.floats(width=32, allow_nan=False, allow_infinity=False)
@@ -58,16 +67,24 @@ def test_the_chunks_may_be_changed(folder):
         x += 1
 
 
-@pytest.mark.parametrize("data, message", [
-    (b"", "no header"), (b"\1\0\0", "no header"), (vec(2, []), "has no rows"),
-    (vec(0, [1]), "says 0 features"), (vec(-2, [1, 2]), "says -2 features"),
-    (vec(2, [1, 2, 3]), "16 bytes are not a header and whole rows of 2"),
-    (vec(2, [1, 2]) + b"\0", "whole rows of 2"),
-    (vec(2**31 - 1, [1, 2]), "whole rows of 2147483647"),
-    (b"1 1:2\n", "looks like text, expected points .*-M, LVQ text with -A"),
-    (b"1,2\n", "looks like text"), (b"2\n", "looks like text"),
-    (vec(2, [1, 2, 3, np.nan]), r"row 1, feature 1 \(from 0\) is NaN"),
-    (vec(1, [1, -np.inf]), r"row 1 \(from 0\) is an infinite")])
+@pytest.mark.parametrize(
+    "data, message",
+    [
+        (b"", "no header"),
+        (b"\1\0\0", "no header"),
+        (vec(2, []), "has no rows"),
+        (vec(0, [1]), "says 0 features"),
+        (vec(-2, [1, 2]), "says -2 features"),
+        (vec(2, [1, 2, 3]), "16 bytes are not a header and whole rows of 2"),
+        (vec(2, [1, 2]) + b"\0", "whole rows of 2"),
+        (vec(2**31 - 1, [1, 2]), "whole rows of 2147483647"),
+        (b"1 1:2\n", "looks like text, expected points .*-M, LVQ text with -A"),
+        (b"1,2\n", "looks like text"),
+        (b"2\n", "looks like text"),
+        (vec(2, [1, 2, 3, np.nan]), r"row 1, feature 1 \(from 0\) is NaN"),
+        (vec(1, [1, -np.inf]), r"row 1 \(from 0\) is an infinite"),
+    ],
+)
 def test_a_vec_file_that_cannot_be(folder, data, message):
     path = folder / "bad.vec"
     path.write_bytes(data)
@@ -77,12 +94,18 @@ def test_a_vec_file_that_cannot_be(folder, data, message):
         assert caught.value.file == str(path) or caught.value.file == path
 
 
-@pytest.mark.parametrize("data, message", [
-    (b"", "no header"), (vec(2, []), "has no rows"), (b"1 1:2\n", "looks like text"),
-    (vec(2, [1, 2, 3]), "ends in the middle of row 1"),
-    (vec(2**31 - 1, [1, 2]), "its header says 2147483647 features"),
-    (vec(2**26, [1, 2]), "ends in the middle of row 0"),
-    (vec(2, [1, 2, 3, 4, 5, np.nan]), "row 2, feature 1")])
+@pytest.mark.parametrize(
+    "data, message",
+    [
+        (b"", "no header"),
+        (vec(2, []), "has no rows"),
+        (b"1 1:2\n", "looks like text"),
+        (vec(2, [1, 2, 3]), "ends in the middle of row 1"),
+        (vec(2**31 - 1, [1, 2]), "its header says 2147483647 features"),
+        (vec(2**26, [1, 2]), "ends in the middle of row 0"),
+        (vec(2, [1, 2, 3, 4, 5, np.nan]), "row 2, feature 1"),
+    ],
+)
 def test_a_vec_pipe_that_cannot_be(data, message):
     with pytest.raises(DataError, match=message):
         list(VecReader("-", 2, stdin=io.BytesIO(data)))
@@ -92,7 +115,8 @@ def test_points_that_cannot_be_written(folder):
     path = folder / "never.vec"
     for x, message in [
         (np.array([[1.0], [np.nan]]), r"row 1 \(from 0\) is NaN"),
-        (np.array([[1.0, 2.0], [3.0, 1e39]]), "row 1, feature 1")]:
+        (np.array([[1.0, 2.0], [3.0, 1e39]]), "row 1, feature 1"),
+    ]:
         with pytest.raises(DataError, match=message):
             write_vec(path, x)
     assert not path.exists()
@@ -112,9 +136,11 @@ def test_the_writer_counts_rows_over_its_chunks():
 def test_columns_that_cannot_be(folder):
     path = folder / "bad.cls"
     for data, n, message in [
-        (b"", None, "has no labels"), (b"\1\0\0", None, "3 bytes are not whole labels"),
+        (b"", None, "has no labels"),
+        (b"\1\0\0", None, "3 bytes are not whole labels"),
         (struct.pack("<2i", 1, 2), 3, "has 2 labels, but there are 3 points"),
-        (struct.pack("<3i", 1, 2, -4), 3, r"row 2 \(from 0\) has label -4")]:
+        (struct.pack("<3i", 1, 2, -4), 3, r"row 2 \(from 0\) has label -4"),
+    ]:
         path.write_bytes(data)
         with pytest.raises(DataError, match=message):
             read_cls(path, n)
@@ -123,8 +149,10 @@ def test_columns_that_cannot_be(folder):
         read_con(path)
 
 
-@pytest.mark.parametrize("text", [
-    "0\n1\n", "0\r\n1\r\n", "1\n2\n0\n", "a,b\n0,Zürich\n", "0 1 0", "-1 +1 " * 11, "0 1 " * 16])
+@pytest.mark.parametrize(
+    "text",
+    ["0\n1\n", "0\r\n1\r\n", "1\n2\n0\n", "a,b\n0,Zürich\n", "0 1 0", "-1 +1 " * 11, "0 1 " * 16],
+)
 def test_text_is_not_taken_for_labels(folder, text):
     path = folder / "labels.txt"
     path.write_bytes(text.encode())
@@ -158,9 +186,15 @@ def test_numbers_of_four_letters_are_numbers(folder):
         assert read_con(folder / "v.con").tobytes() == text
 
 
-@pytest.mark.parametrize("y, message", [
-    ([0, 2**31], "row 6"), ([-(2**31) - 1], "row 5"), ([0.5], "whole numbers"),
-    ([np.nan], "whole numbers")])
+@pytest.mark.parametrize(
+    "y, message",
+    [
+        ([0, 2**31], "row 6"),
+        ([-(2**31) - 1], "row 5"),
+        ([0.5], "whole numbers"),
+        ([np.nan], "whole numbers"),
+    ],
+)
 def test_labels_that_cannot_be_written(y, message):
     with pytest.raises(DataError, match=message):
         cls_bytes(np.array(y), start=5)
@@ -205,8 +239,16 @@ def test_the_same_std_is_refused_for_points_of_another_width(folder):
 
 
 @pytest.mark.parametrize("name", ["memory.max", "memory/memory.limit_in_bytes"])
-@pytest.mark.parametrize("text, wanted", [("1048576\n", 1 << 19), ("max\n", None), ("", None),
-                                          ("9223372036854771712\n", None), ("\xff", None)])
+@pytest.mark.parametrize(
+    "text, wanted",
+    [
+        ("1048576\n", 1 << 19),
+        ("max\n", None),
+        ("", None),
+        ("9223372036854771712\n", None),
+        ("\xff", None),
+    ],
+)
 def test_the_limit_of_the_control_group(tmp_path, monkeypatch, name, text, wanted):
     monkeypatch.setattr(memory, "_GROUP", str(tmp_path / "none"))
     machine = memory.memory_limit.__wrapped__()

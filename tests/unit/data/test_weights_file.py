@@ -7,8 +7,13 @@ import numpy as np
 import pytest
 
 from agfmc.core.errors import DataError
-from agfmc.data.weights import (format_weights, read_class_weights, read_weights, weights_beside,
-                                weights_bytes)
+from agfmc.data.weights import (
+    format_weights,
+    read_class_weights,
+    read_weights,
+    weights_beside,
+    weights_bytes,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -28,7 +33,7 @@ def test_text_and_binary_say_the_same(rng=np.random.default_rng(1)):
 
 
 def test_text_keeps_all_digits(rng=np.random.default_rng(2)):
-    w = np.append(rng.exponential(size=300) * 10.0**rng.integers(-200, 200, 300), [0, 1e15, 7])
+    w = np.append(rng.exponential(size=300) * 10.0 ** rng.integers(-200, 200, 300), [0, 1e15, 7])
     Path("w").write_text("".join(format_weights(w)))
     assert (read_weights("w") == w).all()
 
@@ -57,11 +62,15 @@ def test_the_file_beside_points():
 def test_weights_of_classes():
     Path("c").write_text("# classes\n\n3 2.5\nred, dark 1e1  # a name\r\n\u00e4\t.5\n")
     assert read_class_weights("c") == {"3": 2.5, "red, dark": 10, "\u00e4": 0.5}
-    for text, words in (("a\n", "c:1: expected the label or name"),
-                        ("a 0\n", "from 1e-100 to 1e[+]100, found '0'"),
-                        ("\na 1e300\n", "c:2: .*found '1e300'"),
-                        ("a -1\n", "found '-1'"), ("a 1\nb nan\n", "c:2: .*found 'nan'"),
-                        ("a 1\na 1\n", "c:2: class 'a' is there twice"), ("", "has no weights of")):
+    for text, words in (
+        ("a\n", "c:1: expected the label or name"),
+        ("a 0\n", "from 1e-100 to 1e[+]100, found '0'"),
+        ("\na 1e300\n", "c:2: .*found '1e300'"),
+        ("a -1\n", "found '-1'"),
+        ("a 1\nb nan\n", "c:2: .*found 'nan'"),
+        ("a 1\na 1\n", "c:2: class 'a' is there twice"),
+        ("", "has no weights of"),
+    ):
         Path("c").write_text(text)
         with pytest.raises(DataError, match=words):
             read_class_weights("c")

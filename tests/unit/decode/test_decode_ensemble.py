@@ -26,7 +26,7 @@ def test_a_point_does_not_depend_on_its_neighbours(geometric):
     p = simplex(np.random.default_rng(1), 3, 37, 5)
     whole = average(p, (0.2, 0.5, 0.3), geometric)
     for i in (0, 17, 36):
-        assert np.array_equal(average(p[:, i:i + 1], (0.2, 0.5, 0.3), geometric)[0], whole[i])
+        assert np.array_equal(average(p[:, i : i + 1], (0.2, 0.5, 0.3), geometric)[0], whole[i])
     turned = np.asfortranarray(p[0]), p[1], p[2]
     assert np.array_equal(average(turned, (0.2, 0.5, 0.3), geometric), whole)
 

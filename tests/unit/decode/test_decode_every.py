@@ -12,15 +12,50 @@ from agfmc.decode.least_norm import decimal_least_norm
 from agfmc.decode.methods import METHODS
 from agfmc.core.models import LearnedDecoder
 
-KINDS = ("strict", "ternary", "sparse", "rows twice", "columns twice", "opposite columns",
-         "deficient", "one-vs-one", "one-vs-rest", "adjacent")
-EDGES = np.array([1, -1, 0, -0.0, 5e-324, -5e-324, 1e-300, 1e-17, 1 - 1e-17, 1 - 2**-53,
-                  -1 + 2**-53, .5, -.5, 1 - 1e-5, -1 + 1e-7, 1 - 1e-9, -1 + 1e-11, 1 - 1e-13])
+KINDS = (
+    "strict",
+    "ternary",
+    "sparse",
+    "rows twice",
+    "columns twice",
+    "opposite columns",
+    "deficient",
+    "one-vs-one",
+    "one-vs-rest",
+    "adjacent",
+)
+EDGES = np.array(
+    [
+        1,
+        -1,
+        0,
+        -0.0,
+        5e-324,
+        -5e-324,
+        1e-300,
+        1e-17,
+        1 - 1e-17,
+        1 - 2**-53,
+        -1 + 2**-53,
+        0.5,
+        -0.5,
+        1 - 1e-5,
+        -1 + 1e-7,
+        1 - 1e-9,
+        -1 + 1e-11,
+        1 - 1e-13,
+    ]
+)
 
 
 def pairs(k):
-    return np.array([[-1 if j == low else 1 if j == high else 0 for j in range(k)]
-                     for low in range(k) for high in range(low + 1, k)])
+    return np.array(
+        [
+            [-1 if j == low else 1 if j == high else 0 for j in range(k)]
+            for low in range(k)
+            for high in range(low + 1, k)
+        ]
+    )
 
 
 def is_code(a):
@@ -38,9 +73,9 @@ def draw_code(rng, kind, classes):
         elif kind == "adjacent":
             a = np.where(np.arange(k) <= np.arange(k - 1)[:, None], -1, 1)
         else:
-            most = 200 if rng.random() < .02 else 3 * k
+            most = 200 if rng.random() < 0.02 else 3 * k
             m = int(rng.choice([1, 2, k - 1, k, k + 3, most]))
-            zeros = {"strict": 0., "sparse": .8}.get(kind, .33)
+            zeros = {"strict": 0.0, "sparse": 0.8}.get(kind, 0.33)
             a = rng.choice([-1, 0, 1], size=(m, k), p=[(1 - zeros) / 2, zeros, (1 - zeros) / 2])
             a[np.arange(m), rng.integers(k, size=m)] = -1
             a[np.arange(m), rng.integers(k, size=m)] = 1
@@ -59,9 +94,9 @@ def draw_code(rng, kind, classes):
 def draw_values(rng, m, n=14):
     """r (n, m): certain, all equal, at the edges of what a float can tell, and ordinary."""
     r = rng.uniform(-1, 1, (n, m))
-    r[:7] = np.array([1, -1, 0, 5e-324, 1 - 2**-53, -1 + 1e-9, .25])[:, None]
+    r[:7] = np.array([1, -1, 0, 5e-324, 1 - 2**-53, -1 + 1e-9, 0.25])[:, None]
     r[7:10] = rng.choice(EDGES, (3, m))
-    r[10] = np.where(rng.random(m) < .5, r[10], rng.choice(EDGES, m))
+    r[10] = np.where(rng.random(m) < 0.5, r[10], rng.choice(EDGES, m))
     r[11] = np.tanh(8 * rng.normal(size=m))
     return r
 
@@ -112,14 +147,15 @@ def check_method(rng, a, r, method):
         assert excess(a, r, done.p) < 1e-11
     # A point's bits depend on no other point, nor on how many there are,
     for size in (3, 13) if "zadrozny" in method.name else (1, 3):  # of 14 points, for the slow
-        parts = [solve(r[start:start + size]).p for start in range(0, len(r), size)]
+        parts = [solve(r[start : start + size]).p for start in range(0, len(r), size)]
         np.testing.assert_array_equal(np.concatenate(parts), done.p)
     turned = rng.permutation(len(r))
     np.testing.assert_array_equal(solve(r[turned]).p, done.p[turned])
     # nor on how the numbers are held.
     np.testing.assert_array_equal(solve(np.asfortranarray(r)).p, done.p)
-    np.testing.assert_array_equal(solve(r.astype(np.float32)).p,
-                                  solve(r.astype(np.float32).astype(float)).p)
+    np.testing.assert_array_equal(
+        solve(r.astype(np.float32)).p, solve(r.astype(np.float32).astype(float)).p
+    )
     assert len(solve(r[:0]).p) == 0
     # The columns may come in any order, the rows in any order and with any sign.
     columns, rows = rng.permutation(k), rng.permutation(m)
@@ -153,7 +189,7 @@ def sweep(seeds, classes):
                     lost[method.name] = lost.get(method.name, 0) + unfinished
     assert set(tried) == {method.name for method in METHODS if method.gives != "winner"}
     for name, count in lost.items():
-        assert count == 0 or "zadrozny" in name and count < .2 * tried[name], name
+        assert count == 0 or "zadrozny" in name and count < 0.2 * tried[name], name
     return sum(tried.values())
 
 
@@ -187,15 +223,19 @@ def check_second_solver(seeds):
             for point in range(len(r)):
                 m, k = a.shape
                 matrix = a - np.abs(a) * r[point][:, None]
-                ours = np.sum((matrix @ p[point])**2)
+                ours = np.sum((matrix @ p[point]) ** 2)
                 whole, right = np.vstack([matrix, np.ones(k)]), np.append(np.zeros(m), 1.0)
-                for u in (optimize.nnls(whole, right)[0],
-                          optimize.lsq_linear(whole, right, (0, np.inf), "bvls", tol=1e-14).x):
+                for u in (
+                    optimize.nnls(whole, right)[0],
+                    optimize.lsq_linear(whole, right, (0, np.inf), "bvls", tol=1e-14).x,
+                ):
                     other = np.maximum(u, 0) / np.maximum(u, 0).sum()
-                    assert ours <= np.sum((matrix @ other)**2) + 1e-12
+                    assert ours <= np.sum((matrix @ other) ** 2) + 1e-12
                 # Another way, from another start: by arithmetic of 180 digits.
-                exact = [decimal_least_norm(a.astype(float), one[point], np.ones(k, bool))
-                         for one in (r, certain)]
+                exact = [
+                    decimal_least_norm(a.astype(float), one[point], np.ones(k, bool))
+                    for one in (r, certain)
+                ]
                 assert min(np.abs(p[point] - one).max() for one in exact) < 1e-6
                 count += 1
     return count
@@ -213,7 +253,7 @@ def test_least_squares_against_other_solvers_many_times():
 def test_nearly_certain_values_do_not_depend_on_the_order_of_the_classes():
     # The objective of p = (0, 1, 0, 0) is 0, that of (0, 0, 0, 1) is 1e-18.
     a = np.array([[1, -1, 1, 0], [-1, 0, 0, 1]])
-    r = np.array([[-1., 1 - 1e-9]])
+    r = np.array([[-1.0, 1 - 1e-9]])
     np.testing.assert_allclose(CodeDecoder(a)(r).p, [[0, 1, 0, 0]], atol=1e-12)
     np.testing.assert_allclose(CodeDecoder(a[::-1, ::-1])(r[:, ::-1]).p, [[0, 0, 1, 0]], atol=1e-12)
 
@@ -221,9 +261,13 @@ def test_nearly_certain_values_do_not_depend_on_the_order_of_the_classes():
 def test_least_norm_in_fractions():
     # Two classes that one problem tells from a third: r = 0 gives them 1/2, shared.
     np.testing.assert_allclose(
-        decimal_least_norm(np.array([[-1., 1, 1]]), np.array([0.]), np.ones(3, bool)),
-        [.5, .25, .25], atol=1e-15)
+        decimal_least_norm(np.array([[-1.0, 1, 1]]), np.array([0.0]), np.ones(3, bool)),
+        [0.5, 0.25, 0.25],
+        atol=1e-15,
+    )
     # p2/p1 = (1 + r)/(1 - r) whatever the rest; the least norm puts nothing aside.
     np.testing.assert_allclose(
-        decimal_least_norm(np.array([[-1., 1]]), np.array([1 - 2**-53]), np.zeros(2, bool)),
-        [2.0**-54, 1], rtol=1e-15)
+        decimal_least_norm(np.array([[-1.0, 1]]), np.array([1 - 2**-53]), np.zeros(2, bool)),
+        [2.0**-54, 1],
+        rtol=1e-15,
+    )

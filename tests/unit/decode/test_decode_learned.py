@@ -25,17 +25,18 @@ def loss(p, y):
 
 
 def test_log_odds():
-    r = np.array([[0, .5, -.5, np.tanh(14.9), 1, -1, -(1 - 2**-53)]])
-    np.testing.assert_allclose(log_odds(r), [[0, np.log(3), -np.log(3), 29.8, 30, -30, -30]],
-                               rtol=1e-5)
+    r = np.array([[0, 0.5, -0.5, np.tanh(14.9), 1, -1, -(1 - 2**-53)]])
+    np.testing.assert_allclose(
+        log_odds(r), [[0, np.log(3), -np.log(3), 29.8, 30, -30, -30]], rtol=1e-5
+    )
     assert np.abs(log_odds(r)).max() <= 30
 
 
 def test_definition():
     """softmax(W l + b) of two classifiers and three classes, by hand."""
     decoder = LearnedDecoder(np.array([[1, 0], [0, 2], [-1, 0]]), np.array([0, 0, np.log(2)]))
-    p = CodeDecoder([[-1, 1, 1], [-1, -1, 1]], "learned", decoder)([[.5, -.5], [0, 0]]).p
-    np.testing.assert_allclose(p[1], [.25, .25, .5])  # e^0, e^0, 2
+    p = CodeDecoder([[-1, 1, 1], [-1, -1, 1]], "learned", decoder)([[0.5, -0.5], [0, 0]]).p
+    np.testing.assert_allclose(p[1], [0.25, 0.25, 0.5])  # e^0, e^0, 2
     np.testing.assert_allclose(p[0], np.array([3, 1 / 9, 2 / 3]) / (3 + 1 / 9 + 2 / 3))
 
 
@@ -56,9 +57,14 @@ def test_strong_ridge_leaves_votes(monkeypatch):
 
     assert at(share) < min(at(share - 1e-4), at(share + 1e-4))
     np.testing.assert_allclose(
-        minimise_loss(Points(np.column_stack([log_odds(r), np.ones(300)]), y),
-                      np.column_stack([share * REST.T, np.zeros(3)]), 1e12),
-        np.column_stack([share * REST.T, np.zeros(3)]), atol=1e-9)
+        minimise_loss(
+            Points(np.column_stack([log_odds(r), np.ones(300)]), y),
+            np.column_stack([share * REST.T, np.zeros(3)]),
+            1e12,
+        ),
+        np.column_stack([share * REST.T, np.zeros(3)]),
+        atol=1e-9,
+    )
 
 
 def test_share_at_its_bounds():
@@ -73,8 +79,9 @@ def test_equals_scikit_learn(ridge):
     r, y = draw(240, REST)
     x = np.column_stack([log_odds(r), np.ones(240)])
     w = minimise_loss(Points(x, y), np.zeros((3, 4)), ridge, accuracy=1e-15)
-    peer = linear_model.LogisticRegression(C=1 / (ridge * 240), fit_intercept=False, tol=1e-10,
-                                           solver="newton-cg", max_iter=1000).fit(x, y)
+    peer = linear_model.LogisticRegression(
+        C=1 / (ridge * 240), fit_intercept=False, tol=1e-10, solver="newton-cg", max_iter=1000
+    ).fit(x, y)
     np.testing.assert_allclose(w, peer.coef_, rtol=0, atol=1e-6)
 
 
@@ -87,14 +94,16 @@ def test_weights_of_points_are_copies():
     other = minimise_loss(Points(*copies), np.zeros((3, 4)), 1e-3)
     np.testing.assert_allclose(one, other, rtol=0, atol=1e-9)
     assert np.abs(one - minimise_loss(Points(x, y), np.zeros((3, 4)), 1e-3)).max() > 1e-3
-    assert best_share(x[:, :3], y, w) == pytest.approx(best_share(copies[0][:, :3], copies[1]),
-                                                       rel=1e-9)
+    assert best_share(x[:, :3], y, w) == pytest.approx(
+        best_share(copies[0][:, :3], copies[1]), rel=1e-9
+    )
     # a class that weighs more is answered more
     heavy = fit_learned(REST, r, y, weights=np.where(y == 1, 50.0, 1.0))
-    assert heavy.p[:, 1].mean() > fit_learned(REST, r, y).p[:, 1].mean() + .1
+    assert heavy.p[:, 1].mean() > fit_learned(REST, r, y).p[:, 1].mean() + 0.1
     ones = fit_learned(REST, r, y, weights=np.ones(240))
-    np.testing.assert_allclose(ones.decoder.weights, fit_learned(REST, r, y).decoder.weights,
-                               atol=1e-6)
+    np.testing.assert_allclose(
+        ones.decoder.weights, fit_learned(REST, r, y).decoder.weights, atol=1e-6
+    )
 
 
 def test_weights_are_of_log_odds():
@@ -107,8 +116,9 @@ def test_weights_are_of_log_odds():
     p = CodeDecoder(a, "learned", fitted.decoder)(r).p
     centre = best_share(l @ a, y) * a.T if fitted.votes else 0.0
     away = p - np.eye(3)[y]
-    np.testing.assert_allclose(away.T @ l / 400 + fitted.ridge * np.mean(l**2) * (weights - centre),
-                               0, atol=1e-5)
+    np.testing.assert_allclose(
+        away.T @ l / 400 + fitted.ridge * np.mean(l**2) * (weights - centre), 0, atol=1e-5
+    )
     np.testing.assert_allclose(away.mean(axis=0) + fitted.ridge * intercept, 0, atol=1e-5)
 
 
@@ -116,17 +126,18 @@ def test_better_than_votes_where_classifiers_are_copies():
     """A row that stands four times counts once; one that knows nothing not at all."""
     a = np.vstack([REST, REST[[0, 0, 0]], [[1, -1, 1]]])
     r, y = draw(3000, REST, noise=1.0)
-    r = np.column_stack([r, r[:, [0, 0, 0]], np.random.default_rng(3).uniform(-.9, .9, 3000)])
+    r = np.column_stack([r, r[:, [0, 0, 0]], np.random.default_rng(3).uniform(-0.9, 0.9, 3000)])
     train, test = slice(0, 1500), slice(1500, None)
     fitted = fit_learned(a, r[train], y[train])
     p = CodeDecoder(a, "learned", fitted.decoder)(r[test]).p
     votes = log_odds(r) @ a
     v = np.exp(best_share(votes[train], y[train]) * votes[test])
-    assert loss(p, y[test]) < .97 * loss(v / v.sum(axis=1, keepdims=True), y[test])
-    assert np.abs(fitted.decoder.weights[:, -1]).max() < .2 * np.abs(fitted.decoder.weights).max()
+    assert loss(p, y[test]) < 0.97 * loss(v / v.sum(axis=1, keepdims=True), y[test])
+    assert np.abs(fitted.decoder.weights[:, -1]).max() < 0.2 * np.abs(fitted.decoder.weights).max()
     # losses that were not trained on: near those of other points, and not of its own fit
-    assert loss(fitted.p, y[train]) > loss(CodeDecoder(a, "learned", fitted.decoder)(r[train]).p,
-                                           y[train])
+    assert loss(fitted.p, y[train]) > loss(
+        CodeDecoder(a, "learned", fitted.decoder)(r[train]).p, y[train]
+    )
 
 
 def test_same_bytes_again_and_another_seed():
@@ -143,7 +154,7 @@ def test_class_of_one_point():
     y[y == 2] = 0
     y[-1] = 2
     p = CodeDecoder(REST, "learned", fit_learned(REST, r, y).decoder)(r).p
-    assert p[:, 2].mean() < .1
+    assert p[:, 2].mean() < 0.1
 
 
 def test_values_that_tell_nothing():
@@ -166,10 +177,11 @@ def test_rows_sum_to_one_and_neighbours_do_not_matter(seed, k, m, n):
     rng = np.random.default_rng(seed)
     a = rng.choice([-1, 1], (m, k))
     a[:, :2] = -1, 1
-    decoder = LearnedDecoder(rng.normal(size=(k, m)) * 10.0**rng.integers(-3, 4),
-                             rng.normal(size=k))
+    decoder = LearnedDecoder(
+        rng.normal(size=(k, m)) * 10.0 ** rng.integers(-3, 4), rng.normal(size=k)
+    )
     solve = CodeDecoder(a, "learned", decoder)
-    r = np.tanh(rng.normal(size=(n, m)) * 10.0**rng.integers(-3, 3))
+    r = np.tanh(rng.normal(size=(n, m)) * 10.0 ** rng.integers(-3, 3))
     p = solve(r).p
     np.testing.assert_allclose(p.sum(axis=1), 1, rtol=0, atol=1e-13)
     assert p.min() >= 0

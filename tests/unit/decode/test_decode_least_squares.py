@@ -19,8 +19,11 @@ def random_code(rng, m, k, strict, full=True):
     while True:
         a = rng.choice([-1, 1] if strict else [-1, 0, 1], size=(m, k))
         rank = np.linalg.matrix_rank(np.vstack([a, np.ones(k)]))
-        if ((a.min(axis=1) < 0) & (a.max(axis=1) > 0)).all() and a.any(axis=0).all() \
-                and (rank == k) == full:
+        if (
+            ((a.min(axis=1) < 0) & (a.max(axis=1) > 0)).all()
+            and a.any(axis=0).all()
+            and (rank == k) == full
+        ):
             return a
 
 
@@ -33,12 +36,17 @@ def optimality(a, r, p):
 
 
 def pairs(k):
-    return np.array([[-1 if j == low else 1 if j == high else 0 for j in range(k)]
-                     for low in range(k) for high in range(low + 1, k)])
+    return np.array(
+        [
+            [-1 if j == low else 1 if j == high else 0 for j in range(k)]
+            for low in range(k)
+            for high in range(low + 1, k)
+        ]
+    )
 
 
 def exhaustive(k):
-    return np.where(np.arange(1, 2**(k - 1))[:, None] >> np.arange(k) & 1, 1, -1)
+    return np.where(np.arange(1, 2 ** (k - 1))[:, None] >> np.arange(k) & 1, 1, -1)
 
 
 def hadamard(m):
@@ -75,6 +83,7 @@ def shuffled(rng, a):
 
 
 # With signs.
+
 
 @pytest.mark.few(12)
 @pytest.mark.parametrize("strict", [True, False])
@@ -120,8 +129,9 @@ def test_closed_forms_are_found_and_equal_the_general_solver(name, a):
             assert optimality(code, r, found[1](r)) < 1e-11
 
 
-@pytest.mark.parametrize("m, k, strict", [(4, 7, False), (2, 4, False), (5, 8, True),
-                                          (6, 12, False)])
+@pytest.mark.parametrize(
+    "m, k, strict", [(4, 7, False), (2, 4, False), (5, 8, True), (6, 12, False)]
+)
 def test_underdetermined_codes_give_the_same_even_answer(m, k, strict):
     rng = np.random.default_rng(m)
     a = random_code(rng, m, k, strict, full=False)
@@ -131,14 +141,15 @@ def test_underdetermined_codes_give_the_same_even_answer(m, k, strict):
     assert optimality(a, r, p) < 1e-11
     # The answer of least norm does not depend on the order of the classes,
     order = rng.permutation(k)
-    np.testing.assert_allclose(constrained.prepare_general(a[:, order])(r)[0], p[:, order],
-                               atol=1e-9)
+    np.testing.assert_allclose(
+        constrained.prepare_general(a[:, order])(r)[0], p[:, order], atol=1e-9
+    )
     # is never longer than another optimum,
     ridge = 1e-4 * np.eye(k)
     for i in range(10):
         matrix = np.vstack([a - np.abs(a) * r[i][:, None], np.ones(k)])
         u, _ = nnls(matrix, np.append(np.zeros(m), 1.0))
-        assert np.sum(p[i]**2) <= np.sum((u / u.sum())**2) + 1e-9
+        assert np.sum(p[i] ** 2) <= np.sum((u / u.sum()) ** 2) + 1e-9
         # and is the limit of a small penalty |p|^2.
         u, _ = nnls(np.vstack([ridge, matrix]), np.append(np.zeros(m + k), 1.0))
         np.testing.assert_allclose(u / u.sum(), p[i], atol=1e-3)
@@ -146,7 +157,7 @@ def test_underdetermined_codes_give_the_same_even_answer(m, k, strict):
 
 def test_classes_that_no_problem_tells_apart_are_equal():
     a = np.array([[-1, 1, 1, 0], [0, 1, 1, -1], [-1, 0, 0, 1]])
-    p = CodeDecoder(a)([[.3, .4, -.2], [-.9, 1, 1]]).p
+    p = CodeDecoder(a)([[0.3, 0.4, -0.2], [-0.9, 1, 1]]).p
     np.testing.assert_allclose(p[:, 1], p[:, 2], atol=1e-12)
 
 
@@ -154,7 +165,7 @@ def same_bits_alone(solve, r):
     """Answers with any neighbours are those of the point alone, to the last bit."""
     whole = solve(r)
     for size in (1, 2, 3, 7, 64):
-        parts = [solve(r[start:start + size]) for start in range(0, len(r), size)]
+        parts = [solve(r[start : start + size]) for start in range(0, len(r), size)]
         np.testing.assert_array_equal(np.concatenate(parts).view(np.int64), whole.view(np.int64))
     turned = np.random.default_rng(1).permutation(len(r))
     np.testing.assert_array_equal(solve(r[turned]), whole[turned])
@@ -171,7 +182,7 @@ def test_neighbours_do_not_matter(m, k, strict, monkeypatch):
     n = 80 if k < 50 else 20
     r = np.vstack([rng.uniform(-1, 1, (n, m)), np.tanh(rng.normal(size=(n // 2, m)) * 2)])
     if k < 50:
-        r = np.vstack([r, rng.choice([-1., -.5, 0., .5, 1.], (10, m))])
+        r = np.vstack([r, rng.choice([-1.0, -0.5, 0.0, 0.5, 1.0], (10, m))])
     solve = constrained.prepare_general(a)
     same_bits_alone(lambda r: solve(r)[0], r)
     monkeypatch.setattr(constrained, "BUDGET", 10000)
@@ -179,8 +190,11 @@ def test_neighbours_do_not_matter(m, k, strict, monkeypatch):
 
 
 @pytest.mark.few(2)
-@pytest.mark.parametrize("a", [rest(26), hadamard(32)[1:, :26], exhaustive(7), adjacent(26)],
-                         ids=["rest", "hadamard", "exhaustive", "adjacent"])
+@pytest.mark.parametrize(
+    "a",
+    [rest(26), hadamard(32)[1:, :26], exhaustive(7), adjacent(26)],
+    ids=["rest", "hadamard", "exhaustive", "adjacent"],
+)
 def test_neighbours_do_not_matter_to_closed_forms(a):
     rng = np.random.default_rng(3)
     solve = constrained.prepare(shuffled(rng, a))
@@ -199,15 +213,23 @@ def test_products_are_the_same_whatever_the_number_of_points():
 
 def test_isotonic_regression_pools_as_the_max_min_formula():
     rng = np.random.default_rng(0)
-    y = np.vstack([rng.normal(size=(60, 9)), rng.integers(0, 3, (60, 9)),
-                   np.arange(9)[None] * [[1], [-1], [0]]]).astype(float)
+    y = np.vstack(
+        [
+            rng.normal(size=(60, 9)),
+            rng.integers(0, 3, (60, 9)),
+            np.arange(9)[None] * [[1], [-1], [0]],
+        ]
+    ).astype(float)
     for row, fitted in zip(y, closed_forms.isotonic_regression(y), strict=True):
-        best = [max(min(row[a:b + 1].mean() for b in range(i, 9)) for a in range(i + 1))
-                for i in range(9)]
+        best = [
+            max(min(row[a : b + 1].mean() for b in range(i, 9)) for a in range(i + 1))
+            for i in range(9)
+        ]
         np.testing.assert_allclose(fitted, best, atol=1e-14)
 
 
 # One-vs-one.
+
 
 @pytest.mark.few(4)
 @pytest.mark.parametrize("k", [2, 3, 5, 26, 64, 65])  # on both sides of the change of solver
@@ -232,8 +254,9 @@ def test_pairs_against_the_definition_and_alone(k):
     for point, answer in zip(r[3:], found[3:]):
         matrix = code - np.abs(code) * point[:, None]
         system[:k, :k] = matrix.T @ matrix
-        np.testing.assert_allclose(answer, np.linalg.solve(system, np.eye(k + 1)[k])[:k],
-                                   rtol=0, atol=1e-12)
+        np.testing.assert_allclose(
+            answer, np.linalg.solve(system, np.eye(k + 1)[k])[:k], rtol=0, atol=1e-12
+        )
     r = np.vstack([r, np.tanh(3.0 * rng.normal(size=(570, table.m)))])
     whole = solve(r)
     for start, stop in ((0, 1), (7, 8), (5, 70), (64, 128), (1, 600), (599, 600), (0, 0)):
@@ -241,23 +264,30 @@ def test_pairs_against_the_definition_and_alone(k):
             np.testing.assert_array_equal(solve(part), whole[start:stop])
 
 
-@pytest.mark.parametrize("recognise, a", [
-    (one_vs_one, rest(3)),
-    (one_vs_one, np.array([[-1, 1, 0], [1, -1, 0], [0, -1, 1]])),  # a pair twice
-    (one_vs_one, np.array([[-1, 1, 0], [-1, 1, 1], [0, -1, 1]])),
-    (one_vs_rest, pairs(3)),
-    (one_vs_rest, np.array([[1, -1, -1], [1, -1, -1], [-1, -1, 1]])),  # a class twice
-    (one_vs_rest, np.array([[1, 1, -1, -1], [-1, 1, -1, -1], [-1, -1, 1, -1], [-1, -1, -1, 1]])),
-    (one_vs_rest, np.array([[1, 0, -1], [-1, 1, -1], [-1, -1, 1]])),
-    (one_vs_rest, np.array([[1, -1, -1], [-1, 1, -1]])),  # a row too few
-    (one_vs_rest, np.array([[1, 1], [-1, 1]])),
-    (one_vs_rest, np.array([[1]])),
-])
+@pytest.mark.parametrize(
+    "recognise, a",
+    [
+        (one_vs_one, rest(3)),
+        (one_vs_one, np.array([[-1, 1, 0], [1, -1, 0], [0, -1, 1]])),  # a pair twice
+        (one_vs_one, np.array([[-1, 1, 0], [-1, 1, 1], [0, -1, 1]])),
+        (one_vs_rest, pairs(3)),
+        (one_vs_rest, np.array([[1, -1, -1], [1, -1, -1], [-1, -1, 1]])),  # a class twice
+        (
+            one_vs_rest,
+            np.array([[1, 1, -1, -1], [-1, 1, -1, -1], [-1, -1, 1, -1], [-1, -1, -1, 1]]),
+        ),
+        (one_vs_rest, np.array([[1, 0, -1], [-1, 1, -1], [-1, -1, 1]])),
+        (one_vs_rest, np.array([[1, -1, -1], [-1, 1, -1]])),  # a row too few
+        (one_vs_rest, np.array([[1, 1], [-1, 1]])),
+        (one_vs_rest, np.array([[1]])),
+    ],
+)
 def test_what_is_of_another_kind(recognise, a):
     assert recognise(a.astype(np.int8)) is None
 
 
 # Without signs.
+
 
 @both_codes
 def test_equality_constrained(a):
@@ -284,7 +314,7 @@ def test_unconstrained(a, monkeypatch):
 @pytest.mark.parametrize("method", ["inverse", "unconstrained"])
 @both_codes
 def test_underdetermined_is_reported_and_even(a, method):
-    a, r = a[:2], np.array([[.3, -.2], [0, 0], [1, -1]])
+    a, r = a[:2], np.array([[0.3, -0.2], [0, 0], [1, -1]])
     done = CodeDecoder(a, method)(r)
     assert done.stops.undetermined == 3
     order = [2, 0, 3, 1]
@@ -293,7 +323,7 @@ def test_underdetermined_is_reported_and_even(a, method):
 
 def test_a_system_whose_pivot_is_a_denormal_number():
     """Elimination ends in NaN, which is larger than no limit: such points go the careful way."""
-    matrix = np.array([[[1., 0], [0, 5e-324]], [[1, 0], [0, 1]]])
+    matrix = np.array([[[1.0, 0], [0, 5e-324]], [[1, 0], [0, 1]]])
 
     def careful(r):
         return np.full((len(r), 2), 7.0), np.ones(len(r), dtype=bool)
@@ -304,6 +334,7 @@ def test_a_system_whose_pivot_is_a_denormal_number():
 
 
 # Zadrozny's coupling.
+
 
 def iterate(a, r, p, divergence, steps=1):
     """The iteration, a row weighing as much as it has classes."""
@@ -326,17 +357,18 @@ def iterate(a, r, p, divergence, steps=1):
 @pytest.mark.parametrize("divergence", [False, True])
 @both_codes
 def test_fixed_point_is_where_the_iteration_ends(a, divergence):
-    r = np.random.default_rng(3).uniform(-.9, .9, (50, len(a)))
+    r = np.random.default_rng(3).uniform(-0.9, 0.9, (50, len(a)))
     done = CodeDecoder(a, "zadrozny-kl" if divergence else "zadrozny")(r)
     assert done.stops.unfinished == 0
     np.testing.assert_allclose(iterate(a, r, done.p, divergence, 20), done.p, atol=1e-7)
-    slow = iterate(a, r, np.full((50, 4), .25), divergence, 5000)
-    assert np.quantile(np.abs(slow - done.p).max(axis=1), .9) < 1e-6
+    slow = iterate(a, r, np.full((50, 4), 0.25), divergence, 5000)
+    assert np.quantile(np.abs(slow - done.p).max(axis=1), 0.9) < 1e-6
     assert np.abs(slow - done.p).max() < 1e-3
 
 
-@pytest.mark.parametrize("method, r", [("zadrozny", [0, -1 / 3, -1 / 3]),
-                                       ("zadrozny-kl", [0, -1 / 4, -1 / 4])])
+@pytest.mark.parametrize(
+    "method, r", [("zadrozny", [0, -1 / 3, -1 / 3]), ("zadrozny-kl", [0, -1 / 4, -1 / 4])]
+)
 def test_rows_weigh_as_much_as_they_have_classes(method, r):
     """Two rows of two classes and one of three, computed by hand: p = (1/3, 1/3, 1/3).
 
@@ -351,7 +383,7 @@ def test_rows_weigh_as_much_as_they_have_classes(method, r):
 
 def test_divergence_is_least():
     """The minimum as BFGS finds it, over the logarithms of probabilities."""
-    r = np.random.default_rng(4).uniform(-.9, .9, (20, 5))
+    r = np.random.default_rng(4).uniform(-0.9, 0.9, (20, 5))
     plus, minus = (MIXED > 0) * 1.0, (MIXED < 0) * 1.0
     n = np.array([4, 2, 2, 4, 3])
 
@@ -367,11 +399,14 @@ def test_divergence_is_least():
         np.testing.assert_allclose(np.exp(found.x) / np.exp(found.x).sum(), p, atol=2e-5)
 
 
-@pytest.mark.parametrize("code, r", [
-    ([[-1, 1, 1], [0, -1, 1]], [-.96, -.96]),  # a long step once ended in a corner
-    ([[-1, 1, 1, 1], [0, -1, 1, 1], [0, 0, -1, 1]], [-.8864, -.9979, .8235]),
-    ([[-1, 1, 1, 1], [0, -1, 1, 1], [0, 0, -1, 1]], [-.9999876, .85718415, -.6315318]),
-])
+@pytest.mark.parametrize(
+    "code, r",
+    [
+        ([[-1, 1, 1], [0, -1, 1]], [-0.96, -0.96]),  # a long step once ended in a corner
+        ([[-1, 1, 1, 1], [0, -1, 1, 1], [0, 0, -1, 1]], [-0.8864, -0.9979, 0.8235]),
+        ([[-1, 1, 1, 1], [0, -1, 1, 1], [0, 0, -1, 1]], [-0.9999876, 0.85718415, -0.6315318]),
+    ],
+)
 def test_fixed_points_near_the_corners(code, r):
     for method in ("zadrozny", "zadrozny-kl"):
         done = CodeDecoder(code, method)(r)
@@ -382,7 +417,7 @@ def test_fixed_points_near_the_corners(code, r):
 def test_limit_is_reported(monkeypatch):
     monkeypatch.setattr(zadrozny, "LIMIT", 2)
     monkeypatch.setattr(zadrozny, "QUICK", 2)
-    done = CodeDecoder(MIXED, 7)(np.full((3, 5), .3))
+    done = CodeDecoder(MIXED, 7)(np.full((3, 5), 0.3))
     assert done.stops.unfinished == 3 and "3 of 3 solutions" in done.stops.warning()
     twice = done.stops + done.stops
     assert (twice.points, twice.unfinished, twice.rounds) == (6, 6, 2)

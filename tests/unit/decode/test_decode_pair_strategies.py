@@ -11,8 +11,16 @@ from agfmc.decode import code_kinds, pair_queries, pair_strategies
 from agfmc.decode.front import CodeDecoder
 from agfmc.decode.pair_strategies import LARGEST, match_by_masks, match_by_milp, Matcher
 from agfmc.decode.pair_queries import fitted_probability, met_probability
-from agfmc.decode.pair_strategies import (adag, ddag, draw, max_win, poll, PairQueries, radag,
-                                          unanimous)
+from agfmc.decode.pair_strategies import (
+    adag,
+    ddag,
+    draw,
+    max_win,
+    poll,
+    PairQueries,
+    radag,
+    unanimous,
+)
 from agfmc.core.errors import UsageError
 from agfmc.experiments.simulation import adag_success, ddag_success
 
@@ -77,6 +85,7 @@ def all_decoders(table, seed=3):
 
 # One point at a time.
 
+
 class Naive:
     """The rules, literally, for r (m,) of one point of the plain one-vs-one code."""
 
@@ -95,6 +104,7 @@ class Naive:
         def score(i):
             votes = sum(counts[i][j] for j in range(self.k) if counts[i][j] and self.beats(i, j))
             return votes, sum(counts[i][j] * self.value[i, j] for j in range(self.k)), -i
+
         return sorted(classes, key=score, reverse=True)
 
     def max_win(self, classes=None):
@@ -117,8 +127,10 @@ class Naive:
             if seats:
                 slots = seats(slots)
             half = len(slots) // 2
-            won = [slots[i] if self.beats(slots[i], slots[-1 - i]) else slots[-1 - i]
-                   for i in range(half)]
+            won = [
+                slots[i] if self.beats(slots[i], slots[-1 - i]) else slots[-1 - i]
+                for i in range(half)
+            ]
             slots = won + slots[half:-half]
         return slots[0]
 
@@ -150,6 +162,7 @@ def seats_by_search(weights):
         pairs = [pair for pair in best if None not in pair]
         left = [i for i, j in best if j is None]
         return [i for i, _ in pairs] + left + [j for _, j in pairs][::-1]
+
     return seats
 
 
@@ -157,8 +170,11 @@ def seats_by_search(weights):
 def test_as_one_point_at_a_time(data):
     k = data.draw(st.integers(2, 7))
     # Few levels, zeros among them, so that ties are common.
-    point = st.lists(st.sampled_from([-1, -.5, -.25, 0, .25, .5, 1]),
-                     min_size=comb(k, 2), max_size=comb(k, 2))
+    point = st.lists(
+        st.sampled_from([-1, -0.5, -0.25, 0, 0.25, 0.5, 1]),
+        min_size=comb(k, 2),
+        max_size=comb(k, 2),
+    )
     r = np.array(data.draw(st.lists(point, min_size=1, max_size=12)))
     seed = data.draw(st.integers(0, 99))
     weights = weights_for(k, seed)
@@ -167,14 +183,17 @@ def test_as_one_point_at_a_time(data):
     table = pair_table(k)
     order = range(k)
     for decide, rule in [
-            (max_win(table, PLAIN), lambda one: one.max_win()),
-            (ddag(table, PLAIN), lambda one: one.ddag(order)),
-            (adag(table, PLAIN), lambda one: one.adag(order)),
-            (radag(table, PairQueries(pair_errors=weights)),
-             lambda one: one.adag(order, seats_by_search(weights))),
-            (poll(table, polled(times, seed)), lambda one: one.poll(counts, 0)),
-            (poll(table, polled(times, seed, top)), lambda one: one.poll(counts, top)),
-            (unanimous(table, PLAIN), lambda one: one.unanimous(order))]:
+        (max_win(table, PLAIN), lambda one: one.max_win()),
+        (ddag(table, PLAIN), lambda one: one.ddag(order)),
+        (adag(table, PLAIN), lambda one: one.adag(order)),
+        (
+            radag(table, PairQueries(pair_errors=weights)),
+            lambda one: one.adag(order, seats_by_search(weights)),
+        ),
+        (poll(table, polled(times, seed)), lambda one: one.poll(counts, 0)),
+        (poll(table, polled(times, seed, top)), lambda one: one.poll(counts, top)),
+        (unanimous(table, PLAIN), lambda one: one.unanimous(order)),
+    ]:
         decision, _ = run(decide, r)
         for values, winner, queried in zip(r, decision.winner, decision.queried):
             one = Naive(k, values)
@@ -196,13 +215,17 @@ def test_success_over_all_outcomes(k):
     fair = votes == votes.max(axis=1, keepdims=True)
     fair = fair / fair.sum(axis=1, keepdims=True)
     winners = {name: run(decide, r)[0].winner for name, decide in all_decoders(table)}
-    for p in (.1, .3):
+    for p in (0.1, 0.3):
         success = dict.fromkeys(winners, 0.0)
         by_fair_ties = 0.0
         for truth in range(k):
             right = np.where(table.high == truth, r, -r)
-            share = np.where((table.high == truth) | (table.low == truth),
-                             np.where(right > 0, 1 - p, p), .5).prod(axis=1) / k
+            share = (
+                np.where(
+                    (table.high == truth) | (table.low == truth), np.where(right > 0, 1 - p, p), 0.5
+                ).prod(axis=1)
+                / k
+            )
             for name, winner in winners.items():
                 success[name] += share[winner == truth].sum()
             by_fair_ties += share @ fair[:, truth]
@@ -210,9 +233,9 @@ def test_success_over_all_outcomes(k):
         assert success["adag"] == pytest.approx(adag_success(k, p), abs=1e-12)
         # With a uniform truth the lowest of tied classes is the truth as often as any other.
         assert success["max_win"] == pytest.approx(by_fair_ties, abs=1e-12)
-        assert success["and"] == pytest.approx((1 - p)**(k - 1), abs=1e-12)
+        assert success["and"] == pytest.approx((1 - p) ** (k - 1), abs=1e-12)
         # Of five, the class that passes on is always the same and later favoured or not.
-        assert success["radag"] == pytest.approx(adag_success(k, p), abs=.05 if k == 5 else 1e-12)
+        assert success["radag"] == pytest.approx(adag_success(k, p), abs=0.05 if k == 5 else 1e-12)
     if k == 4:
         assert (votes.max(axis=1) == 3).sum() == (winners["and"] >= 0).sum()
 
@@ -252,10 +275,10 @@ def test_draws_of_a_poll():
     counts = np.array([draw(k, times, seed) for seed in range(3000)])
     assert (counts.sum(axis=2) == times).all() and not counts[:, np.arange(k), np.arange(k)].any()
     different = np.count_nonzero(np.triu(counts + counts.transpose(0, 2, 1)), axis=(1, 2))
-    expected = comb(k, 2) * (1 - (1 - 1 / (k - 1))**(2 * times))
-    assert different.mean() == pytest.approx(expected, abs=4 * different.std() / 3000**.5)
+    expected = comb(k, 2) * (1 - (1 - 1 / (k - 1)) ** (2 * times))
+    assert different.mean() == pytest.approx(expected, abs=4 * different.std() / 3000**0.5)
     each = counts.mean(axis=0)[~np.eye(k, dtype=bool)]
-    np.testing.assert_allclose(each, times / (k - 1), atol=.06)
+    np.testing.assert_allclose(each, times / (k - 1), atol=0.06)
     assert (draw(k, times, 5) == draw(k, times, 5)).all()
     assert (draw(k, times, 5) != draw(k, times, 6)).any()
 
@@ -265,11 +288,17 @@ def test_neither_other_points_nor_the_order_of_the_rows_matter(k):
     rng = np.random.default_rng(k)
     a = one_vs_one(k)
     m = len(a)
-    edges = [1, -1, 0, 5e-324, -5e-324, 1e-300, 1 - 2**-53, -1 + 2**-53, .5, 1 - 1e-5, -1 + 1e-9]
+    edges = [1, -1, 0, 5e-324, -5e-324, 1e-300, 1 - 2**-53, -1 + 2**-53, 0.5, 1 - 1e-5, -1 + 1e-9]
     # Few decimals: sums tie, or miss a tie by rounding, and must do so the same in every chunk.
-    r = np.vstack([rng.integers(-9, 10, (100, m)) / 10, rng.choice(edges, (30, m)),
-                   np.repeat([[1.], [-1], [0], [5e-324], [.25]], m, axis=1),
-                   rng.choice([-1., 1.], (50, m)), np.tanh(8 * rng.normal(size=(40, m)))])
+    r = np.vstack(
+        [
+            rng.integers(-9, 10, (100, m)) / 10,
+            rng.choice(edges, (30, m)),
+            np.repeat([[1.0], [-1], [0], [5e-324], [0.25]], m, axis=1),
+            rng.choice([-1.0, 1.0], (50, m)),
+            np.tanh(8 * rng.normal(size=(40, m))),
+        ]
+    )
     rows, signs = rng.permutation(m), rng.choice([-1, 1], m)
     turned = code_kinds.one_vs_one((a[rows] * signs[:, None]).astype(np.int8))
     table = pair_table(k)
@@ -285,8 +314,9 @@ def test_neither_other_points_nor_the_order_of_the_rows_matter(k):
         found, _ = run(other, r[ordinary][:, rows] * signs)
         np.testing.assert_array_equal(found.winner, whole.winner[ordinary], err_msg=name)
         # A poll may leave parts that have no class in common.
-        np.testing.assert_allclose(found.p, whole.p[ordinary],
-                                   rtol=1e-6 if name == "poll" else 1e-9)
+        np.testing.assert_allclose(
+            found.p, whole.p[ordinary], rtol=1e-6 if name == "poll" else 1e-9
+        )
         np.testing.assert_array_equal(found.queried, whole.queried[ordinary][:, rows])
         for value in (met_probability, fitted_probability):
             p = value(table, r, whole.queried, np.maximum(whole.winner, 0))
@@ -305,8 +335,9 @@ def test_permuted_classes():
     for strategy in (max_win, unanimous, radag):
         expected, _ = run(strategy(before, PairQueries(pair_errors=weights)), r)
         found, _ = run(strategy(after, moved), r)
-        np.testing.assert_array_equal(np.where(found.winner < 0, -1, order[found.winner]),
-                                      expected.winner)
+        np.testing.assert_array_equal(
+            np.where(found.winner < 0, -1, order[found.winner]), expected.winner
+        )
         # How far a rejected point is queried depends on the names of the classes.
         some = expected.winner >= 0
         np.testing.assert_allclose(found.p[some], expected.p[some], rtol=1e-13)
@@ -315,17 +346,23 @@ def test_permuted_classes():
         assert order[found.winner].tolist() == [rule(Naive(k, values), order) for values in r]
 
 
-@pytest.mark.parametrize("strategy, options, words", [
-    (radag, PLAIN, "give --pair-errors"),
-    (radag, PairQueries(pair_errors=np.zeros((3, 3))), "4 x 4"),
-    (radag, PairQueries(pair_errors=np.full((4, 4), np.nan)), "finite"),
-    (poll, polled(0, 1), "opponent"), (poll, polled(1, 1, -1), "negative")])
+@pytest.mark.parametrize(
+    "strategy, options, words",
+    [
+        (radag, PLAIN, "give --pair-errors"),
+        (radag, PairQueries(pair_errors=np.zeros((3, 3))), "4 x 4"),
+        (radag, PairQueries(pair_errors=np.full((4, 4), np.nan)), "finite"),
+        (poll, polled(0, 1), "opponent"),
+        (poll, polled(1, 1, -1), "negative"),
+    ],
+)
 def test_bad_options(strategy, options, words):
     with pytest.raises(UsageError, match=words):
         strategy(pair_table(4), options)
 
 
 # Matchings.
+
 
 def symmetric(rng, g, s, levels):
     weights = rng.integers(0, levels, (g, s, s)).astype(float)
@@ -379,7 +416,7 @@ def test_seats(size):
 def test_radag_with_many_classes():
     k = LARGEST + 6
     table = pair_table(k)
-    weights = np.full((k, k), .5)
+    weights = np.full((k, k), 0.5)
     # The best pairing of the first round is known: 0 with 2, 1 with 3, 4 with 6, ...
     for i in range(0, k - 2, 4):
         weights[i, i + 2] = weights[i + 1, i + 3] = 0
@@ -393,6 +430,7 @@ def test_radag_with_many_classes():
 
 # Probabilities.
 
+
 def test_probabilities_that_are_consistent():
     k = 7
     rng = np.random.default_rng(4)
@@ -405,19 +443,27 @@ def test_probabilities_that_are_consistent():
         decision, _ = run(decide, r)
         won = decision.winner
         some = won == best
-        assert some.mean() >= {"poll": .3, "top": .9}.get(name, 1)
+        assert some.mean() >= {"poll": 0.3, "top": 0.9}.get(name, 1)
         own = np.take_along_axis(q, won[:, None], axis=1)[:, 0]
         if name in ("max_win", "and", "top"):
             np.testing.assert_allclose(decision.p, own, rtol=1e-12 if name == "and" else 1e-6)
-            np.testing.assert_allclose(met_probability(table, r, decision.queried, won), own,
-                                       rtol=1e-12)
+            np.testing.assert_allclose(
+                met_probability(table, r, decision.queried, won), own, rtol=1e-12
+            )
         if name in ("ddag", "adag", "radag"):
             assert (decision.p > q.max(axis=1) - 1e-12).all()
-            met = [{int(c) for i in np.flatnonzero(queried) for c in (table.low[i], table.high[i])
-                    if w in (table.low[i], table.high[i])}
-                   for queried, w in zip(decision.queried, won)]
+            met = [
+                {
+                    int(c)
+                    for i in np.flatnonzero(queried)
+                    for c in (table.low[i], table.high[i])
+                    if w in (table.low[i], table.high[i])
+                }
+                for queried, w in zip(decision.queried, won)
+            ]
             np.testing.assert_allclose(
-                decision.p, [one[w] / one[list(some)].sum() for one, w, some in zip(q, won, met)])
+                decision.p, [one[w] / one[list(some)].sum() for one, w, some in zip(q, won, met)]
+            )
         if name not in ("poll", "top"):
             # Fitted to all that was queried, every set of pairs that joins all classes tells p.
             p = fitted_probability(table, r, decision.queried, won)
@@ -444,13 +490,14 @@ def test_small_blocks_change_nothing(monkeypatch):
 
 def test_what_was_not_queried_does_not_count():
     table = pair_table(4)
-    r = np.array([[.2, np.nan, np.inf, 1e300, np.nan, -.5]])  # 01 and 23 only
+    r = np.array([[0.2, np.nan, np.inf, 1e300, np.nan, -0.5]])  # 01 and 23 only
     queried = np.array([[True, False, False, False, False, True]])
-    assert met_probability(table, r, queried, np.array([1])) == pytest.approx(.6)
-    assert met_probability(table, r, queried, np.array([2])) == pytest.approx(.75)
+    assert met_probability(table, r, queried, np.array([1])) == pytest.approx(0.6)
+    assert met_probability(table, r, queried, np.array([2])) == pytest.approx(0.75)
     # Two parts without a class in common, of .4 : .6 and .75 : .25: shortest is (.52, .625).
     p = [fitted_probability(table, r, queried, np.array([c]))[0] for c in range(4)]
-    share = .625 / (.52 + .625)
-    np.testing.assert_allclose(p, [.4 * share, .6 * share, .75 * (1 - share), .25 * (1 - share)],
-                               rtol=1e-5)
+    share = 0.625 / (0.52 + 0.625)
+    np.testing.assert_allclose(
+        p, [0.4 * share, 0.6 * share, 0.75 * (1 - share), 0.25 * (1 - share)], rtol=1e-5
+    )
     assert met_probability(table, r, ~np.ones((1, 6), dtype=bool), np.array([2])) == 1

@@ -18,46 +18,82 @@ from agfmc.core.errors import DataError, ModelError, UsageError
 from agfmc.core.models import LearnedDecoder
 
 MIXED = np.array([[-1, -1, 1, 1], [-1, 1, 0, 0], [0, 0, -1, 1], [-1, 1, 1, -1], [0, -1, 1, 1]])
-PAIRS = np.array([[-1, 1, 0, 0], [-1, 0, 1, 0], [-1, 0, 0, 1],
-                  [0, -1, 1, 0], [0, -1, 0, 1], [0, 0, -1, 1]])
+PAIRS = np.array(
+    [[-1, 1, 0, 0], [-1, 0, 1, 0], [-1, 0, 0, 1], [0, -1, 1, 0], [0, -1, 0, 1], [0, 0, -1, 1]]
+)
 REST = 2 * np.eye(4, dtype=int) - 1
 ADJACENT = np.where(np.arange(6) <= np.arange(5)[:, None], -1, 1)
-HADAMARD = np.array([[-1, 1, 1, 1, 1], [-1, -1, 1, -1, 1], [-1, 1, -1, -1, 1], [-1, -1, -1, 1, 1],
-                     [-1, 1, 1, 1, -1], [-1, -1, 1, -1, -1], [-1, 1, -1, -1, -1],
-                     [-1, -1, -1, 1, -1]])
-BALANCED = np.array([[-1, -1, -1, -1, 1, 1, 1, 1], [-1, -1, 1, 1, 0, 0, 0, 0],
-                     [-1, 1, 0, 0, 0, 0, 0, 0], [0, 0, -1, 1, 0, 0, 0, 0],
-                     [0, 0, 0, 0, -1, -1, 1, 1], [0, 0, 0, 0, -1, 1, 0, 0],
-                     [0, 0, 0, 0, 0, 0, -1, 1]])
+HADAMARD = np.array(
+    [
+        [-1, 1, 1, 1, 1],
+        [-1, -1, 1, -1, 1],
+        [-1, 1, -1, -1, 1],
+        [-1, -1, -1, 1, 1],
+        [-1, 1, 1, 1, -1],
+        [-1, -1, 1, -1, -1],
+        [-1, 1, -1, -1, -1],
+        [-1, -1, -1, 1, -1],
+    ]
+)
+BALANCED = np.array(
+    [
+        [-1, -1, -1, -1, 1, 1, 1, 1],
+        [-1, -1, 1, 1, 0, 0, 0, 0],
+        [-1, 1, 0, 0, 0, 0, 0, 0],
+        [0, 0, -1, 1, 0, 0, 0, 0],
+        [0, 0, 0, 0, -1, -1, 1, 1],
+        [0, 0, 0, 0, -1, 1, 0, 0],
+        [0, 0, 0, 0, 0, 0, -1, 1],
+    ]
+)
 # Each row splits off the last class that is left.
 CHAIN = np.array([[-1] * i + [1] + [0] * (6 - i) for i in range(6, 0, -1)])
-R4 = [-.2, -.4, -.1, -.3, .6, -.8]
-P4 = [.4106462307, .2001816914, .2135961584, .1755759194]
-Z4 = [.34761735, .18827927, .25552634, .20857704]
-R8, P8 = [.2, -.5, .1, .9, -.3, .4, -.7, .6], [.13125, 0, .08125, .48125, .30625]
+R4 = [-0.2, -0.4, -0.1, -0.3, 0.6, -0.8]
+P4 = [0.4106462307, 0.2001816914, 0.2135961584, 0.1755759194]
+Z4 = [0.34761735, 0.18827927, 0.25552634, 0.20857704]
+R8, P8 = [0.2, -0.5, 0.1, 0.9, -0.3, 0.4, -0.7, 0.6], [0.13125, 0, 0.08125, 0.48125, 0.30625]
 
 
-@pytest.mark.parametrize("a, r, method, expected, close", [
-    (PAIRS, R4, 0, P4, 1e-10),
-    (PAIRS, R4, 1, P4, 1e-10),
-    (PAIRS, [1, -1, -1, 1, -1, -1], 0, [.3, .3, .3, .1], 1e-12),
-    (PAIRS, R4, 2, [.7, -.5, .1, -.3], 1e-12),
-    (PAIRS, R4, 3, [3, -1, -1, -1], 0),
-    (PAIRS, R4, 7, Z4, 1e-8),
-    (PAIRS, R4, "zadrozny-kl", Z4, 1e-8),
-    (MIXED, [.4, -.2, .6, .1, -.3], 0, [.15551508, .32953916, .161725, .35322076], 1e-8),
-    (MIXED, [-.5, 0, .9, -.8, -.45], 0, [.507269485, .2545762755, 0, .2381542395], 1e-9),
-    (REST, [.9, -.2, -1, .5], 0, [.5833333, .0333333, 0, .3833333], 1e-7),
-    (REST, [.3, -.2, -.9, .1], 0, [.45, .2, 0, .35], 1e-12),
-    (ADJACENT, [.8, .2, .4, -.1, -.7], 0, [.1, .25, 0, .2, .3, .15], 1e-12),
-    (HADAMARD, R8, 0, P8, 1e-12),
-    (HADAMARD, R8, 4, P8, 1e-12),
-    (BALANCED, [.3, -.4, .2, .1, -.6, .5, -.2], 0,
-     [.098, .147, .04725, .05775, .13, .39, .078, .052], 1e-12),
-    # libAGF's classes 2 1 5 6 3 4 0
-    (CHAIN, [-.8, -.5, .2, .1, -.3, .6], 0,
-     [.015795, .06318, .042525, .1485, .405, .225, .1], 1e-12),
-])
+@pytest.mark.parametrize(
+    "a, r, method, expected, close",
+    [
+        (PAIRS, R4, 0, P4, 1e-10),
+        (PAIRS, R4, 1, P4, 1e-10),
+        (PAIRS, [1, -1, -1, 1, -1, -1], 0, [0.3, 0.3, 0.3, 0.1], 1e-12),
+        (PAIRS, R4, 2, [0.7, -0.5, 0.1, -0.3], 1e-12),
+        (PAIRS, R4, 3, [3, -1, -1, -1], 0),
+        (PAIRS, R4, 7, Z4, 1e-8),
+        (PAIRS, R4, "zadrozny-kl", Z4, 1e-8),
+        (
+            MIXED,
+            [0.4, -0.2, 0.6, 0.1, -0.3],
+            0,
+            [0.15551508, 0.32953916, 0.161725, 0.35322076],
+            1e-8,
+        ),
+        (MIXED, [-0.5, 0, 0.9, -0.8, -0.45], 0, [0.507269485, 0.2545762755, 0, 0.2381542395], 1e-9),
+        (REST, [0.9, -0.2, -1, 0.5], 0, [0.5833333, 0.0333333, 0, 0.3833333], 1e-7),
+        (REST, [0.3, -0.2, -0.9, 0.1], 0, [0.45, 0.2, 0, 0.35], 1e-12),
+        (ADJACENT, [0.8, 0.2, 0.4, -0.1, -0.7], 0, [0.1, 0.25, 0, 0.2, 0.3, 0.15], 1e-12),
+        (HADAMARD, R8, 0, P8, 1e-12),
+        (HADAMARD, R8, 4, P8, 1e-12),
+        (
+            BALANCED,
+            [0.3, -0.4, 0.2, 0.1, -0.6, 0.5, -0.2],
+            0,
+            [0.098, 0.147, 0.04725, 0.05775, 0.13, 0.39, 0.078, 0.052],
+            1e-12,
+        ),
+        # libAGF's classes 2 1 5 6 3 4 0
+        (
+            CHAIN,
+            [-0.8, -0.5, 0.2, 0.1, -0.3, 0.6],
+            0,
+            [0.015795, 0.06318, 0.042525, 0.1485, 0.405, 0.225, 0.1],
+            1e-12,
+        ),
+    ],
+)
 def test_value(a, r, method, expected, close):
     decode = CodeDecoder(a, method)
     np.testing.assert_allclose(decode(r).p, [expected], rtol=0, atol=close)
@@ -65,12 +101,17 @@ def test_value(a, r, method, expected, close):
 
 def test_r_is_clipped():
     decode = CodeDecoder(REST)
-    np.testing.assert_array_equal(decode([2., -7., .5, 0.]).p, decode([1., -1., .5, 0.]).p)
+    np.testing.assert_array_equal(decode([2.0, -7.0, 0.5, 0.0]).p, decode([1.0, -1.0, 0.5, 0.0]).p)
 
 
-@pytest.mark.parametrize("v, expected", [
-    ([.5, -.1, .1], [2 / 3, 1 / 15, 4 / 15]), ([.9, .6, -.3, .05, -.2], [.65, .35, 0, 0, 0]),
-    ([1e9 + .25, 1e9], [.625, .375])])
+@pytest.mark.parametrize(
+    "v, expected",
+    [
+        ([0.5, -0.1, 0.1], [2 / 3, 1 / 15, 4 / 15]),
+        ([0.9, 0.6, -0.3, 0.05, -0.2], [0.65, 0.35, 0, 0, 0]),
+        ([1e9 + 0.25, 1e9], [0.625, 0.375]),
+    ],
+)
 def test_projection(v, expected):
     np.testing.assert_allclose(project(np.array([v])), [expected], atol=1e-12)
 
@@ -97,10 +138,21 @@ def test_golden(segment, model):
 
 # The table.
 
-@pytest.mark.parametrize("text, name", [
-    ("-1", "binary"), (0, "least-squares"), ("0", "least-squares"), ("lsq", "least-squares"),
-    ("7", "zadrozny"), ("Zadrozny-KL", "zadrozny-kl"), ("renormalized", "renormalised"),
-    ("svm-vote", "loss:hamming"), ("svm_vote", "loss:hamming")])
+
+@pytest.mark.parametrize(
+    "text, name",
+    [
+        ("-1", "binary"),
+        (0, "least-squares"),
+        ("0", "least-squares"),
+        ("lsq", "least-squares"),
+        ("7", "zadrozny"),
+        ("Zadrozny-KL", "zadrozny-kl"),
+        ("renormalized", "renormalised"),
+        ("svm-vote", "loss:hamming"),
+        ("svm_vote", "loss:hamming"),
+    ],
+)
 def test_found_by_number_name_or_alias(text, name):
     assert find_method(text).name == name
 
@@ -114,60 +166,75 @@ def test_no_name_is_used_twice_and_an_unknown_one_lists_them():
 
 
 def test_the_table_needs_no_numpy_and_decoders_no_scipy(root):
-    code = ("import sys; from agfmc.decode.methods import METHODS\n"
-            "assert 'numpy' not in sys.modules\n"
-            "import numpy; from agfmc.decode.front import CodeDecoder, pair_decoder\n"
-            "from agfmc.core.models import LearnedDecoder\n"
-            "codes = {'one-vs-rest': [[1, -1, -1], [-1, 1, -1], [-1, -1, 1]]}\n"
-            "pairs = [[-1, 1, 0], [-1, 0, 1], [0, -1, 1]]\n"
-            "learned = LearnedDecoder(numpy.eye(3), numpy.zeros(3))\n"
-            "for method in METHODS:\n"
-            "    if method.gives != 'winner':\n"
-            "        CodeDecoder(codes.get(method.codes, pairs), method, learned)([.1, .2, .3])\n"
-            "    elif method.name != 'radag':\n"
-            "        pair_decoder(pairs, method)(\n"
-            "            2, lambda rows, columns: numpy.zeros((len(rows), len(columns))))\n"
-            "sys.exit('scipy' in sys.modules)")
+    code = (
+        "import sys; from agfmc.decode.methods import METHODS\n"
+        "assert 'numpy' not in sys.modules\n"
+        "import numpy; from agfmc.decode.front import CodeDecoder, pair_decoder\n"
+        "from agfmc.core.models import LearnedDecoder\n"
+        "codes = {'one-vs-rest': [[1, -1, -1], [-1, 1, -1], [-1, -1, 1]]}\n"
+        "pairs = [[-1, 1, 0], [-1, 0, 1], [0, -1, 1]]\n"
+        "learned = LearnedDecoder(numpy.eye(3), numpy.zeros(3))\n"
+        "for method in METHODS:\n"
+        "    if method.gives != 'winner':\n"
+        "        CodeDecoder(codes.get(method.codes, pairs), method, learned)([.1, .2, .3])\n"
+        "    elif method.name != 'radag':\n"
+        "        pair_decoder(pairs, method)(\n"
+        "            2, lambda rows, columns: numpy.zeros((len(rows), len(columns))))\n"
+        "sys.exit('scipy' in sys.modules)"
+    )
     assert subprocess.run([sys.executable, "-c", code], cwd=root).returncode == 0
 
 
-@pytest.mark.parametrize("method", [m for m in METHODS if m.gives != "winner"],
-                         ids=lambda method: method.name)
+@pytest.mark.parametrize(
+    "method", [m for m in METHODS if m.gives != "winner"], ids=lambda method: method.name
+)
 def test_every_method_takes_no_points_one_point_and_two_classes(method):
-    product = LearnedDecoder(np.array([[-.5], [.5]]), np.zeros(2))
+    product = LearnedDecoder(np.array([[-0.5], [0.5]]), np.zeros(2))
     solve = CodeDecoder([[-1, 1]], method, product)
     assert len(solve(np.zeros((0, 1))).p) == 0
-    p = solve([.4]).p
+    p = solve([0.4]).p
     assert p.shape == ((1, 1) if method.name == "binary" else (1, 2))
     if method.name == "orthogonal":
         # A^T r / m is no probability here: one row is no orthogonal code.
-        np.testing.assert_allclose(p, [[.1, .9]], atol=1e-12)
+        np.testing.assert_allclose(p, [[0.1, 0.9]], atol=1e-12)
     elif method.gives in ("probabilities", "estimates"):
-        np.testing.assert_allclose(p, [[.3, .7]], atol=1e-8)
+        np.testing.assert_allclose(p, [[0.3, 0.7]], atol=1e-8)
 
 
-@pytest.mark.parametrize("a, words", [
-    ([[1, 1, 0], [-1, 1, 1]], "problem 0 has no class on the left"),
-    ([[-1, 1, 0], [-1, 1, 0]], "class 2"), ([[-1, 2, 1]], "entries"), ([[-1], [1]], "shape")])
+@pytest.mark.parametrize(
+    "a, words",
+    [
+        ([[1, 1, 0], [-1, 1, 1]], "problem 0 has no class on the left"),
+        ([[-1, 1, 0], [-1, 1, 0]], "class 2"),
+        ([[-1, 2, 1]], "entries"),
+        ([[-1], [1]], "shape"),
+    ],
+)
 def test_what_is_not_a_code(a, words):
     for prepare, method in ((CodeDecoder, 0), (pair_decoder, "ddag")):
         with pytest.raises(ModelError, match=words):
             prepare(a, method)
 
 
-@pytest.mark.parametrize("prepare, method, a, words", [
-    (CodeDecoder, "best", PAIRS, "no decoder 'best'"),
-    (CodeDecoder, "wu-lin-weng", REST, "wu-lin-weng needs a one-vs-one"),
-    (CodeDecoder, "argmax-raw", PAIRS, "argmax-raw needs a one-vs-rest"),
-    (CodeDecoder, "ddag", PAIRS, "ddag queries single classifiers"),
-    (pair_decoder, "ddag", REST, "ddag needs a one-vs-one")])
+@pytest.mark.parametrize(
+    "prepare, method, a, words",
+    [
+        (CodeDecoder, "best", PAIRS, "no decoder 'best'"),
+        (CodeDecoder, "wu-lin-weng", REST, "wu-lin-weng needs a one-vs-one"),
+        (CodeDecoder, "argmax-raw", PAIRS, "argmax-raw needs a one-vs-rest"),
+        (CodeDecoder, "ddag", PAIRS, "ddag queries single classifiers"),
+        (pair_decoder, "ddag", REST, "ddag needs a one-vs-one"),
+    ],
+)
 def test_what_does_not_suit_a_decoder(prepare, method, a, words):
     with pytest.raises(UsageError, match=words):
         prepare(a, method)
 
 
-@pytest.mark.parametrize("r, words", [([[0.], [np.nan]], "decision value 0 of point 1 is nan"),
-                                      ([[0., 1.]], "1 binary problem")])
+@pytest.mark.parametrize(
+    "r, words",
+    [([[0.0], [np.nan]], "decision value 0 of point 1 is nan"), ([[0.0, 1.0]], "1 binary problem")],
+)
 def test_bad_decision_values(r, words):
     with pytest.raises(DataError, match=words):
         CodeDecoder([[-1, 1]])(r)
@@ -175,39 +242,49 @@ def test_bad_decision_values(r, words):
 
 # Nested configurations.
 
+
 def descend(nodes, local):
     return nested.descend(nodes, len(local[0]), lambda index, rows: local[index][rows])
 
 
 def test_greedy_and_argmax_differ():
     nodes = [[("node", 1), ("node", 2)], [("leaf", 0), ("leaf", 1)], [("leaf", 2), ("leaf", 3)]]
-    local = [np.array([-.1]), np.array([0.]), np.array([.9])]
-    np.testing.assert_allclose(nested.products(nodes, local), [[.275, .275, .0225, .4275]],
-                               atol=1e-15)
+    local = [np.array([-0.1]), np.array([0.0]), np.array([0.9])]
+    np.testing.assert_allclose(
+        nested.products(nodes, local), [[0.275, 0.275, 0.0225, 0.4275]], atol=1e-15
+    )
     leaf, along, _ = descend(nodes, local)
     # r = 0 goes right, with probability one half.
     assert leaf.tolist() == [1]
-    np.testing.assert_allclose(along, [.275], atol=1e-15)
+    np.testing.assert_allclose(along, [0.275], atol=1e-15)
 
 
 def test_nested_matrices():
     three = PAIRS[[0, 1, 3], :3]
-    r = [[.2, -.5, .1], [.3, .6, -.2], [-.1, .4, .8], [0, -.9, .5]]
+    r = [[0.2, -0.5, 0.1], [0.3, 0.6, -0.2], [-0.1, 0.4, 0.8], [0, -0.9, 0.5]]
     local = [one[None] for one in CodeDecoder(three)(r).p]
-    np.testing.assert_allclose(local[0], [[.37782738, .37723409, .24493853]], atol=1e-8)
+    np.testing.assert_allclose(local[0], [[0.37782738, 0.37723409, 0.24493853]], atol=1e-8)
     nodes = [[("node", 1), ("node", 2), ("node", 3)]]
     nodes += [[("leaf", 3 * i + j) for j in range(3)] for i in range(3)]
     p = nested.products(nodes, local)
-    assert p.argmax() == 5 and abs(p[0, 5] - .24452308) < 1e-8
+    assert p.argmax() == 5 and abs(p[0, 5] - 0.24452308) < 1e-8
     assert descend(nodes, local)[0] == [1]
 
 
 def test_products_sum_to_one_and_descent_matches_them():
     rng = np.random.default_rng(3)
-    nodes = [[("leaf", 4), ("node", 1), ("node", 2)], [("leaf", 0), ("leaf", 3)],
-             [("leaf", 1), ("node", 3)], [("leaf", 2), ("leaf", 5)]]
-    local = [rng.dirichlet(np.ones(3), 50), rng.uniform(-1, 1, 50),
-             rng.dirichlet(np.ones(2), 50), rng.uniform(-1, 1, 50)]
+    nodes = [
+        [("leaf", 4), ("node", 1), ("node", 2)],
+        [("leaf", 0), ("leaf", 3)],
+        [("leaf", 1), ("node", 3)],
+        [("leaf", 2), ("leaf", 5)],
+    ]
+    local = [
+        rng.dirichlet(np.ones(3), 50),
+        rng.uniform(-1, 1, 50),
+        rng.dirichlet(np.ones(2), 50),
+        rng.uniform(-1, 1, 50),
+    ]
     p = nested.products(nodes, local)
     np.testing.assert_allclose(p.sum(axis=1), 1, atol=1e-14)
     leaf, along, _ = descend(nodes, local)
@@ -221,7 +298,7 @@ def test_very_deep_tree_and_lazy_descent():
     depth = 2000
     nodes = [[("leaf", i), ("node", i + 1)] for i in range(depth - 1)]
     nodes.append([("leaf", depth - 1), ("leaf", depth)])
-    local = [np.array([.999, -.5])] * depth
+    local = [np.array([0.999, -0.5])] * depth
     p = nested.products(nodes, local)
     assert p.shape == (2, depth + 1)
     np.testing.assert_allclose(p.sum(axis=1), 1, atol=1e-12)
@@ -237,9 +314,13 @@ def test_very_deep_tree_and_lazy_descent():
 
 
 NAIVE = {
-    "hamming": lambda z: (1 - (z > 0) + (z < 0)) / 2, "linear": lambda z: -z,
-    "hinge": lambda z: max(0, 1 - z), "exponential": lambda z: math.exp(-z),
-    "logit": lambda z: math.log(1 + math.exp(-2 * z)), "quadratic": lambda z: (1 - z) * (1 - z)}
+    "hamming": lambda z: (1 - (z > 0) + (z < 0)) / 2,
+    "linear": lambda z: -z,
+    "hinge": lambda z: max(0, 1 - z),
+    "exponential": lambda z: math.exp(-z),
+    "logit": lambda z: math.log(1 + math.exp(-2 * z)),
+    "quadratic": lambda z: (1 - z) * (1 - z),
+}
 PAIRS_SCORES = np.array([[-1, 1, 0], [-1, 0, 1], [0, -1, 1]], dtype=np.int8)
 
 
@@ -259,26 +340,28 @@ def test_as_written(loss, data):
     a = data.draw(st.lists(row, min_size=m, max_size=m))
     point = st.lists(st.one_of(st.just(0.0), st.floats(-9, 9)), min_size=m, max_size=m)
     g = data.draw(st.lists(point, min_size=1, max_size=4))
-    expected = [[-sum(NAIVE[loss](float(a[i][j]) * one[i]) for i in range(m)) for j in range(k)]
-                for one in g]
+    expected = [
+        [-sum(NAIVE[loss](float(a[i][j]) * one[i]) for i in range(m)) for j in range(k)]
+        for one in g
+    ]
     np.testing.assert_allclose(scores_of(a, loss, g), expected, rtol=1e-11, atol=1e-11)
 
 
 @pytest.mark.parametrize("loss", NAIVE)
 def test_any_value_gives_finite_scores(loss):
-    huge = [1000., -1000., 1e308, -1e308, np.inf, -np.inf, 0.]
+    huge = [1000.0, -1000.0, 1e308, -1e308, np.inf, -np.inf, 0.0]
     g = [[x, y, z] for x in huge for y in huge for z in huge]
     with np.errstate(all="raise", under="ignore"):
         scores = scores_of(PAIRS_SCORES, loss, g)
     assert np.isfinite(scores).all()
     # All speak for class 2, in each of the losses that care how much.
-    best = scores_of(PAIRS_SCORES, loss, [[0., 1000., 1000.], [-1., 300., 300.]])
+    best = scores_of(PAIRS_SCORES, loss, [[0.0, 1000.0, 1000.0], [-1.0, 300.0, 300.0]])
     if loss != "quadratic":
         assert best.argmax(axis=1).tolist() == [2, 2]
 
 
 def test_exponential_is_cut_off_only_far_out():
-    scores = scores_of([[-1, 1], [1, -1]], "exponential", [[-450., 0.], [0., -460.]])
+    scores = scores_of([[-1, 1], [1, -1]], "exponential", [[-450.0, 0.0], [0.0, -460.0]])
     np.testing.assert_allclose(scores, [[-1, -math.exp(450)], [-math.exp(460), -1]], rtol=1e-12)
 
 
@@ -301,5 +384,5 @@ def test_one_vs_rest_in_any_order_and_sign(k):
 
 
 def test_two_classes_have_a_row_each():
-    p = CodeDecoder([[-1, 1], [-1, 1]], "argmax")([[.2, .6]]).p
-    np.testing.assert_allclose(p, [[.4, .8]])
+    p = CodeDecoder([[-1, 1], [-1, 1]], "argmax")([[0.2, 0.6]]).p
+    np.testing.assert_allclose(p, [[0.4, 0.8]])

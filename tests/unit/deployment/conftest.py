@@ -21,9 +21,21 @@ from agfmc.models.merge import collate
 from agfmc.prediction.classifier import Classifier
 from agfmc.prediction.decoding import decoders_of, Decoding
 
-DECODERS = ("least-squares", "vote", "vote-values", "orthogonal", "learned", "inverse",
-            "unconstrained", "renormalised", "loss:hinge", "loss:logit", "loss:exponential",
-            "loss:hamming", "loss:quadratic")
+DECODERS = (
+    "least-squares",
+    "vote",
+    "vote-values",
+    "orthogonal",
+    "learned",
+    "inverse",
+    "unconstrained",
+    "renormalised",
+    "loss:hinge",
+    "loss:logit",
+    "loss:exponential",
+    "loss:hamming",
+    "loss:quadratic",
+)
 
 
 def random_code(rng, k, strict):
@@ -35,11 +47,13 @@ def random_code(rng, k, strict):
 
 
 def code_of(rng, kind, k):
-    rows = {"pairs": [[(j == b) - (j == a) for j in range(k)]
-                      for a in range(k) for b in range(a + 1, k)],
-            "rest": (2 * np.eye(k, dtype=int) - 1).tolist(),
-            "ordered": [[1 if j > i else -1 for j in range(k)] for i in range(k - 1)]}.get(kind) \
-        or random_code(rng, k, kind == "strict")
+    rows = {
+        "pairs": [
+            [(j == b) - (j == a) for j in range(k)] for a in range(k) for b in range(a + 1, k)
+        ],
+        "rest": (2 * np.eye(k, dtype=int) - 1).tolist(),
+        "ordered": [[1 if j > i else -1 for j in range(k)] for i in range(k - 1)],
+    }.get(kind) or random_code(rng, k, kind == "strict")
     signs = rng.choice((-1, 1), len(rows))
     return (np.array(rows) * signs[:, None])[rng.permutation(len(rows))].tolist()
 
@@ -51,11 +65,15 @@ def node(rng, kind, parts):
     if kind == "tree":
         while len(parts) > 1:
             at = int(rng.integers(len(parts) - 1))
-            parts[at:at + 2] = [f"m{rng.integers(1e9)} {{{parts[at]} {parts[at + 1]}}}"]
+            parts[at : at + 2] = [f"m{rng.integers(1e9)} {{{parts[at]} {parts[at + 1]}}}"]
         return parts[0]
-    rows = ["{} {} / {};".format(f"m{rng.integers(1e9)}", *(
-        " ".join(str(j) for j, entry in enumerate(row) if entry == side) for side in (-1, 1)))
-        for row in code_of(rng, kind, len(parts))]
+    rows = [
+        "{} {} / {};".format(
+            f"m{rng.integers(1e9)}",
+            *(" ".join(str(j) for j, entry in enumerate(row) if entry == side) for side in (-1, 1)),
+        )
+        for row in code_of(rng, kind, len(parts))
+    ]
     return f"{' '.join(rows)} {{{' '.join(parts)}}}"
 
 
@@ -63,18 +81,29 @@ def random_forest(rng, d):
     """Some trees of one or two levels."""
     forests = []
     for _ in range(int(rng.integers(1, 4))):
-        forests.append(Forest(
-            d, np.array([0, 1]), np.array([0], "<i4"), np.array([rng.integers(d), -1, rng.integers(
-                d), -1, -1], "<i4"), rng.normal(size=5), np.array([1, 1, 3, 3, 4], "<i4"),
-            np.array([2, 1, 4, 3, 4], "<i4"), rng.random(5) < 0.5))
+        forests.append(
+            Forest(
+                d,
+                np.array([0, 1]),
+                np.array([0], "<i4"),
+                np.array([rng.integers(d), -1, rng.integers(d), -1, -1], "<i4"),
+                rng.normal(size=5),
+                np.array([1, 1, 3, 3, 4], "<i4"),
+                np.array([2, 1, 4, 3, 4], "<i4"),
+                rng.random(5) < 0.5,
+            )
+        )
     whole = Forest.concatenate(forests)
     return replace(whole, starts=np.array([0, len(forests)]))
 
 
 def random_kernel(rng):
     kind = str(rng.choice(list(KERNELS)))
-    values = {"gamma": float(rng.uniform(0.05, 1)), "coef0": float(rng.normal()),
-              "degree": int(rng.integers(0, 4))}
+    values = {
+        "gamma": float(rng.uniform(0.05, 1)),
+        "coef0": float(rng.normal()),
+        "degree": int(rng.integers(0, 4)),
+    }
     return Kernel(kind, **{name: values[name] for name in KERNELS[kind].parameters})
 
 
@@ -92,8 +121,11 @@ def random_member(rng, labels, features, structures, mix):
     normalisation, d = None, features
     if rng.random() < 0.7:
         d = features if rng.random() < 0.5 else int(rng.integers(1, features + 1))
-        matrix = np.diag(rng.uniform(0.3, 2, features)) if d == features else \
-            rng.normal(size=(features, d))
+        matrix = (
+            np.diag(rng.uniform(0.3, 2, features))
+            if d == features
+            else rng.normal(size=(features, d))
+        )
         normalisation = Normalisation(matrix.astype("f4"), rng.normal(size=features).astype("f4"))
     kernels, points = [random_kernel(rng) for _ in range(2)], rng.normal(size=(25, d))
     models = []
@@ -104,12 +136,31 @@ def random_member(rng, labels, features, structures, mix):
         rho, platt = rng.normal(scale=0.3), (-rng.uniform(0.2, 2), rng.normal(scale=0.3))
         if is_forest:
             s, rho = 0, 0.0
-        models.append(BinaryModel(
-            f"m{number}", "c_svc", kernels[int(rng.integers(2))],
-            points[rng.choice(25, s, replace=False)], rng.normal(size=s), rho, labels_of, (s, 0),
-            platt, Provenance(), d, random_forest(rng, d) if is_forest else None))
-    nodes = {number: NodeModel("L", one.name, len(tree.nodes[number].children), weights=rng.normal(
-        size=(len(tree.nodes[number].children), d + 1))) for number, one in tree.directs.items()}
+        models.append(
+            BinaryModel(
+                f"m{number}",
+                "c_svc",
+                kernels[int(rng.integers(2))],
+                points[rng.choice(25, s, replace=False)],
+                rng.normal(size=s),
+                rho,
+                labels_of,
+                (s, 0),
+                platt,
+                Provenance(),
+                d,
+                random_forest(rng, d) if is_forest else None,
+            )
+        )
+    nodes = {
+        number: NodeModel(
+            "L",
+            one.name,
+            len(tree.nodes[number].children),
+            weights=rng.normal(size=(len(tree.nodes[number].children), d + 1)),
+        )
+        for number, one in tree.directs.items()
+    }
     machines = collate(models, tree.sides(), tree.classes, list(nodes.values()))
     return Configuration(tree, machines, nodes, normalisation)
 
@@ -117,9 +168,16 @@ def random_member(rng, labels, features, structures, mix):
 def random_map(rng, k):
     kind = str(rng.choice(MAP_KINDS))
     shape = {"none": None, "temperature": (), "vector": (k,)}.get(kind, (k, k))
-    return ProbabilityMap(kind) if shape is None else ProbabilityMap(
-        kind, np.array(rng.uniform(0.3, 2, shape)), rng.normal(size=k) * (kind != "temperature"),
-        np.float64(rng.uniform(0, 0.1)))  # as it is fitted
+    return (
+        ProbabilityMap(kind)
+        if shape is None
+        else ProbabilityMap(
+            kind,
+            np.array(rng.uniform(0.3, 2, shape)),
+            rng.normal(size=k) * (kind != "temperature"),
+            np.float64(rng.uniform(0, 0.1)),
+        )
+    )  # as it is fitted
 
 
 def calibrated(rng, configuration, decoder):
@@ -128,19 +186,32 @@ def calibrated(rng, configuration, decoder):
     decoding = (decoders_of(tree, (decoder,))[0] if decoder else Decoding()).suited_to(tree)
     key = decoding.calibration_key(tree)
     key = key and key.replace("recursive", "full")
-    learned = LearnedDecoder(rng.normal(size=(k, len(tree.rows))), rng.normal(size=k)) \
-        if decoder == "learned" else None
-    code = configuration.as_code() if decoding.tree == "flat" and tree.hierarchical else \
-        configuration
+    learned = (
+        LearnedDecoder(rng.normal(size=(k, len(tree.rows))), rng.normal(size=k))
+        if decoder == "learned"
+        else None
+    )
+    code = (
+        configuration.as_code() if decoding.tree == "flat" and tree.hierarchical else configuration
+    )
     maps = {} if key is None else {key: DecoderCalibration(random_map(rng, k))}
-    return replace(configuration, calibration=Calibration(
-        configuration.digest() if code is configuration else code.digest(), tree.classes, "points",
-        (1,) * k, maps, learned))
+    return replace(
+        configuration,
+        calibration=Calibration(
+            configuration.digest() if code is configuration else code.digest(),
+            tree.classes,
+            "points",
+            (1,) * k,
+            maps,
+            learned,
+        ),
+    )
 
 
 @pytest.fixture(scope="session")
 def random_steps():
     """random_steps(seed): `Steps` of a random configuration; random_steps.points(steps, n)."""
+
     def make(seed):
         rng = np.random.default_rng(seed)
         labels = rng.choice(20, int(rng.integers(2, 7)), replace=False).tolist()
@@ -148,8 +219,10 @@ def random_steps():
         structures = ["pairs", "rest", "zeros", "strict", "ordered", "tree", "nested", "logistic"]
         members = [random_member(rng, labels, features, structures, True)]
         if seed % 4 == 3:
-            members += [random_member(rng, labels, features, structures[:6], False)
-                        for _ in range(int(rng.integers(1, 3)))]
+            members += [
+                random_member(rng, labels, features, structures[:6], False)
+                for _ in range(int(rng.integers(1, 3)))
+            ]
         members = [one for one in members if not one.node_classifiers] or members[:1]
         configuration = members[0] if len(members) == 1 else join(members)
         decoder = None

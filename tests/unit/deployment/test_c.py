@@ -21,22 +21,35 @@ from agfmc.tables.types import ColumnRecipe, TableRecipe
 
 STRICT = ("-Wall", "-Wextra", "-Werror", "-std=c99")
 SANITIZED = ("-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
-HOSTILE = ["*/ #error", 'a"b,c', "back\\slash\\", "what??/", "two\nlines\r\nhere", "Ünïcödé 猫",
-           "%s%n", "/* ??) '"]
+HOSTILE = [
+    "*/ #error",
+    'a"b,c',
+    "back\\slash\\",
+    "what??/",
+    "two\nlines\r\nhere",
+    "Ünïcödé 猫",
+    "%s%n",
+    "/* ??) '",
+]
 
 
 @pytest.fixture(scope="module")
 def build(tmp_path_factory):
     """build(steps): run(text, *arguments) -> a finished process of the compiled program."""
+
     def make(steps, compiler="gcc", options=("-O0",)):
         if shutil.which(compiler) is None:
             pytest.skip(f"no {compiler}")
         folder = tmp_path_factory.mktemp("c")
         (folder / "model.c").write_text(c_program(steps), encoding="ascii")
-        subprocess.run([compiler, *STRICT, *options, "-DMODEL_MAIN", "-o", "model", "model.c",
-                        "-lm"], cwd=folder, check=True)
+        subprocess.run(
+            [compiler, *STRICT, *options, "-DMODEL_MAIN", "-o", "model", "model.c", "-lm"],
+            cwd=folder,
+            check=True,
+        )
         return lambda text, *arguments: subprocess.run(
-            [folder / "model", *arguments], input=text.encode(), capture_output=True)
+            [folder / "model", *arguments], input=text.encode(), capture_output=True
+        )
 
     return make
 
@@ -62,8 +75,10 @@ def check(steps, run, x):
     assert difference.max() <= 1e-9
     close = np.diff(np.sort(p, axis=1)[:, -2:])[:, 0] < 1e-9
     names = dict(zip(steps.labels, steps.names))
-    assert all(near or name == names[label]
-               for near, name, label in zip(close, classes, expected.classes.tolist()))
+    assert all(
+        near or name == names[label]
+        for near, name, label in zip(close, classes, expected.classes.tolist())
+    )
     tested = run("", "--self-test")
     assert tested.returncode == 0 and tested.stdout.startswith(b"largest difference ")
 
@@ -87,19 +102,30 @@ def test_compilers_and_sanitizers(seed, compiler, random_steps, build):
 @pytest.fixture(scope="module")
 def pairs(random_steps):
     """A configuration of three classes and two features, and its program."""
-    return next(steps for steps in map(random_steps, range(400)) if len(steps.labels) > 2
-                and len(steps.inputs) == 2 and not steps.takes_missing
-                and steps.gives == "probabilities")
+    return next(
+        steps
+        for steps in map(random_steps, range(400))
+        if len(steps.labels) > 2
+        and len(steps.inputs) == 2
+        and not steps.takes_missing
+        and steps.gives == "probabilities"
+    )
 
 
 def named(steps, features, classes):
-    return replace(steps, names=tuple(classes), inputs=tuple(
-        replace(one, name=name) for one, name in zip(steps.inputs, features)))
+    return replace(
+        steps,
+        names=tuple(classes),
+        inputs=tuple(replace(one, name=name) for one, name in zip(steps.inputs, features)),
+    )
 
 
 def test_names_come_out_as_they_are(random_steps, build):
-    steps = next(steps for steps in map(random_steps, range(400)) if len(steps.labels) == 4
-                 and len(steps.inputs) == 4 and steps.gives == "probabilities")
+    steps = next(
+        steps
+        for steps in map(random_steps, range(400))
+        if len(steps.labels) == 4 and len(steps.inputs) == 4 and steps.gives == "probabilities"
+    )
     features = [HOSTILE[i] + HOSTILE[i + 1] for i in range(0, 8, 2)]
     classes = [HOSTILE[i + 1] + HOSTILE[i] for i in range(0, 8, 2)]
     run = build(named(steps, features, classes))
@@ -111,10 +137,17 @@ def test_names_come_out_as_they_are(random_steps, build):
 
 
 RIGHT = [
-    "1,2\n-1,.5\n", "a,b\n1,2\n-1,.5\n", "b,a\n2,1\n0.5,-1", "b,id,a\n2,x,1\n.5,\"a\nb\",-1",
-    "a,b\r\n1,2\r\n-1,.5\r\n", " a,\tb \n1,2\n-1,.5", "\n\na,b\n\n1,2\n\n-1,5e-1",
-    "\"a\",\"b\"\r1, 2 \r\"-1\",.5",
-    "\ufeffa,b\n1,2\n-1,.5", "a,b," + "c" * 100_000 + "\n1,2,\n-1,.5," + "x" * 100_000]
+    "1,2\n-1,.5\n",
+    "a,b\n1,2\n-1,.5\n",
+    "b,a\n2,1\n0.5,-1",
+    'b,id,a\n2,x,1\n.5,"a\nb",-1',
+    "a,b\r\n1,2\r\n-1,.5\r\n",
+    " a,\tb \n1,2\n-1,.5",
+    "\n\na,b\n\n1,2\n\n-1,5e-1",
+    '"a","b"\r1, 2 \r"-1",.5',
+    "\ufeffa,b\n1,2\n-1,.5",
+    "a,b," + "c" * 100_000 + "\n1,2,\n-1,.5," + "x" * 100_000,
+]
 WRONG = [
     ("a,b\n1,2\n3", "line 3: expected 2 columns, found 1"),
     ("a,b\n\n1,2,3", "line 3: expected 2 columns, found 3"),
@@ -126,13 +159,14 @@ WRONG = [
     ("a,b\n1,inf\n", "line 2: expected a number in column 'b', found 'inf'"),
     ("a,b\n1,\n", "line 2: a missing value in column 'b'"),
     ("a,c\n1,2\n", "line 1: expected numbers, or a heading with the column 'b', found 'a'"),
-    ("a,b\n\"1,2\n", "line 2: a quote is not closed"),
-    ("a,b\n1,\x002\n", "line 2: expected text, found a byte of value 0")]
+    ('a,b\n"1,2\n', "line 2: a quote is not closed"),
+    ("a,b\n1,\x002\n", "line 2: expected text, found a byte of value 0"),
+]
 
 
 @pytest.mark.parametrize("options", [("-O0",), pytest.param(SANITIZED, marks=pytest.mark.long)])
 def test_tables(options, pairs, build):
-    program = build(named(pairs, ["a", "b"], "uvw"[:len(pairs.labels)] + "xyz"), "gcc", options)
+    program = build(named(pairs, ["a", "b"], "uvw"[: len(pairs.labels)] + "xyz"), "gcc", options)
     _, _, expected = answers(program("1,2\n-1,0.5\n"))
     for text in RIGHT:
         _, _, p = answers(program(text))
@@ -145,17 +179,26 @@ def test_tables(options, pairs, build):
 
 
 def test_recipes_of_numbers(random_steps, build):
-    steps = next(steps for steps in map(random_steps, range(400)) if len(steps.labels) > 2
-                 and len(steps.inputs) == 4 and steps.gives == "probabilities")
+    steps = next(
+        steps
+        for steps in map(random_steps, range(400))
+        if len(steps.labels) > 2 and len(steps.inputs) == 4 and steps.gives == "probabilities"
+    )
     configuration, decoding, *_ = steps.classifier._arguments
-    recipe = TableRecipe((ColumnRecipe("a"), ColumnRecipe("b", fill=1.5), ColumnRecipe(
-        "c", indicator=True)), "class", tuple("xyzuvw"), blanks=("?", "-9"))
-    steps = steps_of(replace(configuration, recipe=recipe), None if decoding.tree != "flat"
-                     else decoding.method)
+    recipe = TableRecipe(
+        (ColumnRecipe("a"), ColumnRecipe("b", fill=1.5), ColumnRecipe("c", indicator=True)),
+        "class",
+        tuple("xyzuvw"),
+        blanks=("?", "-9"),
+    )
+    steps = steps_of(
+        replace(configuration, recipe=recipe), None if decoding.tree != "flat" else decoding.method
+    )
     run = build(steps)
     _, _, p = answers(run("c,b,a\n?,?,1\n-9.0,-9,1\n3,2,1"))
-    expected = steps.classifier.classify(np.array(
-        [[1, 1.5, 0, 1], [1, 1.5, 0, 1], [1, 2, 3, 0]])).columns
+    expected = steps.classifier.classify(
+        np.array([[1, 1.5, 0, 1], [1, 1.5, 0, 1], [1, 2, 3, 0]])
+    ).columns
     np.testing.assert_allclose(p, expected, atol=1e-12)
     assert run("c,b,a\n?,?,?").stderr == b"model: line 2: a missing value in column 'a'\n"
     words = replace(recipe, columns=(ColumnRecipe("w", ("p", "q")), *recipe.columns[:2]))
@@ -166,7 +209,9 @@ def test_recipes_of_numbers(random_steps, build):
 def test_all_rows_of_tables_have_a_function():
     text = (Path(c.__file__).parent / "model.c").read_text()
     rows = {name: get_args(hint) for name, hint in get_type_hints(LinearRule).items()} | {
-        "kernel": KERNELS, "rule": (*LOSSES, "least-squares", "pairs", "products", "matrix")}
+        "kernel": KERNELS,
+        "rule": (*LOSSES, "least-squares", "pairs", "products", "matrix"),
+    }
     assert all(c._word(kind, name) in text for kind, names in rows.items() for name in names)
 
 

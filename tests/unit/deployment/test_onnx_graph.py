@@ -38,12 +38,26 @@ def two_classes(features, names=(), recipe=None, forest=None, kernel=Kernel("rbf
     """Steps of one classifier of the classes 0 and 1."""
     rng = np.random.default_rng(1)
     s = 0 if forest else 5
-    model = BinaryModel("m", "c_svc", kernel, rng.normal(size=(s, features)), rng.normal(size=s),
-                        0.0, (0, 1), (s, 0), (-1.0, 0.1), Provenance(("agfmc 9", "seed 7")),
-                        features, forest)
+    model = BinaryModel(
+        "m",
+        "c_svc",
+        kernel,
+        rng.normal(size=(s, features)),
+        rng.normal(size=s),
+        0.0,
+        (0, 1),
+        (s, 0),
+        (-1.0, 0.1),
+        Provenance(("agfmc 9", "seed 7")),
+        features,
+        forest,
+    )
     tree = parse("m {0 1}")
-    return steps_of(Configuration(tree, collate([model], tree.sides(), tree.classes),
-                                  recipe=recipe).renamed(dict(enumerate(names))))
+    return steps_of(
+        Configuration(tree, collate([model], tree.sides(), tree.classes), recipe=recipe).renamed(
+            dict(enumerate(names))
+        )
+    )
 
 
 @pytest.mark.few(24)
@@ -69,12 +83,16 @@ def test_runtime_agrees_with_the_classifier(seed, random_steps):
 def test_points_on_thresholds_and_missing_values():
     t, up = 0.1, np.nextafter(0.1, 1)
     # two branches lead to node 4; the second tree is a leaf, and both sums need many digits
-    forest = Forest(2, np.array([0, 2]), np.array([0, 8], "<i4"),
-                    np.array([0, 1, -1, 1, 0, -1, -1, -1, -1], "<i4"),
-                    np.array([t, 0, 1e6, t, -0.5, 2 / 3 + 1e6, 1e6 - 1, 1e6 + 0.25, -1e6]),
-                    np.array([1, 2, 2, 4, 6, 5, 6, 7, 8], "<i4"),
-                    np.array([3, 4, 2, 5, 7, 5, 6, 7, 8], "<i4"),
-                    np.array([True, False, False, True, False, False, False, False, False]))
+    forest = Forest(
+        2,
+        np.array([0, 2]),
+        np.array([0, 8], "<i4"),
+        np.array([0, 1, -1, 1, 0, -1, -1, -1, -1], "<i4"),
+        np.array([t, 0, 1e6, t, -0.5, 2 / 3 + 1e6, 1e6 - 1, 1e6 + 0.25, -1e6]),
+        np.array([1, 2, 2, 4, 6, 5, 6, 7, 8], "<i4"),
+        np.array([3, 4, 2, 5, 7, 5, 6, 7, 8], "<i4"),
+        np.array([True, False, False, True, False, False, False, False, False]),
+    )
     forest.check(ValueError)
     steps = two_classes(2, forest=forest)
     values = [-1, 0, np.nextafter(0, 1), t, up, 2, np.nan]
@@ -91,8 +109,9 @@ def test_far_points_and_points_without_an_answer():
         steps = two_classes(2, kernel=kernel)
         sv = steps.kernel_sums[0].sv
         x = np.vstack([sv, sv + 1e-4, [[1e200, 0]]])
-        np.testing.assert_allclose(run(model_of(steps), x=x)[1],
-                                   steps.classifier.classify(x).columns, rtol=0, atol=1e-9)
+        np.testing.assert_allclose(
+            run(model_of(steps), x=x)[1], steps.classifier.classify(x).columns, rtol=0, atol=1e-9
+        )
     labels, p = run(model_of(steps), x=np.array([[np.nan, 0], [0, 0]]))
     assert labels[0] == -1 and np.isnan(p[0]).all() and labels[1] in (0, 1)
     labels, p = run(model_of(two_classes(2, ("no", "yes"))), x=np.array([[np.nan, 0]]))
@@ -103,8 +122,14 @@ NAMES = ("größe", "a b", "", "label", "x\u200b", "x\u202e", "t11", "n" * 3000,
 
 
 def test_columns_of_a_table_are_inputs_whatever_their_names():
-    recipe = TableRecipe(tuple(ColumnRecipe(name, fill=1.5 if at == 1 else None, indicator=at < 3)
-                               for at, name in enumerate(NAMES)), "y", ("ja", "nein\u200b"))
+    recipe = TableRecipe(
+        tuple(
+            ColumnRecipe(name, fill=1.5 if at == 1 else None, indicator=at < 3)
+            for at, name in enumerate(NAMES)
+        ),
+        "y",
+        ("ja", "nein\u200b"),
+    )
     steps = two_classes(len(recipe.features), ("ja", "nein\u200b"), recipe)
     model = onnx.load_model_from_string(model_of(steps))
     names = [one.name for one in model.graph.input]
@@ -118,8 +143,9 @@ def test_columns_of_a_table_are_inputs_whatever_their_names():
         features.append(np.where(missing, 1.5 if at == 1 else 0, column))
         features += [missing] * (at < 3)
     x = np.array(features).T.astype(np.float32)
-    labels, p = run(model.SerializeToString(), **{
-        name: column[:, None] for name, column in zip(names, cells.T)})
+    labels, p = run(
+        model.SerializeToString(), **{name: column[:, None] for name, column in zip(names, cells.T)}
+    )
     ours = steps.classifier.classify(np.delete(x, 9, axis=0))
     np.testing.assert_allclose(np.delete(p, 9, axis=0), ours.columns, rtol=0, atol=1e-12)
     assert labels[9] == "" and set(labels) <= {"ja", "nein\ufffd", ""}
@@ -129,16 +155,29 @@ def test_metadata():
     model = onnx.load_model_from_string(model_of(two_classes(2)))
     known = {one.key: json.loads(one.value) for one in model.metadata_props}
     assert model.producer_name == "agfmc" and model.producer_version
-    assert known == {"features": ["f1", "f2"], "classes": ["0", "1"], "labels": [0, 1],
-                     "decoder": "full", "gives": "probabilities",
-                     "provenance": ["agfmc 9; seed 7"]}
+    assert known == {
+        "features": ["f1", "f2"],
+        "classes": ["0", "1"],
+        "labels": [0, 1],
+        "decoder": "full",
+        "gives": "probabilities",
+        "provenance": ["agfmc 9; seed 7"],
+    }
 
 
 def test_what_cannot_be_written_is_refused(monkeypatch):
     i = np.arange(20_003)
     inner = (i % 2 == 0) & (i < i[-1])
-    deep = Forest(1, np.array([0, 1]), np.zeros(1, "<i4"), np.where(inner, 0, -1), i / 2,
-                  np.where(inner, i + 1, i), np.where(inner, i + 2, i), inner)
+    deep = Forest(
+        1,
+        np.array([0, 1]),
+        np.zeros(1, "<i4"),
+        np.where(inner, 0, -1),
+        i / 2,
+        np.where(inner, i + 1, i),
+        np.where(inner, i + 2, i),
+        inner,
+    )
     with pytest.raises(ModelError, match="10000 comparisons"):
         model_of(two_classes(1, forest=deep))
     steps = two_classes(2)

@@ -19,13 +19,24 @@ from agfmc.models.configuration import Configuration, ModelFiles
 def branches(rule, z, f, r):
     """Probabilities (n, c) by one rule."""
     if isinstance(rule, LinearRule):
-        v = {"r": r, "signs": np.sign(r), "f": f, "points": z, "log-odds": 2 * np.arctanh(
-            np.clip(r, -np.tanh(15), np.tanh(15)))}[rule.takes]
+        v = {
+            "r": r,
+            "signs": np.sign(r),
+            "f": f,
+            "points": z,
+            "log-odds": 2 * np.arctanh(np.clip(r, -np.tanh(15), np.tanh(15))),
+        }[rule.takes]
         p = v @ rule.matrix.T + rule.offset
-        return {"nothing": p.copy, "project": lambda: project(p),
-                "softmax": lambda: softmax(p, axis=1), "differences": lambda: np.diff(np.clip([
-                    isotonic_regression(one).x for one in p[:, :-1]], 0, 1), prepend=0, append=1)
-                }[rule.then]()
+        return {
+            "nothing": p.copy,
+            "project": lambda: project(p),
+            "softmax": lambda: softmax(p, axis=1),
+            "differences": lambda: np.diff(
+                np.clip([isotonic_regression(one).x for one in p[:, :-1]], 0, 1),
+                prepend=0,
+                append=1,
+            ),
+        }[rule.then]()
     code = rule.code
     if rule.decoder == "products":
         return np.where(code, (1 + code * r[:, :, None]) / 2, 1).prod(axis=1)
@@ -41,12 +52,21 @@ def branches(rule, z, f, r):
 
 def evaluate(steps, x):
     """Labels (n,) and p (n, k) of points x (n, d)."""
-    z = np.concatenate([one.apply(x) for one in steps.normalisations], axis=1) \
-        if steps.normalisations else x
+    z = (
+        np.concatenate([one.apply(x) for one in steps.normalisations], axis=1)
+        if steps.normalisations
+        else x
+    )
     f = np.zeros((len(x), len(steps.rho)))
     for part in steps.kernel_sums:
-        f += PreparedKernel(part.kernel, np.pad(part.sv, ((0, 0), (
-            (part.kernel.columns or (0,))[0], 0)))).values(z).T @ part.coef
+        f += (
+            PreparedKernel(
+                part.kernel, np.pad(part.sv, ((0, 0), ((part.kernel.columns or (0,))[0], 0)))
+            )
+            .values(z)
+            .T
+            @ part.coef
+        )
     f -= steps.rho
     if len(steps.forest.roots):
         f += steps.forest.values(z, range(f.shape[1])).T
@@ -85,9 +105,14 @@ def test_steps_are_what_the_classifier_does(seed, random_steps):
 
 
 def test_parts_without_steps_are_refused(random_steps):
-    pairs, tree = (next(one for one in map(random_steps, range(60)) if one.classifier.tree.kind
-                        == kind and len(one.labels) > 2).classifier._arguments[0]
-                   for kind in ("coding matrix", "decision tree"))
+    pairs, tree = (
+        next(
+            one
+            for one in map(random_steps, range(60))
+            if one.classifier.tree.kind == kind and len(one.labels) > 2
+        ).classifier._arguments[0]
+        for kind in ("coding matrix", "decision tree")
+    )
     for decoder in ("zadrozny", "max-win"):
         with pytest.raises(UsageError, match="--decoder"):
             steps_of(pairs, decoder)
@@ -97,6 +122,15 @@ def test_parts_without_steps_are_refused(random_steps):
         steps_of(Configuration(tree.tree, ModelFiles(("a",) * len(tree.tree.rows))))
     neighbours = parse("n K {0 1 2}")
     with pytest.raises(ModelError, match="code K cannot be exported"):
-        steps_of(Configuration(neighbours, next(
-            one for one in map(random_steps, range(60)) if one.classifier.tree.kind
-            == "direct classifier").classifier._arguments[0].machines))
+        steps_of(
+            Configuration(
+                neighbours,
+                next(
+                    one
+                    for one in map(random_steps, range(60))
+                    if one.classifier.tree.kind == "direct classifier"
+                )
+                .classifier._arguments[0]
+                .machines,
+            )
+        )

@@ -7,8 +7,15 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from agfmc.designs.best_tree import (count_splits, count_trees, fewest_splits, leaves_of, nodes_of,
-                                     oriented, TreeSpace)
+from agfmc.designs.best_tree import (
+    count_splits,
+    count_trees,
+    fewest_splits,
+    leaves_of,
+    nodes_of,
+    oriented,
+    TreeSpace,
+)
 
 
 def all_trees(classes):
@@ -44,8 +51,10 @@ class Costs:
         for classes, right in requests:
             rows = []
             for split in right:
-                sides = [[c for c, where in zip(classes, split) if where == side]
-                         for side in (False, True)]
+                sides = [
+                    [c for c, where in zip(classes, split) if where == side]
+                    for side in (False, True)
+                ]
                 rows.append(self.of(tuple(map(tuple, sorted(sides)))))
                 self.asked += 1
             yield np.array(rows)
@@ -86,16 +95,18 @@ def test_weights_of_groups_and_of_the_classifiers_asked():
     costs, k = Costs(3), 5
     found, trees = space(k, costs), list(all_trees(list(range(k))))
     groups = np.array([0.0, 1.5, 0.5])
-    assert oriented(found.best(groups=groups)[0].pairs) == \
-        min(trees, key=lambda tree: costs.tree(tree, groups))
+    assert oriented(found.best(groups=groups)[0].pairs) == min(
+        trees, key=lambda tree: costs.tree(tree, groups)
+    )
     shares = np.arange(1, k + 1) / 15
 
     def asked(tree):
         return sum(shares[list(left + right)].sum() for left, right in nodes_of(tree))
 
     for balance in (0.1, 1.0, 100.0):
-        assert oriented(found.best(balance=balance)[0].pairs) == \
-            min(trees, key=lambda tree: costs.tree(tree) + balance * asked(tree))
+        assert oriented(found.best(balance=balance)[0].pairs) == min(
+            trees, key=lambda tree: costs.tree(tree) + balance * asked(tree)
+        )
 
 
 def test_the_costs_of_a_tree():
@@ -117,8 +128,11 @@ def test_a_search_knows_some_splits_and_the_best_trees_of_these():
     best = found.best()[0]
     assert best.value == pytest.approx(costs.tree(best.pairs))
     exact = space(8, costs).best()[0].value
-    assert exact <= best.value < np.mean([costs.tree(tree) for tree in itertools.islice(
-        all_trees(list(range(8))), 300)])
+    assert (
+        exact
+        <= best.value
+        < np.mean([costs.tree(tree) for tree in itertools.islice(all_trees(list(range(8))), 300)])
+    )
     again = space(8, Costs(5), know=False)
     again.search(1500, 1)
     assert again.best() == [best] and again.splits == found.splits
@@ -131,8 +145,10 @@ def test_a_search_with_room_for_all_splits_is_exact():
     assert found.exact and found.best() == space(6, costs).best()
 
 
-@given(st.recursive(st.just(0), lambda inner: st.tuples(inner, inner), max_leaves=12),
-       st.randoms(use_true_random=False))
+@given(
+    st.recursive(st.just(0), lambda inner: st.tuples(inner, inner), max_leaves=12),
+    st.randoms(use_true_random=False),
+)
 def test_nodes_and_leaves_of_a_tree(shape, random):
     count = itertools.count()
 
@@ -150,14 +166,22 @@ def test_nodes_and_leaves_of_a_tree(shape, random):
     assert leaves_of(tree) == labels
 
     def nodes(one):
-        return [] if not isinstance(one, tuple) else [
-            tuple(tuple(sorted(leaves_of(side))) for side in one), *nodes(one[0]), *nodes(one[1])]
+        return (
+            []
+            if not isinstance(one, tuple)
+            else [
+                tuple(tuple(sorted(leaves_of(side))) for side in one),
+                *nodes(one[0]),
+                *nodes(one[1]),
+            ]
+        )
 
     assert nodes_of(tree) == nodes(tree)
     turned = oriented(tree)
     assert all(left[0] < right[0] for left, right in nodes_of(turned))
-    assert {frozenset(node) for node in nodes_of(turned)} == \
-        {frozenset(node) for node in nodes_of(tree)}
+    assert {frozenset(node) for node in nodes_of(turned)} == {
+        frozenset(node) for node in nodes_of(tree)
+    }
 
 
 def test_a_chain_of_many_classes():
@@ -171,8 +195,9 @@ def test_a_chain_of_many_classes():
 @pytest.mark.parametrize("k", range(5, 12))
 def test_the_least_search_keeps_to_its_limit(k):
     for more in (0, 7, 20):
-        found = TreeSpace(k, lambda requests: (np.ones((len(right), 1)) for _, right in requests),
-                          np.ones(k) / k)
+        found = TreeSpace(
+            k, lambda requests: (np.ones((len(right), 1)) for _, right in requests), np.ones(k) / k
+        )
         found.search(fewest_splits(k) + more, more)
         assert found.splits <= fewest_splits(k) + more and len(found.best()) == 1
 

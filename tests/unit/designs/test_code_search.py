@@ -28,14 +28,17 @@ def points(n=60, seed=3, k=4):
     generator = np.random.default_rng(seed)
     y = np.repeat(np.arange(k), n // k)
     middle = np.array([[0, 0, 0], [1.5, 0, 0], [0, 2, 0], [1, 1, 2], [-1, 1, -1]])[:k]
-    return LabelledPoints(generator.normal(size=(len(y), 3)) + middle[y], np.array(
-        [*LABELS, 11])[y], [*LABELS, 11][:k], {2: "two"})
+    return LabelledPoints(
+        generator.normal(size=(len(y), 3)) + middle[y],
+        np.array([*LABELS, 11])[y],
+        [*LABELS, 11][:k],
+        {2: "two"},
+    )
 
 
 def pool_of(found, rows):
     costs = SplitCosts(found.x, np.searchsorted(found.labels, found.y), MACHINE)
-    return RowPool(rows_to_matrix(rows, len(found.labels)), costs.held_out_values(rows),
-                   costs)
+    return RowPool(rows_to_matrix(rows, len(found.labels)), costs.held_out_values(rows), costs)
 
 
 def loss(pool, rows):
@@ -84,8 +87,9 @@ def test_one_more_and_one_less_are_the_best_of_all(pool, every):
         assert larger.rows[:-1] == rows
         assert larger.loss == pytest.approx(min(loss(pool, (*rows, other)) for other in others))
         smaller = one._with_one_less(larger)
-        assert smaller.loss == pytest.approx(min(
-            loss(pool, some) for some in combinations(larger.rows, 3) if pool.determined(some)))
+        assert smaller.loss == pytest.approx(
+            min(loss(pool, some) for some in combinations(larger.rows, 3) if pool.determined(some))
+        )
         assert one._with_one_less(smaller) is smaller
 
 
@@ -109,8 +113,9 @@ def test_foreseen_probabilities_are_exact_where_classes_stay(pool, less):
     code = walk(pool)._code(rows)
     for point in stay:
         expected = -np.log(0.99 * q[point, pool.y[point]] + 0.01 / 4)
-        assert pool.predict_loss(code, np.array([other]), np.array([point]), less) == \
-            pytest.approx(expected, rel=1e-3)
+        assert pool.predict_loss(code, np.array([other]), np.array([point]), less) == pytest.approx(
+            expected, rel=1e-3
+        )
 
 
 def test_systems_that_are_not_held_together_give_the_same(pool, monkeypatch):
@@ -130,8 +135,12 @@ def test_a_search_is_the_greedy_choice_by_brute_force(every):
     one = walk(pool).run((1, 5, 12), 5, 5)
     chosen = [1, 5, 12]
     for _ in range(2):
-        chosen.append(min(set(range(len(pool.a))).difference(chosen),
-                          key=lambda row: loss(pool, (*chosen, row))))
+        chosen.append(
+            min(
+                set(range(len(pool.a))).difference(chosen),
+                key=lambda row: loss(pool, (*chosen, row)),
+            )
+        )
     assert one.at(5).loss <= loss(pool, chosen) + 1e-12
     assert sorted(one.best) == [3, 4, 5] or min(one.best) < 3
     least = min(loss(pool, rows) for rows in solvable(pool, 3)[::40])
@@ -159,14 +168,16 @@ def test_of_few_rows_each_raises_the_rank(pool):
         code = one._with_one_more(code)
         assert np.linalg.matrix_rank(np.vstack([pool.a[list(code.rows)], np.ones(4)])) == size + 1
     assert pool.determined(code.rows)
-    assert not RowPool(np.array([[-1, 1, 0, 0], [-1, 0, 1, 0], [1, -1, -1, 0]]), pool.r,
-                       pool.splits).determined(range(3))  # a class is in no row
+    assert not RowPool(
+        np.array([[-1, 1, 0, 0], [-1, 0, 1, 0], [1, -1, -1, 0]]), pool.r, pool.splits
+    ).determined(range(3))  # a class is in no row
 
 
 def test_the_result_is_what_its_rows_give():
     found, progress = points(n=40, seed=4), []
-    chosen = best_code(found, code=CodeSearch(MACHINE, 6),
-                       progress=lambda *words: progress.append(words[:2]))
+    chosen = best_code(
+        found, code=CodeSearch(MACHINE, 6), progress=lambda *words: progress.append(words[:2])
+    )
     assert progress == sorted(progress) and progress[-1] == (1000, 1000)
     assert len({done for done, _ in progress if 300 < done < 800}) > 3  # within a walk, too
     rows, labels = matrix_of(chosen.tree)
@@ -183,7 +194,8 @@ def test_the_result_is_what_its_rows_give():
         assert len(now) == point.rows
     text = chosen.notes
     assert text[0].startswith("best-code: 6 rows of 25 candidates; ") and len(text) == 5 + len(
-        chosen.curve) + bool(chosen.chosen.added)
+        chosen.curve
+    ) + bool(chosen.chosen.added)
 
 
 @pytest.mark.long
@@ -220,8 +232,14 @@ def test_rows_are_exchanged_if_points_that_did_not_choose_gain(rows, better):
     last = chosen.notes[-1]
     if better:
         assert point.judged < before.judged and point.loss < before.loss and len(now) >= 2
-        assert {row in {tuple(frozenset(found.labels[i] for i in side) for side in sides)
-                        for sides in matrix_of(chosen.tree)[0]} for row in now} == {True, False}
+        assert {
+            row
+            in {
+                tuple(frozenset(found.labels[i] for i in side) for side in sides)
+                for sides in matrix_of(chosen.tree)[0]
+            }
+            for row in now
+        } == {True, False}
         assert f"{point.judged:7.4f}" in last and ": chosen, rows exchanged at the end: + " in last
     else:
         assert not now and point.judged == before.judged and point.loss == before.loss
@@ -249,14 +267,20 @@ def test_what_cannot_be():
     refused(DataError, "2 classes have one row: a search needs three or more", two)
     one = points(k=3)
     lonely = np.append(one.y, 9)
-    refused(DataError, "class 9 has one point", one._replace(
-        x=np.vstack([one.x, one.x[:1]]), y=lonely, labels=[2, 3, 5, 9]))
+    refused(
+        DataError,
+        "class 9 has one point",
+        one._replace(x=np.vstack([one.x, one.x[:1]]), y=lonely, labels=[2, 3, 5, 9]),
+    )
     refused(UsageError, "2 rows: expected 3 or more, .* and 25 at most", rows=2)
     refused(UsageError, "26 rows: expected 3 or more, .* and 25 at most", rows=26)
     refused(UsageError, "3 candidate rows are too few", pool=3)
     refused(DataError, "lacks class 9, unlike the data", start=design("one-vs-one", [2, 3, 5]))
-    refused(ControlError, "class 2 has two names, 'one' and 'two'",
-            start=design("tree", LABELS, names={2: "one"}))
+    refused(
+        ControlError,
+        "class 2 has two names, 'one' and 'two'",
+        start=design("tree", LABELS, names={2: "one"}),
+    )
     refused(DataError, "has class 11, unlike the data", start=design("tree", [2, 3, 5, 9, 11]))
 
 

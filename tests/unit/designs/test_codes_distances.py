@@ -50,8 +50,9 @@ def test_hausdorff_of_three_pairs(method):
     assert pairs == ((2, 0), 1) and heights == [d[0, 1], d[0, 2]]
 
 
-@pytest.mark.parametrize("shape, k", [
-    ((60, 1), 3), ((300, 3), 7), ((200, 25), 4), ((12, 2), 12), ((400, 60), 2)])
+@pytest.mark.parametrize(
+    "shape, k", [((60, 1), 3), ((300, 3), 7), ((200, 25), 4), ((12, 2), 12), ((400, 60), 2)]
+)
 def test_hausdorff_is_brute_force(monkeypatch, method, shape, k):
     x, y = labelled(shape, k, seed=k)
     d = class_distances(x, y, range(k))
@@ -137,18 +138,22 @@ def test_the_tree_of_segment_is_libagfs(segment, method):
 
 # By how often one class is taken for another
 
+
 def test_by_hand():
     errors = [[8, 2, 0], [1, 3, 0], [0, 0, 20]]
     d = confusion_distances(errors, [10, 4, 20])
     third = 1 / 3
-    expected = [-log(((2 + third) / 11 + (1 + third) / 5) / 2),
-                -log((third / 11 + third / 21) / 2), -log((third / 5 + third / 21) / 2)]
+    expected = [
+        -log(((2 + third) / 11 + (1 + third) / 5) / 2),
+        -log((third / 11 + third / 21) / 2),
+        -log((third / 5 + third / 21) / 2),
+    ]
     np.testing.assert_allclose([d[0, 1], d[0, 2], d[1, 2]], expected, rtol=1e-14)
     pairs = confusion_distances([[0, 3], [1, 0]], [[0, 9], [7, 0]], 2)
     assert pairs[0, 1] == pytest.approx(-log((3.5 / 10 + 1.5 / 8) / 2), rel=1e-14)
 
 
-@given(k=st.integers(2, 8), seed=st.integers(0, 10 ** 6), empty=st.booleans())
+@given(k=st.integers(2, 8), seed=st.integers(0, 10**6), empty=st.booleans())
 def test_a_distance_for_every_table(k, seed, empty):
     table = np.random.default_rng(seed).integers(0, 5, (k, k))
     if empty:
@@ -158,8 +163,9 @@ def test_a_distance_for_every_table(k, seed, empty):
     assert np.array_equal(d, d.T) and not np.diag(d).any()
     turned = np.random.default_rng(seed).permutation(k)
     moved = table[np.ix_(turned, turned)]
-    np.testing.assert_allclose(confusion_distances(moved, moved.sum(axis=1)),
-                               d[np.ix_(turned, turned)], rtol=1e-13)
+    np.testing.assert_allclose(
+        confusion_distances(moved, moved.sum(axis=1)), d[np.ix_(turned, turned)], rtol=1e-13
+    )
 
 
 def test_classes_of_all_sizes_count_alike_and_few_samples_say_little():
@@ -198,6 +204,7 @@ def nodes_of(pairs):
 
 def slow_join(d, method):
     """(pairs, heights by the classes below) by the rule, in exact arithmetic."""
+
     def far(a, b):
         between = [d[i][j] for i in a for j in b]
         if method == "average":
@@ -210,8 +217,10 @@ def slow_join(d, method):
     groups = {(i,): i for i in range(len(d))}
     heights = {}
     while len(groups) > 1:
-        a, b = min(((a, b) for a in groups for b in groups if a < b),
-                   key=lambda pair: (far(*pair), closest(*pair)))
+        a, b = min(
+            ((a, b) for a in groups for b in groups if a < b),
+            key=lambda pair: (far(*pair), closest(*pair)),
+        )
         i = closest(a, b)[1]
         if (len(b), i in b) > (len(a), i in a):
             a, b = b, a
@@ -221,8 +230,12 @@ def slow_join(d, method):
 
 
 @pytest.mark.parametrize("method", LINKAGES)
-@given(k=st.integers(2, 9), seed=st.integers(0, 10 ** 6), values=st.integers(1, 6),
-       infinite=st.booleans())
+@given(
+    k=st.integers(2, 9),
+    seed=st.integers(0, 10**6),
+    values=st.integers(1, 6),
+    infinite=st.booleans(),
+)
 def test_the_rule_with_many_ties(method, k, seed, values, infinite):
     d = symmetric(np.random.default_rng(seed).integers(0, values + 1, (k, k)))
     if infinite:
@@ -250,8 +263,9 @@ def test_scipy_agrees_where_nothing_ties(method, k):
             assert len(groups[-1]) == size
             expected[groups[-1]] = height
         assert set(nodes_of(pairs)) == set(expected)
-        np.testing.assert_allclose(heights, [expected[node] for node in nodes_of(pairs)],
-                                   rtol=1e-13)
+        np.testing.assert_allclose(
+            heights, [expected[node] for node in nodes_of(pairs)], rtol=1e-13
+        )
         assert heights[0] == max(heights)
 
 
@@ -305,5 +319,6 @@ def test_whole_weights_are_copies():
         assert np.allclose(found, class_distances(*copied, range(4), metric))
     small = class_distances(x[:30], y[:30], range(3), "mean-deviation", w=w[:30] / 1000)
     assert np.isfinite(small).all()
-    assert np.allclose(small, class_distances(x[:30], y[:30], range(3), "mean-deviation",
-                                              w=w[:30] / 9000))
+    assert np.allclose(
+        small, class_distances(x[:30], y[:30], range(3), "mean-deviation", w=w[:30] / 9000)
+    )

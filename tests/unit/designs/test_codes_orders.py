@@ -8,15 +8,14 @@ import pytest
 
 from agfmc.designs import class_order
 from agfmc.designs.class_order import order_for_pairs, order_for_path, path_length, shortest_path
-from agfmc.designs.class_order import (_moves, _sources, greedy_order, local_search, Problem,
-                                      success)
+from agfmc.designs.class_order import _moves, _sources, greedy_order, local_search, Problem, success
 from agfmc.designs.distances import class_distances
 from agfmc.control.build import from_rows
 from agfmc.core.errors import DataError
 from agfmc.designs.design import design
 from agfmc.data.confusions import PairErrors
 
-PRIORS = [.3, .1, .2, .4]
+PRIORS = [0.3, 0.1, 0.2, 0.4]
 
 
 def expected_accuracy(order, priors, e, h=None):
@@ -45,10 +44,10 @@ def problem_of(seed, k, with_shares):
     rng = np.random.default_rng(seed)
     h = None
     if with_shares:
-        h = rng.beta(.5, .5, size=(k, k, k))
+        h = rng.beta(0.5, 0.5, size=(k, k, k))
         i, j = np.triu_indices(k, 1)
         h[:, j, i] = 1 - h[:, i, j]
-    return rng.dirichlet(np.ones(k)), rng.uniform(0, .4, size=(k, k)), h
+    return rng.dirichlet(np.ones(k)), rng.uniform(0, 0.4, size=(k, k)), h
 
 
 @pytest.mark.parametrize("with_shares", [False, True])
@@ -63,19 +62,20 @@ def test_success_is_the_definition(k, with_shares):
 
 def test_greedy():
     assert greedy_order(PRIORS) == [1, 0, 3, 2]
-    e = np.full((4, 4), .1)
-    assert expected_accuracy([1, 0, 3, 2], PRIORS, e) == pytest.approx(.8172, abs=1e-12)
-    assert expected_accuracy(range(4), PRIORS, e) == pytest.approx(.7668, abs=1e-12)
-    assert greedy_order([.2] * 5) == [0, 2, 4, 3, 1] and greedy_order([1]) == [0]
+    e = np.full((4, 4), 0.1)
+    assert expected_accuracy([1, 0, 3, 2], PRIORS, e) == pytest.approx(0.8172, abs=1e-12)
+    assert expected_accuracy(range(4), PRIORS, e) == pytest.approx(0.7668, abs=1e-12)
+    assert greedy_order([0.2] * 5) == [0, 2, 4, 3, 1] and greedy_order([1]) == [0]
 
 
 @pytest.mark.parametrize("k", range(2, 8))
 def test_greedy_is_best_for_equal_errors(k):
     priors = np.random.default_rng(k).dirichlet(np.ones(k))
-    e = np.full((k, k), .15)
+    e = np.full((k, k), 0.15)
     values = Problem(priors, e).values(np.array(list(permutations(range(k)))))
-    assert expected_accuracy(greedy_order(priors.tolist()), priors, e) == \
-        pytest.approx(values.max(), abs=1e-13)
+    assert expected_accuracy(greedy_order(priors.tolist()), priors, e) == pytest.approx(
+        values.max(), abs=1e-13
+    )
 
 
 @pytest.mark.parametrize("with_shares", [False, True])
@@ -111,8 +111,11 @@ def test_moves_are_all_swaps_and_insertions():
 def test_local_search_of_more_classes(with_shares):
     k = 12
     problem = Problem(*problem_of(8, k, with_shares))
-    starts = [greedy_order(problem.priors.tolist()), range(k),
-              np.random.default_rng(2).permutation(k)]
+    starts = [
+        greedy_order(problem.priors.tolist()),
+        range(k),
+        np.random.default_rng(2).permutation(k),
+    ]
     order, value = local_search(problem, starts, 1)
     assert sorted(order.tolist()) == list(range(k))
     assert value == pytest.approx(problem.values(order[None])[0], abs=1e-12)
@@ -143,6 +146,7 @@ def test_local_search_ends_when_its_work_is_done():
 
 
 # The shortest path
+
 
 def random_distances(k, seed, planar=False):
     rng = np.random.default_rng(seed)
@@ -175,7 +179,7 @@ def test_ordered_classes_are_found_again(k, seed):
     rng = np.random.default_rng(seed)
     labels = rng.permutation(k)  # labels[i] is the i-th class along the curve
     place = np.repeat(np.arange(k), 60)
-    x = np.stack([place, np.sin(place / k)], axis=1) + rng.normal(scale=.35, size=(60 * k, 2))
+    x = np.stack([place, np.sin(place / k)], axis=1) + rng.normal(scale=0.35, size=(60 * k, 2))
     distances = class_distances(x, labels[place], range(k), "mean-deviation")
     order, _, _ = shortest_path(distances)
     assert order in (labels.tolist(), labels[::-1].tolist())
@@ -201,6 +205,7 @@ def test_what_is_no_distance_is_refused():
 
 # The order of classes
 
+
 def ddag(order, priors, e, h):
     """Chance that a DDAG is right: first against last, the loser leaves; by all its ways."""
 
@@ -225,7 +230,7 @@ def counted(k, seed, third):
     rng = np.random.default_rng(seed)
     n = rng.integers(1, 60, (k, k))
     np.fill_diagonal(n, 0)
-    errors = (n * rng.random((k, k)) * .6).astype(np.int64)
+    errors = (n * rng.random((k, k)) * 0.6).astype(np.int64)
     irrelevant, wins = np.zeros((2, k, k, k), np.int64)
     for t, i, j in product(range(k), repeat=3):
         if third and i < j and t not in (i, j):
@@ -236,41 +241,62 @@ def counted(k, seed, third):
     return PairErrors(labels, n, errors, *((irrelevant, wins) if third else (None, None)))
 
 
-@pytest.mark.parametrize("k, third, seed", [
-    *((k, third, 1) for k in range(2, 6) for third in (False, True)), pytest.param(6, True, 2),
-    *(pytest.param(k, third, seed, marks=pytest.mark.long)
-      for k in (5, 6, 7) for third in (False, True) for seed in (3, 4))])
+@pytest.mark.parametrize(
+    "k, third, seed",
+    [
+        *((k, third, 1) for k in range(2, 6) for third in (False, True)),
+        pytest.param(6, True, 2),
+        *(
+            pytest.param(k, third, seed, marks=pytest.mark.long)
+            for k in (5, 6, 7)
+            for third in (False, True)
+            for seed in (3, 4)
+        ),
+    ],
+)
 def test_order_for_pairs_is_the_best_there_is(k, third, seed):
     counts = counted(k, seed, third)
     priors = np.random.default_rng(seed).dirichlet(np.ones(k))
     e = (counts.errors + 1) / (counts.n + 2)
-    h = np.full((k, k, k), .5) if not third else (counts.wins + 1) / (counts.irrelevant + 2)
+    h = np.full((k, k, k), 0.5) if not third else (counts.wins + 1) / (counts.irrelevant + 2)
     rows = [((i,), (j,)) for i, j in combinations(range(k), 2)]
     tree = from_rows(rows, [counts.labels[i] for i in np.random.default_rng(9).permutation(k)])
-    found = order_for_pairs(tree, error_rate=.17, priors=priors.tolist(), pair_errors=counts)
+    found = order_for_pairs(tree, error_rate=0.17, priors=priors.tolist(), pair_errors=counts)
     values = {order: ddag(order, priors, e, h) for order in permutations(range(k))}
     place = {label: i for i, label in enumerate(counts.labels)}
     assert found.after == pytest.approx(max(values.values()), abs=1e-12)
     assert found.after == pytest.approx(
-        values[tuple(place[label] for label in found.tree.labels)], abs=1e-12)
+        values[tuple(place[label] for label in found.tree.labels)], abs=1e-12
+    )
     assert found.before == pytest.approx(
-        values[tuple(place[label] for label in tree.labels)], abs=1e-12)
+        values[tuple(place[label] for label in tree.labels)], abs=1e-12
+    )
     assert found.tree.sides() == tree.sides()
-    equal = order_for_pairs(tree, priors=priors.tolist(), error_rate=.17)
-    assert equal.after == pytest.approx(max(
-        ddag(order, priors, np.full((k, k), .17), np.full((k, k, k), .5))
-        for order in permutations(range(k))), abs=1e-12)
+    equal = order_for_pairs(tree, priors=priors.tolist(), error_rate=0.17)
+    assert equal.after == pytest.approx(
+        max(
+            ddag(order, priors, np.full((k, k), 0.17), np.full((k, k, k), 0.5))
+            for order in permutations(range(k))
+        ),
+        abs=1e-12,
+    )
 
 
-@pytest.mark.parametrize("k, seed", [*((k, 1) for k in range(1, 7)), *(
-    pytest.param(7, seed, marks=pytest.mark.long) for seed in range(3))])
+@pytest.mark.parametrize(
+    "k, seed",
+    [
+        *((k, 1) for k in range(1, 7)),
+        *(pytest.param(7, seed, marks=pytest.mark.long) for seed in range(3)),
+    ],
+)
 def test_order_for_path_is_the_shortest_there_is(k, seed):
     rng = np.random.default_rng(seed)
     d = rng.integers(0, 9, (k, k)).astype(float)
     d += d.T
     np.fill_diagonal(d, 0)
-    lengths = {order: sum(d[i, j] for i, j in zip(order, order[1:]))
-               for order in permutations(range(k))}
+    lengths = {
+        order: sum(d[i, j] for i, j in zip(order, order[1:])) for order in permutations(range(k))
+    }
     order, length, exact = shortest_path(d)
     assert exact and length == min(lengths.values()) == lengths[tuple(order)]
     assert order[0] <= order[-1] and path_length(d, order) == length
@@ -278,12 +304,14 @@ def test_order_for_path_is_the_shortest_there_is(k, seed):
         return
     # points of one class at each of k places on a line, where every distance is counts
     places = rng.permutation(k).astype(float)
-    x = np.repeat(places, 4) + np.tile([-.25, .25, -.25, .25], k)
+    x = np.repeat(places, 4) + np.tile([-0.25, 0.25, -0.25, 0.25], k)
     y = np.repeat(np.arange(k), 4).astype(np.int32)
     tree = design("adjacent", range(k))
     found = order_for_path(tree, x[:, None], y)
     assert [places[label] for label in found.tree.labels] in (
-        sorted(places), sorted(places, reverse=True))
+        sorted(places),
+        sorted(places, reverse=True),
+    )
 
 
 @pytest.mark.parametrize("n", [3, 4, 7, 8])
@@ -300,10 +328,13 @@ def test_a_move_is_the_best_of_all(n):
     lengths = []
     for count in range(1, min(3, n - 2) + 1):
         for first in range(1, n - count + 1):
-            part, rest = tour[first:first + count], np.delete(tour, range(first, first + count))
-            lengths += [length(np.concatenate([rest[:at], turned, rest[at:]]))
-                        for at in range(1, len(rest) + 1) if at != first
-                        for turned in (part, part[::-1])]
+            part, rest = tour[first : first + count], np.delete(tour, range(first, first + count))
+            lengths += [
+                length(np.concatenate([rest[:at], turned, rest[at:]]))
+                for at in range(1, len(rest) + 1)
+                if at != first
+                for turned in (part, part[::-1])
+            ]
     gain, moved = class_order._move(circle, tour)
     assert gain == pytest.approx(length(tour) - min(lengths))
     assert length(moved) == pytest.approx(min(lengths)) and moved[0] == tour[0]

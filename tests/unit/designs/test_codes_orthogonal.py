@@ -71,9 +71,9 @@ def test_orthogonal_codes(check_code, k):
 
 def test_five_classes_take_sylvesters_matrix():
     a = matrix.rows_to_matrix(orthogonal.orthogonal(5), 5)
-    score = a.T @ np.array([.2, -.5, .1, .9, -.3, .4, -.7, .6]) / 8
+    score = a.T @ np.array([0.2, -0.5, 0.1, 0.9, -0.3, 0.4, -0.7, 0.6]) / 8
     # Projected onto the simplex all classes but 1 stay: one shift for the four.
-    expected = np.array([.13125, 0, .08125, .48125, .30625])
+    expected = np.array([0.13125, 0, 0.08125, 0.48125, 0.30625])
     shift = expected - score
     np.testing.assert_allclose(shift[[0, 2, 3, 4]], shift[0], atol=1e-12)
     assert score[1] + shift[0] <= 0
@@ -98,6 +98,7 @@ def test_where_there_is_no_orthogonal_code(make):
 
 # Ternary orthogonal codes
 
+
 def check_special(check_code, rows, k, w):
     a = check_code(rows, k)
     assert np.array_equal(a.T @ a, w * np.eye(k))
@@ -112,8 +113,18 @@ def test_circulants(q):
 
 def test_weights_of_small_orders():
     expected = {
-        2: {2}, 3: set(), 4: {3, 4}, 6: {5}, 7: {4}, 8: {6, 7, 8}, 12: {10, 11, 12},
-        13: {9}, 14: {8, 13}, 16: {9, 12, 14, 16}, 21: {16}}
+        2: {2},
+        3: set(),
+        4: {3, 4},
+        6: {5},
+        7: {4},
+        8: {6, 7, 8},
+        12: {10, 11, 12},
+        13: {9},
+        14: {8, 13},
+        16: {9, 12, 14, 16},
+        21: {16},
+    }
     assert {m: set(weighing._weights(m)) for m in expected} == expected
 
 
@@ -137,8 +148,10 @@ def test_every_possible_weight(check_code, k):
         assert matrix.code_rank(rows, k) == k
 
 
-@pytest.mark.parametrize("k, m, w", [
-    (4, 4, 4), (5, 6, 5), (7, 7, 4), (13, 13, 9), (20, 20, 19), (21, 21, 16), (26, 26, 25)])
+@pytest.mark.parametrize(
+    "k, m, w",
+    [(4, 4, 4), (5, 6, 5), (7, 7, 4), (13, 13, 9), (20, 20, 19), (21, 21, 16), (26, 26, 25)],
+)
 def test_default_has_the_fewest_rows_and_then_the_most_entries(check_code, k, m, w):
     rows = weighing.special(k)
     assert len(rows) == m
@@ -156,7 +169,7 @@ def test_rows_with_two_entries_of_both_products_cannot_be_repaired():
     assert weighing._signs(a[:2, :2]) is None and weighing._signs(a) is None
 
 
-@pytest.mark.parametrize("k, w", [(5, 4), (26, 9), (26, 0), (26, -1), (40, 10 ** 6)])
+@pytest.mark.parametrize("k, w", [(5, 4), (26, 9), (26, 0), (26, -1), (40, 10**6)])
 def test_an_impossible_weight_lists_the_possible_ones(k, w):
     with pytest.raises(UsageError, match="possible: ") as caught:
         weighing.special(k, w)

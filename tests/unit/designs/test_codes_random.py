@@ -19,8 +19,10 @@ def all_rows(k, strict):
     """Every row with both signs, complements once, by trying all."""
     values = (-1, 1) if strict else (-1, 0, 1)
     entries = [a for a in product(values, repeat=k) if -1 in a and 1 in a]
-    return different((tuple(j for j, v in enumerate(a) if v < 0),
-                      tuple(j for j, v in enumerate(a) if v > 0)) for a in entries)
+    return different(
+        (tuple(j for j, v in enumerate(a) if v < 0), tuple(j for j, v in enumerate(a) if v > 0))
+        for a in entries
+    )
 
 
 @pytest.mark.parametrize("strict", [True, False])
@@ -40,12 +42,16 @@ def test_one_row_more_than_there_are(k, strict):
         random_code(k, available + 1, strict)
 
 
-@given(k=st.integers(2, 30), strict=st.booleans(), seed=st.integers(0, 10 ** 9), data=st.data())
+@given(k=st.integers(2, 30), strict=st.booleans(), seed=st.integers(0, 10**9), data=st.data())
 def test_properties(check_code, k, strict, seed, data):
     available = random_codes.available_rows(k, strict)
-    m = data.draw(st.one_of(
-        st.none(), st.integers(k - 1, min(available, 3 * k)),
-        st.integers(max(k - 1, available - 2), available) if available < 200 else st.none()))
+    m = data.draw(
+        st.one_of(
+            st.none(),
+            st.integers(k - 1, min(available, 3 * k)),
+            st.integers(max(k - 1, available - 2), available) if available < 200 else st.none(),
+        )
+    )
     rows = random_code(k, m, strict, seed)
     assert len(rows) == (min(4 * -(-k // 4), available) if m is None else m)
     check_code(rows, k, strict)
@@ -70,7 +76,7 @@ def test_every_row_is_as_likely():
     strict = [n for row, n in seen.items() if len(row[0] + row[1]) == 3]
     for counts in (pairs, strict):
         mean = sum(counts) / len(counts)
-        assert all(abs(n - mean) < 6 * mean ** 0.5 for n in counts)
+        assert all(abs(n - mean) < 6 * mean**0.5 for n in counts)
 
 
 def test_too_few_rows_and_classes():
@@ -96,10 +102,11 @@ def test_many_classes():
     rows = random_code(200, strict=True)
     assert len(different(rows)) == 200 and matrix.code_rank(rows, 200) == 200
     with pytest.raises(UsageError, match=r"only about 10\^120 exist"):
-        random_code(400, 10 ** 200, strict=True)
+        random_code(400, 10**200, strict=True)
 
 
 # The best of many
+
 
 def worth(rows, k):
     """What the best code has most of, from the matrix and its definition."""
@@ -113,12 +120,15 @@ def worth(rows, k):
     return (min(columns), min(between, default=0), sum(columns), sum(between))
 
 
-@given(k=st.integers(3, 12), strict=st.booleans(), seed=st.integers(0, 10 ** 6),
-       more=st.integers(0, 8))
+@given(
+    k=st.integers(3, 12), strict=st.booleans(), seed=st.integers(0, 10**6), more=st.integers(0, 8)
+)
 def test_more_draws_are_never_worse_and_the_code_stays_a_code(check_code, k, strict, seed, more):
     rows = min(k + more, random_codes.available_rows(k, strict))
-    codes = [random_code(k, rows, strict, seed),
-             *(random_code(k, rows, strict, seed, draws) for draws in (2, 5, 17))]
+    codes = [
+        random_code(k, rows, strict, seed),
+        *(random_code(k, rows, strict, seed, draws) for draws in (2, 5, 17)),
+    ]
     values = [worth(code, k) for code in codes]
     assert values == sorted(values)
     for code, (columns, between, *_) in zip(codes, values):
@@ -142,8 +152,11 @@ def test_it_is_the_best_of_the_draws(monkeypatch, connected, strict, k, rows, se
     monkeypatch.setattr(random_codes, "_drawn_rows", recorded)
     best = random_code(k, rows, strict, seed, 60)
     del drawn[:-59]  # those of the first code
-    usable = [code for code in drawn
-              if matrix.code_rank(code, k) == k and connected(matrix.rows_to_matrix(code, k))]
+    usable = [
+        code
+        for code in drawn
+        if matrix.code_rank(code, k) == k and connected(matrix.rows_to_matrix(code, k))
+    ]
     values = [worth(code, k) for code in [first, *usable]]
     assert worth(best, k) == max(values)
     chosen = [first, *usable][values.index(max(values))]  # of equals the first
@@ -164,14 +177,15 @@ def test_deficient_draws_are_passed_over(monkeypatch):
 
 
 def test_columns_come_before_rows():
-    few, many = (matrix.smallest_distances(random_code(26, 40, True, 1, draws), 26)
-                 for draws in (100, 1000))
+    few, many = (
+        matrix.smallest_distances(random_code(26, 40, True, 1, draws), 26) for draws in (100, 1000)
+    )
     assert many[1] > few[1] and many[0] < few[0]
 
 
 def test_all_rows_there_are_are_drawn_once():
-    assert random_code(4, 7, True, 3, 10 ** 7) == random_code(4, 7, True, 3)
-    assert random_code(2, draws=10 ** 7) == random_code(2)
+    assert random_code(4, 7, True, 3, 10**7) == random_code(4, 7, True, 3)
+    assert random_code(2, draws=10**7) == random_code(2)
 
 
 @pytest.mark.parametrize("k, m", [(4, 4), (5, 8), (26, 28)])
@@ -191,9 +205,13 @@ def test_candidates_are_different_rows_of_all_kinds(k, most):
     found = candidate_rows(k, most, seed=4)
     assert found == candidate_rows(k, most, seed=4) != candidate_rows(k, most, seed=5)
     assert len(found) == len(set(found)) == most
-    assert all(min(left) == min(*left, *right) and left == tuple(sorted(left)) and
-               right == tuple(sorted(right)) and not set(left) & set(right)
-               for left, right in found)
+    assert all(
+        min(left) == min(*left, *right)
+        and left == tuple(sorted(left))
+        and right == tuple(sorted(right))
+        and not set(left) & set(right)
+        for left, right in found
+    )
     singles = [row for row in found if len(row[0] + row[1]) == k and 1 in map(len, row)]
     pairs = [row for row in found if len(row[0] + row[1]) == 2]
     assert len(singles) >= k and len(pairs) in (0, k * (k - 1) // 2)

@@ -36,8 +36,9 @@ def confusions(errors):
     return Confusions(LABELS, errors, np.repeat(errors.sum(axis=1)[:, None], 4, axis=1), 4)
 
 
-@pytest.mark.parametrize("scheme", [s for s in SCHEMES if "classes" in s.made_of],
-                         ids=lambda s: s.name)
+@pytest.mark.parametrize(
+    "scheme", [s for s in SCHEMES if "classes" in s.made_of], ids=lambda s: s.name
+)
 def test_schemes_that_count_classes(scheme):
     expected = design(scheme.name, LABELS, names=NAMES)
     x, y = points()
@@ -46,10 +47,12 @@ def test_schemes_that_count_classes(scheme):
 
 def test_options_reach_their_schemes():
     rows = random_codes.random_code(4, 6, True, 8)
-    assert matrix_of(design("7", LABELS, rows=6, strict=True, seed=8)) \
-        == (rows, LABELS)
-    assert design("rand", range(9), draws=30, seed=2) == \
-        design("random", range(9), draws=30, seed=2) != design("random", range(9), seed=2)
+    assert matrix_of(design("7", LABELS, rows=6, strict=True, seed=8)) == (rows, LABELS)
+    assert (
+        design("rand", range(9), draws=30, seed=2)
+        == design("random", range(9), draws=30, seed=2)
+        != design("random", range(9), seed=2)
+    )
     assert len(design("ortho", range(6), reduced=True).rows) == 7
 
 
@@ -63,8 +66,9 @@ def test_schemes_of_other_things(name):
 @pytest.mark.parametrize("linkage", LINKAGES)
 def test_a_tree_from_data(metric, linkage):
     x, y = points()
-    made = make_design("empirical", LabelledPoints(x, y, LABELS, NAMES), metric=metric,
-                       linkage=linkage)
+    made = make_design(
+        "empirical", LabelledPoints(x, y, LABELS, NAMES), metric=metric, linkage=linkage
+    )
     tree, heights = made.tree, made.heights
     pairs, expected = join(class_distances(x, y, LABELS, metric), linkage)
     assert heights == expected and len(heights) == len(tree.nodes)
@@ -73,25 +77,29 @@ def test_a_tree_from_data(metric, linkage):
         assert f"# class {label}: {NAMES[label]}\n" in shown
     text = str(pairs)
     assert tree.labels == tuple(LABELS[int(c)] for c in text if c.isdigit())
-    assert design("empirical", LABELS, names=NAMES, x=x, y=y, metric=metric,
-                  linkage=linkage) == tree
+    assert (
+        design("empirical", LABELS, names=NAMES, x=x, y=y, metric=metric, linkage=linkage) == tree
+    )
 
 
 def test_the_defaults_of_trees_and_orders():
     source = LabelledPoints(*points(), LABELS)
     table = confusions([[9, 0, 1, 2], [0, 9, 0, 2], [3, 0, 9, 0], [2, 1, 0, 9]])
     for scheme, made_of, options in (
-            ("3", source, {"metric": "hausdorff", "linkage": "single"}),
-            ("ordered", source, {"metric": "mean-deviation"}),
-            ("contingency", table, {"linkage": "average"})):
+        ("3", source, {"metric": "hausdorff", "linkage": "single"}),
+        ("ordered", source, {"metric": "mean-deviation"}),
+        ("contingency", table, {"linkage": "average"}),
+    ):
         first, second = make_design(scheme, made_of), make_design(scheme, made_of, **options)
         assert (first.tree, first.heights) == (second.tree, second.heights)
 
 
 def test_a_design_takes_data_where_it_needs_them():
     x, y = points()
-    assert design("empirical", LABELS, names=NAMES, x=x, y=y) == \
-        make_design("empirical", LabelledPoints(x, y, LABELS, NAMES)).tree
+    assert (
+        design("empirical", LABELS, names=NAMES, x=x, y=y)
+        == make_design("empirical", LabelledPoints(x, y, LABELS, NAMES)).tree
+    )
     assert design("tree", LABELS, x=x, y=y) == design("tree", LABELS)
     with pytest.raises(UsageError, match="made of training data"):
         design("best-tree", LABELS)
@@ -152,6 +160,7 @@ def test_a_scheme_without_a_number_has_no_word_for_it():
 
 # A new scheme is one function and one row
 
+
 def around(k, reach=1):
     """k rows: each class against the next ones in a circle."""
     return [((i,), tuple((i + j) % k for j in range(1, reach + 1))) for i in range(k)]
@@ -168,12 +177,25 @@ def far_apart(distances):
 def new_schemes(monkeypatch):
     """Rows in the table for the two functions above."""
     main_of("print_control")  # loaded with the table as it is
-    monkeypatch.setitem(sys.modules, "agfmc.designs.new", SimpleNamespace(
-        around=around, far_apart=far_apart))
-    rows = (*SCHEMES, schemes.Scheme(
-        None, "invented-circle", ("invented-alias",), "in a circle", "designs.new:around"),
-        schemes.Scheme(None, "apart", (), "far", "designs.new:far_apart", ("data", "confusions"),
-                       {"metric": "hausdorff"}, lambda k, **_: (1, 1, "")))
+    monkeypatch.setitem(
+        sys.modules, "agfmc.designs.new", SimpleNamespace(around=around, far_apart=far_apart)
+    )
+    rows = (
+        *SCHEMES,
+        schemes.Scheme(
+            None, "invented-circle", ("invented-alias",), "in a circle", "designs.new:around"
+        ),
+        schemes.Scheme(
+            None,
+            "apart",
+            (),
+            "far",
+            "designs.new:far_apart",
+            ("data", "confusions"),
+            {"metric": "hausdorff"},
+            lambda k, **_: (1, 1, ""),
+        ),
+    )
     monkeypatch.setattr(schemes, "SCHEMES", rows)
     monkeypatch.setattr("agfmc.cli.print_control.SCHEMES", rows)
 
@@ -212,8 +234,9 @@ def test_designs_see_the_weights_of_points():
     x = x + np.random.default_rng(2).normal(size=x.shape)
     for scheme in ("empirical", "ordered"):
         tree, heights = made(scheme, x, y, whole, metric="mean-deviation")
-        copies, others = made(scheme, np.repeat(x, whole, axis=0), np.repeat(y, whole),
-                              metric="mean-deviation")
+        copies, others = made(
+            scheme, np.repeat(x, whole, axis=0), np.repeat(y, whole), metric="mean-deviation"
+        )
         assert tree == copies and (heights is None or np.allclose(heights, others))
     for w in heavy:  # the extremes of classes have no weights
         assert made("empirical", x, y, w) == made("empirical", x, y)

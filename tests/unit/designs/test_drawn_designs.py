@@ -51,8 +51,9 @@ def test_one_tree_needs_no_data(kind):
 def test_data_balanced_trees_know_the_numbers_of_points():
     y = np.repeat(LABELS, [4, 4, 4, 4, 100])
     for seed in range(12):
-        found = search("random-tree", LabelledPoints(None, y, LABELS), kind="data-balanced",
-                       seed=seed)
+        found = search(
+            "random-tree", LabelledPoints(None, y, LABELS), kind="data-balanced", seed=seed
+        )
         counts = dict(zip(LABELS, [4, 4, 4, 4, 100]))
         left, right = found.tree.sides()[0]
         assert found.notes == () and 8 in (left if sum(map(counts.get, left)) > 50 else right)
@@ -81,8 +82,10 @@ def test_the_loss_of_points_that_did_not_choose():
     found = search("random-tree", points(), draws=9, search=SEARCH)
     space, drawn = found.costs.space, islice(different_trees("uniform", (1,) * 5), 9)
     losses = np.array([space.cost_of(pairs).sum(axis=0) for pairs in drawn])
-    by_hand = sum(losses[np.argmin(losses.sum(axis=1) - losses[:, group]), group]
-                  for group in range(losses.shape[1]))
+    by_hand = sum(
+        losses[np.argmin(losses.sum(axis=1) - losses[:, group]), group]
+        for group in range(losses.shape[1])
+    )
     assert found.holdout == pytest.approx(by_hand / 120)
     assert 0.5 * found.best.error < found.holdout_error < 2 * found.best.error
 
@@ -105,8 +108,9 @@ def test_draws_without_data_or_with_one_tree():
 def test_ensembles_of_random_trees(kind):
     tree = search("ensemble", points(), members=4, kind=kind, seed=2).tree
     counts = [np.count_nonzero(points().y == label) for label in LABELS]
-    assert members(tree) == [from_pairs(pairs, LABELS).sides() for pairs in islice(
-        different_trees(kind, counts, 2), 4)]
+    assert members(tree) == [
+        from_pairs(pairs, LABELS).sides() for pairs in islice(different_trees(kind, counts, 2), 4)
+    ]
     if kind != "data-balanced":
         assert tree == design("ensemble", LABELS, names=NAMES, members=4, kind=kind, seed=2)
     assert tree.names == NAMES and len(parse(format_tree(tree)).members) == 4
@@ -115,16 +119,17 @@ def test_ensembles_of_random_trees(kind):
 def test_ensembles_of_the_best_trees():
     """Of tenths of the points; later ones are of two tenths, and of all of them."""
     chosen = search("best-tree", points(), search=SEARCH)
-    best = [from_pairs(chosen.costs.best(groups=groups)[0].pairs, LABELS).sides()
-            for groups in np.eye(10)]
+    best = [
+        from_pairs(chosen.costs.best(groups=groups)[0].pairs, LABELS).sides()
+        for groups in np.eye(10)
+    ]
     expected = [one for number, one in enumerate(best) if one not in best[:number]]
     found = search("ensemble", points(), of="best-tree", search=SEARCH, members=3)
     assert members(found.tree) == expected[:3]
     assert found.notes[0] == "ensemble of 3 configurations of the scheme best-tree"
     assert found.notes[2] == chosen.notes[0] and len(found.notes) == 6 + 3
-    many = members(search("ensemble", points(), of="best-tree", search=SEARCH,
-                                 members=30).tree)
-    assert many[:len(expected)] == expected and chosen.tree.sides() in many
+    many = members(search("ensemble", points(), of="best-tree", search=SEARCH, members=30).tree)
+    assert many[: len(expected)] == expected and chosen.tree.sides() in many
     assert len({str(one) for one in many}) == 30
     with pytest.raises(UsageError, match="has 3 different configurations"):
         search("ensemble", three_classes(), of="best-tree", search=SEARCH, members=4)
@@ -134,8 +139,9 @@ def test_ensembles_of_the_best_draws():
     chosen = search("random-tree", points(), draws=12, search=SEARCH, kind="class-balanced")
     tree = search("ensemble", points(), draws=12, members=3, search=SEARCH).tree
     drawn = islice(different_trees("class-balanced", (1,) * 5, 1), 12)
-    best = sorted((chosen.costs.loss_of(pairs), number, pairs)
-                  for number, pairs in enumerate(drawn))[:3]
+    best = sorted(
+        (chosen.costs.loss_of(pairs), number, pairs) for number, pairs in enumerate(drawn)
+    )[:3]
     assert members(tree) == [from_pairs(pairs, LABELS).sides() for *_, pairs in best]
     assert len(search("ensemble", points(), draws=6, search=SEARCH).tree.members) == 6
     with pytest.raises(UsageError, match="has 3 different .* of 4 that were requested"):
@@ -145,8 +151,10 @@ def test_ensembles_of_the_best_draws():
 @pytest.mark.parametrize("of", ["random", "random-as-orthogonal"])
 def test_ensembles_of_codes(of):
     tree = design("ensemble", LABELS, of=of, members=5, seed=4)
-    assert len({frozenset(frozenset(map(frozenset, sides)) for sides in one)
-                for one in members(tree)}) == 5
+    assert (
+        len({frozenset(frozenset(map(frozenset, sides)) for sides in one) for one in members(tree)})
+        == 5
+    )
     assert members(tree)[:2] == [design(of, LABELS, seed=seed).sides() for seed in (4, 5)]
 
 
@@ -161,16 +169,21 @@ def test_as_many_members_as_there_are():
 
 
 def test_schemes_without_different_designs():
-    with pytest.raises(UsageError, match="no different designs of the scheme one-vs-one .*: expec"
-                                         "ted one of random-tree, best-tree, random, random-as-"):
+    with pytest.raises(
+        UsageError,
+        match="no different designs of the scheme one-vs-one .*: expec"
+        "ted one of random-tree, best-tree, random, random-as-",
+    ):
         design("ensemble", range(5), of="1v1")
     with pytest.raises(UsageError, match="best-tree searches in data"):
         design("ensemble", range(5), of="best-tree")
 
 
 def test_equal_costs_of_all_mistakes_are_errors():
-    errors, costs = (search("random-tree", points(), draws=10, search=TreeSearch(
-        machine=MACHINE, loss=loss)) for loss in (Loss("error"), Loss("cost", 1.0 - np.eye(5))))
+    errors, costs = (
+        search("random-tree", points(), draws=10, search=TreeSearch(machine=MACHINE, loss=loss))
+        for loss in (Loss("error"), Loss("cost", 1.0 - np.eye(5)))
+    )
     assert errors.tree == costs.tree and errors.best.loss == pytest.approx(costs.best.loss)
 
 

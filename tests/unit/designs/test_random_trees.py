@@ -25,8 +25,10 @@ def test_balanced_trees_of_four_classes():
     drawn = Counter(drawn_tree("class-balanced", (1,) * 4, 7, number) for number in range(1500))
     assert set(drawn) == {((0, 1), (2, 3)), ((0, 2), (1, 3)), ((0, 3), (1, 2))}
     assert chisquare(list(drawn.values())).pvalue > 0.01
-    alone = sum((1,) in nodes_of(drawn_tree("data-balanced", (1, 9, 1, 1), 7, number))[0]
-                for number in range(400))
+    alone = sum(
+        (1,) in nodes_of(drawn_tree("data-balanced", (1, 9, 1, 1), 7, number))[0]
+        for number in range(400)
+    )
     assert abs(alone - 200) < 50  # where it is the first in the order, or the last
 
 
@@ -45,8 +47,10 @@ def test_balance(counts, seed):
     for left, right in nodes_of(drawn_tree("data-balanced", counts, seed)):
         half = points[[*left, *right]].sum() / 2
         # without its last class a side had less than half of the points
-        assert any(len(side) == 1 or points[list(side)].sum() - points[list(side)].max() < half
-                   for side in (left, right))
+        assert any(
+            len(side) == 1 or points[list(side)].sum() - points[list(side)].max() < half
+            for side in (left, right)
+        )
 
 
 def test_draws_are_streams_of_their_own():
@@ -55,8 +59,9 @@ def test_draws_are_streams_of_their_own():
     assert drawn[0] == drawn_tree("uniform", (1,) * 12, 3) != drawn_tree("uniform", (1,) * 12, 4)
 
 
-@pytest.mark.parametrize("kind, k, all_trees", [("uniform", 4, 15), ("class-balanced", 4, 3),
-                                                ("data-balanced", 2, 1)])
+@pytest.mark.parametrize(
+    "kind, k, all_trees", [("uniform", 4, 15), ("class-balanced", 4, 3), ("data-balanced", 2, 1)]
+)
 def test_different_trees_come_to_an_end(kind, k, all_trees):
     found = list(different_trees(kind, (5,) * k))
     assert len(found) == len(set(found)) == all_trees

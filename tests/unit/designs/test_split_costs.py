@@ -20,8 +20,10 @@ def costs_by(loss, x, y, w=None):
 def points(n=60, k=4, seed=3):
     generator = np.random.default_rng(seed)
     y = np.repeat(np.arange(k), n // k)
-    x = generator.normal(size=(len(y), 3)) + np.array([[0, 0, 0], [1.5, 0, 0], [0, 2, 0],
-                                                       [1, 1, 2]])[y % 4]
+    x = (
+        generator.normal(size=(len(y), 3))
+        + np.array([[0, 0, 0], [1.5, 0, 0], [0, 2, 0], [1, 1, 2]])[y % 4]
+    )
     return x, y
 
 
@@ -67,17 +69,20 @@ def test_held_out_values_are_those_of_classifiers_without_the_point(left, right)
     a, b, _ = fit_sigmoid(f, positive)
     phi = costs.landmarks.features(costs.landmarks.kernel_values(x))
     full = np.vstack([phi, np.ones(len(x))])
-    v = np.linalg.solve(full[:, rows] @ full[:, rows].T + np.diag([costs.options.ridge] * len(phi)
-                                                                  + [0.0]),
-                        full[:, rows] @ np.where(positive, 1.0, -1.0))
+    v = np.linalg.solve(
+        full[:, rows] @ full[:, rows].T + np.diag([costs.options.ridge] * len(phi) + [0.0]),
+        full[:, rows] @ np.where(positive, 1.0, -1.0),
+    )
     values = v @ full  # those of other classes are not in the sums
     values[rows] = f
     found = costs.held_out_values([((0,), (1, 2, 3)), (tuple(left), tuple(right))])
     assert found.shape == (len(x), 2) and (costs.classes == y).all()
     assert found[:, 1] == pytest.approx(-np.tanh((a * values + b) / 2), abs=1e-5)
     threads = SplitCosts(x, y, MACHINE, workers=3)
-    assert threads.held_out_values([((0,), (1, 2, 3)), (tuple(left), tuple(right))]).tobytes() == \
-        found.tobytes()
+    assert (
+        threads.held_out_values([((0,), (1, 2, 3)), (tuple(left), tuple(right))]).tobytes()
+        == found.tobytes()
+    )
 
 
 @pytest.mark.parametrize("left,right", [([0, 1], [2, 3]), ([2], [0, 1, 3]), ([1], [3])])
@@ -107,19 +112,24 @@ def test_errors_and_costs_of_errors():
     [found] = costs_by(Loss("error"), x, y)([request])
     assert found.sum() == wrong.sum() > 0
     table = np.arange(16.0).reshape(4, 4)
-    mean = {c: np.mean([table[c, other] for other in y if (other in left) != (c in left)])
-            for c in range(4)}
+    mean = {
+        c: np.mean([table[c, other] for other in y if (other in left) != (c in left)])
+        for c in range(4)
+    }
     [found] = costs_by(Loss("cost", table), x, y)([request])
     assert found.sum() == pytest.approx(sum(mean[c] for c in y[rows][wrong]))
 
 
 def test_a_sample_is_left_out_and_stands_for_all():
     x, y = points(1200)
-    every, some = SplitCosts(x, y, MACHINE), SplitCosts(
-        x, y, NystromOptions.parse("-m 12 -g 0.3 -l 0.05 --loo 400"))
+    every, some = (
+        SplitCosts(x, y, MACHINE),
+        SplitCosts(x, y, NystromOptions.parse("-m 12 -g 0.3 -l 0.05 --loo 400")),
+    )
     assert len(every.rows) == 1200 and len(some.rows) == 400
-    request = [Nodes((0, 1, 2, 3), np.array([[False, True, True, True],
-                                             [True, False, False, True]]))]
+    request = [
+        Nodes((0, 1, 2, 3), np.array([[False, True, True, True], [True, False, False, True]]))
+    ]
     [whole], [part] = every(request), some(request)
     assert part.sum() == pytest.approx(whole.sum(), rel=0.2)
     assert some.point_weights.sum() == pytest.approx(1200)
@@ -127,8 +137,10 @@ def test_a_sample_is_left_out_and_stands_for_all():
 
 def test_the_same_bytes_for_any_number_of_threads():
     x, y = points()
-    requests = [Nodes(classes, np.eye(len(classes), dtype=bool)[1:])
-                for classes in ((0, 1), (0, 1, 2), (1, 2, 3), (0, 1, 2, 3))]
+    requests = [
+        Nodes(classes, np.eye(len(classes), dtype=bool)[1:])
+        for classes in ((0, 1), (0, 1, 2), (1, 2, 3), (0, 1, 2, 3))
+    ]
     one, four = SplitCosts(x, y, workers=1), SplitCosts(x, y, workers=4)
     assert one.options == four.options
     for a, b in zip(one(requests), four(requests), strict=True):
@@ -156,8 +168,9 @@ def test_sigmoids_of_many_rows():
         assert losses[row].sum() == pytest.approx(expected.sum(), rel=1e-6)
         assert (wrong[row] == mistakes).all()
     falling = log_losses(-f[:1], positive[:1], counts[:1])[0]
-    share = (counts[0, 0] * (counts[0, 0] + 1) / (counts[0, 0] + 2)
-             + counts[0, 1] / (counts[0, 1] + 2)) / counts[0].sum()
+    share = (
+        counts[0, 0] * (counts[0, 0] + 1) / (counts[0, 0] + 2) + counts[0, 1] / (counts[0, 1] + 2)
+    ) / counts[0].sum()
     assert falling == pytest.approx(-np.log(np.where(positive[:1], share, 1 - share)))
     alone = log_losses(f[2:3], positive[2:3], counts[2:3])[0]
     assert alone == pytest.approx(losses[2:3], rel=1e-12)
@@ -178,10 +191,14 @@ def test_a_weighted_cost_is_that_of_leaving_each_point_out_with_all_its_weight(l
     assert errors.sum() == pytest.approx(w[rows] @ wrong)
     totals = np.bincount(y, weights=w)
     assert costs.point_weights == pytest.approx(w) and costs.shares == pytest.approx(
-        totals / totals.sum())
+        totals / totals.sum()
+    )
     table = np.arange(16.0).reshape(4, 4)
-    mean = {c: sum(table[c, o] * totals[o] for o in other) / sum(totals[o] for o in other)
-            for own, other in ((left, right), (right, left)) for c in own}
+    mean = {
+        c: sum(table[c, o] * totals[o] for o in other) / sum(totals[o] for o in other)
+        for own, other in ((left, right), (right, left))
+        for c in own
+    }
     [found] = costs_by(Loss("cost", table), x, y, w=w)([request])
     assert found.sum() == pytest.approx(sum(w[row] * mean[y[row]] for row in rows[wrong]))
 
@@ -208,8 +225,10 @@ def test_a_weighted_sample_stands_for_all_weights_and_settles_alike():
     assert len(some.point_weights) == 400
     assert some.point_weights.sum() == pytest.approx(w.sum())
     x, y = points(80)
-    plain, even, large = (SplitCosts(x, y, NystromOptions.parse("-m 20"), w=weights)
-                          for weights in (None, np.ones(80), np.full(80, 1000.0)))
+    plain, even, large = (
+        SplitCosts(x, y, NystromOptions.parse("-m 20"), w=weights)
+        for weights in (None, np.ones(80), np.full(80, 1000.0))
+    )
     assert even.options == plain.options
     assert large.options.ridge == pytest.approx(1000 * plain.options.ridge)
     request = [Nodes((0, 1, 2, 3), np.array([[False, True, True, True]]))]
@@ -235,8 +254,9 @@ def test_a_factor_of_all_weights_changes_no_sigmoid():
     positive = f + generator.normal(size=f.shape) > 0.2
     counts = np.column_stack([positive.sum(axis=1), (~positive).sum(axis=1)])
     w = generator.uniform(0.5, 3, 50)
-    for losses, others in zip(log_losses(f, positive, counts, w),
-                              log_losses(f, positive, counts, w / 2**30)):
+    for losses, others in zip(
+        log_losses(f, positive, counts, w), log_losses(f, positive, counts, w / 2**30)
+    ):
         assert losses.tobytes() == others.tobytes()
 
 

@@ -23,9 +23,12 @@ def all_trees(classes):
     if len(classes) == 1:
         return [classes[0]]
     first, *rest = classes
-    return [(left, right) for chosen in range(2**len(rest) - 1)
-            for left in all_trees([first, *(c for i, c in enumerate(rest) if chosen >> i & 1)])
-            for right in all_trees([c for i, c in enumerate(rest) if not chosen >> i & 1])]
+    return [
+        (left, right)
+        for chosen in range(2 ** len(rest) - 1)
+        for left in all_trees([first, *(c for i, c in enumerate(rest) if chosen >> i & 1)])
+        for right in all_trees([c for i, c in enumerate(rest) if not chosen >> i & 1])
+    ]
 
 
 def points(n=150, k=5, seed=1):
@@ -82,24 +85,27 @@ def test_the_fewest_classifiers_within_a_standard_error():
     plain = found_tree(90)
     cheap = found_tree(90, balance="auto")
     assert cheap.best.queries < plain.best.queries
-    against, losses = (plain.costs.point_losses(one.best.pairs)
-                       for one in (plain, cheap))
+    against, losses = (plain.costs.point_losses(one.best.pairs) for one in (plain, cheap))
     difference, error = plain.costs.splits.mean_and_error(losses - against)
     assert difference <= error
     level = found_tree(90, balance=100.0)
     assert level.best.queries == min(
-        plain.costs.queries(tree) for tree in all_trees(list(range(5))))
+        plain.costs.queries(tree) for tree in all_trees(list(range(5)))
+    )
 
 
 def test_other_groups_of_the_same_points_choose_the_same_tree():
     x, y, labels, *_ = points(40)
-    search = best_tree(LabelledPoints(np.repeat(x, 10, axis=0), np.repeat(y, 10), labels),
-                       search=TreeSearch(machine=MACHINE)).costs
+    search = best_tree(
+        LabelledPoints(np.repeat(x, 10, axis=0), np.repeat(y, 10), labels),
+        search=TreeSearch(machine=MACHINE),
+    ).costs
     best = search.best()[0].pairs
     losses = {tree: search.loss_of(tree) for tree in all_trees(list(range(5)))}
     saved = {tree: search.queries(best) - search.queries(tree) for tree in losses}
-    least = min((losses[tree] - losses[best]) / saved[tree]
-                for tree in losses if saved[tree] > 1e-9)
+    least = min(
+        (losses[tree] - losses[best]) / saved[tree] for tree in losses if saved[tree] > 1e-9
+    )
     for balance in (0.97 * least, 1.03 * least):  # above it another tree is the best
         expected = search.loss_of(search.best(balance=balance)[0].pairs)
         assert (expected > losses[best]) == (balance > least)
@@ -110,8 +116,9 @@ def test_other_groups_of_the_same_points_choose_the_same_tree():
 def test_different_trees_are_the_best_for_some_of_the_points():
     search = found_tree().costs
     trees = search.different(12)
-    assert len(set(trees)) == 12 and trees == search.different(12) and trees[:5] == \
-        search.different(5)
+    assert (
+        len(set(trees)) == 12 and trees == search.different(12) and trees[:5] == search.different(5)
+    )
     groups = np.eye(10)[0] * 10.0
     assert trees[0] == oriented(search.best(groups=groups)[0].pairs)
     losses = [search.loss_of(tree) for tree in all_trees(list(range(5)))]
@@ -162,13 +169,16 @@ def test_the_machine_is_that_of_the_training_options():
     default = {"left_out": LEFT_OUT}
     assert machine_options("-c 50 -g 0.1 -w1 5") == NystromOptions(gamma=0.1, **default)
     assert machine_options("-t 1 -d 2 -g 0.5 -r 1") == NystromOptions(
-        kernel="polynomial", degree=2, gamma=0.5, coef0=1, **default)
+        kernel="polynomial", degree=2, gamma=0.5, coef0=1, **default
+    )
     assert machine_options("learner=nystrom -m 50 -l 0.1 -w0 2") == NystromOptions(
-        landmarks=50, ridge=0.1, **default)
+        landmarks=50, ridge=0.1, **default
+    )
     assert machine_options("learner=nystrom --loo 30000").left_out == 30000
     assert machine_options("learner=nystrom", 500).left_out == 500
-    assert machine_options("learner=linear -c 2") == machine_options("") == \
-        NystromOptions(**default)
+    assert (
+        machine_options("learner=linear -c 2") == machine_options("") == NystromOptions(**default)
+    )
 
 
 def test_the_scheme():
@@ -193,15 +203,22 @@ def test_labels_that_say_nothing():
 def test_the_best_tree_of_weighted_points():
     made = points()
     w = np.random.default_rng(3).integers(1, 4, len(made.y)).astype(float)
-    best, same, other = (best_tree(made._replace(weights=one), search=TreeSearch(machine=MACHINE))
-                         for one in (None, Weights(np.ones(len(w))), Weights(w)))
+    best, same, other = (
+        best_tree(made._replace(weights=one), search=TreeSearch(machine=MACHINE))
+        for one in (None, Weights(np.ones(len(w))), Weights(w))
+    )
     weighted = other.costs
     assert same.tree == best.tree and same.best.loss == pytest.approx(best.best.loss)
     assert same.holdout == pytest.approx(best.holdout)
     assert weighted.points == w.sum() and other.best.loss != pytest.approx(best.best.loss, 1e-3)
     totals = np.array([w[made.y == label].sum() for label in made.labels])
-    asked = sum(totals[[made.labels.index(one) for one in node.left + node.right]].sum()
-                for node in other.best.nodes) / totals.sum()
+    asked = (
+        sum(
+            totals[[made.labels.index(one) for one in node.left + node.right]].sum()
+            for node in other.best.nodes
+        )
+        / totals.sum()
+    )
     assert other.best.queries == pytest.approx(asked)
     assert other.best.loss == pytest.approx(weighted.loss_of(other.best.pairs))
     total = weighted.point_losses(other.best.pairs) @ weighted.splits.point_weights

@@ -59,9 +59,9 @@ def executor(request):
 
 def data(n=120, seed=0):
     generator = np.random.default_rng(seed)
-    y = generator.choice([0, 4, 9], n, p=[.5, .3, .2]).astype(np.int32)
+    y = generator.choice([0, 4, 9], n, p=[0.5, 0.3, 0.2]).astype(np.int32)
     centre = {0: (0, 0), 4: (2, 0), 9: (0, 2)}
-    return generator.normal(size=(n, 2)) * .8 + [centre[label] for label in y.tolist()], y
+    return generator.normal(size=(n, 2)) * 0.8 + [centre[label] for label in y.tolist()], y
 
 
 def jobs_of(text=CODE):
@@ -82,8 +82,17 @@ def test_models_are_those_of_threads(executor, loo):
     normalisation = Normalisation(np.eye(2, dtype=np.float32), np.zeros(2, dtype=np.float32))
     settings, done = TrainingSettings(normalisation=normalisation, loo=loo), []
     expected = {one.job: one for one in fit(jobs, x, y, settings, requested=HeldOutRequest(True))}
-    found = {one.job: one for one in fit(jobs, x, y, replace(settings, workers=executor),
-                                         lambda *words: done.append(words), HeldOutRequest(True))}
+    found = {
+        one.job: one
+        for one in fit(
+            jobs,
+            x,
+            y,
+            replace(settings, workers=executor),
+            lambda *words: done.append(words),
+            HeldOutRequest(True),
+        )
+    }
     assert found.keys() == expected.keys() == set(jobs)
     for job, one in found.items():
         same(one.model, expected[job].model)
@@ -102,8 +111,9 @@ def test_sparse_points(executor, code):
     x[np.abs(x) < 0.4] = 0.0
     sparse = SparsePoints(csr_array(x))
     expected = {one.job: one for one in fit(jobs_of(code), sparse, y)}
-    found = {one.job: one for one in fit(
-        jobs_of(code), sparse, y, TrainingSettings(workers=executor))}
+    found = {
+        one.job: one for one in fit(jobs_of(code), sparse, y, TrainingSettings(workers=executor))
+    }
     for job, one in expected.items():
         if not isinstance(one.model, AgfmcError):
             same(found[job].model, one.model)
@@ -113,9 +123,10 @@ def test_sparse_points(executor, code):
 def test_an_error_keeps_its_kind_and_place(executor):
     x, y = data()
     jobs = jobs_of()
-    expected, = [one.model for one in fit(jobs, x, y) if one.rows is None]
-    found, = [one.model for one in fit(jobs, x, y, TrainingSettings(workers=executor))
-              if one.rows is None]
+    (expected,) = [one.model for one in fit(jobs, x, y) if one.rows is None]
+    (found,) = [
+        one.model for one in fit(jobs, x, y, TrainingSettings(workers=executor)) if one.rows is None
+    ]
     assert isinstance(found, AgfmcError)
     assert (type(found), str(found)) == (type(expected), str(expected))
 
@@ -164,8 +175,10 @@ def test_warnings_come_back():
     assert [str(one.message) for one in others] == ["not ours", "not ours", "not in a call"]
 
 
-@pytest.mark.parametrize("error, kind", [(DataError("x"), None), (KeyError("k"), RuntimeError),
-                                         (MemoryError(), MemoryError)])
+@pytest.mark.parametrize(
+    "error, kind",
+    [(DataError("x"), None), (KeyError("k"), RuntimeError), (MemoryError(), MemoryError)],
+)
 def test_errors_come_back(error, kind):
     def fail(shared, item):
         raise error
@@ -184,18 +197,37 @@ def test_versions():
             remote._call("shared", max, ("a parent elsewhere", 1, {**here, what: "0"}), 1)
 
 
-@pytest.mark.parametrize("text, words", [
-    ("processes", ("processes", "")), ("processes:", ("processes", "")),
-    ("processes:3", ("processes", "3")), ("threads", ("threads", "")),
-    ("threads:2", ("threads", "2")),
-    ("dask:host:8786", ("dask", "host:8786")), ("dask:tls://h:1", ("dask", "tls://h:1")),
-    ("dask:a folder/s.json", ("dask", "a folder/s.json"))])
+@pytest.mark.parametrize(
+    "text, words",
+    [
+        ("processes", ("processes", "")),
+        ("processes:", ("processes", "")),
+        ("processes:3", ("processes", "3")),
+        ("threads", ("threads", "")),
+        ("threads:2", ("threads", "2")),
+        ("dask:host:8786", ("dask", "host:8786")),
+        ("dask:tls://h:1", ("dask", "tls://h:1")),
+        ("dask:a folder/s.json", ("dask", "a folder/s.json")),
+    ],
+)
 def test_kinds(text, words):
     assert executor_kind(text) == words
 
 
-@pytest.mark.parametrize("text", ["", "dask", "dask:", "processes:0", "processes:x",
-                                  "processes:-1", "processes:1025", "mpi", "threads:0"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "dask",
+        "dask:",
+        "processes:0",
+        "processes:x",
+        "processes:-1",
+        "processes:1025",
+        "mpi",
+        "threads:0",
+    ],
+)
 def test_wrong_kinds(text):
     with pytest.raises(UsageError, match="expected dask:HOST:PORT|from 1 to 1024"):
         executor_kind(text)
@@ -250,8 +282,9 @@ def test_task_that_ends_its_workers():
     assert isinstance(error, CommandFailed)
     assert str(error) == "<9>: a worker process has ended; giving up"
     messages = [str(one.message) for one in warned]
-    assert len(messages) == 2 and all(": a worker process has ended; retrying" in text
-                                      for text in messages)
+    assert len(messages) == 2 and all(
+        ": a worker process has ended; retrying" in text for text in messages
+    )
 
 
 def once(path, item):
@@ -269,8 +302,10 @@ def test_task_whose_worker_is_lost_once(tmp_path):
 
 
 def test_a_standard_pool_whose_worker_dies_is_an_error():
-    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool, \
-            pytest.raises(CommandFailed, match="the workers have ended"):
+    with (
+        ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool,
+        pytest.raises(CommandFailed, match="the workers have ended"),
+    ):
         list(run_remote(pool, max, 0, [Ends()], name=str))
 
 
@@ -282,7 +317,7 @@ class Ends:
 
 
 def number_of(shared, item):
-    return os.getpid() if item else os.kill(2 ** 40, 0)
+    return os.getpid() if item else os.kill(2**40, 0)
 
 
 def gone(number):
@@ -318,8 +353,14 @@ def test_window_bounds_what_is_taken():
 def test_window_of_ones_own():
     taken = []
     with open_executor("processes:1") as pool:
-        run = run_remote(pool, max, 3, (taken.append(number) or number for number in range(9)),
-                         name=str, ordered=2)
+        run = run_remote(
+            pool,
+            max,
+            3,
+            (taken.append(number) or number for number in range(9)),
+            name=str,
+            ordered=2,
+        )
         assert next(run) == (0, 3) and len(taken) <= 3
         assert [item for item, _ in run] == [*range(1, 9)]
 
@@ -335,14 +376,24 @@ class SentOnce(Here):
 
 def test_part_where_a_worker_lacks_something():
     parts = []
-    done = list(run_remote(SentOnce(), has, "all", range(20), name=str, ordered=2,
-                           part=lambda shared, item: parts.append((shared, item)) or "part"))
+    done = list(
+        run_remote(
+            SentOnce(),
+            has,
+            "all",
+            range(20),
+            name=str,
+            ordered=2,
+            part=lambda shared, item: parts.append((shared, item)) or "part",
+        )
+    )
     assert done == [(item, item) for item in range(20)]
     assert sorted(parts) == [("all", item) for item in range(20)]
 
 
 def test_worker_that_lacks_something_and_then_dies(monkeypatch):
     """What it lacked was no attempt."""
+
     class Once(Here):
         died = False
 
@@ -386,8 +437,14 @@ def test_what_is_shared_is_sent_once_in_a_run_of_several_parts():
 
 
 def test_nothing_shared_is_sent_by_parts():
-    assert len(list(run_remote(Here(), has, None, range(5), name=str,
-                               part=lambda shared, item: "part"))) == 5
+    assert (
+        len(
+            list(
+                run_remote(Here(), has, None, range(5), name=str, part=lambda shared, item: "part")
+            )
+        )
+        == 5
+    )
 
 
 def test_killed_while_running():
@@ -416,8 +473,10 @@ def test_processes_are_an_executor():
 
 
 def test_data_that_workers_cannot_load():
-    with open_executor("processes:1") as pool, \
-            pytest.raises(CommandFailed, match="worker processes end before they begin to work"):
+    with (
+        open_executor("processes:1") as pool,
+        pytest.raises(CommandFailed, match="worker processes end before they begin to work"),
+    ):
         list(run_remote(pool, max, Unloadable(), [1, 2], name=str))
 
 
@@ -428,16 +487,31 @@ class Unloadable:
 
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="needs PYTHONSAFEPATH")
 def test_a_worker_loads_nothing_from_the_current_folder(tmp_path):
-    for name in ("numpy", "agfmc", "socket", "pickle", "sitecustomize", "usercustomize", "queue",
-                 "multiprocessing", "signal", "random",
-                 "libsvm", "scipy", "importlib"):
+    for name in (
+        "numpy",
+        "agfmc",
+        "socket",
+        "pickle",
+        "sitecustomize",
+        "usercustomize",
+        "queue",
+        "multiprocessing",
+        "signal",
+        "random",
+        "libsvm",
+        "scipy",
+        "importlib",
+    ):
         (tmp_path / f"{name}.py").write_text("open('pwned', 'w')\nraise SystemExit('pwned')\n")
     root = os.path.dirname(os.path.dirname(sys.modules["agfmc"].__file__))
-    code = f"import sys; sys.path[0] = {root!r}\n" \
-        "from agfmc.executors.processes import ProcessPool, refuse_modules\n" \
+    code = (
+        f"import sys; sys.path[0] = {root!r}\n"
+        "from agfmc.executors.processes import ProcessPool, refuse_modules\n"
         "with ProcessPool(1) as pool: print(list(pool.map(max, [1, 5], [3, 3])))\n"
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True,
-                          text=True)
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True
+    )
     assert done.stdout == "[3, 5]\n", done.stderr
     assert not (tmp_path / "pwned").exists()
 
@@ -454,8 +528,9 @@ def configuration(tmp_path_factory):
     x, y = data()
     tree = parse('"" 0/1; "" 0/2; "" 1/2; {4 0 9}')
     for one in fit(plan_jobs(tree, str(folder / "m"), "-c 5", 1), x, y):
-        lines = [" ".join(f"{i}:{v!r}" for i, v in enumerate(row, 1))
-                 for row in x[one.rows].tolist()]
+        lines = [
+            " ".join(f"{i}:{v!r}" for i, v in enumerate(row, 1)) for row in x[one.rows].tolist()
+        ]
         with open(one.job.name, "w", encoding="utf-8") as file:
             file.write(format_svm_model(one.model, lines))
     write_control(str(folder / "c"), rename(tree, model_names(tree, str(folder / "m"))))
@@ -463,11 +538,13 @@ def configuration(tmp_path_factory):
 
 
 @pytest.mark.few(2)
-@pytest.mark.parametrize("more", [
-    {"reject": 0.6}, {}, {"method": "vote"}, {"raw": True}, {"method": "ddag", "counting": True}])
+@pytest.mark.parametrize(
+    "more",
+    [{"reject": 0.6}, {}, {"method": "vote"}, {"raw": True}, {"method": "ddag", "counting": True}],
+)
 def test_same_answers(executor, configuration, tmp_path, more):
     x, _ = data(400, 3)
-    chunks = [x[start:start + 90] for start in range(0, 400, 90)]
+    chunks = [x[start : start + 90] for start in range(0, 400, 90)]
     decoding = Decoding(**{name: value for name, value in more.items() if name != "counting"})
     classifier = Classifier(configuration, decoding, Execution(counting="counting" in more))
     texts = {}
@@ -476,8 +553,11 @@ def test_same_answers(executor, configuration, tmp_path, more):
         layout = Layout(classifier.classes, classifier.all_classes)
         answers = classify(classifier, iter(chunks), workers, layout.formatted)
         done = write_answers(answers, str(tmp_path / name), text.extend, layout)
-        texts[name] = bytes(text), done, *((tmp_path / f"{name}.{end}").read_bytes()
-                                           for end in ("cls", "con"))
+        texts[name] = (
+            bytes(text),
+            done,
+            *((tmp_path / f"{name}.{end}").read_bytes() for end in ("cls", "con")),
+        )
     assert texts["here"] == texts["there"] and len(texts["here"][0]) > 1000
 
 

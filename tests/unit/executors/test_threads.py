@@ -114,8 +114,12 @@ def test_a_caller_that_stops_early(ordered):
 def test_one_worker_inline_makes_no_thread():
     names = [name for _, name in run_tasks(lambda i: threading.current_thread().name, range(3), 1)]
     assert set(names) == {threading.current_thread().name}
-    other = [name for _, name in run_tasks(
-        lambda i: threading.current_thread().name, range(3), 1, inline=False)]
+    other = [
+        name
+        for _, name in run_tasks(
+            lambda i: threading.current_thread().name, range(3), 1, inline=False
+        )
+    ]
     assert threading.current_thread().name not in other
 
 

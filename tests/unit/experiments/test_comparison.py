@@ -19,8 +19,14 @@ from agfmc.experiments.comparison import best_row, compare, cross_validate, find
 from agfmc.experiments.experiment import Experiment, SplitPlan as Plan, splits
 from agfmc.files.result_store import Record, ResultCache
 from agfmc.training.fit import TrainingSettings
-from agfmc.report.text import (blocks_text, comparison_csv, markdown_table, plain_table, row_notes,
-                               zero_line)
+from agfmc.report.text import (
+    blocks_text,
+    comparison_csv,
+    markdown_table,
+    plain_table,
+    row_notes,
+    zero_line,
+)
 from agfmc.report.trials import comparison_blocks
 from agfmc.core.text import spread
 from agfmc.experiments.trial import Outcome
@@ -52,8 +58,13 @@ def test_equal_problems_are_trained_once(data, fits, tmp_path):
     sides = [job.sides for [*jobs] in fits for job in jobs]
     assert len(sides) == len(set(sides))
     assert len(sides) == 3 + 3 + 1  # the root of the tree mirrors one of one-vs-rest
-    assert [row["decoder"] for row in result["rows"]] == \
-        ["inverse", "least-squares", "full", "least-squares", "least-squares"]
+    assert [row["decoder"] for row in result["rows"]] == [
+        "inverse",
+        "least-squares",
+        "full",
+        "least-squares",
+        "least-squares",
+    ]
 
 
 def test_finished_work_is_not_done_again(data, fits, tmp_path):
@@ -82,17 +93,22 @@ def test_finished_work_is_not_done_again(data, fits, tmp_path):
 @pytest.mark.parametrize("workers", [2, 3])
 def test_threads_change_nothing(data, workers):
     one = compare(experiment(data, Plan(trials=1)), candidates(*SCHEMES[:2]))
-    more = compare(experiment(data, Plan(trials=1), TrainingSettings(workers=workers)),
-                   candidates(*SCHEMES[:2]))
+    more = compare(
+        experiment(data, Plan(trials=1), TrainingSettings(workers=workers)),
+        candidates(*SCHEMES[:2]),
+    )
     for a, b in zip(one["rows"], more["rows"]):
-        assert {k: v for k, v in a.items() if not k.endswith("_s") and k != "best"} == \
-            {k: v for k, v in b.items() if not k.endswith("_s") and k != "best"}
+        assert {k: v for k, v in a.items() if not k.endswith("_s") and k != "best"} == {
+            k: v for k, v in b.items() if not k.endswith("_s") and k != "best"
+        }
 
 
 @pytest.mark.long
 def test_rows_are_summed_up_rightly(data):
-    result = compare(experiment(data, Plan(None, 3, 2, 4), TrainingSettings(scale=True)),
-                     candidates("one-vs-one:inverse,vote", "one-vs-rest"))
+    result = compare(
+        experiment(data, Plan(None, 3, 2, 4), TrainingSettings(scale=True)),
+        candidates("one-vs-one:inverse,vote", "one-vs-rest"),
+    )
     assert result["splits"] == 6 and not result["mcnemar"]
     assert result["against"] == {"configuration": "one-vs-one", "decoder": "inverse"}
     inverse, vote, rest = result["rows"]
@@ -110,8 +126,9 @@ def test_rows_are_summed_up_rightly(data):
     for column, best in (("accuracy", max), ("brier_winning", min)):
         sound = [row for row in result["rows"] if row[column] is not None]
         top = best(row[column]["pooled"] for row in sound)
-        assert [row for row in sound if column in row["best"]] == \
-            [row for row in sound if row[column]["pooled"] == top]
+        assert [row for row in sound if column in row["best"]] == [
+            row for row in sound if row[column]["pooled"] == top
+        ]
     assert best_row(result["rows"], "log_loss") in (inverse, rest)
 
 
@@ -121,11 +138,18 @@ def test_classifiers_and_kernel_values_that_a_point_is_put_to(data, tmp_path):
     (tmp_path / "chain").write_text('"" {2 "" {5 9}}')
     (tmp_path / "mixed").write_text('"" {2 "learner=logistic" {5 9}}')
     plan = Plan(0.3, None, 2, 4)
-    result = compare(experiment(data, plan), candidates(
-        f"{tmp_path / 'chain'}:recursive,full", "one-vs-one:inverse,ddag", str(tmp_path / "mixed")))
+    result = compare(
+        experiment(data, plan),
+        candidates(
+            f"{tmp_path / 'chain'}:recursive,full",
+            "one-vs-one:inverse,ddag",
+            str(tmp_path / "mixed"),
+        ),
+    )
     path, full, pairs, ddag, mixed, _ = result["rows"]
-    answered, = cross_validate(experiment(data, plan), read_candidate(
-        f"{tmp_path / 'chain'}:recursive"))
+    (answered,) = cross_validate(
+        experiment(data, plan), read_candidate(f"{tmp_path / 'chain'}:recursive")
+    )
     assert path["queried"]["pooled"] == pytest.approx(1 + (answered.results.result != 2).mean())
     assert len(path["queried"]["values"]) == 2 and full["queried"]["values"] == [2, 2]
     assert pairs["queried"]["values"] == [3, 3] and ddag["queried"]["values"] == [2, 2]
@@ -135,8 +159,11 @@ def test_classifiers_and_kernel_values_that_a_point_is_put_to(data, tmp_path):
 
 
 def test_one_split_is_mcnemar(data):
-    result = compare(experiment(data, Plan(trials=1)), candidates("one-vs-one", "one-vs-rest"),
-                     against="one-vs-rest")
+    result = compare(
+        experiment(data, Plan(trials=1)),
+        candidates("one-vs-one", "one-vs-rest"),
+        against="one-vs-rest",
+    )
     assert result["mcnemar"]
     one, rest = result["rows"]
     assert rest["difference"] is None
@@ -168,7 +195,14 @@ def test_the_main_scores_come_first(data):
     assert first.count(" * ") == 1 and "Brier score" in more and "test s" in more
     heads = markdown_table(result).splitlines()[0].strip("| ").split(" | ")
     assert heads == [
-        "configuration", "log loss", "accuracy", "difference", "95 % interval", "p", "classifiers"]
+        "configuration",
+        "log loss",
+        "accuracy",
+        "difference",
+        "95 % interval",
+        "p",
+        "classifiers",
+    ]
 
 
 @pytest.mark.long
@@ -182,21 +216,26 @@ def test_progress_names_the_split_and_the_best_so_far(data):
 
     experiment_ = experiment(data, Plan(parts=3, trials=1))
     result = compare(experiment_, candidates(*SCHEMES), by="accuracy", progress=follow)
-    values = {row["configuration"] + ":" + row["decoder"]: row["accuracy"]["values"]
-              for row in result["rows"]}
+    values = {
+        row["configuration"] + ":" + row["decoder"]: row["accuracy"]["values"]
+        for row in result["rows"]
+    }
     best = max(values, key=lambda name: values[name][0])
     assert told[0] == "trial 1, part 1" and len(told) == 3
     assert told[1] == f"best {best}: {values[best][0]:.4f}; trial 1, part 2".replace(" 0.", " .")
     del told[:]
-    one, = cross_validate(experiment_, candidates("tree")[0], progress=follow)
+    (one,) = cross_validate(experiment_, candidates("tree")[0], progress=follow)
     assert told[0] == "trial 1, part 1" and len(told) == 3
     assert told[1] == "log loss {:.4f}; accuracy {:.4f}; trial 1, part 2".format(
-        *(one.columns[name]["values"][0] for name in ("log_loss", "accuracy"))).replace(" 0.", " .")
+        *(one.columns[name]["values"][0] for name in ("log_loss", "accuracy"))
+    ).replace(" 0.", " .")
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("plan, source", [
-    (Plan(trials=1), "by bootstrap of 36 held-out points"), (Plan(trials=3), "of 3 splits")])
+@pytest.mark.parametrize(
+    "plan, source",
+    [(Plan(trials=1), "by bootstrap of 36 held-out points"), (Plan(trials=3), "of 3 splits")],
+)
 def test_the_first_row_stays_within_one_standard_error(data, monkeypatch, plan, source):
     """Also with one trial, where the splits tell no standard error."""
     words = candidates("adjacent", "one-vs-one:vote,inverse", "one-vs-rest")
@@ -204,14 +243,18 @@ def test_the_first_row_stays_within_one_standard_error(data, monkeypatch, plan, 
     first = choice.result["rows"][0]
     assert choice.margin.source == source and choice.top is not first
     assert choice.margin.gain == pytest.approx(
-        first["log_loss"]["pooled"] - choice.top["log_loss"]["pooled"])
+        first["log_loss"]["pooled"] - choice.top["log_loss"]["pooled"]
+    )
     assert (choice.row is choice.top) == (choice.margin.gain > choice.margin.error)
     for error, row in ((math.inf, first), (math.nan, first), (0.0, choice.top)):
-        monkeypatch.setattr(comparison, "difference_of",
-                            lambda *args: choice.margin._replace(error=error))
+        monkeypatch.setattr(
+            comparison, "difference_of", lambda *args: choice.margin._replace(error=error)
+        )
         again = find_best(experiment(data, plan), words)
-        assert (again.row["configuration"], again.row["decoder"]) == \
-            (row["configuration"], row["decoder"])
+        assert (again.row["configuration"], again.row["decoder"]) == (
+            row["configuration"],
+            row["decoder"],
+        )
         assert len(again.tree.rows) == again.row["classifiers"]
 
 
@@ -230,8 +273,9 @@ def test_a_deadline_leaves_the_choice_to_the_finished_splits(data, monkeypatch):
 
     choice = find_best(experiment(data, plan), words, progress=progress, deadline=1.5)
     assert not choice.complete and choice.splits == 1
-    assert [row["log_loss"]["values"] for row in choice.result["rows"]] == \
-        [row["log_loss"]["values"][:1] for row in whole.result["rows"]]
+    assert [row["log_loss"]["values"] for row in choice.result["rows"]] == [
+        row["log_loss"]["values"][:1] for row in whole.result["rows"]
+    ]
 
 
 def test_rows_without_the_score_are_named(data):
@@ -239,7 +283,8 @@ def test_rows_without_the_score_are_named(data):
     assert row_notes(result) == "No log loss, so they cannot be chosen by it: one-vs-one (vote)\n"
     result["rows"][1]["zero_probability"] = 3
     assert row_notes(result).startswith(
-        "p = 0 for the true class of 3 held-out points: one-vs-one (inverse)\n")
+        "p = 0 for the true class of 3 held-out points: one-vs-one (inverse)\n"
+    )
     assert zero_line(1) == "p = 0 for the true class of 1 held-out point\n"
     with pytest.raises(JobsFailed, match="no decoder gives the score log loss: choose another"):
         find_best(experiment(data, Plan(trials=1)), candidates("one-vs-one:vote"))
@@ -250,8 +295,10 @@ def test_a_learned_decoder_is_tried_where_the_points_are_enough(data):
     """For a code without zeros, on every split or on none."""
     many = Dataset(*(np.concatenate([part] * 3) for part in (data.x, data.y)))
     words = candidates("one-vs-rest", "one-vs-one")
-    for some, names in ((data, ["least-squares", "inverse"]),
-                        (many, ["least-squares", "learned", "inverse"])):
+    for some, names in (
+        (data, ["least-squares", "inverse"]),
+        (many, ["least-squares", "learned", "inverse"]),
+    ):
         result = compare(experiment(some, Plan(trials=2)), words)
         assert [row["decoder"] for row in result["rows"]] == names
         assert all(len(row["log_loss"]["values"]) == 2 for row in result["rows"])
@@ -260,16 +307,20 @@ def test_a_learned_decoder_is_tried_where_the_points_are_enough(data):
     both = Experiment(many, Plan(trials=1), cache=ResultCache(None), calibrated=(True, False))
     rows = compare(both, words[:1])["rows"]
     assert [(row["decoder"], row["calibrated"]) for row in rows] == [
-        ("least-squares", True), ("least-squares (uncalibrated)", False), ("learned", True),
-        ("learned (uncalibrated)", False)]
+        ("least-squares", True),
+        ("least-squares (uncalibrated)", False),
+        ("learned", True),
+        ("learned (uncalibrated)", False),
+    ]
     assert rows[2]["log_loss"] != rows[3]["log_loss"]
 
 
 def test_direct_classifiers_take_part(data, tmp_path):
     (tmp_path / "k").write_text('"-k 5" K { 2 5 9 }')
     (tmp_path / "mixed").write_text('"" { 2 " " L { 5 9 } }')
-    result = compare(experiment(data, Plan(trials=1)),
-                     candidates(str(tmp_path / "k"), str(tmp_path / "mixed")))
+    result = compare(
+        experiment(data, Plan(trials=1)), candidates(str(tmp_path / "k"), str(tmp_path / "mixed"))
+    )
     assert [row["classifiers"] for row in result["rows"]] == [0, 1]
     assert all(row["accuracy"]["mean"] > 0.5 for row in result["rows"])
     (tmp_path / "g").write_text('"rm -rf" G { 2 5 9 }')
@@ -279,26 +330,40 @@ def test_direct_classifiers_take_part(data, tmp_path):
 
 def test_a_failure_stands_in_its_row(data):
     few = Dataset(data.x, np.where(np.arange(120) < 40, 2, 5).astype(np.int32))
-    result = compare(experiment(few, Plan(trials=1), TrainingSettings("-s 1 -n 0.999")),
-                     candidates("one-vs-one"))
+    result = compare(
+        experiment(few, Plan(trials=1), TrainingSettings("-s 1 -n 0.999")), candidates("one-vs-one")
+    )
     assert "nu" in result["rows"][0]["error"]
     for table in (plain_table, markdown_table, comparison_csv):
         assert "one-vs-one" in table(result)
 
 
-@pytest.mark.parametrize("text, decoders", [
-    ('"" 0 / 1; "" 0 / 2; "" 1 / 2; {0 1 2}', ["inverse"]),
-    ('"" 0 / 1 2; "" 1 / 0 2; "" 2 / 0 1; {0 1 2}', ["least-squares"]),
-    ('"" 0 1 / 2 3; "" 0 2 / 1 3; "" 0 3 / 1 2; "" 0 1 2 / 3; {0 1 2 3}', ["least-squares"]),
-    ('"" 0 1 / 2 3; "" 0 2 / 1 3; "" 0 3 / 1 2; "" 0 1 2 3 / 4; {0 1 2 3 4}', ["least-squares"]),
-    ('"" {0 "" {1 2}}', ["recursive", "least-squares"]), ('"" {0 " " K {1 2}}', ["recursive"])])
+@pytest.mark.parametrize(
+    "text, decoders",
+    [
+        ('"" 0 / 1; "" 0 / 2; "" 1 / 2; {0 1 2}', ["inverse"]),
+        ('"" 0 / 1 2; "" 1 / 0 2; "" 2 / 0 1; {0 1 2}', ["least-squares"]),
+        ('"" 0 1 / 2 3; "" 0 2 / 1 3; "" 0 3 / 1 2; "" 0 1 2 / 3; {0 1 2 3}', ["least-squares"]),
+        (
+            '"" 0 1 / 2 3; "" 0 2 / 1 3; "" 0 3 / 1 2; "" 0 1 2 3 / 4; {0 1 2 3 4}',
+            ["least-squares"],
+        ),
+        ('"" {0 "" {1 2}}', ["recursive", "least-squares"]),
+        ('"" {0 " " K {1 2}}', ["recursive"]),
+    ],
+)
 def test_decoders_that_suit(text, decoders):
     assert [decoder.name for decoder in decoders_of(parse(text))] == decoders
 
 
-@pytest.mark.parametrize("scheme, k, decoder", [
-    ("orthogonal", 5, "orthogonal"), ("adjacent", 5, "least-squares"),
-    ("exhaustive", 4, "least-squares")])
+@pytest.mark.parametrize(
+    "scheme, k, decoder",
+    [
+        ("orthogonal", 5, "orthogonal"),
+        ("adjacent", 5, "least-squares"),
+        ("exhaustive", 4, "least-squares"),
+    ],
+)
 def test_decoders_that_suit_a_scheme(scheme, k, decoder):
     assert [d.name for d in decoders_of(design(scheme, range(k)))] == [decoder]
 
@@ -310,8 +375,11 @@ def test_words_of_the_command_line(tmp_path, monkeypatch):
     assert read_candidate("a:b:vote,inverse").decoders == ("vote", "inverse")
     assert read_candidate("1v1:loss:hinge").decoders == ("loss:hinge",)
     assert read_candidate("adj").name == "adjacent"
-    for word, message in (("nothing", "no file 'nothing'"), ("1v1:strange", "no decoder"),
-                          ("convert", "starts from a file")):
+    for word, message in (
+        ("nothing", "no file 'nothing'"),
+        ("1v1:strange", "no decoder"),
+        ("convert", "starts from a file"),
+    ):
         with pytest.raises(UsageError, match=message):
             read_candidate(word)
     with pytest.raises(UsageError, match="is for trees"):
@@ -321,17 +389,36 @@ def test_words_of_the_command_line(tmp_path, monkeypatch):
 
 
 def test_stored_work_is_checked():
-    head, arrays = to_record(Trained(np.array([0, 3]), np.array([1.0, -1.0]), 0.5, (0, 1), (1, 1),
-                                     (-1.0, 0.1), 0.25))
+    head, arrays = to_record(
+        Trained(np.array([0, 3]), np.array([1.0, -1.0]), 0.5, (0, 1), (1, 1), (-1.0, 0.1), 0.25)
+    )
     data = Record(json.loads(json.dumps(head)), arrays)
     back = Trained.from_record(data, 4)
-    assert (back.rho, back.labels, back.n_sv, back.platt, back.seconds, back.rows.tolist()) == \
-        (0.5, (0, 1), (1, 1), (-1.0, 0.1), 0.25, [0, 3])
+    assert (back.rho, back.labels, back.n_sv, back.platt, back.seconds, back.rows.tolist()) == (
+        0.5,
+        (0, 1),
+        (1, 1),
+        (-1.0, 0.1),
+        0.25,
+        [0, 3],
+    )
     assert Trained.from_record(data, 3) is None  # a row that there is not
     truth, labels = np.array([1, 7, 7]), [1, 7]
-    data = to_record(Outcome(0, "vote", 3, 1.5, 0.5, dict.fromkeys(SCORES), truth,
-                             np.array([1, -1, 7], dtype=np.int32), np.full((3, 3), np.nan),
-                             queried=1.5, kernel_values=20.0))
+    data = to_record(
+        Outcome(
+            0,
+            "vote",
+            3,
+            1.5,
+            0.5,
+            dict.fromkeys(SCORES),
+            truth,
+            np.array([1, -1, 7], dtype=np.int32),
+            np.full((3, 3), np.nan),
+            queried=1.5,
+            kernel_values=20.0,
+        )
+    )
     back = Outcome.from_record(0, "vote", data, truth, labels)
     assert back.classes.tolist() == [1, -1, 7] and (back.queried, back.kernel_values) == (1.5, 20)
     early = data._replace(head={**data.head, "queried": None})
@@ -339,9 +426,15 @@ def test_stored_work_is_checked():
     assert Outcome.from_record(0, "vote", data, truth[:2], labels) is None
 
 
-@pytest.mark.parametrize("pooled, sd, text", [
-    (0.94321, 0.00123, ".9432±.0012"), (0.5, None, ".5000"), (1.25, 0.5, "1.2500±.5000"),
-    (float("nan"), None, "-")])
+@pytest.mark.parametrize(
+    "pooled, sd, text",
+    [
+        (0.94321, 0.00123, ".9432±.0012"),
+        (0.5, None, ".5000"),
+        (1.25, 0.5, "1.2500±.5000"),
+        (float("nan"), None, "-"),
+    ],
+)
 def test_cells(pooled, sd, text):
     assert spread({"pooled": pooled, "sd": sd}) == text and spread(None) == "-"
 
@@ -395,24 +488,36 @@ def test_leave_one_out_values_in_the_place_of_splits(data, tmp_path, fits):
     def run(workers=1):
         settings = TrainingSettings("learner=nystrom -m 12", workers=workers)
         with ResultCache(str(tmp_path / "cache"), keep=True) as cache:
-            return compare(experiment(data, Plan(left_out=True), settings, cache), candidates(
-                "one-vs-one:inverse,vote", "one-vs-rest", "tree"))
+            return compare(
+                experiment(data, Plan(left_out=True), settings, cache),
+                candidates("one-vs-one:inverse,vote", "one-vs-rest", "tree"),
+            )
 
     result = run()
     assert (result["left_out"], result["splits"], result["mcnemar"]) == (120, 1, True)
     rows = result["rows"]
     assert [row["decoder"] for row in rows] == [
-        "inverse", "vote", "least-squares", "full", "least-squares"]  # none is learned
+        "inverse",
+        "vote",
+        "least-squares",
+        "full",
+        "least-squares",
+    ]  # none is learned
     assert all(row["classify_s"] is None for row in rows)
     assert " - " in plain_table(result) and comparison_csv(result)
     configuration, held_out = train_configuration(
-        read_candidate("one-vs-one").tree_for(data, {}), data.x, data.y,
-        TrainingSettings("learner=nystrom -m 12"))
+        read_candidate("one-vs-one").tree_for(data, {}),
+        data.x,
+        data.y,
+        TrainingSettings("learner=nystrom -m 12"),
+    )
     f = MachineValues(configuration)(range(3), data.x)[0].copy()
     f[held_out.point, held_out.classifier] = held_out.value
     f = configuration.machines.a * f + configuration.machines.b
-    votes = sum(np.eye(3)[np.where(f[:, number] > 0, other, one)]
-                for number, (one, other) in enumerate([(0, 1), (0, 2), (1, 2)]))
+    votes = sum(
+        np.eye(3)[np.where(f[:, number] > 0, other, one)]
+        for number, (one, other) in enumerate([(0, 1), (0, 2), (1, 2)])
+    )
     right = np.array([2, 5, 9])[votes.argmax(axis=1)] == data.y
     clear = votes.max(axis=1) == 2
     assert rows[1]["accuracy"]["pooled"] == pytest.approx(right.mean(), abs=(~clear).mean())
@@ -423,17 +528,22 @@ def test_leave_one_out_values_in_the_place_of_splits(data, tmp_path, fits):
 def test_all_that_cannot_be_left_out_are_named(data, tmp_path):
     (tmp_path / "own").write_text('"learner=nystrom -m 9" {"" {2 5} 9}')
     with pytest.raises(UsageError, match="learner=nystrom: one-vs-one, .*own has others"):
-        compare(experiment(data, Plan(left_out=True)),
-                candidates("one-vs-one", str(tmp_path / "own")))
+        compare(
+            experiment(data, Plan(left_out=True)), candidates("one-vs-one", str(tmp_path / "own"))
+        )
     with pytest.raises(UsageError, match="a learned decoder"):
-        compare(experiment(data, Plan(left_out=True), TrainingSettings("learner=nystrom -m 9")),
-                [read_candidate("one-vs-rest", ("learned",))])
+        compare(
+            experiment(data, Plan(left_out=True), TrainingSettings("learner=nystrom -m 9")),
+            [read_candidate("one-vs-rest", ("learned",))],
+        )
 
 
 def test_a_group_that_cannot_be_trained_does_not_stop_others(data, tmp_path):
     (tmp_path / "own").write_text('"learner=nystrom -m 5000" {"learner=nystrom -m 12" {2 5} 9}')
-    row, other = compare(experiment(data, Plan(trials=1)), [
-        read_candidate(str(tmp_path / "own"), ("full",)), read_candidate("one-vs-one")])["rows"]
+    row, other = compare(
+        experiment(data, Plan(trials=1)),
+        [read_candidate(str(tmp_path / "own"), ("full",)), read_candidate("one-vs-one")],
+    )["rows"]
     assert "landmarks" in row["error"] or "-m 5000" in row["error"]
     assert "error" not in other
 
@@ -441,8 +551,13 @@ def test_a_group_that_cannot_be_trained_does_not_stop_others(data, tmp_path):
 def test_seconds_of_classifiers_that_are_trained_together(data, monkeypatch):
     clock = iter([3.0, 9.0])
     monkeypatch.setattr(binary_problems.time, "process_time", lambda: next(clock))
-    rows = compare(replace(experiment(data, Plan(trials=1), TrainingSettings(
-        "learner=nystrom -m 5 -g 0.3")), calibrated=(False,)), candidates("one-vs-one"))["rows"]
+    rows = compare(
+        replace(
+            experiment(data, Plan(trials=1), TrainingSettings("learner=nystrom -m 5 -g 0.3")),
+            calibrated=(False,),
+        ),
+        candidates("one-vs-one"),
+    )["rows"]
     assert rows[0]["train_s"]["pooled"] == pytest.approx(6.0, abs=0.5)
 
 
@@ -451,16 +566,22 @@ def test_equal_partitions_that_share_landmarks_with_others_are_others(data, tmp_
     settings = TrainingSettings("learner=nystrom -m 12 -g 0.3")
     own = read_candidate(str(tmp_path / "own"), ("full",))
     [alone] = compare(experiment(data, Plan(trials=1), settings), [own])["rows"]
-    rows = compare(experiment(data, Plan(trials=1), settings), [
-        own, read_candidate("one-vs-one")])["rows"]
+    rows = compare(experiment(data, Plan(trials=1), settings), [own, read_candidate("one-vs-one")])[
+        "rows"
+    ]
     assert rows[0]["log_loss"] == alone["log_loss"]
 
 
 def test_shared_landmarks_are_one_array(data, monkeypatch):
     seen = []
     whole = trial_module.assemble
-    monkeypatch.setattr(trial_module, "assemble", lambda tree, models, *more: seen.extend(models)
-                        or whole(tree, models, *more))
-    compare(experiment(data, Plan(trials=1), TrainingSettings("learner=nystrom -m 5")),
-            candidates("one-vs-rest"))
+    monkeypatch.setattr(
+        trial_module,
+        "assemble",
+        lambda tree, models, *more: seen.extend(models) or whole(tree, models, *more),
+    )
+    compare(
+        experiment(data, Plan(trials=1), TrainingSettings("learner=nystrom -m 5")),
+        candidates("one-vs-rest"),
+    )
     assert len(seen) == 3 and len({id(model.sv) for model in seen}) == 1

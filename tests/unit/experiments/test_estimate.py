@@ -18,14 +18,22 @@ def outcome(y, sharp, rng):
     """An option's outcome on points of the classes LABELS[y]."""
     z = rng.normal(size=(len(y), len(LABELS))) + sharp * np.eye(len(LABELS))[y]
     p = np.exp(z) / np.exp(z).sum(axis=1, keepdims=True)
-    return Outcome.of(Results(LABELS[y], LABELS[p.argmax(axis=1)], LABELS, len(LABELS),
-                              p.max(axis=1), p), candidate=0, decoder="d")
+    return Outcome.of(
+        Results(LABELS[y], LABELS[p.argmax(axis=1)], LABELS, len(LABELS), p.max(axis=1), p),
+        candidate=0,
+        decoder="d",
+    )
 
 
 def answered(truth, classes):
     """An outcome with answers alone."""
-    return Outcome(0, "d", truth=np.asarray(truth), classes=np.asarray(classes),
-                   forecasts=np.full((FORECASTS, len(truth)), np.nan, np.float32))
+    return Outcome(
+        0,
+        "d",
+        truth=np.asarray(truth),
+        classes=np.asarray(classes),
+        forecasts=np.full((FORECASTS, len(truth)), np.nan, np.float32),
+    )
 
 
 def noise(options, n, seed):
@@ -98,8 +106,9 @@ def test_of_options_that_tie_the_first_is_chosen():
     truth = np.repeat([0, 1], 20)
     told, mute = answered(truth, np.repeat([0, 2], 20)), answered(truth, np.zeros(40, dtype=int))
     other = answered(truth, np.tile([0, 1], 20))
-    scores = [corrected("accuracy", options, 1).score for options in (
-        [[told], [mute]], [[mute], [told]])]
+    scores = [
+        corrected("accuracy", options, 1).score for options in ([[told], [mute]], [[mute], [told]])
+    ]
     assert scores == [0.5, 0.5]
     first = corrected("uncertainty_coefficient", [[told], [mute]], 1)
     assert first.score == 1.0 and first.error == 0.0

@@ -49,8 +49,7 @@ def learned(monkeypatch):
 def test_it_is_that_of_the_training_rows(data):
     whole = experiment_of(data)
     for number, split in enumerate(experiments.splits(data.y, PLAN)):
-        own = fitted_normalisation(Dataset(data.x[split.train], data.y[split.train]),
-                                   metric=METRIC)
+        own = fitted_normalisation(Dataset(data.x[split.train], data.y[split.train]), metric=METRIC)
         made = whole.prepared(Part(number))
         assert made.normalisation.digest() == own.digest()
         np.testing.assert_array_equal(made.data.x, own.apply(data.x[split.train]))
@@ -64,13 +63,21 @@ def test_it_is_that_of_the_training_rows(data):
 @pytest.mark.long
 def test_a_search_learns_each_part_once(data, learned):
     told = []
-    task = prepare_tuning(experiment_of(data), read_candidate("one-vs-rest"),
-                          progress=lambda done, total, words: told.append((done, words)))
+    task = prepare_tuning(
+        experiment_of(data),
+        read_candidate("one-vs-rest"),
+        progress=lambda done, total, words: told.append((done, words)),
+    )
     assert not told and not learned  # the metric changes neither layout nor grids
     made = fitted_normalisation(data, metric=METRIC)
     assert task.scale == scale_exponent(made.apply(data.x)) and task.features == 3
-    result, _ = tune(task, SMALL, by="log_loss", search="full",
-                     progress=lambda done, total, words: told.append((done / total, words)))
+    result, _ = tune(
+        task,
+        SMALL,
+        by="log_loss",
+        search="full",
+        progress=lambda done, total, words: told.append((done / total, words)),
+    )
     assert learned == [80, 80, 80]
     words = [text for _, text in told if text.startswith("learning")]
     assert words == [f"learning the metric of trial 1, part {part}" for part in (1, 2, 3)]
@@ -80,15 +87,22 @@ def test_a_search_learns_each_part_once(data, learned):
     assert tune(plain, SMALL, by="log_loss", search="full")[0]["points"] != result["points"]
 
 
-@pytest.mark.parametrize("control, more, features", [
-    ("empirical", {}, 3),
-    ("one-vs-rest", {"nsv": 2}, 2),
-    ("one-vs-rest", {"metric": replace(METRIC, components=2)}, 2),
-    ("one-vs-rest", {"metric": replace(METRIC, components=0.01)}, 1)])
+@pytest.mark.parametrize(
+    "control, more, features",
+    [
+        ("empirical", {}, 3),
+        ("one-vs-rest", {"nsv": 2}, 2),
+        ("one-vs-rest", {"metric": replace(METRIC, components=2)}, 2),
+        ("one-vs-rest", {"metric": replace(METRIC, components=0.01)}, 1),
+    ],
+)
 def test_the_metric_of_all_points_where_it_matters(data, learned, control, more, features):
     told = []
-    task = prepare_tuning(experiment_of(data, **more), read_candidate(control),
-                          progress=lambda done, total, words: told.append((done, words)))
+    task = prepare_tuning(
+        experiment_of(data, **more),
+        read_candidate(control),
+        progress=lambda done, total, words: told.append((done, words)),
+    )
     assert told == [(0, "learning the metric of all points")] and learned == [120]
     made = task.experiment.learned[None]
     assert task.scale == scale_exponent(made.apply(data.x))
@@ -106,8 +120,13 @@ def test_later_runs_learn_nothing_again(data, learned, tmp_path):
     for one, other in zip(first, second):
         assert one.digest() == other.digest() and one.provenance == other.provenance
         np.testing.assert_array_equal(one.metric.rows, other.metric.rows)
-    for more in ({"metric": replace(METRIC, rounds=2)}, {"metric": replace(METRIC, diagonal=True)},
-                 {"seed": 2}, {"nsv": 2, "scale": False}, {"nsv": 2}):
+    for more in (
+        {"metric": replace(METRIC, rounds=2)},
+        {"metric": replace(METRIC, diagonal=True)},
+        {"seed": 2},
+        {"nsv": 2, "scale": False},
+        {"nsv": 2},
+    ):
         run(**more)
         assert learned.count(80) == len(learned)
     assert len(learned) == 18
@@ -125,31 +144,52 @@ def test_the_record_of_a_metric(data):
     for name, value in vars(made.metric).items():
         np.testing.assert_array_equal(getattr(read.metric, name), value)
     wrong = [None, Record(head), Record(None, arrays), Record({**head, "more": 1}, arrays)]
-    for name, value in ((head["map"]["mean"], np.inf), (head["map"]["matrix"], np.nan),
-                        (head["learned"]["weights"], -1.0)):
+    for name, value in (
+        (head["map"]["mean"], np.inf),
+        (head["map"]["matrix"], np.nan),
+        (head["learned"]["weights"], -1.0),
+    ):
         changed = arrays[name].copy()
         changed[-1] = value
-        wrong += [Record(head, {**arrays, name: array})
-                  for array in (changed, arrays[name][:-1], arrays[name].astype(int))]
+        wrong += [
+            Record(head, {**arrays, name: array})
+            for array in (changed, arrays[name][:-1], arrays[name].astype(int))
+        ]
     wrong += [Record({**head, "dropped": value}, arrays) for value in ([4], [-1], ["0"], 3)]
-    for name, values in (("rounds", (-1, None, 1.0)), ("points", (119,)), ("classes", (2,)),
-                         ("data", ("0" * 16, 3)), ("settings", ("-m 20", 3)),
-                         ("losses", ([[1]], [[1, "x"]], 3, [[1, float("nan")]]))):
-        wrong += [Record({**head, "learned": {**head["learned"], name: value}}, arrays)
-                  for value in values]
+    for name, values in (
+        ("rounds", (-1, None, 1.0)),
+        ("points", (119,)),
+        ("classes", (2,)),
+        ("data", ("0" * 16, 3)),
+        ("settings", ("-m 20", 3)),
+        ("losses", ([[1]], [[1, "x"]], 3, [[1, float("nan")]])),
+    ):
+        wrong += [
+            Record({**head, "learned": {**head["learned"], name: value}}, arrays)
+            for value in values
+        ]
     assert [metric_from_record(one, data) for one in wrong] == [None] * len(wrong)
     assert metric_from_record(Record(head, arrays), replace(data, x=x[::-1])) is None
     settings = TrainingSettings(scale=True, metric=METRIC)
     weighted = replace(data, weights=Weights(np.arange(1.0, 121)))
-    assert len({metric_key(settings, data), metric_key(settings, weighted),
-                metric_key(replace(settings, weighted_norm=True), weighted)}) == 3
+    assert (
+        len(
+            {
+                metric_key(settings, data),
+                metric_key(settings, weighted),
+                metric_key(replace(settings, weighted_norm=True), weighted),
+            }
+        )
+        == 3
+    )
 
 
 def test_a_run_leaves_a_metric_however_little_time_there_is(data, learned, tmp_path):
     for expected in ([80], [80]):
         with ResultCache(str(tmp_path / "state"), keep=True) as cache:
-            task = prepare_tuning(replace(experiment_of(data), cache=cache),
-                                  read_candidate("one-vs-rest"))
+            task = prepare_tuning(
+                replace(experiment_of(data), cache=cache), read_candidate("one-vs-rest")
+            )
             result, tree = tune(task, SMALL, by="log_loss", deadline=0.0)
             assert tree is None and not result["complete"] and learned == expected
             assert cache.keeps_anything()
@@ -161,18 +201,23 @@ def test_a_comparison_keeps_no_maps(data, learned):
     candidates = [read_candidate("one-vs-rest"), read_candidate("empirical")]
     compare(experiment, candidates, progress=lambda done, total, words: told.append(words))
     assert learned == [80, 80, 80] and not experiment.learned
-    cross_validate(experiment, candidates[0],
-                   progress=lambda done, total, words: told.append(words))
+    cross_validate(
+        experiment, candidates[0], progress=lambda done, total, words: told.append(words)
+    )
     for part in (1, 2, 3):
         words = f"learning the metric of trial 1, part {part}"
         assert sum(text.endswith(words) for text in told) == 2
     told.clear()
-    best = find_best(experiment, candidates[1:],
-                     progress=lambda done, total, words: told.append((done / total, words)))
+    best = find_best(
+        experiment,
+        candidates[1:],
+        progress=lambda done, total, words: told.append((done / total, words)),
+    )
     assert told[-1] == (1, "learning the metric of all points") and learned[-1] == 120
     own = fitted_normalisation(data, metric=METRIC)
-    assert format_tree(best.tree) == format_tree(candidates[1].tree_for(
-        replace(data, x=own.apply(data.x)), {}))
+    assert format_tree(best.tree) == format_tree(
+        candidates[1].tree_for(replace(data, x=own.apply(data.x)), {})
+    )
 
 
 @pytest.mark.long
@@ -183,8 +228,10 @@ def test_a_search_inside_never_sees_what_is_held_out(data, learned):
         if other:
             x[split.test] = np.random.default_rng(1).normal(size=(len(split.test), 3)) * 9
         experiment = experiment_of(Dataset(x, data.y), loo=False)
-        nested = NestedTuning(space=SearchSpace(log2c=Axis(0.0, 2.0, 2.0), log2g=Axis(
-            -2.0, -2.0, 1.0), refine=0), search="full")
+        nested = NestedTuning(
+            space=SearchSpace(log2c=Axis(0.0, 2.0, 2.0), log2g=Axis(-2.0, -2.0, 1.0), refine=0),
+            search="full",
+        )
         nested.check(experiment, [read_candidate("empirical")])
         assert not learned
         nested.trial(experiment.prepared(Part(0)), [read_candidate("empirical")] * 2, experiment)
@@ -197,6 +244,7 @@ def test_a_search_inside_never_sees_what_is_held_out(data, learned):
 def test_values_of_points_that_it_was_learned_from_judge_nothing(data):
     with pytest.raises(UsageError, match="leave --loo out"):
         _ = experiment_of(data).left_out
-    task = prepare_tuning(experiment_of(data, options="learner=nystrom -m 20"),
-                          read_candidate("one-vs-rest"))
+    task = prepare_tuning(
+        experiment_of(data, options="learner=nystrom -m 20"), read_candidate("one-vs-rest")
+    )
     assert not task.left_out

@@ -1,5 +1,4 @@
-"""Control trees that comparisons make from training parts: kept, and blind to the held-out points.
-"""
+"""Control trees that comparisons make from training parts: kept, and blind to the held-out points."""
 
 from dataclasses import replace
 import json
@@ -54,8 +53,10 @@ def test_a_search_is_made_once_for_each_training_part(clusters, searches, tmp_pa
 
     def rows():
         with ResultCache(str(tmp_path / "cache"), keep=True) as cache:
-            return compare(Experiment(clusters, SplitPlan(trials=2), settings, cache, (False,)),
-                           [read_candidate("best-tree"), read_candidate("one-vs-one")])["rows"]
+            return compare(
+                Experiment(clusters, SplitPlan(trials=2), settings, cache, (False,)),
+                [read_candidate("best-tree"), read_candidate("one-vs-one")],
+            )["rows"]
 
     first = rows()
     assert searches == [84, 84]
@@ -74,9 +75,13 @@ def test_designs_of_other_options_are_made_anew(clusters):
         design_of(read_candidate("best-tree"), clusters, {}, TrainingSettings(options), Cache())
     assert len(kept) == 2
     for factor in (1.0, 2.0, 1.0):
-        design_of(read_candidate("empirical", metric="mean-deviation"), replace(
-            clusters, weights=Weights(np.full(len(clusters.y), factor))), {}, TrainingSettings(),
-                  Cache())
+        design_of(
+            read_candidate("empirical", metric="mean-deviation"),
+            replace(clusters, weights=Weights(np.full(len(clusters.y), factor))),
+            {},
+            TrainingSettings(),
+            Cache(),
+        )
     assert len(kept) == 4
 
 
@@ -93,17 +98,27 @@ def test_kept_designs_are_checked(clusters, monkeypatch):
     assert first.seconds > 0 and first.tree.names == names
     monkeypatch.setattr(Candidate, "tree_for", lambda self, *more: "anew")
     monkeypatch.setattr(caches, "named_as", lambda tree, names: tree)
-    (key, record), = kept.items()
+    ((key, record),) = kept.items()
     seconds, text = record.head["seconds"], record.head["text"]
     again = made({})
     assert (format_tree(again.tree), again.seconds) == (text, first.seconds) == (text, seconds)
     monkeypatch.setattr(caches, "format_tree", lambda tree: "")
     for damaged in (
-            *({"seconds": seconds, "text": wrong} for wrong in (
-                text[:-3], text.replace("5", "7"), text.replace('""', '"-c 1"'),
-                text.replace('""', "name"), 3)),
-            *({"seconds": wrong, "text": text} for wrong in (float("nan"), "a", -1)),
-            {"seconds": seconds}, None, "text"):
+        *(
+            {"seconds": seconds, "text": wrong}
+            for wrong in (
+                text[:-3],
+                text.replace("5", "7"),
+                text.replace('""', '"-c 1"'),
+                text.replace('""', "name"),
+                3,
+            )
+        ),
+        *({"seconds": wrong, "text": text} for wrong in (float("nan"), "a", -1)),
+        {"seconds": seconds},
+        None,
+        "text",
+    ):
         kept[key] = Record(damaged)
         assert made().tree == "anew"
 
@@ -111,25 +126,36 @@ def test_kept_designs_are_checked(clusters, monkeypatch):
 @pytest.mark.parametrize("k, fits", [(2, False), (3, True), (26, True), (27, False)])
 def test_searches_are_compared_where_their_budget_suffices(k, fits):
     names = [candidate.name for candidate in suited(read_candidates(COMPARED), k)]
-    assert names == list(COMPARED[:8 if fits else 6])
+    assert names == list(COMPARED[: 8 if fits else 6])
 
 
 @pytest.mark.parametrize("k, splits", [(4, 3600), (26, 3600), (28, 4005)])
 def test_a_search_takes_more_splits_only_where_it_must(monkeypatch, k, splits):
     found = {}
-    monkeypatch.setattr(design, "search", lambda *points, **options: found.update(options)
-                        or SimpleNamespace(tree=None))
+    monkeypatch.setattr(
+        design,
+        "search",
+        lambda *points, **options: found.update(options) or SimpleNamespace(tree=None),
+    )
     y = np.arange(k)
-    read_candidate("best-tree", seed=3).tree_for(Dataset(y[:, None], y), {},
-                                                 TrainingSettings("-c 5"))
+    read_candidate("best-tree", seed=3).tree_for(
+        Dataset(y[:, None], y), {}, TrainingSettings("-c 5")
+    )
     assert (found["search"].splits, found["options"], found["seed"]) == (splits, "-c 5", 3)
     own = TreeSearch(splits=9000)
     read_candidate("best-tree", search=own).tree_for(Dataset(y[:, None], y), {})
     assert found["search"] is own
 
 
-@pytest.mark.parametrize("name, options", [("empirical", {}), ("best-tree", {}), (
-    "ensemble", {"of": "best-tree", "members": 3}), ("random-tree", {"draws": 5})])
+@pytest.mark.parametrize(
+    "name, options",
+    [
+        ("empirical", {}),
+        ("best-tree", {}),
+        ("ensemble", {"of": "best-tree", "members": 3}),
+        ("random-tree", {"draws": 5}),
+    ],
+)
 def test_held_out_points_do_not_change_a_design(clusters, name, options):
     candidate = read_candidate(name, **options)
     split = next(splits(clusters.y, SplitPlan(trials=1)))
@@ -138,13 +164,17 @@ def test_held_out_points_do_not_change_a_design(clusters, name, options):
     x[split.test] = 100 * rng.normal(size=(len(split.test), 3))
     y[split.test] = rng.permutation(y[split.test])
     experiment = Experiment(clusters, SplitPlan(), TrainingSettings(scale=True))
-    before, after = (prepare_split(split, data, experiment.settings).design_of(
-        candidate, experiment).tree for data in (clusters, Dataset(x, y)))
+    before, after = (
+        prepare_split(split, data, experiment.settings).design_of(candidate, experiment).tree
+        for data in (clusters, Dataset(x, y))
+    )
     assert before == after
     # where it sees all points it is another
     x[split.test] = clusters.x[split.test] + 9.0 * (y[split.test, None] % 2)
-    whole = [design_of(candidate, data, {}, experiment.settings).tree
-             for data in (clusters, Dataset(x, y))]
+    whole = [
+        design_of(candidate, data, {}, experiment.settings).tree
+        for data in (clusters, Dataset(x, y))
+    ]
     assert whole[0] != whole[1]
 
 
@@ -154,8 +184,10 @@ def test_shuffled_labels_are_answered_no_better_than_by_chance(clusters):
     rng = np.random.default_rng(1)
     shuffled = Dataset(clusters.x, rng.permutation(clusters.y))
     settings = TrainingSettings("learner=nystrom -m 20")
-    rows = compare(Experiment(shuffled, SplitPlan(parts=4, trials=1), settings, ResultCache(None)),
-                   read_candidates(MADE_OF_DATA))["rows"]
+    rows = compare(
+        Experiment(shuffled, SplitPlan(parts=4, trials=1), settings, ResultCache(None)),
+        read_candidates(MADE_OF_DATA),
+    )["rows"]
     assert {row["configuration"] for row in rows} == set(MADE_OF_DATA)
     for row in rows:
         assert row["accuracy"]["pooled"] < 0.25 + 3 * np.sqrt(0.25 * 0.75 / 120)
@@ -164,16 +196,21 @@ def test_shuffled_labels_are_answered_no_better_than_by_chance(clusters):
 
 @pytest.mark.parametrize("workers", [2, 3])
 def test_threads_change_no_search(clusters, workers):
-    trees = [read_candidate("best-tree").tree_for(clusters, {}, TrainingSettings(
-        workers=number)) for number in (1, workers)]
+    trees = [
+        read_candidate("best-tree").tree_for(clusters, {}, TrainingSettings(workers=number))
+        for number in (1, workers)
+    ]
     assert trees[0] == trees[1]
 
 
 def test_a_search_sees_the_learned_features(clusters, monkeypatch):
     seen = []
     whole = Candidate.tree_for
-    monkeypatch.setattr(Candidate, "tree_for", lambda self, part, *more:
-                        seen.append(part.x) or whole(self, part, *more))
+    monkeypatch.setattr(
+        Candidate,
+        "tree_for",
+        lambda self, part, *more: seen.append(part.x) or whole(self, part, *more),
+    )
     settings = TrainingSettings(metric=MetricOptions(rounds=1, machine="-m 20"))
     experiment = Experiment(clusters, SplitPlan(trials=1), settings, ResultCache(None))
     cross_validate(experiment, read_candidate("best-tree"))

@@ -49,8 +49,12 @@ def test_the_search_is_that_of_the_training_rows_alone(data, scheme):
     candidate = read_candidate(scheme)
     [outcome] = found.trial(split, [candidate], experiment, first=True)
     rows = list(splits(data.y, PLAN))[1].train
-    alone = Experiment(Dataset(data.x[rows], data.y[rows]), SplitPlan(None, 5, 1, 1),
-                       replace(SETTINGS, loo=True), ResultCache(None))
+    alone = Experiment(
+        Dataset(data.x[rows], data.y[rows]),
+        SplitPlan(None, 5, 1, 1),
+        replace(SETTINGS, loo=True),
+        ResultCache(None),
+    )
     result, tree = tune(prepare_tuning(alone, candidate), SMALL, by="log_loss")
     best = result["points"][result["best"]]
     [record] = found.records
@@ -73,8 +77,7 @@ def test_the_search_never_sees_what_is_held_out(data):
     assert (first.classes != second.classes).any()
     # and it does see the rest
     x[np.setdiff1d(np.arange(len(y)), split.rows)] *= 7
-    again.trial(next(other.splits()), candidate, replace(
-        other, settings=TrainingSettings("-h 0")))
+    again.trial(next(other.splits()), candidate, replace(other, settings=TrainingSettings("-h 0")))
     assert again.records[1]["searched"] != found.records[0]["searched"]
 
 
@@ -83,19 +86,27 @@ def test_compare_judges_tuned_and_untuned_rows(data):
     found = nested(by="accuracy")
     experiment = Experiment(data, PLAN, SETTINGS, ResultCache(None))
     steps = []
-    result = compare(experiment, [read_candidate("tree"), OWN], by="accuracy", tuning=found,
-                     progress=lambda done, total, *words: steps.append(done / total))
+    result = compare(
+        experiment,
+        [read_candidate("tree"), OWN],
+        by="accuracy",
+        tuning=found,
+        progress=lambda done, total, *words: steps.append(done / total),
+    )
     assert steps[0] < 0.05 and steps[-1] == max(steps) == 1.0
     plain = compare(experiment, [OWN], by="accuracy")
     assert "tuned" not in plain
     assert result["rows"][-1]["accuracy"] == plain["rows"][-1]["accuracy"]
     told = result["tuned"]
     assert told["untuned"] == ["own"] and told["by"] == "accuracy"
-    assert [(search["configuration"], search["split"]) for search in told["searches"]] == \
-        [("tree", f"trial 1, part {part}") for part in (1, 2, 3)]
+    assert [(search["configuration"], search["split"]) for search in told["searches"]] == [
+        ("tree", f"trial 1, part {part}") for part in (1, 2, 3)
+    ]
     text = blocks_text(tuned_blocks(told, 3))
-    assert text.startswith("\nOptions tuned inside each training part\nFast search, each of 5 "
-                           "parts held out, by accuracy: held-out points judge ")
+    assert text.startswith(
+        "\nOptions tuned inside each training part\nFast search, each of 5 "
+        "parts held out, by accuracy: held-out points judge "
+    )
     assert "\nNot tuned, as all options are given: own.\n" in text
     assert sum(line.startswith("tree ") for line in text.splitlines()) == 3
 
@@ -109,8 +120,11 @@ def test_what_cannot_be_tuned(data):
     y = data.y.copy()
     y[:3] = 11  # one is held out of three, and one of the two that are left
     few = replace(experiment, data=Dataset(data.x, y))
-    with pytest.raises(DataError, match="class 11, of 3 samples, has 1 in the training part of "
-                       "trial 1, part . of the training part of trial 1, part .: .*--min-class 4"):
+    with pytest.raises(
+        DataError,
+        match="class 11, of 3 samples, has 1 in the training part of "
+        "trial 1, part . of the training part of trial 1, part .: .*--min-class 4",
+    ):
         compare(few, [read_candidate("one-vs-one")], tuning=nested())
 
 
@@ -137,8 +151,11 @@ def test_cross_validation_answers_for_all_points(data):
 def test_finished_searches_are_not_done_again(data, fits, tmp_path):
     def run():
         with ResultCache(str(tmp_path / "state"), keep=True) as cache:
-            return compare(Experiment(data, PLAN, SETTINGS, cache),
-                           [read_candidate("one-vs-one")], tuning=nested())
+            return compare(
+                Experiment(data, PLAN, SETTINGS, cache),
+                [read_candidate("one-vs-one")],
+                tuning=nested(),
+            )
 
     first, trained = run(), len(fits)
     assert run() == first and len(fits) == trained > 0
@@ -158,8 +175,10 @@ def test_the_time_limit_is_that_of_each_search(data, monkeypatch):
         return score(self, *args)
 
     monkeypatch.setattr(tuning.WholeConfiguration, "score", late)
-    monkeypatch.setattr("agfmc.experiments.racing.time", SimpleNamespace(
-        monotonic=lambda: time.monotonic() + 20 * len(looks)))
+    monkeypatch.setattr(
+        "agfmc.experiments.racing.time",
+        SimpleNamespace(monotonic=lambda: time.monotonic() + 20 * len(looks)),
+    )
     [outcome] = found.trial(split, [candidate], experiment)
     [record] = found.records
     assert outcome.error is None and not record["complete"] and record["tried"] > 0

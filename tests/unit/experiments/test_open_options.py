@@ -15,8 +15,10 @@ def test_nodes_are_open_where_no_row_is():
     assert open_rows(NODES) == [False] and open_nodes(NODES) == [1]
     start = searched_options(NODES, "-c 7")
     assert (start.learner, start.fixed, start.given) == ("K", "", "-k 11")
-    assert [direct.options for direct in with_options(NODES, "-k 5").directs.values()] == \
-        ["-k 5", "-k 3"]
+    assert [direct.options for direct in with_options(NODES, "-k 5").directs.values()] == [
+        "-k 5",
+        "-k 3",
+    ]
     assert parse(format_tree(with_options(NODES, "-k 5"))).directs[1].options == "-k 5"
     assert [row.text for row in with_options(NODES, "-k 5").rows] == ["-c 1"]
 
@@ -30,9 +32,14 @@ def test_rows_come_first():
     assert with_options(MIXED, ["-c 8"]) == tuned
 
 
-@pytest.mark.parametrize("text, message", [
-    ('"-c 1" {0 1}', "no row or node of the control"), ('" " K {0 1 2}', "no row or node"),
-    ('" " {"" K {0 1 2} "" L {3 4 5}}', 'nodes of several learners, K and L, have ""')])
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ('"-c 1" {0 1}', "no row or node of the control"),
+        ('" " K {0 1 2}', "no row or node"),
+        ('" " {"" K {0 1 2} "" L {3 4 5}}', 'nodes of several learners, K and L, have ""'),
+    ],
+)
 def test_nothing_that_is_searched(text, message):
     with pytest.raises(UsageError, match=message):
         searched_options(parse(text), "")

@@ -7,8 +7,15 @@ import numpy as np
 import pytest
 
 from agfmc.experiments.experiment import SplitPlan
-from agfmc.experiments.pooling import (added, difference_of, forecasts, pooled, Resampled,
-                                           summary, zero_probability)
+from agfmc.experiments.pooling import (
+    added,
+    difference_of,
+    forecasts,
+    pooled,
+    Resampled,
+    summary,
+    zero_probability,
+)
 from agfmc.experiments.trial import Outcome
 from agfmc.score.evaluation import evaluate, Results
 from agfmc.score.rows import ALL_SCORES, SCORES
@@ -32,10 +39,21 @@ def outcomes(*parts):
 @pytest.mark.parametrize("name", SCORES)
 def test_pooled_is_the_score_of_all_points(name):
     parts = [results(50, 1), results(80, 2), results(31, 3)]
-    whole = Results(*(np.concatenate([getattr(part, field) for part in parts]) if axis else
-                      getattr(parts[0], field) for field, axis in (
-                          ("truth", 1), ("result", 1), ("labels", 0), ("k", 0), ("winner", 1),
-                          ("p", 1))))
+    whole = Results(
+        *(
+            np.concatenate([getattr(part, field) for part in parts])
+            if axis
+            else getattr(parts[0], field)
+            for field, axis in (
+                ("truth", 1),
+                ("result", 1),
+                ("labels", 0),
+                ("k", 0),
+                ("winner", 1),
+                ("p", 1),
+            )
+        )
+    )
     assert pooled(name, outcomes(*parts)) == pytest.approx(evaluate(whole)[name], abs=1e-12)
 
 
@@ -44,7 +62,7 @@ def test_what_points_add_makes_the_score(name):
     part = results(80, 2)
     points = added(name, outcomes(part), 4)
     power = 0.5 if SCORES[name].pools == "square" else 1
-    assert points.mean()**power == pytest.approx(evaluate(part)[name], abs=2e-7)
+    assert points.mean() ** power == pytest.approx(evaluate(part)[name], abs=2e-7)
 
 
 def test_every_score_that_is_pooled_as_a_mean_says_what_points_add():
@@ -55,14 +73,15 @@ def test_every_score_that_is_pooled_as_a_mean_says_what_points_add():
 def test_all_rows_drawn_once_give_the_score(name):
     """The bootstrap knows every score in the table."""
     parts = outcomes(results(60, 1), results(40, 2))
-    value, = Resampled(name, [parts]).scores(np.ones((1, 100)))[0]
+    (value,) = Resampled(name, [parts]).scores(np.ones((1, 100)))[0]
     assert value == pytest.approx(pooled(name, parts), abs=2e-7)
 
 
 def test_forecasts_and_points_of_zero_probability():
     p = np.array([[0.0, 1.0], [1e-60, 1.0], [0.25, 0.75], [-0.1, 1.1]])
-    some = Results(np.array([2, 2, 2, 2]), np.array([5, 5, 5, 5]), np.array([2, 5]), 2,
-                   p.max(axis=1), p)
+    some = Results(
+        np.array([2, 2, 2, 2]), np.array([5, 5, 5, 5]), np.array([2, 5]), 2, p.max(axis=1), p
+    )
     numbers = forecasts(some)
     assert numbers.dtype == np.float32 and numbers[0, 1] > 0 and numbers[0, 3] == 0
     np.testing.assert_allclose(numbers[1], [2, 2, 2 * 0.75**2, 2 * 1.1**2], rtol=1e-6)
@@ -72,8 +91,12 @@ def test_forecasts_and_points_of_zero_probability():
 
 
 def test_summary():
-    assert summary([1.0, 3.0], 2.5) == {"pooled": 2.5, "mean": 2.0, "sd": math.sqrt(2),
-                                        "values": [1.0, 3.0]}
+    assert summary([1.0, 3.0], 2.5) == {
+        "pooled": 2.5,
+        "mean": 2.0,
+        "sd": math.sqrt(2),
+        "values": [1.0, 3.0],
+    }
     assert summary([1.0])["sd"] is None and summary([1.0])["pooled"] == 1.0
 
 
@@ -103,8 +126,12 @@ def test_difference_on_a_single_split(name):
 
 def test_difference_where_a_split_has_no_score():
     """NaN on one of several splits: the points decide."""
-    good, bad = ([SimpleNamespace(**{**vars(part), "scores": {**part.scores, "log_loss": value}})
-                  for part, value in zip(outcomes(results(50, 1, s), results(50, 2, s)),
-                                         (0.5, math.nan))] for s in (2.0, 1.0))
+    good, bad = (
+        [
+            SimpleNamespace(**{**vars(part), "scores": {**part.scores, "log_loss": value}})
+            for part, value in zip(outcomes(results(50, 1, s), results(50, 2, s)), (0.5, math.nan))
+        ]
+        for s in (2.0, 1.0)
+    )
     found = difference_of("log_loss", good, bad, SplitPlan(0.3, None, 2))
     assert found.source == "by bootstrap of 100 held-out points" and found.error > 0

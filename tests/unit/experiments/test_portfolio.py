@@ -34,14 +34,22 @@ def data():
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
     """Few options, and no finer steps."""
-    monkeypatch.setattr(module, "SearchSpace", partial(
-        SearchSpace, log2c=Axis(0.0, 3.0, 3.0), log2g=Axis(-3.0, -1.0, 2.0)))
+    monkeypatch.setattr(
+        module,
+        "SearchSpace",
+        partial(SearchSpace, log2c=Axis(0.0, 3.0, 3.0), log2g=Axis(-3.0, -1.0, 2.0)),
+    )
     monkeypatch.setattr(module, "_FINER", ())
 
 
 def begin(data, cache, limit=1e4, **more):
-    experiment = Experiment(data, SplitPlan(None, 5, 1, 1), TrainingSettings(scale=True, loo=True),
-                            cache, calibrated=(False,))
+    experiment = Experiment(
+        data,
+        SplitPlan(None, 5, 1, 1),
+        TrainingSettings(scale=True, loo=True),
+        cache,
+        calibrated=(False,),
+    )
     return Portfolio(experiment, "log_loss", time.monotonic(), limit, **more)
 
 
@@ -82,9 +90,11 @@ def test_options_are_searched_and_an_average_needs_to_be_clearly_better(data, ca
     assert single.member_weights is None and average.member_weights == "held-out"
     margin = free.choice.margin
     assert free.tree.is_ensemble == (margin is not None and margin.gain > margin.error)
-    assert single.estimate["points"] == 60 and "corrected for the choice" in \
-        single.estimate["how"] and single.estimate["score"] > \
-        single.choice.row["log_loss"]["pooled"]
+    assert (
+        single.estimate["points"] == 60
+        and "corrected for the choice" in single.estimate["how"]
+        and single.estimate["score"] > single.choice.row["log_loss"]["pooled"]
+    )
     assert len(average.choice.result["rows"]) == 3
 
 
@@ -99,15 +109,19 @@ def test_the_table_has_the_outcomes_that_decided(data, cache, monkeypatch):
 
 def test_members_of_one_contender_have_equal_weights(data, cache, monkeypatch):
     """Learned ones would leave out members that differ by chance alone."""
-    monkeypatch.setattr(module, "SearchSpace", partial(
-        SearchSpace, log2c=Axis(0.0, 0.0, 1.0), log2g=Axis(-1.0, -1.0, 1.0)))
+    monkeypatch.setattr(
+        module,
+        "SearchSpace",
+        partial(SearchSpace, log2c=Axis(0.0, 0.0, 1.0), log2g=Axis(-1.0, -1.0, 1.0)),
+    )
     chosen = run(data, [Contender("svm", "ensemble", "-t rbf")], cache)
     assert len(chosen.tree.roots) > 1 and chosen.member_weights is None
     assert chosen.choice.row["classifiers"] == len(chosen.tree.rows)
 
 
-def test_points_that_judge_take_no_part_in_the_search_where_there_are_enough(data, cache,
-                                                                            monkeypatch):
+def test_points_that_judge_take_no_part_in_the_search_where_there_are_enough(
+    data, cache, monkeypatch
+):
     monkeypatch.setattr("agfmc.experiments.racing._HELD_OUT", 10)
     chosen = run(data, PAIR[:1], cache)
     assert chosen.estimate["points"] == 48
@@ -121,8 +135,9 @@ def test_without_time_the_first_contender_is_taken_without_an_estimate(data):
     assert {row.text for row in chosen.tree.rows} == {"-t rbf"}
 
 
-@pytest.mark.parametrize("calls, words, options", [
-    (1, "defaults", 1), (7, "the best of 5 that were tried", 2)])
+@pytest.mark.parametrize(
+    "calls, words, options", [(1, "defaults", 1), (7, "the best of 5 that were tried", 2)]
+)
 def test_options_that_the_time_limit_has_left_are_named(data, monkeypatch, calls, words, options):
     """The options given are scored on five parts, then four others on one; another scheme has the
     same options."""
@@ -140,9 +155,11 @@ def test_options_that_the_time_limit_has_left_are_named(data, monkeypatch, calls
     chosen = portfolio.run(pair)
     assert portfolio.cut == dict.fromkeys(pair, words)
     assert len(chosen.tree.rows[0].text.split("-")) - 1 >= options
-    assert chosen.cut == ("the time limit ended the search: the options of "
-                          f"{chosen.choice.row['configuration']} are {words}; give two or "
-                          "three times as long (--time-limit)",)
+    assert chosen.cut == (
+        "the time limit ended the search: the options of "
+        f"{chosen.choice.row['configuration']} are {words}; give two or "
+        "three times as long (--time-limit)",
+    )
 
 
 def test_an_interrupted_search_goes_on_from_stored_results(data, tmp_path):
@@ -166,14 +183,18 @@ def test_splits_can_be_some_of_a_plan():
 def test_small_classes_are_refused(cache):
     y = np.repeat([0, 1, 2, 5], [9, 2, 7, 1])
     data = Dataset(np.eye(len(y)), y, ("a", "b", "c"))
-    with pytest.raises(DataError, match=r"^class b \(and 1 more\), of 2 samples, has 1 in the "
-                                        "training part of .*; --min-class 3 leaves out"):
+    with pytest.raises(
+        DataError,
+        match=r"^class b \(and 1 more\), of 2 samples, has 1 in the "
+        "training part of .*; --min-class 3 leaves out",
+    ):
         begin(data, cache).search()
 
 
 @pytest.mark.long
 def test_a_later_stage_starts_from_the_best_options_and_is_used_without_new_ones(
-        data, cache, monkeypatch):
+    data, cache, monkeypatch
+):
     monkeypatch.setattr(module, "_SAMPLES", (40, 500))
     grids = []
     race = module.race
@@ -201,8 +222,9 @@ def test_the_error_of_an_estimate_knows_of_errors_that_no_point_has_shown():
     means = np.where(right, -np.log(p), -np.log(1 - p)).mean(axis=1)
     outcome = Outcome(forecasts=np.array([p, p, p], np.float32))
     assert module._error_by_forecasts([outcome]) == pytest.approx(means.std(), rel=0.05)
-    assert module._error_by_forecasts([replace(outcome, weights=np.full(len(p), 2.0))]) == \
-        pytest.approx(means.std(), rel=0.05)
+    assert module._error_by_forecasts(
+        [replace(outcome, weights=np.full(len(p), 2.0))]
+    ) == pytest.approx(means.std(), rel=0.05)
 
 
 def test_a_contender_that_was_far_behind_is_not_said_to_lack_time():
@@ -214,17 +236,24 @@ def test_a_contender_that_was_far_behind_is_not_said_to_lack_time():
     tried.cut["best"] = "defaults"
     tried._record(SimpleNamespace(all=[best, far, late], rows_used=9), [best], ["best"])
     assert [row["outcome"] for row in tried.tried] == [
-        "kept, search unfinished", "4.2 standard errors behind the best",
-        "no score within the time limit"]
+        "kept, search unfinished",
+        "4.2 standard errors behind the best",
+        "no score within the time limit",
+    ]
 
 
 @pytest.mark.parametrize("lost, behind", [(0.04, False), (0.08, True)])
 def test_a_contender_is_behind_by_more_than_the_luck_of_a_few_points(lost, behind):
     """On 60 points without an error, of which the best expects .3, all lose alike."""
+
     def entry(loss):
         p = np.exp(-np.linspace(0.9, 1.1, 60) * loss)
-        scored = Outcome(truth=np.ones(60), classes=np.ones(60), scores={"log_loss": loss},
-                         forecasts=np.array([p, p, p], np.float32))
+        scored = Outcome(
+            truth=np.ones(60),
+            classes=np.ones(60),
+            scores={"log_loss": loss},
+            forecasts=np.array([p, p, p], np.float32),
+        )
         return module.Entry(None, None, scored=[scored])
 
     stage = object.__new__(module._Stage)

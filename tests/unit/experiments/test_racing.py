@@ -40,11 +40,16 @@ def blobs(n, k=3, seed=5, spread=1.0):
     return Dataset(x, y)
 
 
-def begin(data, parts=5, cache=ResultCache(None), text="one-vs-one", base="", calibrated=False,
-          **more):
+def begin(
+    data, parts=5, cache=ResultCache(None), text="one-vs-one", base="", calibrated=False, **more
+):
     plan = SplitPlan(None, parts, 1, 1)
-    return prepare_tuning(Experiment(data, plan, TrainingSettings(base, loo=True, **more), cache,
-                                     calibrated=(calibrated,)), read_candidate(text))
+    return prepare_tuning(
+        Experiment(
+            data, plan, TrainingSettings(base, loo=True, **more), cache, calibrated=(calibrated,)
+        ),
+        read_candidate(text),
+    )
 
 
 @pytest.fixture
@@ -65,15 +70,19 @@ def test_levels_and_parts(monkeypatch):
     parts = racing.first_parts(start.experiment)
     assert parts == [Part(0), Part(1)]
     assert racing._levels(start.experiment, parts) == [
-        [Part(0, 300), Part(1, 300)], [Part(0), Part(1)]]
+        [Part(0, 300), Part(1, 300)],
+        [Part(0), Part(1)],
+    ]
     assert racing.first_parts(begin(blobs(300)).experiment) == [Part(n) for n in range(5)]
-    assert racing.first_parts(begin(blobs(300)).experiment, spare=2) == [
-        Part(0), Part(1), Part(2)]
+    assert racing.first_parts(begin(blobs(300)).experiment, spare=2) == [Part(0), Part(1), Part(2)]
     assert racing.first_parts(begin(blobs(700)).experiment) == [Part(n) for n in range(5)]
     assert racing._levels(begin(blobs(300)).experiment, [Part(0)]) == [[Part(0)]]
     many = begin(blobs(9000, 10))
     assert [level[0].rows for level in racing._levels(many.experiment, [Part(0)])] == [
-        500, 2000, None]
+        500,
+        2000,
+        None,
+    ]
 
 
 @pytest.mark.usefixtures("scaled_down")
@@ -99,7 +108,8 @@ def test_whole_grid_on_little_and_finalists_on_all():
 def test_small_data_are_scored_whole_by_all_parts():
     result, _ = tune(begin(blobs(150)), SMALL, by="accuracy")
     assert {(point["rows"], tuple(point["parts"])) for point in result["points"]} == {
-        (None, (1, 2, 3, 4, 5))}
+        (None, (1, 2, 3, 4, 5))
+    }
     assert result["estimate"]["points"] == 150
     assert result["estimate"]["score"] <= result["points"][result["best"]]["score"] + 1e-9
     assert "choice among" in result["estimate"]["how"]
@@ -118,8 +128,17 @@ def test_the_race_finds_what_the_full_search_finds():
 @pytest.fixture
 def mean_p(monkeypatch):
     """A score more, for which larger is better."""
-    score = Score("mean_p", "mean p", "Its mean.", "probabilities", "score.toy:mean_p", "mean-p",
-                  "mean p", "mean", lambda points: points.p_true)
+    score = Score(
+        "mean_p",
+        "mean p",
+        "Its mean.",
+        "probabilities",
+        "score.toy:mean_p",
+        "mean-p",
+        "mean p",
+        "mean",
+        lambda points: points.p_true,
+    )
     toy = SimpleNamespace(mean_p=lambda p, y, w=None: p[np.arange(len(p)), y].mean())
     monkeypatch.setitem(sys.modules, "agfmc.score.toy", toy)
     for table in (scores.SCORES, scores.ALL_SCORES):
@@ -128,8 +147,9 @@ def mean_p(monkeypatch):
 
 @pytest.mark.long
 @pytest.mark.usefixtures("scaled_down", "mean_p")
-@pytest.mark.parametrize("by", ["mean_p", *(
-    name for name, score in scores.ALL_SCORES.items() if score.added)])
+@pytest.mark.parametrize(
+    "by", ["mean_p", *(name for name, score in scores.ALL_SCORES.items() if score.added)]
+)
 def test_the_race_knows_the_direction_of_each_score(by):
     """What is worse is behind by a gap above 0, and what wins is among the best there are."""
     task = begin(blobs(300, spread=0.7))
@@ -137,7 +157,7 @@ def test_the_race_knows_the_direction_of_each_score(by):
     tuner = racing.Tuner(costs, by)
     whole = tuning.WholeConfiguration(task.candidate, task.tree, costs)
     grids = [Grid("rbf", 0, 0.0, Axis(-9.0, 3.0, 4.0), Axis(-5.0, -1.0, 4.0))]
-    state, = racing.race(tuner, whole, grids, 0, tuner.parts[:2], tuner.parts[2:])
+    (state,) = racing.race(tuner, whole, grids, 0, tuner.parts[:2], tuner.parts[2:])
     sign, gaps = scores.ALL_SCORES[by].sign, []
     for text, other in itertools.permutations(state.outcomes, 2):
         if state.depth[text] == state.depth[other]:
@@ -145,7 +165,7 @@ def test_the_race_knows_the_direction_of_each_score(by):
             gaps.append((gain, state.gap(by, text, other)))
     assert len(gaps) >= 12
     assert all((gain < 0) == (gap > 0) for gain, gap in gaps if abs(gain) > 1e-9)
-    full, = racing.race(tuner, whole, grids, 0)
+    (full,) = racing.race(tuner, whole, grids, 0)
     assert sign * (state.tried[state.best]["pooled"] - full.tried[full.best]["pooled"]) > -0.02
 
 
@@ -172,8 +192,9 @@ def test_same_result_with_workers_and_after_a_resume(tmp_path, parted):
 
     path = str(tmp_path / "state")
     with ResultCache(path, keep=True) as cache:
-        part, _ = tune(begin(data, cache=cache), SMALL, by="log_loss", per_partition=parted,
-                       deadline=Clock())
+        part, _ = tune(
+            begin(data, cache=cache), SMALL, by="log_loss", per_partition=parted, deadline=Clock()
+        )
     assert not part["complete"] and part["estimate"] is None
     with ResultCache(path, keep=True) as cache:
         assert run(cache) == one and cache.reused
@@ -220,8 +241,12 @@ def test_near_leaves_out_what_is_worse_and_what_is_the_same():
     noise = np.random.default_rng(1).normal(size=400) * 0.1
     shifts = {"a": 0.0, "same": 0.0, "b": 0.001, "far": 0.1}
     for number, (text, shift) in enumerate(shifts.items()):
-        state.record(text, {Part(0): Fake(noise * (1 + number * (text != "same")) + shift)}, 0,
-                     {"pooled": 1.0 + shift})
+        state.record(
+            text,
+            {Part(0): Fake(noise * (1 + number * (text != "same")) + shift)},
+            0,
+            {"pooled": 1.0 + shift},
+        )
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(racing, "losses", lambda by, outcomes: outcomes[0].loss)
         assert state.near("log_loss", 2.0, 4) == ["a", "b"]
@@ -241,12 +266,19 @@ def test_a_kernel_of_libsvm_is_chosen_unless_another_one_is_clearly_better(monke
     noise = np.random.default_rng(1).normal(size=400) * 0.1  # the standard error is .005
     monkeypatch.setattr(racing, "losses", lambda by, outcomes: outcomes[0].loss)
     for shift, chosen in ((0.004, "-g 1"), (0.008, "-t laplacian -g 1"), (-0.004, "-g 1")):
-        state = racing.SearchState("given", -1, Search(
-            [Grid(kernel, 0, 0.0, Axis(0, 1, 1), 0.0) for kernel in ("rbf", "laplacian")]))
+        state = racing.SearchState(
+            "given",
+            -1,
+            Search([Grid(kernel, 0, 0.0, Axis(0, 1, 1), 0.0) for kernel in ("rbf", "laplacian")]),
+        )
         for number, own in enumerate(("-t laplacian -g 1", "-t laplacian -g 2", "-g 1")):
             is_rbf = own == "-g 1"
-            state.record(own, {Part(0): Fake((noise - noise.mean() + shift) * is_rbf)}, 0,
-                         {"pooled": 1.0 + shift * is_rbf + 1e-9 * number})
+            state.record(
+                own,
+                {Part(0): Fake((noise - noise.mean() + shift) * is_rbf)},
+                0,
+                {"pooled": 1.0 + shift * is_rbf + 1e-9 * number},
+            )
             state.texts[Point("rbf" if is_rbf else "laplacian", 0, 0.0, 0.0, number)] = own
         assert "-g 1" in state.near("log_loss", 2.0, 2)
         state.settle("log_loss")
@@ -283,8 +315,10 @@ def test_a_start_is_followed_by_half_steps_around_the_best():
     assert search.next_points() == start
     for point, score in zip(start, (2.0, 1.0)):
         search.record(point, score)
-    assert {(abs(point.log2c - start[0].log2c), abs(point.log2g - start[0].log2g))
-            for point in search.next_points()} == {(0, 1), (1, 0), (1, 1)}
+    assert {
+        (abs(point.log2c - start[0].log2c), abs(point.log2g - start[0].log2g))
+        for point in search.next_points()
+    } == {(0, 1), (1, 0), (1, 1)}
 
 
 @pytest.mark.long
@@ -295,8 +329,10 @@ def test_partitions_are_taken_only_where_they_are_better(monkeypatch):
     result, tree = tune(start, space, by="log_loss", per_partition=True)
     common = result["common"]["points"][result["common"]["best"]]["options"]
     assert len(result["partitions"]) == 3 and set(result["whole"]) == {"common", "tuned"}
-    gain = result["whole"]["common"]["log_loss"]["pooled"] - \
-        result["whole"]["tuned"]["log_loss"]["pooled"]
+    gain = (
+        result["whole"]["common"]["log_loss"]["pooled"]
+        - result["whole"]["tuned"]["log_loss"]["pooled"]
+    )
     assert result["own"] == (gain > 0) or not result["own"]
     if not result["own"]:
         assert {row.text for row in tree.rows} == {common}
@@ -313,8 +349,10 @@ def test_partitions_are_taken_only_where_they_are_better(monkeypatch):
 def test_partitions_of_a_single_split_cannot_be_judged():
     data = blobs(300)
     plan = SplitPlan(0.3, None, 1, 1)
-    start = prepare_tuning(Experiment(data, plan, TrainingSettings(loo=True), ResultCache(None)),
-                           read_candidate("one-vs-one"))
+    start = prepare_tuning(
+        Experiment(data, plan, TrainingSettings(loo=True), ResultCache(None)),
+        read_candidate("one-vs-one"),
+    )
     with pytest.raises(UsageError, match="evaluated on splits that chose nothing"):
         tune(start, SMALL, by="log_loss", per_partition=True)
 
@@ -371,17 +409,21 @@ def test_unbounded_solutions_stand_for_larger_c(monkeypatch):
     data = blobs(120, spread=0.3)
     start = begin(data)
     split = start.experiment.prepared(Part(0))
-    trials = [replace(start.candidate, tree=with_options(start.tree, f"-g 0.5 -c {c}"))
-              for c in (1, 32, 1024, 4096)]
+    trials = [
+        replace(start.candidate, tree=with_options(start.tree, f"-g 0.5 -c {c}"))
+        for c in (1, 32, 1024, 4096)
+    ]
     fits = []
     whole = binary_problems.fit
-    monkeypatch.setattr(binary_problems, "fit", lambda jobs, *more, **words: fits.extend(jobs)
-                        or whole(jobs, *more, **words))
+    monkeypatch.setattr(
+        binary_problems,
+        "fit",
+        lambda jobs, *more, **words: fits.extend(jobs) or whole(jobs, *more, **words),
+    )
     counts, scores = [], []
     for along in (False, True):
         fits.clear()
-        outcomes = run_trial(split, trials, replace(start.experiment, along_cost=along),
-                             first=True)
+        outcomes = run_trial(split, trials, replace(start.experiment, along_cost=along), first=True)
         counts.append(len(fits))
         scores.append([outcome.scores["log_loss"] for outcome in outcomes])
     assert counts[0] == 12 and counts[1] < 12
@@ -410,8 +452,13 @@ def test_estimate_is_that_of_final_maps():
     """With one option and nothing to choose it is the score of the maps that training fits."""
     data = load_training(str(ORDERED), InputFormat())[0]
     kept = stratified_sample(data.y, 700, 1)
-    start = begin(Dataset(np.asarray(data.x[kept]), data.y[kept]), text="adjacent",
-                  base="-g 0.03125 -c 4", scale=True, calibrated=True)
+    start = begin(
+        Dataset(np.asarray(data.x[kept]), data.y[kept]),
+        text="adjacent",
+        base="-g 0.03125 -c 4",
+        scale=True,
+        calibrated=True,
+    )
     alone = SearchSpace(("rbf",), log2c=Axis(2.0, 2.0, 2.0), log2g=Axis(-5.0, -5.0, 2.0), refine=0)
     result, tree = tune(start, alone, by="log_loss")
     assert result["tried"] == 1

@@ -6,8 +6,18 @@ import pytest
 
 from agfmc.control.learners import LEARNERS
 from agfmc.core.errors import UsageError
-from agfmc.experiments.search import (Axis, BEYOND, Grid, number_text, Point, power, scale_exponent,
-                                      Search, SearchedOptions, SearchSpace)
+from agfmc.experiments.search import (
+    Axis,
+    BEYOND,
+    Grid,
+    number_text,
+    Point,
+    power,
+    scale_exponent,
+    Search,
+    SearchedOptions,
+    SearchSpace,
+)
 from agfmc.learners.protocol import learner_class, parse_options
 
 RBF = Grid("rbf", 0, 0.0, Axis(-1, 9, 2), Axis(-8, 0, 2))
@@ -26,8 +36,11 @@ def run(grids, score, refine=2, sign=1):
 
 def peak(c, g, tilt=0.7):
     """A hill in C and gamma that runs along a diagonal, as those of real data do."""
-    return lambda point: -(point.log2c - c) ** 2 - (point.log2g - g) ** 2 \
+    return lambda point: (
+        -((point.log2c - c) ** 2)
+        - (point.log2g - g) ** 2
         - tilt * (point.log2c - c) * (point.log2g - g)
+    )
 
 
 def test_axis_values_and_limits():
@@ -41,8 +54,9 @@ def test_axis_values_and_limits():
 
 def test_first_round_is_the_grid_middle_gamma_first():
     first = Search([RBF]).next_points()
-    assert sorted((p.log2g, p.log2c) for p in first) == \
-        [(g, c) for g in (-8, -6, -4, -2, 0) for c in (-1, 1, 3, 5, 7, 9)]
+    assert sorted((p.log2g, p.log2c) for p in first) == [
+        (g, c) for g in (-8, -6, -4, -2, 0) for c in (-1, 1, 3, 5, 7, 9)
+    ]
     assert [p.log2g for p in first][::6] == [-4, -6, -2, -8, 0]
     assert [p.log2c for p in first][:6] == [-1, 1, 3, 5, 7, 9]
 
@@ -87,10 +101,18 @@ def test_single_values_are_kept():
     assert {point.log2c for point in search.scores} == {3} and search.border(search.best) == []
 
 
-@pytest.mark.parametrize("grids, score, best", [
-    ("linear rbf", lambda point: point.log2c >= 3, Point("linear", 0, 0.0, None, 3)),
-    ("rbf linear", lambda point: point.log2c + (point.log2g or 0) > 0, Point("rbf", 0, 0.0, 0, 1)),
-    ("rbf", lambda point: point.log2c == 5, Point("rbf", 0, 0.0, -8, 5))])
+@pytest.mark.parametrize(
+    "grids, score, best",
+    [
+        ("linear rbf", lambda point: point.log2c >= 3, Point("linear", 0, 0.0, None, 3)),
+        (
+            "rbf linear",
+            lambda point: point.log2c + (point.log2g or 0) > 0,
+            Point("rbf", 0, 0.0, 0, 1),
+        ),
+        ("rbf", lambda point: point.log2c == 5, Point("rbf", 0, 0.0, -8, 5)),
+    ],
+)
 def test_ties_go_to_the_first_grid_then_small_c_then_small_gamma(grids, score, best):
     known = {"linear": Grid("linear", 0, 0.0, Axis(-1, 9, 2), None), "rbf": RBF}
     search = Search([known[name] for name in grids.split()], 0)
@@ -142,15 +164,23 @@ def test_a_race_takes_smaller_steps_around_the_best_kernel_alone():
 def test_grids_of_kernels():
     grids = SearchSpace(("rbf", "linear", "polynomial"), range(1, 4)).grids(-5.0)
     assert [(g.kernel, g.degree, g.coef0) for g in grids] == [
-        ("rbf", 0, 0.0), ("linear", 0, 0.0), ("polynomial", 2, 0.0), ("polynomial", 2, 1.0),
-        ("polynomial", 3, 0.0), ("polynomial", 3, 1.0)]
+        ("rbf", 0, 0.0),
+        ("linear", 0, 0.0),
+        ("polynomial", 2, 0.0),
+        ("polynomial", 2, 1.0),
+        ("polynomial", 3, 0.0),
+        ("polynomial", 3, 1.0),
+    ]
     assert grids[0].g == Axis(-9, -1, 2) and grids[0].c == Axis(-1, 9, 2)
     assert grids[1].g is None and grids[1].c == Axis(-6, 4, 2)
     # homogeneous: gamma is a factor of C
     assert grids[2].g == -5.0 and grids[3].g == Axis(-7, -3, 2)
     alone = SearchSpace(("polynomial",), range(1, 3), (1.0, 0.0)).grids(-5.0)
-    assert [(g.degree, g.coef0, g.g == -5.0) for g in alone] == \
-        [(1, 1.0, True), (2, 1.0, False), (2, 0.0, True)]
+    assert [(g.degree, g.coef0, g.g == -5.0) for g in alone] == [
+        (1, 1.0, True),
+        (2, 1.0, False),
+        (2, 0.0, True),
+    ]
     own = SearchSpace(("linear", "rbf"), (), (), Axis(0, 4, 1), Axis(-3, 0, 1)).grids(-5.0)
     assert own[0].c == own[1].c == Axis(0, 4, 1) and own[1].g == Axis(-3, 0, 1)
 
@@ -161,13 +191,17 @@ def test_scale_is_that_of_the_variances():
     assert scale_exponent([[1.0], [1.0]]) == 0.0
 
 
-@pytest.mark.parametrize("point, text", [
-    (Point("rbf", 0, 0.0, -7, 5), "-g 0.0078125 -c 32"),
-    (Point("rbf", 0, 0.0, -3.5, 0.5), "-g 0.0884 -c 1.41"),
-    (Point("linear", 0, 0.0, None, -2), "-t 0 -c 0.25"),
-    (Point("polynomial", 3, 1.0, -4, 15), "-t 1 -d 3 -g 0.0625 -r 1 -c 32768"),
-    (Point("polynomial", 2, 0.0, -4, 0), "-t 1 -d 2 -g 0.0625 -c 1"),
-    (Point("rbf", 0, 0.0, -20, 20), "-g 9.5367431640625e-07 -c 1048576")])
+@pytest.mark.parametrize(
+    "point, text",
+    [
+        (Point("rbf", 0, 0.0, -7, 5), "-g 0.0078125 -c 32"),
+        (Point("rbf", 0, 0.0, -3.5, 0.5), "-g 0.0884 -c 1.41"),
+        (Point("linear", 0, 0.0, None, -2), "-t 0 -c 0.25"),
+        (Point("polynomial", 3, 1.0, -4, 15), "-t 1 -d 3 -g 0.0625 -r 1 -c 32768"),
+        (Point("polynomial", 2, 0.0, -4, 0), "-t 1 -d 2 -g 0.0625 -c 1"),
+        (Point("rbf", 0, 0.0, -20, 20), "-g 9.5367431640625e-07 -c 1048576"),
+    ],
+)
 def test_options_of_a_point(point, text):
     assert point.text() == text and point.text("-h 0") == text + " -h 0"
     options = parse_options(text)
@@ -176,40 +210,71 @@ def test_options_of_a_point(point, text):
 
 
 def test_numbers_are_exact_and_short():
-    assert [number_text(v) for v in (32.0, 0.1, 2.0 ** -7, 1e-05)] == \
-        ["32", "0.1", "0.0078125", "1e-05"]
+    assert [number_text(v) for v in (32.0, 0.1, 2.0**-7, 1e-05)] == [
+        "32",
+        "0.1",
+        "0.0078125",
+        "1e-05",
+    ]
     assert power(3) == 8.0 and power(0.5) == 1.41 and power(-0.25) == 0.841
 
 
-@pytest.mark.parametrize("base, fixed, given", [
-    ("", "", "-c 1"), ("-h 0", "-h 0", "-c 1 -h 0"), ("-c 50 -g 0.10", "", "-g 0.1 -c 50"),
-    ("-q -e 0.01 -c 5 -w0 2", "-e 0.01 -w0 2", "-c 5 -e 0.01 -w0 2"),
-    ("-t 1 -r 1", "", "-t 1 -d 3 -r 1 -c 1"), ("-t 0 -g 3", "", "-t 0 -c 1"),
-    ("-g 0 -b 1", "", "-c 1"), ("-s 0 -t 3 -c 2", "-s 0", "-t 3 -c 2 -s 0"),
-    ("learner=svm -c 2", "", "-c 2"), ("learner=nystrom", "learner=nystrom", "learner=nystrom"),
-    ("learner=nystrom -l auto -g .5 -q -m 9 -t 1 -d 2", "learner=nystrom -l auto -m 9",
-     "learner=nystrom -t 1 -d 2 -g 0.5 -l auto -m 9"),
-    ("learner=linear -R -c 3 -q -s 2", "learner=linear -R -s 2", "learner=linear -c 3 -R -s 2"),
-    ("learner=logistic", "learner=logistic", "learner=logistic -c 1")])
+@pytest.mark.parametrize(
+    "base, fixed, given",
+    [
+        ("", "", "-c 1"),
+        ("-h 0", "-h 0", "-c 1 -h 0"),
+        ("-c 50 -g 0.10", "", "-g 0.1 -c 50"),
+        ("-q -e 0.01 -c 5 -w0 2", "-e 0.01 -w0 2", "-c 5 -e 0.01 -w0 2"),
+        ("-t 1 -r 1", "", "-t 1 -d 3 -r 1 -c 1"),
+        ("-t 0 -g 3", "", "-t 0 -c 1"),
+        ("-g 0 -b 1", "", "-c 1"),
+        ("-s 0 -t 3 -c 2", "-s 0", "-t 3 -c 2 -s 0"),
+        ("learner=svm -c 2", "", "-c 2"),
+        ("learner=nystrom", "learner=nystrom", "learner=nystrom"),
+        (
+            "learner=nystrom -l auto -g .5 -q -m 9 -t 1 -d 2",
+            "learner=nystrom -l auto -m 9",
+            "learner=nystrom -t 1 -d 2 -g 0.5 -l auto -m 9",
+        ),
+        ("learner=linear -R -c 3 -q -s 2", "learner=linear -R -s 2", "learner=linear -c 3 -R -s 2"),
+        ("learner=logistic", "learner=logistic", "learner=logistic -c 1"),
+    ],
+)
 def test_what_the_base_options_keep(base, fixed, given):
     options = SearchedOptions(base)
     assert options.fixed == fixed and options.given == given
     assert parse_options(given).canonical() == parse_options(base).canonical()
 
 
-@pytest.mark.parametrize("base", ["-s 1", "-x 3", "-c", "learner=nothing", "learner=K",
-                                  "learner=nystrom -c 1", "learner=linear -g 1"])
+@pytest.mark.parametrize(
+    "base",
+    [
+        "-s 1",
+        "-x 3",
+        "-c",
+        "learner=nothing",
+        "learner=K",
+        "learner=nystrom -c 1",
+        "learner=linear -g 1",
+    ],
+)
 def test_base_options_that_cannot_be(base):
     with pytest.raises(UsageError):
         SearchedOptions(base)
 
 
 def test_a_learner_without_c_has_one_axis():
-    grids = SearchSpace(("linear", "rbf"), searched=LEARNERS["nystrom"].searched,
-                        log2g=Axis(-3.0, 1.0, 2.0)).grids(0.0)
+    grids = SearchSpace(
+        ("linear", "rbf"), searched=LEARNERS["nystrom"].searched, log2g=Axis(-3.0, 1.0, 2.0)
+    ).grids(0.0)
     search, rounds = run(grids, lambda point: -abs((point.log2g or 9.0) + 3.6))
     assert [(point.log2g, point.log2c) for point in rounds[0]] == [
-        (None, None), (-1.0, None), (-3.0, None), (1.0, None)]
+        (None, None),
+        (-1.0, None),
+        (-3.0, None),
+        (1.0, None),
+    ]
     assert search.best.log2g == -3.5
     assert search.best.text("learner=nystrom -m 7") == "learner=nystrom -g 0.0884 -m 7"
     search = run(grids, lambda point: point.log2g or 0.0)[0]
@@ -217,6 +282,7 @@ def test_a_learner_without_c_has_one_axis():
 
 
 # -- the table of what is searched -----------------------------------------------------------------
+
 
 def space_of(code=None, base="", **axes):
     return SearchSpace(**axes).for_options(SearchedOptions(base, code))
@@ -228,8 +294,9 @@ def test_every_learner_has_points_that_it_understands(name):
     options = SearchedOptions("" if code else f"learner={name}", code)
     given = options.point(4)
     assert learner_class(name).parse("").canonical() == options.options.canonical()
-    points = [point for grid in SearchSpace().for_options(options).grids(-2.0)
-              for point in grid.points]
+    points = [
+        point for grid in SearchSpace().for_options(options).grids(-2.0) for point in grid.points
+    ]
     assert len(set(points)) == len(points) > 4
     for point in points:
         text = point.text(options.fixed)
@@ -240,22 +307,31 @@ def test_every_learner_has_points_that_it_understands(name):
 
 def test_planes_have_one_axis_that_moves_with_the_scale():
     [grid] = space_of(base="learner=linear").grids(-5.0)
-    own, = LEARNERS["linear"].searched
+    (own,) = LEARNERS["linear"].searched
     assert grid.c == Axis(own.low - 5, own.high - 5, own.step)
     assert (grid.kernel, grid.g) == (None, None)
     [grid] = space_of(base="learner=logistic -e .1", log2c=Axis(0.0, 4.0, 2.0)).grids(-5.0)
     assert [point.text("learner=logistic -e .1") for point in grid.points] == [
-        f"learner=logistic -c {c} -e .1" for c in (1, 4, 16)]
+        f"learner=logistic -c {c} -e .1" for c in (1, 4, 16)
+    ]
     [grid] = space_of("L").grids(-5.0)  # the smaller the ridge, the larger is C
-    own, = LEARNERS["L"].searched
+    (own,) = LEARNERS["L"].searched
     assert grid.c == Axis(own.low + 5, own.high + 5, own.step)
 
 
-@pytest.mark.parametrize("base, kernels", [
-    ("", ["rbf", "laplacian"]), ("-c 5", ["rbf", "laplacian"]),
-    ("learner=nystrom", ["rbf", "laplacian"]),
-    ("-t laplacian", ["laplacian"]), ("-t 0 -c 5", ["linear"]), ("-t 2 -g 1", ["rbf"]),
-    ("-t 1 -d 3", ["polynomial"] * 11), ("learner=nystrom -t 0", ["linear"])])
+@pytest.mark.parametrize(
+    "base, kernels",
+    [
+        ("", ["rbf", "laplacian"]),
+        ("-c 5", ["rbf", "laplacian"]),
+        ("learner=nystrom", ["rbf", "laplacian"]),
+        ("-t laplacian", ["laplacian"]),
+        ("-t 0 -c 5", ["linear"]),
+        ("-t 2 -g 1", ["rbf"]),
+        ("-t 1 -d 3", ["polynomial"] * 11),
+        ("learner=nystrom -t 0", ["linear"]),
+    ],
+)
 def test_the_kernel_of_the_options_is_searched_where_none_is_named(base, kernels):
     assert [grid.kernel for grid in space_of(base=base).grids(0.0)] == kernels
     assert [grid.kernel for grid in space_of(base=base, kernels=("rbf",)).grids(0.0)] == ["rbf"]
@@ -277,11 +353,15 @@ def test_numbers_of_neighbours_are_whole_and_at_least_one():
 def test_trees_have_a_learning_rate_and_leaves():
     base = "learner=trees -n 50 -l 15"
     options = SearchedOptions(base)
-    assert options.given == "learner=trees -r 0.1 -l 15 -n 50" and options.fixed == \
-        "learner=trees -n 50"
+    assert (
+        options.given == "learner=trees -r 0.1 -l 15 -n 50"
+        and options.fixed == "learner=trees -n 50"
+    )
     [grid] = space_of(base=base).grids(-5.0)
-    assert len(grid.points) == 9 and grid.points[0].text(options.fixed) == \
-        "learner=trees -r 0.125 -l 8 -n 50"
+    assert (
+        len(grid.points) == 9
+        and grid.points[0].text(options.fixed) == "learner=trees -r 0.125 -l 8 -n 50"
+    )
     search, _ = run([grid], lambda point: -point.log2c + point.log2g)
     assert search.best.text(options.fixed) == "learner=trees -r 1 -l 2 -n 50"
     assert search.border(search.best) == []  # no value is beyond
@@ -289,21 +369,40 @@ def test_trees_have_a_learning_rate_and_leaves():
     assert [point.text() for point in grid.points] == [f"-r 0.125 -l {n}" for n in (8, 32, 128)]
 
 
-@pytest.mark.parametrize("code, base, space, message", [
-    (None, "learner=trees", {"others": {"log2rate": Axis(0, 1, 1)}}, "exponents up to 0, found 1"),
-    (None, "learner=trees", {"others": {"log2leaves": Axis(0, 1, 1)}}, "from 1 on, found 0"),
-    (None, "learner=linear", {"log2g": Axis(0, 1, 1)}, "--log2g: learner=linear has no gamma"),
-    (None, "learner=logistic", {"kernels": ("rbf",)}, "--kernels: learner=logistic has no kernel"),
-    (None, "learner=nystrom", {"log2c": Axis(0, 1, 1)}, "--log2c: learner=nystrom has no C"),
-    (None, "", {"others": {"log2k": Axis(0, 1, 1)}}, "--log2k: learner=svm has no k"),
-    ("K", "", {"log2c": Axis(0, 1, 1)}, "--log2c: K has no C"),
-    ("K", "", {"others": {"log2k": Axis(-1, 1, 1)}}, "expected exponents from 0 on, found -1"),
-    (None, "", {"log2c": Axis(3, 1, 1)}, "--log2c: there is no value from 3 to 1 in steps of 1"),
-    (None, "-t 3", {}, r"the sigmoid kernel \(-t 3\) cannot be searched: --kernels"),
-    (None, "", {"kernels": ()}, "no point to try"),
-    (None, "", {"kernels": ("polynomial",), "degrees": ()}, "no point to try"),
-    (None, "", {"kernels": ("polynomial",), "coefficients": ()}, "no point to try"),
-    ("G", "true", {}, r"nothing to tune: G \(external command\) has no parameter")])
+@pytest.mark.parametrize(
+    "code, base, space, message",
+    [
+        (
+            None,
+            "learner=trees",
+            {"others": {"log2rate": Axis(0, 1, 1)}},
+            "exponents up to 0, found 1",
+        ),
+        (None, "learner=trees", {"others": {"log2leaves": Axis(0, 1, 1)}}, "from 1 on, found 0"),
+        (None, "learner=linear", {"log2g": Axis(0, 1, 1)}, "--log2g: learner=linear has no gamma"),
+        (
+            None,
+            "learner=logistic",
+            {"kernels": ("rbf",)},
+            "--kernels: learner=logistic has no kernel",
+        ),
+        (None, "learner=nystrom", {"log2c": Axis(0, 1, 1)}, "--log2c: learner=nystrom has no C"),
+        (None, "", {"others": {"log2k": Axis(0, 1, 1)}}, "--log2k: learner=svm has no k"),
+        ("K", "", {"log2c": Axis(0, 1, 1)}, "--log2c: K has no C"),
+        ("K", "", {"others": {"log2k": Axis(-1, 1, 1)}}, "expected exponents from 0 on, found -1"),
+        (
+            None,
+            "",
+            {"log2c": Axis(3, 1, 1)},
+            "--log2c: there is no value from 3 to 1 in steps of 1",
+        ),
+        (None, "-t 3", {}, r"the sigmoid kernel \(-t 3\) cannot be searched: --kernels"),
+        (None, "", {"kernels": ()}, "no point to try"),
+        (None, "", {"kernels": ("polynomial",), "degrees": ()}, "no point to try"),
+        (None, "", {"kernels": ("polynomial",), "coefficients": ()}, "no point to try"),
+        ("G", "true", {}, r"nothing to tune: G \(external command\) has no parameter"),
+    ],
+)
 def test_what_cannot_be_searched(code, base, space, message):
     with pytest.raises(UsageError, match=message):
         space_of(code, base, **space).grids(0.0)

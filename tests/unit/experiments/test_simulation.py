@@ -8,17 +8,27 @@ import numpy as np
 import pytest
 
 from agfmc.experiments import simulation
-from agfmc.experiments.simulation import (adag_success, ddag_success, separation_limit,
-                                          standard_error)
+from agfmc.experiments.simulation import (
+    adag_success,
+    ddag_success,
+    separation_limit,
+    standard_error,
+)
+
 
 def simulate(k, model, **options):
     """The shares of right answers, without their standard errors."""
     found = simulation.simulate(k, model, **options)
     return SimpleNamespace(
         **{name: found[name]["success"] for name in ("max_win", "adag", "ddag")},
-        separation=found["separation"], polls=[SimpleNamespace(
-            draws=poll["draws"], success=poll["success"], top=poll["top"]["success"])
-            for poll in found["polls"]])
+        separation=found["separation"],
+        polls=[
+            SimpleNamespace(
+                draws=poll["draws"], success=poll["success"], top=poll["top"]["success"]
+            )
+            for poll in found["polls"]
+        ],
+    )
 
 
 # k, error: MAX-WIN, POLL with 1, 3, 5 log2 k, ADAG, DDAG, POLL 3 log2 k + TOP-5, from 10000
@@ -27,7 +37,8 @@ TABLE = {
     (16, 0.1): (0.957, 0.426, 0.759, 0.841, 0.653, 0.454, 0.946),
     (64, 0.1): (1.000, 0.339, 0.851, 0.956, 0.538, 0.134, 0.983),
     (16, 0.3): (0.462, 0.181, 0.295, 0.348, 0.240, 0.146, 0.442),
-    (64, 0.3): (0.804, 0.091, 0.233, 0.333, 0.118, 0.036, 0.513)}
+    (64, 0.3): (0.804, 0.091, 0.233, 0.333, 0.118, 0.036, 0.513),
+}
 
 
 def tournaments(k, chance):
@@ -84,14 +95,15 @@ def adag(beats, order):
     while len(order) > 1:
         half = len(order) // 2
         won = [a if beats[a, b] else b for a, b in zip(order[:half], order[::-1])]
-        order = won + order[half:len(order) - half]
+        order = won + order[half : len(order) - half]
     return order[0]
 
 
 def polls(k, draws):
     """The judge of POLL, every draw of opponents written out, and TOP-2 after it."""
-    opponents = [list(itertools.product([j for j in range(k) if j != i], repeat=draws))
-                 for i in range(k)]
+    opponents = [
+        list(itertools.product([j for j in range(k) if j != i], repeat=draws)) for i in range(k)
+    ]
 
     def judge(beats):
         alone = top = 0.0
@@ -113,9 +125,15 @@ def near(found, wanted, rounds, errors=4.0):
     return abs(found - wanted) <= errors * max(standard_error(wanted, rounds), 1 / rounds)
 
 
-@pytest.mark.parametrize("success, k, good, bad", [
-    (ddag_success, 8, 0.646703, 0.277941), (ddag_success, 64, 0.140461, 0.036458),
-    (adag_success, 8, 0.729, 0.343), (adag_success, 64, 0.531441, 0.117649)])
+@pytest.mark.parametrize(
+    "success, k, good, bad",
+    [
+        (ddag_success, 8, 0.646703, 0.277941),
+        (ddag_success, 64, 0.140461, 0.036458),
+        (adag_success, 8, 0.729, 0.343),
+        (adag_success, 64, 0.531441, 0.117649),
+    ],
+)
 def test_closed_forms(success, k, good, bad):
     assert success(k, 0.1) == pytest.approx(good, abs=5e-7)
     assert success(k, 0.3) == pytest.approx(bad, abs=5e-7)
@@ -146,7 +164,7 @@ def test_against_enumeration(k, error):
     assert near(found.adag, adag_success(k, error), rounds)
     assert near(found.ddag, ddag_success(k, error), rounds)
     wanted = exact(k, chance, separation)
-    spread = math.sqrt(exact(k, chance, lambda beats: (separation(beats) - wanted)**2))
+    spread = math.sqrt(exact(k, chance, lambda beats: (separation(beats) - wanted) ** 2))
     assert abs(found.separation - wanted) < 4 * spread / math.sqrt(rounds)
 
 
@@ -160,16 +178,20 @@ def test_polls_against_every_draw(k, draws):
     assert near(found.success, alone, rounds) and near(found.top, top, rounds)
 
 
-@pytest.mark.parametrize("r", [(0.5, 0.3, 0.2), (0.9, 0.1, 0.0), (1.0, 0.0, 0.0),
-                               (0.4, 0.3, 0.2, 0.1)])
+@pytest.mark.parametrize(
+    "r", [(0.5, 0.3, 0.2), (0.9, 0.1, 0.0), (1.0, 0.0, 0.0), (0.4, 0.3, 0.2, 0.1)]
+)
 def test_similarity_against_enumeration(r):
     def chance(i, j):
         return r[i] / (r[i] + r[j]) if r[i] + r[j] else 0.5
 
     rounds, k = 20000, len(r)
     found = simulate(k, rounds=rounds, seed=2, model=r, opponents=[2], top=2)
-    for share, judge in ((found.max_win, max_win), (found.adag, over_places(adag)),
-                         (found.ddag, over_places(ddag))):
+    for share, judge in (
+        (found.max_win, max_win),
+        (found.adag, over_places(adag)),
+        (found.ddag, over_places(ddag)),
+    ):
         assert near(share, exact(k, chance, judge), rounds)
     if k == 3:
         alone, top = exact(k, chance, polls(k, 2))
@@ -187,10 +209,20 @@ def test_pairs_of_similarity_zero_are_coins():
 @pytest.mark.parametrize("k, error", TABLE)
 def test_table_within_four_combined_standard_errors(k, error):
     rounds = 4000
-    found = simulate(k, rounds=rounds, seed=1, model=error,
-                     opponents=[math.ceil(c * math.log2(k)) for c in (1, 3, 5)])
-    shares = (found.max_win, *(poll.success for poll in found.polls), found.adag, found.ddag,
-              found.polls[1].top)
+    found = simulate(
+        k,
+        rounds=rounds,
+        seed=1,
+        model=error,
+        opponents=[math.ceil(c * math.log2(k)) for c in (1, 3, 5)],
+    )
+    shares = (
+        found.max_win,
+        *(poll.success for poll in found.polls),
+        found.adag,
+        found.ddag,
+        found.polls[1].top,
+    )
     for share, wanted in zip(shares, TABLE[k, error], strict=True):
         combined = math.hypot(standard_error(wanted, rounds), standard_error(wanted, 10000))
         assert abs(share - wanted) <= 4 * combined + 0.0005  # the table has three digits

@@ -1,6 +1,5 @@
 """A search in one call: what it refuses, and that it is the search of the command."""
 
-
 import numpy as np
 import pytest
 
@@ -26,21 +25,31 @@ def experiment():
 @pytest.mark.long
 def test_the_best_options_stand_in_the_tree(experiment):
     told = []
-    result, tree = find_options(experiment, read_candidate("one-vs-rest"), by="accuracy",
-                                search="full", space=SMALL,
-                                progress=lambda done, total, words="": told.append(done / total))
+    result, tree = find_options(
+        experiment,
+        read_candidate("one-vs-rest"),
+        by="accuracy",
+        search="full",
+        space=SMALL,
+        progress=lambda done, total, words="": told.append(done / total),
+    )
     scores = [point["score"] for point in result["points"]]
     assert result["tried"] == len(scores) >= 5 and result["complete"] and max(told) <= 1
     assert scores[result["best"]] == max(scores)
     assert {row.text for row in tree.rows} == {result["points"][result["best"]]["options"]}
 
 
-@pytest.mark.parametrize("wrong, message", [
-    ({"by": "beauty"}, "by: expected one of accuracy, .*'beauty'"),
-    ({"space": 3}, "space: expected an agfmc.SearchSpace, found 3"),
-    ({"search": "slow"}, "search: expected one of fast, full, found 'slow'"),
-    ({"space": SearchSpace(kernels=("rbf", "sigmoid"))}, "kernels: expected .*'sigmoid'"),
-    ({"time_limit": -1}, "time_limit: .*-1"), ({"time_limit": float("nan")}, "time_limit: .*nan")])
+@pytest.mark.parametrize(
+    "wrong, message",
+    [
+        ({"by": "beauty"}, "by: expected one of accuracy, .*'beauty'"),
+        ({"space": 3}, "space: expected an agfmc.SearchSpace, found 3"),
+        ({"search": "slow"}, "search: expected one of fast, full, found 'slow'"),
+        ({"space": SearchSpace(kernels=("rbf", "sigmoid"))}, "kernels: expected .*'sigmoid'"),
+        ({"time_limit": -1}, "time_limit: .*-1"),
+        ({"time_limit": float("nan")}, "time_limit: .*nan"),
+    ],
+)
 def test_what_is_refused(experiment, wrong, message):
     with pytest.raises(UsageError, match=message):
         find_options(experiment, read_candidate("one-vs-one"), **wrong)

@@ -47,23 +47,37 @@ def tune(task, space, **more):
 def outcome_of(value):
     """An outcome of one point, all of whose scores are `value`."""
     point = np.zeros(1, dtype=np.int32)
-    return Outcome(0, "", scores=dict.fromkeys(SCORES, value), truth=point, classes=point,
-                   forecasts=np.zeros((3, 1)))
+    return Outcome(
+        0,
+        "",
+        scores=dict.fromkeys(SCORES, value),
+        truth=point,
+        classes=point,
+        forecasts=np.zeros((3, 1)),
+    )
 
 
-def begin(data, candidate, base="", plan=PLAN, cache=ResultCache(None), calibrated=False,
-          **more):
+def begin(data, candidate, base="", plan=PLAN, cache=ResultCache(None), calibrated=False, **more):
     if isinstance(candidate, str):
         candidate = of_text(candidate) if '"' in candidate else read_candidate(candidate)
-    return prepare_tuning(Experiment(data, plan, TrainingSettings(base, loo=True, **more), cache,
-                                     calibrated=(calibrated,)), candidate)
+    return prepare_tuning(
+        Experiment(
+            data, plan, TrainingSettings(base, loo=True, **more), cache, calibrated=(calibrated,)
+        ),
+        candidate,
+    )
 
 
 def test_open_rows_are_those_of_the_base_options():
     tree = parse('"" 0 / 1; "." 0 / 2; "-c 3" 1 / 2; "." 0 1 / 2; " " 0 2 / 1; { 0 1 2 }')
     assert open_rows(tree) == [True, True, False, False, False]
     assert format_tree(with_options(tree, "-c 7")).split("{")[0].split(";")[:-1] == [
-        '"-c 7" 0 / 1', '\n"-c 7" 0 / 2', '\n"-c 3" 1 / 2', '\n"." 0 1 / 2', '\n" " 0 2 / 1']
+        '"-c 7" 0 / 1',
+        '\n"-c 7" 0 / 2',
+        '\n"-c 3" 1 / 2',
+        '\n"." 0 1 / 2',
+        '\n" " 0 2 / 1',
+    ]
     nested = parse('"" {"." {0 1} "-c 2" {"." {2 3} 4}}')
     assert open_rows(nested) == [True, True, False, False]
     texts = with_options(nested, ("-c 5", "-c 6", "x", "y"))
@@ -97,10 +111,11 @@ def test_points_with_one_gamma_are_one_call(data, fits):
     task = WholeConfiguration(start.candidate, start.tree, start.experiment)
     grids = [Grid("rbf", 0, 0.0, Axis(-4, 3, 1), Axis(-4, 0, 2))]
     race(Tuner(start.experiment, "accuracy"), task, grids, 0)
-    first = fits[3:3 + 9]  # after the options given: three gammas, three splits
+    first = fits[3 : 3 + 9]  # after the options given: three gammas, three splits
     assert [len(call) for call in first] == [8 * 3] * 9
-    assert [{job.options.gamma for job in call} for call in first] == \
-        [{g} for g in (0.25, 0.0625, 1.0) for _ in range(3)]
+    assert [{job.options.gamma for job in call} for call in first] == [
+        {g} for g in (0.25, 0.0625, 1.0) for _ in range(3)
+    ]
 
 
 @pytest.mark.long
@@ -108,8 +123,9 @@ def test_points_with_one_gamma_are_one_call(data, fits):
 def test_finished_work_is_not_done_again(data, fits, tmp_path, parted):
     def run(space):
         with ResultCache(str(tmp_path / "state"), keep=True) as cache:
-            return tune(begin(data, "one-vs-one", cache=cache), space, by="brier_all",
-                        per_partition=parted), cache.reused
+            return tune(
+                begin(data, "one-vs-one", cache=cache), space, by="brier_all", per_partition=parted
+            ), cache.reused
 
     first, found = run(SMALL)
     assert found == 0
@@ -181,8 +197,12 @@ def test_known_scores_are_those_of_the_same_points(data, tmp_path, fits):
 @pytest.mark.long
 def test_progress_comes_to_its_end(data):
     calls = []
-    tune(begin(data, "one-vs-one"), SMALL, by="accuracy",
-         progress=lambda done, total, words: calls.append((done, total)))
+    tune(
+        begin(data, "one-vs-one"),
+        SMALL,
+        by="accuracy",
+        progress=lambda done, total, words: calls.append((done, total)),
+    )
     assert all(0 <= done <= total for done, total in calls)
     assert [done for done, _ in calls] == sorted(done for done, _ in calls)
     assert calls[-1][0] > 0.6 * calls[-1][1]
@@ -233,9 +253,13 @@ def test_failures(data, monkeypatch):
 
     def broken(worst):
         def score(self, stage, items, progress):
-            return [ModelError("it breaks") if isinstance(text, tuple) or
-                    parse_options(text).cost >= worst else
-                    outcome_of(-parse_options(text).cost) for _, text in items]
+            return [
+                ModelError("it breaks")
+                if isinstance(text, tuple) or parse_options(text).cost >= worst
+                else outcome_of(-parse_options(text).cost)
+                for _, text in items
+            ]
+
         monkeypatch.setattr(WholeConfiguration, "score", score)
 
     broken(1.5)
@@ -257,9 +281,13 @@ def test_failures(data, monkeypatch):
 def test_data_schemes_are_laid_out_for_each_training_part(data, monkeypatch):
     seen = []
     whole = Candidate.tree_for
-    monkeypatch.setattr(Candidate, "tree_for",
-                        lambda self, x, y, *more: seen.append((self.tree is None, len(y)))
-                        or whole(self, x, y, *more))
+    monkeypatch.setattr(
+        Candidate,
+        "tree_for",
+        lambda self, x, y, *more: (
+            seen.append((self.tree is None, len(y))) or whole(self, x, y, *more)
+        ),
+    )
     tune(begin(data, "empirical"), SMALL, by="accuracy")
     assert [points for scheme, points in seen if scheme] == [120, 80, 80, 80]
 
@@ -279,15 +307,25 @@ def test_what_cannot_be_tuned(data):
     with pytest.raises(UsageError, match="no log loss: choose another score with --by"):
         tune(begin(data, read_candidate("tree", ("recursive",))), SMALL, by="log_loss")
     with pytest.raises(DataError, match="class 2, of 2 samples, has 1 in the training part"):
-        tune(begin(Dataset(data.x[38:], data.y[38:]), '"" 0 / 1; "" 1 / 2; {2 5 9}',
-                   plan=SplitPlan(None, 2, 1, 1)), SMALL, by="accuracy")
+        tune(
+            begin(
+                Dataset(data.x[38:], data.y[38:]),
+                '"" 0 / 1; "" 1 / 2; {2 5 9}',
+                plan=SplitPlan(None, 2, 1, 1),
+            ),
+            SMALL,
+            by="accuracy",
+        )
 
 
 def test_one_warning_for_each_border(data):
     """A score that grows with C alone, all the way."""
+
     def score(self, stage, items, progress):
-        return [outcome_of(0.0 if isinstance(text, tuple) else -parse_options(text).cost)
-                for _, text in items]
+        return [
+            outcome_of(0.0 if isinstance(text, tuple) else -parse_options(text).cost)
+            for _, text in items
+        ]
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tuning, "corrected", lambda *args, **more: Estimate(0.5, 0.1, 1, 1))
@@ -299,7 +337,8 @@ def test_one_warning_for_each_border(data):
     assert [str(warning.message) for warning in caught] == [
         "the best C is the largest that was tried: a wider --log2c may find a better one",
         "the best C for 2 / 5, 2 / 9, 5 / 9 is the largest that was tried: a wider --log2c may "
-        "find a better one"]
+        "find a better one",
+    ]
     assert result["border"] == ["C high"]
     assert {row.text for row in tree.rows} == {"-g 0.001953125 -c 128"}
 
@@ -342,8 +381,9 @@ def test_scores_are_those_of_values_that_were_left_out(data, calibrated):
     configuration, held_out = train_configuration(tree, data.x, data.y)
     points, p, *_ = held_out_answers(configuration, held_out)["inverse"]
     if calibrated:
-        p = apply_map(fit_calibration(configuration, held_out, quick=True)
-                      .decoders["inverse"].map, p)
+        p = apply_map(
+            fit_calibration(configuration, held_out, quick=True).decoders["inverse"].map, p
+        )
     assert np.array_equal(points, np.arange(120))
     true = np.searchsorted(configuration.tree.classes, held_out.y)
     assert best["score"] == pytest.approx(log_loss(p, true), rel=1e-6)
@@ -359,7 +399,7 @@ def test_each_gamma_is_trained_once_and_parts_judge_the_result(data, fits):
     assert [len(jobs) for jobs in groups] == [3] * (result["tried"] + 1 + 2 * 3)
     assert "-l" not in result["points"][result["best"]]["options"]  # it is chosen anew
     candidate = Candidate("plan", tree, None)
-    row, = compare(start.experiment, [candidate])["rows"]
+    (row,) = compare(start.experiment, [candidate])["rows"]
     assert result["whole"]["tuned"]["log_loss"]["values"] == row["log_loss"]["values"]
     assert len(row["log_loss"]["values"]) == 3
 
@@ -376,8 +416,9 @@ def test_partitions_are_scored_by_values_that_were_left_out(data):
     assert (search["left"], search["right"]) == ([2], [9])
     best = search["points"][search["best"]]
     part = np.isin(data.y, [2, 9])
-    alone, held_out = train_configuration(parse(f'"{best["options"]}" 0 / 1; {{2 9}}'),
-                                          data.x[part], data.y[part])
+    alone, held_out = train_configuration(
+        parse(f'"{best["options"]}" 0 / 1; {{2 9}}'), data.x[part], data.y[part]
+    )
     a, b = alone.machines.a[0], alone.machines.b[0]
     p = 0.5 + 0.5 * np.tanh(a * held_out.value + b)
     right = held_out.y[held_out.point] == 9
@@ -405,11 +446,15 @@ def test_others_are_scored_on_parts(data):
     assert not learned.left_out
 
 
-@pytest.mark.parametrize("candidate, base, message", [
-    (read_candidate("one-vs-one"), "", "all of whose classifiers are learner=nystrom"),
-    (of_text('"" 0 / 1; "-c 2" 0 / 2; "" 1 / 2; {2 5 9}'), SHARED, "all of whose classifiers"),
-    (of_text('"" {"" K {2 5} 9}'), SHARED, "all of whose classifiers"),
-    (read_candidate("one-vs-rest", ("learned",)), SHARED, "a learned decoder")])
+@pytest.mark.parametrize(
+    "candidate, base, message",
+    [
+        (read_candidate("one-vs-one"), "", "all of whose classifiers are learner=nystrom"),
+        (of_text('"" 0 / 1; "-c 2" 0 / 2; "" 1 / 2; {2 5 9}'), SHARED, "all of whose classifiers"),
+        (of_text('"" {"" K {2 5} 9}'), SHARED, "all of whose classifiers"),
+        (read_candidate("one-vs-rest", ("learned",)), SHARED, "a learned decoder"),
+    ],
+)
 def test_what_cannot_be_left_out(data, candidate, base, message):
     with pytest.raises(UsageError, match=message):
         begin(data, candidate, base, SplitPlan(left_out=True))

@@ -40,8 +40,11 @@ def results(n, seed, top=4, answers=1):
 
 def chosen(some, rows, weights=None):
     """The `Results` of some rows."""
-    return replace(some, **{name: getattr(some, name)[rows]
-                            for name in ("truth", "result", "winner", "p")}, weights=weights)
+    return replace(
+        some,
+        **{name: getattr(some, name)[rows] for name in ("truth", "result", "winner", "p")},
+        weights=weights,
+    )
 
 
 def copied(some):
@@ -68,11 +71,17 @@ def test_pooled_scores_are_those_of_copies(name):
     for one, other in zip(weighed, copies):
         assert one.scores[name] == pytest.approx(other.scores[name], abs=1e-12)
     assert pooled(name, weighed) == pytest.approx(pooled(name, copies), abs=1e-12)
-    whole = replace(parts[0], **{field: np.concatenate([getattr(part, field) for part in parts])
-                                 for field in ("truth", "result", "winner", "p", "weights")})
+    whole = replace(
+        parts[0],
+        **{
+            field: np.concatenate([getattr(part, field) for part in parts])
+            for field in ("truth", "result", "winner", "p", "weights")
+        },
+    )
     assert pooled(name, weighed) == pytest.approx(evaluate(whole)[name], abs=1e-12)
     assert pooled(name, weighed) != pytest.approx(
-        pooled(name, outcomes(*(replace(part, weights=None) for part in parts))), abs=1e-4)
+        pooled(name, outcomes(*(replace(part, weights=None) for part in parts))), abs=1e-4
+    )
     again = Resampled(name, [weighed]).scores(np.ones((1, 161)))[0, 0]
     assert again == pytest.approx(pooled(name, weighed), abs=2e-7)
 
@@ -99,25 +108,31 @@ def test_estimates_weigh_the_points(name):
 
 def test_certain_estimates_know_the_effective_number():
     perfect = Estimate(1.0, 0.0, 100, 1, 20.0)
-    few, many = (estimate_line({**one.words, "how": "x"}, "accuracy")
-                 for one in (perfect, perfect._replace(effective=None)))
+    few, many = (
+        estimate_line({**one.words, "how": "x"}, "accuracy")
+        for one in (perfect, perfect._replace(effective=None))
+    )
     assert "interval from 0.8316" in few and "interval from 0.9638" in many
 
 
 def test_gaps_of_a_race_weigh_the_points():
     state = racing.SearchState("a", -1, Search([Grid("rbf", 0, 0.0, Axis(0, 1, 1), -1.0)]))
     rng = np.random.default_rng(1)
-    one, other = (replace(results(80, 1), weights=rng.random(80) + 0.1 if weighed else None)
-                  for weighed in (True, True))
+    one, other = (
+        replace(results(80, 1), weights=rng.random(80) + 0.1 if weighed else None)
+        for weighed in (True, True)
+    )
     other = replace(other, p=np.roll(other.p, 1, axis=0), weights=one.weights)
     for text, part in (("a", one), ("b", other)):
         made = outcomes(part)[0]
         state.record(text, {Part(0): made}, 0, {"pooled": made.scores["log_loss"]})
-    lost = -np.log(other.p[np.arange(80), np.searchsorted(LABELS, other.truth)]) \
-        + np.log(one.p[np.arange(80), np.searchsorted(LABELS, one.truth)])
+    lost = -np.log(other.p[np.arange(80), np.searchsorted(LABELS, other.truth)]) + np.log(
+        one.p[np.arange(80), np.searchsorted(LABELS, one.truth)]
+    )
     mean = np.sum(lost * one.weights) / np.sum(one.weights)
     assert state.gap("log_loss", "b", "a") == pytest.approx(
-        mean / standard_error(lost, one.weights), rel=1e-5)
+        mean / standard_error(lost, one.weights), rel=1e-5
+    )
 
 
 def test_mcnemar_with_weights():
@@ -138,8 +153,8 @@ def test_scores_of_a_comparison_weigh_held_out_points():
     """Those of `cross_validate`, from all its answers; without weights they are others."""
     data, plan = points(), Plan(None, 3, 1)
     experiment = Experiment(data, plan, LOGISTIC, ResultCache(None), (False,))
-    row, = compare(experiment, [read_candidate("one-vs-one", ("inverse",))])["rows"]
-    found, = cross_validate(experiment, read_candidate("one-vs-one"))
+    (row,) = compare(experiment, [read_candidate("one-vs-one", ("inverse",))])["rows"]
+    (found,) = cross_validate(experiment, read_candidate("one-vs-one"))
     assert (found.results.weights == data.weights.w).all()
     p = found.results.p[np.arange(120), np.searchsorted(LABELS, data.y)]
     wanted = np.average(-np.log(p), weights=data.weights.w)
@@ -154,8 +169,12 @@ def test_class_weights_make_the_accuracy_that_of_balanced_classes():
     data = points(False)
     factors = {2: 1.0, 5: 0.8, 9: 4 / 3}
     weights = Weights(np.array([factors[label] for label in data.y.tolist()]), factors)
-    found, = cross_validate(Experiment(replace(data, weights=weights), Plan(None, 3, 1), LOGISTIC,
-                                       ResultCache(None), (False,)), read_candidate("one-vs-one"))
+    (found,) = cross_validate(
+        Experiment(
+            replace(data, weights=weights), Plan(None, 3, 1), LOGISTIC, ResultCache(None), (False,)
+        ),
+        read_candidate("one-vs-one"),
+    )
     scores = evaluate(found.results)
     assert scores["accuracy"] == pytest.approx(scores["balanced_accuracy"], abs=1e-12)
     assert found.columns["accuracy"]["pooled"] == pytest.approx(scores["balanced_accuracy"])
@@ -167,17 +186,21 @@ def test_leave_one_out_values_have_the_weights_of_their_rows():
     experiment = Experiment(data, Plan(left_out=True), settings, ResultCache(None))
     split = experiment.prepared(Part(0))
     assert (split.test_weights == data.weights.w[split.rows]).all()
-    row, = compare(experiment, [read_candidate("one-vs-one", ("inverse",))])["rows"]
-    plain, = compare(replace(experiment, data=replace(data, weights=None)),
-                     [read_candidate("one-vs-one", ("inverse",))])["rows"]
+    (row,) = compare(experiment, [read_candidate("one-vs-one", ("inverse",))])["rows"]
+    (plain,) = compare(
+        replace(experiment, data=replace(data, weights=None)),
+        [read_candidate("one-vs-one", ("inverse",))],
+    )["rows"]
     assert row["log_loss"]["pooled"] != pytest.approx(plain["log_loss"]["pooled"], abs=1e-6)
 
 
 def test_results_are_kept_for_their_weights(fits, tmp_path):
     def run(data):
         with ResultCache(str(tmp_path / "kept"), keep=True) as cache:
-            result = compare(Experiment(data, Plan(trials=1), LOGISTIC, cache, (False,)),
-                             [read_candidate("one-vs-one", ("inverse",))])
+            result = compare(
+                Experiment(data, Plan(trials=1), LOGISTIC, cache, (False,)),
+                [read_candidate("one-vs-one", ("inverse",))],
+            )
         made = sum(map(len, fits))
         fits.clear()
         return made, result
@@ -214,13 +237,25 @@ def test_tuning_scores_are_weighted(per_partition):
     data, space = points(), SearchSpace(log2c=Axis(0.0, 2.0, 2.0), refine=0)
     found = []
     for weights in (data.weights, Weights(4 * data.weights.w), None):
-        task = prepare_tuning(Experiment(replace(data, weights=weights), Plan(None, 2, 1),
-                                         LOGISTIC, ResultCache(None), (False,)),
-                              read_candidate("one-vs-one"))
+        task = prepare_tuning(
+            Experiment(
+                replace(data, weights=weights),
+                Plan(None, 2, 1),
+                LOGISTIC,
+                ResultCache(None),
+                (False,),
+            ),
+            read_candidate("one-vs-one"),
+        )
         result, _ = tune(task, space, by="accuracy", search="full", per_partition=per_partition)
         one = result["partitions"][0] if per_partition else result
-        found.append({point["log2c"]: point["score"] for point in one["points"]
-                      if point["score"] is not None})
+        found.append(
+            {
+                point["log2c"]: point["score"]
+                for point in one["points"]
+                if point["score"] is not None
+            }
+        )
     first, fourfold, plain = found
     # scores of the same machines: C w is the same
     assert first[2.0] == pytest.approx(fourfold[0.0], abs=1e-12)
@@ -232,7 +267,7 @@ def test_binary_problems_are_scored_by_weights():
     task = prepare_tuning(experiment, read_candidate("one-vs-one"))
     problems = BinaryProblems(task.tree, experiment)
     split = experiment.prepared(Part(0))
-    outcome, = problems.score(split, [(1, "learner=logistic")], None)
+    (outcome,) = problems.score(split, [(1, "learner=logistic")], None)
     left, right = (np.flatnonzero(np.isin(split.test.y, side)) for side in problems.sides[1])
     weights = split.test_weights[np.concatenate([left, right])]
     assert outcome.truth.tolist() == [0] * len(left) + [1] * len(right)
@@ -252,8 +287,9 @@ def test_words_on_weights():
     assert words == "of samples; scores count the points by them"
     factors = {2: 1.0, 5: 2.5, 9: 0.125}
     w = np.array([factors[label] for label in data.y.tolist()])
-    data = replace(data, names=("", "", "a", "", "", "b", "", "", "", "c"),
-                   weights=Weights(w, factors))
+    data = replace(
+        data, names=("", "", "a", "", "", "b", "", "", "", "c"), weights=Weights(w, factors)
+    )
     names = data.name_of
     words = words_of(data)["weights"]
     shown = ", ".join(f"{names.get(label, label)}={factor:g}" for label, factor in factors.items())

@@ -13,8 +13,14 @@ import pytest
 
 from agfmc.core.errors import DataError
 from agfmc.files import atomic
-from agfmc.files.atomic import (check_output, install, remove, remove_temporaries, replacing,
-                                replacing_all)
+from agfmc.files.atomic import (
+    check_output,
+    install,
+    remove,
+    remove_temporaries,
+    replacing,
+    replacing_all,
+)
 from agfmc.files.opening import open_input, read_bytes
 
 
@@ -24,6 +30,7 @@ def mode(path):
 
 def refuse(number, words="refused"):
     """A call of the system that fails."""
+
     def refused(*_):
         raise OSError(number, words)
 
@@ -48,6 +55,7 @@ def synced(monkeypatch):
 
 
 # -- one file -----------------------------------------------------------------------------------
+
 
 def test_a_new_file_gets_the_permissions_of_the_umask(tmp_path):
     old = os.umask(0o027)
@@ -155,8 +163,10 @@ def test_any_file_name_will_do(tmp_path, monkeypatch, name):
     assert os.listdir(".") == [name] and read_bytes(f"./{name}") == b"x"
 
 
-@pytest.mark.parametrize("binary, text, zipped", [
-    (False, None, True), (True, True, True), (True, None, False), (True, False, False)])
+@pytest.mark.parametrize(
+    "binary, text, zipped",
+    [(False, None, True), (True, True, True), (True, None, False), (True, False, False)],
+)
 def test_text_is_compressed_by_its_name(tmp_path, binary, text, zipped):
     """The bytes tell neither a time nor a name; what is no text stays as it is."""
     piece = b"caf\xc3\xa9\xff\n"
@@ -253,8 +263,8 @@ def test_the_renames_are_brought_to_the_disk(tmp_path, synced, names):
     (tmp_path / "sub").mkdir()
     write([tmp_path / name for name in names])
     folders = {(tmp_path / name).parent for name in names}
-    assert sorted(synced[len(names):]) == sorted(folder.stat().st_ino for folder in folders)
-    assert {(tmp_path / name).stat().st_ino for name in names} == set(synced[:len(names)])
+    assert sorted(synced[len(names) :]) == sorted(folder.stat().st_ino for folder in folders)
+    assert {(tmp_path / name).stat().st_ino for name in names} == set(synced[: len(names)])
 
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, BrokenPipeError])
@@ -319,6 +329,7 @@ def test_one_file_for_two_outputs_is_refused(tmp_path):
 
 # -- what is removed ----------------------------------------------------------------------------
 
+
 def test_what_must_go_first_stays_where_nothing_can_be_written(tmp_path):
     (tmp_path / "control").write_text("names old models")
     (tmp_path / "model").write_text("old")
@@ -373,6 +384,7 @@ def test_removing_what_somebody_else_removes(tmp_path, monkeypatch):
 
 
 # -- what another program has made --------------------------------------------------------------
+
 
 @pytest.fixture
 def here(tmp_path, monkeypatch):
@@ -445,7 +457,7 @@ def test_all_is_on_the_disk_before_and_the_names_after(here, kind, there, synced
     wanted = {"file": ["m"], "folder": ["m", "m/a", "m/deep", "m/deep/b"]}[kind]
     at = synced.index("before")
     assert set(synced[:at]) == {os.stat(name).st_ino for name in wanted}
-    assert synced[at + 1:] == [os.stat(".").st_ino]
+    assert synced[at + 1 :] == [os.stat(".").st_ino]
 
 
 @pytest.mark.parametrize("error", [OSError(122, "Disk quota exceeded"), KeyboardInterrupt()])
@@ -468,6 +480,7 @@ def test_what_is_no_file_in_a_folder_is_not_opened(here):
 
 
 # -- reading ------------------------------------------------------------------------------------
+
 
 def test_reading_a_folder(tmp_path):
     with pytest.raises(DataError, match="cannot read: it is a folder") as caught:

@@ -12,8 +12,10 @@ from agfmc.tables.types import TableFormat
 CELLS = st.text(st.sampled_from(list('ab,;"\n\r\t é')), max_size=4)
 
 
-@given(st.lists(st.lists(CELLS, min_size=2, max_size=2), min_size=1, max_size=5),
-       st.sampled_from(",;\t"))
+@given(
+    st.lists(st.lists(CELLS, min_size=2, max_size=2), min_size=1, max_size=5),
+    st.sampled_from(",;\t"),
+)
 def test_every_cell_comes_back(rows, delimiter):
     text = csv_lines(list(zip(*rows)), delimiter)
     assert text == b"".join(csv_line(row, delimiter) for row in rows)

@@ -39,15 +39,29 @@ class Trickle(io.RawIOBase):
         return self._data.read(min(size, 1) if size >= 0 else -1)
 
 
-@pytest.mark.parametrize("data, text", [
-    (TEXT, TEXT), (ZIPPED, TEXT), (ZIPPED * 2, TEXT * 2), (b"", b""), (b"\x1f", b"\x1f"),
-    (b"\x8b\x1f", b"\x8b\x1f"), (gzip.compress(b""), b""), (gzip.compress(ZIPPED), ZIPPED)],
-    ids=range(8))
+@pytest.mark.parametrize(
+    "data, text",
+    [
+        (TEXT, TEXT),
+        (ZIPPED, TEXT),
+        (ZIPPED * 2, TEXT * 2),
+        (b"", b""),
+        (b"\x1f", b"\x1f"),
+        (b"\x8b\x1f", b"\x8b\x1f"),
+        (gzip.compress(b""), b""),
+        (gzip.compress(ZIPPED), ZIPPED),
+    ],
+    ids=range(8),
+)
 def test_gzip_is_known_by_its_first_bytes(data, text, tmp_path, pipe_of):
     path = tmp_path / "x"
     path.write_bytes(data)
-    for name, stream in ((path, None), ("-", io.BytesIO(data)), ("-", pipe_of(data)),
-                         ("-", Trickle(data))):
+    for name, stream in (
+        (path, None),
+        ("-", io.BytesIO(data)),
+        ("-", pipe_of(data)),
+        ("-", Trickle(data)),
+    ):
         assert read_bytes(name, stream) == text
         if stream is None:
             with open_input(name) as file:
@@ -79,8 +93,10 @@ def bomb(tmp_path):
 
 def test_what_grows_too_much_is_no_data(bomb, monkeypatch):
     monkeypatch.setattr(opening, "_BOMB", 1 << 20)
-    with pytest.raises(DataError, match="grows more than 200 times, beyond"), \
-            open_input(bomb) as file:
+    with (
+        pytest.raises(DataError, match="grows more than 200 times, beyond"),
+        open_input(bomb) as file,
+    ):
         while file.read(1 << 16):
             pass
     random.seed(1)
@@ -95,25 +111,48 @@ def test_the_limit_of_memory_is_that_of_the_text(bomb, monkeypatch):
         read_bytes(bomb)
 
 
-@pytest.mark.parametrize("reader", [
-    read_bytes, load, read_tree, read_control, read_calibration, read_class_weights, read_names,
-    read_recipe, read_metric, read_logistic_model, read_sets, read_confusions, read_similarity,
-    lambda path: read_costs(path, [0, 1]), lambda path: read_feature_names(path, 3)])
+@pytest.mark.parametrize(
+    "reader",
+    [
+        read_bytes,
+        load,
+        read_tree,
+        read_control,
+        read_calibration,
+        read_class_weights,
+        read_names,
+        read_recipe,
+        read_metric,
+        read_logistic_model,
+        read_sets,
+        read_confusions,
+        read_similarity,
+        lambda path: read_costs(path, [0, 1]),
+        lambda path: read_feature_names(path, 3),
+    ],
+)
 def test_a_device_without_end_costs_a_bounded_time(reader, monkeypatch):
     monkeypatch.setattr(opening, "_DEVICE", 1 << 20)
-    with pytest.raises(AgfmcError, match="/dev/zero: (cannot read: it is a device, and gives more "
-                                         "than 1 MiB|.*, found neither)"):
+    with pytest.raises(
+        AgfmcError,
+        match="/dev/zero: (cannot read: it is a device, and gives more "
+        "than 1 MiB|.*, found neither)",
+    ):
         reader("/dev/zero")
     with open("/dev/zero", "rb") as stdin, pytest.raises(DataError, match="it is a device"):
         read_bytes("-", stdin=stdin)
 
 
-@pytest.mark.parametrize("reader, size, words", [
-    (load, MAX_TEXT, "larger than 256 MiB: expected a control file or a model"),
-    (read_control, MAX_TEXT, "larger than 256 MiB: expected a control file"),
-    (read_class_weights, SMALL_TEXT, "larger than 64 MiB: expected a class and its weight"),
-    (read_names, SMALL_TEXT, "larger than 64 MiB: expected a name in each line"),
-    (read_metric, SMALL_TEXT, "larger than 64 MiB: expected a metric")])
+@pytest.mark.parametrize(
+    "reader, size, words",
+    [
+        (load, MAX_TEXT, "larger than 256 MiB: expected a control file or a model"),
+        (read_control, MAX_TEXT, "larger than 256 MiB: expected a control file"),
+        (read_class_weights, SMALL_TEXT, "larger than 64 MiB: expected a class and its weight"),
+        (read_names, SMALL_TEXT, "larger than 64 MiB: expected a name in each line"),
+        (read_metric, SMALL_TEXT, "larger than 64 MiB: expected a metric"),
+    ],
+)
 def test_files_larger_than_their_kind_are_refused_unread(reader, size, words, tmp_path):
     path = tmp_path / "x"
     with open(path, "wb") as file:

@@ -15,8 +15,16 @@ import pytest
 
 from agfmc.core.errors import AgfmcWarning, DataError, UsageError
 from agfmc.files import result_store as room
-from agfmc.files.result_store import (automatic_path, CLASSIFIER, key_of, open_state, Record,
-                                      ResultCache, result_key, shuffled_for)
+from agfmc.files.result_store import (
+    automatic_path,
+    CLASSIFIER,
+    key_of,
+    open_state,
+    Record,
+    ResultCache,
+    result_key,
+    shuffled_for,
+)
 
 
 @pytest.fixture
@@ -44,9 +52,17 @@ def size_of(path):
 
 def test_keys_tell_apart():
     a = np.arange(6.0)
-    keys = [key_of(1, 2), key_of("1", 2), key_of(12), key_of((1, 2)), key_of(a),
-            key_of(a.reshape(2, 3)), key_of(a.astype("f4")), key_of(b"ab", b"c"),
-            key_of(b"a", b"bc")]
+    keys = [
+        key_of(1, 2),
+        key_of("1", 2),
+        key_of(12),
+        key_of((1, 2)),
+        key_of(a),
+        key_of(a.reshape(2, 3)),
+        key_of(a.astype("f4")),
+        key_of(b"ab", b"c"),
+        key_of(b"a", b"bc"),
+    ]
     assert len(set(keys)) == len(keys) and key_of(a, "x") == key_of(a.copy(), "x")
 
 
@@ -83,8 +99,13 @@ def test_what_is_put_is_found_again(path):
 def test_arrays_are_as_they_are_expected():
     record = Record(None, {"x": np.array([[1.0, np.nan]])})
     assert record.array("x", "<f8", 1, None, finite=False).shape == (1, 2)
-    for name, kind, shape in (("y", "<f8", (1, 2)), ("x", "<f4", (1, 2)), ("x", "<f8", (2, 1)),
-                              ("x", "<f8", (2,)), ("x", "<f8", (1, 2))):
+    for name, kind, shape in (
+        ("y", "<f8", (1, 2)),
+        ("x", "<f4", (1, 2)),
+        ("x", "<f8", (2, 1)),
+        ("x", "<f8", (2,)),
+        ("x", "<f8", (1, 2)),
+    ):
         with pytest.raises(ValueError, match="no array"):
             record.array(name, kind, *shape)
 
@@ -145,9 +166,13 @@ def test_unused_folders_go(tmp_path, monkeypatch):
     folder = tmp_path / "agfmc"
     folder.mkdir(mode=0o700)
     now = time.time()
-    for name, days, size in (("old.results", 31, 1), ("new.results", 29, 1),
-                             ("large.results", 3, 700), ("larger.results", 2, 700),
-                             ("other", 90, 1)):
+    for name, days, size in (
+        ("old.results", 31, 1),
+        ("new.results", 29, 1),
+        ("large.results", 3, 700),
+        ("larger.results", 2, 700),
+        ("other", 90, 1),
+    ):
         (folder / name / "xy").mkdir(parents=True)
         (folder / name / "xy" / "k").write_bytes(bytes(size))
         os.utime(folder / name, (now - days * 86400,) * 2)
@@ -166,8 +191,11 @@ def test_unused_folders_go(tmp_path, monkeypatch):
 def test_a_file_of_an_earlier_version_makes_room(path):
     with open(path, "wb") as file:
         file.write(b"agfmc results 1\n")
-    with pytest.raises(DataError, match="cannot keep finished work here: expected a folder of "
-                                        "results, found a file .*of an earlier version"):
+    with pytest.raises(
+        DataError,
+        match="cannot keep finished work here: expected a folder of "
+        "results, found a file .*of an earlier version",
+    ):
         open_state(path, "d")
     for expected in (None, 1):
         with ResultCache(path) as cache:
@@ -204,7 +232,7 @@ def test_all_folders_of_a_user_stay_within_the_bound(tmp_path, monkeypatch, recw
         cache.put("small", Record(1))
         assert head(cache, "small") == 1
     assert 0 < total() <= 8000
-    message, = {str(warning.message) for warning in recwarn.list}
+    (message,) = {str(warning.message) for warning in recwarn.list}
     assert "no more is stored, and an interrupted run repeats it (--state FOLDER has" in message
 
 
@@ -216,8 +244,9 @@ def test_a_state_of_other_data_is_told(path, recwarn):
     for data in ("b", "c"):
         with pytest.warns(AgfmcWarning) as told, open_state(path, data) as cache:
             cache.put("k" + data, Record(1))
-        assert [str(one.message) for one in told if one.category is AgfmcWarning] == \
-            [f"all results in {path} are of other data: none can be reused"]
+        assert [str(one.message) for one in told if one.category is AgfmcWarning] == [
+            f"all results in {path} are of other data: none can be reused"
+        ]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for data in ("a", "b", "c"):
@@ -271,8 +300,7 @@ def test_damage_is_told_once(path):
         file.truncate(100)
     shutil.copyfile(cache._file_of("k3"), cache._file_of("k2"))
     with pytest.warns(AgfmcWarning, match="2 damaged results were computed again") as told, cache:
-        assert [head(cache, key) for key in ("k1", "k2", "k3", "k1")] == \
-            [None, None, "value", None]
+        assert [head(cache, key) for key in ("k1", "k2", "k3", "k1")] == [None, None, "value", None]
     assert len(told) == 1
 
 
@@ -344,8 +372,9 @@ with ResultCache(sys.argv[1], keep=True) as cache:
 
 
 def test_several_processes(path, root):
-    running = [subprocess.Popen([sys.executable, "-c", WRITER, path, name], cwd=root)
-               for name in "ab"]
+    running = [
+        subprocess.Popen([sys.executable, "-c", WRITER, path, name], cwd=root) for name in "ab"
+    ]
     assert [process.wait() for process in running] == [0, 0]
     with ResultCache(path, keep=True) as cache:
         assert all(head(cache, f"{name} {i}") == "x" * i for name in "ab" for i in range(40))
@@ -354,14 +383,16 @@ def test_several_processes(path, root):
 
 def test_automatic_path(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert automatic_path("0123456789abcdef99") == \
-        str(tmp_path / "agfmc" / "data-0123456789abcdef99.results")
+    assert automatic_path("0123456789abcdef99") == str(
+        tmp_path / "agfmc" / "data-0123456789abcdef99.results"
+    )
     monkeypatch.setenv("XDG_CACHE_HOME", "relative")
     monkeypatch.setenv("HOME", str(tmp_path))
     assert automatic_path("ab").startswith(str(tmp_path / ".cache" / "agfmc"))
 
 
 # -- it is the user's own -----------------------------------------------------------------------
+
 
 def test_an_automatic_folder_is_private(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))

@@ -24,8 +24,11 @@ def kernel_of(name):
 def kernel_values(name, a, b):
     """Of a kernel of a distance by its definition."""
     distance = KERNELS[name].distance
-    return PreparedKernel(kernel_of(name), b).values(a).T if distance is None else \
-        np.exp(-0.4 * cdist(a, b, distance))
+    return (
+        PreparedKernel(kernel_of(name), b).values(a).T
+        if distance is None
+        else np.exp(-0.4 * cdist(a, b, distance))
+    )
 
 
 @pytest.fixture(scope="module")
@@ -34,15 +37,17 @@ def data():
     return x, (np.abs(x[:, 0]) > 0.6) + 1 * (x[:, 1] > 0.3)
 
 
-@pytest.mark.parametrize("kind, expected", [
-    ("laplacian", 0.11943296826671962), ("exponential", 0.20472816738018995)])
+@pytest.mark.parametrize(
+    "kind, expected", [("laplacian", 0.11943296826671962), ("exponential", 0.20472816738018995)]
+)
 def test_checked_values(kind, expected):
     x, y = np.array([[1, -2, 0.5]]), np.array([[0, 1, 0.25]])
     kernel = PreparedKernel(Kernel(kind, 0.5), y)
     assert kernel.values(x)[0, 0] == pytest.approx(expected, rel=1e-15)
     far = 1e8 + np.concatenate([x, y])  # differences of features lose nothing far from the origin
     assert PreparedKernel(Kernel(kind, 0.5), far[1:]).values(far[:1])[0, 0] == pytest.approx(
-        expected, rel=1e-7)
+        expected, rel=1e-7
+    )
 
 
 @pytest.mark.few()
@@ -52,32 +57,43 @@ def test_machines_are_those_of_precomputed_kernel_values(kind, weighted, data):
     svc = pytest.importorskip("sklearn.svm").SVC
     x, y = data[0], (data[1] > 0).astype(int)
     w = np.where(np.arange(len(y)) % 3 == 0, 2.0, 1.0) if weighted else None
-    model = agfmc.train("one-vs-one", x, y,
-                        options=f"-t {kind} -g 0.4 -r 0.5 -d 3 -c 3 -e 1e-6",
-                        sample_weight=w, calibration=0)
+    model = agfmc.train(
+        "one-vs-one",
+        x,
+        y,
+        options=f"-t {kind} -g 0.4 -r 0.5 -d 3 -c 3 -e 1e-6",
+        sample_weight=w,
+        calibration=0,
+    )
     gram = kernel_values(kind, x, x)
     peer = svc(kernel="precomputed", C=3, tol=1e-6).fit(gram, y, sample_weight=w)
     machines = model.machines
-    f = kernel_values(kind, x, machines.sv) @ machines.coef[
-        np.argsort(machines.index)] - machines.rho
+    f = (
+        kernel_values(kind, x, machines.sv) @ machines.coef[np.argsort(machines.index)]
+        - machines.rho
+    )
     sign = np.sign(f @ peer.decision_function(gram))
     np.testing.assert_allclose(sign * f, peer.decision_function(gram), atol=1e-4)
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize("options", [
-    "-t laplacian -g 0.3", "-t 6 -g 0.3", "learner=nystrom -t laplacian -g 0.3 -m 40"])
+@pytest.mark.parametrize(
+    "options", ["-t laplacian -g 0.3", "-t 6 -g 0.3", "learner=nystrom -t laplacian -g 0.3 -m 40"]
+)
 def test_files_and_workers(options, data, tmp_path):
     x, y = data
-    models = [agfmc.train("one-vs-rest", x, y, options=options, calibration=0, workers=workers)
-              for workers in (1, 2)]
+    models = [
+        agfmc.train("one-vs-rest", x, y, options=options, calibration=0, workers=workers)
+        for workers in (1, 2)
+    ]
     for number, model in enumerate(models):
         agfmc.save(str(tmp_path / f"{number}.mbm"), model)
     first, second = ((tmp_path / f"{number}.mbm").read_bytes() for number in (0, 1))
     assert first == second
     again = agfmc.load(str(tmp_path / "0.mbm"))
-    np.testing.assert_array_equal(agfmc.Classifier(again).probabilities(x),
-                                  agfmc.Classifier(models[0]).probabilities(x))
+    np.testing.assert_array_equal(
+        agfmc.Classifier(again).probabilities(x), agfmc.Classifier(models[0]).probabilities(x)
+    )
     for form in ("svm", "ascii"):
         with pytest.raises(ModelError, match="do not have the (laplacian|exponential) kernel"):
             export(str(tmp_path / "other"), models[0], form)
@@ -102,8 +118,13 @@ def test_search_takes_the_kernel_that_fits():
     assert {point["kernel"] for point in result["points"]} == {"rbf", "laplacian"}
     assert model.machines.kernels[0].kind == "laplacian"
     with pytest.warns(agfmc.AgfmcWarning, match="left out of the search.* --kernel-memory"):
-        agfmc.tune("one-vs-one", x, y, kernel_memory=0,
-                   space=agfmc.SearchSpace(log2c=agfmc.Axis(0, 0, 1), log2g=agfmc.Axis(-2, -2, 1)))
+        agfmc.tune(
+            "one-vs-one",
+            x,
+            y,
+            kernel_memory=0,
+            space=agfmc.SearchSpace(log2c=agfmc.Axis(0, 0, 1), log2g=agfmc.Axis(-2, -2, 1)),
+        )
 
 
 @pytest.mark.long

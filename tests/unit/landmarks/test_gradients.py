@@ -14,10 +14,13 @@ X = np.array([(0.0, 0), (1, 0), (0, 1), (1, 1), (2, 1), (1, 2)])
 Y = np.array([0, 0, 1, 1, 2, 2])
 GAMMA, RIDGE = 0.25, 0.1
 # rows of classes 0, 1, 2 against the rest, on landmarks 0, 2, 5
-BETA = [(3.809942211, -3.2201529411, -.007189335), (-2.8921898677, 5.0367305811, -1.3500797957),
-        (-.9177523434, -1.81657764, 1.3572691307)]
-G = [(1.0599244288, .251355422), (.251355422, 2.2283043027)]
-M = [(.8151441475, .0795366676), (.0795366676, 1.1848558525)]
+BETA = [
+    (3.809942211, -3.2201529411, -0.007189335),
+    (-2.8921898677, 5.0367305811, -1.3500797957),
+    (-0.9177523434, -1.81657764, 1.3572691307),
+]
+G = [(1.0599244288, 0.251355422), (0.251355422, 2.2283043027)]
+M = [(0.8151441475, 0.0795366676), (0.0795366676, 1.1848558525)]
 SEEDS = st.integers(0, 999)
 
 
@@ -56,10 +59,13 @@ def test_products_are_those_of_central_differences(kind, seed):
     x = x[np.abs(x[:, None] - landmarks.z).min(axis=(1, 2)) > 2e-4]
     step, expected = 1e-4, np.zeros((x.shape[1], x.shape[1]))
     for c in range(beta.shape[1]):
+
         def f(points, column=beta[:, c]):
             return column @ landmarks.kernel_values(points)
-        gradient = np.array([(f(x + axis) - f(x - axis)) / (2 * step)
-                             for axis in step * np.eye(x.shape[1])])
+
+        gradient = np.array(
+            [(f(x + axis) - f(x - axis)) / (2 * step) for axis in step * np.eye(x.shape[1])]
+        )
         expected += gradient @ gradient.T
     found = gradient_products(landmarks, beta, x)
     expected = expected.diagonal() if kind == "laplacian" else expected
@@ -89,8 +95,12 @@ def test_properties_of_the_metric(seed, d, rank):
         assert np.linalg.eigvalsh(one).min() > -1e-12 * d
     assert np.allclose(root @ root, metric, rtol=0, atol=1e-12 * d)
     # its square is a multiple of G
-    assert np.allclose(metric @ metric * np.trace(products) / np.trace(metric @ metric), products,
-                       rtol=0, atol=1e-9 * np.trace(products))
+    assert np.allclose(
+        metric @ metric * np.trace(products) / np.trace(metric @ metric),
+        products,
+        rtol=0,
+        atol=1e-9 * np.trace(products),
+    )
 
 
 @given(SEEDS, st.integers(1, 6))
@@ -112,8 +122,9 @@ def test_permuted_features_give_permuted_products(seed):
     order = np.random.default_rng(seed).permutation(x.shape[1])
     there = Landmarks(landmarks.kernel, landmarks.z[:, order])
     found = gradient_products(there, beta[there.pivots], x[:, order])
-    assert np.allclose(found, gradient_products(landmarks, beta, x)[np.ix_(order, order)],
-                       rtol=1e-10, atol=1e-10)
+    assert np.allclose(
+        found, gradient_products(landmarks, beta, x)[np.ix_(order, order)], rtol=1e-10, atol=1e-10
+    )
 
 
 @pytest.mark.parametrize("shape", [(3, 3), (3,)])

@@ -20,8 +20,10 @@ from agfmc.training.plan import Output, plan, Source
 from agfmc.training.run import PreviousRun, finished, make_range_sums, ranges_of, train
 from data_files import write_cls, write_vec
 
-ROWS = {"pairs": [((a,), (b,)) for a in range(4) for b in range(a + 1, 4)],
-        "rest": [((0,), (1, 2, 3)), ((0, 1), (2, 3))]}
+ROWS = {
+    "pairs": [((a,), (b,)) for a in range(4) for b in range(a + 1, 4)],
+    "rest": [((0,), (1, 2, 3)), ((0, 1), (2, 3))],
+}
 
 
 @pytest.fixture(autouse=True)
@@ -39,13 +41,19 @@ def write(seed):
 
 
 def planned(rows="pairs", base="m", only=None, **settings):
-    return plan(Source(from_rows(ROWS[rows], range(4), {}), "trn"), Output(base, only=only),
-                TrainingSettings(**{"options": "learner=nystrom -m 12 -g .3", **settings}))
+    return plan(
+        Source(from_rows(ROWS[rows], range(4), {}), "trn"),
+        Output(base, only=only),
+        TrainingSettings(**{"options": "learner=nystrom -m 12 -g .3", **settings}),
+    )
 
 
 def models(base="m"):
-    return {path.name[len(base):]: path.read_bytes() for path in Path().glob(f"{base}[-.]*")
-            if ".sums" not in path.name}
+    return {
+        path.name[len(base) :]: path.read_bytes()
+        for path in Path().glob(f"{base}[-.]*")
+        if ".sums" not in path.name
+    }
 
 
 def sums_files():
@@ -112,7 +120,7 @@ def test_written_now_and_then(whole, monkeypatch):
 @pytest.mark.parametrize("rows", ROWS)
 def test_ranges_made_by_other_runs_in_any_order(monkeypatch, rows):
     train(planned(rows, "w"))
-    count, = ranges_of(planned(rows))
+    (count,) = ranges_of(planned(rows))
     for number in reversed(range(count)):
         if number != 2:
             assert make_range_sums(planned(rows), 0, number)
@@ -134,8 +142,9 @@ def test_only_what_belongs_to_these_points(monkeypatch):
     assert models() == models("w")
 
 
-@pytest.mark.parametrize("settings", [{"seed": 2}, {"options": "learner=nystrom -m 11 -g .3"},
-                                      {"scale": True}])
+@pytest.mark.parametrize(
+    "settings", [{"seed": 2}, {"options": "learner=nystrom -m 11 -g .3"}, {"scale": True}]
+)
 def test_only_what_belongs_to_these_options(monkeypatch, settings):
     stopped_after(monkeypatch, 9)
     make_range_sums(planned(), 0, 5)
@@ -223,8 +232,10 @@ def test_progress_tells_what_is_done(monkeypatch):
         return calls
 
     words = [call[2] for call in told()]
-    assert words == [*(f"sums of range {i} of 7" for i in range(1, 8) for _ in range(4)),
-                     *(f"{i} of 6 classifiers" for i in range(1, 7))]
+    assert words == [
+        *(f"sums of range {i} of 7" for i in range(1, 8) for _ in range(4)),
+        *(f"{i} of 6 classifiers" for i in range(1, 7)),
+    ]
     for path in Path().glob("m-0*"):
         path.unlink()
     stopped_after(monkeypatch, 25)
@@ -234,8 +245,9 @@ def test_progress_tells_what_is_done(monkeypatch):
 def test_time_limit_between_classifiers(whole, monkeypatch):
     done = []
     with monkeypatch.context() as patch:
-        patch.setattr(run, "time", SimpleNamespace(
-            monotonic=lambda: math.inf if len(done) >= 2 else 0.0))
+        patch.setattr(
+            run, "time", SimpleNamespace(monotonic=lambda: math.inf if len(done) >= 2 else 0.0)
+        )
         made = train(planned(), deadline=time.monotonic() + 1000, held_out=done.append)
     assert made.stopped and 2 <= made.done < 6 and len(finished(planned())) == made.done
     assert train(planned(), earlier=PreviousRun(frozenset(finished(planned())))).done == 6
@@ -243,8 +255,11 @@ def test_time_limit_between_classifiers(whole, monkeypatch):
 
 
 def test_lost_task_ends_training_in_one_line(monkeypatch):
-    monkeypatch.setattr(sums, "run_remote", lambda *_, **more: iter(
-        [((0, 0, 32, (0,)), CommandFailed("sums of rows 0 to 31: gone"))]))
+    monkeypatch.setattr(
+        sums,
+        "run_remote",
+        lambda *_, **more: iter([((0, 0, 32, (0,)), CommandFailed("sums of rows 0 to 31: gone"))]),
+    )
     with pytest.raises(CommandFailed, match="sums of rows 0 to 31: gone"):
         train(planned(), workers=object())
 

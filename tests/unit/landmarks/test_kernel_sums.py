@@ -38,8 +38,10 @@ def test_damage_is_noticed_or_changes_nothing(tmp_path, step):
     write_sums(str(path), "ab", [(0, 1, labels) for labels in written], written.values(), 2)
     raw, noticed = path.read_bytes(), 0
     places = range(0, len(raw), step)
-    for wrong in (*(raw[:i] + bytes([raw[i] ^ 1]) + raw[i + 1:] for i in places),
-                  *(raw[:i] for i in places)):
+    for wrong in (
+        *(raw[:i] + bytes([raw[i] ^ 1]) + raw[i + 1 :] for i in places),
+        *(raw[:i] for i in places),
+    ):
         path.write_bytes(wrong)
         try:
             file = SumsReader(str(path))
@@ -49,5 +51,6 @@ def test_damage_is_noticed_or_changes_nothing(tmp_path, step):
             noticed += 1
             continue
         assert read.keys() == written.keys() and all(
-            np.array_equal(a, b) for labels in read for a, b in zip(read[labels], written[labels]))
+            np.array_equal(a, b) for labels in read for a, b in zip(read[labels], written[labels])
+        )
     assert noticed > len(places)

@@ -15,16 +15,33 @@ Y = np.array([0, 0, 1, 1, 2, 2])
 Z = np.array([0.0, 2, 6])[:, None]
 # K = exp(-.25 (x - z)^2), lambda = .1: (left, right, weights, beta, b, f, leave-one-out values)
 CHECKED = [
-    ((0,), (1, 2), np.ones(6), (-2.0147879678, .7357176482, .3692427334), .5977726791,
-     (-1.1463143233, -.3976554813, .5990541721, .9973109679, .9673627579, .9802419067),
-     (-1.5666709055, -.0477206684, .2564869895, .9955362748, .9471340723, .8873799104)),
-    ((1,), (2,), np.ones(6), (.0530950577, -1.758024539, .4100130502), .7921087358,
-     (-.9388735721, -.5282309164, .2971754925, 1.1699289959),
-     (-.8315847318, -.1698181199, -.1603200407, 2.0034821609)),
-    ((0,), (1, 2), np.array([1, 2, 1, .5, 1, 3]), (-2.193647967, .5884638969, .2978692548),
-     .6881219060,
-     (-1.2890055314, -.5614216818, .4750434804, .9466044435, .9740075866, .9964985354),
-     (-1.8708731457, -.0412942126, .0116417786, .9294304047, .9577359124, .9472577535)),
+    (
+        (0,),
+        (1, 2),
+        np.ones(6),
+        (-2.0147879678, 0.7357176482, 0.3692427334),
+        0.5977726791,
+        (-1.1463143233, -0.3976554813, 0.5990541721, 0.9973109679, 0.9673627579, 0.9802419067),
+        (-1.5666709055, -0.0477206684, 0.2564869895, 0.9955362748, 0.9471340723, 0.8873799104),
+    ),
+    (
+        (1,),
+        (2,),
+        np.ones(6),
+        (0.0530950577, -1.758024539, 0.4100130502),
+        0.7921087358,
+        (-0.9388735721, -0.5282309164, 0.2971754925, 1.1699289959),
+        (-0.8315847318, -0.1698181199, -0.1603200407, 2.0034821609),
+    ),
+    (
+        (0,),
+        (1, 2),
+        np.array([1, 2, 1, 0.5, 1, 3]),
+        (-2.193647967, 0.5884638969, 0.2978692548),
+        0.6881219060,
+        (-1.2890055314, -0.5614216818, 0.4750434804, 0.9466044435, 0.9740075866, 0.9964985354),
+        (-1.8708731457, -0.0412942126, 0.0116417786, 0.9294304047, 0.9577359124, 0.9472577535),
+    ),
 ]
 
 
@@ -96,17 +113,26 @@ def test_options():
     assert options.canonical() == text
     assert NystromOptions.parse("-l auto -g 0") == NystromOptions()
     assert NystromOptions.parse("-l auto -l .1 --loo 500 --loo all") == NystromOptions(
-        ridge=0.1, left_out=None)
+        ridge=0.1, left_out=None
+    )
     assert NystromOptions.parse("").canonical() == "learner=nystrom -t 2 -g 1/d -m 2000 -l auto"
 
 
-@pytest.mark.parametrize("text, expected", [
-    ("-m 1", "option -m: 1 is out of range: expected 2 to 100000"),
-    ("-m 2.5", "expected a whole number"), ("-l 0", "expected more than 0"),
-    ("-l nan", "out of range"), ("-l automatic", "expected a number"),
-    ("-t 3", "landmarks need a positive definite kernel"), ("-c 5", "regularised by -l"),
-    ("-r -1", "0 or more"), ("--loo 5", "out of range"), ("-m", "expected a value after it"),
-])
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        ("-m 1", "option -m: 1 is out of range: expected 2 to 100000"),
+        ("-m 2.5", "expected a whole number"),
+        ("-l 0", "expected more than 0"),
+        ("-l nan", "out of range"),
+        ("-l automatic", "expected a number"),
+        ("-t 3", "landmarks need a positive definite kernel"),
+        ("-c 5", "regularised by -l"),
+        ("-r -1", "0 or more"),
+        ("--loo 5", "out of range"),
+        ("-m", "expected a value after it"),
+    ],
+)
 def test_options_that_cannot_be(text, expected):
     with pytest.raises(UsageError, match=expected):
         NystromOptions.parse(text)
@@ -126,7 +152,7 @@ def test_search_leaves_a_valley_for_a_deeper_one():
     search = RidgeSearch()
     while search.trial is not None:
         power = round(np.log10(search.trial))
-        search.record({-6: .271, -2: .609}.get(power, 1.0))
+        search.record({-6: 0.271, -2: 0.609}.get(power, 1.0))
     assert search.best == 1e-6
 
 

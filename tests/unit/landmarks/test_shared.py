@@ -32,9 +32,16 @@ def trained(rows, x, y, options=OPTIONS, only=None, **settings):
     jobs = plan_jobs(from_rows(rows, range(4), {}), "m", options, 1)
     jobs = [job for job in jobs if only is None or job.name in only]
     chosen = np.arange(0, len(y), 3)
-    return {fitted.job.name: fitted for fitted in fit(
-        jobs, x, y, TrainingSettings(**{"workers": 1, **settings}),
-        requested=HeldOutRequest.of(len(y), chosen, settings.get("calibration") == 0))}
+    return {
+        fitted.job.name: fitted
+        for fitted in fit(
+            jobs,
+            x,
+            y,
+            TrainingSettings(**{"workers": 1, **settings}),
+            requested=HeldOutRequest.of(len(y), chosen, settings.get("calibration") == 0),
+        )
+    }
 
 
 def values_of(model, x):
@@ -45,10 +52,13 @@ def values_of(model, x):
 def same(one, other):
     """True where results are equal bit for bit."""
     return one.keys() == other.keys() and all(
-        np.array_equal(a.model.coef, b.model.coef) and a.model.platt == b.model.platt
-        and a.model.rho == b.model.rho and np.array_equal(a.model.sv, b.model.sv)
+        np.array_equal(a.model.coef, b.model.coef)
+        and a.model.platt == b.model.platt
+        and a.model.rho == b.model.rho
+        and np.array_equal(a.model.sv, b.model.sv)
         and np.array_equal(a.values, b.values)
-        for a, b in ((one[name], other[name]) for name in one))
+        for a, b in ((one[name], other[name]) for name in one)
+    )
 
 
 @pytest.mark.parametrize("rows", [FULL, PAIRS, FULL + PAIRS])
@@ -69,8 +79,9 @@ def test_models_are_those_of_all_points_at_once(rows, points):
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize("options", [OPTIONS, "learner=nystrom -m 12 -g .3",
-                                     "learner=nystrom -m 12 -w1 3"])
+@pytest.mark.parametrize(
+    "options", [OPTIONS, "learner=nystrom -m 12 -g .3", "learner=nystrom -m 12 -w1 3"]
+)
 @pytest.mark.parametrize("rows", [FULL, PAIRS, FULL + PAIRS])
 @pytest.mark.parametrize("plain", [0, 1e11])
 def test_same_bytes_for_any_workers_memory_and_choice(options, rows, plain, points, monkeypatch):
@@ -107,12 +118,13 @@ def test_lambda_that_is_lost_in_the_rounding_of_large_sums(points, monkeypatch):
 def test_weights_of_a_side_are_copies_of_its_points(points):
     x, y = points
     copied = np.concatenate([np.arange(120), np.flatnonzero(y == 0)])
-    weighted, = trained(FULL[:1], x, y, OPTIONS + " -w0 2").values()
+    (weighted,) = trained(FULL[:1], x, y, OPTIONS + " -w0 2").values()
     landmarks = Landmarks(weighted.model.kernel, x[weighted.rows])
     phi = landmarks.features(landmarks.kernel_values(x[copied]))
     t = np.where(y[copied] == 0, -1.0, 1.0)
     v, b = Ridge([(packed(phi @ phi.T), 1)], phi.sum(axis=1), len(t), 0.05).solve(
-        (phi @ t)[:, None], np.array([t.mean()]))
+        (phi @ t)[:, None], np.array([t.mean()])
+    )
     expected = v[:, 0] @ landmarks.features(landmarks.kernel_values(x)) + b
     assert np.allclose(values_of(weighted.model, x), expected, atol=1e-9)
 
@@ -148,16 +160,27 @@ def test_held_out_sides(points):
 
 def test_same_sides_with_other_options_are_another_group(points):
     x, y = points
-    tree = parse('"learner=nystrom -m 9 -g 1" 0 / 1; "learner=nystrom -m 9 -g 2" 2 / 3;'
-                 '"learner=nystrom -m 9 -g 2" 0 / 1; "learner=nystrom -m 9 -g 1" 2 / 3; {0 1 2 3}')
+    tree = parse(
+        '"learner=nystrom -m 9 -g 1" 0 / 1; "learner=nystrom -m 9 -g 2" 2 / 3;'
+        '"learner=nystrom -m 9 -g 2" 0 / 1; "learner=nystrom -m 9 -g 1" 2 / 3; {0 1 2 3}'
+    )
     jobs = plan_jobs(tree, "m", "", 1)
     found = {fitted.job.name: fitted.model.kernel.gamma for fitted in fit(jobs, x, y)}
     assert [found[f"m-0{i}"] for i in range(4)] == [1, 2, 2, 1]
 
 
-@pytest.mark.parametrize("rows, n, count", [
-    (FULL, 100, 1), (FULL, 20_000, 10), (FULL, 10**6, 24), (FULL, 10**8, 397),
-    (FULL, 10**9, 400), (PAIRS, 10**6, 8), (PAIRS, 10**10, 400)])
+@pytest.mark.parametrize(
+    "rows, n, count",
+    [
+        (FULL, 100, 1),
+        (FULL, 20_000, 10),
+        (FULL, 10**6, 24),
+        (FULL, 10**8, 397),
+        (FULL, 10**9, 400),
+        (PAIRS, 10**6, 8),
+        (PAIRS, 10**10, 400),
+    ],
+)
 def test_ranges_are_fixed_and_not_too_many(rows, n, count):
     job = plan_jobs(from_rows(rows, range(4), {}), "m", OPTIONS, 1)[0]
     ranges = row_ranges(job, n)

@@ -61,8 +61,10 @@ def points(tmp_path, monkeypatch):
 
 def trained(x, y, **settings):
     jobs = plan_jobs(from_rows(ROWS, range(4), {}), "m", OPTIONS, 1)
-    return [replace(fitted.model, provenance=None) for fitted in fit(
-        jobs, x, y, TrainingSettings(**{"workers": 1, **settings}))]
+    return [
+        replace(fitted.model, provenance=None)
+        for fitted in fit(jobs, x, y, TrainingSettings(**{"workers": 1, **settings}))
+    ]
 
 
 def same(one, other):
@@ -81,8 +83,7 @@ def test_same_bytes_as_threads(points, workers, raw, monkeypatch):
     with workers() as executor:
         assert same(trained(x, y, workers=executor), trained(x, y, workers=2))
         assert same(trained(lazy, y, workers=executor), trained(x, y))
-        assert same(trained(lazy.normalised(norm), y, workers=executor),
-                    trained(norm.apply(x), y))
+        assert same(trained(lazy.normalised(norm), y, workers=executor), trained(norm.apply(x), y))
 
 
 def test_points_in_a_file_are_sent_by_its_name(points):
@@ -97,8 +98,9 @@ def test_workers_that_do_not_see_the_file_get_the_points(points, monkeypatch):
     x, y, path = points
     lazy, executor = open_vec(path), Remembering()
     read = sums._Reference.points.func
-    monkeypatch.setattr(sums._Reference, "points", property(
-        lambda self: os.utime(path, (1, 1)) or read(self)))
+    monkeypatch.setattr(
+        sums._Reference, "points", property(lambda self: os.utime(path, (1, 1)) or read(self))
+    )
     monkeypatch.setattr(type(lazy), "check", lambda self: None)
     assert same(trained(lazy, y, workers=executor), trained(x, y))
     assert 1 <= executor.whole < 15 < len(executor.sent)

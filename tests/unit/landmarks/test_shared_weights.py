@@ -33,8 +33,10 @@ def test_whole_weights_are_copies(raw):
     landmarks = Landmarks(Kernel("rbf", 0.5), x[:7])
     copies = np.repeat(np.arange(40), w)
     weighted = range_sums(Problem(landmarks, x, y, w.astype(float), raw), (0, 0, 40, (0, 2)))
-    copied = range_sums(Problem(landmarks, x[copies], y[copies], np.ones(len(copies)), raw),
-                        (0, 0, len(copies), (0, 2)))
+    copied = range_sums(
+        Problem(landmarks, x[copies], y[copies], np.ones(len(copies)), raw),
+        (0, 0, len(copies), (0, 2)),
+    )
     for one, other in zip(weighted, copied):
         assert np.allclose(one, other, rtol=1e-12, atol=1e-12)
 
@@ -43,8 +45,11 @@ def test_whole_weights_are_copies(raw):
 def points():
     random = np.random.default_rng(5)
     y = random.permutation(np.arange(48, dtype=np.int32) % 4)
-    return random.normal(size=(48, 3)) + 2.0 * np.eye(4, 3)[y], y, \
-        random.integers(1, 4, 48).astype(float)
+    return (
+        random.normal(size=(48, 3)) + 2.0 * np.eye(4, 3)[y],
+        y,
+        random.integers(1, 4, 48).astype(float),
+    )
 
 
 def jobs_of(options):
@@ -55,8 +60,17 @@ def trained(points, options, **settings):
     """The `Fitted` of all rows; points: x, y and weights or None."""
     x, y, w = points
     wanted = HeldOutRequest(chosen=np.ones(len(y), dtype=bool))
-    return list(train_shared(jobs_of(options), x, y, TrainingSettings(**{"workers": 1, **settings}),
-                           None, wanted, None if w is None else Weights(w)))
+    return list(
+        train_shared(
+            jobs_of(options),
+            x,
+            y,
+            TrainingSettings(**{"workers": 1, **settings}),
+            None,
+            wanted,
+            None if w is None else Weights(w),
+        )
+    )
 
 
 def values_of(model, x):
@@ -69,8 +83,12 @@ def test_classifiers_of_whole_weights_are_those_of_copies(points, options, raw, 
     monkeypatch.setattr(sums, "_RAW", 0 if raw else 1e12)
     x, y, w = points
     copies = np.repeat(np.arange(48), w.astype(int))
-    for one, other, plain in zip(*(trained(data, f"-m 48 -g 2 {options}") for data in (
-            points, (x[copies], y[copies], None), (x, y, None)))):
+    for one, other, plain in zip(
+        *(
+            trained(data, f"-m 48 -g 2 {options}")
+            for data in (points, (x[copies], y[copies], None), (x, y, None))
+        )
+    ):
         f = values_of(one.model, x)
         assert np.allclose(f, values_of(other.model, x), rtol=0, atol=1e-9)
         assert abs(one.model.rho - other.model.rho) < 1e-9
@@ -79,14 +97,17 @@ def test_classifiers_of_whole_weights_are_those_of_copies(points, options, raw, 
 
 def test_a_point_that_is_left_out_goes_with_all_its_weight(points, monkeypatch):
     x, y, w = points
-    monkeypatch.setattr(sums, "landmarks_of", lambda job, *rest: (
-        np.arange(12), Landmarks(Kernel("rbf", 2.0), x[:12])))
+    monkeypatch.setattr(
+        sums,
+        "landmarks_of",
+        lambda job, *rest: (np.arange(12), Landmarks(Kernel("rbf", 2.0), x[:12])),
+    )
     for number, fitted in enumerate(trained(points, "-g 2 -l .3")):
         rows = np.flatnonzero(np.isin(y, fitted.job.labels))
         for place in (0, len(rows) - 1):
             rest = np.arange(48) != rows[place]
             alone = trained((x[rest], y[rest], w[rest]), "-g 2 -l .3")[number].model
-            assert abs(values_of(alone, x[rows[place]:][:1])[0] - fitted.values[place]) < 1e-6
+            assert abs(values_of(alone, x[rows[place] :][:1])[0] - fitted.values[place]) < 1e-6
 
 
 def test_probabilities_are_those_of_the_weighted_points(points):
@@ -94,8 +115,9 @@ def test_probabilities_are_those_of_the_weighted_points(points):
     for fitted in trained(points, "-m 24 -g 2 -l .3"):
         left, right = (np.isin(y, side) for side in fitted.job.sides)
         rows = np.flatnonzero(left | right)
-        a, b, _ = fit_sigmoid(fitted.values.astype(float), right[rows],
-                              (w[right].sum(), w[left].sum()), w[rows])
+        a, b, _ = fit_sigmoid(
+            fitted.values.astype(float), right[rows], (w[right].sum(), w[left].sum()), w[rows]
+        )
         assert np.allclose(fitted.model.platt, (a, b), atol=1e-4)
         a, b, _ = fit_sigmoid(fitted.values.astype(float), right[rows])
         assert not np.allclose(fitted.model.platt, (a, b), atol=1e-2)
@@ -104,8 +126,9 @@ def test_probabilities_are_those_of_the_weighted_points(points):
 def test_lambda_goes_with_a_factor_of_all_weights(points):
     x, y, w = points
     for one, other in zip(trained(points, "-m 24 -g 2"), trained((x, y, 1000 * w), "-m 24 -g 2")):
-        own, large = (float(f.model.provenance.options.split("-l ")[1].split()[0])
-                      for f in (one, other))
+        own, large = (
+            float(f.model.provenance.options.split("-l ")[1].split()[0]) for f in (one, other)
+        )
         assert abs(large / own - 1000) < 1e-6
         assert np.allclose(values_of(one.model, x), values_of(other.model, x), atol=1e-9)
 
@@ -115,10 +138,13 @@ def test_lambda_is_chosen_by_the_weighted_errors(points):
     random = np.random.default_rng(8)  # half of the points have labels that tell nothing
     noisy = np.arange(48) % 2 == 0
     y = np.where(noisy, random.permutation(y), y)
-    clear, strange = (trained((x, y, np.where(noisy, one, other)), "-m 24 -g 1")
-                      for one, other in ((1e-3, 1.0), (1.0, 1e-3)))
-    assert [f.model.provenance.options for f in clear] != \
-        [f.model.provenance.options for f in strange]
+    clear, strange = (
+        trained((x, y, np.where(noisy, one, other)), "-m 24 -g 1")
+        for one, other in ((1e-3, 1.0), (1.0, 1e-3))
+    )
+    assert [f.model.provenance.options for f in clear] != [
+        f.model.provenance.options for f in strange
+    ]
 
 
 def bytes_of(fitted):
@@ -165,6 +191,8 @@ def test_kept_sums_are_of_their_weights(points, tmp_path, monkeypatch):
     later[20] += 1
     assert sum_range(job, x, y, settings, 1, weights=Weights(later))
     assert sum_range(job, x, y, settings, 1)
-    digests = {Group([job], x, y, 512, weights=one).range_digest(1)
-               for one in (None, weighted, Weights(later))}
+    digests = {
+        Group([job], x, y, 512, weights=one).range_digest(1)
+        for one in (None, weighted, Weights(later))
+    }
     assert len(digests) == 3

@@ -10,11 +10,11 @@ from agfmc.core.splits import job_seed
 
 
 def test_check_values():
-    f = [-2.1, -1.3, -.4, .2, .3, .9, 1.7, 2.2]
+    f = [-2.1, -1.3, -0.4, 0.2, 0.3, 0.9, 1.7, 2.2]
     y = [False, False, True, False, True, True, True, True]
     a, b, converged = fit_sigmoid(f, y)
     assert converged
-    assert a == pytest.approx(-.8364817, abs=2e-6) and b == pytest.approx(-.4067341, abs=2e-6)
+    assert a == pytest.approx(-0.8364817, abs=2e-6) and b == pytest.approx(-0.4067341, abs=2e-6)
 
 
 def loss(f, y, a, b):
@@ -38,7 +38,7 @@ def test_nothing_near_is_better(seed):
 @pytest.mark.parametrize("seed", [8, 18, 36, 39])
 def test_many_samples_converge_within_rounding(seed):
     generator = np.random.default_rng(seed)
-    f = generator.normal(size=30_000) * (.1 + generator.random())
+    f = generator.normal(size=30_000) * (0.1 + generator.random())
     y = f * generator.random() * 3 + generator.normal(size=len(f)) - generator.random() > 0
     assert fit_sigmoid(f, y)[2]
 
@@ -52,9 +52,19 @@ def test_the_other_class_first_is_the_mirror():
     assert (a2, b2) == pytest.approx((-a, -b), abs=1e-4)
 
 
-@pytest.mark.parametrize("f", [
-    [0.0] * 6, [1e9] * 6, [1e10] * 6, [1e150] * 6, [1e200, -1e200] * 3, [np.nan] * 6,
-    [1e-300, 2e-300] * 3, [-1e5, 1e5] * 3])
+@pytest.mark.parametrize(
+    "f",
+    [
+        [0.0] * 6,
+        [1e9] * 6,
+        [1e10] * 6,
+        [1e150] * 6,
+        [1e200, -1e200] * 3,
+        [np.nan] * 6,
+        [1e-300, 2e-300] * 3,
+        [-1e5, 1e5] * 3,
+    ],
+)
 def test_extreme_values_end_well(f):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
@@ -89,8 +99,14 @@ def test_few_samples_make_few_folds(few):
 
 def test_seeds_belong_to_the_partition():
     assert job_seed(1, (0, 2), (1,)) == job_seed(1, (2, 0), (1,))
-    seeds = {job_seed(1, (0,), (1,)), job_seed(1, (1,), (0,)), job_seed(2, (0,), (1,)),
-             job_seed(1, (0, 1), (2,)), job_seed(1, (0,), (1, 2)), job_seed(1, (0, 12), (3,)),
-             job_seed(1, (0, 1), (2, 3))}
+    seeds = {
+        job_seed(1, (0,), (1,)),
+        job_seed(1, (1,), (0,)),
+        job_seed(2, (0,), (1,)),
+        job_seed(1, (0, 1), (2,)),
+        job_seed(1, (0,), (1, 2)),
+        job_seed(1, (0, 12), (3,)),
+        job_seed(1, (0, 1), (2, 3)),
+    }
     assert len(seeds) == 7 and all(0 <= seed < 2**64 for seed in seeds)
     assert job_seed(1, (0,), (1,)) == 10079644312721931911

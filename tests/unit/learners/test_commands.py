@@ -13,8 +13,25 @@ from hypothesis import given, strategies as st
 from agfmc.core.errors import CommandFailed, shortened, UsageError
 from agfmc.learners.programs import Command, killing_commands
 
-ODD = ["a b", "it's", 'say "x"', "a;b", "$(touch pwned)", "`touch pwned`", "$HOME", "two\nlines",
-       "*", "~", "#c", "a\\b", "", "ü\t", "&", "|", ">x"]
+ODD = [
+    "a b",
+    "it's",
+    'say "x"',
+    "a;b",
+    "$(touch pwned)",
+    "`touch pwned`",
+    "$HOME",
+    "two\nlines",
+    "*",
+    "~",
+    "#c",
+    "a\\b",
+    "",
+    "ü\t",
+    "&",
+    "|",
+    ">x",
+]
 
 
 @pytest.fixture
@@ -22,7 +39,8 @@ def echo(tmp_path, monkeypatch):
     """A program that writes its words as JSON to the file `said`; -> the words that start it."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "echo.py").write_text(
-        "import json, sys\njson.dump(sys.argv[1:], open('said', 'w'))")
+        "import json, sys\njson.dump(sys.argv[1:], open('said', 'w'))"
+    )
     return join([sys.executable, str(tmp_path / "echo.py")])
 
 
@@ -43,9 +61,13 @@ def shells(command):
 
 def test_names_reach_the_program_unchanged(echo, tmp_path):
     for own, text in (
-            ([], echo), (["-b", "1", "x y", "p q"], f"{echo} -b 1 'x y' \"p q\""),
-            ([], f"X=1 {echo}"), ([], f"{echo}\n"), ([], f"{echo} > out"),
-            (["b#"], f"cat < echo.py > /dev/null; {echo} b#")):
+        ([], echo),
+        (["-b", "1", "x y", "p q"], f"{echo} -b 1 'x y' \"p q\""),
+        ([], f"X=1 {echo}"),
+        ([], f"{echo}\n"),
+        ([], f"{echo} > out"),
+        (["b#"], f"cat < echo.py > /dev/null; {echo} b#"),
+    ):
         Command(text).run(*ODD)
         assert said() == own + ODD
     assert sorted(path.name for path in tmp_path.iterdir()) == ["echo.py", "out"]
@@ -62,19 +84,37 @@ def test_a_name_that_begins_like_an_option_is_a_file_of_this_folder(echo):
     assert said() == ["-c", "50", "a b", "-x", "./-x", "./--", "x-"]
 
 
-@pytest.mark.parametrize("text, shell", [
-    ("PY", False), ("PY 'a|b' \"c>d\" e\\;f", False), ("PY '$HOME' '*'", False),
-    ("PY 'it' \"'\" '\"'", False), ('PY "a\\"b;c"', False), ('PY "a\\"b" "c"', False),
-    ("PY \"it's\"", False), ("PY -t=1 x=2", False),
-    ("PY $HOME", True), ('PY "$HOME"', True), ('PY "`echo x`"', True), ("PY 'a' | cat", True),
-    ("PY > x", True), ("PY 2>&1", True), ("X=1 PY", True), ("PY *.py", True),
-    ('PY "a\\"b" ; PY "c"', True), ("PY a\nPY", True), ('PY "\\$x"', True)])
+@pytest.mark.parametrize(
+    "text, shell",
+    [
+        ("PY", False),
+        ("PY 'a|b' \"c>d\" e\\;f", False),
+        ("PY '$HOME' '*'", False),
+        ("PY 'it' \"'\" '\"'", False),
+        ('PY "a\\"b;c"', False),
+        ('PY "a\\"b" "c"', False),
+        ('PY "it\'s"', False),
+        ("PY -t=1 x=2", False),
+        ("PY $HOME", True),
+        ('PY "$HOME"', True),
+        ('PY "`echo x`"', True),
+        ("PY 'a' | cat", True),
+        ("PY > x", True),
+        ("PY 2>&1", True),
+        ("X=1 PY", True),
+        ("PY *.py", True),
+        ('PY "a\\"b" ; PY "c"', True),
+        ("PY a\nPY", True),
+        ('PY "\\$x"', True),
+    ],
+)
 def test_a_shell_only_where_the_text_needs_one(echo, text, shell):
     assert shells(Command(text.replace("PY", echo))) is shell
 
 
-@pytest.mark.parametrize("words", [
-    "'a|b' \"c>d\" e\\;f", '"a\\"b;c" "d" \\"', "\"it's\" '$x'", "''"])
+@pytest.mark.parametrize(
+    "words", ["'a|b' \"c>d\" e\\;f", '"a\\"b;c" "d" \\"', "\"it's\" '$x'", "''"]
+)
 def test_words_without_a_shell_are_those_of_a_shell(echo, words):
     Command(f"{echo} {words}").run("z")
     plain = said()
@@ -82,21 +122,31 @@ def test_words_without_a_shell_are_those_of_a_shell(echo, words):
     assert plain == said()
 
 
-@given(st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=6),
-                max_size=4))
+@given(
+    st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=6), max_size=4)
+)
 def test_quoted_words_need_no_shell(words):
     command = Command(join([sys.executable, *words]))
     assert not shells(command) and command._words == [sys.executable, *words]
 
 
-@pytest.mark.parametrize("text, words", [
-    ("", "expected a command, found nothing"), ("  \n", "expected a command, found nothing"),
-    ("cat # x", "file names can be appended"),
-    ("nothing-of-that-name -b 1", "'nothing-of-that-name' does not exist or may"),
-    ("./gone", "'./gone' does not exist or may"), ("svm-train 'x", "cannot be read: No closing"),
-    ("svm-train x\\", "cannot be read"), ("''", "the command '' does not exist or may"),
-    ("a\0b", "NUL"), ("cat |", "must end where file names can"), ("cat;", "file names"),
-    ("cat & ", "file names")])
+@pytest.mark.parametrize(
+    "text, words",
+    [
+        ("", "expected a command, found nothing"),
+        ("  \n", "expected a command, found nothing"),
+        ("cat # x", "file names can be appended"),
+        ("nothing-of-that-name -b 1", "'nothing-of-that-name' does not exist or may"),
+        ("./gone", "'./gone' does not exist or may"),
+        ("svm-train 'x", "cannot be read: No closing"),
+        ("svm-train x\\", "cannot be read"),
+        ("''", "the command '' does not exist or may"),
+        ("a\0b", "NUL"),
+        ("cat |", "must end where file names can"),
+        ("cat;", "file names"),
+        ("cat & ", "file names"),
+    ],
+)
 def test_refused_before_anything_runs(tmp_path, monkeypatch, text, words):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UsageError) as caught:
@@ -120,15 +170,24 @@ def test_open_quote_in_options(echo):
     assert not os.path.exists("said")
 
 
-@pytest.mark.parametrize("code, message", [
-    ("import sys; print('no'); sys.exit('one\\n\\n two \\nthree\\nfour')",
-     "failed with status 1: two | three | four"),
-    ("import sys; print('only here'); sys.exit(7)", "failed with status 7: only here"),
-    ("import sys; sys.exit(3)", "failed with status 3"),
-    ("import os; os.kill(os.getpid(), 9)", "was ended by SIGKILL"),
-    ("import os; os.kill(os.getpid(), 40)", "was ended by signal 40"),
-    ("import sys; sys.stderr.buffer.write(b'\\xff' + b'x' * 10**6); sys.exit(1)",
-     "failed with status 1: " + "x" * 300)], ids=range(6))
+@pytest.mark.parametrize(
+    "code, message",
+    [
+        (
+            "import sys; print('no'); sys.exit('one\\n\\n two \\nthree\\nfour')",
+            "failed with status 1: two | three | four",
+        ),
+        ("import sys; print('only here'); sys.exit(7)", "failed with status 7: only here"),
+        ("import sys; sys.exit(3)", "failed with status 3"),
+        ("import os; os.kill(os.getpid(), 9)", "was ended by SIGKILL"),
+        ("import os; os.kill(os.getpid(), 40)", "was ended by signal 40"),
+        (
+            "import sys; sys.stderr.buffer.write(b'\\xff' + b'x' * 10**6); sys.exit(1)",
+            "failed with status 1: " + "x" * 300,
+        ),
+    ],
+    ids=range(6),
+)
 def test_how_a_program_fails(code, message):
     command = python(code)
     with pytest.raises(CommandFailed) as caught:
@@ -151,8 +210,9 @@ def test_streams(tmp_path):
 
 
 def test_much_that_nobody_reads_does_not_stall():
-    python("import sys\nfor i in range(3000): print('x' * 100); print('y' * 100, file=sys.stderr)"
-           ).run()
+    python(
+        "import sys\nfor i in range(3000): print('x' * 100); print('y' * 100, file=sys.stderr)"
+    ).run()
 
 
 def alive(pid):
@@ -229,6 +289,7 @@ def test_between_two_commands_a_block_ends_too(tmp_path):
 
 def test_an_exception_while_waiting_ends_the_command(tmp_path, monkeypatch):
     import subprocess
+
     plain = subprocess.Popen.wait
 
     def interrupted(self, timeout=None):

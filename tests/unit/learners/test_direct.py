@@ -33,8 +33,9 @@ from data_files import write_cls, write_vec
 
 LABELS = np.array([3, 1, 8, 5, 40, 11])
 RUN = Execution(allow_commands=True)
-NESTED = ('"" 0 / 1; "-c 2" 1 / 2; "" 0 / 2; {\n  "-k 5" K {3 1}\n  8\n'
-          '  "" L { 5 "-k 3" K {40 11} } }')
+NESTED = (
+    '"" 0 / 1; "-c 2" 1 / 2; "" 0 / 2; {\n  "-k 5" K {3 1}\n  8\n  "" L { 5 "-k 3" K {40 11} } }'
+)
 
 
 @pytest.fixture
@@ -43,7 +44,7 @@ def data(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(3)
     y = LABELS[np.r_[0:6, rng.integers(0, 6, 144)]]
-    x = (rng.normal(size=(150, 4)) + 1.5 * np.random.default_rng(1).normal(size=(41, 4))[y])
+    x = rng.normal(size=(150, 4)) + 1.5 * np.random.default_rng(1).normal(size=(41, 4))[y]
     write_vec("trn.vec", x)
     write_cls("trn.cls", y)
     return read_vec("trn.vec"), y
@@ -73,8 +74,15 @@ def same(one, other):
 
 
 @pytest.mark.few(4)
-@pytest.mark.parametrize("text", ['"-k 7" K {3 1 8 5 40 11}', '"" L {3 1 8 5 40 11}', NESTED,
-                                  '"" L { "" K {1 3} "" {8 "" {5 "-r 2" L {40 11}}} }'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        '"-k 7" K {3 1 8 5 40 11}',
+        '"" L {3 1 8 5 40 11}',
+        NESTED,
+        '"" L { "" K {1 3} "" {8 "" {5 "-r 2" L {40 11}}} }',
+    ],
+)
 @pytest.mark.parametrize("scale", [False, True])
 def test_the_same_from_every_file(data, text, scale):
     x, _ = data
@@ -115,9 +123,11 @@ def test_products_along_a_nested_configuration(data):
     work = trained(NESTED)
     assert [job.name for job in work.binary] == ["m-00", "m-01", "m-02"]
     assert {number: (job.name, job.files) for number, job in zip((1, 2, 3), work.nodes)} == {
-        1: ("m.00", ["m.00.vec", "m.00.cls"]), 2: ("m.02", ["m.02"]),
-        3: ("m.02.01", ["m.02.01.vec", "m.02.01.cls"])}
-    outer_text = 'm-00 0 / 1; m-01 1 / 2; m-02 0 / 2; {0 1 2}'
+        1: ("m.00", ["m.00.vec", "m.00.cls"]),
+        2: ("m.02", ["m.02"]),
+        3: ("m.02.01", ["m.02.01.vec", "m.02.01.cls"]),
+    }
+    outer_text = "m-00 0 / 1; m-01 1 / 2; m-02 0 / 2; {0 1 2}"
     with open("outer", "w") as file:
         file.write(outer_text)
     outer = answers("outer", x).columns
@@ -129,19 +139,30 @@ def test_products_along_a_nested_configuration(data):
     rows = np.isin(y, [5, 40, 11])
     logistic = logistic_probabilities(fit_logistic(x[rows], (y[rows] != 5).astype(int), 2, 1.0), x)
     first, last = neighbours([3, 1], 5), neighbours([40, 11], 3)
-    expected = {3: outer[:, 0] * first[:, 0], 1: outer[:, 0] * first[:, 1], 8: outer[:, 1],
-                5: outer[:, 2] * logistic[:, 0], 40: outer[:, 2] * logistic[:, 1] * last[:, 0],
-                11: outer[:, 2] * logistic[:, 1] * last[:, 1]}
+    expected = {
+        3: outer[:, 0] * first[:, 0],
+        1: outer[:, 0] * first[:, 1],
+        8: outer[:, 1],
+        5: outer[:, 2] * logistic[:, 0],
+        40: outer[:, 2] * logistic[:, 1] * last[:, 0],
+        11: outer[:, 2] * logistic[:, 1] * last[:, 1],
+    }
     full = answers("ctl", x)
-    np.testing.assert_allclose(full.columns, np.stack([expected[k] for k in sorted(expected)], 1),
-                               rtol=0, atol=1e-14)
+    np.testing.assert_allclose(
+        full.columns, np.stack([expected[k] for k in sorted(expected)], 1), rtol=0, atol=1e-14
+    )
     path = answers("ctl", x, "path")
     branch = outer.argmax(axis=1)
     at_first = branch == 0
-    assert path.classes[at_first].tolist() == np.where(first[:, 0] >= first[:, 1], 3, 1)[
-        at_first].tolist()
-    np.testing.assert_allclose(path.columns[:, 0], full.columns[
-        np.arange(len(x)), np.searchsorted(np.sort(LABELS), path.classes)], atol=1e-14)
+    assert (
+        path.classes[at_first].tolist()
+        == np.where(first[:, 0] >= first[:, 1], 3, 1)[at_first].tolist()
+    )
+    np.testing.assert_allclose(
+        path.columns[:, 0],
+        full.columns[np.arange(len(x)), np.searchsorted(np.sort(LABELS), path.classes)],
+        atol=1e-14,
+    )
     assert np.mean(full.classes == y) > 0.7
 
 
@@ -150,19 +171,27 @@ def test_points_one_by_one_are_points_together(data):
     trained(NESTED)
     classifier = Classifier(load("ctl"), Decoding(tree="full"))
     together = classifier(x)
-    alone = [classifier(x[i:i + 1]) for i in range(0, 150, 10)]
-    assert np.concatenate([part.columns for part in alone]).tobytes() == \
-        np.ascontiguousarray(together.columns[::10]).tobytes()
+    alone = [classifier(x[i : i + 1]) for i in range(0, 150, 10)]
+    assert (
+        np.concatenate([part.columns for part in alone]).tobytes()
+        == np.ascontiguousarray(together.columns[::10]).tobytes()
+    )
 
 
 def test_logistic_file_tells_what_made_it(data):
     trained('"-r 0.25" L {3 1 8 5 40 11}')
-    assert read_logistic_model("m").provenance.to_line().endswith(
-        "; options -r 0.25; samples 19 33 20 29 22 27; classes 3/1/8/5/40/11")
+    assert (
+        read_logistic_model("m")
+        .provenance.to_line()
+        .endswith("; options -r 0.25; samples 19 33 20 29 22 27; classes 3/1/8/5/40/11")
+    )
     trained('"-r 0.25" L {3 1 8 5 40 11}', scale=True)
     digest = read_std("m.std").digest()
-    assert read_logistic_model("m").provenance.to_line().endswith(
-        f"; samples 19 33 20 29 22 27; classes 3/1/8/5/40/11; normalised {digest}")
+    assert (
+        read_logistic_model("m")
+        .provenance.to_line()
+        .endswith(f"; samples 19 33 20 29 22 27; classes 3/1/8/5/40/11; normalised {digest}")
+    )
     other = replace(read_std("m.std"), mean=read_std("m.std").mean + 1)
     with pytest.raises(ModelError, match="another normalisation"):
         load("ctl", other)
@@ -175,11 +204,15 @@ def test_logistic_file_tells_what_made_it(data):
         load("ctl", narrow)
 
 
-@pytest.mark.parametrize("text, kind, place, words", [
-    ('"" { "-k 0" K {3 1 8} "" L {5 40 11}}', ControlError, (1, 6), "-k: 0 is out of range"),
-    ('"" { "" K {3 1 8}\n"-c 5" L {5 40 11}}', ControlError, (2, 1), "unknown training option"),
-    ('"" L {3 1 8 "-r 1 -k 2" K {5 40 11}}', ControlError, (1, 13), "'-r'"),
-    ('"" L {3 1 8 "" G {5 40 11}}', ControlError, (1, 13), "expected a command in the quotes")])
+@pytest.mark.parametrize(
+    "text, kind, place, words",
+    [
+        ('"" { "-k 0" K {3 1 8} "" L {5 40 11}}', ControlError, (1, 6), "-k: 0 is out of range"),
+        ('"" { "" K {3 1 8}\n"-c 5" L {5 40 11}}', ControlError, (2, 1), "unknown training option"),
+        ('"" L {3 1 8 "-r 1 -k 2" K {5 40 11}}', ControlError, (1, 13), "'-r'"),
+        ('"" L {3 1 8 "" G {5 40 11}}', ControlError, (1, 13), "expected a command in the quotes"),
+    ],
+)
 def test_options_are_checked_before_anything(data, tmp_path, text, kind, place, words):
     before = sorted(tmp_path.iterdir())
     with pytest.raises(kind) as caught:
@@ -191,8 +224,11 @@ def test_options_are_checked_before_anything(data, tmp_path, text, kind, place, 
 
 def test_more_neighbours_than_points(data, tmp_path):
     work = planned('"-k 151" K {3 1 8 5 40 11}')
-    with pytest.raises(JobsFailed, match=r"^plan:1:1: 'm': 151 nearest neighbours need as many "
-                                         "samples, there are 150"):
+    with pytest.raises(
+        JobsFailed,
+        match=r"^plan:1:1: 'm': 151 nearest neighbours need as many "
+        "samples, there are 150",
+    ):
         train(work)
     assert not list(tmp_path.glob("m*")) and not list(tmp_path.glob(".agfmc*"))
     trained('"-k 150" K {3 1 8 5 40 11}')
@@ -215,9 +251,14 @@ def test_files_that_do_not_fit(data):
         assert words in str(caught.value), str(caught.value)
 
     for wrong, kind, words in (
-            (np.where(labels == 1, 2, 0), ModelError, "m.00.cls: holds class 2, and the classifier "
-                                                      "has 2 branches"),
-            (labels - 1, DataError, "m.00.cls: row"), (labels[:-1], DataError, "m.00.cls: has")):
+        (
+            np.where(labels == 1, 2, 0),
+            ModelError,
+            "m.00.cls: holds class 2, and the classifier has 2 branches",
+        ),
+        (labels - 1, DataError, "m.00.cls: row"),
+        (labels[:-1], DataError, "m.00.cls: has"),
+    ):
         wrong.astype("<i4").tofile("m.00.cls")
         refused(kind, words)
     write_cls("m.00.cls", labels)
@@ -232,19 +273,31 @@ def test_files_that_do_not_fit(data):
     write_vec("m.00.vec", points)
     load("ctl")
     text = open("m.02").read()
-    for wrong, words in ((text.replace("classes 2", "classes 3"), "m.02:"),
-                         (open("m-00").read(), "m.02:1: expected 'agfmc logistic 1'"),
-                         (text[:-40], "m.02:")):
+    for wrong, words in (
+        (text.replace("classes 2", "classes 3"), "m.02:"),
+        (open("m-00").read(), "m.02:1: expected 'agfmc logistic 1'"),
+        (text[:-40], "m.02:"),
+    ):
         with open("m.02", "w") as file:
             file.write(wrong)
         refused(ModelError, words)
 
 
-@pytest.mark.parametrize("trained_as, control, words", [
-    ('"" L {3 1 8 5 40 11}', 'm L "" {3 1 8}',
-     "m: is a model of 6 classes, and the classifier has 3"),
-    ('"-k 3" K {3 1 8 5 40 11}', '\n m K "-k x" {3 1 8 5 40 11}',
-     "ctl:2:2: option -k: expected a whole number")])
+@pytest.mark.parametrize(
+    "trained_as, control, words",
+    [
+        (
+            '"" L {3 1 8 5 40 11}',
+            'm L "" {3 1 8}',
+            "m: is a model of 6 classes, and the classifier has 3",
+        ),
+        (
+            '"-k 3" K {3 1 8 5 40 11}',
+            '\n m K "-k x" {3 1 8 5 40 11}',
+            "ctl:2:2: option -k: expected a whole number",
+        ),
+    ],
+)
 def test_control_files_of_other_models(data, trained_as, control, words):
     trained(trained_as)
     with open("ctl", "w") as file:
@@ -283,6 +336,7 @@ def test_no_place_in_other_formats(data):
 
 # -- code G -------------------------------------------------------------------------------------
 
+
 def test_training_of_a_command_is_writing_its_points(data):
     x, y = data
     trained('"svm-predict -b 1" G {3 1 8 5 40 11}')
@@ -290,9 +344,13 @@ def test_training_of_a_command_is_writing_its_points(data):
         lines = [line.split() for line in file]
     assert [LABELS[int(words[0])] for words in lines] == y.tolist()
     assert [float(word.split(":")[1]) for word in lines[0][1:]] == x[0].astype(float).tolist()
-    job, = plan_jobs(parse('"c" G {3 1 8 5 40 11}'), "n", "", 1)
-    write_node(job, NodeProblem(x, samples(job, rows_by_class(y)), text="lvq"), ["n"],
-               convert=Command("sed s/^/x/"))
+    (job,) = plan_jobs(parse('"c" G {3 1 8 5 40 11}'), "n", "", 1)
+    write_node(
+        job,
+        NodeProblem(x, samples(job, rows_by_class(y)), text="lvq"),
+        ["n"],
+        convert=Command("sed s/^/x/"),
+    )
     with open("n") as file:
         assert file.readline() == "x4\n"
         assert file.readline().split()[-1] == str(LABELS.tolist().index(y[0]))
@@ -300,8 +358,11 @@ def test_training_of_a_command_is_writing_its_points(data):
 
 def test_a_command_is_not_run_unless_allowed(data):
     trained('"touch pwned" G {3 1 8 5 40 11}')
-    with pytest.raises(ModelError, match=r"^ctl:1:1: the command 'touch pwned' would be run here: "
-                                         "allow it with --allow-commands"):
+    with pytest.raises(
+        ModelError,
+        match=r"^ctl:1:1: the command 'touch pwned' would be run here: "
+        "allow it with --allow-commands",
+    ):
         Classifier(load("ctl"))
 
 
@@ -313,8 +374,9 @@ def test_a_command_is_never_stored(data, unchecked, tmp_path):
             write()
     assert not list(tmp_path.glob("x*")) and not (tmp_path / "pwned").exists()
     # nor read, where somebody wrote it
-    kept = {number: one for number, one in configuration.node_classifiers.items()
-            if one.code != "G"}
+    kept = {
+        number: one for number, one in configuration.node_classifiers.items() if one.code != "G"
+    }
     write_store("evil.mbm", replace(configuration, node_classifiers=kept), {})
     with pytest.raises(ModelError, match="not those of the control text"):
         load("evil.mbm")
@@ -340,7 +402,7 @@ with open(sys.argv[3], "w") as out:
     np.testing.assert_allclose(found.columns.sum(axis=1), 1, atol=1e-12)
     if "L" not in text:
         assert found.classes.tolist() == LABELS[np.arange(150) % 6].tolist()
-        np.testing.assert_allclose(found.confidence, (6 * .75 - 1) / 5, atol=1e-6)
+        np.testing.assert_allclose(found.confidence, (6 * 0.75 - 1) / 5, atol=1e-6)
         with pytest.raises(ModelError, match="code G"):
             save("x.mbm", configuration)
     path = Classifier(configuration, Decoding(tree="path"), RUN)(x)
@@ -355,11 +417,11 @@ START = struct.Struct("<8sIIQQ32s")
 def changed(raw, change):
     """The bytes of a .mbm with a header that `change` altered, and a checksum that agrees."""
     _, _, _, length, _, _ = START.unpack_from(raw)
-    header = json.loads(raw[64:64 + length])
+    header = json.loads(raw[64 : 64 + length])
     change(header)
     text = json.dumps(header).encode()
     text += b" " * (-len(text) % 64)
-    rest = raw[64 + length:]
+    rest = raw[64 + length :]
     start = START.pack(raw[:8], 1, 2, len(text), 64 + len(text) + len(rest), bytes(32))[:32]
     return start + hashlib.sha256(start + text + rest).digest() + text + rest
 
@@ -381,32 +443,49 @@ LIES = {
     "a word": lambda h: h.update(node_classifiers="K"),
     "an object": lambda h: h.update(node_classifiers={}),
     "missing": lambda h: h.pop("node_classifiers"),
-    "empty": lambda h: h.update(node_classifiers=[]), "one less": nodes(lambda some: some.pop()),
+    "empty": lambda h: h.update(node_classifiers=[]),
+    "one less": nodes(lambda some: some.pop()),
     "one more": nodes(lambda some: some.append(some[0])),
     "swapped": nodes(lambda some: some.insert(0, some.pop(1))),
     "entry null": nodes(lambda some: some.__setitem__(0, None)),
     "entry short": nodes(lambda some: some[0].pop("branches")),
     "entry long": nodes(lambda some: some[0].update(more=1)),
-    "code G": entry(0, "code", "G"), "code L": entry(0, "code", "L"),
-    "code a list": entry(0, "code", ["K"]), "name a number": entry(0, "name", 5),
-    "branches a word": entry(0, "branches", "2"), "branches 1": entry(0, "branches", 1),
-    "branches 0": entry(0, "branches", 0), "branches huge": entry(0, "branches", 2**70),
-    "branches true": entry(0, "branches", True), "branches 3": entry(0, "branches", 3),
+    "code G": entry(0, "code", "G"),
+    "code L": entry(0, "code", "L"),
+    "code a list": entry(0, "code", ["K"]),
+    "name a number": entry(0, "name", 5),
+    "branches a word": entry(0, "branches", "2"),
+    "branches 1": entry(0, "branches", 1),
+    "branches 0": entry(0, "branches", 0),
+    "branches huge": entry(0, "branches", 2**70),
+    "branches true": entry(0, "branches", True),
+    "branches 3": entry(0, "branches", 3),
     "branches of L": entry(1, "branches", 3),
-    "k 0": entry(0, "k", 0), "k negative": entry(0, "k", -1), "k huge": entry(0, "k", 10**9),
-    "k a fraction": entry(0, "k", 1.5), "settings null": entry(0, "provenance", None),
+    "k 0": entry(0, "k", 0),
+    "k negative": entry(0, "k", -1),
+    "k huge": entry(0, "k", 10**9),
+    "k a fraction": entry(0, "k", 1.5),
+    "settings null": entry(0, "provenance", None),
     "points gone": nodes(lambda some: some[0].update(points=None)),
-    "points narrow": shape(0, "points", 10, 3), "points empty": shape(0, "points", 0, 4),
-    "no labels": shape(0, "y", 0), "few labels": shape(0, "y", 1),
-    "weights flat": shape(1, "weights", 0, 0), "weights few": shape(1, "weights", 1, 5),
-    "weights narrow": shape(1, "weights", 2, 4), "weights huge": shape(1, "weights", 2**40, 5),
-    "labels are weights": nodes(lambda some: some[0]["y"].update(
-        offset=some[1]["weights"]["offset"])),
+    "points narrow": shape(0, "points", 10, 3),
+    "points empty": shape(0, "points", 0, 4),
+    "no labels": shape(0, "y", 0),
+    "few labels": shape(0, "y", 1),
+    "weights flat": shape(1, "weights", 0, 0),
+    "weights few": shape(1, "weights", 1, 5),
+    "weights narrow": shape(1, "weights", 2, 4),
+    "weights huge": shape(1, "weights", 2**40, 5),
+    "labels are weights": nodes(
+        lambda some: some[0]["y"].update(offset=some[1]["weights"]["offset"])
+    ),
     "other control text": lambda h: h.update(control='m K "" {3 1}'),
     "control with a command": lambda h: h.update(
-        control=h["control"].replace(' K "-k 5"', ' G "touch pwned"')),
+        control=h["control"].replace(' K "-k 5"', ' G "touch pwned"')
+    ),
     "control with more branches": lambda h: h.update(
-        control=h["control"].replace("    3\n", "    3\n    77\n"))}
+        control=h["control"].replace("    3\n", "    3\n    77\n")
+    ),
+}
 
 
 @pytest.fixture(scope="module")
@@ -451,8 +530,11 @@ def test_numbers_that_are_not_finite(stored, unchecked, tmp_path):
 def weighted(text, w, factors=()):
     """The whole way of multi_borders with weights w (n,), class weights {label: factor} in them."""
     work = planned(text)
-    work = replace(work, jobs=for_weights(work.jobs),
-                   data=replace(work.data, weights=Weights(w, dict(factors))))
+    work = replace(
+        work,
+        jobs=for_weights(work.jobs),
+        data=replace(work.data, weights=Weights(w, dict(factors))),
+    )
     assert train(work).errors == ()
     write_control("ctl", work.tree)
 
@@ -468,8 +550,11 @@ def test_weights_of_neighbours_and_what_they_leave_behind(data, tmp_path):
     same(answers("ctl", x), answers("w.mbm", x))
     sums = {int(label): w[y == label].sum() for label in sorted(LABELS)}
     assert class_sums(load("w.mbm")) == pytest.approx(sums)
-    for lie in (shape(0, "w", 5), shape(0, "w", 2, 2),
-                nodes(lambda some: some[1].update(w=some[0]["w"]))):
+    for lie in (
+        shape(0, "w", 5),
+        shape(0, "w", 2, 2),
+        nodes(lambda some: some[1].update(w=some[0]["w"])),
+    ):
         (tmp_path / "lie.mbm").write_bytes(changed(raw, lie))
         with pytest.raises(ModelError, match=r"^lie\.mbm: "):
             load("lie.mbm")

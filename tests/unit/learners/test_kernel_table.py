@@ -37,6 +37,7 @@ def values_of(table, n):
 
 def by_libsvm(x, gamma):
     """Its order of operations, in double precision, one number after the other."""
+
     def dot(a, b):
         total = 0.0
         for p, q in zip(a, b):
@@ -45,8 +46,15 @@ def by_libsvm(x, gamma):
 
     rows = x.tolist()
     squares = [dot(row, row) for row in rows]
-    return np.array([[math.exp(-gamma * (squares[i] + squares[j] - 2 * dot(rows[i], rows[j])))
-                      for j in range(len(x))] for i in range(len(x))]).astype(np.float32)
+    return np.array(
+        [
+            [
+                math.exp(-gamma * (squares[i] + squares[j] - 2 * dot(rows[i], rows[j])))
+                for j in range(len(x))
+            ]
+            for i in range(len(x))
+        ]
+    ).astype(np.float32)
 
 
 @pytest.mark.parametrize("n", [1, 2, 7, 12, 301])
@@ -68,8 +76,9 @@ def test_values_near_the_midpoint_of_two_numbers():
     np.testing.assert_array_equal(values_of(table, 400), by_libsvm(x, 0.05))
 
 
-@pytest.mark.parametrize("text", ["-g 0.25", "-c 20 -g 1", "-s 1 -n 0.25 -g 0.125", "-h 0 -w1 4",
-                                  "-m 0.1 -g 0.5"])
+@pytest.mark.parametrize(
+    "text", ["-g 0.25", "-c 20 -g 1", "-s 1 -n 0.25 -g 0.125", "-h 0 -w1 4", "-m 0.1 -g 0.5"]
+)
 @pytest.mark.parametrize("n, reuse", [(150, False), (151, True)])
 def test_solutions_are_the_same(text, n, reuse):
     x, side = data(n, 400)
@@ -78,7 +87,7 @@ def test_solutions_are_the_same(text, n, reuse):
     generator = np.random.default_rng(n)
     rows = generator.permutation(400)[:n]
     table = table_of(x, rows, gamma, reuse=reuse)
-    for some in (rows, generator.permutation(rows)[:n // 2]):
+    for some in (rows, generator.permutation(rows)[: n // 2]):
         some = some[np.argsort(side[some] != side[some[0]], kind="stable")]
         one, two = (solve(nodes, some, side[some], options) for nodes in (Nodes(x), table))
         np.testing.assert_array_equal(one.sv, two.sv)

@@ -65,8 +65,13 @@ def trained(x, side, options):
     solution = solve(Nodes(x), rows, side, options)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(leave_one_out, "_FAR", np.inf)
-        values = loo_values(kernel_of(options, x.shape[1]), x,
-                            Problem(rows, side, number=row_digests(x)), solution, options)
+        values = loo_values(
+            kernel_of(options, x.shape[1]),
+            x,
+            Problem(rows, side, number=row_digests(x)),
+            solution,
+            options,
+        )
     return solution, values_of(solution, options, x, rows, x), values
 
 
@@ -80,14 +85,20 @@ def left_out(x, side, options):
         rows = np.delete(np.arange(len(x)), i)
         part = solve(nodes, rows, side[rows], options)
         sign = 1 if part.labels[0] == whole.labels[0] else -1
-        values[i] = sign * values_of(part, options, x, rows, x[i:i + 1])[0]
+        values[i] = sign * values_of(part, options, x, rows, x[i : i + 1])[0]
         kept[i] = np.array_equal(roles(part, options, len(rows)), role[rows])
     return values, kept
 
 
-@pytest.mark.parametrize("text, seed, share", [
-    ("-t 0 -c 0.1", 2, 0.8), ("-t 0 -c 0.1", 3, 0.8), ("-t 0 -c 0.1", 4, 1.0),
-    *(("-g 0.3", seed, 0.5) for seed in range(5))])
+@pytest.mark.parametrize(
+    "text, seed, share",
+    [
+        ("-t 0 -c 0.1", 2, 0.8),
+        ("-t 0 -c 0.1", 3, 0.8),
+        ("-t 0 -c 0.1", 4, 1.0),
+        *(("-g 0.3", seed, 0.5) for seed in range(5)),
+    ],
+)
 def test_close_to_leaving_one_out(text, seed, share):
     """The error is a share of that of f itself; a line in space moves little in any case."""
     options = options_of(text)
@@ -99,10 +110,17 @@ def test_close_to_leaving_one_out(text, seed, share):
     assert np.linalg.norm(values - truth) < share * np.linalg.norm(f - truth)
 
 
-@pytest.mark.parametrize("text, seed, n, noise, free, bound", [
-    ("-t 0 -c 0.1", 0, 60, 0.7, 1, 7), ("-t 0 -c 0.03", 4, 60, 0.3, 2, 0),
-    ("-g 0.3", 2, 60, 0.7, 8, 4), ("-g 1 -c 3", 3, 60, 0.7, 24, 0),
-    ("-g 1 -w0 2 -w1 0.5", 2, 60, 0.7, 1, 1), ("-t 1 -g 0.5 -r 1 -d 2", 2, 60, 0.7, 1, 0)])
+@pytest.mark.parametrize(
+    "text, seed, n, noise, free, bound",
+    [
+        ("-t 0 -c 0.1", 0, 60, 0.7, 1, 7),
+        ("-t 0 -c 0.03", 4, 60, 0.3, 2, 0),
+        ("-g 0.3", 2, 60, 0.7, 8, 4),
+        ("-g 1 -c 3", 3, 60, 0.7, 24, 0),
+        ("-g 1 -w0 2 -w1 0.5", 2, 60, 0.7, 1, 1),
+        ("-t 1 -g 0.5 -r 1 -d 2", 2, 60, 0.7, 1, 0),
+    ],
+)
 def test_exact_where_the_others_keep_their_roles(plain, text, seed, n, noise, free, bound):
     options = options_of(text)
     x, side = data(seed, n, noise)
@@ -149,8 +167,9 @@ def test_some_rows_in_any_order_in_blocks(monkeypatch):
     assert largest[:8] == [7] * 7 + [1]  # all of the 50 points; then those of the hulls
 
 
-@pytest.mark.parametrize("kind", [name for name, row in KERNELS.items()
-                                  if row.distance and not row.in_libsvm])
+@pytest.mark.parametrize(
+    "kind", [name for name, row in KERNELS.items() if row.distance and not row.in_libsvm]
+)
 def test_kernel_values_of_a_table_give_the_same_values(kind):
     options = options_of(f"-t {kind} -g 0.5")
     x, side = data(3)
@@ -163,8 +182,10 @@ def test_kernel_values_of_a_table_give_the_same_values(kind):
     assert table.exact and np.array_equal(table.values(rows[:9], rows), values.T)
     solution = solve(table, rows, side[rows], options)
     problem = Problem(rows, side[rows])
-    assert np.array_equal(loo_values(kernel_of(options, 3), x, problem, solution, options),
-                          loo_values(None, x, problem, solution, options, table=table))
+    assert np.array_equal(
+        loo_values(kernel_of(options, 3), x, problem, solution, options),
+        loo_values(None, x, problem, solution, options, table=table),
+    )
 
 
 def test_copies_of_a_point_stand_in_for_it():
@@ -240,12 +261,26 @@ def test_too_many_free_support_vectors_and_nu(plain):
         loo_values(kernel, x, samples, solution, nu)
 
 
-TEXTS = ["-t 0", "-g 0.5", "-g 10 -c 1000", "-g 1e-6 -c 1000", "-t 1 -g 1 -d 4", "-t 1 -d 0",
-         "-t 3 -g 1 -r -1 -c 10", "-t 3 -g 0.1 -r 1", "-c 0.01 -w0 5", "-t 0 -c 1000 -w1 0.1"]
+TEXTS = [
+    "-t 0",
+    "-g 0.5",
+    "-g 10 -c 1000",
+    "-g 1e-6 -c 1000",
+    "-t 1 -g 1 -d 4",
+    "-t 1 -d 0",
+    "-t 3 -g 1 -r -1 -c 10",
+    "-t 3 -g 0.1 -r 1",
+    "-c 0.01 -w0 5",
+    "-t 0 -c 1000 -w1 0.1",
+]
 
 
-@given(st.lists(st.tuples(st.integers(-2, 2), st.integers(-2, 2), st.booleans()), min_size=1,
-                max_size=20), st.sampled_from(TEXTS))
+@given(
+    st.lists(
+        st.tuples(st.integers(-2, 2), st.integers(-2, 2), st.booleans()), min_size=1, max_size=20
+    ),
+    st.sampled_from(TEXTS),
+)
 def test_finite_and_never_a_gain(points, text):
     """On a coarse lattice: copies, contradictions, collinear points, all zero."""
     options = parse_options(text)
@@ -278,8 +313,13 @@ def test_sigmoids_are_as_good_as_from_folds(segment):
             part = rows[fold != number]
             f = solve(nodes, part, side[fold != number], options)
             folded[fold == number] = values_of(f, options, x, part, x[rows[fold == number]])
-        single = loo_values(kernel_of(options, x.shape[1]), x,
-                       Problem(rows, side, number=row_digests(x)), solution, options)
+        single = loo_values(
+            kernel_of(options, x.shape[1]),
+            x,
+            Problem(rows, side, number=row_digests(x)),
+            solution,
+            options,
+        )
         unseen = test[np.isin(y[test], pair)]
         values = values_of(solution, options, x, rows, x[unseen])
         y_unseen = np.where((y[unseen] == pair[1]) == bool(solution.labels[0]), 1, -1)
@@ -299,7 +339,8 @@ def problem(seed):
     if kind in (1, 2):
         x = np.c_[x, x[:, 0] + 1e-6 * (kind == 2) * generator.normal(size=80)]
     side = (x[:, 0] + x[:, 1] ** 2 / 2 + 0.4 * generator.normal(size=80) > 0.4) ^ (
-        generator.random(80) < 0.1)
+        generator.random(80) < 0.1
+    )
     cost, gamma = 10 ** generator.uniform(-1, 2 if linear else 4), 2 ** generator.uniform(-5, 2)
     return x, side.astype(np.int8), f"-c {cost}" + (" -t 0" if linear else f" -g {gamma}")
 
@@ -346,7 +387,8 @@ def test_in_doubt():
 def test_a_point_with_hardly_a_kernel_value_to_the_hull():
     """Its squared kernel values are near the least number above zero."""
     matrix = np.array([[1.0, 0.2, 1e-158], [0.2, 1.0, 1e-157], [1e-158, 1e-157, 1.0]])
-    span = leave_one_out._spans(lambda a, b: matrix[np.ix_(a, b)], np.arange(3), np.arange(2),
-                                np.zeros(2), np.ones(3))
+    span = leave_one_out._spans(
+        lambda a, b: matrix[np.ix_(a, b)], np.arange(3), np.arange(2), np.zeros(2), np.ones(3)
+    )
     # from the line through the first two: |1 - 2|^2 = 1.6 twice, and 1 + (1 + 0.2) / 2
     assert span == pytest.approx([1.6, 1.6, 1.6], rel=1e-6)

@@ -27,10 +27,22 @@ def data(seed=0, n=80, d=4):
 
 
 # numbers that are exact in single precision too: older builds of svm-train round them to it
-OPTIONS = ["-t 0", "-t 1 -g 0.5 -r 1 -d 2", "-t 2 -g 0.25", "-t 3 -g 0.125 -r -0.25", "",
-           "-s 1 -n 0.375 -t 0", "-s 1 -n 0.25 -t 2 -g 0.125", "-s 1 -n 0.25 -t 1 -r 1",
-           "-s 1 -n 0.5 -t 3 -g 0.015625", "-c 10 -w0 3 -w1 0.5", "-w1 4 -h 0", "-t 1 -d 0",
-           "-c 0.01", "-g 0"]
+OPTIONS = [
+    "-t 0",
+    "-t 1 -g 0.5 -r 1 -d 2",
+    "-t 2 -g 0.25",
+    "-t 3 -g 0.125 -r -0.25",
+    "",
+    "-s 1 -n 0.375 -t 0",
+    "-s 1 -n 0.25 -t 2 -g 0.125",
+    "-s 1 -n 0.25 -t 1 -r 1",
+    "-s 1 -n 0.5 -t 3 -g 0.015625",
+    "-c 10 -w0 3 -w1 0.5",
+    "-w1 4 -h 0",
+    "-t 1 -d 0",
+    "-c 0.01",
+    "-g 0",
+]
 
 
 @pytest.mark.parametrize("text", OPTIONS)
@@ -43,8 +55,11 @@ def test_decision_values_are_those_of_svm_train(tmp_path, text):
         for row, label in zip(rows, side):
             pairs = " ".join(f"{j}:{v!r}" for j, v in enumerate(x[row].tolist(), 1) if v)
             file.write(f"{label} {pairs}\n")
-    subprocess.run([program, "-q", *text.split(), str(tmp_path / "data"), str(tmp_path / "model")],
-                   check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(
+        [program, "-q", *text.split(), str(tmp_path / "data"), str(tmp_path / "model")],
+        check=True,
+        stdout=subprocess.DEVNULL,
+    )
     theirs = read_svm_model(str(tmp_path / "model"))
     options = parse_options(text)
     ours = solve(Nodes(x), rows, side, options)
@@ -62,12 +77,17 @@ def test_support_vectors_of_the_first_label_first(text):
     x, rows, side = data(3)
     solution = solve(Nodes(x), rows, side, parse_options(text))
     sides = side[solution.sv]
-    assert (sides[:solution.n_sv[0]] == solution.labels[0]).all()
-    assert (sides[solution.n_sv[0]:] == solution.labels[1]).all()
-    assert (solution.coef[:solution.n_sv[0]] > 0).all()
-    assert (solution.coef[solution.n_sv[0]:] < 0).all()
-    f = decision_values(parse_options(text).kernel_for(4), x[rows[solution.sv]], solution.coef,
-                        solution.rho, x[rows])
+    assert (sides[: solution.n_sv[0]] == solution.labels[0]).all()
+    assert (sides[solution.n_sv[0] :] == solution.labels[1]).all()
+    assert (solution.coef[: solution.n_sv[0]] > 0).all()
+    assert (solution.coef[solution.n_sv[0] :] < 0).all()
+    f = decision_values(
+        parse_options(text).kernel_for(4),
+        x[rows[solution.sv]],
+        solution.coef,
+        solution.rho,
+        x[rows],
+    )
     assert np.mean((f > 0) == (side == solution.labels[0])) > 0.7
 
 
@@ -83,16 +103,26 @@ def test_infeasible_nu():
     x, rows, side = data(5)
     few = np.concatenate([rows[side == 0], rows[side == 1][:2]])
     left = len(few) - 2
-    with pytest.raises(DataError, match="LIBSVM refuses the problem: specified nu is infeasible: "
-                       f"with {left} and 2 samples -n must be less than {4 / len(few):.3g}, in "):
+    with pytest.raises(
+        DataError,
+        match="LIBSVM refuses the problem: specified nu is infeasible: "
+        f"with {left} and 2 samples -n must be less than {4 / len(few):.3g}, in ",
+    ):
         solve(Nodes(x), few, np.array([0] * left + [1, 1]), parse_options("-s 1 -n 0.9"))
 
 
-@pytest.mark.parametrize("options, factor, words", [
-    ("-s 1 -n 1", 1,
-     "-n 1.0.* leaves no sample free: with 9 and 9 samples -n must be less than 1,"),
-    ("-s 1 -n 0.5", 1e-42, "finds no margin: to the kernel both sides are alike; .*larger -g"),
-    ("-s 1 -n 0.5 -t 0", 1e160, "kernel values of these points are too large")])
+@pytest.mark.parametrize(
+    "options, factor, words",
+    [
+        (
+            "-s 1 -n 1",
+            1,
+            "-n 1.0.* leaves no sample free: with 9 and 9 samples -n must be less than 1,",
+        ),
+        ("-s 1 -n 0.5", 1e-42, "finds no margin: to the kernel both sides are alike; .*larger -g"),
+        ("-s 1 -n 0.5 -t 0", 1e160, "kernel values of these points are too large"),
+    ],
+)
 def test_why_nu_svc_has_no_solution(options, factor, words):
     x = np.random.default_rng(1).normal(size=(18, 2)) * factor
     with pytest.raises(DataError, match=words):
@@ -125,6 +155,7 @@ def test_training_is_quiet(capfd):
 @pytest.fixture
 def without_package(monkeypatch):
     """As if libsvm-official were missing, and the system had these files as its libraries."""
+
     def missing(*files):
         monkeypatch.setattr(calls, "shared_object", lambda package: None)
         monkeypatch.setattr(svm, "_FILES", files)
@@ -157,8 +188,15 @@ def test_without_any_libsvm(monkeypatch, without_package):
 
 
 TOLERANCE = 1e-5
-TEXTS = ("-t 0 -c 2", "-t 2 -g 0.7 -c 3", "-t 2 -g 20 -c 0.1", "-t 1 -g 0.5 -r 1 -d 2 -c 0.5",
-         "-t 2 -w0 5 -w1 0.25 -c 2", "-t 0 -c 20 -w1 3", "-t 2 -h 0")
+TEXTS = (
+    "-t 0 -c 2",
+    "-t 2 -g 0.7 -c 3",
+    "-t 2 -g 20 -c 0.1",
+    "-t 1 -g 0.5 -r 1 -d 2 -c 0.5",
+    "-t 2 -w0 5 -w1 0.25 -c 2",
+    "-t 0 -c 20 -w1 3",
+    "-t 2 -h 0",
+)
 DATA = ("plain", "contradictory", "constant", "repeated", "zeros", "one against many")
 
 
@@ -169,14 +207,14 @@ def points(kind, seed):
     x = rng.normal(size=(n, d))
     side = (x[:, 0] + rng.normal(size=n) > 0).astype(int)
     if kind == "contradictory":
-        x[n // 2:] = x[:n - n // 2]
-        side[n // 2:] = 1 - side[:n - n // 2]
+        x[n // 2 :] = x[: n - n // 2]
+        side[n // 2 :] = 1 - side[: n - n // 2]
     elif kind == "constant":
         x = np.hstack([x, np.full((n, 2), 3.25)])
     elif kind == "repeated":
         x = x[rng.integers(5, size=n)]
     elif kind == "zeros":
-        x[rng.random((n, d)) < .6] = 0
+        x[rng.random((n, d)) < 0.6] = 0
     elif kind == "one against many":
         side[:] = 0
         side[0] = 1
@@ -189,8 +227,8 @@ def gram(kernel, x):
     if kernel.kind == "linear":
         return x @ x.T
     if kernel.kind == "polynomial":
-        return (kernel.gamma * (x @ x.T) + kernel.coef0)**kernel.degree
-    return np.exp(-kernel.gamma * ((x[:, None] - x[None])**2).sum(axis=2))
+        return (kernel.gamma * (x @ x.T) + kernel.coef0) ** kernel.degree
+    return np.exp(-kernel.gamma * ((x[:, None] - x[None]) ** 2).sum(axis=2))
 
 
 def check_optimum(kind, text, seed):
@@ -209,7 +247,8 @@ def check_optimum(kind, text, seed):
     matrix = gram(kernel, x)
     f = matrix @ (alpha * y) - found.rho
     np.testing.assert_allclose(
-        decision_values(kernel, x[found.sv], found.coef, found.rho, x), f, rtol=1e-9, atol=1e-9)
+        decision_values(kernel, x[found.sv], found.coef, found.rho, x), f, rtol=1e-9, atol=1e-9
+    )
     # y f >= 1 off the margin, <= 1 at the bound, = 1 between: within LIBSVM's stopping rule.
     # LIBSVM keeps kernel values in single precision.
     slack = 2 * TOLERANCE + 2e-7 * alpha.sum() * np.abs(matrix).max()
@@ -242,10 +281,15 @@ def test_conditions_of_the_optimum_many_times():
 
 
 @pytest.mark.parametrize("kind", [kind for kind in DATA if kind != "contradictory"])
-@pytest.mark.parametrize("text, words", [
-    ("-t 0 -c 2", dict(kernel="linear", C=2)), ("-t 2 -g 0.7 -c 3", dict(gamma=.7, C=3)),
-    ("-t 1 -g 0.5 -r 1 -d 2 -c 0.5", dict(kernel="poly", gamma=.5, coef0=1, degree=2, C=.5)),
-    ("-t 2 -g 0.7 -w0 5 -w1 0.25 -c 2", dict(gamma=.7, C=2, class_weight={0: 5, 1: .25}))])
+@pytest.mark.parametrize(
+    "text, words",
+    [
+        ("-t 0 -c 2", dict(kernel="linear", C=2)),
+        ("-t 2 -g 0.7 -c 3", dict(gamma=0.7, C=3)),
+        ("-t 1 -g 0.5 -r 1 -d 2 -c 0.5", dict(kernel="poly", gamma=0.5, coef0=1, degree=2, C=0.5)),
+        ("-t 2 -g 0.7 -w0 5 -w1 0.25 -c 2", dict(gamma=0.7, C=2, class_weight={0: 5, 1: 0.25})),
+    ],
+)
 def test_decision_values_are_scikit_learn_s(kind, text, words):
     svm = pytest.importorskip("sklearn.svm")
     x, side, f = check_optimum(kind, text, 9)

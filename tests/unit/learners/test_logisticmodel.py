@@ -37,43 +37,54 @@ def test_reading(tmp_path):
 
 
 def test_writing():
-    model = LogisticModel(np.array([[0.1, 1 / 3], [-0.1, -1e22]]), 1, 7,
-                          Provenance.from_line("-r 1.0"))
+    model = LogisticModel(
+        np.array([[0.1, 1 / 3], [-0.1, -1e22]]), 1, 7, Provenance.from_line("-r 1.0")
+    )
     assert format_logistic_model(model) == (
         "agfmc logistic 1\nclasses 2\nfeatures 1\nridge 1.0\npoints 7\n"
-        "0.1 0.3333333333333333\n-0.1 -1e+22\n# agfmc -r 1.0\n")
+        "0.1 0.3333333333333333\n-0.1 -1e+22\n# agfmc -r 1.0\n"
+    )
 
 
-@pytest.mark.parametrize("old, new, line, words", [
-    (TEXT, "", 1, "expected 'agfmc logistic 1', found an empty file"),
-    (TEXT, "svm_type c_svc\n", 1, "expected 'agfmc logistic 1', found 'svm_type c_svc'"),
-    ("logistic 1", "logistic 2", 1, "expected version 1"),
-    ("classes 2\n", "", 2, "expected 'classes' and a number, found 'features 3'"),
-    ("classes 2", "classes", 2, "expected 'classes' and a number"),
-    ("classes 2", "classes 1", 2, "classes: expected a whole number from 2 up, found '1'"),
-    ("classes 2", "classes -2", 2, "classes: expected a whole number from 2 up"),
-    ("classes 2", "classes 999999999999", 8, "truncated: expected 999999999999 lines"),
-    ("classes 2", "classes 3", 8, "truncated: expected 3 lines of weights, found 2"),
-    ("features 3", "features 0", 3, "features: expected a whole number from 1 up"),
-    ("features 3", "features 999999999999", 6, "expected 1000000000000 numbers, found 4"),
-    ("features 3", "features 4", 6, "expected 5 numbers, found 4"),
-    ("ridge 0.5", "ridge -1", 4, "ridge: expected a number that is not negative, found '-1'"),
-    ("ridge 0.5", "ridge nan", 4, "ridge: expected a number"),
-    ("ridge 0.5", "ridge 1e999", 4, "ridge: expected a number"),
-    ("points 40", "points x", 5, "points: expected a whole number from 1 up, found 'x'"),
-    ("-2.5 0.1", "-2.5", 6, "expected 4 numbers, found 3"),
-    ("-2.5 0.1", "-2.5 nan", 6, "expected a finite number, found 'nan'"),
-    ("-2.5 0.1", "-2.5 1e999", 6, "expected a finite number, found '1e999'"),
-    ("2.5 -0.0", "2.5 0x10", 7, "expected a finite number, found '0x10'"),
-    ("2.5 -0.0", "2.5 1-2", 7, "expected a finite number, found '1-2'"),
-    ("# agfmc", "# other", 8, "expected the end of the file"),
-    ("-r 0.5\n", "-r 0.5\n\n", 9, "expected the end of the file"),
-    ("-r 0.5\n", "-r 0.5", 8, "truncated: the last line is not complete"),
-    ("-1.0 2.5 -0.0 3\n# agfmc -r 0.5\n", "", 6, "truncated: expected 2 lines of weights, found 1"),
-    ("-1.0 2.5 -0.0 3\n", "", 7, "truncated: expected 2 lines of weights, found 1"),
-    ("-1.0 2.5 -0.0 3\n", "\n", 7, "expected 4 numbers, found 0"),
-    ("features 3\n" + TEXT.split("features 3\n")[1], "", 3, "found the end of the file"),
-    ("-r 0.5", "-r \u00bd", 8, "other bytes")])
+@pytest.mark.parametrize(
+    "old, new, line, words",
+    [
+        (TEXT, "", 1, "expected 'agfmc logistic 1', found an empty file"),
+        (TEXT, "svm_type c_svc\n", 1, "expected 'agfmc logistic 1', found 'svm_type c_svc'"),
+        ("logistic 1", "logistic 2", 1, "expected version 1"),
+        ("classes 2\n", "", 2, "expected 'classes' and a number, found 'features 3'"),
+        ("classes 2", "classes", 2, "expected 'classes' and a number"),
+        ("classes 2", "classes 1", 2, "classes: expected a whole number from 2 up, found '1'"),
+        ("classes 2", "classes -2", 2, "classes: expected a whole number from 2 up"),
+        ("classes 2", "classes 999999999999", 8, "truncated: expected 999999999999 lines"),
+        ("classes 2", "classes 3", 8, "truncated: expected 3 lines of weights, found 2"),
+        ("features 3", "features 0", 3, "features: expected a whole number from 1 up"),
+        ("features 3", "features 999999999999", 6, "expected 1000000000000 numbers, found 4"),
+        ("features 3", "features 4", 6, "expected 5 numbers, found 4"),
+        ("ridge 0.5", "ridge -1", 4, "ridge: expected a number that is not negative, found '-1'"),
+        ("ridge 0.5", "ridge nan", 4, "ridge: expected a number"),
+        ("ridge 0.5", "ridge 1e999", 4, "ridge: expected a number"),
+        ("points 40", "points x", 5, "points: expected a whole number from 1 up, found 'x'"),
+        ("-2.5 0.1", "-2.5", 6, "expected 4 numbers, found 3"),
+        ("-2.5 0.1", "-2.5 nan", 6, "expected a finite number, found 'nan'"),
+        ("-2.5 0.1", "-2.5 1e999", 6, "expected a finite number, found '1e999'"),
+        ("2.5 -0.0", "2.5 0x10", 7, "expected a finite number, found '0x10'"),
+        ("2.5 -0.0", "2.5 1-2", 7, "expected a finite number, found '1-2'"),
+        ("# agfmc", "# other", 8, "expected the end of the file"),
+        ("-r 0.5\n", "-r 0.5\n\n", 9, "expected the end of the file"),
+        ("-r 0.5\n", "-r 0.5", 8, "truncated: the last line is not complete"),
+        (
+            "-1.0 2.5 -0.0 3\n# agfmc -r 0.5\n",
+            "",
+            6,
+            "truncated: expected 2 lines of weights, found 1",
+        ),
+        ("-1.0 2.5 -0.0 3\n", "", 7, "truncated: expected 2 lines of weights, found 1"),
+        ("-1.0 2.5 -0.0 3\n", "\n", 7, "expected 4 numbers, found 0"),
+        ("features 3\n" + TEXT.split("features 3\n")[1], "", 3, "found the end of the file"),
+        ("-r 0.5", "-r \u00bd", 8, "other bytes"),
+    ],
+)
 def test_every_damage_has_its_line(tmp_path, old, new, line, words):
     assert TEXT.count(old) == 1
     with pytest.raises(ModelError, match=words) as caught:
@@ -88,9 +99,19 @@ def test_other_bytes(tmp_path):
 
 DIGEST = "0123456789abcdef"
 LINE = "0.1.0; options -c 1.0; features 2; seed 1"
-MODEL = BinaryModel("m", "c_svc", Kernel("rbf", 0.5), np.array([[1.0, 0.0], [0.0, 2.5]]),
-                    np.array([1.0, -1.0]), 0.25, (0, 1), (1, 1), (-1.0, 0.5),
-                    Provenance.from_line(LINE), 2)
+MODEL = BinaryModel(
+    "m",
+    "c_svc",
+    Kernel("rbf", 0.5),
+    np.array([[1.0, 0.0], [0.0, 2.5]]),
+    np.array([1.0, -1.0]),
+    0.25,
+    (0, 1),
+    (1, 1),
+    (-1.0, 0.5),
+    Provenance.from_line(LINE),
+    2,
+)
 TEXT_SEAL = sealed(format_svm_model(MODEL), DIGEST)
 
 
@@ -107,13 +128,16 @@ def test_any_byte_breaks_it(place, change):
     assert seal_of(bytes(raw)) is None
 
 
-LOGISTIC = sealed(format_logistic_model(LogisticModel(
-    np.eye(2, 3), 1.0, 9, Provenance.from_line(LINE))), DIGEST)
+LOGISTIC = sealed(
+    format_logistic_model(LogisticModel(np.eye(2, 3), 1.0, 9, Provenance.from_line(LINE))), DIGEST
+)
 
 
-@pytest.mark.parametrize("text, read", [(TEXT_SEAL, read_svm_model), (LOGISTIC,
-                                                                      read_logistic_model)],
-                         ids=["svm", "logistic"])
+@pytest.mark.parametrize(
+    "text, read",
+    [(TEXT_SEAL, read_svm_model), (LOGISTIC, read_logistic_model)],
+    ids=["svm", "logistic"],
+)
 def test_readers_take_only_what_was_sealed(tmp_path, text, read):
     path = tmp_path / "m"
     path.write_text(text)
@@ -121,8 +145,12 @@ def test_readers_take_only_what_was_sealed(tmp_path, text, read):
     path.write_text(text.replace("\n", "\r\n"))  # of another system
     assert read(path).provenance.to_line() == LINE
     lines = text.split("\n")
-    for changed in (text.replace("1", "2", 1), text.replace("seed 1", "seed 2"),
-                    "\n".join([*lines[:2], lines[2] + " ", *lines[3:]]), text + "\n"):
+    for changed in (
+        text.replace("1", "2", 1),
+        text.replace("seed 1", "seed 2"),
+        "\n".join([*lines[:2], lines[2] + " ", *lines[3:]]),
+        text + "\n",
+    ):
         path.write_text(changed)
         with pytest.raises(ModelError, match=f"m:{len(lines) - 1}: changed or damaged since it"):
             read(path)
@@ -130,11 +158,20 @@ def test_readers_take_only_what_was_sealed(tmp_path, text, read):
     assert read(path).provenance.to_line() == ""
 
 
-@pytest.mark.parametrize("raw", [
-    b"", b"\n", TEXT_SEAL[:-1].encode(), TEXT_SEAL[:len(TEXT_SEAL) // 2].encode(),
-    TEXT_SEAL.encode() + b"\n",
-    TEXT_SEAL.encode() * 2, format_svm_model(MODEL).encode(), TEXT_SEAL[1:].encode(),
-    b"\xff" * 80 + b"\n"])
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"",
+        b"\n",
+        TEXT_SEAL[:-1].encode(),
+        TEXT_SEAL[: len(TEXT_SEAL) // 2].encode(),
+        TEXT_SEAL.encode() + b"\n",
+        TEXT_SEAL.encode() * 2,
+        format_svm_model(MODEL).encode(),
+        TEXT_SEAL[1:].encode(),
+        b"\xff" * 80 + b"\n",
+    ],
+)
 def test_other_files_have_none(raw):
     assert seal_of(raw) is None
 

@@ -22,8 +22,9 @@ def blobs(seed=0, n=400, d=5, c=4, spread=1.0):
 
 def negative_log_likelihood(w, x, y, ridge=0.0):
     """Value and gradient."""
-    return logistic._evaluate(w, x, np.asarray(y), np.broadcast_to(ridge, x.shape[1:]),
-                              np.ones(len(x)))[:2]
+    return logistic._evaluate(
+        w, x, np.asarray(y), np.broadcast_to(ridge, x.shape[1:]), np.ones(len(x))
+    )[:2]
 
 
 def objective(weights, x, y, ridge):
@@ -48,8 +49,10 @@ def test_gradient_is_that_of_the_value(ridge):
     for place in np.ndindex(w.shape):
         step = np.zeros_like(w)
         step[place] = 1e-5
-        slope = (negative_log_likelihood(w + step, x, y, ridge)[0]
-                 - negative_log_likelihood(w - step, x, y, ridge)[0]) / 2e-5
+        slope = (
+            negative_log_likelihood(w + step, x, y, ridge)[0]
+            - negative_log_likelihood(w - step, x, y, ridge)[0]
+        ) / 2e-5
         assert gradient[place] == pytest.approx(slope, abs=1e-7)
 
 
@@ -59,10 +62,12 @@ def test_curvature_is_that_of_the_gradient(of_points):
     x, y, w, v = rng.normal(size=(9, 3)), rng.integers(0, 4, 9), *rng.normal(size=(2, 4, 3))
     ridge = np.array([0.1, 2.0, 0.0])
     _, _, shares = logistic._evaluate(w, x, y, ridge, of_points)
-    above, below = (logistic._evaluate(w + s * 1e-5 * v, x, y, ridge, of_points)[1]
-                    for s in (1, -1))
-    np.testing.assert_allclose(logistic._curvature(x, shares, ridge, of_points, v),
-                               (above - below) / 2e-5, atol=1e-7)
+    above, below = (
+        logistic._evaluate(w + s * 1e-5 * v, x, y, ridge, of_points)[1] for s in (1, -1)
+    )
+    np.testing.assert_allclose(
+        logistic._curvature(x, shares, ridge, of_points, v), (above - below) / 2e-5, atol=1e-7
+    )
 
 
 def test_value_without_overflow():
@@ -79,11 +84,13 @@ def test_agrees_with_another_solver(ridge):
     other = linear_model.LogisticRegression(C=1 / ridge, tol=1e-10, max_iter=5000).fit(x, y)
     weights = fit_logistic(x, y, 4, ridge)
     np.testing.assert_allclose(weights[:, :-1], other.coef_, atol=1e-4)
-    np.testing.assert_allclose(weights[:, -1], other.intercept_ - other.intercept_.mean(),
-                               atol=1e-4)
+    np.testing.assert_allclose(
+        weights[:, -1], other.intercept_ - other.intercept_.mean(), atol=1e-4
+    )
     points = blobs(9)[0]
-    np.testing.assert_allclose(logistic_probabilities(weights, points),
-                               other.predict_proba(points), atol=1e-4)
+    np.testing.assert_allclose(
+        logistic_probabilities(weights, points), other.predict_proba(points), atol=1e-4
+    )
 
 
 @pytest.mark.parametrize("c", [2, 3, 7])
@@ -148,8 +155,9 @@ def test_constant_and_repeated_features():
     twice = fit_logistic(np.column_stack([x, x[:, 0]]), y, 4, 1.0)
     np.testing.assert_allclose(twice[:, 0], twice[:, 5], atol=1e-7)
     only = fit_logistic(np.ones((6, 2)), [0, 0, 0, 1, 1, 2], 3, 1.0)
-    np.testing.assert_allclose(logistic_probabilities(only, np.ones((1, 2))),
-                               [[1 / 2, 1 / 3, 1 / 6]], rtol=1e-8)
+    np.testing.assert_allclose(
+        logistic_probabilities(only, np.ones((1, 2))), [[1 / 2, 1 / 3, 1 / 6]], rtol=1e-8
+    )
 
 
 def test_more_features_than_points():
@@ -182,8 +190,10 @@ def test_the_same_bits_again_and_from_float32():
 
 def test_probabilities():
     weights = np.array([[0.0, np.log(1.0)], [0.0, np.log(3.0)], [np.log(2.0), np.log(4.0)]])
-    np.testing.assert_allclose(logistic_probabilities(weights, np.array([[0.0], [1.0]])), [
-        [1 / 8, 3 / 8, 4 / 8], [1 / 12, 3 / 12, 8 / 12]])
+    np.testing.assert_allclose(
+        logistic_probabilities(weights, np.array([[0.0], [1.0]])),
+        [[1 / 8, 3 / 8, 4 / 8], [1 / 12, 3 / 12, 8 / 12]],
+    )
     p = logistic_probabilities(np.array([[1e4, 0.0], [-1e4, 0.0]]), np.array([[1.0], [-1.0]]))
     np.testing.assert_array_equal(p, [[1, 0], [0, 1]])
     assert logistic_probabilities(weights, np.empty((0, 1))).shape == (0, 3)
@@ -194,7 +204,9 @@ def test_a_point_alone_and_in_a_block():
     weights, points = rng.normal(size=(7, 11)), rng.normal(size=(1300, 10))
     whole = logistic_probabilities(weights, points)
     for step in (1, 13, 512, 700):
-        parts = [logistic_probabilities(weights, points[i:i + step]) for i in range(0, 1300, step)]
+        parts = [
+            logistic_probabilities(weights, points[i : i + step]) for i in range(0, 1300, step)
+        ]
         assert np.concatenate(parts).tobytes() == whole.tobytes()
     np.testing.assert_allclose(whole.sum(axis=1), 1)
     z = points @ weights[:, :-1].T + weights[:, -1]

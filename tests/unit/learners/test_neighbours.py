@@ -27,10 +27,17 @@ def way(request, monkeypatch):
 def kinds(rng, n=700, d=4):
     x = rng.normal(size=(n, d))
     return {
-        "random": x, "float32": x.astype(np.float32),
-        "grid": rng.integers(0, 4, (n, d)).astype(float), "repeated": x[rng.integers(0, 40, n)],
-        "equal": np.zeros((n, d)), "far": x + 1e8, "tenths": rng.integers(0, 5, (n, d)) / 10,
-        "small": x * 1e-170, "large": x * 1e160, "mixed": x * 10.0 ** rng.integers(-9, 9, (n, 1))}
+        "random": x,
+        "float32": x.astype(np.float32),
+        "grid": rng.integers(0, 4, (n, d)).astype(float),
+        "repeated": x[rng.integers(0, 40, n)],
+        "equal": np.zeros((n, d)),
+        "far": x + 1e8,
+        "tenths": rng.integers(0, 5, (n, d)) / 10,
+        "small": x * 1e-170,
+        "large": x * 1e160,
+        "mixed": x * 10.0 ** rng.integers(-9, 9, (n, 1)),
+    }
 
 
 @pytest.mark.few(12)
@@ -76,8 +83,9 @@ def test_any_small_problem(data):
 def test_probabilities_are_shares(way):
     x = np.array([[0.0], [1.0], [2.0], [10.0], [11.0], [3.0]])
     model = Neighbours(x, [0, 2, 0, 1, 1, 3], 5, 3)
-    np.testing.assert_array_equal(model.probabilities([[0.9], [10.6]]), [
-        [2 / 3, 0, 1 / 3, 0, 0], [0, 2 / 3, 0, 1 / 3, 0]])
+    np.testing.assert_array_equal(
+        model.probabilities([[0.9], [10.6]]), [[2 / 3, 0, 1 / 3, 0, 0], [0, 2 / 3, 0, 1 / 3, 0]]
+    )
 
 
 def test_equal_distances_go_by_row_number(way):
@@ -95,7 +103,7 @@ def test_a_point_alone_and_in_a_block(way, kind, monkeypatch):
     model = Neighbours(x, y, 5)
     whole = model.probabilities(points)
     for step in (1, 7, 64):
-        parts = [model.probabilities(points[i:i + step]) for i in range(0, 200, step)]
+        parts = [model.probabilities(points[i : i + step]) for i in range(0, 200, step)]
         assert np.concatenate(parts).tobytes() == whole.tobytes()
     monkeypatch.setattr(neighbours, "_CELLS", 1000)
     assert model.probabilities(points).tobytes() == whole.tobytes()
@@ -103,8 +111,9 @@ def test_a_point_alone_and_in_a_block(way, kind, monkeypatch):
 
 def test_k_is_all(way):
     x = np.arange(5.0)[:, None]
-    np.testing.assert_allclose(Neighbours(x, [0, 0, 1, 1, 1], 2, 5).probabilities([[9.0]]),
-                               [[0.4, 0.6]])
+    np.testing.assert_allclose(
+        Neighbours(x, [0, 0, 1, 1, 1], 2, 5).probabilities([[9.0]]), [[0.4, 0.6]]
+    )
 
 
 def test_no_points_and_points_that_do_not_fit(way):

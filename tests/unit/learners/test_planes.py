@@ -9,8 +9,7 @@ import pytest
 from agfmc.core.points import SparsePoints
 from agfmc.core.errors import AgfmcWarning, UsageError
 from agfmc.core.models import Kernel
-from agfmc.learners.protocol import (check_learners, learner_class, parse_options,
-                                       plan_jobs)
+from agfmc.learners.protocol import check_learners, learner_class, parse_options, plan_jobs
 from agfmc.learners.points import Nodes, Solution
 from agfmc.control.learners import LEARNERS
 from agfmc.learners.svm import SvmOptions
@@ -34,6 +33,7 @@ def solved(text, x, rows, side):
 
 
 # -- options ------------------------------------------------------------------------------------
+
 
 def test_every_learner_keeps_the_interface():
     for name, learner in LEARNERS.items():
@@ -62,13 +62,16 @@ def test_who_has_probabilities():
 
 
 def test_leaving_out_single_samples_is_for_some():
-    jobs = plan_jobs(parse('"-c 1" {"learner=linear" {"learner=logistic" {0 1} 2} 3}', "f"),
-                     "m", "", 1)
+    jobs = plan_jobs(
+        parse('"-c 1" {"learner=linear" {"learner=logistic" {0 1} 2} 3}', "f"), "m", "", 1
+    )
     check_learners(jobs, loo=True)
-    for text, words in (("-s 1", "--platt loo is for C-SVC only, not for nu-SVC"),
-                        ("learner=linear -s 5", "not for learner=linear -s 5"),
-                        ("learner=linear -w0 2", "not for learner=linear -s 0 with weights"),
-                        ("learner=logistic -w0 2", "not for learner=logistic with weights")):
+    for text, words in (
+        ("-s 1", "--platt loo is for C-SVC only, not for nu-SVC"),
+        ("learner=linear -s 5", "not for learner=linear -s 5"),
+        ("learner=linear -w0 2", "not for learner=linear -s 0 with weights"),
+        ("learner=logistic -w0 2", "not for learner=logistic with weights"),
+    ):
         jobs = plan_jobs(parse(f'"-c 1" {{"{text}" {{0 1}} 2}}', "f"), "m", "", 1)
         check_learners(jobs)
         with pytest.raises(UsageError) as caught:
@@ -80,8 +83,9 @@ def test_a_library_that_is_missing(monkeypatch):
     from agfmc.learners import linear
 
     def missing():
-        raise UsageError("learner=linear needs LIBLINEAR, which is not installed: pip install "
-                         "'agfmc[linear]'")
+        raise UsageError(
+            "learner=linear needs LIBLINEAR, which is not installed: pip install 'agfmc[linear]'"
+        )
 
     monkeypatch.setattr(linear, "_library", missing)
     jobs = plan_jobs(parse('"" {"learner=linear" {0 1} 2}', "f"), "m", "", 1)
@@ -101,6 +105,7 @@ def test_the_words_for_a_library_that_is_missing(monkeypatch):
 
 # -- the points ---------------------------------------------------------------------------------
 
+
 def nodes_of(nodes, rows):
     """[(index, value), ...] of each row, read as the libraries read them."""
     found = []
@@ -118,7 +123,10 @@ def test_nodes(bias):
     x = np.array([[0.0, 3], [0, 0], [-1, 2]])
     more = [] if bias is None else [(3, bias)]
     assert nodes_of(Nodes(x, bias), np.array([2, 0, 1])) == [
-        [(1, -1.0), (2, 2.0), *more], [(2, 3.0), *more], more]
+        [(1, -1.0), (2, 2.0), *more],
+        [(2, 3.0), *more],
+        more,
+    ]
 
 
 def test_a_plane():
@@ -129,19 +137,22 @@ def test_a_plane():
 
 # -- LIBLINEAR ----------------------------------------------------------------------------------
 
+
 def liblinear(x, side, words):
     """w (d,), intercept and first label by LIBLINEAR's own Python module."""
     util = pytest.importorskip("liblinear.liblinearutil")
     ctypes.CDLL(None).srand(1)
-    model = util.train(side.tolist(), [dict(enumerate(row, 1)) for row in x.tolist()],
-                       f"{words} -q")
+    model = util.train(
+        side.tolist(), [dict(enumerate(row, 1)) for row in x.tolist()], f"{words} -q"
+    )
     w, b = model.get_decfun()
     return np.append(w, np.zeros(x.shape[1] - len(w))), b, model.get_labels()[0]
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
-@pytest.mark.parametrize("words", ["-B 1 -e 1e-3", "-B -1 -c 0.5 -e 0.1",
-                                   "-B 3 -e 1e-4 -w0 2 -w1 0.5"])
+@pytest.mark.parametrize(
+    "words", ["-B 1 -e 1e-3", "-B -1 -c 0.5 -e 0.1", "-B 3 -e 1e-4 -w0 2 -w1 0.5"]
+)
 def test_liblinear_s_own_results(solver, words):
     x, rows, side = data()
     w, b, first = liblinear(x[rows], side, f"-s {solver} {words}")
@@ -197,13 +208,15 @@ def test_values_that_are_too_large():
 
 # -- logistic regression ------------------------------------------------------------------------
 
+
 @pytest.mark.parametrize("d", [5, 220])  # the whole second derivative, and conjugate gradients
 @pytest.mark.parametrize("cost", [0.01, 1.0, 30.0])
 def test_logistic_regression_is_scikit_learn_s(d, cost):
     linear_model = pytest.importorskip("sklearn.linear_model")
     x, rows, side = data(300, d)
     theirs = linear_model.LogisticRegression(C=cost, tol=1e-10, max_iter=10000).fit(
-        x[rows], side == side[0])
+        x[rows], side == side[0]
+    )
     texts = [f"learner=logistic -c {cost} -e 1e-9"]
     if d == 5:
         texts.append(f"learner=linear -c {cost} -R -e 1e-9")
@@ -212,8 +225,9 @@ def test_logistic_regression_is_scikit_learn_s(d, cost):
         np.testing.assert_allclose(ours.vectors, theirs.coef_, rtol=0, atol=2e-4)
         assert abs(ours.rho + theirs.intercept_[0]) < 2e-4
         f = x[rows] @ ours.vectors[0] - ours.rho
-        np.testing.assert_allclose(1 / (1 + np.exp(-f)), theirs.predict_proba(x[rows])[:, 1],
-                                   atol=2e-4)
+        np.testing.assert_allclose(
+            1 / (1 + np.exp(-f)), theirs.predict_proba(x[rows])[:, 1], atol=2e-4
+        )
 
 
 def gradient(solution, x, rows, side, c):

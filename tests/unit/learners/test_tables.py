@@ -29,8 +29,10 @@ def data(n=400, d=12):
 def models(text=PAIRS, options="-g 0.1 -c 5", progress=None, **settings):
     x, y = data()
     jobs = plan_jobs(parse(text), "m", options, 1)
-    done = {one.job.name: format_svm_model(one.model)
-            for one in fit(jobs, x, y, TrainingSettings(**settings), progress)}
+    done = {
+        one.job.name: format_svm_model(one.model)
+        for one in fit(jobs, x, y, TrainingSettings(**settings), progress)
+    }
     return [done[job.name] for job in jobs]
 
 
@@ -58,16 +60,18 @@ def test_many_jobs_of_few_samples_have_their_own(megabytes):
     assert not any(few.has_own(job) for job in jobs)
 
 
-@pytest.mark.parametrize("kwargs", [{"megabytes": 0}, {"options": "-t 0"}, {"options": "-g 1e9"},
-                                    {"fits": 0.01}])
+@pytest.mark.parametrize(
+    "kwargs", [{"megabytes": 0}, {"options": "-t 0"}, {"options": "-g 1e9"}, {"fits": 0.01}]
+)
 def test_no_table(kwargs):
     none, jobs = tables(**kwargs)
     assert all(isinstance(none.of(job, np.arange(3), True), Nodes) for job in jobs)
 
 
 def test_each_kernel_has_its_own_table():
-    some, jobs = tables('"-g 0.1" 0 1/2 3 4; "-g 0.1" 0 2/1 3 4; "-g 0.2" 0 1 2/3 4; '
-                        '"-t 0" 0/1 2 3 4; {0 1 2 3 4}')
+    some, jobs = tables(
+        '"-g 0.1" 0 1/2 3 4; "-g 0.1" 0 2/1 3 4; "-g 0.2" 0 1 2/3 4; "-t 0" 0/1 2 3 4; {0 1 2 3 4}'
+    )
     first, second, third, fourth = (some.of(job, np.arange(3), False) for job in jobs)
     assert first is second and first is not third and isinstance(fourth, Nodes)
 
@@ -77,8 +81,9 @@ def test_each_kernel_has_its_own_table():
 @pytest.mark.parametrize("megabytes", [1, 512])
 @pytest.mark.parametrize("options", ["-g 0.1 -c 5", "-s 1 -n 0.2"])
 def test_models_are_the_same_bytes(megabytes, workers, options):
-    assert models(options=options, workers=workers, kernel_memory=megabytes) == \
-        models(options=options, kernel_memory=0)
+    assert models(options=options, workers=workers, kernel_memory=megabytes) == models(
+        options=options, kernel_memory=0
+    )
 
 
 def test_progress_of_jobs_with_tables_of_their_own():
@@ -96,7 +101,7 @@ def test_one_fit_in_place_of_six(workers):
         assert "; platt loo; seed 1" in one and "; folds 5; seed 1" in six
         assert one.split("\nSV\n")[1].split("#")[0] == six.split("\nSV\n")[1].split("#")[0]
         a, b = (float(text.split("probA ")[1].split()[0]) for text in (one, six))
-        assert a != b and a / b == pytest.approx(1, abs=.5)
+        assert a != b and a / b == pytest.approx(1, abs=0.5)
     assert once == models(loo=True)
 
 

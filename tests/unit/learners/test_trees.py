@@ -49,7 +49,7 @@ def test_values_are_raw_scores_of_lightgbm(options, missing):
     expected = booster.predict(new, raw_score=True)
     np.testing.assert_allclose(forest(new), expected, rtol=0, atol=1e-9)
     for row in (0, 77):  # a point does not depend on its neighbours
-        assert forest(new[row:row + 1]) == forest(new)[row]
+        assert forest(new[row : row + 1]) == forest(new)[row]
 
 
 def words(n, seed):
@@ -81,16 +81,22 @@ def test_words_are_categories_of_lightgbm(options):
 def test_columns_that_are_no_words():
     x, _ = words(200, 0)
     three = np.where(np.arange(200) % 9 == 0, 0.5, x[:, 3])  # values of a column
-    for wrong in (x[:, 9:], np.repeat(x[:, 1:9], 2, axis=1), np.eye(200)[:, :90],
-                  np.column_stack([x[:, 1:3], three, x[:, 4:8]])):
+    for wrong in (
+        x[:, 9:],
+        np.repeat(x[:, 1:9], 2, axis=1),
+        np.eye(200)[:, :90],
+        np.column_stack([x[:, 1:3], three, x[:, 4:8]]),
+    ):
         assert _features(wrong)[0] == [range(i, i + 1) for i in range(wrong.shape[1])]
 
 
 def test_early_stopping_needs_samples_of_both_sides():
     x, y = points()
     side = (y > 1).astype(np.int8)
-    rounds = [len(TreesOptions(patience=patience).solve(x, np.arange(300), side).function.roots)
-              for patience in (5, 0)]
+    rounds = [
+        len(TreesOptions(patience=patience).solve(x, np.arange(300), side).function.roots)
+        for patience in (5, 0)
+    ]
     assert rounds[0] < rounds[1] == 400
     few = np.zeros(60, dtype=np.int8)
     few[:10] = 1
@@ -106,8 +112,10 @@ def test_members_of_an_ensemble_have_different_seeds():
         assert seeds is None or {job.options.seed for job in jobs} == seeds
 
 
-@pytest.mark.parametrize("text, words", [
-    ("-r 0", "-r"), ("-l 1", "-l"), ("-q 1", "unknown"), ("-n 2.5", "-n"), ("-x 2", "-x")])
+@pytest.mark.parametrize(
+    "text, words",
+    [("-r 0", "-r"), ("-l 1", "-l"), ("-q 1", "unknown"), ("-n 2.5", "-n"), ("-x 2", "-x")],
+)
 def test_wrong_options(text, words):
     with pytest.raises(UsageError, match=words):
         parse_options(f"learner=trees {text}")
@@ -153,9 +161,22 @@ def text():
     machines = configuration.machines
     from agfmc.core.models import BinaryModel, Kernel
 
-    return format_svm_model(BinaryModel(
-        "m", "trees", Kernel("linear"), np.empty((0, 4)), np.empty(0), 0.0, (1, 0), (0, 0),
-        (-1.0, 0.0), machines.provenances[0], 4, machines.forest)), machines.forest
+    return format_svm_model(
+        BinaryModel(
+            "m",
+            "trees",
+            Kernel("linear"),
+            np.empty((0, 4)),
+            np.empty(0),
+            0.0,
+            (1, 0),
+            (0, 0),
+            (-1.0, 0.0),
+            machines.provenances[0],
+            4,
+            machines.forest,
+        )
+    ), machines.forest
 
 
 def test_model_file_and_what_is_wrong_with_it(text, tmp_path):
@@ -166,17 +187,21 @@ def test_model_file_and_what_is_wrong_with_it(text, tmp_path):
     for name in ("starts", "roots", "feature", "value", "left", "right", "missing_left"):
         np.testing.assert_array_equal(getattr(again, name), getattr(forest, name))
     lines = good.splitlines(keepends=True)
-    at = {line.split()[3]: number for number, line in enumerate(lines)
-          if line.startswith("# agfmc trees")}
+    at = {
+        line.split()[3]: number
+        for number, line in enumerate(lines)
+        if line.startswith("# agfmc trees")
+    }
     for name, change, words in (
-            ("feature", lambda line: line.replace(" 0 ", " 9 ", 1), "not there"),
-            ("left", lambda line: line.replace(" 1 ", " 0 ", 1), "no trees"),
-            ("right", lambda line: line.rsplit(" ", 1)[0] + "\n", "number of nodes"),
-            ("roots", lambda line: line.replace(" 0 ", " 1 ", 1), "no trees"),
-            ("starts", lambda line: "# agfmc trees starts 0 1 2\n", "contiguous"),
-            ("value", lambda line: line.rsplit(" ", 1)[0] + " nan\n", "numbers"),
-            ("value", lambda line: "", "missing"),
-            ("left", lambda line: line.replace(" 1 ", " 1.5 ", 1), "numbers")):
+        ("feature", lambda line: line.replace(" 0 ", " 9 ", 1), "not there"),
+        ("left", lambda line: line.replace(" 1 ", " 0 ", 1), "no trees"),
+        ("right", lambda line: line.rsplit(" ", 1)[0] + "\n", "number of nodes"),
+        ("roots", lambda line: line.replace(" 0 ", " 1 ", 1), "no trees"),
+        ("starts", lambda line: "# agfmc trees starts 0 1 2\n", "contiguous"),
+        ("value", lambda line: line.rsplit(" ", 1)[0] + " nan\n", "numbers"),
+        ("value", lambda line: "", "missing"),
+        ("left", lambda line: line.replace(" 1 ", " 1.5 ", 1), "numbers"),
+    ):
         wrong = list(lines)
         wrong[at[name]] = change(wrong[at[name]])
         assert wrong != lines
@@ -186,11 +211,26 @@ def test_model_file_and_what_is_wrong_with_it(text, tmp_path):
 
 
 def test_a_forest_of_several_classifiers():
-    leaf = Forest(1, np.array([0, 1]), np.array([0], "<i4"), np.array([-1], "<i4"),
-                  np.array([2.5]), np.array([0], "<i4"), np.array([0], "<i4"), np.array([False]))
-    stump = Forest(1, np.array([0, 1]), np.array([0], "<i4"), np.array([0, -1, -1], "<i4"),
-                   np.array([1.0, -3.0, 4.0]), np.array([1, 1, 2], "<i4"),
-                   np.array([2, 1, 2], "<i4"), np.array([True, False, False]))
+    leaf = Forest(
+        1,
+        np.array([0, 1]),
+        np.array([0], "<i4"),
+        np.array([-1], "<i4"),
+        np.array([2.5]),
+        np.array([0], "<i4"),
+        np.array([0], "<i4"),
+        np.array([False]),
+    )
+    stump = Forest(
+        1,
+        np.array([0, 1]),
+        np.array([0], "<i4"),
+        np.array([0, -1, -1], "<i4"),
+        np.array([1.0, -3.0, 4.0]),
+        np.array([1, 1, 2], "<i4"),
+        np.array([2, 1, 2], "<i4"),
+        np.array([True, False, False]),
+    )
     both = Forest.concatenate([stump, Forest.none(1), leaf])
     both.check(AssertionError)
     x = np.array([[1.0], [1.5], [np.nan]])
@@ -201,8 +241,16 @@ def test_nodes_that_follow_several():
     def made(left, right, roots=(0,)):
         left, right = np.array(left, "<i4"), np.array(right, "<i4")
         inner = left != np.arange(len(left))
-        return Forest(1, np.array([0, len(roots)]), np.array(roots, "<i4"), np.where(inner, 0, -1),
-                      np.arange(len(left)) / 2, left, right, inner)
+        return Forest(
+            1,
+            np.array([0, len(roots)]),
+            np.array(roots, "<i4"),
+            np.where(inner, 0, -1),
+            np.arange(len(left)) / 2,
+            left,
+            right,
+            inner,
+        )
 
     count = 80  # diamonds, with 2 ** 80 ways
     steps = np.arange(2 * count + 1)
@@ -217,12 +265,14 @@ def test_nodes_that_follow_several():
             np.testing.assert_array_equal(getattr(part, name), getattr(one, name))
             assert getattr(part, name).dtype == getattr(two, name).dtype
     for left, right, *roots in (
-            ([1, 1, 2], [0, 1, 2]),  # back to the root
-            ([1, 1, 2], [1, 1, 2]),  # no way to a leaf
-            ([1, 1, 2, 2], [3, 1, 2, 3]),  # back within the tree
-            ([1, 1, 2], [9, 1, 2]), ([1, 1, 2], [-1, 1, 2]),
-            ([1, 1, 3, 3, 4], [4, 1, 4, 3, 4], (0, 2)),  # into another tree
-            ([1, 1, 2, 3], [2, 1, 2, 3], (3, 0))):  # the second tree first
+        ([1, 1, 2], [0, 1, 2]),  # back to the root
+        ([1, 1, 2], [1, 1, 2]),  # no way to a leaf
+        ([1, 1, 2, 2], [3, 1, 2, 3]),  # back within the tree
+        ([1, 1, 2], [9, 1, 2]),
+        ([1, 1, 2], [-1, 1, 2]),
+        ([1, 1, 3, 3, 4], [4, 1, 4, 3, 4], (0, 2)),  # into another tree
+        ([1, 1, 2, 3], [2, 1, 2, 3], (3, 0)),
+    ):  # the second tree first
         with pytest.raises(ModelError, match="no trees"):
             made(left, right, *roots).check(ModelError)
 
@@ -265,8 +315,9 @@ def test_missing_values_of_tables_stay_missing(tmp_path, run):
     expected = [line.split(",")[1] for line in open(tmp_path / "o.csv").read().split()[1:]]
     assert ["xyz"[answer] for answer in answers] == expected
     for scheme, words in (("one-vs-rest", "learner=svm takes none"), ("best-tree", "best-tree")):
-        result = run("multi_borders", "--missing", "keep", scheme, table, base, control,
-                     status=None)
+        result = run(
+            "multi_borders", "--missing", "keep", scheme, table, base, control, status=None
+        )
         assert result.status and words in result.err
         assert "internal" not in result.err
 
@@ -304,8 +355,15 @@ def test_estimator_of_trees():
     estimators = pytest.importorskip("agfmc.estimators")
     x, y = points(missing=0.2)
     model = estimators.MultiClassFromBinary(
-        "one-vs-rest", learner="trees", n_estimators=30, min_child_samples=5, num_leaves=7,
-        learning_rate=0.2, normalise=True, calibrated=False).fit(x, y)
+        "one-vs-rest",
+        learner="trees",
+        n_estimators=30,
+        min_child_samples=5,
+        num_leaves=7,
+        learning_rate=0.2,
+        normalise=True,
+        calibrated=False,
+    ).fit(x, y)
     assert model.__sklearn_tags__().input_tags.allow_nan
     assert model.score(x, y) > 0.7
     made_by = model.configuration_.machines.provenances[0].options
@@ -332,16 +390,18 @@ def test_descriptions_count_trees(mixture):
 def test_search_of_rate_and_leaves():
     x, y = points(150, missing=0.1)
     space = SearchSpace(others={"log2rate": Axis(-3, -1, 2), "log2leaves": Axis(2, 2, 1)}, refine=0)
-    _, result = tune("one-vs-rest", x, y % 3, options="learner=trees -n 5 -e 0 -m 5", space=space,
-                     calibration=0)
+    _, result = tune(
+        "one-vs-rest", x, y % 3, options="learner=trees -n 5 -e 0 -m 5", space=space, calibration=0
+    )
     texts = {point["options"] for point in result["points"]}
     assert texts >= {f"learner=trees -r {rate} -l 4 -n 5 -e 0 -m 5" for rate in (0.125, 0.5)}
     best = result["points"][result["best"]]
     assert best["log2leaves"] == 2 and best["log2rate"] in (-3, -1) and best["log2g"] is None
 
 
-@pytest.mark.parametrize("workers", [
-    ("-j", 2), pytest.param(("--executor", "processes:2"), marks=pytest.mark.long)])
+@pytest.mark.parametrize(
+    "workers", [("-j", 2), pytest.param(("--executor", "processes:2"), marks=pytest.mark.long)]
+)
 def test_the_same_bytes_for_any_workers(run, tmp_path, workers):
     x, y = points(120)
     data = str(tmp_path / "data.svm")
@@ -352,8 +412,19 @@ def test_the_same_bytes_for_any_workers(run, tmp_path, workers):
     for name, more in (("one", ()), ("two", workers)):
         (tmp_path / name).mkdir()
         control = str(tmp_path / name / "m.mbc")
-        run("multi_borders", "-M", "-+", SMALL, *more, "one-vs-one", data, "m", control,
-            "-y", str(tmp_path / name))
+        run(
+            "multi_borders",
+            "-M",
+            "-+",
+            SMALL,
+            *more,
+            "one-vs-one",
+            data,
+            "m",
+            control,
+            "-y",
+            str(tmp_path / name),
+        )
         found.append({path.name: path.read_bytes() for path in (tmp_path / name).iterdir()})
     assert found[0] == found[1] and len(found[0]) > 3
 
@@ -361,8 +432,10 @@ def test_the_same_bytes_for_any_workers(run, tmp_path, workers):
 def test_weights_count():
     x, y = points()
     w = np.where(x[:, 3] > 0, 3.0, 1.0)
-    models = [train("one-vs-rest", x, y, options=SMALL, calibration=0, sample_weight=weights)
-              for weights in (None, np.ones(len(x)), w)]
+    models = [
+        train("one-vs-rest", x, y, options=SMALL, calibration=0, sample_weight=weights)
+        for weights in (None, np.ones(len(x)), w)
+    ]
     p = [Classifier(model).probabilities(x) for model in models]
     np.testing.assert_array_equal(p[0], p[1])
     assert np.abs(p[2] - p[0]).max() > 0.01

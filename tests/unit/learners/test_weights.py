@@ -20,18 +20,34 @@ from agfmc.kernels.values import PreparedKernel
 from agfmc.learners import leave_one_out, platt
 from agfmc.learners.logistic import fit_logistic
 from agfmc.learners.neighbours import Neighbours
-from agfmc.learners.protocol import (for_weights, learner_class, node_classifier, NodeProblem,
-                                     parse_options, plan_jobs, Samples)
+from agfmc.learners.protocol import (
+    for_weights,
+    learner_class,
+    node_classifier,
+    NodeProblem,
+    parse_options,
+    plan_jobs,
+    Samples,
+)
 from agfmc.training.kernel_tables import Tables
 from agfmc.training.run import write_node
 from data_files import write_cls, write_vec
 
 ROOT = Path(__file__).resolve().parents[3]
-SVMS = ["-e 1e-6", "-t 0 -e 1e-6 -c 2", "-t 1 -g 0.1 -r 1 -d 2 -e 1e-6", "-t 3 -g 0.02 -e 1e-6",
-        "-c 3 -w0 2 -w1 0.5 -e 1e-6", "-h 0 -e 1e-6", "-s 1 -n 0.3 -e 1e-7"]
-LINEAR = [f"learner=linear -s {solver} -e 1e-8 {more}"
-          for solver in (0, 1, 2, 5, 6, 7) for more in ("-B -1", "-B 2 -w1 3")] + [
-              "learner=linear -s 3 -e 1e-3 -c 0.01"]
+SVMS = [
+    "-e 1e-6",
+    "-t 0 -e 1e-6 -c 2",
+    "-t 1 -g 0.1 -r 1 -d 2 -e 1e-6",
+    "-t 3 -g 0.02 -e 1e-6",
+    "-c 3 -w0 2 -w1 0.5 -e 1e-6",
+    "-h 0 -e 1e-6",
+    "-s 1 -n 0.3 -e 1e-7",
+]
+LINEAR = [
+    f"learner=linear -s {solver} -e 1e-8 {more}"
+    for solver in (0, 1, 2, 5, 6, 7)
+    for more in ("-B -1", "-B 2 -w1 3")
+] + ["learner=linear -s 3 -e 1e-3 -c 0.01"]
 
 
 def problem(seed=0, n=120, d=4):
@@ -45,8 +61,9 @@ def problem(seed=0, n=120, d=4):
 
 
 def values(options, solution, x, rows):
-    return decision_values(options.kernel_for(x.shape[1]), solution.points(x, rows),
-                           solution.coef, solution.rho, x)
+    return decision_values(
+        options.kernel_for(x.shape[1]), solution.points(x, rows), solution.coef, solution.rho, x
+    )
 
 
 @pytest.mark.parametrize("text", SVMS)
@@ -60,16 +77,18 @@ def test_svm(text):
     for weights, of in ((np.ones(len(w)), np.arange(len(w))), (w, copies)):
         found = options.solve(x, rows, side, weights)
         expected = plain.solve(plain.pack(x), rows[of], side[of])
-        np.testing.assert_allclose(values(options, found, x, rows),
-                                   values(plain, expected, x, rows[of]), atol=2e-4)
+        np.testing.assert_allclose(
+            values(options, found, x, rows), values(plain, expected, x, rows[of]), atol=2e-4
+        )
         assert found.labels == expected.labels == (1, 0)
         assert (np.diff(side[found.sv].astype(int)) <= 0).all()  # those of the first label first
         assert found.n_sv == (np.sum(side[found.sv] == 1), np.sum(side[found.sv] == 0))
         assert (np.sign(found.coef) == np.where(side[found.sv] == 1, 1, -1)).all()
 
 
-@pytest.mark.parametrize("text, form", [("-t 0", "SVC"), ("-g 0.2 -c 3", "SVC"),
-                                        ("-s 1 -n 0.2 -g 0.1", "NuSVC")])
+@pytest.mark.parametrize(
+    "text, form", [("-t 0", "SVC"), ("-g 0.2 -c 3", "SVC"), ("-s 1 -n 0.2 -g 0.1", "NuSVC")]
+)
 def test_one_against_one_of_scikit_learn(text, form):
     svm = pytest.importorskip("sklearn.svm")
     lines = (ROOT / "sample_data" / "digits.svm").read_text().splitlines()[:150]
@@ -82,10 +101,14 @@ def test_one_against_one_of_scikit_learn(text, form):
     keep = np.flatnonzero(y < 4)
     x, y, w = x[keep], y[keep], np.random.default_rng(1).uniform(0.2, 3.0, len(keep))
     options = replace(parse_options(text), tolerance=1e-6).weighted()
-    kernel = {"kernel": "linear" if "-t 0" in text else "rbf", "tol": 1e-6, "gamma": options.gamma
-              or 1.0}
-    theirs = (svm.NuSVC(nu=options.nu, **kernel) if form == "NuSVC" else
-              svm.SVC(C=options.cost, **kernel)).set_params(decision_function_shape="ovo")
+    kernel = {
+        "kernel": "linear" if "-t 0" in text else "rbf",
+        "tol": 1e-6,
+        "gamma": options.gamma or 1.0,
+    }
+    theirs = (
+        svm.NuSVC(nu=options.nu, **kernel) if form == "NuSVC" else svm.SVC(C=options.cost, **kernel)
+    ).set_params(decision_function_shape="ovo")
     expected = theirs.fit(x, y, sample_weight=w).decision_function(x)
     pairs = [(a, b) for a in range(4) for b in range(a + 1, 4)]
     for column, (a, b) in enumerate(pairs):
@@ -93,8 +116,9 @@ def test_one_against_one_of_scikit_learn(text, form):
         side = (y[rows] == b).astype(np.int8)
         found = options.solve(x, rows, side, w[rows])
         sign = 1 if found.labels[0] == 0 else -1
-        np.testing.assert_allclose(sign * values(options, found, x, rows), expected[:, column],
-                                   atol=1e-4)
+        np.testing.assert_allclose(
+            sign * values(options, found, x, rows), expected[:, column], atol=1e-4
+        )
 
 
 @pytest.mark.parametrize("text", LINEAR)
@@ -107,8 +131,9 @@ def test_linear(text):
     assert options.canonical() == plain.canonical()
     assert options.gives_probabilities == plain.gives_probabilities
     assert options.made_by().startswith("liblinear of scikit-learn ")
-    found, again = (plane(options.solve(points, rows, side, w))
-                    for points in (x, SparsePoints(sparse(x))))
+    found, again = (
+        plane(options.solve(points, rows, side, w)) for points in (x, SparsePoints(sparse(x)))
+    )
     close = partial(np.testing.assert_allclose, atol=2e-3 if "-s 3" in text else 1e-5)
     close(again, found)
     close(found, plane(options.solve(x, rows[copies], side[copies])))
@@ -162,8 +187,9 @@ def test_problems_without_an_answer():
 
 def test_refusals_have_their_place():
     jobs = plan_jobs(parse('"learner=linear -R" 0 / 1;\n{0 1}', "f"), "m", "", 1)
-    with pytest.raises(UsageError, match="^f:1:1: learner=linear cannot heed weights of points "
-                                         "with -R"):
+    with pytest.raises(
+        UsageError, match="^f:1:1: learner=linear cannot heed weights of points with -R"
+    ):
         for_weights(jobs)
     jobs = plan_jobs(parse('"cat" G {0 1 2}', "f"), "m", "", 1)
     with pytest.raises(UsageError, match="^f:1:1: a classifier of code G is run by a program"):
@@ -171,21 +197,33 @@ def test_refusals_have_their_place():
 
 
 def test_without_scikit_learn():
-    code = ("import sys; sys.modules['sklearn'] = None\n"
-            "from agfmc.learners.protocol import parse_options\n"
-            "for text in '', 'learner=linear':\n"
-            "    try: parse_options(text).weighted().made_by()\n"
-            "    except Exception as error: print(type(error).__name__, error)")
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True,
-                           env={**os.environ, "PYTHONPATH": str(ROOT)}, check=True).stdout
-    assert found == 2 * ("UsageError weights of points need scikit-learn: "
-                         "pip install 'agfmc[sklearn]'\n")
+    code = (
+        "import sys; sys.modules['sklearn'] = None\n"
+        "from agfmc.learners.protocol import parse_options\n"
+        "for text in '', 'learner=linear':\n"
+        "    try: parse_options(text).weighted().made_by()\n"
+        "    except Exception as error: print(type(error).__name__, error)"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        check=True,
+    ).stdout
+    assert found == 2 * (
+        "UsageError weights of points need scikit-learn: pip install 'agfmc[sklearn]'\n"
+    )
 
 
 def test_shared_jobs_stay_one():
     pytest.importorskip("sklearn")
-    jobs = plan_jobs(parse('"learner=nystrom" 0 / 1;\n"learner=nystrom" 1 / 0;\n"" 0 / 1;\n{0 1}',
-                           "f"), "m", "", 1)
+    jobs = plan_jobs(
+        parse('"learner=nystrom" 0 / 1;\n"learner=nystrom" 1 / 0;\n"" 0 / 1;\n{0 1}', "f"),
+        "m",
+        "",
+        1,
+    )
     jobs = [*jobs, jobs[2]]
     made = for_weights(jobs)
     assert made[0] is jobs[0] and made[1] is jobs[1] and made[0].together is made[1].together
@@ -252,9 +290,10 @@ def test_neighbours(n, k):
     copies = np.repeat(np.arange(n), w.astype(int))
     points = rng.integers(0, 9, (60, 2)) + rng.integers(0, 2, (60, 1)) / 2
     found = Neighbours(x, y, 3, k, w).probabilities(points)
-    np.testing.assert_allclose(found, Neighbours(x[copies], y[copies], 3, k).probabilities(points),
-                               atol=1e-12)
-    one = [Neighbours(x, y, 3, k, w).probabilities(points[i:i + 1])[0] for i in range(9)]
+    np.testing.assert_allclose(
+        found, Neighbours(x[copies], y[copies], 3, k).probabilities(points), atol=1e-12
+    )
+    one = [Neighbours(x, y, 3, k, w).probabilities(points[i : i + 1])[0] for i in range(9)]
     assert np.array_equal(one, found[:9])
 
 
@@ -266,7 +305,7 @@ def test_neighbours_of_small_weight():
 
 
 def node_job(text="-k 3"):
-    job, = for_weights(plan_jobs(parse(f'"{text}" K {{0 1 2}}', "f"), "m", "", 1))
+    (job,) = for_weights(plan_jobs(parse(f'"{text}" K {{0 1 2}}', "f"), "m", "", 1))
     return job
 
 
@@ -274,8 +313,7 @@ def node_problem(n=40):
     rng = np.random.default_rng(8)
     x = rng.normal(size=(n, 2)).astype(np.float32)
     side = rng.integers(0, 3, n).astype(np.int32)
-    return NodeProblem(x, Samples(np.arange(n), side),
-                       weights=rng.integers(1, 4, n).astype(float))
+    return NodeProblem(x, Samples(np.arange(n), side), weights=rng.integers(1, 4, n).astype(float))
 
 
 def test_held_out_neighbours_leave_all_of_a_point():
@@ -286,17 +324,21 @@ def test_held_out_neighbours_leave_all_of_a_point():
         left = np.flatnonzero(np.arange(len(part.rows)) != row)
         copies = np.repeat(left, given.weights[left].astype(int))
         expected = Neighbours(given.x[copies], part.side[copies], 3, 3).probabilities(
-            given.x[row:row + 1])
+            given.x[row : row + 1]
+        )
         np.testing.assert_allclose(p, expected[0], atol=1e-12)
 
 
 def test_held_out_neighbours_where_few_are_left():
     job = node_job("-k 4")
-    given = NodeProblem(np.array([[0.0], [1.0], [2.0]], dtype=np.float32),
-                        Samples(np.arange(3), np.array([0, 1, 2])),
-                        weights=np.array([3.0, 1.0, 1.0]))
-    found = job.options.held_out_probabilities(job, given, job.options.fit(job, given),
-                                               np.array([0, 1]))
+    given = NodeProblem(
+        np.array([[0.0], [1.0], [2.0]], dtype=np.float32),
+        Samples(np.arange(3), np.array([0, 1, 2])),
+        weights=np.array([3.0, 1.0, 1.0]),
+    )
+    found = job.options.held_out_probabilities(
+        job, given, job.options.fit(job, given), np.array([0, 1])
+    )
     np.testing.assert_allclose(found, [[0, 0.5, 0.5], [0.75, 0, 0.25]])
 
 
@@ -311,14 +353,20 @@ def test_files_of_neighbours(tmp_path, monkeypatch):
     assert plain.files == job.files[:2] and plain.options.stale_files(job.name) == job.files[2:]
     assert plain.options.read(job.name, 3).w.tolist() == given.weights.tolist()
     found = node_classifier(model).probabilities(given.x)
-    np.testing.assert_array_equal(found, node_classifier(job.options.fit(job, given))
-                                  .probabilities(given.x))
+    np.testing.assert_array_equal(
+        found, node_classifier(job.options.fit(job, given)).probabilities(given.x)
+    )
 
 
-@pytest.mark.parametrize("wrong, words", [
-    ([1.0], "has 1 values, but there are 2 points"),
-    ([1.0, 0.0], "row 1 .* expected a weight above 0, found 0"),
-    ([1.0, -2.0], "above 0, found -2"), ([0.25, 0.25], "has 2 points of weight 0.5, fewer than 1")])
+@pytest.mark.parametrize(
+    "wrong, words",
+    [
+        ([1.0], "has 1 values, but there are 2 points"),
+        ([1.0, 0.0], "row 1 .* expected a weight above 0, found 0"),
+        ([1.0, -2.0], "above 0, found -2"),
+        ([0.25, 0.25], "has 2 points of weight 0.5, fewer than 1"),
+    ],
+)
 def test_wrong_files_of_weights(tmp_path, monkeypatch, wrong, words):
     monkeypatch.chdir(tmp_path)
     write_vec("m.vec", np.eye(2))
@@ -344,8 +392,13 @@ def test_sigmoid(counts):
 
 def loo(options, solution, x, rows, side, w):
     kernel = options.kernel_for(x.shape[1])
-    return leave_one_out.loo_values(lambda a, b: PreparedKernel(kernel, b).values(a).T, x,
-                                    leave_one_out.Problem(rows, side, w), solution, options)
+    return leave_one_out.loo_values(
+        lambda a, b: PreparedKernel(kernel, b).values(a).T,
+        x,
+        leave_one_out.Problem(rows, side, w),
+        solution,
+        options,
+    )
 
 
 def test_leaving_out_a_point_with_its_weight():
@@ -360,8 +413,10 @@ def test_leaving_out_a_point_with_its_weight():
         fit = options.solve(x, rows[kept], side[kept], w[kept])
         exact[out] = values(options, fit, x, rows[kept])[rows[out]]
     at = np.sort(solution.sv)
-    error, other = (np.abs(loo(options, solution, x, rows, side, given) - exact)[at].mean()
-                    for given in (w, None))
+    error, other = (
+        np.abs(loo(options, solution, x, rows, side, given) - exact)[at].mean()
+        for given in (w, None)
+    )
     assert error < 0.1 and 1.5 * error < other
 
 

@@ -22,20 +22,27 @@ from agfmc.prediction.decoding import Decoding
 from agfmc.core.provenance import Provenance
 from agfmc.training.run import write_node
 
-KERNELS = [Kernel("linear"), Kernel("polynomial", 0.3, -0.5, 3), Kernel("rbf", 0.7),
-           Kernel("sigmoid", 0.2, 0.1)]
+KERNELS = [
+    Kernel("linear"),
+    Kernel("polynomial", 0.3, -0.5, 3),
+    Kernel("rbf", 0.7),
+    Kernel("sigmoid", 0.2, 0.1),
+]
 # numbers that are easily taken for each other
 NEAR = [0.0, -0.0, 5e-324, -5e-324, 1.0, np.nextafter(1.0, 2), np.nextafter(1.0, 0), -1.0, 1e-300]
 # left and right by position; the labels are LABELS in the order of the leaves
 CONFIGURATIONS = {
     "one-vs-one": "r 0/1; r 0/2; r 0/3; r 1/2; r 1/3; r 2/3; {A B C D}",
     "one-vs-rest": "r 1 2 3/0; r 0 2 3/1; r 0 1 3/2; r 0 1 2/3; {A B C D}",
-    "adjacent": "r 0/1 2 3; r 0 1/2 3; r 0 1 2/3; {A B C D}", "tree": "r {r {A B} r {C D}}",
-    "chain": "r {A r {B r {C D}}}", "matrix in a tree": "r {r 0/1; r 0/2; r 1/2; {A B C} D}",
+    "adjacent": "r 0/1 2 3; r 0 1/2 3; r 0 1 2/3; {A B C D}",
+    "tree": "r {r {A B} r {C D}}",
+    "chain": "r {A r {B r {C D}}}",
+    "matrix in a tree": "r {r 0/1; r 0/2; r 1/2; {A B C} D}",
     "tree in a matrix": "r 0/1; r 0/2; r 1/2; {r {A B} C D}",
     "neighbours above": 'k K "-k 3" {r {A B} r {C D}}',
     "logistic below": 'r 0/1; r 1/2; {l L "" {A B} C D}',
-    "both": 'k K "-k 5" {l L "" {A B} r {C D}}'}
+    "both": 'k K "-k 5" {l L "" {A B} r {C D}}',
+}
 LABELS = dict(A=9, B=2, C=30, D=4)
 
 
@@ -58,27 +65,46 @@ def kernel_value(kernel, x, z):
 
 def f_of(model, x):
     """f of one point, the classifier by itself."""
-    return math.fsum([*(c * kernel_value(model.kernel, x, sv) for c, sv in zip(
-        model.coef.tolist(), model.sv.tolist())), -model.rho])
+    return math.fsum(
+        [
+            *(
+                c * kernel_value(model.kernel, x, sv)
+                for c, sv in zip(model.coef.tolist(), model.sv.tolist())
+            ),
+            -model.rho,
+        ]
+    )
 
 
 @st.composite
 def several(draw):
     """Binary models over points that are equal, or nearly so, in one and across several."""
     d, m = draw(st.integers(1, 3)), draw(st.integers(1, 5))
-    pool = draw(st.lists(st.lists(st.sampled_from(NEAR), min_size=d, max_size=d), min_size=1,
-                         max_size=5))
+    pool = draw(
+        st.lists(st.lists(st.sampled_from(NEAR), min_size=d, max_size=d), min_size=1, max_size=5)
+    )
     models = []
     for i in range(m):
         rows = draw(st.lists(st.sampled_from(pool), max_size=7))
         split = draw(st.integers(0, len(rows)))
-        models.append(BinaryModel(
-            f"m{i}", "c_svc", draw(st.sampled_from(KERNELS)),
-            np.array(rows, float).reshape(len(rows), d),
-            np.array(draw(st.lists(st.integers(-9, 9), min_size=len(rows), max_size=len(rows))),
-                     float), draw(st.floats(-2, 2)), draw(st.sampled_from([(0, 1), (1, 0)])),
-            (split, len(rows) - split), draw(st.sampled_from([None, (-1.5, 0.25)])),
-            Provenance((f"s{i}",)), d))
+        models.append(
+            BinaryModel(
+                f"m{i}",
+                "c_svc",
+                draw(st.sampled_from(KERNELS)),
+                np.array(rows, float).reshape(len(rows), d),
+                np.array(
+                    draw(st.lists(st.integers(-9, 9), min_size=len(rows), max_size=len(rows))),
+                    float,
+                ),
+                draw(st.floats(-2, 2)),
+                draw(st.sampled_from([(0, 1), (1, 0)])),
+                (split, len(rows) - split),
+                draw(st.sampled_from([None, (-1.5, 0.25)])),
+                Provenance((f"s{i}",)),
+                d,
+            )
+        )
     return models
 
 
@@ -152,18 +178,31 @@ def written(folder, text, seed, kernels):
         chosen = pool[rng.integers(12, size=n)]
         split = int(rng.integers(n + 1))
         model = BinaryModel(
-            name, "c_svc", kernels[i % len(kernels)], chosen, rng.normal(size=n), rng.normal(),
-            (1, 0) if rng.integers(2) else (0, 1), (split, n - split),
-            (float(-rng.uniform(.3, 3)), float(rng.normal())),
-            Provenance.from_line("1; features 3"), 3)
+            name,
+            "c_svc",
+            kernels[i % len(kernels)],
+            chosen,
+            rng.normal(size=n),
+            rng.normal(),
+            (1, 0) if rng.integers(2) else (0, 1),
+            (split, n - split),
+            (float(-rng.uniform(0.3, 3)), float(rng.normal())),
+            Provenance.from_line("1; features 3"),
+            3,
+        )
         parts.append(model)
         (folder / f"m{i}").write_text(format_svm_model(model))
     x = rng.normal(size=(40, 3)).astype(np.float32)
     y = np.array(list(LABELS.values()), np.int32)[np.arange(40) % 4]
     for number, direct in tree.directs.items():
-        job = Job(direct.name, tree.branch_labels()[number],
-                  learner_class(direct.learner_letter).parse(direct.options), "", 1,
-                  Place("c", 1, 1))
+        job = Job(
+            direct.name,
+            tree.branch_labels()[number],
+            learner_class(direct.learner_letter).parse(direct.options),
+            "",
+            1,
+            Place("c", 1, 1),
+        )
         write_node(job, NodeProblem(x, samples(job, rows_by_class(y))), job.files)
     return tree, parts, (x, y)
 
@@ -187,8 +226,11 @@ def shares(tree, number, r, direct, trained, point):
 
 
 @pytest.mark.few(10)
-@pytest.mark.parametrize("kernels", [[kernel] for kernel in KERNELS] + [KERNELS],
-                         ids=[*(kernel.kind for kernel in KERNELS), "all"])
+@pytest.mark.parametrize(
+    "kernels",
+    [[kernel] for kernel in KERNELS] + [KERNELS],
+    ids=[*(kernel.kind for kernel in KERNELS), "all"],
+)
 @pytest.mark.parametrize("kind", CONFIGURATIONS)
 def test_a_configuration_is_its_parts(tmp_path, kind, kernels):
     tree, parts, trained = written(tmp_path, CONFIGURATIONS[kind], len(kind), kernels)
@@ -202,17 +244,23 @@ def test_a_configuration_is_its_parts(tmp_path, kind, kernels):
     scale = np.array([model.scale for model in parts])
     r = np.tanh(scale[:, 0] * f + scale[:, 1])
     for found in (configuration, load(str(tmp_path / "all.mbm"))):
-        np.testing.assert_allclose(Classifier(found, Decoding(raw=True))(points).columns, f,
-                                   rtol=1e-12, atol=1e-11)
+        np.testing.assert_allclose(
+            Classifier(found, Decoding(raw=True))(points).columns, f, rtol=1e-12, atol=1e-11
+        )
         np.testing.assert_allclose(Classifier(found, "-1")(points).columns, r, atol=1e-11)
         if all(node.bare or node.direct for node in tree.nodes):
-            p = np.array([leaf_products(tree, r[i], answering(found), trained, point)
-                          for i, point in enumerate(points)])
+            p = np.array(
+                [
+                    leaf_products(tree, r[i], answering(found), trained, point)
+                    for i, point in enumerate(points)
+                ]
+            )
             answers = Classifier(found, Decoding(tree="full"))(points)
             np.testing.assert_allclose(answers.columns, p, atol=1e-11)
             np.testing.assert_allclose(p.sum(axis=1), 1, atol=1e-12)
             np.testing.assert_array_equal(
-                answers.classes, np.array(tree.classes)[answers.columns.argmax(axis=1)])
+                answers.classes, np.array(tree.classes)[answers.columns.argmax(axis=1)]
+            )
     again = load(str(tmp_path / "control")).machines
     for name in ("sv", "group", "indptr", "index", "coef"):
         assert getattr(again, name).tobytes() == getattr(configuration.machines, name).tobytes()
@@ -227,7 +275,7 @@ def leaf_products(tree, r, direct, trained, point):
     found, at = {}, 0
     reached = {0: 1.0}
     for number, node in enumerate(tree.nodes):
-        local = shares(tree, number, r[at:at + len(node.rows)], direct, trained, point)
+        local = shares(tree, number, r[at : at + len(node.rows)], direct, trained, point)
         at += len(node.rows)
         for child, share in zip(node.children, local, strict=True):
             if isinstance(child, int):
@@ -241,22 +289,36 @@ RBF = Kernel("rbf", 0.3)
 
 
 def model_of(name, sv, coef, n_sv, **changes):
-    model = BinaryModel(name, "c_svc", RBF, np.array(sv, dtype=float), np.array(coef, dtype=float),
-                        0.5, (0, 1), n_sv, (-2.0, 0.25), Provenance((f"made {name}",)), 0)
+    model = BinaryModel(
+        name,
+        "c_svc",
+        RBF,
+        np.array(sv, dtype=float),
+        np.array(coef, dtype=float),
+        0.5,
+        (0, 1),
+        n_sv,
+        (-2.0, 0.25),
+        Provenance((f"made {name}",)),
+        0,
+    )
     return replace(model, **changes)
 
 
 ONE = model_of("one", [[1, 2], [3, 4], [1, 2], [-0.0, 5]], [1.0, -2.0, 0.25, -1.0], (3, 1))
-TWO = model_of("two", [[0.0, 5], [1, 2], [7, 7]], [1.5, -0.5, 4.0], (1, 2), labels=(1, 0), rho=-1.0,
-               platt=None)
+TWO = model_of(
+    "two", [[0.0, 5], [1, 2], [7, 7]], [1.5, -0.5, 4.0], (1, 2), labels=(1, 0), rho=-1.0, platt=None
+)
 SIDES = [((0,), (1,)), ((0, 2), (1,))]
 
 
 @given(several(), st.integers(0, 4))
 def test_models_with_one_array_are_as_with_copies_of_it(models, first):
     shared = models[first % len(models)]
-    models += [replace(one, sv=shared.sv, coef=np.arange(len(shared.sv)) - 1.5, n_sv=shared.n_sv)
-               for one in models]
+    models += [
+        replace(one, sv=shared.sv, coef=np.arange(len(shared.sv)) - 1.5, n_sv=shared.n_sv)
+        for one in models
+    ]
     sides = [((0,), (1, 2)) if i % 2 else ((2,), (0,)) for i in range(len(models))]
     one = collate(models, sides, [0, 1, 2])
     other = collate([replace(model, sv=model.sv.copy()) for model in models], sides, [0, 1, 2])

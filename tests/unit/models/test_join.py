@@ -24,7 +24,7 @@ from agfmc.prediction.decoding import Decoding
 
 RNG = np.random.default_rng(5)
 X = RNG.normal(size=(150, 4)).astype(np.float32) * np.float32([1, 1, 100, 1])
-Y = 1 * (X[:, 0] + RNG.normal(size=150) * .3 > 0) + (X[:, 1] > .3)
+Y = 1 * (X[:, 0] + RNG.normal(size=150) * 0.3 > 0) + (X[:, 1] > 0.3)
 NODE = '"-k 3" K {0 1 2}'
 PAIRS, REST = "one-vs-one", "one-vs-rest"
 
@@ -37,25 +37,44 @@ def models():
     return {
         "svm": train(PAIRS, X, Y, options="-g .5 -c 4", normalise=True),
         "trees": train(REST, X, Y, options="learner=trees -n 8"),
-        "nystrom": train(REST, X, Y, options="learner=nystrom -m 20", normalise=True,
-                               metric=agfmc.MetricOptions(rounds=1, machine="-m 20")),
+        "nystrom": train(
+            REST,
+            X,
+            Y,
+            options="learner=nystrom -m 20",
+            normalise=True,
+            metric=agfmc.MetricOptions(rounds=1, machine="-m 20"),
+        ),
         "linear": train(parse('"" {"" {0 2} 1}'), X, Y, options="learner=linear"),
         "laplacian": train(REST, X, Y, options="-t laplacian -g .5", normalise=True),
-        "ensemble": train(parse('# weights: 2 1 0.5\n"" {"" {0 2} 1} "" {"" {0 1} 2} '
-                                      '"" {0 "" {1 2}}'), X, Y, options="-g .01"),
+        "ensemble": train(
+            parse('# weights: 2 1 0.5\n"" {"" {0 2} 1} "" {"" {0 1} 2} "" {0 "" {1 2}}'),
+            X,
+            Y,
+            options="-g .01",
+        ),
     }
 
 
 def uncalibrated(configuration):
-    return Classifier(configuration, Decoding(
-        tree="average" if configuration.tree.is_ensemble else "full", calibrated=False)
+    return Classifier(
+        configuration,
+        Decoding(tree="average" if configuration.tree.is_ensemble else "full", calibrated=False),
     ).probabilities(X)
 
 
 @pytest.mark.few(2)
-@pytest.mark.parametrize("names", [
-    ["svm", "trees", "nystrom", "linear"], ["trees", "svm"], ["svm", "laplacian"],
-    ["trees", "linear"], ["ensemble", "svm", "trees"]], ids="-".join)
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["svm", "trees", "nystrom", "linear"],
+        ["trees", "svm"],
+        ["svm", "laplacian"],
+        ["trees", "linear"],
+        ["ensemble", "svm", "trees"],
+    ],
+    ids="-".join,
+)
 def test_the_average_of_the_members(models, names, tmp_path):
     parts = [models[name] for name in names]
     whole = join(parts)
@@ -77,8 +96,9 @@ def test_what_is_shared(models):
     whole = join([svm, models["laplacian"]])  # equal normalisations
     assert isinstance(whole.normalisation, Normalisation)
     assert {one.columns for one in whole.machines.kernels} == {None}
-    assert len(whole.machines.sv) < sum(len(one.machines.sv) for one in (
-        svm, models["laplacian"])) and len(whole.machines.sv) <= len(X)
+    assert len(whole.machines.sv) < sum(
+        len(one.machines.sv) for one in (svm, models["laplacian"])
+    ) and len(whole.machines.sv) <= len(X)
     assert join([trees, models["linear"]]).normalisation is None
     whole = join([svm, trees, models["laplacian"]])
     assert len(whole.normalisation.parts) == 2 and whole.features == 4
@@ -92,9 +112,14 @@ def test_what_is_shared(models):
     assert one.normalisation.digest() == svm.normalisation.digest()
     members = describe(whole)["members"]
     assert [(one["kernel_values"] > 0, one["trees"]) for one in members] == [
-        (True, 0), (False, int(trees.machines.forest.starts[-1])), (True, 0)]
-    assert f"weight 0.333, for each point {members[0]['kernel_values']} kernel values\n" in \
-        format_description(describe(whole))
+        (True, 0),
+        (False, int(trees.machines.forest.starts[-1])),
+        (True, 0),
+    ]
+    assert (
+        f"weight 0.333, for each point {members[0]['kernel_values']} kernel values\n"
+        in format_description(describe(whole))
+    )
 
 
 def test_missing_values_reach_trees_alone(models):
@@ -128,10 +153,11 @@ def test_weights_from_data(models):
 def test_what_does_not_go_together(models):
     svm = models["svm"]
     for other, error, message in (
-            (agfmc.train(PAIRS, X, Y + 1, options="-g 1"), ControlError, "class"),
-            (agfmc.train(PAIRS, X[:, :3], Y, options="-g 1"), ModelError, "3 features"),
-            (replace(svm, normalisation=None), ModelError, "holds no normalisation"),
-            (agfmc.train(parse(NODE), X, Y), ModelError, "code K can be a member only")):
+        (agfmc.train(PAIRS, X, Y + 1, options="-g 1"), ControlError, "class"),
+        (agfmc.train(PAIRS, X[:, :3], Y, options="-g 1"), ModelError, "3 features"),
+        (replace(svm, normalisation=None), ModelError, "holds no normalisation"),
+        (agfmc.train(parse(NODE), X, Y), ModelError, "code K can be a member only"),
+    ):
         if message is not None:
             with pytest.raises(error, match=message) as raised:
                 join([svm, other])
@@ -151,8 +177,12 @@ def test_hostile_columns_are_refused(models, tmp_path):
             check_configuration(replace(whole, **changes), ModelError)
 
     for columns in ((0, 5), (4, 9), (2, 6), (0, 8), (4, 4), (8, 4), None):
-        fails(machines=replace(machines, kernels=(
-            replace(machines.kernels[0], columns=columns), *machines.kernels[1:])))
+        fails(
+            machines=replace(
+                machines,
+                kernels=(replace(machines.kernels[0], columns=columns), *machines.kernels[1:]),
+            )
+        )
     fails(normalisation=norm.parts[0])
     fails(normalisation=JoinedNormalisation(norm.parts * 2))
     fails(normalisation=JoinedNormalisation((norm.parts[0], Normalisation.identity(3))))
@@ -161,13 +191,25 @@ def test_hostile_columns_are_refused(models, tmp_path):
     check_configuration(whole, ModelError)
     single = models["svm"]
     with pytest.raises(ModelError):
-        check_configuration(replace(single, machines=replace(single.machines, kernels=tuple(
-            replace(one, columns=(0, 4)) for one in single.machines.kernels))), ModelError)
+        check_configuration(
+            replace(
+                single,
+                machines=replace(
+                    single.machines,
+                    kernels=tuple(replace(one, columns=(0, 4)) for one in single.machines.kernels),
+                ),
+            ),
+            ModelError,
+        )
     path = tmp_path / "a.mbm"
     agfmc.save(str(path), whole)
     raw = path.read_bytes()
-    for old, new in ((b"[0,4]", b"[0,9]"), (b"[4,8]", b'"4 8"'), (b"[0,4]", b"[-12]"),
-                     (b"[0,4]", b"1e999")):
+    for old, new in (
+        (b"[0,4]", b"[0,9]"),
+        (b"[4,8]", b'"4 8"'),
+        (b"[0,4]", b"[-12]"),
+        (b"[0,4]", b"1e999"),
+    ):
         old, new = b'"columns":' + old, b'"columns":' + new
         bad = raw.replace(old, new)
         assert len(bad) == len(raw) and bad != raw
@@ -182,6 +224,6 @@ def test_headers_of_other_models_stay(models, tmp_path):
     path = tmp_path / "a.mbm"
     agfmc.save(str(path), models["svm"])
     raw = path.read_bytes()
-    header = raw[64:64 + struct.unpack_from("<Q", raw, 16)[0]]
+    header = raw[64 : 64 + struct.unpack_from("<Q", raw, 16)[0]]
     assert not any(word in header for word in (b"columns", b"normalisations", b"forest"))
     assert Kernel("linear") == Kernel("linear", columns=None)

@@ -15,8 +15,14 @@ from agfmc.calibration.priors import Adjustment
 from agfmc.core.errors import ModelError, UsageError
 from agfmc.core.models import HeldOut
 from agfmc.prediction import calibrate as module
-from agfmc.prediction.calibrate import (_share_of_classes, _thinned, calibrated, fit_calibration,
-                                        fit_learned_decoder, held_out_answers)
+from agfmc.prediction.calibrate import (
+    _share_of_classes,
+    _thinned,
+    calibrated,
+    fit_calibration,
+    fit_learned_decoder,
+    held_out_answers,
+)
 from agfmc.prediction.classifier import Classifier, classifier_for
 from agfmc.prediction.decision_values import MachineValues
 from agfmc.prediction.decoding import decoders_of, Decoding, learning_pays
@@ -70,15 +76,17 @@ def test_calibrated_answers_have_the_same_classes_and_less_log_loss(scheme):
     assert configuration.fits(calibration) and calibration.classes == tuple(LABELS)
     assert sum(calibration.counts) == len(Y)
     for decoder in ("least-squares", "renormalised"):
-        own, mapped = (Classifier(configuration, Decoding(decoder, calibrated=on))(TEST_X)
-                       for on in (False, True))
+        own, mapped = (
+            Classifier(configuration, Decoding(decoder, calibrated=on))(TEST_X)
+            for on in (False, True)
+        )
         np.testing.assert_array_equal(own.classes, mapped.classes)
         np.testing.assert_allclose(mapped.columns.sum(axis=1), 1, atol=1e-12)
         np.testing.assert_array_equal(
-            mapped.columns, apply_map(calibration.decoders[decoder].map, own.columns))
+            mapped.columns, apply_map(calibration.decoders[decoder].map, own.columns)
+        )
         assert log_loss(mapped.columns, COLUMN) < log_loss(own.columns, COLUMN) + 0.002
-        np.testing.assert_array_equal(
-            mapped.confidence, confidence(mapped.columns.max(axis=1), 4))
+        np.testing.assert_array_equal(mapped.confidence, confidence(mapped.columns.max(axis=1), 4))
         assert mapped.columns.min() > 0
 
 
@@ -105,13 +113,17 @@ def test_values_of_calibration_points_by_definition():
 
 
 @pytest.mark.few(2)
-@pytest.mark.parametrize("w, groups", [
-    (np.tile([1.0, 2.0, 0.5, 1.5], 20), None), (None, None), (None, np.arange(80) // 2)])
+@pytest.mark.parametrize(
+    "w, groups",
+    [(np.tile([1.0, 2.0, 0.5, 1.5], 20), None), (None, None), (None, np.arange(80) // 2)],
+)
 def test_points_are_stored_as_sigmoids_without_them_answer(w, groups):
     x, y = points(1, 80)
-    configuration, held_out = train_configuration(design("one-vs-one", LABELS), Dataset(
-        x, y, weights=None if w is None else Weights(w), groups=groups), settings=TrainingSettings(
-            "-c 4 -g 0.2"))
+    configuration, held_out = train_configuration(
+        design("one-vs-one", LABELS),
+        Dataset(x, y, weights=None if w is None else Weights(w), groups=groups),
+        settings=TrainingSettings("-c 4 -g 0.2"),
+    )
     groups = np.arange(80) if groups is None else groups
     f = MachineValues(configuration)(range(6), held_out.x)[0].copy()
     f[held_out.point, held_out.classifier] = held_out.value
@@ -119,19 +131,24 @@ def test_points_are_stored_as_sigmoids_without_them_answer(w, groups):
     r = np.tanh(machines.a * f + machines.b)
     code, own = np.zeros((6, 4)), r.copy()
     for j, sides in enumerate(configuration.tree.sides()):
-        code[j, np.searchsorted(LABELS, sides[0])], code[j, np.searchsorted(LABELS, sides[1])] = \
-            -1, 1
+        code[j, np.searchsorted(LABELS, sides[0])], code[j, np.searchsorted(LABELS, sides[1])] = (
+            -1,
+            1,
+        )
         seen = code[j, column] != 0
         for point in np.flatnonzero(seen):
             others = seen & (groups != groups[point])
-            a, b, _ = fit_sigmoid(f[others, j], code[j, column[others]] > 0,
-                                  w=None if w is None else w[others])
+            a, b, _ = fit_sigmoid(
+                f[others, j], code[j, column[others]] > 0, w=None if w is None else w[others]
+            )
             r[point, j] = np.tanh(-(a * f[point, j] + b) / 2)
     found = fit_calibration(configuration, held_out, [Decoding()]).decoders["least-squares"]
-    p, in_sample = (apply_map(found.map, CodeDecoder(code, "least-squares")(one).p)[
-        np.arange(80), column] for one in (r, own))
-    assert np.abs(found.points.p_true - p).max() < .02 < np.abs(in_sample - p).max() / 3
-    assert found.points.p_true.mean() < in_sample.mean() - .01
+    p, in_sample = (
+        apply_map(found.map, CodeDecoder(code, "least-squares")(one).p)[np.arange(80), column]
+        for one in (r, own)
+    )
+    assert np.abs(found.points.p_true - p).max() < 0.02 < np.abs(in_sample - p).max() / 3
+    assert found.points.p_true.mean() < in_sample.mean() - 0.01
 
 
 def copied(held_out, w):
@@ -140,9 +157,14 @@ def copied(held_out, w):
     of_entry = w[held_out.point]
     point = np.concatenate([first[i] + np.arange(w[i]) for i in held_out.point])
     order = np.argsort(point, kind="stable")
-    return HeldOut(np.arange(w.sum()), held_out.y.repeat(w), held_out.x.repeat(w, 0),
-                   point[order].astype(np.int32), held_out.classifier.repeat(of_entry)[order],
-                   held_out.value.repeat(of_entry)[order])
+    return HeldOut(
+        np.arange(w.sum()),
+        held_out.y.repeat(w),
+        held_out.x.repeat(w, 0),
+        point[order].astype(np.int32),
+        held_out.classifier.repeat(of_entry)[order],
+        held_out.value.repeat(of_entry)[order],
+    )
 
 
 @pytest.mark.parametrize("layout", ["one-vs-rest", "tree"])
@@ -151,12 +173,18 @@ def test_weights_of_held_out_points_are_copies(layout):
     w = np.random.default_rng(4).integers(1, 5, len(held_out.rows))
     losses, same, alike = {}, {}, {}
     one, other, plain = (
-        fit_calibration(configuration, points, [Decoding(tree="recursive"), Decoding(tree="full")],
-                        True, into) for points, into in (
-            (replace(held_out, weights=w.astype(float)), losses), (copied(held_out, w), same),
-            (held_out, alike)))
+        fit_calibration(
+            configuration, points, [Decoding(tree="recursive"), Decoding(tree="full")], True, into
+        )
+        for points, into in (
+            (replace(held_out, weights=w.astype(float)), losses),
+            (copied(held_out, w), same),
+            (held_out, alike),
+        )
+    )
     assert one.decoders.keys() == other.decoders.keys() and len(one.decoders) == (
-        2 if layout == "tree" else 1)
+        2 if layout == "tree" else 1
+    )
     for key, entry in one.decoders.items():
         found, wanted, away = (part.decoders[key].map for part in (one, other, plain))
         assert found.weights == pytest.approx(wanted.weights, rel=1e-9)
@@ -168,7 +196,7 @@ def test_weights_of_held_out_points_are_copies(layout):
 
 def test_losses_and_thinned_points_keep_their_weights():
     configuration, held_out = trained("one-vs-rest")
-    w = np.random.default_rng(4).random(len(Y)) + .1
+    w = np.random.default_rng(4).random(len(Y)) + 0.1
     weighted, losses = replace(held_out, weights=w), {}
     fit_calibration(configuration, weighted, [Decoding()], losses=losses)
     p = held_out_answers(configuration, held_out)["least-squares"][1]
@@ -182,20 +210,32 @@ def test_losses_and_thinned_points_keep_their_weights():
 
 
 @pytest.mark.few(3)
-@pytest.mark.parametrize("layout, keys", [
-    ("tree", {"recursive", "full", "least-squares", "inverse", "zadrozny"}),
-    (NESTED, {"recursive least-squares", "full least-squares", "full inverse", "least-squares"}),
-    ('"" L {1 4 6 9}', {"direct"}), ('"" {"" L {1 4 6} 9}', {"recursive", "full"}),
-    ("one-vs-one", {"inverse", "wu-lin-weng", "zadrozny-kl"}),
-    ("one-vs-rest", {"argmax", "orthogonal"})])
+@pytest.mark.parametrize(
+    "layout, keys",
+    [
+        ("tree", {"recursive", "full", "least-squares", "inverse", "zadrozny"}),
+        (
+            NESTED,
+            {"recursive least-squares", "full least-squares", "full inverse", "least-squares"},
+        ),
+        ('"" L {1 4 6 9}', {"direct"}),
+        ('"" {"" L {1 4 6} 9}', {"recursive", "full"}),
+        ("one-vs-one", {"inverse", "wu-lin-weng", "zadrozny-kl"}),
+        ("one-vs-rest", {"argmax", "orthogonal"}),
+    ],
+)
 def test_decoders_that_have_maps(layout, keys):
     configuration = finished(layout)
     found = configuration.calibration.decoders
     assert keys <= set(found)
     if layout == '"" L {1 4 6 9}':
         assert set(found) == keys
-    for mode, method in [("recursive", "least-squares"), ("full", "least-squares"),
-                         ("full", "vote"), ("flat", "least-squares")]:
+    for mode, method in [
+        ("recursive", "least-squares"),
+        ("full", "least-squares"),
+        ("full", "vote"),
+        ("flat", "least-squares"),
+    ]:
         decoding = Decoding(method, mode)
         key = decoding.calibration_key(configuration.tree)
         assert (key is None) == (method == "vote")
@@ -205,13 +245,16 @@ def test_decoders_that_have_maps(layout, keys):
 
 def test_a_tree_that_is_descended_has_a_calibrated_probability_of_its_answer():
     configuration = finished("tree")
-    own, mapped = (Classifier(configuration, Decoding(tree="path", calibrated=on))(TEST_X)
-                   for on in (False, True))
+    own, mapped = (
+        Classifier(configuration, Decoding(tree="path", calibrated=on))(TEST_X)
+        for on in (False, True)
+    )
     np.testing.assert_array_equal(own.classes, mapped.classes)
     p = own.columns[:, 0]
     map_ = configuration.calibration.decoders["recursive"].map
     np.testing.assert_array_equal(
-        mapped.columns[:, 0], apply_map(map_, np.column_stack([p, 1 - p]))[:, 0])
+        mapped.columns[:, 0], apply_map(map_, np.column_stack([p, 1 - p]))[:, 0]
+    )
     right = mapped.classes == TEST_Y
 
     def loss(p):
@@ -226,8 +269,9 @@ def test_priors_come_after_the_map():
     counts = np.bincount(np.searchsorted(LABELS, Y))
     mapped = Classifier(configuration, Decoding())(TEST_X).columns
     both = Classifier(configuration, Decoding(priors=priors))(TEST_X)
-    np.testing.assert_allclose(both.columns, Adjustment(np.array(priors), counts / len(Y))(mapped),
-                               atol=1e-12)
+    np.testing.assert_allclose(
+        both.columns, Adjustment(np.array(priors), counts / len(Y))(mapped), atol=1e-12
+    )
     np.testing.assert_array_equal(both.classes, np.array(LABELS)[both.columns.argmax(axis=1)])
 
 
@@ -253,8 +297,10 @@ def test_a_point_does_not_depend_on_its_neighbours():
 
 def test_points_of_the_calibration_serve_the_suiting_decoders():
     decoders = finished("one-vs-one").calibration.decoders
-    assert {key for key, one in decoders.items() if one.points is not None} == \
-        {"inverse", "least-squares"}
+    assert {key for key, one in decoders.items() if one.points is not None} == {
+        "inverse",
+        "least-squares",
+    }
     kept = decoders["inverse"].points
     assert len(kept.label) == len(Y) and set(kept.label) == set(LABELS)
     assert 0.6 < kept.right.mean() < 0.9
@@ -274,15 +320,21 @@ def test_fewer_points_are_of_every_class_whatever_their_order():
     order = np.argsort(np.argsort(held_out.y, kind="stable") % 100, kind="stable")
     at = np.argsort(order)
     entries = np.argsort(at[held_out.point], kind="stable")
-    turned = replace(held_out, y=held_out.y[order], x=held_out.x[order],
-                     point=at[held_out.point][entries].astype(np.int32),
-                     classifier=held_out.classifier[entries], value=held_out.value[entries])
+    turned = replace(
+        held_out,
+        y=held_out.y[order],
+        x=held_out.x[order],
+        point=at[held_out.point][entries].astype(np.int32),
+        classifier=held_out.classifier[entries],
+        value=held_out.value[entries],
+    )
     thin = _thinned(turned, 100)
     assert np.unique(thin.y, return_counts=True)[1].max() <= 1 + -(-np.bincount(Y).max() // 4)
     assert set(thin.y) == set(LABELS) and 100 <= len(thin.y) <= 104
     np.testing.assert_array_equal(np.bincount(thin.point, minlength=len(thin.y)), 3)
-    one, other = (held_out_answers(configuration, held)["least-squares"][1]
-                  for held in (turned, thin))
+    one, other = (
+        held_out_answers(configuration, held)["least-squares"][1] for held in (turned, thin)
+    )
     taken = _share_of_classes(turned.y, 4)
     np.testing.assert_array_equal(other, one[taken])
 
@@ -294,6 +346,7 @@ def test_a_calibration_is_of_one_number_of_neighbours():
 
 # -- learned decoders
 
+
 def test_answers_of_a_learned_decoder_by_definition():
     configuration = finished(MIXED)
     learned = configuration.calibration.learned
@@ -302,23 +355,28 @@ def test_answers_of_a_learned_decoder_by_definition():
     p = np.exp(log_odds(r) @ learned.weights.T + learned.intercept)
     np.testing.assert_allclose(own.columns, p / p.sum(axis=1, keepdims=True), rtol=1e-9)
     np.testing.assert_array_equal(own.classes, np.array(LABELS)[p.argmax(axis=1)])
-    assert np.mean(own.classes == TEST_Y) > .55
+    assert np.mean(own.classes == TEST_Y) > 0.55
     mapped = Classifier(configuration, "learned")(TEST_X)
     np.testing.assert_allclose(
-        mapped.columns, apply_map(configuration.calibration.decoders["learned"].map, own.columns),
-        rtol=1e-12)
+        mapped.columns,
+        apply_map(configuration.calibration.decoders["learned"].map, own.columns),
+        rtol=1e-12,
+    )
     np.testing.assert_array_equal(mapped.classes, own.classes)
     np.testing.assert_array_equal(
-        Classifier(configuration, "learned")(TEST_X[333:334]).columns, mapped.columns[333:334])
+        Classifier(configuration, "learned")(TEST_X[333:334]).columns, mapped.columns[333:334]
+    )
 
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("scheme", ["one-vs-rest", "orthogonal", "adjacent", MIXED])
 def test_not_worse_than_least_squares(scheme):
     configuration = finished(scheme)
-    learned, other = (log_loss(Classifier(configuration, name)(TEST_X).columns, COLUMN)
-                      for name in ("learned", "least-squares"))
-    assert learned < other + .01
+    learned, other = (
+        log_loss(Classifier(configuration, name)(TEST_X).columns, COLUMN)
+        for name in ("learned", "least-squares")
+    )
+    assert learned < other + 0.01
 
 
 def test_map_and_points_are_of_probabilities_by_other_points():
@@ -332,9 +390,15 @@ def test_map_and_points_are_of_probabilities_by_other_points():
     map_, found = fit_temperature(fitted.p, true), calibration.decoders["learned"]
     np.testing.assert_allclose(found.map.weights, map_.weights, rtol=1e-6)
     np.testing.assert_allclose(
-        found.points.p_true, apply_map(map_, fitted.p)[np.arange(len(Y)), true], rtol=1e-5)
-    assert np.abs(apply_map(map_, fitted.p) - Classifier(
-        replace(configuration, calibration=calibration), "learned")(X).columns).max() > .01
+        found.points.p_true, apply_map(map_, fitted.p)[np.arange(len(Y)), true], rtol=1e-5
+    )
+    assert (
+        np.abs(
+            apply_map(map_, fitted.p)
+            - Classifier(replace(configuration, calibration=calibration), "learned")(X).columns
+        ).max()
+        > 0.01
+    )
 
 
 def test_only_some_of_many_points(monkeypatch):
@@ -344,7 +408,8 @@ def test_only_some_of_many_points(monkeypatch):
     taken = module._share_of_classes(Y[keep], 4)
     for label in LABELS:
         assert np.count_nonzero(taken & (Y[keep] == label)) == -(
-            -np.count_nonzero(Y[keep] == label) // 4)
+            -np.count_nonzero(Y[keep] == label) // 4
+        )
     monkeypatch.setattr(module, "LEARNED_POINTS", 20)
     monkeypatch.setattr(module, "_LEARNED_VALUES", 0)
     found = calibrated(*trained("one-vs-rest")).calibration
@@ -353,8 +418,9 @@ def test_only_some_of_many_points(monkeypatch):
 
 
 @pytest.mark.few(3)
-@pytest.mark.parametrize("layout, n", [
-    ("one-vs-one", 400), ("tree", 400), ('"" L {1 4 6 9}', 400), ("one-vs-rest", 199)])
+@pytest.mark.parametrize(
+    "layout, n", [("one-vs-one", 400), ("tree", 400), ('"" L {1 4 6 9}', 400), ("one-vs-rest", 199)]
+)
 def test_where_no_learned_decoder_is_fitted(layout, n):
     configuration = calibrated(*trained(layout, n))
     assert configuration.calibration.learned is None
@@ -366,13 +432,14 @@ def test_where_no_learned_decoder_is_fitted(layout, n):
             classifier_for(configuration, "learned")
 
 
-@pytest.mark.parametrize("layout, decoding", [
-    ("one-vs-one", Decoding("learned")), ("tree", Decoding("learned", "flat"))])
+@pytest.mark.parametrize(
+    "layout, decoding", [("one-vs-one", Decoding("learned")), ("tree", Decoding("learned", "flat"))]
+)
 def test_one_that_is_wanted_is_fitted_to_any_code(layout, decoding):
     configuration = calibrated(*trained(layout), requested=[decoding])
     assert set(configuration.calibration.decoders) == {"learned"}
     found = Classifier(configuration, decoding)(TEST_X)
-    assert np.mean(found.classes == TEST_Y) > .55
+    assert np.mean(found.classes == TEST_Y) > 0.55
     assert log_loss(found.columns, COLUMN) < 1.1
 
 
@@ -389,15 +456,15 @@ def test_a_tree_taken_as_a_code():
     calibration = fit_calibration(configuration, held_out)
     r = MachineValues(configuration)(range(3), X)[1]
     fitted = fit_learned_decoder(configuration.tree, r, np.searchsorted(LABELS, Y))
-    configuration = replace(configuration, calibration=replace(calibration,
-                                                               learned=fitted.decoder))
+    configuration = replace(configuration, calibration=replace(calibration, learned=fitted.decoder))
     found = Classifier(configuration, Decoding("learned", "flat"))(TEST_X)
-    assert np.mean(found.classes == TEST_Y) > .55
+    assert np.mean(found.classes == TEST_Y) > 0.55
     assert to_code(configuration.tree).labels == configuration.tree.labels
     # the tree itself has no coding matrix to decode
     np.testing.assert_array_equal(
         Classifier(configuration, Decoding("learned", "full"))(TEST_X).columns,
-        Classifier(configuration, Decoding(tree="full"))(TEST_X).columns)
+        Classifier(configuration, Decoding(tree="full"))(TEST_X).columns,
+    )
 
 
 def test_learned_decoders_that_are_refused():

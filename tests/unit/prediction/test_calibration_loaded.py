@@ -30,9 +30,14 @@ def trained(folder, run):
     configuration = agfmc.load("m.mbc", uncalibrated=True)
     found = calibration(configuration.digest(), configuration.tree.classes, 3)
     text = format_calibration(found)
-    return SimpleNamespace(path="m.mbc", text=text, beside=folder / "m.mbc.cal",
-                           configuration=configuration, calibration=found,
-                           changed=format_calibration(replace(found, source="elsewhere")))
+    return SimpleNamespace(
+        path="m.mbc",
+        text=text,
+        beside=folder / "m.mbc.cal",
+        configuration=configuration,
+        calibration=found,
+        changed=format_calibration(replace(found, source="elsewhere")),
+    )
 
 
 def source_of(path, **options):
@@ -80,7 +85,8 @@ def test_that_of_other_classifiers_is_refused(trained, folder, run):
     with pytest.raises(ModelError, match="of other classifiers than those of other.mbc: --uncali"):
         agfmc.load("other.mbc")
     run("classify_m", "-M", "other.mbc", "train", "out", status=1).refused(
-        "classify_m: other.mbc.cal: is the calibration of other classifiers", "--uncalibrated")
+        "classify_m: other.mbc.cal: is the calibration of other classifiers", "--uncalibrated"
+    )
     run("classify_m", "-M", "--uncalibrated", "other.mbc", "train", "out")
     labels = replace(trained.calibration, classes=(0, 1, 3), decoders={})
     trained.beside.write_text(format_calibration(labels))
@@ -121,18 +127,21 @@ def test_a_tree_as_a_code_keeps_it(trained, folder):
 def test_commands(trained, folder, run):
     trained.beside.write_text(trained.text)
     (folder / "x.cal").write_text(trained.changed)
-    run("mbh2mbm", "m.mbc", "m.mbm").line("with a calibration of 4 decoders; classify new data "
-                                          "with: classify_m m.mbm NEW.vec answers")
+    run("mbh2mbm", "m.mbc", "m.mbm").line(
+        "with a calibration of 4 decoders; classify new data with: classify_m m.mbm NEW.vec answers"
+    )
     assert source_of("m.mbm") == trained.calibration.source
     assert "calibration" not in run("mbh2mbm", "--uncalibrated", "m.mbc", "m.mbm").err
     assert source_of("m.mbm") is None
     run("mbh2mbm", "--calibration", "x.cal", "m.mbm", "n.mbm").line("with a calibration")
     assert source_of("n.mbm") == "elsewhere"
     run("mbh2mbm", "--libsvm", "m.mbc", "m.svm").line(
-        ", without the calibration: that format cannot store it")
+        ", without the calibration: that format cannot store it"
+    )
     assert "calibr" not in run("mbh2mbm", "-Z", "--uncalibrated", "m.mbc", "m.mbaio").err
     run("mbh2mbm", "-Z", "--calibration", "x.cal", "m.mbc", "m.mbaio", status=2).refused(
-        "-Z and --calibration exclude each other")
+        "-Z and --calibration exclude each other"
+    )
     run("mbh2mbm", "m.mbc", "m.mbc.cal", status=2)
     text = run("mbm_info", "n.mbm").out
     assert "calibration       elsewhere, of the classes 3 3 3\n" in text

@@ -26,11 +26,16 @@ from agfmc.core.provenance import Provenance
 ONE_VS_ONE = "0/1 0/2 0/3 1/2 1/3 2/3".split()
 CODE = " ".join(f"m{i} {row};" for i, row in enumerate(ONE_VS_ONE)) + " {0 1 2 3}"
 TREE8 = "a { b { c {0 1} d {2 3} } e { f {4 5} g {6 7} } }"
-R8 = [.3, -.4, .2, .1, -.6, .5, -.2]
-P8 = [.098, .147, .04725, .05775, .13, .39, .078, .052]
-NESTED = "a 0/1; b 0/2; c 1/2; { " + " ".join(
-    f"a{i} 0/1; b{i} 0/2; c{i} 1/2; {{{3 * i} {3 * i + 1} {3 * i + 2}}}" for i in range(3)) + " }"
-R_NESTED = [.2, -.5, .1, .3, .6, -.2, -.1, .4, .8, 0, -.9, .5]
+R8 = [0.3, -0.4, 0.2, 0.1, -0.6, 0.5, -0.2]
+P8 = [0.098, 0.147, 0.04725, 0.05775, 0.13, 0.39, 0.078, 0.052]
+NESTED = (
+    "a 0/1; b 0/2; c 1/2; { "
+    + " ".join(
+        f"a{i} 0/1; b{i} 0/2; c{i} 1/2; {{{3 * i} {3 * i + 1} {3 * i + 2}}}" for i in range(3)
+    )
+    + " }"
+)
+R_NESTED = [0.2, -0.5, 0.1, 0.3, 0.6, -0.2, -0.1, 0.4, 0.8, 0, -0.9, 0.5]
 
 
 def configuration_of(text, probabilities=True, features=True, swapped=False):
@@ -39,9 +44,22 @@ def configuration_of(text, probabilities=True, features=True, swapped=False):
     m = len(tree.rows)
     labels = (0, 1) if swapped else (1, 0)
     sign = -1.0 if swapped else 1.0
-    models = [BinaryModel(f"m{i}", "c_svc", Kernel("linear"), sign * np.eye(m)[i:i + 1],
-                          np.ones(1), 0.0, labels, (1, 0), (-2.0, 0.0) if probabilities else None,
-                          Provenance(), m if features else 0) for i in range(m)]
+    models = [
+        BinaryModel(
+            f"m{i}",
+            "c_svc",
+            Kernel("linear"),
+            sign * np.eye(m)[i : i + 1],
+            np.ones(1),
+            0.0,
+            labels,
+            (1, 0),
+            (-2.0, 0.0) if probabilities else None,
+            Provenance(),
+            m if features else 0,
+        )
+        for i in range(m)
+    ]
     return Configuration(tree, collate(models, tree.sides(), tree.classes))
 
 
@@ -59,12 +77,13 @@ def points(*rows):
 
 @pytest.mark.parametrize("swapped", [False, True])
 def test_one_vs_one(swapped):
-    x = points([-.2, -.4, -.1, -.3, .6, -.8])
+    x = points([-0.2, -0.4, -0.1, -0.3, 0.6, -0.8])
     answers = Classifier(configuration_of(CODE, swapped=swapped))(x)
-    np.testing.assert_allclose(answers.columns,
-                               [[.4106462307, .2001816914, .2135961584, .1755759194]], atol=1e-9)
+    np.testing.assert_allclose(
+        answers.columns, [[0.4106462307, 0.2001816914, 0.2135961584, 0.1755759194]], atol=1e-9
+    )
     assert answers.classes.tolist() == [0] and answers.classes.dtype == np.int32
-    np.testing.assert_allclose(answers.confidence, (4 * .4106462307 - 1) / 3, atol=1e-9)
+    np.testing.assert_allclose(answers.confidence, (4 * 0.4106462307 - 1) / 3, atol=1e-9)
     votes = Classifier(configuration_of(CODE, swapped=swapped), "3")(x)
     np.testing.assert_array_equal(votes.columns, [[3, -1, -1, -1]])
 
@@ -77,38 +96,41 @@ def test_full_tree():
 
 def test_path_and_recursive_tree():
     one = path(configuration_of(TREE8), points(R8))
-    np.testing.assert_allclose(one.columns, [[.39]], atol=1e-12)
+    np.testing.assert_allclose(one.columns, [[0.39]], atol=1e-12)
     recursive = Classifier(configuration_of(TREE8))(points(R8))
     assert recursive.columns is None
     assert recursive.classes.tolist() == one.classes.tolist() == [5]
-    np.testing.assert_allclose(recursive.confidence, [(8 * .39 - 1) / 7], atol=1e-12)
+    np.testing.assert_allclose(recursive.confidence, [(8 * 0.39 - 1) / 7], atol=1e-12)
 
 
 def test_greedy_descent_need_not_find_the_largest_product():
-    x = points([-.1, 0, .9])
+    x = points([-0.1, 0, 0.9])
     text = "a { b {0 1} c {2 3} }"
     greedy = path(configuration_of(text), x)
-    np.testing.assert_allclose(greedy.columns, [[.275]], atol=1e-12)
+    np.testing.assert_allclose(greedy.columns, [[0.275]], atol=1e-12)
     whole = full(configuration_of(text), x)
-    np.testing.assert_allclose(whole.columns, [[.275, .275, .0225, .4275]], atol=1e-12)
+    np.testing.assert_allclose(whole.columns, [[0.275, 0.275, 0.0225, 0.4275]], atol=1e-12)
     assert whole.classes.tolist() == [3]
 
 
 def test_chain_in_leaf_order_and_columns_in_label_order():
     text = "a { b { c { d { e { f { 2 1 } 5 } 6 } 3 } 4 } 0 }"
-    answers = full(configuration_of(text), points([-.8, -.5, .2, .1, -.3, .6]))
-    by_leaf = dict(zip([2, 1, 5, 6, 3, 4, 0], [.015795, .06318, .042525, .1485, .405, .225, .1]))
-    np.testing.assert_allclose(answers.columns, [[by_leaf[label] for label in range(7)]],
-                               atol=1e-12)
+    answers = full(configuration_of(text), points([-0.8, -0.5, 0.2, 0.1, -0.3, 0.6]))
+    by_leaf = dict(
+        zip([2, 1, 5, 6, 3, 4, 0], [0.015795, 0.06318, 0.042525, 0.1485, 0.405, 0.225, 0.1])
+    )
+    np.testing.assert_allclose(
+        answers.columns, [[by_leaf[label] for label in range(7)]], atol=1e-12
+    )
     assert answers.classes.tolist() == [3]
 
 
 def test_nested():
     whole = full(configuration_of(NESTED), points(R_NESTED))
     outer = whole.columns.reshape(3, 3).sum(axis=1)
-    np.testing.assert_allclose(outer, [.37782738, .37723409, .24493853], atol=1e-8)
+    np.testing.assert_allclose(outer, [0.37782738, 0.37723409, 0.24493853], atol=1e-8)
     assert whole.classes.tolist() == [5]
-    np.testing.assert_allclose(whole.columns.max(), .24452308, atol=1e-8)
+    np.testing.assert_allclose(whole.columns.max(), 0.24452308, atol=1e-8)
     greedy = path(configuration_of(NESTED), points(R_NESTED))
     assert greedy.classes.tolist() == [1]
     np.testing.assert_allclose(greedy.columns, whole.columns[:, 1:2], atol=1e-12)
@@ -126,39 +148,41 @@ def test_zero_goes_right_with_one_half():
 def test_gaps_in_labels():
     classifier = Classifier(configuration_of("a 0/1; b 0/2; c 1/2; {900 7 40}"))
     assert classifier.classes.tolist() == [7, 40, 900]
-    answers = classifier(points([.5, .5, 0], [-.5, .5, .9]))
+    answers = classifier(points([0.5, 0.5, 0], [-0.5, 0.5, 0.9]))
     np.testing.assert_allclose(answers.columns.sum(axis=1), 1)
     direct = Classifier(configuration_of("a 0/1; b 0/2; c 1/2; {0 1 2}"))(
-        points([.5, .5, 0], [-.5, .5, .9]))
+        points([0.5, 0.5, 0], [-0.5, 0.5, 0.9])
+    )
     np.testing.assert_array_equal(answers.columns, direct.columns[:, [1, 2, 0]])
     np.testing.assert_array_equal(answers.classes, np.array([900, 7, 40])[direct.classes])
 
 
 def test_ties_go_to_the_first_in_the_control_file():
     answers = Classifier(configuration_of("a 0/1; b 0/2; c 1/2; {9 4 6}"), "3")(
-        points([.5, -.5, .5]))
+        points([0.5, -0.5, 0.5])
+    )
     np.testing.assert_array_equal(answers.columns, [[0, 0, 0]])
     assert answers.classes.tolist() == [9]
 
 
 def test_reject():
-    x = points([-.2, -.4, -.1, -.3, .6, -.8], [-.9, -.9, -.9, 0, 0, 0])
-    answers = Classifier(configuration_of(CODE), Decoding(reject=.5))(x)
+    x = points([-0.2, -0.4, -0.1, -0.3, 0.6, -0.8], [-0.9, -0.9, -0.9, 0, 0, 0])
+    answers = Classifier(configuration_of(CODE), Decoding(reject=0.5))(x)
     assert answers.classes.tolist() == [-1, 0]
     kept = Classifier(configuration_of(CODE))(x)
     assert kept.classes.tolist() == [0, 0]
     np.testing.assert_array_equal(answers.columns, kept.columns)
     np.testing.assert_array_equal(answers.confidence, kept.confidence)
-    tree = Classifier(configuration_of(TREE8), Decoding(reject=.4))(points(R8))
+    tree = Classifier(configuration_of(TREE8), Decoding(reject=0.4))(points(R8))
     assert tree.classes.tolist() == [-1]
     for bad in ({"method": "2"}, {"method": "3"}, {"raw": True}):
         with pytest.raises(UsageError, match="--reject needs"):
-            Classifier(configuration_of(CODE), Decoding(reject=.5, **bad))
+            Classifier(configuration_of(CODE), Decoding(reject=0.5, **bad))
 
 
 def test_votes_without_probabilities():
     bare = configuration_of(CODE, probabilities=False)
-    x = points([-.2, -.4, -.1, -.3, .6, -.8], [0, .1, .2, .3, .4, .5])
+    x = points([-0.2, -0.4, -0.1, -0.3, 0.6, -0.8], [0, 0.1, 0.2, 0.3, 0.4, 0.5])
     expected = Classifier(configuration_of(CODE), "3")(x)
     answers = Classifier(bare, "3")(x)
     np.testing.assert_array_equal(answers.columns, expected.columns)
@@ -196,7 +220,7 @@ def test_widths():
 
 
 def test_models_that_do_not_tell_their_width():
-    x = points([-.2, -.4, -.1, -.3, .6, -.8])
+    x = points([-0.2, -0.4, -0.1, -0.3, 0.6, -0.8])
     expected = Classifier(configuration_of(CODE))(x).columns
     classifier = Classifier(configuration_of(CODE, features=False))
     assert classifier.features is None
@@ -221,22 +245,35 @@ def test_normalisation():
     normed = replace(plain, normalisation=norm)
     x = np.random.default_rng(0).normal(size=(4, 6))
     mapped = x * [2, 1, 1, 1, 1, 1] - [2, 0, 0, 0, 0, 0]
-    np.testing.assert_allclose(Classifier(normed)(x).columns, Classifier(plain)(mapped).columns,
-                               atol=1e-12)
+    np.testing.assert_allclose(
+        Classifier(normed)(x).columns, Classifier(plain)(mapped).columns, atol=1e-12
+    )
 
 
-@pytest.mark.parametrize("text, mode", [(CODE, "recursive"), (TREE8, "recursive"), (TREE8, "full"),
-                                        (NESTED, "path"), (NESTED, "full")])
+@pytest.mark.parametrize(
+    "text, mode",
+    [
+        (CODE, "recursive"),
+        (TREE8, "recursive"),
+        (TREE8, "full"),
+        (NESTED, "path"),
+        (NESTED, "full"),
+    ],
+)
 def test_chunks_and_threads_give_the_same_bits(text, mode):
     configuration = configuration_of(text)
     x = np.random.default_rng(1).normal(size=(700, len(configuration.tree.rows)))
     told = []
     for rows, workers in ((700, 1), (64, 1), (97, 2), (13, 3)):
-        chunks = (x[i:i + rows] for i in range(0, 700, rows))
+        chunks = (x[i : i + rows] for i in range(0, 700, rows))
         answers = list(classify(Classifier(configuration, Decoding(tree=mode)), chunks, workers))
-        told.append(b"".join(np.concatenate([
-            getattr(a, name) for a in answers]).tobytes() for name in ("classes", "confidence")
-            + (() if mode == "recursive" and text is TREE8 else ("columns",))))
+        told.append(
+            b"".join(
+                np.concatenate([getattr(a, name) for a in answers]).tobytes()
+                for name in ("classes", "confidence")
+                + (() if mode == "recursive" and text is TREE8 else ("columns",))
+            )
+        )
     assert len(set(told)) == 1
 
 
@@ -268,8 +305,9 @@ def test_reference_classes_and_probabilities(golden, name, method):
     answers = Classifier(load(f"{name}.mbc"), str(method))(read_vec(str(golden / "tst.vec")))
     np.testing.assert_array_equal(answers.classes, read_cls(f"{base}.cls"))
     limit = 3.1e-3 if method == 2 else 1.1e-3
-    np.testing.assert_allclose(answers.columns, np.loadtxt(f"{base}.txt")[:, :-1], rtol=0,
-                               atol=limit)
+    np.testing.assert_allclose(
+        answers.columns, np.loadtxt(f"{base}.txt")[:, :-1], rtol=0, atol=limit
+    )
     np.testing.assert_allclose(answers.confidence, read_con(f"{base}.con"), rtol=0, atol=limit)
 
 
@@ -279,8 +317,9 @@ def test_reference_trees(golden, name):
     x = read_vec(str(golden / "tst.vec"))
     answers = Classifier(configuration)(x)
     np.testing.assert_array_equal(answers.classes, read_cls(str(golden / f"{name}_rec.cls")))
-    np.testing.assert_allclose(answers.confidence, read_con(str(golden / f"{name}_rec.con")),
-                               rtol=0, atol=1.1e-3)
+    np.testing.assert_allclose(
+        answers.confidence, read_con(str(golden / f"{name}_rec.con")), rtol=0, atol=1.1e-3
+    )
     whole = full(configuration, x)
     code = Classifier(load(f"{name}_lsq.mbc"))(x)  # the same, as one coding matrix
     np.testing.assert_allclose(whole.columns, code.columns, rtol=0, atol=1e-9)
@@ -321,8 +360,18 @@ def write_models(folder, text, **options):
     configuration = configuration_of(text)
     (folder / "m.mbc").write_text(text)
     for row in configuration.tree.rows:
-        model = BinaryModel(row.text, "c_svc", Kernel("linear"), np.ones((1, 2)), np.ones(1), 0.0,
-                            (0, 1), (1, 0), (-1.0, 0.0), **options)
+        model = BinaryModel(
+            row.text,
+            "c_svc",
+            Kernel("linear"),
+            np.ones((1, 2)),
+            np.ones(1),
+            0.0,
+            (0, 1),
+            (1, 0),
+            (-1.0, 0.0),
+            **options,
+        )
         (folder / row.text).write_text(format_svm_model(model))
 
 
@@ -340,8 +389,13 @@ def test_loading_trouble(tmp_path, monkeypatch):
     assert Classifier(load("n.mbm")).features == 3
     with pytest.raises(ModelError, match="^n.mbm: holds its own normalisation: leave -a out$"):
         load("n.mbm", good)
-    (tmp_path / "b").write_text((tmp_path / "b").read_text().replace("probA", "#").replace(
-        "# -1.0\n", "").replace("probB 0.0\n", ""))
+    (tmp_path / "b").write_text(
+        (tmp_path / "b")
+        .read_text()
+        .replace("probA", "#")
+        .replace("# -1.0\n", "")
+        .replace("probB 0.0\n", "")
+    )
     with pytest.warns(AgfmcWarning, match="^b holds no probabilities"):
         load("m.mbc")
     (tmp_path / "b").unlink()

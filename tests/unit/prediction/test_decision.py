@@ -37,8 +37,9 @@ def points(seed, n):
 def made(text):
     """A configuration with maps for its decoders."""
     kind = "matrix" if text == PAIRS else "temperature"
-    configuration = train_configuration(parse(text), *points(1, 200),
-                                        TrainingSettings("-c 2 -g 0.2"))[0]
+    configuration = train_configuration(
+        parse(text), *points(1, 200), TrainingSettings("-c 2 -g 0.2")
+    )[0]
     data, found = Dataset(*points(2, 400)), {}
     for key, decoding in stored_decodings(configuration).items():
         answered = answers_of_data(configuration, decoding, data, "binary", "apart")
@@ -69,40 +70,53 @@ def kept(configuration, key="least-squares"):
     return configuration.calibration.decoders[key].points
 
 
-@pytest.mark.parametrize("configuration, tree, key", [
-    (PAIRS, "recursive", "least-squares"), (TREE, "full", "full"), (TREE, "flat", "least-squares")],
-    indirect=["configuration"])
+@pytest.mark.parametrize(
+    "configuration, tree, key",
+    [
+        (PAIRS, "recursive", "least-squares"),
+        (TREE, "full", "full"),
+        (TREE, "flat", "least-squares"),
+    ],
+    indirect=["configuration"],
+)
 @pytest.mark.parametrize("score", ["lac", "aps"])
 @pytest.mark.parametrize("by_class", [False, True])
 @pytest.mark.few(3)
-def test_sets_and_p_values_are_of_calibrated_probabilities(configuration, tree, key, score,
-                                                           by_class):
+def test_sets_and_p_values_are_of_calibrated_probabilities(
+    configuration, tree, key, score, by_class
+):
     p = answers(configuration, tree=tree).columns
-    limits = quantiles(kept(configuration, key), LABELS, .1, score, by_class)
-    found = answers(configuration, Guarantees(coverage=.9, score=score, by_class=by_class),
-                    tree=tree)
+    limits = quantiles(kept(configuration, key), LABELS, 0.1, score, by_class)
+    found = answers(
+        configuration, Guarantees(coverage=0.9, score=score, by_class=by_class), tree=tree
+    )
     np.testing.assert_array_equal(found.sets, prediction_sets(p, limits, score))
     assert found.columns is None
     np.testing.assert_array_equal(found.classes, np.array(LABELS)[p.argmax(axis=1)])
-    found = answers(configuration, Guarantees(p_values=True, score=score, by_class=by_class),
-                    tree=tree)
+    found = answers(
+        configuration, Guarantees(p_values=True, score=score, by_class=by_class), tree=tree
+    )
     np.testing.assert_array_equal(
-        found.columns, p_values(p, kept(configuration, key), LABELS, score, by_class))
+        found.columns, p_values(p, kept(configuration, key), LABELS, score, by_class)
+    )
     assert found.sets is None
 
 
-@pytest.mark.parametrize("configuration, tree, key", [
-    (PAIRS, "recursive", "least-squares"), (TREE, "full", "full")],
-    indirect=["configuration"])
+@pytest.mark.parametrize(
+    "configuration, tree, key",
+    [(PAIRS, "recursive", "least-squares"), (TREE, "full", "full")],
+    indirect=["configuration"],
+)
 def test_columns_of_maps_are_classes_with_ascending_labels(configuration, tree, key):
     own = answers(configuration, tree=tree, calibrated=False).columns
     np.testing.assert_array_equal(
         answers(configuration, tree=tree).columns,
-        apply_map(configuration.calibration.decoders[key].map, own))
+        apply_map(configuration.calibration.decoders[key].map, own),
+    )
 
 
 def test_rounding_does_not_change_the_answer():
-    nearly = ProbabilityMap("temperature", np.array(.05), np.zeros(3), .999)
+    nearly = ProbabilityMap("temperature", np.array(0.05), np.zeros(3), 0.999)
     decision = Decision(DecoderCalibration(nearly), made(PAIRS), Decoding())
     third = 1 / 3
     p = np.array([[third, np.nextafter(third, 1), third]])
@@ -111,35 +125,43 @@ def test_rounding_does_not_change_the_answer():
 
 
 def test_sets_do_not_depend_on_priors():
-    guarantees = Guarantees(coverage=.9, by_class=True)
-    plain, prior = (answers(made(PAIRS), guarantees, **choices)
-                    for choices in ({}, {"priors": [.8, .1, .1]}))
+    guarantees = Guarantees(coverage=0.9, by_class=True)
+    plain, prior = (
+        answers(made(PAIRS), guarantees, **choices) for choices in ({}, {"priors": [0.8, 0.1, 0.1]})
+    )
     np.testing.assert_array_equal(plain.sets, prior.sets)
-    p = Adjustment(np.array([.8, .1, .1]), np.bincount(np.searchsorted(
-        LABELS, points(1, 200)[1])) / 200)(answers(made(PAIRS)).columns)
+    p = Adjustment(
+        np.array([0.8, 0.1, 0.1]), np.bincount(np.searchsorted(LABELS, points(1, 200)[1])) / 200
+    )(answers(made(PAIRS)).columns)
     np.testing.assert_array_equal(prior.classes, np.array(LABELS)[p.argmax(axis=1)])
     assert (plain.classes != prior.classes).any()
 
 
-@pytest.mark.parametrize("configuration, tree, key", [
-    (PAIRS, "recursive", "least-squares"), (TREE, "recursive", "recursive")],
-    indirect=["configuration"])
+@pytest.mark.parametrize(
+    "configuration, tree, key",
+    [(PAIRS, "recursive", "least-squares"), (TREE, "recursive", "recursive")],
+    indirect=["configuration"],
+)
 def test_points_that_are_not_sure_enough(configuration, tree, key):
     points = kept(configuration, key)
-    threshold = error_threshold(points.p_largest, points.right, .18).threshold
+    threshold = error_threshold(points.p_largest, points.right, 0.18).threshold
     plain = answers(configuration, tree=tree)
-    found = answers(configuration, Guarantees(max_error=.18), tree=tree)
+    found = answers(configuration, Guarantees(max_error=0.18), tree=tree)
     told = found.classes >= 0
     np.testing.assert_array_equal(found.confidence, plain.confidence)
     np.testing.assert_array_equal(told, plain.confidence >= (3 * threshold - 1) / 2)
     np.testing.assert_array_equal(found.classes[told], plain.classes[told])
-    assert .2 < told.mean() < 1
-    assert Classifier(configuration, Decoding(tree=tree, guarantees=Guarantees(
-        max_error=.18))).threshold == threshold
+    assert 0.2 < told.mean() < 1
+    assert (
+        Classifier(
+            configuration, Decoding(tree=tree, guarantees=Guarantees(max_error=0.18))
+        ).threshold
+        == threshold
+    )
 
 
 def test_other_decoders_have_no_points():
-    sets = Guarantees(coverage=.9)
+    sets = Guarantees(coverage=0.9)
     with pytest.raises(ModelError, match="calibrate_m --data makes them"):
         Classifier(made(PAIRS), Decoding("renormalised", guarantees=sets))
     with pytest.raises(UsageError, match="combined with --uncalibrated"):
@@ -148,12 +170,12 @@ def test_other_decoders_have_no_points():
         Classifier(made(PAIRS), Decoding(guarantees=sets), Execution(sigmoid=1))
     for method in ("vote", "ddag"):
         with pytest.raises(UsageError, match="needs a decoder that gives the probabilities of all"):
-            Classifier(made(PAIRS), Decoding(method, guarantees=Guarantees(max_error=.1)))
+            Classifier(made(PAIRS), Decoding(method, guarantees=Guarantees(max_error=0.1)))
     with pytest.raises(UsageError, match="--tree full"):
-        Classifier(made(TREE), Decoding(guarantees=Guarantees(coverage=.9)))
+        Classifier(made(TREE), Decoding(guarantees=Guarantees(coverage=0.9)))
 
 
 def test_probabilities_are_not_sets():
-    for guarantees in (Guarantees(coverage=.9), Guarantees(p_values=True)):
+    for guarantees in (Guarantees(coverage=0.9), Guarantees(p_values=True)):
         with pytest.raises(UsageError, match="does not give the probabilities"):
             Classifier(made(PAIRS), Decoding(guarantees=guarantees)).probabilities(X)

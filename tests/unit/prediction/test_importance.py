@@ -44,8 +44,7 @@ def test_relevant_columns_are_important_and_copies_share(model, data):
     for noise in ("feature 3", "feature 4"):
         assert abs(rows[noise]["increase"]) < 3 * rows[noise]["error"]
     p = agfmc.Classifier(model).probabilities(data.x[200:])
-    assert result["log_loss"] == pytest.approx(
-        -np.log(p[np.arange(100), data.y[200:]]).mean())
+    assert result["log_loss"] == pytest.approx(-np.log(p[np.arange(100), data.y[200:]]).mean())
 
 
 def test_importance_does_not_depend_on_workers_and_needs_classes(model, data):
@@ -64,7 +63,7 @@ def test_effect_of_a_column(model, data):
     effect = column_effect(classifier, data.x[:50], data_columns(None, 5)[0])
     p = np.array(effect["p"])
     assert p.sum(axis=1) == pytest.approx(1)
-    assert p[0, 0] > .9 > .1 > p[-1, 0]  # class 0 is where column 0 is negative
+    assert p[0, 0] > 0.9 > 0.1 > p[-1, 0]  # class 0 is where column 0 is negative
     moved = data.x[:50].copy()
     moved[:, 0] = effect["values"][3]
     assert p[3] == pytest.approx(classifier.probabilities(moved).mean(axis=0))
@@ -81,31 +80,49 @@ def by_subsets(explainer, x, answer, other):
             point = explainer.reference.copy()
             point[list(chosen)] = x[list(chosen)]
             value[chosen] = explainer._margin(point[None], weights, used)[0]
-    return [sum(math.factorial(len(s)) * math.factorial(d - len(s) - 1) / math.factorial(d)
-                * (value[tuple(sorted((*s, j)))] - value[s]) for s in value if j not in s)
-            for j in range(d)]
+    return [
+        sum(
+            math.factorial(len(s))
+            * math.factorial(d - len(s) - 1)
+            / math.factorial(d)
+            * (value[tuple(sorted((*s, j)))] - value[s])
+            for s in value
+            if j not in s
+        )
+        for j in range(d)
+    ]
 
 
-@pytest.mark.parametrize("control, options", [
-    ("one-vs-one", "-c 10"), ("one-vs-rest", "-t laplacian"), ("tree", "-c 1"),
-    ("one-vs-rest", "learner=nystrom -m 20"), ("ensemble", "-c 2"), ("one-vs-one", "-t 0")])
+@pytest.mark.parametrize(
+    "control, options",
+    [
+        ("one-vs-one", "-c 10"),
+        ("one-vs-rest", "-t laplacian"),
+        ("tree", "-c 1"),
+        ("one-vs-rest", "learner=nystrom -m 20"),
+        ("ensemble", "-c 2"),
+        ("one-vs-one", "-t 0"),
+    ],
+)
 def test_shapley_values_are_those_of_all_subsets(data, control, options):
-    model = agfmc.train(control, data.x[:120], data.y[:120], options=options, normalise=True,
-                        calibration=0)
+    model = agfmc.train(
+        control, data.x[:120], data.y[:120], options=options, normalise=True, calibration=0
+    )
     explainer = Explainer(model)
     result = agfmc.explain(model, data.x[200:210])
     assert result.exact
-    assert result.contributions.sum(axis=1) == pytest.approx(result.margin - result.reference,
-                                                             abs=1e-9)
+    assert result.contributions.sum(axis=1) == pytest.approx(
+        result.margin - result.reference, abs=1e-9
+    )
     for row in (0, 7):
-        expected = by_subsets(explainer, data.x[200 + row], result.answer[row],
-                              result.other[row])
+        expected = by_subsets(explainer, data.x[200 + row], result.answer[row], result.other[row])
         assert result.contributions[row] == pytest.approx(expected, abs=1e-9)
 
 
 def test_other_classifiers_have_what_the_margin_loses(data):
-    model = agfmc.train("one-vs-one", data.x[:120], data.y[:120], options="-t 1", normalise=True,
-                        calibration=0)
+    model = agfmc.train(
+        "one-vs-one", data.x[:120], data.y[:120], options="-t 1", normalise=True, calibration=0
+    )
     explainer = Explainer(model)
     x = data.x[200:203]
     result = agfmc.explain(model, x)
@@ -115,7 +132,8 @@ def test_other_classifiers_have_what_the_margin_loses(data):
     weights = explainer._weights(result.answer[0], result.other[0])
     used = np.flatnonzero(weights)
     assert result.contributions[0, 0] == pytest.approx(
-        result.margin[0] - explainer._margin(without[:1], weights, used)[0])
+        result.margin[0] - explainer._margin(without[:1], weights, used)[0]
+    )
 
 
 def test_other_answers_than_the_most_probable_class(model, data):
@@ -148,8 +166,9 @@ def test_points_may_leave_out_their_last_features(data):
     classifier = agfmc.Classifier(machines, execution=Execution("svm"))
     x = data.x[200:203].copy()
     x[:, 4] = 0
-    whole, short = (Explainer(machines, classifier)(points, np.full(3, -1))
-                    for points in (x, x[:, :4]))
+    whole, short = (
+        Explainer(machines, classifier)(points, np.full(3, -1)) for points in (x, x[:, :4])
+    )
     assert (whole.contributions == short.contributions).all()
     with pytest.raises(DataError, match="1 features more than the support vectors"):
         Explainer(machines, classifier)(np.hstack([x, x[:, :1]]), np.full(3, -1))
@@ -158,9 +177,9 @@ def test_points_may_leave_out_their_last_features(data):
 def test_pictures_name_the_column_that_matters(model, data):
     result = agfmc.importance(model, holdout(data), repeats=1, effects=1)
     assert "feature 0 matters most" in chart_importance.importance(result).summary
-    picture, = chart_importance.effects(result, {0: "oak"})
+    (picture,) = chart_importance.effects(result, {0: "oak"})
     assert "Effect of feature 0" in picture.svg and "oak" in picture.svg
-    curve = [{"samples": n, "score": 1 / n, "error": .1 / n} for n in (10, 20)]
-    picture, = chart_importance.learning_curves({"log_loss": curve, "words": "No gain."})
+    curve = [{"samples": n, "score": 1 / n, "error": 0.1 / n} for n in (10, 20)]
+    (picture,) = chart_importance.learning_curves({"log_loss": curve, "words": "No gain."})
     assert "0.1000 with 10 samples" in picture.summary
     assert chart_importance.learning_curves({"log_loss": curve[:1]}) == []

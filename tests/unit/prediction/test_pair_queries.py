@@ -33,17 +33,30 @@ def configuration(text, d, probabilities=True, swapped=False):
     """Classifier i has f = +-x_i, r = tanh(x_i): a linear kernel, one support vector each."""
     tree = parse(text)
     sign = -1.0 if swapped else 1.0
-    models = [BinaryModel(row.text, "c_svc", Kernel("linear"), sign * np.eye(d)[i:i + 1],
-                          np.ones(1), 0.0, (0, 1) if swapped else (1, 0), (1, 0),
-                          (-2.0, 0.0) if probabilities else None, Provenance(), d)
-              for i, row in enumerate(tree.rows)]
+    models = [
+        BinaryModel(
+            row.text,
+            "c_svc",
+            Kernel("linear"),
+            sign * np.eye(d)[i : i + 1],
+            np.ones(1),
+            0.0,
+            (0, 1) if swapped else (1, 0),
+            (1, 0),
+            (-2.0, 0.0) if probabilities else None,
+            Provenance(),
+            d,
+        )
+        for i, row in enumerate(tree.rows)
+    ]
     return Configuration(tree, collate(models, tree.sides(), tree.classes))
 
 
 def queried(given, x, method, **queries):
     """Answers that tell which classifiers were queried."""
-    return Classifier(given, Decoding(method, queries=PairQueries(**queries)),
-                      Execution(counting=True))(x)
+    return Classifier(
+        given, Decoding(method, queries=PairQueries(**queries)), Execution(counting=True)
+    )(x)
 
 
 def example():
@@ -53,13 +66,19 @@ def example():
 
 @pytest.mark.parametrize("probabilities", [True, False])
 @pytest.mark.parametrize("swapped", [True, False])
-@pytest.mark.parametrize("order, method, winner, asked", [
-    (range(6), "max-win", 0, PAIRS),
-    (range(6), "ddag", 3, [(0, 5), (1, 5), (1, 4), (2, 4), (2, 3)]),
-    (range(6), "dagsvm", 3, [(0, 5), (1, 5), (1, 4), (2, 4), (2, 3)]),
-    (range(6), "adag", 4, [(0, 5), (1, 4), (2, 3), (3, 5), (4, 5)]),
-    ([2, 0, 5, 1, 4, 3], "ddag", 5, None), ([2, 0, 5, 1, 4, 3], "adag", 0, None),
-    ([2, 0, 5, 1, 4, 3], "max-win", 0, PAIRS), (range(6), "and", -1, None)])
+@pytest.mark.parametrize(
+    "order, method, winner, asked",
+    [
+        (range(6), "max-win", 0, PAIRS),
+        (range(6), "ddag", 3, [(0, 5), (1, 5), (1, 4), (2, 4), (2, 3)]),
+        (range(6), "dagsvm", 3, [(0, 5), (1, 5), (1, 4), (2, 4), (2, 3)]),
+        (range(6), "adag", 4, [(0, 5), (1, 4), (2, 3), (3, 5), (4, 5)]),
+        ([2, 0, 5, 1, 4, 3], "ddag", 5, None),
+        ([2, 0, 5, 1, 4, 3], "adag", 0, None),
+        ([2, 0, 5, 1, 4, 3], "max-win", 0, PAIRS),
+        (range(6), "and", -1, None),
+    ],
+)
 def test_worked_example(order, method, winner, asked, probabilities, swapped):
     given = configuration(one_vs_one(list(order)), 15, probabilities, swapped)
     answers = Classifier(given, method, execution=Execution(counting=True))(example())
@@ -100,12 +119,16 @@ def test_radag_needs_weights():
     assert first == {(0, 1), (2, 3), (4, 5)} and np.count_nonzero(answers.queried) == 5
 
 
-@pytest.mark.parametrize("text, d, method, words", [
-    ("a 0 / 1 2; b 1 / 0 2; c 2 / 0 1; {0 1 2}", 3, "ddag", "one-vs-one"),
-    ("a 0 / 1; b 0 / 2; c 1 / 2; {0 1 2}", 3, "argmax", "one-vs-rest"),
-    ("a 0 / 1; b 0 / 2; c 1 / 2; {0 1 2}", 3, "argmax-raw", "one-vs-rest"),
-    ("t { a 0 / 1; b 0 / 2; c 1 / 2; {0 1 2} 3 }", 4, "adag", "in a tree"),
-    ("t { a 0 / 1; b 0 / 2; c 1 / 2; {0 1 2} 3 }", 4, "loss:hinge", "along a tree")])
+@pytest.mark.parametrize(
+    "text, d, method, words",
+    [
+        ("a 0 / 1 2; b 1 / 0 2; c 2 / 0 1; {0 1 2}", 3, "ddag", "one-vs-one"),
+        ("a 0 / 1; b 0 / 2; c 1 / 2; {0 1 2}", 3, "argmax", "one-vs-rest"),
+        ("a 0 / 1; b 0 / 2; c 1 / 2; {0 1 2}", 3, "argmax-raw", "one-vs-rest"),
+        ("t { a 0 / 1; b 0 / 2; c 1 / 2; {0 1 2} 3 }", 4, "adag", "in a tree"),
+        ("t { a 0 / 1; b 0 / 2; c 1 / 2; {0 1 2} 3 }", 4, "loss:hinge", "along a tree"),
+    ],
+)
 def test_what_a_decoder_is_not_for(text, d, method, words):
     with pytest.raises(UsageError, match=words):
         Classifier(configuration(text, d), method)
@@ -115,8 +138,8 @@ def test_what_needs_probabilities():
     given = configuration("a 1 2 / 0; b 0 2 / 1; c 0 1 / 2; {0 1 2}", 3, probabilities=False)
     with pytest.raises(ModelError, match="probabilities"):
         Classifier(given, "argmax")
-    answers = Classifier(given, "argmax-raw")(np.array([[.5, -3, 2.]]))
-    np.testing.assert_allclose(answers.columns, [[.5, -3, 2.]])
+    answers = Classifier(given, "argmax-raw")(np.array([[0.5, -3, 2.0]]))
+    np.testing.assert_allclose(answers.columns, [[0.5, -3, 2.0]])
     assert answers.classes.tolist() == [2]
 
 
@@ -127,8 +150,15 @@ def test_losses_take_decision_values_as_they_are(loss, swapped):
     x = np.random.default_rng(0).normal(size=(20, 3)) * 3
     answers = Classifier(given, f"loss:{loss}")(x)
     code = np.array([[1, -1, -1], [-1, 1, 0], [-1, -1, 1]])
-    scores = np.array([[-sum(LOSSES[loss](np.array([code[i, j] * g[i]]))[0] for i in range(3))
-                        for j in range(3)] for g in x])
+    scores = np.array(
+        [
+            [
+                -sum(LOSSES[loss](np.array([code[i, j] * g[i]]))[0] for i in range(3))
+                for j in range(3)
+            ]
+            for g in x
+        ]
+    )
     np.testing.assert_allclose(answers.columns, scores[:, [1, 2, 0]], atol=1e-12)
     np.testing.assert_array_equal(answers.classes, np.array([7, 3, 5])[scores.argmax(axis=1)])
 
@@ -143,8 +173,21 @@ def shared_vectors():
     for number, row in enumerate(tree.rows):
         some = rng.choice(12, size=5, replace=False)
         kernel = Kernel("rbf", 0.5) if number % 2 else Kernel("polynomial", 1.0, 1.0, 2)
-        models.append(BinaryModel(row.text, "c_svc", kernel, pool[some], rng.normal(size=5), 0.1,
-                                  (1, 0), (2, 3), (-1.0, 0.1), Provenance(), 3))
+        models.append(
+            BinaryModel(
+                row.text,
+                "c_svc",
+                kernel,
+                pool[some],
+                rng.normal(size=5),
+                0.1,
+                (1, 0),
+                (2, 3),
+                (-1.0, 0.1),
+                Provenance(),
+                3,
+            )
+        )
     return Configuration(tree, collate(models, tree.sides(), tree.classes)), models
 
 
@@ -156,15 +199,17 @@ def test_kernel_evaluations_are_those_of_the_union():
     assert counter.total == len(everything)
     for method in ("ddag", "adag", "max-win", "and", "0"):
         asked = Classifier(given, method, execution=Execution(counting=True))(x).queried
-        naive = [len({(m.kernel, tuple(v)) for m, yes in zip(models, row) if yes for v in m.sv})
-                 for row in asked]
+        naive = [
+            len({(m.kernel, tuple(v)) for m, yes in zip(models, row) if yes for v in m.sv})
+            for row in asked
+        ]
         np.testing.assert_array_equal(counter(asked), naive)
     assert counter(np.zeros((2, 6), dtype=bool)).tolist() == [0, 0]
 
 
 def test_trees_count_the_way_down():
     given = configuration("a { b {0 1} c { d {2 3} 4 } }", 4)
-    x = np.array([[-1, -1, 1, 1.], [1, 1, -1, -1.], [1, 1, 1, 1.]])
+    x = np.array([[-1, -1, 1, 1.0], [1, 1, -1, -1.0], [1, 1, 1, 1.0]])
     asked = Classifier(given, execution=Execution(counting=True))(x).queried
     assert asked.astype(int).tolist() == [[1, 1, 0, 0], [1, 0, 1, 1], [1, 0, 1, 0]]
     assert Classifier(given, Decoding(tree="full"), Execution(counting=True))(x).queried.all()

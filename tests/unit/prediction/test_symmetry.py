@@ -21,11 +21,14 @@ PAIRS = '"" 0/1; "" 0/2; "" 0/3; "" 1/2; "" 1/3; "" 2/3; {A B C D}'
 # the same problems, rows and columns elsewhere: the children are D B A C
 PAIRS_ELSEWHERE = '"" 2/1; "" 1/3; "" 2/0; "" 3/0; "" 2/3; "" 1/0; {D B A C}'
 KINDS = {
-    "pairs": PAIRS, "rest": '"" 1 2 3/0; "" 0 2 3/1; "" 0 1 3/2; "" 0 1 2/3; {A B C D}',
+    "pairs": PAIRS,
+    "rest": '"" 1 2 3/0; "" 0 2 3/1; "" 0 1 3/2; "" 0 1 2/3; {A B C D}',
     "ternary": '"" 0 1/2 3; "" 0 2/3; "" 1/0 3; "" 1/2; "-t 0 -e 1e-8" 0 3/1 2; {A B C D}',
-    "tree": '"" { "-t 0 -e 1e-8" {A B} "" {C D} }', "chain": '"" { "" { "" {A B} C} D}',
+    "tree": '"" { "-t 0 -e 1e-8" {A B} "" {C D} }',
+    "chain": '"" { "" { "" {A B} C} D}',
     "matrix in a tree": '"" {"" 0/1; "" 0/2; "" 1/2; {A B C} D}',
-    "tree in a matrix": '"" 0/1; "-t 1 -d 2 -r 1 -c 0.1 -e 1e-8" 0/2; "" 1/2; {"" {A B} C D}'}
+    "tree in a matrix": '"" 0/1; "-t 1 -d 2 -r 1 -c 0.1 -e 1e-8" 0/2; "" 1/2; {"" {A B} C D}',
+}
 LABELS = dict(A=2, B=5, C=6, D=11)
 TIGHT = "-e 1e-8 -g 0.3 -c 2"
 
@@ -66,7 +69,7 @@ def test_features_in_another_order(kind):
     two = answers(trained(with_labels(KINDS[kind]), x[:, order], y)[2], TEST[:, order])
     np.testing.assert_allclose(two.columns, one.columns, atol=1e-5)
     clear = np.abs(one.confidence - two.confidence) < 1e-4
-    assert clear.all() and np.mean(one.classes == two.classes) > .98
+    assert clear.all() and np.mean(one.classes == two.classes) > 0.98
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -76,12 +79,16 @@ def test_samples_in_another_order(kind):
     tree, one, _ = trained(with_labels(KINDS[kind]), x, y)
     _, two, _ = trained(with_labels(KINDS[kind]), x[order], y[order])
     for first, second in zip(one, two, strict=True):
-        f, g = (model.orientation * decision_values(model.kernel, model.sv, model.coef, model.rho,
-                                                    TEST) for model in (first, second))
+        f, g = (
+            model.orientation * decision_values(model.kernel, model.sv, model.coef, model.rho, TEST)
+            for model in (first, second)
+        )
         np.testing.assert_allclose(g, f, atol=1e-5)
-        r, q = (np.tanh(model.scale[0] * model.orientation * v + model.scale[1])
-                for model, v in ((first, f), (second, g)))
-        assert np.abs(r - q).max() < .5  # other folds
+        r, q = (
+            np.tanh(model.scale[0] * model.orientation * v + model.scale[1])
+            for model, v in ((first, f), (second, g))
+        )
+        assert np.abs(r - q).max() < 0.5  # other folds
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -107,8 +114,9 @@ def test_other_labels(kind):
 
 
 @pytest.mark.few(6)
-@pytest.mark.parametrize("method", ["0", "1", "2", "3", "4", "5", "6", "7", "zadrozny-kl",
-                                    "loss:hinge", "wu-lin-weng"])
+@pytest.mark.parametrize(
+    "method", ["0", "1", "2", "3", "4", "5", "6", "7", "zadrozny-kl", "loss:hinge", "wu-lin-weng"]
+)
 @pytest.mark.filterwarnings("ignore:the decoder orthogonal")
 def test_classes_and_rows_elsewhere_in_the_control_file(method):
     x, y = data(5)

@@ -17,10 +17,15 @@ KINDS = {
     "binary below neighbours": ('"-k 5" K {"" {A B} "" {C D}}', '"-k 5" K {"" {C D} "" {A B}}'),
     "neighbours below binary": ('"" {"-k 3" K {A B C} D}', '"" {"-k 3" K {C A B} D}'),
     "logistic below neighbours": ('"-k 7" K {"" L {A B} C D}', '"-k 7" K {C D "" L {B A}}'),
-    "neighbours in a matrix": ('"" 0/1; "" 0/2; "" 1/2; {"-k 4" K {A B} C D}',
-                               '"" 2/1; "" 2/0; "" 1/0; {D C "-k 4" K {B A}}'),
-    "logistic in a matrix": ('"" 0/1 2; "" 1/0 2; "" 2/0 1; {"" L {A B} C D}',
-                             '"" 2/1 0; "" 1/2 0; "" 0/2 1; {D C "" L {B A}}')}
+    "neighbours in a matrix": (
+        '"" 0/1; "" 0/2; "" 1/2; {"-k 4" K {A B} C D}',
+        '"" 2/1; "" 2/0; "" 1/0; {D C "-k 4" K {B A}}',
+    ),
+    "logistic in a matrix": (
+        '"" 0/1 2; "" 1/0 2; "" 2/0 1; {"" L {A B} C D}',
+        '"" 2/1 0; "" 1/2 0; "" 0/2 1; {D C "" L {B A}}',
+    ),
+}
 LABELS = dict(A=2, B=5, C=6, D=11)
 OTHER = dict(A=9, B=7, C=30, D=1)
 CENTRES = np.array([[0, 0, 0], [2, 0, 0], [0, 2, 0], [0, 0, 2.0]])
@@ -41,8 +46,9 @@ def labelled(text, labels):
 
 def trained(text, labels, x, y):
     y = np.array(list(labels.values()), np.int32)[y]
-    return train_configuration(parse(labelled(text, labels)), x, y,
-                               TrainingSettings("-e 1e-8 -g 0.3 -c 2"))[0]
+    return train_configuration(
+        parse(labelled(text, labels)), x, y, TrainingSettings("-e 1e-8 -g 0.3 -c 2")
+    )[0]
 
 
 def columns(configuration, labels, points, **options):
@@ -65,7 +71,7 @@ def test_classes_in_other_places(kind):
     np.testing.assert_allclose(one[0].sum(axis=1), 1, atol=1e-12)
     top = np.sort(one[0], axis=1)
     clear = top[:, -1] - top[:, -2] > 1e-4
-    assert clear.mean() > .5
+    assert clear.mean() > 0.5
     np.testing.assert_array_equal(two[1][clear], one[1][clear])
 
 
@@ -88,8 +94,9 @@ def test_samples_and_features_in_another_order(kind):
     one = columns(trained(KINDS[kind][0], LABELS, x, y), LABELS, POINTS)[0]
     two = columns(trained(KINDS[kind][0], LABELS, x[order], y[order]), LABELS, POINTS)[0]
     np.testing.assert_allclose(two, one, atol=2e-5)
-    three = columns(trained(KINDS[kind][0], LABELS, x[:, [2, 0, 1]], y), LABELS,
-                    POINTS[:, [2, 0, 1]])[0]
+    three = columns(
+        trained(KINDS[kind][0], LABELS, x[:, [2, 0, 1]], y), LABELS, POINTS[:, [2, 0, 1]]
+    )[0]
     np.testing.assert_allclose(three, one, atol=2e-5)
 
 
@@ -99,8 +106,9 @@ def test_descent_takes_the_best_branch_of_each_node(kind):
     configuration = trained(KINDS[kind][0], LABELS, x, y)
     tree = configuration.tree
     full = Classifier(configuration, Decoding(tree="full"))(POINTS).columns
-    found = {mode: Classifier(configuration, Decoding(tree=mode))(POINTS)
-             for mode in TREE_MODES[:3]}
+    found = {
+        mode: Classifier(configuration, Decoding(tree=mode))(POINTS) for mode in TREE_MODES[:3]
+    }
     p = {label: full[:, i] for i, label in enumerate(tree.classes)}
     branches = tree.branch_labels()
     for i in range(len(POINTS)):

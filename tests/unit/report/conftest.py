@@ -20,15 +20,38 @@ class Read:
         self.picture, self.root = picture, ElementTree.fromstring(picture.svg)
         self.size = float(self.root.get("width")), float(self.root.get("height"))
         assert {element.tag for element in self.root.iter()} <= PARTS
-        allowed = {"class", "d", "x", "y", "width", "height", "cx", "cy", "r", "rx", "viewBox",
-                   "role", "aria-label", "href", "preserveAspectRatio", "transform",
-                   "fill-opacity", "stroke-width", "stroke-dasharray", "data-classes", "data-node"}
+        allowed = {
+            "class",
+            "d",
+            "x",
+            "y",
+            "width",
+            "height",
+            "cx",
+            "cy",
+            "r",
+            "rx",
+            "viewBox",
+            "role",
+            "aria-label",
+            "href",
+            "preserveAspectRatio",
+            "transform",
+            "fill-opacity",
+            "stroke-width",
+            "stroke-dasharray",
+            "data-classes",
+            "data-node",
+        }
         assert {name for element in self.root.iter() for name in element.keys()} <= allowed
 
     def all(self, tag, look=""):
         """Elements with all the classes of `look`."""
-        return [element for element in self.root.iter(tag)
-                if set(look.split()) <= set(element.get("class", "").split())]
+        return [
+            element
+            for element in self.root.iter(tag)
+            if set(look.split()) <= set(element.get("class", "").split())
+        ]
 
     @property
     def texts(self):
@@ -53,21 +76,26 @@ class Read:
         """Pairs of texts that overlap, and texts that leave the picture."""
         boxes, found = list(self.boxes()), []
         for at, (text, *a) in enumerate(boxes):
-            found += [(text, other) for other, *b in boxes[:at]
-                      if min(a[2], b[2]) - max(a[0], b[0]) > 1
-                      and min(a[3], b[3]) - max(a[1], b[1]) > 1]
+            found += [
+                (text, other)
+                for other, *b in boxes[:at]
+                if min(a[2], b[2]) - max(a[0], b[0]) > 1 and min(a[3], b[3]) - max(a[1], b[1]) > 1
+            ]
             if a[0] < -1 or a[1] < -1 or a[2] > self.size[0] + 1 or a[3] > self.size[1] + 1:
                 found.append((text, "the edge"))
         return found
 
     def classes(self):
         """The places of all classes that anything in it is about."""
-        return {int(word) for element in self.root.iter()
-                for word in element.get("data-classes", "").split()}
+        return {
+            int(word)
+            for element in self.root.iter()
+            for word in element.get("data-classes", "").split()
+        }
 
     def pixels(self):
         """Rows of the numbers in the palette, and the palette with its opacity, of its image."""
-        image, = self.all("image")
+        (image,) = self.all("image")
         return read_png(base64.b64decode(image.get("href").removeprefix("data:image/png;base64,")))
 
 
@@ -75,17 +103,17 @@ def read_png(data):
     assert data[:8] == b"\x89PNG\r\n\x1a\n"
     chunks, at = {}, 8
     while at < len(data):
-        length, kind = struct.unpack(">I4s", data[at:at + 8])
-        chunks[kind] = data[at + 8:at + 8 + length]
-        check, = struct.unpack(">I", data[at + 8 + length:at + 12 + length])
+        length, kind = struct.unpack(">I4s", data[at : at + 8])
+        chunks[kind] = data[at + 8 : at + 8 + length]
+        (check,) = struct.unpack(">I", data[at + 8 + length : at + 12 + length])
         assert check == zlib.crc32(kind + chunks[kind])
         at += 12 + length
     width, height, depth, colour = struct.unpack(">IIBB", chunks[b"IHDR"][:10])
     assert (depth, colour) == (8, 3)
     raw = zlib.decompress(chunks[b"IDAT"])
-    rows = [raw[i * (width + 1) + 1:(i + 1) * (width + 1)] for i in range(height)]
+    rows = [raw[i * (width + 1) + 1 : (i + 1) * (width + 1)] for i in range(height)]
     reds = chunks[b"PLTE"]
-    palette = [(*reds[3 * i:3 * i + 3], opacity) for i, opacity in enumerate(chunks[b"tRNS"])]
+    palette = [(*reds[3 * i : 3 * i + 3], opacity) for i, opacity in enumerate(chunks[b"tRNS"])]
     return rows, palette
 
 
@@ -111,22 +139,28 @@ class Shown:
 
     def __init__(self, figure):
         from matplotlib.backends.backend_agg import FigureCanvasAgg
+
         canvas = FigureCanvasAgg(figure)
         canvas.draw()
         renderer = canvas.get_renderer()
         self.figure = figure
-        axes, = figure.axes
-        self.boxes = [(text.get_text(), text.get_window_extent(renderer)) for text in axes.texts
-                      if text.get_text().strip()]
+        (axes,) = figure.axes
+        self.boxes = [
+            (text.get_text(), text.get_window_extent(renderer))
+            for text in axes.texts
+            if text.get_text().strip()
+        ]
         self.texts = [text for text, _ in self.boxes]
 
     def clashes(self):
         """Pairs of texts that overlap, with the room of a line, and texts that leave the figure."""
         found = []
         for i, (text, a) in enumerate(self.boxes):
-            found += [(text, other) for other, b in self.boxes[:i]
-                      if min(a.x1, b.x1) - max(a.x0, b.x0) > 1
-                      and min(a.y1, b.y1) - max(a.y0, b.y0) > 4]
+            found += [
+                (text, other)
+                for other, b in self.boxes[:i]
+                if min(a.x1, b.x1) - max(a.x0, b.x0) > 1 and min(a.y1, b.y1) - max(a.y0, b.y0) > 4
+            ]
             whole = self.figure.bbox
             if a.x0 < -1 or a.y0 < -1 or a.x1 > whole.x1 + 1 or a.y1 > whole.y1 + 1:
                 found.append((text, "the edge"))

@@ -16,8 +16,9 @@ HOSTILE = '"><script>alert(1)</script>'
 
 
 def long_names(k):
-    return {label: f"{chr(65 + label % 26)}{label}, a class with a very long name" for label in
-            range(k)}
+    return {
+        label: f"{chr(65 + label % 26)}{label}, a class with a very long name" for label in range(k)
+    }
 
 
 def scores_of(k=4, n=400, sharp=2.0, **more):
@@ -28,9 +29,20 @@ def scores_of(k=4, n=400, sharp=2.0, **more):
     p = np.exp(values)
     p /= p.sum(axis=1, keepdims=True)
     size = 1 + np.arange(n) % min(k, 3)
-    return evaluate(Results(y, p.argmax(axis=1), np.arange(k), k, p.max(axis=1), p,
-                            sets=Sets(size, size > 1), **more), 10, ScoreRequest(top=2,
-                                                                                 resamples=20))
+    return evaluate(
+        Results(
+            y,
+            p.argmax(axis=1),
+            np.arange(k),
+            k,
+            p.max(axis=1),
+            p,
+            sets=Sets(size, size > 1),
+            **more,
+        ),
+        10,
+        ScoreRequest(top=2, resamples=20),
+    )
 
 
 @pytest.fixture(scope="module")
@@ -39,21 +51,34 @@ def scores():
 
 
 def bar(row, **changes):
-    return {"lower": 0.0, "upper": 0.1, "count": 10, "forecast": 0.05, "observed": 0.1,
-            "error": 0.07, **row, **changes}
+    return {
+        "lower": 0.0,
+        "upper": 0.1,
+        "count": 10,
+        "forecast": 0.05,
+        "observed": 0.1,
+        "error": 0.07,
+        **row,
+        **changes,
+    }
 
 
 # Data
+
 
 def test_bars_are_as_long_as_the_counts(read):
     found = read(charts.class_counts(DataPart("d", 60, 2, (3, 5, 9), (10, 30, 20)), {3: "three"}))
     wide = [float(element.get("width")) for element in found.all("rect", "fill-left")]
     assert wide[1] == pytest.approx(3 * wide[0], rel=0.01) and wide[2] == pytest.approx(
-        2 * wide[0], rel=0.01)
+        2 * wide[0], rel=0.01
+    )
     assert {"three", "5", "9", "10", "30", "20"} <= set(found.texts)
     assert found.classes() == {0, 1, 2}
     assert [row.cells for row in found.picture.table.rows] == [
-        ("three", 10, 1 / 6), ("5", 30, 0.5), ("9", 20, 1 / 3)]
+        ("three", 10, 1 / 6),
+        ("5", 30, 0.5),
+        ("9", 20, 1 / 3),
+    ]
 
 
 def test_counts_of_many_classes_are_bars_from_the_largest(read):
@@ -71,12 +96,17 @@ def test_no_counts_are_no_picture(counts):
 
 # Scores
 
+
 def test_points_of_the_reliability_diagram_are_where_the_shares_are(read):
-    rows = [bar({}), bar({"lower": 0.5, "upper": 0.6, "forecast": 0.5, "observed": 0.25}),
-            bar({"lower": 0.9, "upper": 1.0, "forecast": 1.0, "observed": 1.0, "error": 0.0})]
+    rows = [
+        bar({}),
+        bar({"lower": 0.5, "upper": 0.6, "forecast": 0.5, "observed": 0.25}),
+        bar({"lower": 0.9, "upper": 1.0, "forecast": 1.0, "observed": 1.0, "error": 0.0}),
+    ]
     found = read(charts.reliability({"calibration": rows, "expected_calibration_error": 0.123}))
-    (x0, y0), (x1, y1), (x2, y2) = ((float(dot.get("cx")), float(dot.get("cy")))
-                                    for dot in found.all("circle"))
+    (x0, y0), (x1, y1), (x2, y2) = (
+        (float(dot.get("cx")), float(dot.get("cy"))) for dot in found.all("circle")
+    )
     assert (x1 - x0) / (x2 - x0) == pytest.approx(0.45 / 0.95, abs=0.01)
     assert (y1 - y0) / (y2 - y0) == pytest.approx(0.15 / 0.9, abs=0.01)
     assert any("0.1230" in text for text in found.texts) and "10" in found.texts
@@ -95,8 +125,9 @@ def test_axes_of_reliability_begin_where_the_points_are(read):
 
 def test_weighted_bins_count_as_many_points_as_tell_as_much(read):
     rows = [bar({"count": 40.0, "forecast": 0.5, "observed": 0.5, "error": 0.25})]
-    assert read(charts.reliability({"calibration": rows})).picture.table.rows[0].cells[5:] == \
-        pytest.approx((0.150, 0.850), abs=1e-3)  # of 4 points
+    assert read(charts.reliability({"calibration": rows})).picture.table.rows[0].cells[
+        5:
+    ] == pytest.approx((0.150, 0.850), abs=1e-3)  # of 4 points
 
 
 def test_before_calibration_has_its_own_marks(read, scores):
@@ -108,12 +139,15 @@ def test_before_calibration_has_its_own_marks(read, scores):
 
 def test_the_probabilities_of_all_classes_have_their_own_marks(read, scores):
     bins = [bar({"count": 3}), bar({"count": 1, "forecast": 0.09, "observed": 0.5})]
-    every = {**scores, "classwise_calibration_error": 0.25,
-             "calibration_by_class": [{"bins": [one]} for one in bins]}
+    every = {
+        **scores,
+        "classwise_calibration_error": 0.25,
+        "calibration_by_class": [{"bins": [one]} for one in bins],
+    }
     assert not read(charts.reliability(every)).all("rect", "fill-third")
     found = read(charts.reliability(every, True))
     dot = found.all("rect", "fill-third edge")[0]
-    curve, = found.all("path", "third curve")  # 0.06 of 4 points, of which 0.2 are right
+    (curve,) = found.all("path", "third curve")  # 0.06 of 4 points, of which 0.2 are right
     x, y = map(float, curve.get("d")[1:].split(" "))
     assert (float(dot.get("x")) + 4, float(dot.get("y")) + 4) == pytest.approx((x, y), abs=0.1)
     assert "all classes, ECE 0.2500" in found.texts and not found.clashes()
@@ -121,8 +155,8 @@ def test_the_probabilities_of_all_classes_have_their_own_marks(read, scores):
 
 def test_the_curve_of_risk_ends_at_the_error_of_all(read, places, scores):
     found = read(charts.risk_coverage(scores))
-    random, = found.all("path", "rule")
-    curve, = found.all("path", "left curve")
+    (random,) = found.all("path", "rule")
+    (curve,) = found.all("path", "left curve")
     end = curve.get("d").split(" ")[-1]
     assert places(random.get("d"))[0][1] == pytest.approx(float(end), abs=0.1)
     assert any(f"AURC {scores['aurc']:.4f}" in text for text in found.texts)
@@ -151,21 +185,30 @@ def test_classes_of_least_recall_come_first(read, scores):
 
 def test_the_map_of_confusions_has_right_ones_and_errors_on_their_scales(read):
     table = [[8, 2, 0], [0, 10, 0], [1, 0, 999]]
-    found = read(charts.confusion_map({"contingency": table, "labels": [1, 2, 3],
-                                       "accuracy": 0.9}, {1: "one"}))
+    found = read(
+        charts.confusion_map(
+            {"contingency": table, "labels": [1, 2, 3], "accuracy": 0.9}, {1: "one"}
+        )
+    )
     rows, palette = found.pixels()
     blue, orange = (tuple(palette[step][:3]) for step in (1, 200))
     colours = [[palette[cell] for cell in row] for row in rows]
     assert [[colour[:3] for colour in row] for row in colours] == [
-        [blue, orange, (0, 0, 0)], [(0, 0, 0), blue, (0, 0, 0)], [orange, (0, 0, 0), blue]]
+        [blue, orange, (0, 0, 0)],
+        [(0, 0, 0), blue, (0, 0, 0)],
+        [orange, (0, 0, 0), blue],
+    ]
     assert colours[0][2][3] == 0 and colours[1][1][3] == 255
     assert colours[0][1][3] > colours[2][0][3] >= 50  # 20 and 0.1 per cent
     assert found.picture.table.rows[0].cells == ("one", "2", 2, 0.2)
 
 
 def test_few_classes_have_their_numbers_and_those_that_are_rejected(read):
-    found = read(charts.confusion_map({"contingency": [[80, 2, 4], [0, 10, 0]], "labels": [1, 2],
-                                       "accuracy": 0.9}, {1: "one"}))
+    found = read(
+        charts.confusion_map(
+            {"contingency": [[80, 2, 4], [0, 10, 0]], "labels": [1, 2], "accuracy": 0.9}, {1: "one"}
+        )
+    )
     assert {"80", "2", "4", "10", "rejected"} <= set(found.texts) and not found.clashes()
     rows, palette = found.pixels()
     assert [len(row) for row in rows] == [3, 3] and palette[rows[0][2]][:3] == palette[200][:3]
@@ -176,9 +219,14 @@ def test_few_classes_have_their_numbers_and_those_that_are_rejected(read):
 def test_pictures_of_scores_have_room_for_all_names(read, k):
     scores, names = scores_of(k, 20 * k, 3.0), long_names(k)
     data = DataPart("d", 20 * k, 3, tuple(range(k)), (20.0,) * k)
-    for picture in (charts.class_counts(data, names), charts.class_recall(scores, names),
-                    charts.confusion_map(scores, names), charts.reliability(scores),
-                    charts.risk_coverage(scores), charts.class_sets(scores)):
+    for picture in (
+        charts.class_counts(data, names),
+        charts.class_recall(scores, names),
+        charts.confusion_map(scores, names),
+        charts.reliability(scores),
+        charts.risk_coverage(scores),
+        charts.class_sets(scores),
+    ):
         found = read(picture)
         assert not found.clashes(), picture.title
         assert found.size[0] == WIDTH or picture.wide
@@ -192,30 +240,56 @@ def test_names_cannot_be_markup(read):
     names = {label: f"{HOSTILE}{label}" * 50 for label in range(k)}
     scores = scores_of(k, 200)
     data = DataPart("d", 20 * k, 3, tuple(range(k)), (20.0,) * k)
-    for picture in (charts.class_counts(data, names), charts.class_recall(scores, names),
-                    charts.confusion_map(scores, names)):
+    for picture in (
+        charts.class_counts(data, names),
+        charts.class_recall(scores, names),
+        charts.confusion_map(scores, names),
+    ):
         found = read(picture)  # refuses other elements and attributes
         assert "<script" not in picture.svg and not found.clashes()
 
 
 # Comparisons
 
+
 def row(name, value, mean=None, interval=None, **more):
-    test = None if mean is None else {"log_loss": {
-        "pooled": mean, "mean": mean, "sd": 0.1, "p_value": 0.04, "interval": interval}}
-    return {"configuration": name, "decoder": "full", "classifiers": 3,
-            "log_loss": {"pooled": value, "mean": value, "sd": 0.1}, "difference": test, **more}
+    test = (
+        None
+        if mean is None
+        else {
+            "log_loss": {
+                "pooled": mean,
+                "mean": mean,
+                "sd": 0.1,
+                "p_value": 0.04,
+                "interval": interval,
+            }
+        }
+    )
+    return {
+        "configuration": name,
+        "decoder": "full",
+        "classifiers": 3,
+        "log_loss": {"pooled": value, "mean": value, "sd": 0.1},
+        "difference": test,
+        **more,
+    }
 
 
 @pytest.fixture
 def result():
-    return {"by": "log_loss", "against": {"configuration": "base", "decoder": "full"},
-            "mcnemar": False, "rows": [
-                row("base", 0.5, queried={"mean": 6.0}),
-                row("worse", 0.9, 0.4, [0.1, 0.7], queried={"mean": 3.0}),
-                row("same", 0.5, 0.01, [-0.1, 0.12], queried={"mean": 8.0}),
-                row("better", 0.3, -0.2, [-0.3, -0.1], queried={"mean": 7.0}),
-                {"configuration": "broken", "decoder": "full", "error": "no"}]}
+    return {
+        "by": "log_loss",
+        "against": {"configuration": "base", "decoder": "full"},
+        "mcnemar": False,
+        "rows": [
+            row("base", 0.5, queried={"mean": 6.0}),
+            row("worse", 0.9, 0.4, [0.1, 0.7], queried={"mean": 3.0}),
+            row("same", 0.5, 0.01, [-0.1, 0.12], queried={"mean": 8.0}),
+            row("better", 0.3, -0.2, [-0.3, -0.1], queried={"mean": 7.0}),
+            {"configuration": "broken", "decoder": "full", "error": "no"},
+        ],
+    }
 
 
 def test_differences_stand_by_their_size_and_are_filled_where_they_are_sure(read, result):
@@ -263,7 +337,11 @@ def test_the_reference_alone_is_no_comparison(result):
 def test_without_a_reference_there_are_scores_with_their_deviations(read, result):
     found = read(comparison({**result, "against": None}))
     assert [row.cells[:2] for row in found.picture.table.rows] == [
-        ("better, full", 0.3), ("base, full", 0.5), ("same, full", 0.5), ("worse, full", 0.9)]
+        ("better, full", 0.3),
+        ("base, full", 0.5),
+        ("same, full", 0.5),
+        ("worse, full", 0.9),
+    ]
     assert found.picture.table.rows[0].cells[2:] == pytest.approx((0.2, 0.4))
     assert not found.all("path", "zero") and not found.clashes()
     assert "deviations" in found.picture.note and "interval" not in found.picture.note
@@ -272,8 +350,11 @@ def test_without_a_reference_there_are_scores_with_their_deviations(read, result
 def test_scores_over_costs(read, result):
     found = read(comparison_cost(result))
     assert [row.cells for row in found.picture.table.rows] == [
-        (1, "better, full", 0.3, 7.0, 3), (2, "base, full", 0.5, 6.0, 3),
-        (3, "same, full", 0.5, 8.0, 3), (4, "worse, full", 0.9, 3.0, 3)]
+        (1, "better, full", 0.3, 7.0, 3),
+        (2, "base, full", 0.5, 6.0, 3),
+        (3, "same, full", 0.5, 8.0, 3),
+        (4, "worse, full", 0.9, 3.0, 3),
+    ]
     assert [row.strong for row in found.picture.table.rows] == [True, True, False, True]
     assert "binary classifiers evaluated per point" in found.texts and not found.clashes()
     at = {dot.find("title").text[0]: float(dot.get("cx")) for dot in found.all("circle")}
@@ -284,8 +365,9 @@ def test_twins_on_the_front_are_filled_and_nothing_lies_above_them(read, result)
     """A tree gives the same answers with several decoders: neither is better than the other."""
     result["rows"].insert(4, {**result["rows"][3], "decoder": "least-squares"})
     found = read(comparison_cost(result))
-    dots = [(dot.find("title").text[0], "fill-left" in dot.get("class"))
-            for dot in found.all("circle")]
+    dots = [
+        (dot.find("title").text[0], "fill-left" in dot.get("class")) for dot in found.all("circle")
+    ]
     assert dots == [("4", False), ("5", True), ("3", True), ("2", True), ("1", True)]
 
 
@@ -302,8 +384,16 @@ def test_costs_fall_back_to_the_number_of_classifiers(read, result):
 
 
 def test_twenty_configurations_with_long_names_do_not_overlap(read, result):
-    rows = [row(f"a configuration with a very long name indeed {i}", 0.5 + i % 3 / 100, i / 100,
-                [i / 100 - 1, i / 100 + 1], queried={"mean": 5 + i % 4}) for i in range(20)]
+    rows = [
+        row(
+            f"a configuration with a very long name indeed {i}",
+            0.5 + i % 3 / 100,
+            i / 100,
+            [i / 100 - 1, i / 100 + 1],
+            queried={"mean": 5 + i % 4},
+        )
+        for i in range(20)
+    ]
     found = read(comparison({**result, "rows": rows}))
     assert not found.clashes()
     found = read(comparison_cost({**result, "rows": rows}))
@@ -312,10 +402,22 @@ def test_twenty_configurations_with_long_names_do_not_overlap(read, result):
 
 # Searches
 
+
 def point(c, g, score, parts=(1, 2), **more):
-    return {"options": f"-c {c} -g {g}", "kernel": "rbf", "degree": None, "coef0": None,
-            "log2c": c, "log2g": g, "score": score, "sd": 0.05, "values": [score],
-            "rows": None, "parts": list(parts), **more}
+    return {
+        "options": f"-c {c} -g {g}",
+        "kernel": "rbf",
+        "degree": None,
+        "coef0": None,
+        "log2c": c,
+        "log2g": g,
+        "score": score,
+        "sd": 0.05,
+        "values": [score],
+        "rows": None,
+        "parts": list(parts),
+        **more,
+    }
 
 
 @pytest.fixture
@@ -327,7 +429,7 @@ def search():
 
 
 def test_the_surface_of_a_search(read, search):
-    picture, = search_surface(search)
+    (picture,) = search_surface(search)
     found = read(picture)
     dots = found.all("circle", "mark")
     depths = {dot.find("title").text.split(":")[0]: float(dot.get("fill-opacity")) for dot in dots}
@@ -336,8 +438,9 @@ def test_the_surface_of_a_search(read, search):
     best = next(dot for dot in dots if dot.find("title").text.startswith("-c 2 -g 0"))
     assert (ring.get("cx"), ring.get("cy")) == (best.get("cx"), best.get("cy"))
     assert float(best.get("r")) > float(dots[-1].get("r"))
-    assert {"best: -c 2 -g 0", "scored on 2 parts", "scored on 3 parts", "failed"} <= \
-        set(found.texts)
+    assert {"best: -c 2 -g 0", "scored on 2 parts", "scored on 3 parts", "failed"} <= set(
+        found.texts
+    )
     assert not found.clashes() and "time limit" not in picture.note
     assert picture.table.rows[0].strong and picture.table.rows[-1].cells[1] is None
 
@@ -356,28 +459,35 @@ def test_of_very_many_options_the_best_are_drawn(read):
 
 
 def test_a_search_that_was_ended_says_so(search):
-    picture, = search_surface({**search, "complete": False, "border": ["C high"]})
+    (picture,) = search_surface({**search, "complete": False, "border": ["C high"]})
     assert "time limit" in picture.note and "C high" in picture.note
 
 
 def test_one_parameter_is_a_curve_with_deviations(read, search):
     for one in search["points"]:
         one["log2g"] = None
-    picture, = search_surface(search)
+    (picture,) = search_surface(search)
     found = read(picture)
     assert len(found.all("path", "left")) == 7  # a line, and six bars
     assert "log2 C" in found.texts and not found.clashes()
 
 
 def test_kernels_have_one_scale_and_the_best_comes_first(read, search):
-    others = [point(c, g, 5 + c / 9, kernel="polynomial", degree=d, coef0=1)
-              for d in range(2, 10) for c in (0, 2) for g in (-1, 0)]
-    pictures = search_surface({**search, "points": others + search["points"],
-                                      "best": len(others) + 3})
+    others = [
+        point(c, g, 5 + c / 9, kernel="polynomial", degree=d, coef0=1)
+        for d in range(2, 10)
+        for c in (0, 2)
+        for g in (-1, 0)
+    ]
+    pictures = search_surface(
+        {**search, "points": others + search["points"], "best": len(others) + 3}
+    )
     assert len(pictures) == 6 and pictures[0].title == "Search: rbf"
     assert "not drawn: polynomial of degree 7" in pictures[-1].note
-    scales = {tuple(text for text in read(picture).texts if text.startswith("\u2265"))
-              for picture in pictures}
+    scales = {
+        tuple(text for text in read(picture).texts if text.startswith("\u2265"))
+        for picture in pictures
+    }
     assert len(scales) == 1 and "is not the best of the search" in pictures[1].summary
 
 

@@ -21,10 +21,19 @@ pytest.importorskip("jinja2")
 pytest.importorskip("markdown_it")
 
 TREE = '"" {0 "" {1 2}}\n'
-HOSTILE = ("<script>window.hacked=1</script>", '"><img src=x onerror="window.hacked=1">',
-           "' onmouseover='window.hacked=1", "</title></style></script><svg onload=hacked()>",
-           "x" * 10_000, "\u202eevil\u202c \u0627\u0644", "{{ 7*7 }}{% raw %}", "&lt;b&gt;&amp;",
-           "a\x00b\x1b[31m\r\n\t", "\ud800lone", "-->]]>")
+HOSTILE = (
+    "<script>window.hacked=1</script>",
+    '"><img src=x onerror="window.hacked=1">',
+    "' onmouseover='window.hacked=1",
+    "</title></style></script><svg onload=hacked()>",
+    "x" * 10_000,
+    "\u202eevil\u202c \u0627\u0644",
+    "{{ 7*7 }}{% raw %}",
+    "&lt;b&gt;&amp;",
+    "a\x00b\x1b[31m\r\n\t",
+    "\ud800lone",
+    "-->]]>",
+)
 
 
 def results(k=3, n=60):
@@ -40,10 +49,13 @@ def results(k=3, n=60):
 def content(k=3, names=None, **parts):
     scores = evaluate(results(k, max(60, 10 * k)))
     hard = (HardPoint("row-7", 0, 1, 0.01, ((1, 0.9), (0, 0.01))),)
-    whole = {"data": DataPart("some.csv", 60, 4, tuple(range(k)), (20.0,) * k),
-             "model": ModelPart(parse(TREE)) if k == 3 else None,
-             "answers": AnswersPart("held out", scores, None, hard),
-             "provenance": (("seed", "1"),), "steps": (Step("multi_borders a b", "trains"),)}
+    whole = {
+        "data": DataPart("some.csv", 60, 4, tuple(range(k)), (20.0,) * k),
+        "model": ModelPart(parse(TREE)) if k == 3 else None,
+        "answers": AnswersPart("held out", scores, None, hard),
+        "provenance": (("seed", "1"),),
+        "steps": (Step("multi_borders a b", "trains"),),
+    }
     return ReportContent("A page", names or {}, **{**whole, **parts})
 
 
@@ -78,15 +90,27 @@ class Elements(HTMLParser):
         return " ".join(self.words)
 
     def all(self, tag, attribute):
-        return [attributes[attribute] for name, attributes in self.found
-                if name == tag and attribute in attributes]
+        return [
+            attributes[attribute]
+            for name, attributes in self.found
+            if name == tag and attribute in attributes
+        ]
 
 
 def test_sections_in_their_order_and_the_table_of_contents():
     page = Elements(render(content(card="# Use\nDigits.")))
     anchors = page.all("section", "id")
-    assert anchors == ["card", "scores", "confusions", "probabilities", "hardest", "data",
-                       "configuration", "provenance", "commands"]
+    assert anchors == [
+        "card",
+        "scores",
+        "confusions",
+        "probabilities",
+        "hardest",
+        "data",
+        "configuration",
+        "provenance",
+        "commands",
+    ]
     assert page.all("a", "href") == ["#content", *(f"#{anchor}" for anchor in anchors)]
 
 
@@ -103,8 +127,9 @@ def test_headings_in_order_and_names_once():
     assert all(after <= before + 1 for before, after in zip(levels, levels[1:]))
     ids = [attributes["id"] for _, attributes in tags if "id" in attributes]
     assert len(ids) == len(set(ids)) > 10
-    labelled = {attributes["aria-labelledby"] for _, attributes in tags
-                if "aria-labelledby" in attributes}
+    labelled = {
+        attributes["aria-labelledby"] for _, attributes in tags if "aria-labelledby" in attributes
+    }
     assert labelled <= set(ids)
 
 
@@ -138,47 +163,72 @@ def test_the_verdict_says_how_good_against_what_and_what_is_confused():
     assert verdict(k=2, names={0: "window", 1: "cement"}, answers=found) == (
         "On 10 samples the model answers 70.0 % correctly (95 % interval 39.7 % to 89.2 %); always "
         "answering the most frequent class would give 60.0 %. It most often takes “cement” for "
-        "“window”: 2 of 4.")
+        "“window”: 2 of 4."
+    )
     perfect = verdict(k=2, answers=answers(right, right, splits={"accuracy": {"sd": None}}))
     assert perfect.startswith("On 10 held-out samples the model answers 100.0 % correctly (95 %")
     assert perfect.endswith("No answer is wrong.")
     rejecting = answers(right, [0] * 5 + [-1] + [-1, 0, 1, 1])
     assert verdict(k=2, answers=rejecting).startswith(
-        "Of 10 samples the model answers 80.0 %, 87.5 % of these correctly (95 %")
+        "Of 10 samples the model answers 80.0 %, 87.5 % of these correctly (95 %"
+    )
     assert verdict(answers=None).startswith("This page has no answers to held-out samples")
     assert verdict(answers=None, model=None) == ""
 
 
 def test_the_estimate_for_new_data_takes_the_place_of_the_held_out_log_loss():
     estimate = {"score": 0.25, "error": 0.03, "points": 60, "how": "part 3"}
-    found = {"control": "c", "data": "x", "by": "log_loss", "plan": "2 parts", "search": "fast",
-             "decoder": "vote", "complete": True, "points": [], "best": None, "border": [],
-             "tried": 3, "estimate": estimate}
-    tiles = re.findall('<span class="title">(.*?)</span> .*?<bdi>(.*?)</bdi>',
-                       render(content(search=found)))
+    found = {
+        "control": "c",
+        "data": "x",
+        "by": "log_loss",
+        "plan": "2 parts",
+        "search": "fast",
+        "decoder": "vote",
+        "complete": True,
+        "points": [],
+        "best": None,
+        "border": [],
+        "tried": 3,
+        "estimate": estimate,
+    }
+    tiles = re.findall(
+        '<span class="title">(.*?)</span> .*?<bdi>(.*?)</bdi>', render(content(search=found))
+    )
     assert tiles[0] == ("Log loss, estimate for new data", "0.2500")
     assert [title for title, _ in tiles].count("Accuracy") == 1 and len(tiles) == 4
-    assert ("Log loss", ) not in [tile[:1] for tile in tiles]
+    assert ("Log loss",) not in [tile[:1] for tile in tiles]
     assert "estimated as 0.2500, standard error 0.0300" in verdict(search=found)
 
 
 def test_columns_that_differ_in_their_names_alone_share_a_row():
     plain = {"categories": None, "fill": None, "indicator": False}
-    recipe = {"label": "y", "ids": (), "weight": "", "missing": "error", "source": "x",
-              "columns": [{"name": f"f{i}", **plain} for i in range(147)] + [
-                  {"name": "size", **plain, "fill": 2.5, "indicator": True}]}
+    recipe = {
+        "label": "y",
+        "ids": (),
+        "weight": "",
+        "missing": "error",
+        "source": "x",
+        "columns": [{"name": f"f{i}", **plain} for i in range(147)]
+        + [{"name": "size", **plain, "fill": 2.5, "indicator": True}],
+    }
     page = Elements(render(content(data=DataPart("x", 60, 149, (0, 1, 2), None, recipe))))
     rows = [row for row in page.rows if "number" in row]
-    assert rows == [["f0, f1, f2, f3, f4, f5, f6, f7, … (147)", "147", "number", "1",
-                     "not accepted"], ["size", "", "number", "2", "2.5, and an indicator"]]
+    assert rows == [
+        ["f0, f1, f2, f3, f4, f5, f6, f7, … (147)", "147", "number", "1", "not accepted"],
+        ["size", "", "number", "2", "2.5, and an indicator"],
+    ]
     assert "error" not in page.text.split("Columns of the table")[1].split("Configuration")[0]
 
 
 def test_answer_and_most_probable_class_stand_once_where_they_are_equal():
     def heads(answer):
         point = HardPoint("row-7", 0, answer, 0.01, ((1, 0.9), (0, 0.01)))
-        page = Elements(render(content(answers=AnswersPart(
-            "held out", content().answers.scores, None, (point,)))))
+        page = Elements(
+            render(
+                content(answers=AnswersPart("held out", content().answers.scores, None, (point,)))
+            )
+        )
         return next(row for row in page.rows if row[0] == "point")
 
     assert heads(1) == ["point", "true class", "p of it", "answer", "p", "second", "p"]
@@ -190,15 +240,19 @@ def test_confusions_have_counts_and_shares():
     table = whole.answers.scores["contingency"]
     page = Elements(render(whole))
     matrix = [row for row in page.rows if row[:1] == ["1"] and len(row) == 5]
-    cells = [f"{count}{100 * count / sum(table[1]):.1f}" if count else "··"
-             for count in table[1][:3]]
+    cells = [
+        f"{count}{100 * count / sum(table[1]):.1f}" if count else "··" for count in table[1][:3]
+    ]
     assert matrix == [["1", *cells, str(sum(table[1]))]]
 
 
 def test_policy_names_the_style_and_the_script():
     page = render(content())
-    policy = next(attributes["content"] for tag, attributes in Elements(page).found
-                  if attributes.get("http-equiv") == "Content-Security-Policy")
+    policy = next(
+        attributes["content"]
+        for tag, attributes in Elements(page).found
+        if attributes.get("http-equiv") == "Content-Security-Policy"
+    )
     for tag in ("style", "script"):
         inline = re.search(f"<{tag}>(.*?)</{tag}>", page, re.DOTALL)[1]
         digest = base64.b64encode(hashlib.sha256(inline.encode()).digest()).decode()
@@ -210,27 +264,51 @@ def test_nothing_of_a_file_is_markup():
     """All names, options and texts are hostile: only elements of the template are there."""
     names = dict(enumerate(HOSTILE))
     k, text = len(HOSTILE), HOSTILE[3]
-    recipe = {"label": text, "classes": HOSTILE, "ids": list(HOSTILE), "weight": text,
-              "missing": text, "source": text, "blanks": [], "features": HOSTILE,
-              "columns": [{"name": name, "categories": HOSTILE, "fill": name, "indicator": True}
-                          for name in HOSTILE]}
+    recipe = {
+        "label": text,
+        "classes": HOSTILE,
+        "ids": list(HOSTILE),
+        "weight": text,
+        "missing": text,
+        "source": text,
+        "blanks": [],
+        "features": HOSTILE,
+        "columns": [
+            {"name": name, "categories": HOSTILE, "fill": name, "indicator": True}
+            for name in HOSTILE
+        ],
+    }
     scores = evaluate(results(k, 200)) | {"names": list(HOSTILE)}
     hard = tuple(HardPoint(name, 0, 1, 0.1, ((1, 0.5),)) for name in HOSTILE)
-    page = render(ReportContent(
-        text, names, DataPart(text, 1, 1, tuple(range(k)), (1.0,) * k, recipe, ((text, text),)),
-        ModelPart(parse('"" {0 1}')._replace(names={0: text, 1: HOSTILE[0]}), text),
-        AnswersPart(text, scores, None, hard, (NodeCost(0, 1.0, 0.1, 0.1),), HOSTILE),
-        card="\n\n".join(HOSTILE) + "\n[x](javascript:alert(1)) ![i](http://x/y.png)",
-        provenance=[(name, name) for name in HOSTILE], steps=[Step(name, name)
-                                                              for name in HOSTILE]))
+    page = render(
+        ReportContent(
+            text,
+            names,
+            DataPart(text, 1, 1, tuple(range(k)), (1.0,) * k, recipe, ((text, text),)),
+            ModelPart(parse('"" {0 1}')._replace(names={0: text, 1: HOSTILE[0]}), text),
+            AnswersPart(text, scores, None, hard, (NodeCost(0, 1.0, 0.1, 0.1),), HOSTILE),
+            card="\n\n".join(HOSTILE) + "\n[x](javascript:alert(1)) ![i](http://x/y.png)",
+            provenance=[(name, name) for name in HOSTILE],
+            steps=[Step(name, name) for name in HOSTILE],
+        )
+    )
     found = Elements(page).found
     assert [tag for tag, _ in found].count("script") == 1
-    assert not {"img", "iframe", "object", "embed", "form", "base", "link"} & {tag for tag, _
-                                                                               in found}
-    assert not [name for _, attributes in found for name in attributes
-                if name.startswith("on") or name == "style"]
-    links = [value for _, attributes in found for name, value in attributes.items()
-             if name in ("href", "src", "xlink:href", "action")]
+    assert not {"img", "iframe", "object", "embed", "form", "base", "link"} & {
+        tag for tag, _ in found
+    }
+    assert not [
+        name
+        for _, attributes in found
+        for name in attributes
+        if name.startswith("on") or name == "style"
+    ]
+    links = [
+        value
+        for _, attributes in found
+        for name, value in attributes.items()
+        if name in ("href", "src", "xlink:href", "action")
+    ]
     assert all(re.match(r"#|https?://|data:image/png;base64,", link) for link in links)
     assert not set("\0\x1b\u202e\u202c\ud800") & set(page)
     assert "{{ 7*7 }}" in page and len(page) < 1_000_000
@@ -238,25 +316,34 @@ def test_nothing_of_a_file_is_markup():
 
 def test_card_links_and_headings():
     from agfmc.report.card import card_html
-    html = card_html("# A\n[good](https://example.org/?a=1&b) [mail](mailto:a@b.c)\r\n"
-                     "[bad](data:text/html,x) <javascript:x>\n\n<b>bold</b>\n\n|a|\n|--:|\n|1|\n")
+
+    html = card_html(
+        "# A\n[good](https://example.org/?a=1&b) [mail](mailto:a@b.c)\r\n"
+        "[bad](data:text/html,x) <javascript:x>\n\n<b>bold</b>\n\n|a|\n|--:|\n|1|\n"
+    )
     page = Elements(html)
     assert page.all("a", "href") == ["https://example.org/?a=1&b", "mailto:a@b.c"]
     assert page.all("a", "rel") == ["noopener noreferrer"] * 2
     assert "<b>bold</b>" in page.text and "<h3>" in html and "style" not in html
 
 
-@pytest.mark.parametrize("card, expected", [
-    ("![a *small* map](https://example.org/p.png)", "a *small* map"),
-    ("[![badge](https://example.org/b.svg)](https://example.org)", "badge")])
+@pytest.mark.parametrize(
+    "card, expected",
+    [
+        ("![a *small* map](https://example.org/p.png)", "a *small* map"),
+        ("[![badge](https://example.org/b.svg)](https://example.org)", "badge"),
+    ],
+)
 def test_pictures_of_a_card_are_their_words(card, expected):
     from agfmc.report.card import card_html
+
     html = card_html(card)
     assert expected in html and "!" not in html and "<img" not in html and "p.png" not in html
 
 
 def test_entities_of_a_card_cannot_turn_the_text_around():
     from agfmc.report.card import card_html
+
     html = card_html('# Use &#x202E;evil&#x2066;\n[a](https://b.c "&#x202e;")\n`&lrm;`')
     assert not set("\u202e\u2066") & set(html) and html.count("\ufffd") == 3
 
@@ -264,11 +351,16 @@ def test_entities_of_a_card_cannot_turn_the_text_around():
 def test_scores_without_errors_have_no_interval_of_certainty():
     """A bootstrap of points without an error sees no other scores: it says nothing of new ones."""
     found = results()
-    found = replace(found, p=np.eye(3)[found.truth] * 0.7 + 0.1, result=found.truth,
-                    winner=np.full(60, 0.8))
+    found = replace(
+        found, p=np.eye(3)[found.truth] * 0.7 + 0.1, result=found.truth, winner=np.full(60, 0.8)
+    )
     scores = evaluate(found, 10, ScoreRequest(resamples=20))
     assert "accuracy" in scores["intervals"] and not {
-        "balanced_accuracy", "macro_f1", "cohen_kappa", "macro_auc"} & set(scores["intervals"])
+        "balanced_accuracy",
+        "macro_f1",
+        "cohen_kappa",
+        "macro_auc",
+    } & set(scores["intervals"])
     page = Elements(render(content(answers=AnswersPart("held out", scores))))
     row = next(row for row in page.rows if row and row[0] == "balanced accuracy")
     assert row[1:3] == ["1.0000", ""]
@@ -285,13 +377,18 @@ def test_names_that_would_be_cut_alike_have_their_labels():
 
 
 def test_words_of_tables_are_divided_on_paper_where_they_are_long():
-    few = AnswersPart("held out", content().answers.scores, None, (
-        HardPoint("row-7", 0, 1, 0.01, ((1, 0.9), (0, 0.01), (2, 0.0))),))
+    few = AnswersPart(
+        "held out",
+        content().answers.scores,
+        None,
+        (HardPoint("row-7", 0, 1, 0.01, ((1, 0.9), (0, 0.01), (2, 0.0))),),
+    )
     classes = Elements(render(content(answers=few))).all("table", "class")
     assert "sortable many wide" in classes
     names = {label: "x" * 17 + str(label) for label in range(3)}
-    assert "sortable many wide long" in Elements(
-        render(content(3, names, answers=few))).all("table", "class")
+    assert "sortable many wide long" in Elements(render(content(3, names, answers=few))).all(
+        "table", "class"
+    )
 
 
 def test_sums_of_weights_that_are_whole_numbers_are_told_as_such():
@@ -319,11 +416,15 @@ def test_many_classes_stay_small():
 def test_long_names_keep_their_ends_and_are_whole_on_request():
     names = {0: "first " * 12 + "one", 1: "first " * 12 + "two", 2: "third"}
     page = Elements(render(content(names=names)))
-    titles = [attributes["title"] for tag, attributes in page.found
-              if tag == "td" and "title" in attributes]
+    titles = [
+        attributes["title"]
+        for tag, attributes in page.found
+        if tag == "td" and "title" in attributes
+    ]
     assert names[0] in titles
-    first, second = (next(row[0] for row in page.rows if row and row[0].endswith(end))
-                     for end in ("one", "two"))
+    first, second = (
+        next(row[0] for row in page.rows if row and row[0].endswith(end)) for end in ("one", "two")
+    )
     assert len(first) <= 40 and first != second
 
 

@@ -16,28 +16,56 @@ from agfmc.report.content import Picture
 from agfmc.report.svg import Drawing
 
 TREE = parse('# class 0: a_$b$ <é> & c\n"" {0 "-c $1" 0 / 1; {1 2}}')
-SCORES = {"labels": [0, 3], "contingency": [[5, 1], [0, 4]], "accuracy": 0.9, "rejected": 0,
-          "uncertainty_coefficient": float("nan"), "calibration": None,
-          "expected_calibration_error": None}
+SCORES = {
+    "labels": [0, 3],
+    "contingency": [[5, 1], [0, 4]],
+    "accuracy": 0.9,
+    "rejected": 0,
+    "uncertainty_coefficient": float("nan"),
+    "calibration": None,
+    "expected_calibration_error": None,
+}
 VALUE = {"pooled": 0.5, "sd": None}
-COMPARISON = {"classes": 2, "points": 9, "trials": 1, "rows": [
-    {"configuration": "a_$b$ <é>", "decoder": "lsq", "classify_s": VALUE, "accuracy": VALUE,
-     "log_loss": VALUE}]}
-SEARCH = {"points": [{"options": "-c $1$ -g 2", "log2c": 0, "log2g": 1, "kernel": "<$_é$>",
-                      "score": 0.5}], "best": 0, "by": "accuracy"}
+COMPARISON = {
+    "classes": 2,
+    "points": 9,
+    "trials": 1,
+    "rows": [
+        {
+            "configuration": "a_$b$ <é>",
+            "decoder": "lsq",
+            "classify_s": VALUE,
+            "accuracy": VALUE,
+            "log_loss": VALUE,
+        }
+    ],
+}
+SEARCH = {
+    "points": [
+        {"options": "-c $1$ -g 2", "log2c": 0, "log2g": 1, "kernel": "<$_é$>", "score": 0.5}
+    ],
+    "best": 0,
+    "by": "accuracy",
+}
 PICTURES = {
     "tree": lambda path: draw_control(path, TREE),
     "matrix": lambda path: draw_control(path, parse('"-c $_$" 0 / 1; {3 1}')),
     "dendrogram": lambda path: draw_control(path, parse("a {b {0 1} 2}"), [2.5, 1]),
     "scores": lambda path: draw_scores(path, SCORES, {0: "$_é<$"}),
     "comparison": lambda path: draw_comparison(path, COMPARISON),
-    "search": lambda path: draw_search(path, SEARCH)}
+    "search": lambda path: draw_search(path, SEARCH),
+}
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize("picture, name, magic", [
-    ("tree", "a.png", b"\x89PNG"), ("tree", "a.pdf", b"%PDF"),
-    *((picture, "a.SVG", b"<?xml") for picture in PICTURES)])
+@pytest.mark.parametrize(
+    "picture, name, magic",
+    [
+        ("tree", "a.png", b"\x89PNG"),
+        ("tree", "a.pdf", b"%PDF"),
+        *((picture, "a.SVG", b"<?xml") for picture in PICTURES),
+    ],
+)
 def test_kinds_and_same_bytes(tmp_path, picture, name, magic):
     pytest.importorskip("matplotlib")
     file = tmp_path / name
@@ -70,8 +98,9 @@ def test_without_matplotlib(tmp_path, monkeypatch, picture):
 def test_the_users_settings_do_not_matter(tmp_path):
     matplotlib = pytest.importorskip("matplotlib")
     PICTURES["matrix"](str(tmp_path / "a.png"))
-    with matplotlib.rc_context({"font.size": 30, "savefig.dpi": 20, "text.usetex": True,
-                                "backend": "svg"}):
+    with matplotlib.rc_context(
+        {"font.size": 30, "savefig.dpi": 20, "text.usetex": True, "backend": "svg"}
+    ):
         PICTURES["matrix"](str(tmp_path / "b.png"))
         assert matplotlib.rcParams["font.size"] == 30
     assert (tmp_path / "a.png").read_bytes() == (tmp_path / "b.png").read_bytes()
@@ -91,6 +120,7 @@ def test_what_cannot_be_drawn_at_all(tmp_path):
     names = {0: "a\udcffb\x01\n", 1: ""}
     draw_scores(str(tmp_path / "a.svg"), {**SCORES, "labels": [0, 1]}, names)
     from xml.etree import ElementTree
+
     ElementTree.parse(tmp_path / "a.svg")
 
 
@@ -102,6 +132,7 @@ def test_names_that_would_be_cut_alike_stand_behind_their_labels():
 
 # What matplotlib draws
 
+
 def drawn(shown, *shapes):
     drawing = Drawing(200, 100)
     for tag, look, values in shapes:
@@ -109,10 +140,14 @@ def drawn(shown, *shapes):
     return shown(Picture(drawing, "p", "s"), title="").figure.axes[0]
 
 
-@pytest.mark.parametrize("tag, values, corners", [
-    ("rect", {"x": 10, "y": 20, "width": 30, "height": 5}, (10, 20, 40, 25)),
-    ("circle", {"cx": 10, "cy": 20, "r": 3}, (7, 17, 13, 23)),
-    ("path", {"d": "M10 20h5v-2l-1 -3M1 2H4.5V6z"}, (1, 2, 15, 20))])
+@pytest.mark.parametrize(
+    "tag, values, corners",
+    [
+        ("rect", {"x": 10, "y": 20, "width": 30, "height": 5}, (10, 20, 40, 25)),
+        ("circle", {"cx": 10, "cy": 20, "r": 3}, (7, 17, 13, 23)),
+        ("path", {"d": "M10 20h5v-2l-1 -3M1 2H4.5V6z"}, (1, 2, 15, 20)),
+    ],
+)
 def test_shapes_are_where_they_are_on_a_page(shown, tag, values, corners):
     pytest.importorskip("matplotlib")
     axes = drawn(shown, (tag, "left", values))
@@ -124,8 +159,13 @@ def test_shapes_are_where_they_are_on_a_page(shown, tag, values, corners):
 def test_looks_are_those_of_the_style_sheet(shown):
     colors = pytest.importorskip("matplotlib.colors")
     box = {"x": 1, "y": 1, "width": 5, "height": 5}
-    axes = drawn(shown, ("rect", "fill-left edge", box), ("path", "rule", {"d": "M0 0H9"}),
-                 ("rect", "band", box), ("rect", "fill-right", {**box, "fill_opacity": ".5"}))
+    axes = drawn(
+        shown,
+        ("rect", "fill-left edge", box),
+        ("path", "rule", {"d": "M0 0H9"}),
+        ("rect", "band", box),
+        ("rect", "fill-right", {**box, "fill_opacity": ".5"}),
+    )
     first, second, third, last = axes.patches
     assert colors.to_hex(first.get_facecolor()) == LIGHT["left"]
     assert colors.to_hex(first.get_edgecolor()) == LIGHT["paper"]
@@ -136,16 +176,24 @@ def test_looks_are_those_of_the_style_sheet(shown):
 
 def test_discs_of_no_length_are_drawn(shown):
     pytest.importorskip("matplotlib")
-    axes = drawn(shown, ("path", "right disc", {"d": "M10 20h.01M40 20h40", "stroke_width": 8,
-                                                "stroke_dasharray": ".01 19.99"}))
+    axes = drawn(
+        shown,
+        (
+            "path",
+            "right disc",
+            {"d": "M10 20h.01M40 20h40", "stroke_width": 8, "stroke_dasharray": ".01 19.99"},
+        ),
+    )
     places = axes.collections[0].get_offsets()
     assert len(places) == 4 and (places[:, 0] - places[0, 0]).tolist() == [0, 30, 50, 70]
 
 
 def test_pictures_stand_in_rows_with_their_titles_and_notes(shown):
     pytest.importorskip("matplotlib")
-    pictures = [Picture(Drawing(328, 100 * at), f"picture {at}", "s", "a note of some words " * 9)
-                for at in range(1, 6)]
+    pictures = [
+        Picture(Drawing(328, 100 * at), f"picture {at}", "s", "a note of some words " * 9)
+        for at in range(1, 6)
+    ]
     figure = shown(*pictures)
     assert not figure.clashes() and {"a title", "picture 5"} <= set(figure.texts)
     places = {text: box for text, box in figure.boxes}
@@ -154,6 +202,7 @@ def test_pictures_stand_in_rows_with_their_titles_and_notes(shown):
 
 
 # The folder in which matplotlib is loaded, and the way back
+
 
 @pytest.fixture
 def unlisted(tmp_path, monkeypatch):

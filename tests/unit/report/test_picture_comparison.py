@@ -8,16 +8,35 @@ from agfmc.report import chart_scores as module
 
 pytest.importorskip("matplotlib")
 
-CONFIGURATIONS = ["one-vs-one", "one-vs-rest", "tree", "emp. tree", "orthogonal", "adjacent",
-                  "random", "exhaustive", "plans/my_$own$.mbc", "b\u00e4lanced <x>"]
+CONFIGURATIONS = [
+    "one-vs-one",
+    "one-vs-rest",
+    "tree",
+    "emp. tree",
+    "orthogonal",
+    "adjacent",
+    "random",
+    "exhaustive",
+    "plans/my_$own$.mbc",
+    "b\u00e4lanced <x>",
+]
 
 
 def row(configuration, decoder, cost, score, sd=None, difference=None, **others):
     def value(mean):
         return {"pooled": mean, "sd": sd}
-    return {"configuration": configuration, "decoder": decoder, "classifiers": 3,
-            "queried": value(2.0), "kernel_values": cost and value(cost), "accuracy": value(score),
-            "log_loss": value(1 - score), "difference": difference, **others}
+
+    return {
+        "configuration": configuration,
+        "decoder": decoder,
+        "classifiers": 3,
+        "queried": value(2.0),
+        "kernel_values": cost and value(cost),
+        "accuracy": value(score),
+        "log_loss": value(1 - score),
+        "difference": difference,
+        **others,
+    }
 
 
 def paired(mean, interval=None, score="accuracy"):
@@ -26,8 +45,16 @@ def paired(mean, interval=None, score="accuracy"):
 
 def crowd(n, seed, spread):
     rng = random.Random(seed)
-    return [row(CONFIGURATIONS[i % 10], ["lsq", "votes", "ddag"][i // 10 % 3],
-                10**rng.gauss(2, spread), 0.9 + rng.gauss(0, 0.01), 0.004) for i in range(n)]
+    return [
+        row(
+            CONFIGURATIONS[i % 10],
+            ["lsq", "votes", "ddag"][i // 10 % 3],
+            10 ** rng.gauss(2, spread),
+            0.9 + rng.gauss(0, 0.01),
+            0.004,
+        )
+        for i in range(n)
+    ]
 
 
 @pytest.fixture
@@ -36,10 +63,23 @@ def drawn(monkeypatch, shown):
 
     def drawn(rows, by="accuracy", against=None, trials=5):
         found = []
-        monkeypatch.setattr(module, "save", lambda path, title, pictures: found.append(
-            shown(*pictures, title=title)))
-        module.draw_comparison("", {"classes": 7, "points": 2310, "trials": trials, "data": "d",
-                                    "against": against, "rows": rows}, by)
+        monkeypatch.setattr(
+            module,
+            "save",
+            lambda path, title, pictures: found.append(shown(*pictures, title=title)),
+        )
+        module.draw_comparison(
+            "",
+            {
+                "classes": 7,
+                "points": 2310,
+                "trials": trials,
+                "data": "d",
+                "against": against,
+                "rows": rows,
+            },
+            by,
+        )
         assert not found[0].clashes()
         return found[0]
 
@@ -47,21 +87,26 @@ def drawn(monkeypatch, shown):
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize("n, seed, spread", [
-    (1, 0, 1), (5, 1, 0.0), (20, 1, 1), (20, 2, 0.15), (20, 4, 0.05)])
+@pytest.mark.parametrize(
+    "n, seed, spread", [(1, 0, 1), (5, 1, 0.0), (20, 1, 1), (20, 2, 0.15), (20, 4, 0.05)]
+)
 def test_no_label_covers_another(drawn, n, seed, spread):
     figure = drawn(crowd(n, seed, spread))
     assert "d: 2310 points, 7 classes, 5 splits" in figure.texts
-    assert {str(at + 1) for at in range(n)} <= {word for text in figure.texts
-                                                for word in text.split(", ")}
+    assert {str(at + 1) for at in range(n)} <= {
+        word for text in figure.texts for word in text.split(", ")
+    }
 
 
 def test_differences_and_costs(drawn):
-    rows = [row("base", "x", 10.0, 0.9), row("better", "x", 10.0, 0.95, None, paired(
-        0.05, [0.01, 0.09]))]
+    rows = [
+        row("base", "x", 10.0, 0.9),
+        row("better", "x", 10.0, 0.95, None, paired(0.05, [0.01, 0.09])),
+    ]
     figure = drawn(rows, against={"configuration": "base", "decoder": "x"})
-    assert {"Differences in accuracy", "Accuracy and cost", "better, x", "+0.0500"} <= \
-        set(figure.texts)
+    assert {"Differences in accuracy", "Accuracy and cost", "better, x", "+0.0500"} <= set(
+        figure.texts
+    )
 
 
 def test_without_a_reference_scores_with_deviations(drawn):

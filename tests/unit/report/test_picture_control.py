@@ -30,8 +30,10 @@ def balanced(first, last):
 
 def test_trained_nodes_have_classes_and_shares_of_the_points(shown):
     """In the place of names of files, which are cut to the same text."""
-    tree = rename(from_pairs(((0, 1), 2), range(3), {0: "first class", 1: "b$"}),
-                  [f"/a/folder/with/a/long/name/of/the/models/m.{i}" for i in range(2)])
+    tree = rename(
+        from_pairs(((0, 1), 2), range(3), {0: "first class", 1: "b$"}),
+        [f"/a/folder/with/a/long/name/of/the/models/m.{i}" for i in range(2)],
+    )
     figure = shown(*chart_control.control_pictures(tree, {0: 1.0, 1: 0.625}))
     assert {"100 %: first class, b$ / 2", "62.5 %: first class / b$"} < set(figure.texts)
     assert not any("folder" in text for text in figure.texts) and not figure.clashes()
@@ -47,15 +49,29 @@ def test_26_long_names_in_a_trained_tree(shown):
 def test_mixtures(shown):
     figure = shown(*chart_control.control_pictures(MIXED))
     assert not figure.clashes()
-    assert {'water & "so"', "a$b$ _c", "K: k nearest neighbours -k 3", "-c 8 -g 0.125",
-            "3 classifiers, 3 branches"} <= set(figure.texts)
+    assert {
+        'water & "so"',
+        "a$b$ _c",
+        "K: k nearest neighbours -k 3",
+        "-c 8 -g 0.125",
+        "3 classifiers, 3 branches",
+    } <= set(figure.texts)
 
 
-@pytest.mark.parametrize("text, told", [
-    ('"-k 3" K {0 1 2}', "K: k nearest neighbours -k 3"),
-    ('m L "-r 1" {0 1 2}', "L: multinomial logi\u2026ion m -r 1"),
-    (" ".join(f'"" {i}/{i + 1};' for i in range(17)) + "{" + " ".join(map(str, range(17))) +
-     ' "" {17 18}}', "17 classifiers, 18 branches")])
+@pytest.mark.parametrize(
+    "text, told",
+    [
+        ('"-k 3" K {0 1 2}', "K: k nearest neighbours -k 3"),
+        ('m L "-r 1" {0 1 2}', "L: multinomial logi\u2026ion m -r 1"),
+        (
+            " ".join(f'"" {i}/{i + 1};' for i in range(17))
+            + "{"
+            + " ".join(map(str, range(17)))
+            + ' "" {17 18}}',
+            "17 classifiers, 18 branches",
+        ),
+    ],
+)
 def test_boxes(shown, text, told):
     figure = shown(*chart_control.control_pictures(parse(text)))
     assert any(text.startswith(told) for text in figure.texts)
@@ -67,16 +83,21 @@ def test_a_long_chain_fits_a_picture(shown):
     pairs = 0
     for i in range(1, 400):
         pairs = (pairs, i)
-    picture, = chart_control.control_pictures(from_pairs(pairs, range(400)))
+    (picture,) = chart_control.control_pictures(from_pairs(pairs, range(400)))
     figure = shown(picture)
     assert max(figure.figure.get_size_inches()) < 181 and not figure.clashes()
     assert {"0", "399"} <= set(figure.texts)  # all of them
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize("rows, names", [
-    (ONE_VS_ONE, LETTERS), (ONE_VS_ONE[:28], {i: f"a long name, number {i}" for i in range(26)}),
-    (ONE_VS_ONE[:25], None)])
+@pytest.mark.parametrize(
+    "rows, names",
+    [
+        (ONE_VS_ONE, LETTERS),
+        (ONE_VS_ONE[:28], {i: f"a long name, number {i}" for i in range(26)}),
+        (ONE_VS_ONE[:25], None),
+    ],
+)
 def test_matrices(shown, rows, names):
     tree = rename(from_rows(rows, range(26), names), [f"m-{i:02d}" for i in range(len(rows))])
     figure = shown(*chart_control.control_pictures(tree))
@@ -91,8 +112,11 @@ def test_many_classes_and_rows_stay_on_a_page(shown):
 
 
 def lines_of(drawing: Drawing, look="ink"):
-    return [[float(number) for number in re.findall(r"-?[\d.]+", shape.attributes["d"])]
-            for shape in drawing.shapes if shape.look.startswith(look)]
+    return [
+        [float(number) for number in re.findall(r"-?[\d.]+", shape.attributes["d"])]
+        for shape in drawing.shapes
+        if shape.look.startswith(look)
+    ]
 
 
 def test_dendrogram(shown):

@@ -19,8 +19,11 @@ def saved(monkeypatch, shown):
 
     def saved(module, call):
         found = []
-        monkeypatch.setattr(module, "save", lambda path, title, pictures: found.append(
-            shown(*pictures, title=title)))
+        monkeypatch.setattr(
+            module,
+            "save",
+            lambda path, title, pictures: found.append(shown(*pictures, title=title)),
+        )
         call()
         assert not found[0].clashes()
         return found[0]
@@ -35,20 +38,30 @@ def scores_of(k, names=None, rejected=False, weights=None):
     p[np.arange(len(y)), y] *= 8
     p /= p.sum(axis=1, keepdims=True)
     answers = np.where(draw.random(len(y)) < 0.1 * rejected, -1, p.argmax(axis=1))
-    return evaluate(Results(y, answers, np.arange(k), k, p.max(axis=1), p, weights=weights), 10,
-                    ScoreRequest(by_class=True))
+    return evaluate(
+        Results(y, answers, np.arange(k), k, p.max(axis=1), p, weights=weights),
+        10,
+        ScoreRequest(by_class=True),
+    )
 
 
-@pytest.mark.parametrize("k, names, rejected", [
-    (2, None, False), (10, {i: f"a class with a long name {i}" for i in range(10)}, True),
-    pytest.param(26, {i: chr(65 + i) for i in range(26)}, False, marks=pytest.mark.long),
-    pytest.param(300, None, True, marks=pytest.mark.long)])
+@pytest.mark.parametrize(
+    "k, names, rejected",
+    [
+        (2, None, False),
+        (10, {i: f"a class with a long name {i}" for i in range(10)}, True),
+        pytest.param(26, {i: chr(65 + i) for i in range(26)}, False, marks=pytest.mark.long),
+        pytest.param(300, None, True, marks=pytest.mark.long),
+    ],
+)
 def test_scores(saved, k, names, rejected):
     result = scores_of(k, names, rejected)
     figure = saved(chart_scores, lambda: chart_scores.draw_scores("", result, names, "da$t$a"))
     head = f"da$t$a: {30 * k} points, {k} classes"
-    assert any(text.startswith(head) and f"accuracy {result['accuracy']:.4f}" in text
-               for text in figure.texts)
+    assert any(
+        text.startswith(head) and f"accuracy {result['accuracy']:.4f}" in text
+        for text in figure.texts
+    )
     assert {"Reliability", "Risk and coverage", "Map of the contingency table"} <= set(figure.texts)
     assert any(text.startswith("all classes, ECE") for text in figure.texts)
     assert ("rejected" in figure.texts) == (rejected and k == 10)
@@ -62,8 +75,18 @@ def test_without_probabilities_there_is_only_the_table(saved):
 
 
 def point(c, g, score, kernel="rbf"):
-    return {"options": f"-c {c} -g {g}", "kernel": kernel, "degree": 2, "coef0": 0.0, "log2c": c,
-            "log2g": g, "score": score, "sd": 0.05, "rows": None, "parts": [1, 2]}
+    return {
+        "options": f"-c {c} -g {g}",
+        "kernel": kernel,
+        "degree": 2,
+        "coef0": 0.0,
+        "log2c": c,
+        "log2g": g,
+        "score": score,
+        "sd": 0.05,
+        "rows": None,
+        "parts": [1, 2],
+    }
 
 
 @pytest.mark.parametrize("complete", [True, False])
@@ -72,8 +95,9 @@ def test_searches(saved, complete):
     points += [point(c, None, 0.4, "linear") for c in (0, 2)] + [point(0, 9, None)]
     result = {"points": points, "best": 3, "by": "log_loss", "complete": complete, "data": "d"}
     figure = saved(chart_scores, lambda: chart_scores.draw_search("", result))
-    assert ("best: -c 2 -g 0, log loss 0.7000 \u00b1 0.0500; 7 sets of options tried, d"
-            in figure.texts) == complete
+    assert (
+        "best: -c 2 -g 0, log loss 0.7000 \u00b1 0.0500; 7 sets of options tried, d" in figure.texts
+    ) == complete
     assert {"Search: rbf", "Search: linear", "failed"} <= set(figure.texts)
     assert any("stopped at the time limit" in text for text in figure.texts) != complete
 
@@ -86,21 +110,27 @@ def test_a_single_set_of_options_is_named(saved):
 def test_simulations(saved):
     rows = simulations(SimulationPlan([4, 8], [0.2, 0.3], ["1log", "3"], 3, 300, 1))
     figure = saved(chart_simulation, lambda: chart_simulation.draw("", rows, 3))
-    assert {"error probability 0.2", "POLL l = log\u2082 k + TOP-3", "POLL l = 3", "DDAG"} <= \
-        set(figure.texts)
+    assert {"error probability 0.2", "POLL l = log\u2082 k + TOP-3", "POLL l = 3", "DDAG"} <= set(
+        figure.texts
+    )
     drawing = chart_simulation.simulation_pictures(rows, 3)[0].drawing
     bars = [shape for shape in drawing.shapes if "bar" in shape.look.split()]
     assert len(bars) == 7 * 2
 
 
 def test_weights_of_features(saved):
-    weights = [{"feature": i, "weight": w, "name": name} for i, w, name in (
-        (1, 2.55, "$b$"), (2, 0.25, "c" * 99), (0, 0.2, "a"))]
+    weights = [
+        {"feature": i, "weight": w, "name": name}
+        for i, w, name in ((1, 2.55, "$b$"), (2, 0.25, "c" * 99), (0, 0.2, "a"))
+    ]
     result = {"points": 240, "classes": 3, "weights": weights}
     figure = saved(chart_scores, lambda: chart_scores.draw_weights("", result))
     assert {"Learned from 240 points of 3 classes", "$b$", "2.55", "0.25"} <= set(figure.texts)
-    bars = [shape.attributes["width"] for shape in chart_scores.weight_bars(result).drawing.shapes
-            if shape.look == "fill-left mark"]
+    bars = [
+        shape.attributes["width"]
+        for shape in chart_scores.weight_bars(result).drawing.shapes
+        if shape.look == "fill-left mark"
+    ]
     assert bars[1] / bars[0] == pytest.approx(0.25 / 2.55)
     many = [{"feature": i, "weight": 0.0} for i in range(101)]
     figure = saved(chart_scores, lambda: chart_scores.draw_weights("", {**result, "weights": many}))
@@ -114,16 +144,23 @@ def chain(k):
     return pairs
 
 
-@pytest.mark.parametrize("pairs, k, names", [
-    (((0, 1), 2), 3, None), (((0, (3, 1)), (2, 4)), 5, {2: "two $x$", 4: "four"}),
-    (chain(60), 60, None)])
+@pytest.mark.parametrize(
+    "pairs, k, names",
+    [
+        (((0, 1), 2), 3, None),
+        (((0, (3, 1)), (2, 4)), 5, {2: "two $x$", 4: "four"}),
+        (chain(60), 60, None),
+    ],
+)
 def test_losses_and_shares(saved, pairs, k, names):
     tree = from_pairs(pairs, range(k), names)
     nodes = [SimpleNamespace(loss=0.01 * i, error=0.001) for i in range(len(tree.nodes))]
     scored = SimpleNamespace(tree=tree, nodes=nodes, loss=0.2, error=0.01, queries=2.5)
     shares = {i: 1 / k for i in range(k)}
     figure = saved(chart_control, lambda: chart_control.draw_losses("", scored, shares, "log loss"))
-    assert f"log loss 0.2000 \u00b1 0.0100 per point; 2.50 of {k - 1} classifiers evaluated per " \
+    assert (
+        f"log loss 0.2000 \u00b1 0.0100 per point; 2.50 of {k - 1} classifiers evaluated per "
         "point, mean" in figure.texts
+    )
     assert ("0.0100 \u00b10.0010" in figure.texts) == (k < 60)
     assert f"{(names or {}).get(2, '2')}, {100 / k:.1f} %" in figure.texts

@@ -33,19 +33,26 @@ def cells(found, look, left, wide):
 
 # Coding matrices
 
+
 def test_cells_are_the_entries_of_the_matrix(read):
     picture = structure.coding_matrix(from_rows(ROWS, (0, 3, 5, 8)), {3: "three"})
     found = read(picture)
-    frame, = found.all("rect", "frame")
+    (frame,) = found.all("rect", "frame")
     left, wide = float(frame.get("x")), float(frame.get("width")) / 4
     assert cells(found, "left", left, wide) == [[0, 2], [1], [0, 1, 3]]
     assert cells(found, "disc", left, wide) == [[1], [0], [2]]
     assert {"0", "three", "5", "8"} <= set(found.texts)
-    groups = [group.get("data-classes") for group in found.all("g") if group.find("path")
-              is not None and group.get("data-classes")]
+    groups = [
+        group.get("data-classes")
+        for group in found.all("g")
+        if group.find("path") is not None and group.get("data-classes")
+    ]
     assert groups == ["0 1 2", "0 1"]  # the last one takes all classes
     assert [row.cells for row in picture.table.rows] == [
-        (1, "0, 5", "three"), (2, "three", "0"), (3, "0, three, 8", "5")]
+        (1, "0, 5", "three"),
+        (2, "three", "0"),
+        (3, "0, three, 8", "5"),
+    ]
 
 
 def test_rows_are_named_by_their_classes_unless_their_options_differ(read):
@@ -63,20 +70,22 @@ def test_rows_are_named_by_their_classes_unless_their_options_differ(read):
 
 def control_of(options):
     sides = ("0 / 1 2", "1 / 0 2", "2 / 0 1")
-    return parse("".join(f'"{text}" {side};\n' for text, side in zip(options, sides))
-                 + "{0 1 2}\n")
+    return parse("".join(f'"{text}" {side};\n' for text, side in zip(options, sides)) + "{0 1 2}\n")
 
 
 def test_classes_are_told_by_their_place_among_the_labels(read):
     found = read(structure.coding_matrix(parse("a 0 / 1; b 0 / 1; {9 4}"), {}))
-    bands = [group.get("data-classes") for group in found.all("g") if group.find("text")
-             is not None]
+    bands = [
+        group.get("data-classes") for group in found.all("g") if group.find("text") is not None
+    ]
     assert bands == ["1", "0"] and found.texts.index("9") < found.texts.index("4")
     assert found.texts[-2:] == ["9 / 4"] * 2 or found.texts[-2:] == ["1", "2"]
 
 
-@pytest.mark.parametrize("rows, k", [(one_vs_rest(26), 26), (one_vs_one(26), 26),
-                                     (one_vs_rest(60), 60), (one_vs_rest(120), 120)])
+@pytest.mark.parametrize(
+    "rows, k",
+    [(one_vs_rest(26), 26), (one_vs_one(26), 26), (one_vs_rest(60), 60), (one_vs_rest(120), 120)],
+)
 def test_matrices_have_room_for_their_names(read, rows, k):
     picture = structure.coding_matrix(from_rows(rows, range(k)), names_of(k))
     found = read(picture)
@@ -101,23 +110,29 @@ def test_very_many_rows_are_an_image_of_bounded_height(read):
 
 # Trees
 
+
 def tree_places(found):
     return [text for text in found.texts if text not in ("\u22121, left", "+1, right")]
 
 
 def test_a_tree_has_its_classes_in_order_and_its_nodes(read):
-    tree = parse('a { b { 4 0 } 2 }')
+    tree = parse("a { b { 4 0 } 2 }")
     picture = structure.decision_tree(tree, {4: "four"})
     found = read(picture)
     assert tree_places(found) == ["four", "0", "2"] and picture.title == "Tree of the classes"
-    nodes = {group.get("data-node"): group.get("data-classes") for group in found.all("g")
-             if group.get("data-node")}
+    nodes = {
+        group.get("data-node"): group.get("data-classes")
+        for group in found.all("g")
+        if group.get("data-node")
+    }
     assert nodes == {"0": "0 1 2", "1": "0 2"}
-    branches = [(path.get("class").split()[0], path.get("data-classes"))
-                for path in found.all("path", "branch") if path.get("data-classes")]
+    branches = [
+        (path.get("class").split()[0], path.get("data-classes"))
+        for path in found.all("path", "branch")
+        if path.get("data-classes")
+    ]
     assert branches == [("left", "0 2"), ("right", "1"), ("left", "2"), ("right", "0")]
-    assert [row.cells for row in picture.table.rows] == [(0, "four, 0", "2"),
-                                                         (1, "four", "0")]
+    assert [row.cells for row in picture.table.rows] == [(0, "four, 0", "2"), (1, "four", "0")]
 
 
 def test_discs_grow_with_the_cost_of_a_node(read):
@@ -156,24 +171,33 @@ def test_matrices_and_classifiers_of_several_classes_are_boxes(read):
 
 def test_the_picture_follows_from_the_configuration():
     assert [picture.title for picture in structure.configuration(parse("a { 0 1 }"), {})] == [
-        "Tree of the classes"]
-    assert [picture.title for picture in structure.configuration(
-        from_rows(one_vs_rest(3), range(3)), {})] == ["Coding matrix"]
+        "Tree of the classes"
+    ]
+    assert [
+        picture.title
+        for picture in structure.configuration(from_rows(one_vs_rest(3), range(3)), {})
+    ] == ["Coding matrix"]
     ensemble = parse("# weights: 3 1 1 1\n" + 'a { "" { 0 1 } 2 }\n' * 4)
     assert [picture.title for picture in structure.configuration(ensemble, {})] == [
-        "Member 1 of 4, weight 0.5", "Member 2 of 4, weight 0.167", "Member 3 of 4, weight 0.167"]
+        "Member 1 of 4, weight 0.5",
+        "Member 2 of 4, weight 0.167",
+        "Member 3 of 4, weight 0.167",
+    ]
 
 
 def test_names_cannot_be_markup(read):
     names = names_of(6, HOSTILE * 300 + "{label}")
     for tree in (balanced_tree(6), from_rows(one_vs_rest(6), range(6))):
         nodes = [NodeCost(0, 1, 0.5, 0.1)]
-        for picture in (*structure.configuration(tree, names, nodes),
-                        structure.node_costs(nodes, balanced_tree(6), names)):
+        for picture in (
+            *structure.configuration(tree, names, nodes),
+            structure.node_costs(nodes, balanced_tree(6), names),
+        ):
             assert not read(picture).clashes() and "<script" not in picture.svg
 
 
 # Costs of nodes
+
 
 def test_costs_of_nodes_begin_with_the_largest(read):
     tree = parse('"" { "" { 0 1 } "" { 2 3 } }')

@@ -4,10 +4,20 @@ from xml.etree import ElementTree
 
 import pytest
 
-from agfmc.report.svg import (Box, cut_to_width, Drawing, Linear, Logarithmic, Panel, pixels,
-                              short, text_width, tick_texts)
+from agfmc.report.svg import (
+    Box,
+    cut_to_width,
+    Drawing,
+    Linear,
+    Logarithmic,
+    Panel,
+    pixels,
+    short,
+    text_width,
+    tick_texts,
+)
 
-HOSTILE = '</text><script>alert(1)</script>" onload=\'x\' & \u202e\x07'
+HOSTILE = "</text><script>alert(1)</script>\" onload='x' & \u202e\x07"
 
 
 def test_text_titles_and_attributes_are_escaped():
@@ -33,31 +43,56 @@ def test_long_names_are_cut_with_their_whole_as_the_title():
     assert other.text == "short" and other.find("title") is None
 
 
-@pytest.mark.parametrize("text, width, shown", [
-    ("abc", 100, "abc"), ("abcdef", 36, "ab…f"), ("a\nb", 100, "a b"), ("abc", 1, "a…"),
-    ("日本語日本語", 50, "日本…語"), ("good", text_width("good") + 8 - 8, "good"),
-    ("average of rbf and trees", 120, "average of r…trees"),
-    ("average of rbf and laplacian", 120, "average of…lacian")])
+@pytest.mark.parametrize(
+    "text, width, shown",
+    [
+        ("abc", 100, "abc"),
+        ("abcdef", 36, "ab…f"),
+        ("a\nb", 100, "a b"),
+        ("abc", 1, "a…"),
+        ("日本語日本語", 50, "日本…語"),
+        ("good", text_width("good") + 8 - 8, "good"),
+        ("average of rbf and trees", 120, "average of r…trees"),
+        ("average of rbf and laplacian", 120, "average of…lacian"),
+    ],
+)
 def test_cut(text, width, shown):
     assert cut_to_width(text, width) == shown
 
 
-@pytest.mark.parametrize("value, text", [(1, "1"), (1.04, "1"), (-0.04, "0"), (12.35, "12.3"),
-                                         (0.96, "1"), (-3.25, "-3.2")])
+@pytest.mark.parametrize(
+    "value, text",
+    [(1, "1"), (1.04, "1"), (-0.04, "0"), (12.35, "12.3"), (0.96, "1"), (-3.25, "-3.2")],
+)
 def test_coordinates_are_rounded(value, text):
     assert pixels(value) == text
 
 
-@pytest.mark.parametrize("value, text", [
-    (3, "3"), (0.123456, "0.1235"), (1234.5, "1234"), (2e7, "2e7"), (float("nan"), "-"),
-    (999999, "999999")])
+@pytest.mark.parametrize(
+    "value, text",
+    [
+        (3, "3"),
+        (0.123456, "0.1235"),
+        (1234.5, "1234"),
+        (2e7, "2e7"),
+        (float("nan"), "-"),
+        (999999, "999999"),
+    ],
+)
 def test_short(value, text):
     assert short(value) == text
 
 
-@pytest.mark.parametrize("low, high, most, ticks", [
-    (0, 1, 6, [0, 0.2, 0.4, 0.6, 0.8, 1]), (0, 1, 3, [0, 0.5, 1]), (-3, 17, 5, [0, 5, 10, 15]),
-    (0.97, 1, 4, [0.97, 0.98, 0.99, 1]), (0, 1797, 4, [0, 500, 1000, 1500])])
+@pytest.mark.parametrize(
+    "low, high, most, ticks",
+    [
+        (0, 1, 6, [0, 0.2, 0.4, 0.6, 0.8, 1]),
+        (0, 1, 3, [0, 0.5, 1]),
+        (-3, 17, 5, [0, 5, 10, 15]),
+        (0.97, 1, 4, [0.97, 0.98, 0.99, 1]),
+        (0, 1797, 4, [0, 500, 1000, 1500]),
+    ],
+)
 def test_ticks_are_round(low, high, most, ticks):
     assert Linear(low, high).ticks(most) == ticks
 
@@ -68,9 +103,16 @@ def test_ticks_of_a_logarithmic_scale():
     assert Logarithmic(1, 100).share(10) == pytest.approx(0.5)
 
 
-@pytest.mark.parametrize("ticks, texts", [
-    ([0, 0.5, 1], ["0.0", "0.5", "1.0"]), ([-2, 0, 2], ["\u22122", "0", "2"]),
-    ([0.25, 0.5], ["0.25", "0.50"]), ([500], ["500"]), ([1e7, 2e7], ["1e7", "2e7"])])
+@pytest.mark.parametrize(
+    "ticks, texts",
+    [
+        ([0, 0.5, 1], ["0.0", "0.5", "1.0"]),
+        ([-2, 0, 2], ["\u22122", "0", "2"]),
+        ([0.25, 0.5], ["0.25", "0.50"]),
+        ([500], ["500"]),
+        ([1e7, 2e7], ["1e7", "2e7"]),
+    ],
+)
 def test_numbers_of_an_axis_have_the_same_digits(ticks, texts):
     assert tick_texts(ticks) == texts
 

@@ -2,8 +2,7 @@
 
 from agfmc.report.content import DataPart, ReportContent
 from agfmc.report.text import table_text
-from agfmc.report.trials import (best_point, best_row, contender_table, trial_sections,
-                                 trial_verdict)
+from agfmc.report.trials import best_point, best_row, contender_table, trial_sections, trial_verdict
 
 
 def summary(value, sd=None):
@@ -11,34 +10,96 @@ def summary(value, sd=None):
 
 
 def comparison(**more):
-    rows = [{"configuration": "first", "decoder": "vote", "classifiers": 3, "difference": None,
-             "accuracy": summary(0.9, 0.01), "log_loss": summary(0.3, 0.02),
-             "queried": summary(3.0)},
-            {"configuration": "second", "decoder": "full", "classifiers": 2,
-             "accuracy": summary(0.8, 0.01), "log_loss": summary(0.2, 0.02),
-             "queried": summary(1.5), "difference": {"log_loss": {
-                 "pooled": -0.1, "mean": -0.1, "sd": 0.02, "p_value": 0.04,
-                 "interval": [-0.19, -0.01]}}},
-            {"configuration": "third", "decoder": "full", "error": "too few points",
-             "difference": None}]
-    return {"points": 100, "classes": 3, "splits": 4, "trials": 4, "plan": "4 trials",
-            "by": "log_loss", "mcnemar": False, "left_out": None, "calibrated": [True],
-            "against": {"configuration": "first", "decoder": "vote"}, "rows": rows, **more}
+    rows = [
+        {
+            "configuration": "first",
+            "decoder": "vote",
+            "classifiers": 3,
+            "difference": None,
+            "accuracy": summary(0.9, 0.01),
+            "log_loss": summary(0.3, 0.02),
+            "queried": summary(3.0),
+        },
+        {
+            "configuration": "second",
+            "decoder": "full",
+            "classifiers": 2,
+            "accuracy": summary(0.8, 0.01),
+            "log_loss": summary(0.2, 0.02),
+            "queried": summary(1.5),
+            "difference": {
+                "log_loss": {
+                    "pooled": -0.1,
+                    "mean": -0.1,
+                    "sd": 0.02,
+                    "p_value": 0.04,
+                    "interval": [-0.19, -0.01],
+                }
+            },
+        },
+        {
+            "configuration": "third",
+            "decoder": "full",
+            "error": "too few points",
+            "difference": None,
+        },
+    ]
+    return {
+        "points": 100,
+        "classes": 3,
+        "splits": 4,
+        "trials": 4,
+        "plan": "4 trials",
+        "by": "log_loss",
+        "mcnemar": False,
+        "left_out": None,
+        "calibrated": [True],
+        "against": {"configuration": "first", "decoder": "vote"},
+        "rows": rows,
+        **more,
+    }
 
 
 def search(count=3, **more):
-    points = [{"options": f"-c {i}", "kernel": "rbf", "degree": None, "coef0": None,
-               "log2g": float(i), "log2c": float(i), "score": 0.1 + abs(i - 1) / 100, "sd": 0.01,
-               "mean": 0.1, "values": [0.1], "zero_probability": 0, "rows": None, "parts": [1, 2]}
-              for i in range(count)]
-    return {"control": "one-vs-one", "data": "x", "by": "log_loss", "plan": "2 parts",
-            "search": "fast", "decoder": "vote", "complete": True, "left_out": None,
-            "points": points, "best": 1, "given": 0, "border": [], "tried": count,
-            "estimate": None, **more}
+    points = [
+        {
+            "options": f"-c {i}",
+            "kernel": "rbf",
+            "degree": None,
+            "coef0": None,
+            "log2g": float(i),
+            "log2c": float(i),
+            "score": 0.1 + abs(i - 1) / 100,
+            "sd": 0.01,
+            "mean": 0.1,
+            "values": [0.1],
+            "zero_probability": 0,
+            "rows": None,
+            "parts": [1, 2],
+        }
+        for i in range(count)
+    ]
+    return {
+        "control": "one-vs-one",
+        "data": "x",
+        "by": "log_loss",
+        "plan": "2 parts",
+        "search": "fast",
+        "decoder": "vote",
+        "complete": True,
+        "left_out": None,
+        "points": points,
+        "best": 1,
+        "given": 0,
+        "border": [],
+        "tried": count,
+        "estimate": None,
+        **more,
+    }
 
 
 def section(**parts):
-    found, = trial_sections(ReportContent("x", **parts))
+    (found,) = trial_sections(ReportContent("x", **parts))
     return found
 
 
@@ -54,12 +115,25 @@ def test_comparison_says_difference_interval_and_failure():
     found = section(comparison=comparison())
     table, every = tables(found)
     assert [column.title for column in table.columns] == [
-        "configuration", "log loss", "accuracy", "difference", "95 % interval", "p", "classifiers"]
+        "configuration",
+        "log loss",
+        "accuracy",
+        "difference",
+        "95 % interval",
+        "p",
+        "classifiers",
+    ]
     first, second, third = table.rows
     assert first.cells[3:6] == ("reference", None, None) and not first.strong
-    assert second.cells == ("second (full)", "0.2000 \u00b1\u00a00.0200",
-                            "0.8000 \u00b1\u00a00.0100", "\u22120.1000",
-                            "\u22120.1900 to \u22120.0100", 0.04, 2)
+    assert second.cells == (
+        "second (full)",
+        "0.2000 \u00b1\u00a00.0200",
+        "0.8000 \u00b1\u00a00.0100",
+        "\u22120.1000",
+        "\u22120.1900 to \u22120.0100",
+        0.04,
+        2,
+    )
     assert second.strong and third.cells[3] == "failed"
     assert every.folded and 1.5 in every.rows[1].cells
     assert "third (full) could not be computed: too few points." in told(found, "note")
@@ -67,14 +141,31 @@ def test_comparison_says_difference_interval_and_failure():
 
 def test_decoders_with_the_same_scores_share_a_row():
     first, second, third = comparison()["rows"]
-    found = comparison(rows=[{**second, "configuration": "first", "decoder": "b",
-                              "log_loss": summary(0.3), "accuracy": summary(0.9),
-                              "queried": summary(3.0)}, first, second,
-                             {**second, "decoder": "code"}, third, {**third, "decoder": "code"}])
+    found = comparison(
+        rows=[
+            {
+                **second,
+                "configuration": "first",
+                "decoder": "b",
+                "log_loss": summary(0.3),
+                "accuracy": summary(0.9),
+                "queried": summary(3.0),
+            },
+            first,
+            second,
+            {**second, "decoder": "code"},
+            third,
+            {**third, "decoder": "code"},
+        ]
+    )
     every = section(comparison=found)
     rows = tables(every)[0].rows
-    assert [row.cells[0] for row in rows] == ["first (b, vote)", "second (full, code)",
-                                              "third (full)", "third (code)"]
+    assert [row.cells[0] for row in rows] == [
+        "first (b, vote)",
+        "second (full, code)",
+        "third (full)",
+        "third (code)",
+    ]
     assert rows[0].cells[3] == "reference" and rows[1].strong
     drawn = next(block.value for block in every.blocks if block.kind == "pictures")
     assert [row.cells[0] for row in drawn[0].table.rows] == ["second, full, code"]
@@ -92,27 +183,35 @@ def test_verdict_of_a_comparison_and_of_a_search():
         "Of 3 configurations with their decoders, second (full) is best by log loss: 0.2000 on "
         "held-out samples; the difference from first (vote) is \u22120.1000 (95\u00a0% interval "
         "\u22120.1900 to \u22120.0100). It answers 80.0 % correctly; always answering the most "
-        "frequent class would give 50.0 %.")
+        "frequent class would give 50.0 %."
+    )
     assert "second (full) is chosen by" in verdict(comparison=comparison(choice=choice(1, 1)))
     assert verdict(comparison=comparison(rows=[])) == ""
     estimate = {"score": 0.25, "error": 0.03, "points": 40, "how": "part 3"}
     assert verdict(search=search(estimate=estimate), data=data) == (
         "The log loss on new data is estimated as 0.2500, standard error 0.0300; the shares of "
-        "the classes alone would give 1.0397.")
+        "the classes alone would give 1.0397."
+    )
     assert verdict(search=search()) == "There is no estimate for new data."
 
 
 def choice(gain, error, **top):
-    return {"configuration": "second", "decoder": "full", "gain": gain, "error": error,
-            "top": {"configuration": "second", "decoder": "full", **top}}
+    return {
+        "configuration": "second",
+        "decoder": "full",
+        "gain": gain,
+        "error": error,
+        "top": {"configuration": "second", "decoder": "full", **top},
+    }
 
 
 def test_the_rule_of_a_choice_is_told():
     words = told(section(comparison=comparison(choice=choice(0.1, 0.05))), "text")
     assert "Chosen: second (full). It has the best log loss" in words
     assert "by 0.1000, more than one standard error of the difference, 0.0500" in words
-    words = told(section(comparison=comparison(choice=choice(0.1, 0.2, configuration="third"))),
-                 "text")
+    words = told(
+        section(comparison=comparison(choice=choice(0.1, 0.2, configuration="third"))), "text"
+    )
     assert "third (full) has the best log loss, but is better only by 0.1000" in words
     words = told(section(comparison=comparison(choice=choice(None, None))), "text")
     assert "Chosen: second (full), the best by log loss." in words and "rule" not in words
@@ -128,8 +227,17 @@ def test_the_chosen_row_stands_out_in_the_place_of_the_best():
 
 def test_of_very_many_configurations_the_best_are_shown():
     first, second, _ = comparison()["rows"]
-    rows = [first, *({**second, "configuration": f"c{i}" + "x" * 100_000,
-                      "log_loss": summary(0.5 - i / 5000)} for i in range(300))]
+    rows = [
+        first,
+        *(
+            {
+                **second,
+                "configuration": f"c{i}" + "x" * 100_000,
+                "log_loss": summary(0.5 - i / 5000),
+            }
+            for i in range(300)
+        ),
+    ]
     found = section(comparison=comparison(rows=rows))
     table = tables(found)[0]
     assert len(table.rows) == 100 and table.rows[0].cells[0] == "first (vote)"
@@ -153,13 +261,15 @@ def test_search_that_ended_early_or_on_a_limit_says_so():
 
 def test_estimate_of_a_search():
     estimate = {"score": 0.25, "error": 0.03, "points": 40, "how": "part 3"}
-    assert "Estimate for new data: log loss 0.2500, standard error 0.0300 (40 points, part 3)." \
+    assert (
+        "Estimate for new data: log loss 0.2500, standard error 0.0300 (40 points, part 3)."
         in told(section(search=search(estimate=estimate)), "text")
+    )
     assert "no estimate" in told(section(search=search()), "text")
 
 
 def test_options_of_a_search_the_best_first_and_what_is_left_out():
-    few, = tables(section(search=search()))
+    (few,) = tables(section(search=search()))
     assert [row.cells[0] for row in few.rows][0] == "-c 1" and few.rows[0].strong
     assert few.rows[0].cells[3:] == ("all", "1-2", "chosen")
     best, more = tables(section(search=search(100)))
@@ -176,9 +286,19 @@ def test_partitions_with_options_of_their_own():
 
 
 def test_columns_of_contenders_are_aligned_and_seconds_have_no_exponent():
-    rows = [{"configuration": name, "rows": 9, "score": 0.5, "seconds": 0.0469, "train_s": 0.003,
-             "classify_us": 3.0, "kernel_values": 2.0, "outcome": "kept"}
-            for name in ("short", "a name \u2026 that is cut")]
+    rows = [
+        {
+            "configuration": name,
+            "rows": 9,
+            "score": 0.5,
+            "seconds": 0.0469,
+            "train_s": 0.003,
+            "classify_us": 3.0,
+            "kernel_values": 2.0,
+            "outcome": "kept",
+        }
+        for name in ("short", "a name \u2026 that is cut")
+    ]
     text = table_text(contender_table({"by": "log_loss", "contenders": rows}))
     lines = text.splitlines()[1:]
     assert len({line.index("  9  ") for line in lines[1:]}) == 1 and "..." in lines[2]

@@ -18,7 +18,9 @@ from agfmc.answers.results import load_results
 from agfmc.report.text import format_scores
 from agfmc.core.provenance import Provenance
 
-P = np.array([[.7, .2, .1], [.1, .8, .1], [.3, .3, .4], [.2, .5, .3], [.05, .15, .8]])
+P = np.array(
+    [[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.3, 0.3, 0.4], [0.2, 0.5, 0.3], [0.05, 0.15, 0.8]]
+)
 Y = [0, 1, 2, 0, 2]
 
 
@@ -44,10 +46,10 @@ def files(tmp_path):
 def test_check_values(files):
     truth, base, p = files()
     scores = evaluate(load_results(truth, base, p))
-    assert scores["brier_all"] == pytest.approx(.3449637662, abs=1e-9)
-    assert scores["brier_winning"] == pytest.approx(.3949683632, abs=2e-8)
-    assert scores["accuracy"] == pytest.approx(.8)
-    assert scores["uncertainty_coefficient"] == pytest.approx(.7371754938, abs=1e-9)
+    assert scores["brier_all"] == pytest.approx(0.3449637662, abs=1e-9)
+    assert scores["brier_winning"] == pytest.approx(0.3949683632, abs=2e-8)
+    assert scores["accuracy"] == pytest.approx(0.8)
+    assert scores["uncertainty_coefficient"] == pytest.approx(0.7371754938, abs=1e-9)
     assert scores["classes"] == 3 and scores["points"] == 5 and scores["rejected"] == 0
     assert scores["contingency"] == [[1, 1, 0], [0, 1, 0], [0, 0, 2]]
     assert json.loads(json.dumps(scores)) == scores
@@ -63,10 +65,10 @@ def test_table_check_values(tmp_path):
     np.repeat(rows.ravel(), table.ravel()).astype("<i4").tofile(tmp_path / "t.cls")
     np.repeat(columns.ravel(), table.ravel()).astype("<i4").tofile(tmp_path / "r.cls")
     scores = evaluate(load_results(str(tmp_path / "t.cls"), str(tmp_path / "r")))
-    assert scores["uncertainty_coefficient"] == pytest.approx(.5606035815, abs=1e-9)
-    assert scores["uncertainty_coefficient_reverse"] == pytest.approx(.5631000768, abs=1e-9)
-    assert scores["uncertainty_coefficient_symmetric"] == pytest.approx(.5618490560, abs=1e-9)
-    assert scores["accuracy"] == pytest.approx(.86) and scores["contingency"] == table.tolist()
+    assert scores["uncertainty_coefficient"] == pytest.approx(0.5606035815, abs=1e-9)
+    assert scores["uncertainty_coefficient_reverse"] == pytest.approx(0.5631000768, abs=1e-9)
+    assert scores["uncertainty_coefficient_symmetric"] == pytest.approx(0.5618490560, abs=1e-9)
+    assert scores["accuracy"] == pytest.approx(0.86) and scores["contingency"] == table.tolist()
 
 
 def test_what_needs_k_is_left_out_without_it(files):
@@ -78,7 +80,7 @@ def test_what_needs_k_is_left_out_without_it(files):
     for told in ({"k": 3}, {"labels": [0, 1, 2]}):
         scores = evaluate(load_results(truth, base, **told))
         assert scores["classes"] == 3
-        assert scores["brier_winning"] == pytest.approx(.3949683632, abs=1e-6)
+        assert scores["brier_winning"] == pytest.approx(0.3949683632, abs=1e-6)
     scores = evaluate(load_results(truth, base, k=30))
     assert scores["classes"] == 30 and len(scores["labels"]) == 30
 
@@ -87,13 +89,14 @@ def test_gaps_in_labels(files):
     truth, base, p = files(truth=[5, 7, 90, 5, 90], labels=(5, 7, 90))
     scores = evaluate(load_results(truth, base, p))
     assert scores["labels"] == [5, 7, 90]
-    assert scores["brier_all"] == pytest.approx(.3449637662, abs=1e-9)
+    assert scores["brier_all"] == pytest.approx(0.3449637662, abs=1e-9)
     truth, base, p = files(truth=[5, 5, 90, 5, 90], labels=(5, 7, 90), result=[5, 5, 90, 5, 90])
     with pytest.raises(UsageError, match="the files hold 2 of the 3 classes"):
         load_results(truth, base, p)
     assert load_results(truth, base, p, labels=[5, 7, 90]).labels.tolist() == [5, 7, 90]
-    truth, base, p = files(truth=[5, 5, 90, 5, 90], labels=(5, 7, 90), result=[5, 5, 90, 5, 90],
-                           header=True)
+    truth, base, p = files(
+        truth=[5, 5, 90, 5, 90], labels=(5, 7, 90), result=[5, 5, 90, 5, 90], header=True
+    )
     assert load_results(truth, base, p).labels.tolist() == [5, 7, 90]
 
 
@@ -106,16 +109,29 @@ def test_rejected_points(files):
     format_scores(evaluate(load_results(truth, base, p)))
 
 
-@pytest.mark.parametrize("change, told, error, words", [
-    ({"truth": Y[:4]}, {}, DataError, "4"),
-    ({"truth": [0, 1, 2, 0, -2]}, {}, DataError, "truth.cls"),
-    ({"truth": [0, 1, 2, 0, 3]}, {}, UsageError, "there are 3 classes, but 4 different "
-     "labels in the files (0 1 2 3): without the probabilities, points of a class that"),
-    ({}, {"k": 4}, UsageError, "-k says 4 classes"),
-    ({}, {"labels": [0, 1]}, UsageError, "2 labels were given for 3 classes"),
-    ({}, {"labels": [0, 2, 1]}, UsageError, "the labels must ascend"),
-    ({"truth": [0, 1, 4, 0, 2], "header": True}, {}, DataError,
-     "holds class 4, for which there are no probabilities")])
+@pytest.mark.parametrize(
+    "change, told, error, words",
+    [
+        ({"truth": Y[:4]}, {}, DataError, "4"),
+        ({"truth": [0, 1, 2, 0, -2]}, {}, DataError, "truth.cls"),
+        (
+            {"truth": [0, 1, 2, 0, 3]},
+            {},
+            UsageError,
+            "there are 3 classes, but 4 different "
+            "labels in the files (0 1 2 3): without the probabilities, points of a class that",
+        ),
+        ({}, {"k": 4}, UsageError, "-k says 4 classes"),
+        ({}, {"labels": [0, 1]}, UsageError, "2 labels were given for 3 classes"),
+        ({}, {"labels": [0, 2, 1]}, UsageError, "the labels must ascend"),
+        (
+            {"truth": [0, 1, 4, 0, 2], "header": True},
+            {},
+            DataError,
+            "holds class 4, for which there are no probabilities",
+        ),
+    ],
+)
 def test_files_that_do_not_fit(files, change, told, error, words):
     truth, base, p = files(**change)
     with pytest.raises(error) as caught:
@@ -139,10 +155,14 @@ SETTINGS = "0.1.0; libsvm 337; options -c 1.0; features 61; folds 5; seed 1"
 def configuration(text, *told, classifiers=()):
     """What is read of a configuration; told: samples of the sides of its binary classifiers."""
     tree = parse(text)
-    machines = SimpleNamespace(provenances=tuple(Provenance.from_line(
-        f"{SETTINGS}; samples {left} {right}") for left, right in told))
-    return SimpleNamespace(tree=tree, machines=machines,
-                           node_classifiers=dict(zip(tree.directs, classifiers)))
+    machines = SimpleNamespace(
+        provenances=tuple(
+            Provenance.from_line(f"{SETTINGS}; samples {left} {right}") for left, right in told
+        )
+    )
+    return SimpleNamespace(
+        tree=tree, machines=machines, node_classifiers=dict(zip(tree.directs, classifiers))
+    )
 
 
 def neighbours(*counts):
@@ -152,28 +172,40 @@ def neighbours(*counts):
 def test_nested_trees():
     # (0 | 1 2 | 3 4 5): 1 2 and 3 4 5 by direct classifiers below a coding matrix
     one = [neighbours(3, 2)]
-    assert class_samples(configuration(
-        'a 0/1; b 0/2; {0 n K "-k 1" {2 1} c {4 3}}', (7, 5), (7, 9), (4, 5), classifiers=one)) == \
-        {0: 7, 1: 2, 2: 3, 3: 5, 4: 4}
+    assert class_samples(
+        configuration(
+            'a 0/1; b 0/2; {0 n K "-k 1" {2 1} c {4 3}}', (7, 5), (7, 9), (4, 5), classifiers=one
+        )
+    ) == {0: 7, 1: 2, 2: 3, 3: 5, 4: 4}
     with pytest.raises(ModelError, match="do not record"):  # 3, 4 and 5 apart: the command knows
-        class_samples(configuration(
-            'a 0/1; b 0/2; {0 n K "-k 1" {1 2} g G "x" {3 4 5}}', (7, 5), (7, 9),
-            classifiers=[*one, ExternalClassifier("g", 3, "x", None)]))
+        class_samples(
+            configuration(
+                'a 0/1; b 0/2; {0 n K "-k 1" {1 2} g G "x" {3 4 5}}',
+                (7, 5),
+                (7, 9),
+                classifiers=[*one, ExternalClassifier("g", 3, "x", None)],
+            )
+        )
     with pytest.raises(ModelError, match="different samples"):
         class_samples(configuration('a {0 n K "-k 1" {1 2}}', (7, 6), classifiers=one))
 
 
 def test_direct_classifiers_that_tell_their_branches():
-    told = NodeModel("L", "n", 3, Provenance.from_line("0.1.0; options -r 1.0; samples 5 6 7"),
-                       weights=np.zeros((3, 2)))
+    told = NodeModel(
+        "L",
+        "n",
+        3,
+        Provenance.from_line("0.1.0; options -r 1.0; samples 5 6 7"),
+        weights=np.zeros((3, 2)),
+    )
     assert class_samples(configuration('n L "" {4 2 9}', classifiers=[told])) == {2: 6, 4: 5, 9: 7}
 
 
 def test_proportions():
-    np.testing.assert_array_equal(proportions([.25, .75], [2, 9]), [.25, .75])
-    np.testing.assert_array_equal(proportions({9: .75, 2: .25}, np.array([2, 9])), [.25, .75])
+    np.testing.assert_array_equal(proportions([0.25, 0.75], [2, 9]), [0.25, 0.75])
+    np.testing.assert_array_equal(proportions({9: 0.75, 2: 0.25}, np.array([2, 9])), [0.25, 0.75])
     with pytest.warns(AgfmcWarning, match="sum to 8"):
-        np.testing.assert_array_equal(proportions([2, 6], [2, 9]), [.25, .75])
+        np.testing.assert_array_equal(proportions([2, 6], [2, 9]), [0.25, 0.75])
     with pytest.raises(UsageError, match="--x: expected 2 numbers"):
         proportions([1], [2, 9], "--x")
 
@@ -181,7 +213,7 @@ def test_proportions():
 def test_results_of_arrays():
     truth, result = np.array([0, 0, 1, 1]), np.array([0, 1, 1, 1])
     scores = evaluate(Results(truth, result, [0, 1]))
-    assert scores["accuracy"] == .75 and scores["brier_all"] is None and "priors" not in scores
-    rare = weighted(Results(truth, result, [0, 1]), np.array([.9, .1]))
-    np.testing.assert_allclose(rare.weights, [1.8, 1.8, .2, .2])
-    assert evaluate(rare)["accuracy"] == pytest.approx(.55)
+    assert scores["accuracy"] == 0.75 and scores["brier_all"] is None and "priors" not in scores
+    rare = weighted(Results(truth, result, [0, 1]), np.array([0.9, 0.1]))
+    np.testing.assert_allclose(rare.weights, [1.8, 1.8, 0.2, 0.2])
+    assert evaluate(rare)["accuracy"] == pytest.approx(0.55)

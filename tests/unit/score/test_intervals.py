@@ -9,8 +9,13 @@ from scipy import stats
 
 from agfmc.core.probabilities import standard_error
 from agfmc.score.evaluation import evaluate, Results, ScoreRequest, Sets
-from agfmc.score.intervals import (clopper_pearson, effective_number, resampled, resampled_summary,
-                                    wilson)
+from agfmc.score.intervals import (
+    clopper_pearson,
+    effective_number,
+    resampled,
+    resampled_summary,
+    wilson,
+)
 from agfmc.score.significance import mcnemar, paired_mean, paired_shares
 
 
@@ -24,8 +29,9 @@ def test_intervals_of_shares(n, part):
 
 
 def test_nothing_has_no_interval():
-    assert all(map(math.isnan, (*wilson(math.nan, 0), *clopper_pearson(0, 0),
-                                standard_error(np.ones(1)))))
+    assert all(
+        map(math.isnan, (*wilson(math.nan, 0), *clopper_pearson(0, 0), standard_error(np.ones(1))))
+    )
 
 
 def test_ends():
@@ -34,7 +40,7 @@ def test_ends():
 
 
 def test_effective_number():
-    assert effective_number(None, 9) == 9 == pytest.approx(effective_number(np.full(9, .3), 9))
+    assert effective_number(None, 9) == 9 == pytest.approx(effective_number(np.full(9, 0.3), 9))
     assert effective_number(np.array([1, 1, 0, 0]), 4) == 2
 
 
@@ -55,19 +61,25 @@ def test_the_spread_of_a_mean():
     rng = np.random.default_rng(0)
     values, y = rng.normal(size=400), np.zeros(400, dtype=int)
     interval = resampled_summary(
-        {"mean": values.mean()}, lambda counts: {"mean": counts @ values / 400},
-        resampled(y, 1), 2000)["mean"]
+        {"mean": values.mean()},
+        lambda counts: {"mean": counts @ values / 400},
+        resampled(y, 1),
+        2000,
+    )["mean"]
     half = 1.96 * standard_error(values)
-    assert interval == pytest.approx((values.mean() - half, values.mean() + half), abs=.1 * half)
+    assert interval == pytest.approx((values.mean() - half, values.mean() + half), abs=0.1 * half)
 
 
 def test_the_spread_stands_around_the_value():
     # resampling raises what counts repeated points: the interval is moved back
     values = iter(np.linspace(3, 5, 101))
     interval = resampled_summary(
-        {"a": 1.0, "b": 2.0}, lambda counts: {"a": next(values), "b": None},
-        resampled(np.zeros(3, dtype=int), 1), 101)
-    assert interval["a"] == pytest.approx((.05, 1.95)) and math.isnan(interval["b"].low)
+        {"a": 1.0, "b": 2.0},
+        lambda counts: {"a": next(values), "b": None},
+        resampled(np.zeros(3, dtype=int), 1),
+        101,
+    )
+    assert interval["a"] == pytest.approx((0.05, 1.95)) and math.isnan(interval["b"].low)
 
 
 @given(st.lists(st.tuples(st.floats(-9, 9), st.integers(1, 4)), min_size=2, max_size=9))
@@ -84,12 +96,17 @@ def of_groups(values, w, groups):
     """All that is said of how sure means and shares of values (n,) are."""
     right, other = values > 0, np.abs(values) > 0.5
     drawn = resampled(right * 1, 3, groups)
-    return np.array([
-        standard_error(values, w, groups), effective_number(w, len(values), groups),
-        effective_number(w, len(values), groups, values),
-        np.log(mcnemar(right, other, w, groups).p_value),
-        *paired_shares(right, other, w, groups), *paired_mean(values, w, groups),
-        *(next(drawn) @ values / len(values) for _ in range(9))])
+    return np.array(
+        [
+            standard_error(values, w, groups),
+            effective_number(w, len(values), groups),
+            effective_number(w, len(values), groups, values),
+            np.log(mcnemar(right, other, w, groups).p_value),
+            *paired_shares(right, other, w, groups),
+            *paired_mean(values, w, groups),
+            *(next(drawn) @ values / len(values) for _ in range(9)),
+        ]
+    )
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -99,8 +116,9 @@ def test_groups_of_single_points_and_of_copies(weighted):
     values, w = rng.normal(size=n), rng.integers(1, 4, n) * 1.0 if weighted else None
     plain = of_groups(values, w, None)
     assert of_groups(values, w, 7 * np.arange(n)) == pytest.approx(plain)
-    copied = of_groups(*(None if one is None else np.repeat(one, COPIES)
-                         for one in (values, w, np.arange(n))))
+    copied = of_groups(
+        *(None if one is None else np.repeat(one, COPIES) for one in (values, w, np.arange(n)))
+    )
     assert copied == pytest.approx(plain, rel=0.03) and copied[:2] == pytest.approx(plain[:2])
     assert of_groups(np.repeat(values, COPIES), None, None)[0] < plain[0] / 2
 
@@ -132,17 +150,24 @@ def scores_of(copies, groups):
     p /= p.sum(axis=1, keepdims=True)
     before = (p + 0.2) / (p + 0.2).sum(axis=1, keepdims=True)
     y, p, before = (np.repeat(one, copies, axis=0) for one in (y, p, before))
-    results = Results(y, p.argmax(axis=1), np.arange(3), 3, p.max(axis=1), p, before=before,
-                      sets=Sets((p > 0.2).sum(axis=1), p[np.arange(len(y)), y] > 0.2),
-                      groups=groups)
+    results = Results(
+        y,
+        p.argmax(axis=1),
+        np.arange(3),
+        3,
+        p.max(axis=1),
+        p,
+        before=before,
+        sets=Sets((p > 0.2).sum(axis=1), p[np.arange(len(y)), y] > 0.2),
+        groups=groups,
+    )
     return evaluate(results, request=ScoreRequest(top=2, ordered=True, resamples=20))
 
 
 def widths(scores):
     """{interval or error: its width} of scores."""
     size = {name: high - low for name, (low, high) in scores["intervals"].items()}
-    size |= {f"{name} change": one["error"]
-             for name, one in scores["before"]["difference"].items()}
+    size |= {f"{name} change": one["error"] for name, one in scores["before"]["difference"].items()}
     return size | {"sets": scores["sets"]["high"] - scores["sets"]["low"]}
 
 

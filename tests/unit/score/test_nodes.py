@@ -28,14 +28,14 @@ def test_costs_of_all_nodes_sum_to_the_log_loss(weighted):
 
 def test_a_node_has_the_points_and_the_loss_of_its_own_decision():
     # columns are the classes 2, 4, 5, 7, 9
-    p = np.array([[.1, .2, .3, .2, .2], [.5, .05, .05, .3, .1]])
+    p = np.array([[0.1, 0.2, 0.3, 0.2, 0.2], [0.5, 0.05, 0.05, 0.3, 0.1]])
     root, three, last = costs_of_nodes(TREE, p, np.array([4, 3]))
-    assert (root.share, three.share, last.share) == (1, .5, .5)
+    assert (root.share, three.share, last.share) == (1, 0.5, 0.5)
     # of the first point 9 is below all three nodes, and 4 and 9 have .4 of it
-    assert root.log_loss == pytest.approx(-(np.log(.8) + np.log(.3)) / 2)
-    assert three.log_loss == pytest.approx(-np.log(.4 / .8) / 2)
-    assert last.log_loss == pytest.approx(-np.log(.2 / .4) / 2)
-    assert root.error == .5 and three.error == 0
+    assert root.log_loss == pytest.approx(-(np.log(0.8) + np.log(0.3)) / 2)
+    assert three.log_loss == pytest.approx(-np.log(0.4 / 0.8) / 2)
+    assert last.log_loss == pytest.approx(-np.log(0.2 / 0.4) / 2)
+    assert root.error == 0.5 and three.error == 0
     assert last.error == 0  # equal ones: the first branch
 
 

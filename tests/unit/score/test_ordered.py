@@ -9,7 +9,9 @@ from agfmc.score.classes import class_errors, ranked_probability_scores
 from agfmc.score.probabilities import brier, calibration, expected_calibration_error
 from agfmc.score.sets import set_scores
 
-P = np.array([[.7, .2, .1], [.1, .8, .1], [.3, .3, .4], [.2, .5, .3], [.05, .15, .8]])
+P = np.array(
+    [[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.3, 0.3, 0.4], [0.2, 0.5, 0.3], [0.05, 0.15, 0.8]]
+)
 Y = np.array([0, 1, 2, 0, 2])
 
 
@@ -20,14 +22,15 @@ def probabilities(seed, n, k):
 
 def test_by_hand():
     # F - [y <= j] at the two thresholds: -.3 -.1; .1 -.1; .3 .6; -.8 -.3; .05 .2
-    wanted = [.1, .02, .45, .73, .0425]
+    wanted = [0.1, 0.02, 0.45, 0.73, 0.0425]
     assert ranked_probability_scores(P, Y) == pytest.approx(wanted)
     assert class_errors(Y, np.array([0, 2, 0, 1, 2])).tolist() == [0, 1, 2, 1, 0]
-    results = Results(Y * 3 + 1, np.array([0, 2, 0, 1, 2]) * 3 + 1, np.array([1, 4, 7]), 3,
-                      P.max(axis=1), P)
+    results = Results(
+        Y * 3 + 1, np.array([0, 2, 0, 1, 2]) * 3 + 1, np.array([1, 4, 7]), 3, P.max(axis=1), P
+    )
     scores = evaluate(results, 10, ScoreRequest(ordered=True))
-    assert scores["mean_class_error"] == pytest.approx(.8)
-    assert scores["within_one_class"] == pytest.approx(.8)
+    assert scores["mean_class_error"] == pytest.approx(0.8)
+    assert scores["within_one_class"] == pytest.approx(0.8)
     assert scores["ranked_probability_score"] == pytest.approx(np.mean(wanted))
 
 
@@ -50,14 +53,17 @@ def test_the_order_of_the_classes_may_be_turned_around(seed, k):
 def test_sets():
     size, holds = np.array([1, 2, 0, 3, 1]), np.array([True, True, False, True, False])
     scores = set_scores(size, holds, Y, np.array([4, 5, 6]))
-    assert scores["coverage"] == .6 and scores["mean_size"] == 1.4 and scores["empty"] == 1
-    assert scores["low"] == pytest.approx(.1466328, abs=1e-6)  # 3 of 5
-    assert scores["high"] == pytest.approx(.9472550, abs=1e-6)
+    assert scores["coverage"] == 0.6 and scores["mean_size"] == 1.4 and scores["empty"] == 1
+    assert scores["low"] == pytest.approx(0.1466328, abs=1e-6)  # 3 of 5
+    assert scores["high"] == pytest.approx(0.9472550, abs=1e-6)
     assert scores["sizes"] == [[0, 1], [1, 2], [2, 1], [3, 1]]
     rows = scores["by_class"]
     assert [(row["label"], row["points"], row["coverage"], row["mean_size"]) for row in rows] == [
-        (4, 2, 1.0, 2.0), (5, 1, 1.0, 2.0), (6, 2, 0.0, .5)]
-    w = np.array([1., 1, 2, 1, 3])
+        (4, 2, 1.0, 2.0),
+        (5, 1, 1.0, 2.0),
+        (6, 2, 0.0, 0.5),
+    ]
+    w = np.array([1.0, 1, 2, 1, 3])
     scores = set_scores(size, holds, Y, np.array([4, 5, 6, 9]), w)
     assert scores["coverage"] == pytest.approx(3 / 8) and scores["by_class"][3]["coverage"] is None
     assert scores["mean_size"] == pytest.approx(9 / 8)
@@ -66,17 +72,19 @@ def test_sets():
 @given(st.integers(0, 2**32 - 1), st.integers(2, 5), st.integers(1, 40))
 def test_scores_of_any_results(seed, k, n):
     p, y = probabilities(seed, n, k)
-    answer = np.where(p.max(axis=1) > .4, p.argmax(axis=1), -1)
+    answer = np.where(p.max(axis=1) > 0.4, p.argmax(axis=1), -1)
     results = Results(y, answer, np.arange(k), k, p.max(axis=1), p, before=p)
     scores = evaluate(results, 10, ScoreRequest(top=k, by_class=True, resamples=2))
     assert scores["top_accuracy"] == 1
     assert scores["coverage"] == pytest.approx(1 - scores["rejected"] / n)
     assert scores["before"]["difference"]["brier"]["mean"] == 0
-    assert scores["classwise_calibration_error"] == pytest.approx(np.mean(
-        [row["expected_calibration_error"] for row in scores["calibration_by_class"]]))
+    assert scores["classwise_calibration_error"] == pytest.approx(
+        np.mean([row["expected_calibration_error"] for row in scores["calibration_by_class"]])
+    )
     for j, row in enumerate(scores["calibration_by_class"]):
         assert row["expected_calibration_error"] == expected_calibration_error(
-            calibration(p[:, j], y == j, 10))
+            calibration(p[:, j], y == j, 10)
+        )
     told = answer >= 0
     if told.any():
         assert scores["accuracy"] == pytest.approx(np.mean(answer[told] == y[told]))
@@ -86,6 +94,6 @@ def test_scores_of_any_results(seed, k, n):
 
 
 def test_a_probability_of_zero_is_counted():
-    p = np.array([[0., 1], [1, 0], [.5, .5], [1, 0]])
+    p = np.array([[0.0, 1], [1, 0], [0.5, 0.5], [1, 0]])
     results = Results(np.array([0, 0, 1, 1]), p.argmax(axis=1), np.arange(2), 2, p.max(axis=1), p)
     assert evaluate(results)["zero_probability"] == 2

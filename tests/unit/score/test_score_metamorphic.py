@@ -16,17 +16,18 @@ EPSILON = float(np.finfo(float).eps)
 def problem(seed, k, n, sharp=1.0, weighted=False):
     """p (n, k), y, answers, weights; with sharp = 0 every p is 0 or 1."""
     rng = np.random.default_rng(seed)
-    p = rng.dirichlet(np.full(k, .5), n)
+    p = rng.dirichlet(np.full(k, 0.5), n)
     if not sharp:
         p = np.eye(k)[p.argmax(axis=1)]
-    p[rng.random(n) < .1] = 1.0 / k
-    y = np.where(rng.random(n) < .6, p.argmax(axis=1), rng.integers(k, size=n))
-    return p, y, p.argmax(axis=1), rng.uniform(.1, 3, n) if weighted else None
+    p[rng.random(n) < 0.1] = 1.0 / k
+    y = np.where(rng.random(n) < 0.6, p.argmax(axis=1), rng.integers(k, size=n))
+    return p, y, p.argmax(axis=1), rng.uniform(0.1, 3, n) if weighted else None
 
 
 SEEDS = st.integers(0, 10**6)
-CASES = given(SEEDS, st.integers(2, 9), st.integers(1, 40), st.sampled_from([0.0, 1.0]),
-              st.booleans())
+CASES = given(
+    SEEDS, st.integers(2, 9), st.integers(1, 40), st.sampled_from([0.0, 1.0]), st.booleans()
+)
 
 
 @CASES
@@ -35,17 +36,21 @@ def test_scores_of_probabilities_are_scikit_learn_s(seed, k, n, sharp, weighted)
     p, y, answers, weights = problem(seed, k, n, sharp, weighted)
     # A probability of 0 counts as 2.2e-16, and so does it there; the rows are not divided anew.
     clipped = np.clip(p, EPSILON, 1)
-    theirs = metrics.log_loss(y, clipped / clipped.sum(axis=1, keepdims=True),
-                              labels=range(k), sample_weight=weights)
+    theirs = metrics.log_loss(
+        y, clipped / clipped.sum(axis=1, keepdims=True), labels=range(k), sample_weight=weights
+    )
     assert log_loss(p, y, weights) == pytest.approx(theirs, rel=1e-9, abs=1e-12)
     assert math.isfinite(log_loss(p, y, weights))
     w = np.ones(n) if weights is None else weights
-    each = [metrics.mean_squared_error((y == j).astype(float), p[:, j], sample_weight=w)
-            for j in range(k)]
-    assert brier_all(p, y, weights)**2 == pytest.approx(np.mean(each), abs=1e-14)
+    each = [
+        metrics.mean_squared_error((y == j).astype(float), p[:, j], sample_weight=w)
+        for j in range(k)
+    ]
+    assert brier_all(p, y, weights) ** 2 == pytest.approx(np.mean(each), abs=1e-14)
     top = p.max(axis=1)
-    assert brier_winning(top, answers == y, weights)**2 == pytest.approx(
-        metrics.mean_squared_error((answers == y).astype(float), top, sample_weight=w), abs=1e-14)
+    assert brier_winning(top, answers == y, weights) ** 2 == pytest.approx(
+        metrics.mean_squared_error((answers == y).astype(float), top, sample_weight=w), abs=1e-14
+    )
 
 
 @CASES
@@ -54,16 +59,22 @@ def test_scores_of_classes_are_scikit_learn_s(seed, k, n, sharp, weighted):
     _, y, answers, weights = problem(seed, k, n, sharp, weighted)
     labels = np.array([3 * j * j - 1 for j in range(k)])  # -1 is one of them, gaps are many
     made = contingency(labels[y], labels[answers], labels, weights)
-    np.testing.assert_allclose(made.table, metrics.confusion_matrix(
-        labels[y], labels[answers], labels=labels, sample_weight=weights), rtol=1e-12)
-    assert accuracy(made) == pytest.approx(metrics.accuracy_score(
-        y, answers, sample_weight=weights), rel=1e-12)
+    np.testing.assert_allclose(
+        made.table,
+        metrics.confusion_matrix(labels[y], labels[answers], labels=labels, sample_weight=weights),
+        rtol=1e-12,
+    )
+    assert accuracy(made) == pytest.approx(
+        metrics.accuracy_score(y, answers, sample_weight=weights), rel=1e-12
+    )
     if weights is None:
         scores = uncertainty_coefficient(made)
         truths, answered = len(set(y.tolist())), len(set(answers.tolist()))
-        pairs = [(scores.forward, metrics.homogeneity_score, truths),
-                 (scores.reverse, metrics.completeness_score, answered),
-                 (scores.symmetric, metrics.v_measure_score, max(truths, answered))]
+        pairs = [
+            (scores.forward, metrics.homogeneity_score, truths),
+            (scores.reverse, metrics.completeness_score, answered),
+            (scores.symmetric, metrics.v_measure_score, max(truths, answered)),
+        ]
         for ours, theirs, count in pairs:
             if count == 1:  # 0/0 is NaN here, 1 there
                 assert math.isnan(ours)
@@ -79,23 +90,36 @@ def test_what_changes_no_score(seed, k, n, sharp, weighted):
     def scores(p, y, answers, weights):
         top = p[np.arange(len(p)), answers]
         table = contingency(y, answers, np.arange(k), weights)
-        return [log_loss(p, y, weights), brier_all(p, y, weights),
-                brier_winning(top, y == answers, weights), accuracy(table),
-                *uncertainty_coefficient(table)]
+        return [
+            log_loss(p, y, weights),
+            brier_all(p, y, weights),
+            brier_winning(top, y == answers, weights),
+            accuracy(table),
+            *uncertainty_coefficient(table),
+        ]
 
     before = scores(p, y, answers, weights)
     order, points = rng.permutation(k), rng.permutation(n)
     back = np.argsort(order)
-    for after in (scores(p[:, order], back[y], back[answers], weights),
-                  scores(p[points], y[points], answers[points],
-                         None if weights is None else weights[points]),
-                  scores(np.repeat(p, 3, axis=0), np.repeat(y, 3), np.repeat(answers, 3),
-                         None if weights is None else np.repeat(weights, 3)),
-                  scores(p, y, answers, (np.ones(n) if weights is None else weights) * 7.5)):
+    for after in (
+        scores(p[:, order], back[y], back[answers], weights),
+        scores(p[points], y[points], answers[points], None if weights is None else weights[points]),
+        scores(
+            np.repeat(p, 3, axis=0),
+            np.repeat(y, 3),
+            np.repeat(answers, 3),
+            None if weights is None else np.repeat(weights, 3),
+        ),
+        scores(p, y, answers, (np.ones(n) if weights is None else weights) * 7.5),
+    ):
         np.testing.assert_allclose(after, before, rtol=1e-9, atol=1e-9)
     # Points that weigh nothing are not there.
-    more = scores(np.vstack([p, np.eye(k)[:1]]), np.append(y, k - 1), np.append(answers, 0),
-                  np.append(np.ones(n) if weights is None else weights, 0.0))
+    more = scores(
+        np.vstack([p, np.eye(k)[:1]]),
+        np.append(y, k - 1),
+        np.append(answers, 0),
+        np.append(np.ones(n) if weights is None else weights, 0.0),
+    )
     np.testing.assert_allclose(more, before, rtol=1e-9, atol=1e-9)
 
 

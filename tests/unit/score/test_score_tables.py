@@ -15,14 +15,14 @@ TABLE = np.array([[50, 3, 2], [4, 30, 6], [1, 5, 49]])
 
 def test_table_of_three():
     forward, reverse, symmetric = uncertainty_coefficient(TABLE)
-    assert abs(forward - .5606035815) < 1e-10 and abs(reverse - .5631000768) < 1e-10
-    assert abs(symmetric - .5618490560) < 1e-10 and accuracy(TABLE) == .86
+    assert abs(forward - 0.5606035815) < 1e-10 and abs(reverse - 0.5631000768) < 1e-10
+    assert abs(symmetric - 0.5618490560) < 1e-10 and accuracy(TABLE) == 0.86
 
 
 def test_small_example():
     made = contingency([0, 1, 2, 0, 2], [0, 1, 2, 1, 2])
-    assert made.table.tolist() == [[1, 1, 0], [0, 1, 0], [0, 0, 2]] and accuracy(made) == .8
-    assert abs(uncertainty_coefficient(made).forward - .7371754938) < 1e-10
+    assert made.table.tolist() == [[1, 1, 0], [0, 1, 0], [0, 0, 2]] and accuracy(made) == 0.8
+    assert abs(uncertainty_coefficient(made).forward - 0.7371754938) < 1e-10
 
 
 def test_gaps_and_order_of_labels():
@@ -36,13 +36,19 @@ def test_rejected_points_are_no_answers():
     made = contingency([0, 0, 1, 1], [0, -1, 1, -1])
     assert made.labels.tolist() == [0, 1]
     assert made.table.tolist() == [[1, 0, 1], [0, 1, 1]] and made.rejected == 2
-    assert accuracy(made) == 1 and coverage(made) == .5
+    assert accuracy(made) == 1 and coverage(made) == 0.5
     assert math.isnan(accuracy(contingency([0, 1], [-1, -1])))
 
 
-@pytest.mark.parametrize("table, nan", [
-    ([[3, 2], [0, 0]], (True, False, False)), ([[3, 0], [2, 0]], (False, True, False)),
-    ([[5, 0], [0, 0]], (True, True, True)), ([[0, 0], [0, 0]], (True, True, True))])
+@pytest.mark.parametrize(
+    "table, nan",
+    [
+        ([[3, 2], [0, 0]], (True, False, False)),
+        ([[3, 0], [2, 0]], (False, True, False)),
+        ([[5, 0], [0, 0]], (True, True, True)),
+        ([[0, 0], [0, 0]], (True, True, True)),
+    ],
+)
 def test_nan_only_for_zero_over_zero(table, nan):
     scores = uncertainty_coefficient(np.array(table))
     assert tuple(math.isnan(score) for score in scores) == nan
@@ -53,10 +59,16 @@ def test_accuracy_of_nothing():
     assert math.isnan(accuracy(np.zeros((2, 2), dtype=int)))
 
 
-@pytest.mark.parametrize("truth, result, labels, words", [
-    ([0, 1], [0], None, "2 true classes, but 1 results"), ([0, 5], [0, 0], [0, 1], "true class 5"),
-    ([0, 1], [0, 3], [0, 1], "result 3"), ([0, 1], [0, 1], [0, 1, 1], "twice"),
-    ([0], [0], [], "true class 0")])
+@pytest.mark.parametrize(
+    "truth, result, labels, words",
+    [
+        ([0, 1], [0], None, "2 true classes, but 1 results"),
+        ([0, 5], [0, 0], [0, 1], "true class 5"),
+        ([0, 1], [0, 3], [0, 1], "result 3"),
+        ([0, 1], [0, 1], [0, 1, 1], "twice"),
+        ([0], [0], [], "true class 0"),
+    ],
+)
 def test_bad_labels(truth, result, labels, words):
     with pytest.raises(DataError, match=words):
         contingency(truth, result, labels)
@@ -112,8 +124,9 @@ def test_mcnemar_is_the_binomial_test(pairs):
     b, c = int((first & ~second).sum()), int((second & ~first).sum())
     assert (test.first, test.second) == (b, c)
     assert tuple(mcnemar(second, first)) == (c, b, pytest.approx(test.p_value))
-    assert test.p_value == (1.0 if b + c == 0
-                            else pytest.approx(binomtest(b, b + c).pvalue, abs=1e-12))
+    assert test.p_value == (
+        1.0 if b + c == 0 else pytest.approx(binomtest(b, b + c).pvalue, abs=1e-12)
+    )
 
 
 def test_intervals_of_differences_by_hand():
@@ -140,7 +153,8 @@ def test_intervals_of_differences_by_hand():
     half = 3.182446 * math.sqrt(5 / 3 / 4)
     assert paired_mean(np.arange(1.0, 5)) == pytest.approx((2.5 - half, 2.5 + half), rel=1e-6)
     assert paired_mean(np.arange(1.0, 5), np.full(4, 7.0)) == pytest.approx(
-        (2.5 - half, 2.5 + half), rel=1e-6)
+        (2.5 - half, 2.5 + half), rel=1e-6
+    )
     assert all(map(math.isnan, paired_mean(np.ones(1))))
 
 

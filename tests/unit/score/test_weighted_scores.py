@@ -10,39 +10,65 @@ from agfmc.score.evaluation import ScoreRequest, evaluate, Results, Sets, weight
 from agfmc.score.sets import Paths
 
 K, N = 4, 160
-COSTS = np.array([[0, 1, 2, 4, .5], [1, 0, 1, 2, .5], [3, 1, 0, 1, .5], [8, 4, 1, 0, .5]])
+COSTS = np.array([[0, 1, 2, 4, 0.5], [1, 0, 1, 2, 0.5], [3, 1, 0, 1, 0.5], [8, 4, 1, 0, 0.5]])
 
 
 def drawn(seed=0, rejecting=True):
     """(`Results` with all that there can be, weights that are whole numbers, 0 among them)."""
     rng = np.random.default_rng(seed)
-    p = rng.dirichlet(np.full(K, .6), N)
+    p = rng.dirichlet(np.full(K, 0.6), N)
     p[:20] = rng.multinomial(10, np.full(K, 1 / K), 20) / 10  # some that are equal
-    before = rng.dirichlet(np.full(K, .6), N)
-    truth = np.array([rng.choice(K, p=(row + .1) / (row + .1).sum()) for row in p])
+    before = rng.dirichlet(np.full(K, 0.6), N)
+    truth = np.array([rng.choice(K, p=(row + 0.1) / (row + 0.1).sum()) for row in p])
     result = p.argmax(axis=1)
     if rejecting:
-        result[rng.random(N) < .1] = -1
+        result[rng.random(N) < 0.1] = -1
     answer = rng.integers(1, 4, N)
     paths = Paths(answer, answer + rng.integers(0, 2, N), np.maximum(answer - 1, 0))
-    sets = Sets(rng.integers(0, K + 1, N), rng.random(N) < .7, paths)
-    return Results(truth, result, np.arange(K), K, p.max(axis=1), p, None, before, sets,
-                   CostMatrix(COSTS[:, :K], COSTS[:, K])), rng.integers(0, 4, N)
+    sets = Sets(rng.integers(0, K + 1, N), rng.random(N) < 0.7, paths)
+    return Results(
+        truth,
+        result,
+        np.arange(K),
+        K,
+        p.max(axis=1),
+        p,
+        None,
+        before,
+        sets,
+        CostMatrix(COSTS[:, :K], COSTS[:, K]),
+    ), rng.integers(0, 4, N)
 
 
 def copied(results, w):
     """The results with whole numbers of copies (n,) in the place of weights."""
     rows = np.repeat(np.arange(len(w)), w)
-    parts = {name: getattr(results, name)[rows] for name in ("truth", "result", "winner", "p",
-                                                            "before")}
-    sets = Sets(results.sets.size[rows], results.sets.holds[rows],
-                Paths(*(one[rows] for one in results.sets.paths)))
+    parts = {
+        name: getattr(results, name)[rows] for name in ("truth", "result", "winner", "p", "before")
+    }
+    sets = Sets(
+        results.sets.size[rows],
+        results.sets.holds[rows],
+        Paths(*(one[rows] for one in results.sets.paths)),
+    )
     return Results(labels=results.labels, k=K, costs=results.costs, sets=sets, **parts)
 
 
 # what counts points, or tells how sure a score is: of copies there are more
-COUNTS = {"points", "rejected", "zero_probability", "intervals", "priors", "error", "low", "high",
-          "uncertainty_coefficient_random", "uncertainty_coefficient_adjusted", "empty", "sizes"}
+COUNTS = {
+    "points",
+    "rejected",
+    "zero_probability",
+    "intervals",
+    "priors",
+    "error",
+    "low",
+    "high",
+    "uncertainty_coefficient_random",
+    "uncertainty_coefficient_adjusted",
+    "empty",
+    "sizes",
+}
 
 
 def numbers(value, path=()):
@@ -68,8 +94,11 @@ def test_whole_weights_are_copies(rejecting):
     wanted = dict(numbers(evaluate(copied(results, w), 7, asked)))
     assert found.keys() == wanted.keys() and len(found) > 400
     for path, value in wanted.items():
-        near = found[path] is None if value is None else \
-            found[path] == pytest.approx(value, abs=1e-12, rel=1e-12)
+        near = (
+            found[path] is None
+            if value is None
+            else found[path] == pytest.approx(value, abs=1e-12, rel=1e-12)
+        )
         assert near, (path, found[path], value)
 
 
@@ -84,7 +113,7 @@ def test_weights_of_one_are_none():
 def test_scores_are_those_of_scikit_learn(seed):
     metrics = pytest.importorskip("sklearn.metrics")
     results, _ = drawn(seed, rejecting=False)
-    w = np.random.default_rng(seed).gamma(.5, size=N) + 1e-3
+    w = np.random.default_rng(seed).gamma(0.5, size=N) + 1e-3
     found = evaluate(with_weights(results, w), request=ScoreRequest(top=2))
     truth, result, p = results.truth, results.result, results.p
     p = np.clip(p, 1e-300, None)
@@ -98,29 +127,47 @@ def test_scores_are_those_of_scikit_learn(seed):
     near("matthews", metrics.matthews_corrcoef(truth, result, sample_weight=w))
     for name, average in (("macro_f1", "macro"), ("weighted_f1", "weighted")):
         near(name, metrics.f1_score(truth, result, average=average, sample_weight=w))
-    near("macro_auc", metrics.roc_auc_score(truth, results.p, multi_class="ovr", average="macro",
-                                            sample_weight=w))
-    near("log_loss", np.average(-np.log(np.clip(p[np.arange(N), truth], np.finfo(float).eps, 1)),
-                                weights=w))
+    near(
+        "macro_auc",
+        metrics.roc_auc_score(
+            truth, results.p, multi_class="ovr", average="macro", sample_weight=w
+        ),
+    )
+    near(
+        "log_loss",
+        np.average(-np.log(np.clip(p[np.arange(N), truth], np.finfo(float).eps, 1)), weights=w),
+    )
     positive = p[np.arange(N), truth] > 1e-10
-    kept = with_weights(results, np.where(positive, w, 0)) if not positive.all() else \
-        with_weights(results, w)
-    assert evaluate(kept)["log_loss"] == pytest.approx(metrics.log_loss(
-        truth[positive], p[positive], sample_weight=w[positive], labels=range(K)), abs=1e-12)
-    near("brier", np.average(((results.p - np.eye(K)[truth])**2).sum(axis=1), weights=w))
+    kept = (
+        with_weights(results, np.where(positive, w, 0))
+        if not positive.all()
+        else with_weights(results, w)
+    )
+    assert evaluate(kept)["log_loss"] == pytest.approx(
+        metrics.log_loss(truth[positive], p[positive], sample_weight=w[positive], labels=range(K)),
+        abs=1e-12,
+    )
+    near("brier", np.average(((results.p - np.eye(K)[truth]) ** 2).sum(axis=1), weights=w))
     assert np.array(found["contingency"]) == pytest.approx(
-        metrics.confusion_matrix(truth, result, sample_weight=w), abs=1e-12)
+        metrics.confusion_matrix(truth, result, sample_weight=w), abs=1e-12
+    )
     precision, recall, f1, support = metrics.precision_recall_fscore_support(
-        truth, result, sample_weight=w)
+        truth, result, sample_weight=w
+    )
     for j, row in enumerate(found["by_class"]):
         assert [row[name] for name in ("precision", "recall", "f1", "support")] == pytest.approx(
-            [precision[j], recall[j], f1[j], support[j]], abs=1e-12)
-        assert row["auc"] == pytest.approx(metrics.roc_auc_score(
-            truth == j, results.p[:, j], sample_weight=w), abs=1e-12)
+            [precision[j], recall[j], f1[j], support[j]], abs=1e-12
+        )
+        assert row["auc"] == pytest.approx(
+            metrics.roc_auc_score(truth == j, results.p[:, j], sample_weight=w), abs=1e-12
+        )
     apart = p + np.arange(K) * 1e-9  # scikit-learn breaks ties
-    assert evaluate(with_weights(Results(truth, result, np.arange(K), K, p.max(axis=1), apart), w),
-                    request=ScoreRequest(top=2))["top_accuracy"] == pytest.approx(
-        metrics.top_k_accuracy_score(truth, apart, k=2, sample_weight=w), abs=1e-12)
+    assert evaluate(
+        with_weights(Results(truth, result, np.arange(K), K, p.max(axis=1), apart), w),
+        request=ScoreRequest(top=2),
+    )["top_accuracy"] == pytest.approx(
+        metrics.top_k_accuracy_score(truth, apart, k=2, sample_weight=w), abs=1e-12
+    )
 
 
 def test_factors_of_classes():
@@ -132,15 +179,17 @@ def test_factors_of_classes():
     assert np.bincount(results.truth, weights=balanced) == pytest.approx(np.full(K, w.sum() / K))
     named = with_weights(results, w, {"cat": 3, 0: 2}, {0: "ant", 1: "cat"}).weights
     assert named == pytest.approx(np.array([2, 3, 1, 1])[results.truth] * w, rel=1e-15)
-    assert with_weights(results, None, {3: 2}).weights.tolist() == \
-        np.where(results.truth == 3, 2.0, 1.0).tolist()
+    assert (
+        with_weights(results, None, {3: 2}).weights.tolist()
+        == np.where(results.truth == 3, 2.0, 1.0).tolist()
+    )
     with pytest.raises(DataError, match="no class 'dog'"):
         with_weights(results, w, {"dog": 2})
 
 
 def test_proportions_keep_the_weights_within_each_class():
     results, w = drawn()
-    priors = np.array([.1, .2, .3, .4])
+    priors = np.array([0.1, 0.2, 0.3, 0.4])
     found = weighted(with_weights(results, w + 1.0), priors).weights
     assert np.bincount(results.truth, weights=found) == pytest.approx(priors * (w + 1).sum())
     ratio = found / (w + 1)
@@ -150,8 +199,17 @@ def test_proportions_keep_the_weights_within_each_class():
     assert one == pytest.approx(2 * weighted(results, priors).weights, rel=1e-14)
 
 
-@pytest.mark.parametrize("w", [np.ones(N - 1), -np.ones(N), np.full(N, np.nan), np.full(N, np.inf),
-                               np.zeros(N), np.ones((N, 1))])
+@pytest.mark.parametrize(
+    "w",
+    [
+        np.ones(N - 1),
+        -np.ones(N),
+        np.full(N, np.nan),
+        np.full(N, np.inf),
+        np.zeros(N),
+        np.ones((N, 1)),
+    ],
+)
 def test_weights_that_are_none(w):
     with pytest.raises(DataError, match="weight"):
         with_weights(drawn()[0], w)
@@ -160,10 +218,23 @@ def test_weights_that_are_none(w):
 def test_scores_of_arrays():
     results, w = drawn()
     found = scores(results.truth, results.result, results.p, sample_weight=w + 1, costs=COSTS)
-    wanted = evaluate(with_weights(Results(results.truth, results.result, np.arange(K), K,
-                                           results.winner, results.p, costs=results.costs), w + 1))
+    wanted = evaluate(
+        with_weights(
+            Results(
+                results.truth,
+                results.result,
+                np.arange(K),
+                K,
+                results.winner,
+                results.p,
+                costs=results.costs,
+            ),
+            w + 1,
+        )
+    )
     assert found == wanted
     paid = COSTS[results.truth, results.result]
     assert found["cost"] == pytest.approx(np.average(paid, weights=w + 1), abs=1e-12)
-    assert scores(results.truth, np.full(N, 2), costs=COSTS[:, :K])["cost"] == \
-        pytest.approx(COSTS[results.truth, 2].mean(), abs=1e-12)
+    assert scores(results.truth, np.full(N, 2), costs=COSTS[:, :K])["cost"] == pytest.approx(
+        COSTS[results.truth, 2].mean(), abs=1e-12
+    )

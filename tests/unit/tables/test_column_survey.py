@@ -16,8 +16,10 @@ MANY = 24  # rows, of which all may not be different by chance
 
 def survey(text, block=1 << 20, **roles):
     """(Survey, [warnings without the name of the file])."""
-    with warnings.catch_warnings(record=True) as told, \
-            open_table("-", stdin=io.BytesIO(text.encode()), again=True, block=block) as table:
+    with (
+        warnings.catch_warnings(record=True) as told,
+        open_table("-", stdin=io.BytesIO(text.encode()), again=True, block=block) as table,
+    ):
         warnings.simplefilter("always")
         found = survey_table(table, ColumnRoles(**roles))
     assert all(issubclass(one.category, AgfmcWarning) for one in told)
@@ -45,9 +47,17 @@ def roles_of(names, labelled=True, **roles):
 
 # Roles
 
+
 def test_roles_by_names_and_numbers():
     assert roles_of("abcdef", label="c", ids=("1", "b"), weight="6", categorical=("4",)) == (
-        2, (0, 1), 5, (3, 4), {3}, {}, None)
+        2,
+        (0, 1),
+        5,
+        (3, 4),
+        {3},
+        {},
+        None,
+    )
     assert roles_of(("id", "Class", "x")) == (1, (), None, (0, 2), set(), {}, None)
     assert roles_of(("id", "x"), labelled=False) == (None, (), None, (0, 1), set(), {}, None)
     # a name comes before a number
@@ -55,20 +65,34 @@ def test_roles_by_names_and_numbers():
     assert column_positions(Table("t", ("a", "b"), frozenset()), ("b", "1"), "--id") == (1, 0)
 
 
-@pytest.mark.parametrize("names, roles, words", [
-    ("abc", {}, "no column is named class, label or target: --label names the one that does; the "
-                "columns are 'a', 'b', 'c'"),
-    (("class", "LABEL"), {}, "columns 'class', 'LABEL' could hold the classes"),
-    ("abc", {"label": "d"}, "--label: there is no column 'd'; the columns are 'a', 'b', 'c'"),
-    ("abc", {"label": "4"}, "--label: there is no column '4'"),
-    ("abc", {"label": "0"}, "--label: there is no column '0'"),
-    ("abc", {"label": "\u0661"}, "--label: there is no column"),
-    ("abc", {"label": "a", "ids": ("1",)}, "column 'a' cannot be for the label and for --id"),
-    ("abc", {"label": "a", "ignored": ("b",), "weight": "2"},
-     "column 'b' cannot be for --weight and for --ignore"),
-    ("abc", {"label": "a", "ids": ("c",), "categorical": ("c",)},
-     "column 'c' cannot be for --id and for --categorical"),
-    (("a\n", *map(str, range(100, 130))), {}, r"'a\n', '100'.*'118' and 11 more")])
+@pytest.mark.parametrize(
+    "names, roles, words",
+    [
+        (
+            "abc",
+            {},
+            "no column is named class, label or target: --label names the one that does; the "
+            "columns are 'a', 'b', 'c'",
+        ),
+        (("class", "LABEL"), {}, "columns 'class', 'LABEL' could hold the classes"),
+        ("abc", {"label": "d"}, "--label: there is no column 'd'; the columns are 'a', 'b', 'c'"),
+        ("abc", {"label": "4"}, "--label: there is no column '4'"),
+        ("abc", {"label": "0"}, "--label: there is no column '0'"),
+        ("abc", {"label": "\u0661"}, "--label: there is no column"),
+        ("abc", {"label": "a", "ids": ("1",)}, "column 'a' cannot be for the label and for --id"),
+        (
+            "abc",
+            {"label": "a", "ignored": ("b",), "weight": "2"},
+            "column 'b' cannot be for --weight and for --ignore",
+        ),
+        (
+            "abc",
+            {"label": "a", "ids": ("c",), "categorical": ("c",)},
+            "column 'c' cannot be for --id and for --categorical",
+        ),
+        (("a\n", *map(str, range(100, 130))), {}, r"'a\n', '100'.*'118' and 11 more"),
+    ],
+)
 def test_roles_that_cannot_be(names, roles, words):
     with pytest.raises(DataError) as caught:
         roles_of(names, **roles)
@@ -88,7 +112,9 @@ def test_numbers_and_words(block):
     assert column(NUMBERS, block=block) == (ColumnRecipe("x"), [])
     assert column(COLOURS, block=block) == (ColumnRecipe("x", ("blue", "red")), [])
     assert column([row % 3 for row in range(MANY)], block=block, categorical=("x",)) == (
-        ColumnRecipe("x", ("0", "1", "2")), [])
+        ColumnRecipe("x", ("0", "1", "2")),
+        [],
+    )
     values = [("10", "9.0", "-1", "9")[row % 4] for row in range(MANY)]
     assert column(values, block=block, categorical=("1",))[0].categories == ("-1", "9", "10")
     assert column(["True", "true"] * 9 + ["FALSE"], block=block)[0].categories == ("false", "true")
@@ -98,43 +124,63 @@ def test_numbers_and_words(block):
 def test_words_beside_numbers(block):
     cells = [row % 3 for row in range(MANY)]
     cells[9] = "much"
-    told = ["column 'x' has words beside numbers, first 'much' in line 11, and all are taken as "
-            "words (--blanks names words that mean a missing value)"]
+    told = [
+        "column 'x' has words beside numbers, first 'much' in line 11, and all are taken as "
+        "words (--blanks names words that mean a missing value)"
+    ]
     assert column(cells, block=block) == (ColumnRecipe("x", ("0", "1", "2", "much")), told)
     assert column(cells, block=block, categorical=("x",))[1] == []
     # identifiers are left out however the table was read
     cells = [row * 7 % 97 for row in range(MANY)]
     cells[9:14] = [f"much{row}" for row in range(5)]
-    assert column(cells, block=block) == (None, [
-        "left out: 'x' (a different value in nearly every row; --categorical keeps it, "
-        "--id copies it to answers)"])
+    assert column(cells, block=block) == (
+        None,
+        [
+            "left out: 'x' (a different value in nearly every row; --categorical keeps it, "
+            "--id copies it to answers)"
+        ],
+    )
     # a few words among many different numbers are a mistake
     cells[10:14] = range(100, 104)
     text = "x,class\n" + "".join(f"{cell},{row % 2}\n" for row, cell in enumerate(cells))
     assert refused(DataError, survey, text, block).startswith(
-        "11: expected a number in column 'x', found 'much0', as in most rows (--blanks names")
+        "11: expected a number in column 'x', found 'much0', as in most rows (--blanks names"
+    )
     assert column(cells, block=block, categorical=("x",))[0] is not None
 
 
-@pytest.mark.parametrize("cells, words", [
-    (["3"] * MANY, "constant"), (["3.0", "NA"] * 12, "constant"),
-    (["red"] * MANY, "constant"), (["NA", "?", ""] * 8, "empty"),
-    (range(7, 7 + MANY), "numbers of the rows"),
-    ([f"s{row}" for row in range(MANY)],
-     "a different value in nearly every row; --categorical keeps it, --id copies it to answers"),
-    ([f"s{min(row, 22)}" for row in range(MANY)],
-     "a different value in nearly every row; --categorical keeps it, --id copies it to answers")])
+@pytest.mark.parametrize(
+    "cells, words",
+    [
+        (["3"] * MANY, "constant"),
+        (["3.0", "NA"] * 12, "constant"),
+        (["red"] * MANY, "constant"),
+        (["NA", "?", ""] * 8, "empty"),
+        (range(7, 7 + MANY), "numbers of the rows"),
+        (
+            [f"s{row}" for row in range(MANY)],
+            "a different value in nearly every row; --categorical keeps it, --id copies it to answers",
+        ),
+        (
+            [f"s{min(row, 22)}" for row in range(MANY)],
+            "a different value in nearly every row; --categorical keeps it, --id copies it to answers",
+        ),
+    ],
+)
 def test_columns_that_are_left_out(cells, words):
     for block in (1, 1 << 20):
-        assert column(cells, block=block, missing="median") == (
-            None, [f"left out: 'x' ({words})"])
+        assert column(cells, block=block, missing="median") == (None, [f"left out: 'x' ({words})"])
 
 
 def test_identifiers_that_are_kept():
     cells = [row * 7 % 97 for row in range(MANY)]
-    assert column(cells) == (ColumnRecipe("x"), [
-        "column 'x' has another whole number in every row: if it is an identifier, and not a "
-        "measurement, --ignore or --id leaves it out"])
+    assert column(cells) == (
+        ColumnRecipe("x"),
+        [
+            "column 'x' has another whole number in every row: if it is an identifier, and not a "
+            "measurement, --ignore or --id leaves it out"
+        ],
+    )
     assert column([cells[0], *cells[:-1]])[1] == []
     assert column([cell + 0.5 for cell in cells])[1] == []
     few = [f"s{row}" for row in range(20)]
@@ -152,36 +198,48 @@ def test_many_words(monkeypatch):
     cells = [f"w{row % 9}" for row in range(MANY)]
     assert refused(DataError, column, cells) == (
         "column 'x' has 9 different words, of which each would be a feature: --ignore leaves the "
-        "column out, --categorical makes the features")
+        "column out, --categorical makes the features"
+    )
     assert len(column(cells, categorical=("x",))[0].categories) == 9
     monkeypatch.setattr(column_survey, "_TRACKED", 7)
     assert refused(DataError, column, cells, categorical=("x",)).startswith(
         "column 'x' has more than 9 different words, of which each would be a feature: --ignore "
-        "leaves the column out")
+        "leaves the column out"
+    )
     cells = [f"s{row}" for row in range(MANY)]
     assert column(cells, categorical=("x",)) == (
-        None, ["left out: 'x' (a different value in nearly every row)"])
+        None,
+        ["left out: 'x' (a different value in nearly every row)"],
+    )
 
 
 def test_rare_words_share_a_feature():
     cells = [f"w{word:02}" for word in range(29) for _ in range(1 + 4 * (word < 3))]
     assert len(column(cells)[0].categories) == 29
-    told = ("27 of 30 words of column 'x', in fewer than 5 rows each, share the feature 'other' "
-            "(--min-words)")
+    told = (
+        "27 of 30 words of column 'x', in fewer than 5 rows each, share the feature 'other' "
+        "(--min-words)"
+    )
     for block in (1, 1 << 20):
         assert column([*cells, "x"], block=block) == (
-            ColumnRecipe("x", ("other", "w00", "w01", "w02"), other="other"), [told])
+            ColumnRecipe("x", ("other", "w00", "w01", "w02"), other="other"),
+            [told],
+        )
     assert column(cells, min_words=5)[0].other == "other"
     assert column([f"w{row % 30}" for row in range(150)])[1] == [
         "each of the 30 words of column 'x' is a feature (--ignore leaves the column "
-        "out; --group names it if the rows of a word are alike)"]
+        "out; --group names it if the rows of a word are alike)"
+    ]
     assert column([*cells, "x"], categorical=("x",))[0].other is None
     assert len(column([*cells, "x"], min_words=1)[0].categories) == 30
     # a word that is named other is one of them, and may be the most frequent
     assert column([*cells, "other"] * 2, min_words=9, missing="median")[0] == ColumnRecipe(
-        "x", ("other", "w00", "w01", "w02"), "other", other="other")
+        "x", ("other", "w00", "w01", "w02"), "other", other="other"
+    )
     assert column([f"w{row % 30}" for row in range(90)]) == (
-        None, ["left out: 'x' (no word in 5 rows or more)"])
+        None,
+        ["left out: 'x' (no word in 5 rows or more)"],
+    )
 
 
 def test_ordered_words():
@@ -191,33 +249,40 @@ def test_ordered_words():
     assert repr(found) == repr(ColumnRecipe("x", None, float("nan"), True, order=order))
     assert found.features == ("x", "x is missing")
     assert column(cells, ordered=("1=low<mid<high<top",), missing="value:mid")[0].fill == 1
-    assert column(["2024-01-01", "2024-02-01"] * 9, ordered=("x=2024-01-01<2024-02-01",))[0].date \
+    assert (
+        column(["2024-01-01", "2024-02-01"] * 9, ordered=("x=2024-01-01<2024-02-01",))[0].date
         is None
+    )
     for text in ("x", "x=low", "=low<mid", "x=low<", "x=low<mid<low"):
         assert refused(UsageError, column, cells, ordered=(text,)) == (
             "--ordered: expected a column and its words in their order, as "
-            f"size=small<medium<large, found '{text}'")
+            f"size=small<medium<large, found '{text}'"
+        )
     assert "cannot be for --ignore and for --ordered" in refused(
-        DataError, column, cells, ignored=("x",), ordered=("x=a<b",))
+        DataError, column, cells, ignored=("x",), ordered=("x=a<b",)
+    )
 
 
 def test_nothing_is_left():
     assert refused(DataError, survey, "x,class\n1,a\n1,b\n") == (
-        "no column is left to be a feature; left out: 'x' (constant)")
+        "no column is left to be a feature; left out: 'x' (constant)"
+    )
     assert refused(DataError, survey, "x,class\n") == "the table has no rows behind its header"
 
 
 def test_names_that_meet():
     text = "c,c=a,class\na,1,u\nb,2,v\n"
     assert refused(DataError, survey, text) == (
-        "two features would be named 'c=a': expected columns and words that differ")
+        "two features would be named 'c=a': expected columns and words that differ"
+    )
 
 
 def test_names_that_are_too_long(monkeypatch):
     monkeypatch.setattr(column_survey, "MOST_LETTERS", 400)
     assert len(column(COLOURS)[0].categories) == 2
     assert refused(DataError, column, COLOURS, name="x" * 100).startswith(
-        "the names of the features, of column and word, are too long")
+        "the names of the features, of column and word, are too long"
+    )
 
 
 # Missing values
@@ -225,13 +290,20 @@ def test_names_that_are_too_long(monkeypatch):
 HOLES = ["1", "", "3", "NA"] * 6
 
 
-@pytest.mark.parametrize("missing, numbers, colours", [
-    ("mean", ColumnRecipe("x", fill=float("nan")), ColumnRecipe("x", ("blue", "red"), "red")),
-    ("median", ColumnRecipe("x", fill=float("nan")), ColumnRecipe("x", ("blue", "red"), "red")),
-    ("indicator", ColumnRecipe("x", None, float("nan"), True),
-     ColumnRecipe("x", ("blue", "red"), None, True)),
-    ("value:7", ColumnRecipe("x", fill=7.0), ColumnRecipe("x", ("7", "blue", "red"), "7")),
-    ("value: blue", None, ColumnRecipe("x", ("blue", "red"), "blue"))])
+@pytest.mark.parametrize(
+    "missing, numbers, colours",
+    [
+        ("mean", ColumnRecipe("x", fill=float("nan")), ColumnRecipe("x", ("blue", "red"), "red")),
+        ("median", ColumnRecipe("x", fill=float("nan")), ColumnRecipe("x", ("blue", "red"), "red")),
+        (
+            "indicator",
+            ColumnRecipe("x", None, float("nan"), True),
+            ColumnRecipe("x", ("blue", "red"), None, True),
+        ),
+        ("value:7", ColumnRecipe("x", fill=7.0), ColumnRecipe("x", ("7", "blue", "red"), "7")),
+        ("value: blue", None, ColumnRecipe("x", ("blue", "red"), "blue")),
+    ],
+)
 def test_fills_with_missing_values(missing, numbers, colours):
     cells = ["red", "", "blue", "red"] * 6
     found = column(cells, missing=missing)[0]
@@ -239,14 +311,23 @@ def test_fills_with_missing_values(missing, numbers, colours):
     if numbers is None:
         assert refused(DataError, column, HOLES, missing=missing) == (
             "column 'x' holds numbers, and --missing value: blue would fill it with a word: "
-            "expected a number, mean, median or indicator")
+            "expected a number, mean, median or indicator"
+        )
     else:
         assert repr(column(HOLES, missing=missing)[0]) == repr(numbers)
 
 
-@pytest.mark.parametrize("missing, number, word", [
-    ("error", None, None), ("mean", float("nan"), "red"), ("median", float("nan"), "red"),
-    ("indicator", float("nan"), "red"), ("value:7", 7.0, None), ("value:blue", None, "blue")])
+@pytest.mark.parametrize(
+    "missing, number, word",
+    [
+        ("error", None, None),
+        ("mean", float("nan"), "red"),
+        ("median", float("nan"), "red"),
+        ("indicator", float("nan"), "red"),
+        ("value:7", 7.0, None),
+        ("value:blue", None, "blue"),
+    ],
+)
 def test_fills_for_later_tables(missing, number, word):
     assert repr(column(NUMBERS, missing=missing)[0]) == repr(ColumnRecipe("x", fill=number))
     assert column(COLOURS, missing=missing)[0] == ColumnRecipe("x", ("blue", "red"), word)
@@ -255,7 +336,8 @@ def test_fills_for_later_tables(missing, number, word):
 def test_constants_that_say_what_is_missing():
     cells = ["3", ""] * 12
     assert repr(column(cells, missing="indicator")[0]) == repr(
-        ColumnRecipe("x", fill=float("nan"), indicator=True))
+        ColumnRecipe("x", fill=float("nan"), indicator=True)
+    )
     assert column(cells, missing="value:0")[0] == ColumnRecipe("x", fill=0.0)
     assert column(["red", ""] * 12, missing="value:none")[0].categories == ("none", "red")
 
@@ -265,18 +347,29 @@ def test_missing_values_that_nobody_expects():
     for block in (1, 1000):
         assert refused(DataError, survey, text, block, missing="error") == (
             "3: 3 missing values in columns 'x' (1), 'y' (2), the first here: --missing median, "
-            "mean, indicator or value:X fills them, --ignore leaves columns out")
+            "mean, indicator or value:X fills them, --ignore leaves columns out"
+        )
     assert refused(DataError, survey, text, ignored=("y",), missing="error").startswith(
-        "4: 1 missing value in column 'x' (1), the first here")
+        "4: 1 missing value in column 'x' (1), the first here"
+    )
     assert survey(text, ignored=("x", "y"))[0].recipe.features == ("z",)
     found, told = survey(text)
     assert found.recipe.missing == "indicator" and found.recipe.features == (
-        "x", "x is missing", "y=u", "y=v", "y is missing", "z")
-    assert told == ["3 missing values in columns 'x' (1), 'y' (2) of 4 rows: an indicator feature "
-                    "for each column marks them (--missing)"]
+        "x",
+        "x is missing",
+        "y=u",
+        "y=v",
+        "y is missing",
+        "z",
+    )
+    assert told == [
+        "3 missing values in columns 'x' (1), 'y' (2) of 4 rows: an indicator feature "
+        "for each column marks them (--missing)"
+    ]
     assert survey("x,y,class\n1,2,a\n2,3,b\n")[0].recipe.missing == "error"
     assert refused(UsageError, column, HOLES, missing="value:1e39") == (
-        "--missing value:1e39 is more than single precision holds")
+        "--missing value:1e39 is more than single precision holds"
+    )
 
 
 class Rows(Table):
@@ -299,23 +392,31 @@ def test_places_in_tables_without_lines():
             return survey_table(Rows(table), ColumnRoles(**roles, missing="error"))
 
     text = "x,y,class\n1,u,a\n,,b\n3,v,a\n"
-    assert "row 2: 2 missing values in columns 'x' (1), 'y' (1), the first here: --missing" in \
-        refused(DataError, of_rows, text)
+    assert (
+        "row 2: 2 missing values in columns 'x' (1), 'y' (1), the first here: --missing"
+        in refused(DataError, of_rows, text)
+    )
     assert "row 2: column 'x' has no class:" in refused(
-        DataError, of_rows, text, label="x", ignored=("y",))
+        DataError, of_rows, text, label="x", ignored=("y",)
+    )
     with pytest.warns(AgfmcWarning, match="first 'u' in row 3, and all are taken as words"):
         of_rows("x,class\n1,a\n2,b\nu,a\n")
 
 
 # Classes
 
-@pytest.mark.parametrize("cells, given, names, counts", [
-    ("b a b", None, ("a", "b"), {0: 1, 1: 2}),
-    ("10 9 -1 9.0", None, ("-1", "9", "10"), {0: 1, 1: 2, 2: 1}),
-    ("10 9 x", None, ("10", "9", "x"), {0: 1, 1: 1, 2: 1}),
-    ("True false true", None, ("false", "true"), {0: 1, 1: 2}),
-    ("low high low", ("low", "high"), ("low", "high"), {0: 2, 1: 1}),
-    ("1 2.0 2", ("2.0", "1"), ("2", "1"), {0: 2, 1: 1})])
+
+@pytest.mark.parametrize(
+    "cells, given, names, counts",
+    [
+        ("b a b", None, ("a", "b"), {0: 1, 1: 2}),
+        ("10 9 -1 9.0", None, ("-1", "9", "10"), {0: 1, 1: 2, 2: 1}),
+        ("10 9 x", None, ("10", "9", "x"), {0: 1, 1: 1, 2: 1}),
+        ("True false true", None, ("false", "true"), {0: 1, 1: 2}),
+        ("low high low", ("low", "high"), ("low", "high"), {0: 2, 1: 1}),
+        ("1 2.0 2", ("2.0", "1"), ("2", "1"), {0: 2, 1: 1}),
+    ],
+)
 def test_classes(cells, given, names, counts):
     text = "class,x\n" + "".join(f"{cell},{row}\n" for row, cell in enumerate(cells.split()))
     for block in (1, 1000):
@@ -325,61 +426,109 @@ def test_classes(cells, given, names, counts):
             assert survey_classes(table, ColumnRoles(classes=given)) == (names, counts)
 
 
-@pytest.mark.parametrize("cells, given, words", [
-    ("a", ("a", "b"), "no row is of class 'b', which --classes names: column 'class' has 'a'"),
-    ("a b c", ("a", "b"), "column 'class' has the class 'c', which --classes does not name: 'a', "
-                          "'b'"),
-    ("a ? NA b", None, "3: column 'class' has no class in 2 rows, the first here: expected a "
-                       "class in every row of training data"),
-    (" ".join(map(str, range(21))), None, "21 different values in column 'class' look like a "
-     "continuous quantity or an identifier, not like classes: --label names another column, and "
-     "of a quantity (.dat) float_to_class makes classes")])
+@pytest.mark.parametrize(
+    "cells, given, words",
+    [
+        ("a", ("a", "b"), "no row is of class 'b', which --classes names: column 'class' has 'a'"),
+        (
+            "a b c",
+            ("a", "b"),
+            "column 'class' has the class 'c', which --classes does not name: 'a', 'b'",
+        ),
+        (
+            "a ? NA b",
+            None,
+            "3: column 'class' has no class in 2 rows, the first here: expected a "
+            "class in every row of training data",
+        ),
+        (
+            " ".join(map(str, range(21))),
+            None,
+            "21 different values in column 'class' look like a "
+            "continuous quantity or an identifier, not like classes: --label names another column, and "
+            "of a quantity (.dat) float_to_class makes classes",
+        ),
+    ],
+)
 def test_classes_that_cannot_be(cells, given, words):
     text = "class,x\n" + "".join(f"{cell},{row % 3}\n" for row, cell in enumerate(cells.split()))
     assert refused(DataError, survey, text, classes=given) == words
 
 
-@pytest.mark.parametrize("cells, classes", [
-    ([f"{i % 21}.5" for i in range(209)], None), ([f"{i % 21}.5" for i in range(210)], 21),
-    ([2 * (i % 101) for i in range(500)], None), ([i % 101 for i in range(500)], 101),
-    ([2 * (i % 100) for i in range(500)], 100), ([f"c{i % 150}" for i in range(500)], 150)])
+@pytest.mark.parametrize(
+    "cells, classes",
+    [
+        ([f"{i % 21}.5" for i in range(209)], None),
+        ([f"{i % 21}.5" for i in range(210)], 21),
+        ([2 * (i % 101) for i in range(500)], None),
+        ([i % 101 for i in range(500)], 101),
+        ([2 * (i % 100) for i in range(500)], 100),
+        ([f"c{i % 150}" for i in range(500)], 150),
+    ],
+)
 def test_quantities_are_no_classes(cells, classes):
     text = "class,x\n" + "".join(f"{cell},{row % 3}\n" for row, cell in enumerate(cells))
     if classes is None:
         assert "different values in column 'class' look like a continuous quantity" in refused(
-            DataError, survey, text)
+            DataError, survey, text
+        )
     else:
         assert len(survey(text)[0].recipe.classes) == classes
 
 
 def test_classes_named_twice():
     assert refused(UsageError, survey, "class,x\n1,1\n2,2\n", classes=("1", "1.0", "2")) == (
-        "--classes names a class twice")
+        "--classes names a class twice"
+    )
 
 
 def test_the_whole_recipe():
     text = "id,w,size,colour,kind,note\n" + "".join(
-        f"a{row},1,{row % 5},{'rgb'[row % 3]},{'xy'[row % 2]},n\n" for row in range(9))
+        f"a{row},1,{row % 5},{'rgb'[row % 3]},{'xy'[row % 2]},n\n" for row in range(9)
+    )
     found, told = survey(text, label="kind", ids=("id",), weight="w", missing="value:0")
     assert told == ["left out: 'note' (constant)"]
     recipe = found.recipe
     assert (recipe.label, recipe.ids, recipe.weight, recipe.missing, recipe.source) == (
-        "kind", ("id",), "w", "value:0", "-")
+        "kind",
+        ("id",),
+        "w",
+        "value:0",
+        "-",
+    )
     assert recipe.features == ("size", "colour=b", "colour=g", "colour=r")
     assert (found.rows, found.roles.label) == (9, 4)
 
 
-@pytest.mark.parametrize("cells, message", [
-    ([f"{row / 10}" if row % 3 else "n.d." for row in range(60)],
-     "2: expected a number in column 'x', found 'n.d.', as in most rows ("),
-    ([f'"{row},{row:03}.5"' for row in range(1, 60)],
-     "2: expected a number in column 'x', found '1,001.5': remove units, percent signs and marks "),
-    ([f"{row / 10} mm" for row in range(60)], "2: expected a number in column 'x', found '0.0 mm'"),
-    ([f"{row}%" for row in range(60)], "2: expected a number in column 'x', found '0%': remove"),
-    (["2024-05-{row}" if row == 9 else f"2024-05-{row:02}" for row in range(1, 32)],
-     "10: expected a date, year first, in column 'x', as in other rows, found '2024-05-{row}' ("),
-    ([f"{row:02}.05.2024" if row % 2 else f"2024-05-{row:02}" for row in range(1, 32)],
-     "3: expected a date, day first, in column 'x', as in other rows, found '2024-05-02' (")])
+@pytest.mark.parametrize(
+    "cells, message",
+    [
+        (
+            [f"{row / 10}" if row % 3 else "n.d." for row in range(60)],
+            "2: expected a number in column 'x', found 'n.d.', as in most rows (",
+        ),
+        (
+            [f'"{row},{row:03}.5"' for row in range(1, 60)],
+            "2: expected a number in column 'x', found '1,001.5': remove units, percent signs and marks ",
+        ),
+        (
+            [f"{row / 10} mm" for row in range(60)],
+            "2: expected a number in column 'x', found '0.0 mm'",
+        ),
+        (
+            [f"{row}%" for row in range(60)],
+            "2: expected a number in column 'x', found '0%': remove",
+        ),
+        (
+            ["2024-05-{row}" if row == 9 else f"2024-05-{row:02}" for row in range(1, 32)],
+            "10: expected a date, year first, in column 'x', as in other rows, found '2024-05-{row}' (",
+        ),
+        (
+            [f"{row:02}.05.2024" if row % 2 else f"2024-05-{row:02}" for row in range(1, 32)],
+            "3: expected a date, day first, in column 'x', as in other rows, found '2024-05-02' (",
+        ),
+    ],
+)
 def test_cells_that_are_nearly_numbers_or_dates(cells, message):
     text = "x,y,class\n" + "".join(f"{cell},1.{row},{row % 2}\n" for row, cell in enumerate(cells))
     for block in (60, 1 << 20):
@@ -389,8 +538,10 @@ def test_cells_that_are_nearly_numbers_or_dates(cells, message):
 
 def test_notes_on_dates_without_order_and_on_classes():
     for words in (["01/02/2024", "02/03/2024"], ["13.10.23", "24.12.23"]):
-        assert column(words * 9)[1] == ["column 'x' looks like dates whose order is not clear: "
-                                        "dates are read in the form 2024-05-31"]
+        assert column(words * 9)[1] == [
+            "column 'x' looks like dates whose order is not clear: "
+            "dates are read in the form 2024-05-31"
+        ]
     rows = "".join(f"{row % 7},{('oak', 'Oak', 'fir')[row % 3]}\n" for row in range(21))
     assert survey("x,class\n" + rows)[1] == ["classes 'Oak', 'oak' differ in case alone"]
 
@@ -398,13 +549,15 @@ def test_notes_on_dates_without_order_and_on_classes():
 def test_decimal_commas_are_no_words():
     text = "x|y|class\n" + "".join(f"{n % 5},5|{n % 7}|{'ab'[n % 2]}\n" for n in range(MANY))
     assert refused(DataError, survey, text).startswith(
-        "2: expected a number in column 'x', found '0,5': a decimal has a point, 0.5")
+        "2: expected a number in column 'x', found '0,5': a decimal has a point, 0.5"
+    )
     found, _ = survey(text, categorical=("x",))
     assert found.recipe.columns[0].categories[:2] == ("0,5", "1,5")
     for some in (text.replace("2,5|", "2.5|"), text.replace("0,5|", "none|")):
         assert "as in most rows" in refused(DataError, survey, some)
     assert "found '2.5', as in most rows" in refused(  # where commas are taken
-        DataError, survey, text.replace("2,5|", "2.5|").replace("|", ";"))
+        DataError, survey, text.replace("2,5|", "2.5|").replace("|", ";")
+    )
 
 
 def test_a_first_column_without_a_name_is_no_feature():
@@ -414,8 +567,10 @@ def test_a_first_column_without_a_name_is_no_feature():
     assert made is None and told == ["left out: 'row' (numbers of the rows)"]
 
 
-@pytest.mark.parametrize("name, says", [("ID", True), ("patient_id", True), ("userId", True),
-                                        ("acid", False), ("idle", False)])
+@pytest.mark.parametrize(
+    "name, says",
+    [("ID", True), ("patient_id", True), ("userId", True), ("acid", False), ("idle", False)],
+)
 def test_columns_named_as_identifiers_are(name, says):
     made, told = column([row % 20 for row in range(MANY)], name)
     assert made is not None and any("is named as identifiers are" in one for one in told) == says

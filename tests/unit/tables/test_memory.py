@@ -12,17 +12,38 @@ from agfmc.tables.memory import table_in_memory
 from agfmc.tables.types import TableFormat
 
 pytestmark = pytest.mark.filterwarnings("ignore::agfmc.core.errors.AgfmcWarning")
-TEXT = ("kind,size,colour,day,code,ok\n"
-        "a,1.5,red,2024-05-01,3,True\nb,NA,blue,2024-05-02,4,False\n"
-        "a,2.25,,2024-06-03,3,True\nb,-1e-05,red,2024-07-04,5,True\n")
+TEXT = (
+    "kind,size,colour,day,code,ok\n"
+    "a,1.5,red,2024-05-01,3,True\nb,NA,blue,2024-05-02,4,False\n"
+    "a,2.25,,2024-06-03,3,True\nb,-1e-05,red,2024-07-04,5,True\n"
+)
 ROWS = [
-    {"kind": "a", "size": 1.5, "colour": "red", "day": datetime.date(2024, 5, 1), "code": 3,
-     "ok": True},
-    {"kind": "b", "size": None, "colour": "blue", "day": datetime.date(2024, 5, 2), "code": 4,
-     "ok": False},
-    {"kind": "a", "size": 2.25, "colour": float("nan"), "day": datetime.datetime(2024, 6, 3),
-     "code": np.int64(3), "ok": np.bool_(True)},
-    {"kind": "b", "size": -1e-05, "colour": "red", "day": "2024-07-04", "code": "5", "ok": True}]
+    {
+        "kind": "a",
+        "size": 1.5,
+        "colour": "red",
+        "day": datetime.date(2024, 5, 1),
+        "code": 3,
+        "ok": True,
+    },
+    {
+        "kind": "b",
+        "size": None,
+        "colour": "blue",
+        "day": datetime.date(2024, 5, 2),
+        "code": 4,
+        "ok": False,
+    },
+    {
+        "kind": "a",
+        "size": 2.25,
+        "colour": float("nan"),
+        "day": datetime.datetime(2024, 6, 3),
+        "code": np.int64(3),
+        "ok": np.bool_(True),
+    },
+    {"kind": "b", "size": -1e-05, "colour": "red", "day": "2024-07-04", "code": "5", "ok": True},
+]
 ROLES = {"label": "kind", "categorical": "code", "missing": "mean"}
 
 
@@ -32,9 +53,16 @@ def expected():
 
 
 def frame_of(name):
-    rows = [{**row, "day": datetime.datetime.fromisoformat(str(row["day"])[:10]),
-             "code": int(row["code"]), "ok": bool(row["ok"]),
-             "colour": None if row["colour"] != row["colour"] else row["colour"]} for row in ROWS]
+    rows = [
+        {
+            **row,
+            "day": datetime.datetime.fromisoformat(str(row["day"])[:10]),
+            "code": int(row["code"]),
+            "ok": bool(row["ok"]),
+            "colour": None if row["colour"] != row["colour"] else row["colour"],
+        }
+        for row in ROWS
+    ]
     if name == "pandas":
         return pytest.importorskip("pandas").DataFrame(rows)
     if name == "nullable":
@@ -47,15 +75,22 @@ def frame_of(name):
 LONG = "nullable", "polars", "bytes", "crlf"
 
 
-SOURCES = {"dictionaries": lambda: ROWS, "text": lambda: io.StringIO(TEXT),
-           "bytes": lambda: io.BytesIO(TEXT.encode()), "crlf": lambda: io.StringIO(
-               TEXT.replace("\n", "\r\n")),
-           **{name: lambda name=name: frame_of(name)
-              for name in ("pandas", "nullable", "polars", "pyarrow")}}
+SOURCES = {
+    "dictionaries": lambda: ROWS,
+    "text": lambda: io.StringIO(TEXT),
+    "bytes": lambda: io.BytesIO(TEXT.encode()),
+    "crlf": lambda: io.StringIO(TEXT.replace("\n", "\r\n")),
+    **{
+        name: lambda name=name: frame_of(name)
+        for name in ("pandas", "nullable", "polars", "pyarrow")
+    },
+}
 
 
-@pytest.mark.parametrize("name", [
-    pytest.param(name, marks=pytest.mark.long) if name in LONG else name for name in SOURCES])
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.long) if name in LONG else name for name in SOURCES],
+)
 def test_the_points_of_the_file(expected, name):
     data = agfmc.read_table(SOURCES[name](), **ROLES)
     assert data.recipe.columns == expected.recipe.columns
@@ -69,12 +104,14 @@ def test_the_points_of_the_file(expected, name):
 def test_one_row(expected, name):
     rows = SOURCES[name]()
     for row in range(4):
-        assert np.array_equal(expected.recipe.apply(rows[row:row + 1]), expected.x[row:row + 1])
+        assert np.array_equal(expected.recipe.apply(rows[row : row + 1]), expected.x[row : row + 1])
 
 
 def test_a_structured_array(expected):
-    rows = np.array([(1.5, "red", "2024-05-01", 3, True), (7, "", "2024-05-02", 4, False)], dtype=[
-        ("size", "f8"), ("colour", "U9"), ("day", "M8[D]"), ("code", "i4"), ("ok", "?")])
+    rows = np.array(
+        [(1.5, "red", "2024-05-01", 3, True), (7, "", "2024-05-02", 4, False)],
+        dtype=[("size", "f8"), ("colour", "U9"), ("day", "M8[D]"), ("code", "i4"), ("ok", "?")],
+    )
     x = expected.recipe.apply(rows)
     assert np.array_equal(x[0], expected.x[0]) and x[1, 0] == 7
 
@@ -83,31 +120,45 @@ def test_a_dictionary_is_one_row(expected):
     assert np.array_equal(expected.recipe.apply(ROWS[1]), expected.recipe.apply(ROWS[1:2]))
 
 
-@pytest.mark.parametrize("rows, kind, message", [
-    ([], DataError, "table: the table has no rows"), (5, UsageError, "expected a table"),
-    ([[1, 2]], UsageError, "found list"), (np.ones((2, 2)), UsageError, "found ndarray"),
-    ([{"size": 1}], DataError, "table: lacks the columns 'colour', 'day'"),
-    (ROWS[:1] + [{}], DataError, "table: row 2: lacks the column 'size'"),
-    (ROWS[:1] + [{**ROWS[1], "size": "big"}], DataError,
-     "table: row 2: expected a number in column 'size', found 'big'"),
-    ([{**ROWS[1], "size": float("inf")}], DataError, "found 'inf'"),
-    ([{**ROWS[1], "day": "2024-02-30"}], DataError, "expected a date"),
-    ([{**ROWS[1], "colour": ["red"]}], DataError, "row 1: expected a number or a word in column "
-                                                  "'colour', found list")])
+@pytest.mark.parametrize(
+    "rows, kind, message",
+    [
+        ([], DataError, "table: the table has no rows"),
+        (5, UsageError, "expected a table"),
+        ([[1, 2]], UsageError, "found list"),
+        (np.ones((2, 2)), UsageError, "found ndarray"),
+        ([{"size": 1}], DataError, "table: lacks the columns 'colour', 'day'"),
+        (ROWS[:1] + [{}], DataError, "table: row 2: lacks the column 'size'"),
+        (
+            ROWS[:1] + [{**ROWS[1], "size": "big"}],
+            DataError,
+            "table: row 2: expected a number in column 'size', found 'big'",
+        ),
+        ([{**ROWS[1], "size": float("inf")}], DataError, "found 'inf'"),
+        ([{**ROWS[1], "day": "2024-02-30"}], DataError, "expected a date"),
+        (
+            [{**ROWS[1], "colour": ["red"]}],
+            DataError,
+            "row 1: expected a number or a word in column 'colour', found list",
+        ),
+    ],
+)
 def test_wrong_rows(expected, rows, kind, message):
     with pytest.raises(kind, match=message):
         expected.recipe.apply(rows)
 
 
 def test_words_of_missing_values():
-    table = table_in_memory([{"a": "NA", "b": -999}, {"a": " x ", "b": 1}],
-                            TableFormat(blanks=("NA", "-999")))
-    block, = table.blocks({0: "words", 1: "number"})
+    table = table_in_memory(
+        [{"a": "NA", "b": -999}, {"a": " x ", "b": 1}], TableFormat(blanks=("NA", "-999"))
+    )
+    (block,) = table.blocks({0: "words", 1: "number"})
     assert block[0].words == ("x",) and block[0].codes.tolist() == [-1, 0]
     assert np.isnan(block[1][0]) and block[1][1] == 1
     pandas = pytest.importorskip("pandas")
-    block, = table_in_memory(pandas.DataFrame({"b": [-999.0, 1]}), TableFormat(
-        blanks=("-999",))).blocks({0: "number"})
+    (block,) = table_in_memory(
+        pandas.DataFrame({"b": [-999.0, 1]}), TableFormat(blanks=("-999",))
+    ).blocks({0: "number"})
     assert np.isnan(block[0][0]) and block[0][1] == 1
 
 

@@ -11,7 +11,14 @@ from agfmc.tables.types import ColumnRecipe, TableRecipe
 
 RECIPE = TableRecipe(
     (ColumnRecipe("größe", fill=0.1), ColumnRecipe("colour", ("red", 'a "b"\n'), None, True)),
-    "kind", ("a", "b"), ("id",), "w", "indicator", "t.csv", ("", "-9"))
+    "kind",
+    ("a", "b"),
+    ("id",),
+    "w",
+    "indicator",
+    "t.csv",
+    ("", "-9"),
+)
 TEXT = r"""{
  "format": "agfmc table recipe",
  "version": 1,
@@ -49,27 +56,58 @@ def test_text_is_for_people_and_without_loss(folder):
     assert type(read_recipe(path).columns[0].fill) is float
 
 
-@pytest.mark.parametrize("old, new, words", [
-    ('"version": 1', '"version": 2', "has version 2 of this format, this program reads 1: use a "
-                                     "newer version of the suite"),
-    ('"version": 1', '"version": "\x1b"', "no JSON"), ('"version": 1,', "", "has version null"),
-    ("table recipe", "x", "expected 'agfmc table recipe', found another format"),
-    ('"label": "kind"', '"label": "kind", "label": "kind"', "a key stands twice"),
-    ("0.1", "1e39", "columns[0].fill: expected a number from -3.4"),
-    ("0.1", "1e999", "columns[0].fill: expected a number"),
-    ("0.1", '"x"', "the column 'größe' of the recipe is invalid"),
-    ('"fill": null', '"fill": "x"', "the column 'colour' of the recipe is invalid"),
-    ('"indicator": true', '"indicator": true, "other": "x"', "'colour' of the recipe is invalid"),
-    ('"indicator": false', '"indicator": false, "other": "x"', "'größe' of the recipe is invalid"),
-    ('"indicator": true', '"indicator": true, "order": ["a", "b"]', "'colour' of the recipe is"),
-    ('"indicator": false', '"indicator": false, "order": ["a"]', "'größe' of the recipe is"),
-    ('"indicator": false', '"indicator": false, "order": ["a", "a"]', "'größe' of the recipe is"),
-    ('"indicator": true', '"indicator": true, "date": {"order": "year first", "first": 0, '
-     '"cycles": []}', "'colour' of the recipe is invalid"),
-    ("0.1", "NaN", "no JSON"), ("größe", "id", "has two parts"),
-    ("größe", "colour", "stands twice"), ("größe", "colour=red", "stands twice"),
-    ("größe", "\\ud800", "columns[0].name: expected text of another kind"),
-    (TEXT, "[" * 10**5, "no JSON"), (TEXT, "[]", "another format"), (TEXT, "", "an empty file")])
+@pytest.mark.parametrize(
+    "old, new, words",
+    [
+        (
+            '"version": 1',
+            '"version": 2',
+            "has version 2 of this format, this program reads 1: use a newer version of the suite",
+        ),
+        ('"version": 1', '"version": "\x1b"', "no JSON"),
+        ('"version": 1,', "", "has version null"),
+        ("table recipe", "x", "expected 'agfmc table recipe', found another format"),
+        ('"label": "kind"', '"label": "kind", "label": "kind"', "a key stands twice"),
+        ("0.1", "1e39", "columns[0].fill: expected a number from -3.4"),
+        ("0.1", "1e999", "columns[0].fill: expected a number"),
+        ("0.1", '"x"', "the column 'größe' of the recipe is invalid"),
+        ('"fill": null', '"fill": "x"', "the column 'colour' of the recipe is invalid"),
+        (
+            '"indicator": true',
+            '"indicator": true, "other": "x"',
+            "'colour' of the recipe is invalid",
+        ),
+        (
+            '"indicator": false',
+            '"indicator": false, "other": "x"',
+            "'größe' of the recipe is invalid",
+        ),
+        (
+            '"indicator": true',
+            '"indicator": true, "order": ["a", "b"]',
+            "'colour' of the recipe is",
+        ),
+        ('"indicator": false', '"indicator": false, "order": ["a"]', "'größe' of the recipe is"),
+        (
+            '"indicator": false',
+            '"indicator": false, "order": ["a", "a"]',
+            "'größe' of the recipe is",
+        ),
+        (
+            '"indicator": true',
+            '"indicator": true, "date": {"order": "year first", "first": 0, "cycles": []}',
+            "'colour' of the recipe is invalid",
+        ),
+        ("0.1", "NaN", "no JSON"),
+        ("größe", "id", "has two parts"),
+        ("größe", "colour", "stands twice"),
+        ("größe", "colour=red", "stands twice"),
+        ("größe", "\\ud800", "columns[0].name: expected text of another kind"),
+        (TEXT, "[" * 10**5, "no JSON"),
+        (TEXT, "[]", "another format"),
+        (TEXT, "", "an empty file"),
+    ],
+)
 def test_what_is_refused(folder, old, new, words):
     assert old in TEXT
     Path("t.recipe").write_text(TEXT.replace(old, new), "utf-8")
@@ -80,8 +118,10 @@ def test_what_is_refused(folder, old, new, words):
 
 def test_sizes_are_bounded(folder, monkeypatch):
     Path("t.recipe").write_text(TEXT, "utf-8")
-    for name, least, words in (("_MOST_FEATURES", 6, "too many features"),
-                               ("MOST_LETTERS", 109, "too long")):
+    for name, least, words in (
+        ("_MOST_FEATURES", 6, "too many features"),
+        ("MOST_LETTERS", 109, "too long"),
+    ):
         with monkeypatch.context() as patch:
             patch.setattr(recipe_file, name, least)
             read_recipe("t.recipe")

@@ -42,7 +42,8 @@ def test_message_with_the_id_its_column_and_both_lines(tmp_path):
         check(path)
     assert str(error.value) == (
         f"{path}:5: column 'id' has 'a': the id is that of an earlier line already (further "
-        "columns of --id may tell them apart; classify_m --all-columns takes them as they are)")
+        "columns of --id may tell them apart; classify_m --all-columns takes them as they are)"
+    )
 
 
 def test_of_an_id_that_comes_three_times_the_second_row_is_named(tmp_path):
@@ -53,8 +54,9 @@ def test_of_an_id_that_comes_three_times_the_second_row_is_named(tmp_path):
 
 def test_several_columns_are_one_id(tmp_path):
     path = write(tmp_path, ["a,1", "a,2", "b,1", "a1,", ",a1", "a,1"])
-    with pytest.raises(DataError, match="columns 'id' has 'a', 'x' has '1': the id is that of "
-                                        "an earlier line") as error:
+    with pytest.raises(
+        DataError, match="columns 'id' has 'a', 'x' has '1': the id is that of an earlier line"
+    ) as error:
         check(path, (0, 1))
     assert error.value.line == 7
 

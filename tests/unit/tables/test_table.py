@@ -44,11 +44,13 @@ def wrong(data, *arguments, **options):
 
 
 def test_a_small_table():
-    data = b"id,colour, size \r\n1,red,2.5\r\n\r\n 2 ,NA,?\r\n+3,\" dark, blue \",-.5e1\r\n"
+    data = b'id,colour, size \r\n1,red,2.5\r\n\r\n 2 ,NA,?\r\n+3," dark, blue ",-.5e1\r\n'
     for block in (1, 7, 1000):
         assert read(data, block=block) == (
             ("id", "colour", "size"),
-            [[1, 2, 3], ["red", None, "dark, blue"], [2.5, None, -5]], [2, 4, 5])
+            [[1, 2, 3], ["red", None, "dark, blue"], [2.5, None, -5]],
+            [2, 4, 5],
+        )
     assert read(data, {0: "text", 2: "words"})[1] == [["1", " 2 ", "+3"], ["2.5", None, "-.5e1"]]
 
 
@@ -61,10 +63,30 @@ def test_blocks_have_numbers_where_all_their_cells_are():
     assert any("x" in part for part in parts)
 
 
-@pytest.mark.parametrize("cell, number", [
-    ("1", 1), (" +7\t", 7), (".5", 0.5), ("5.", 5), ("1e3", 1000), ("1E-400", 0), ("1_000", None),
-    ("1e400", None), ("inf", None), ("nan", None), ("0x1", None), ("", None), ("\u0661", None),
-    ("1\n", None), ("1\u00a0", None), (".", None), ("1d3", None), ("--1", None), ("1 2", None)])
+@pytest.mark.parametrize(
+    "cell, number",
+    [
+        ("1", 1),
+        (" +7\t", 7),
+        (".5", 0.5),
+        ("5.", 5),
+        ("1e3", 1000),
+        ("1E-400", 0),
+        ("1_000", None),
+        ("1e400", None),
+        ("inf", None),
+        ("nan", None),
+        ("0x1", None),
+        ("", None),
+        ("\u0661", None),
+        ("1\n", None),
+        ("1\u00a0", None),
+        (".", None),
+        ("1d3", None),
+        ("--1", None),
+        ("1 2", None),
+    ],
+)
 def test_what_a_number_is(cell, number):
     assert number_of(cell) == number
     column = ["3", cell]
@@ -77,13 +99,23 @@ def test_what_a_number_is(cell, number):
 def test_blanks_are_missing_with_blanks_around_them():
     form = TableFormat(blanks=("-999", "none"))
     assert read(b"a,b\n-999,none\n -999 , none\n-999.0,\n", form=form)[1] == [
-        [None, None, None], [None, None, ""]]
+        [None, None, None],
+        [None, None, ""],
+    ]
 
 
-@pytest.mark.parametrize("data, names", [
-    (b"a;b\n3,5;x\n2,1;y\n", ("a", "b")), (b"a\tb,c\n1\t2\n", ("a", "b,c")),
-    (b"a|b\n1|2\n", ("a", "b")), (b"a\n1\n", ("a",)), (b'"a;b",c\n"1;2",3\n', ("a;b", "c")),
-    (b"a,b c,d\n1;1,2;2,3;3\n", ("a", "b c", "d")), (b"a, b;c\n1\n2;3\n4;5\n", ("a, b", "c"))])
+@pytest.mark.parametrize(
+    "data, names",
+    [
+        (b"a;b\n3,5;x\n2,1;y\n", ("a", "b")),
+        (b"a\tb,c\n1\t2\n", ("a", "b,c")),
+        (b"a|b\n1|2\n", ("a", "b")),
+        (b"a\n1\n", ("a",)),
+        (b'"a;b",c\n"1;2",3\n', ("a;b", "c")),
+        (b"a,b c,d\n1;1,2;2,3;3\n", ("a", "b c", "d")),
+        (b"a, b;c\n1\n2;3\n4;5\n", ("a, b", "c")),
+    ],
+)
 def test_the_delimiter_is_guessed(data, names):
     with open_table("-", TableFormat(decimal="."), io.BytesIO(data)) as table:
         assert table.names == names
@@ -100,17 +132,23 @@ def test_a_tsv_has_tabs(tmp_path):
 
 def test_names_and_numbers_of_columns():
     assert read(b"1,x\n2,y\n", form=TableFormat(header=False)) == (
-        ("1", "2"), [[1, 2], ["x", "y"]], [1, 2])
+        ("1", "2"),
+        [[1, 2], ["x", "y"]],
+        [1, 2],
+    )
     assert read(b"\xef\xbb\xbf,a\n1,2\n")[0] == ("row", "a")
     with pytest.warns(AgfmcWarning, match="columns from 3 on have no name in the header"):
         assert read(b"a,b,, \n1,2,,\n", {0: "number"})[0] == ("a", "b", "3", "4")
 
 
 def test_lone_carriage_returns_end_lines():
-    data = b"a,b\r\r1,2\r3,\"4\r\n5\"\r6,7"
+    data = b'a,b\r\r1,2\r3,"4\r\n5"\r6,7'
     for block in (1, 2, 100):
         assert read(data, {0: "number", 1: "words"}, block=block) == (
-            ("a", "b"), [[1, 3, 6], ["2", "4\r\n5", "7"]], [3, 4, 6])
+            ("a", "b"),
+            [[1, 3, 6], ["2", "4\r\n5", "7"]],
+            [3, 4, 6],
+        )
 
 
 def test_quotes_may_be_part_of_cells():
@@ -118,46 +156,79 @@ def test_quotes_may_be_part_of_cells():
     assert read(b'a,b\n5" pipe,"x\n', form=form)[1] == [['5" pipe'], ['"x']]
 
 
-@pytest.mark.parametrize("data, message", [
-    (b"", "expected a table, found no line"),
-    (b"\n\r\n", "expected a table, found no line"),
-    (b"a,b\n", "the table has no rows behind its header"),
-    (b"1,2\n3,4\n", "1: the first line holds numbers: --no-header where there are no names"),
-    (b"a,b,a\n1,2,3\n", "1: columns 1 and 3 have the same name 'a'"),
-    (b"a,,b\n1,2,3\n", "1: column 2 has no name in the header: expected one line with the name "
-                        "of each column"),
-    (b"sep=;\na;b\n1;2\n", "1: names the delimiter, for spreadsheets: remove this line"),
-    (b"a,b\n1,2\n\n1,2,3\n", "4: 3 cells, expected 2 as in the header"),
-    (b"a,b\n1\n", "2: 1 cell, expected 2 as in the header"),
-    (b"a,b\n1,2,3\n", "2: 3 cells, expected 2 as in the header; write.table of R leaves out the "
-                      "name of the column of row names: with col.names = NA it does not"),
-    (b'a,b\n1,2\n5" pipe,3\n', "3: a quote inside a cell: in RFC 4180 quotes are around a whole "
-     "cell, and doubled within it; --no-quotes where quotes are a part of the cells"),
-    (b'a,b\n"1\n2,"3"\n', "3: a quote inside a cell: in RFC 4180 quotes are around a whole "
-     "cell, and doubled within it; --no-quotes where quotes are a part of the cells"),
-    (b'a,b\n1,2\n3,"4\n5,6\n7,8\n', "3: the quote that opens here is not closed; --no-quotes where "
-                                    "quotes are a part of the cells"),
-    (b"a,b\n1,2\n\xe4,2\n", "3: is not text in UTF-8: `iconv -f WINDOWS-1252 -t UTF-8` makes it so "
-                            "of text of Excel, or in Latin-1"),
-    (b'a,b\n1,2\n\xe4"x"\n', "3: is not text in UTF-8: `iconv -f WINDOWS-1252 -t UTF-8` makes it "
-                             "so of text of Excel, or in Latin-1"),
-    (b"a,b\n1,2\n\0,2\n", "3: is not text: there is a NUL in the line"),
-    ("a,b\n1,2\n".encode("utf-16"), "1: is text in UTF-16: `iconv -f UTF-16 -t UTF-8` makes it "
-                                    "readable"),
-    (b"PK\x03\x04\n", "is a spreadsheet or an archive: save the table as CSV"),
-    (b"BZh91AY&SY\n", "is compressed in another way than by gzip, which alone is read: unpack it"),
-    (b"a\n1\n" + b"x" * 131_073 + b"\n", "3: a cell has more than 131072 characters")])
+@pytest.mark.parametrize(
+    "data, message",
+    [
+        (b"", "expected a table, found no line"),
+        (b"\n\r\n", "expected a table, found no line"),
+        (b"a,b\n", "the table has no rows behind its header"),
+        (b"1,2\n3,4\n", "1: the first line holds numbers: --no-header where there are no names"),
+        (b"a,b,a\n1,2,3\n", "1: columns 1 and 3 have the same name 'a'"),
+        (
+            b"a,,b\n1,2,3\n",
+            "1: column 2 has no name in the header: expected one line with the name of each column",
+        ),
+        (b"sep=;\na;b\n1;2\n", "1: names the delimiter, for spreadsheets: remove this line"),
+        (b"a,b\n1,2\n\n1,2,3\n", "4: 3 cells, expected 2 as in the header"),
+        (b"a,b\n1\n", "2: 1 cell, expected 2 as in the header"),
+        (
+            b"a,b\n1,2,3\n",
+            "2: 3 cells, expected 2 as in the header; write.table of R leaves out the "
+            "name of the column of row names: with col.names = NA it does not",
+        ),
+        (
+            b'a,b\n1,2\n5" pipe,3\n',
+            "3: a quote inside a cell: in RFC 4180 quotes are around a whole "
+            "cell, and doubled within it; --no-quotes where quotes are a part of the cells",
+        ),
+        (
+            b'a,b\n"1\n2,"3"\n',
+            "3: a quote inside a cell: in RFC 4180 quotes are around a whole "
+            "cell, and doubled within it; --no-quotes where quotes are a part of the cells",
+        ),
+        (
+            b'a,b\n1,2\n3,"4\n5,6\n7,8\n',
+            "3: the quote that opens here is not closed; --no-quotes where "
+            "quotes are a part of the cells",
+        ),
+        (
+            b"a,b\n1,2\n\xe4,2\n",
+            "3: is not text in UTF-8: `iconv -f WINDOWS-1252 -t UTF-8` makes it so "
+            "of text of Excel, or in Latin-1",
+        ),
+        (
+            b'a,b\n1,2\n\xe4"x"\n',
+            "3: is not text in UTF-8: `iconv -f WINDOWS-1252 -t UTF-8` makes it "
+            "so of text of Excel, or in Latin-1",
+        ),
+        (b"a,b\n1,2\n\0,2\n", "3: is not text: there is a NUL in the line"),
+        (
+            "a,b\n1,2\n".encode("utf-16"),
+            "1: is text in UTF-16: `iconv -f UTF-16 -t UTF-8` makes it readable",
+        ),
+        (b"PK\x03\x04\n", "is a spreadsheet or an archive: save the table as CSV"),
+        (
+            b"BZh91AY&SY\n",
+            "is compressed in another way than by gzip, which alone is read: unpack it",
+        ),
+        (b"a\n1\n" + b"x" * 131_073 + b"\n", "3: a cell has more than 131072 characters"),
+    ],
+)
 def test_bad_tables(data, message):
     for block in (1, 9, 1 << 20):
         if block > 1 or len(data) < 1000:
             assert wrong(data, block=block) == message
 
 
-@pytest.mark.parametrize("cell, message", [
-    (b"x", "3: expected a number in column 'b', found 'x'"),
-    (b"1_0", "3: expected a number in column 'b', found '1_0'"),
-    (b'"3,5"', "3: expected a number in column 'b', found '3,5': a decimal has a point, 3.5"),
-    (b"y" * 70, f"3: expected a number in column 'b', found '{'y' * 60}...'")])
+@pytest.mark.parametrize(
+    "cell, message",
+    [
+        (b"x", "3: expected a number in column 'b', found 'x'"),
+        (b"1_0", "3: expected a number in column 'b', found '1_0'"),
+        (b'"3,5"', "3: expected a number in column 'b', found '3,5': a decimal has a point, 3.5"),
+        (b"y" * 70, f"3: expected a number in column 'b', found '{'y' * 60}...'"),
+    ],
+)
 def test_words_where_numbers_are_expected(cell, message):
     assert wrong(b"a,b\n1,\n2," + cell + b"\nz,3\n", "number") == message
     assert read(b"a,b\n1,\n2," + cell + b"\n", {0: "number"})[1] == [[1, 2]]
@@ -172,14 +243,19 @@ def test_the_first_bad_row_is_told_whatever_is_wrong_with_it():
 
 def test_a_record_has_a_limit(monkeypatch):
     monkeypatch.setattr(text, "LONGEST_RECORD", 1 << 10)
-    assert wrong(b'a\n1\n"' + b"x\n" * 600 + b'"\n', block=100) == \
-        "3: a record is longer than 0 MiB, or its quote is not closed"
+    assert (
+        wrong(b'a\n1\n"' + b"x\n" * 600 + b'"\n', block=100)
+        == "3: a record is longer than 0 MiB, or its quote is not closed"
+    )
 
 
 def test_gzip_is_known_by_its_bytes(tmp_path):
     path = tmp_path / "a.csv.gz"
-    for data in (b"a,b\n1,2\n", gzip.compress(b"a,b\n1,2\n"), gzip.compress(b"a,b\n") +
-                 gzip.compress(b"1,2\n")):
+    for data in (
+        b"a,b\n1,2\n",
+        gzip.compress(b"a,b\n1,2\n"),
+        gzip.compress(b"a,b\n") + gzip.compress(b"1,2\n"),
+    ):
         path.write_bytes(data)
         assert read(b"", name=path)[1] == [[1], [2]]
 
@@ -210,7 +286,9 @@ def test_a_table_is_read_again(tmp_path):
                 assert len(list(zip(table.blocks({0: "number"}), range(1)))) == 1
                 for _ in range(2):
                     assert [plain(block[1]) for block in table.blocks({1: "words"})] == [
-                        ["x"], ["y"]]
+                        ["x"],
+                        ["y"],
+                    ]
 
 
 def test_a_stream_is_read_once():
@@ -231,23 +309,29 @@ def test_places():
 def test_a_table_of_too_many_columns(header, monkeypatch):
     monkeypatch.setattr(text, "_MOST_COLUMNS", 3)
     assert "has 4 columns: expected 3 or fewer" in wrong(
-        b"a,b,c,d\n1,2,3,x\n", {}, form=TableFormat(header=header))
+        b"a,b,c,d\n1,2,3,x\n", {}, form=TableFormat(header=header)
+    )
 
 
 def test_decimal_commas(recwarn):
     text = b"x;y;z;class\n1,5;2,5;w1;a\n-,5;3;1,5;b\n2,5E-1;NA;7;a\n"
     found = read(text)
-    assert "decimals have commas, as in column 'x' (--decimal . says that they have points)" in \
-        str(recwarn.pop().message)
-    assert read(text, form=TableFormat(decimal=",")) == found == \
-        read(text.replace(b",", b".").replace(b";", b","))
+    assert "decimals have commas, as in column 'x' (--decimal . says that they have points)" in str(
+        recwarn.pop().message
+    )
+    assert (
+        read(text, form=TableFormat(decimal=","))
+        == found
+        == read(text.replace(b",", b".").replace(b";", b","))
+    )
     assert not recwarn
     read(text, form=TableFormat(decimal="."))
     read(b"x;y\n1,5;a\n1.5;b\n1.5;c\n")
     assert not recwarn
     for form in (TableFormat(";", decimal=","), TableFormat("\t", decimal=",")):
         with pytest.raises(DataError, match="3: expected a number in column 'x', found '1.234'"):
-            read(b"x;y\n1,5;2\n1.234;5\n".replace(b";", form.delimiter.encode()), "number",
-                 form=form)
+            read(
+                b"x;y\n1,5;2\n1.234;5\n".replace(b";", form.delimiter.encode()), "number", form=form
+            )
     with pytest.raises(UsageError, match="--decimal: expected a point or a comma, found ';'"):
         TableFormat(decimal=";")

@@ -22,20 +22,49 @@ import pyarrow.feather  # noqa: E402
 import pyarrow.parquet  # noqa: E402
 
 DAY = datetime.datetime(2020, 1, 2, 3, 4, 5)
-TABLE = pa.table({
-    " id ": ["a", "b", "c"], "n": pa.array([1, None, 3]), "x": [0.5, float("nan"), -2.0],
-    "single": pa.array([0.1, 1, 2], pa.float32()), "small": pa.array([9, None, 1], pa.uint8()),
-    "yes": [True, None, False], "word": pa.array([" red", "NA", "red"]).dictionary_encode(),
-    "mixed": ["7", " 8 ", None], "when": [DAY, None, DAY], "day": [DAY.date(), DAY.date(), None],
-    "money": [decimal.Decimal("1.50"), None, decimal.Decimal("2.00")],
-    "no": pa.array([None, None, None]), "large": pa.array(["x", "", "y"], pa.large_string())})
-NUMBER = {1: [1, None, 3], 2: [0.5, None, -2], 3: [float(np.float32(0.1)), 1, 2],
-          4: [9, None, 1], 7: [7, 8, None], 10: [1.5, None, 2], 11: 3 * [None]}
-WORD = {0: ["a", "b", "c"], 5: ["true", None, "false"], 6: ["red", None, "red"],
-        8: ["2020-01-02 03:04:05", None, "2020-01-02 03:04:05"],
-        9: ["2020-01-02", "2020-01-02", None], 12: ["x", None, "y"]}
-TEXT = {0: ["a", "b", "c"], 1: ["1", "", "3"], 2: ["0.5", "", "-2.0"], 3: ["0.1", "1.0", "2.0"],
-        6: [" red", "NA", "red"], 10: ["1.50", "", "2.00"], 11: ["", "", ""]}
+TABLE = pa.table(
+    {
+        " id ": ["a", "b", "c"],
+        "n": pa.array([1, None, 3]),
+        "x": [0.5, float("nan"), -2.0],
+        "single": pa.array([0.1, 1, 2], pa.float32()),
+        "small": pa.array([9, None, 1], pa.uint8()),
+        "yes": [True, None, False],
+        "word": pa.array([" red", "NA", "red"]).dictionary_encode(),
+        "mixed": ["7", " 8 ", None],
+        "when": [DAY, None, DAY],
+        "day": [DAY.date(), DAY.date(), None],
+        "money": [decimal.Decimal("1.50"), None, decimal.Decimal("2.00")],
+        "no": pa.array([None, None, None]),
+        "large": pa.array(["x", "", "y"], pa.large_string()),
+    }
+)
+NUMBER = {
+    1: [1, None, 3],
+    2: [0.5, None, -2],
+    3: [float(np.float32(0.1)), 1, 2],
+    4: [9, None, 1],
+    7: [7, 8, None],
+    10: [1.5, None, 2],
+    11: 3 * [None],
+}
+WORD = {
+    0: ["a", "b", "c"],
+    5: ["true", None, "false"],
+    6: ["red", None, "red"],
+    8: ["2020-01-02 03:04:05", None, "2020-01-02 03:04:05"],
+    9: ["2020-01-02", "2020-01-02", None],
+    12: ["x", None, "y"],
+}
+TEXT = {
+    0: ["a", "b", "c"],
+    1: ["1", "", "3"],
+    2: ["0.5", "", "-2.0"],
+    3: ["0.1", "1.0", "2.0"],
+    6: [" red", "NA", "red"],
+    10: ["1.50", "", "2.00"],
+    11: ["", "", ""],
+}
 
 
 def stream_of(table, kind="stream", **options):
@@ -89,29 +118,54 @@ def test_columns_of_all_types(kind, monkeypatch):
         assert read(data, dict.fromkeys(WORD, "words"))[0] == WORD
         assert read(data, dict.fromkeys(TEXT, "text"))[0] == TEXT
         assert read(data, {}) == ({}, [1, 2, 3])
-    assert read(data, {1: "words", 3: "words"})[0] == {1: ["1", None, "3"],
-                                                       3: ["0.1", "1.0", "2.0"]}
+    assert read(data, {1: "words", 3: "words"})[0] == {
+        1: ["1", None, "3"],
+        3: ["0.1", "1.0", "2.0"],
+    }
 
 
 def test_blanks_are_missing_in_numbers_too():
-    data = stream_of(pa.table({"i": [-999, 1], "x": [-999.0, 1], "w": ["-999", "-"],
-                               "n": [None, 1]}))
+    data = stream_of(
+        pa.table({"i": [-999, 1], "x": [-999.0, 1], "w": ["-999", "-"], "n": [None, 1]})
+    )
     form = TableFormat(blanks=("-999", "-"))
     kinds = {0: "number", 1: "either", 2: "words", 3: "words"}
-    assert read(data, kinds, form)[0] == {0: [None, 1], 1: [None, 1], 2: [None, None],
-                                          3: [None, "1"]}
+    assert read(data, kinds, form)[0] == {
+        0: [None, 1],
+        1: [None, 1],
+        2: [None, None],
+        3: [None, "1"],
+    }
 
 
-@pytest.mark.parametrize("column, kind, message", [
-    (pa.array(["1", "NA", "2,5"]), "number",
-     "row 3: expected a number in column 'c', found '2,5': a decimal has a point, 2.5"),
-    (pa.array([True]), "number", "row 1: expected a number in column 'c', found 'true'"),
-    (pa.array([1, float("inf")]), "either", "row 2: expected a number in column 'c', found 'inf'"),
-    (pa.array([DAY.date()]), "number",
-     "row 1: expected a number in column 'c', found '2020-01-02'"),
-    (pa.array([[1]]), "text", "expected numbers or words in column 'c', found list<item: int64>"),
-    (pa.array([b"\xff"]), "words", "is damaged, or cannot be read by PyArrow: "),
-    (pa.array([], pa.int32()), "number", "the table has no rows")])
+@pytest.mark.parametrize(
+    "column, kind, message",
+    [
+        (
+            pa.array(["1", "NA", "2,5"]),
+            "number",
+            "row 3: expected a number in column 'c', found '2,5': a decimal has a point, 2.5",
+        ),
+        (pa.array([True]), "number", "row 1: expected a number in column 'c', found 'true'"),
+        (
+            pa.array([1, float("inf")]),
+            "either",
+            "row 2: expected a number in column 'c', found 'inf'",
+        ),
+        (
+            pa.array([DAY.date()]),
+            "number",
+            "row 1: expected a number in column 'c', found '2020-01-02'",
+        ),
+        (
+            pa.array([[1]]),
+            "text",
+            "expected numbers or words in column 'c', found list<item: int64>",
+        ),
+        (pa.array([b"\xff"]), "words", "is damaged, or cannot be read by PyArrow: "),
+        (pa.array([], pa.int32()), "number", "the table has no rows"),
+    ],
+)
 def test_bad_columns(column, kind, message):
     for form in ("parquet", "stream"):
         data = stream_of(pa.table({"d": column, "c": column}), form)
@@ -120,11 +174,17 @@ def test_bad_columns(column, kind, message):
         assert found == message or message.endswith("PyArrow: ") and found.startswith(message)
 
 
-@pytest.mark.parametrize("names, message", [
-    (["a", "a"], "columns 1 and 2 have the same name 'a'"),
-    (["a", " a"], "columns 1 and 2 have the same name 'a'"),
-    (["a", "", "b"], "column 2 has no name in the header: expected one line with the name of each "
-                     "column")])
+@pytest.mark.parametrize(
+    "names, message",
+    [
+        (["a", "a"], "columns 1 and 2 have the same name 'a'"),
+        (["a", " a"], "columns 1 and 2 have the same name 'a'"),
+        (
+            ["a", "", "b"],
+            "column 2 has no name in the header: expected one line with the name of each column",
+        ),
+    ],
+)
 def test_bad_names(names, message):
     table = pa.table([pa.array([1])] * len(names), names=names)
     assert wrong(stream_of(table, "parquet"), {}) == message
@@ -138,11 +198,14 @@ def test_names_with_points():
 
 def test_a_table_in_parquet_is_that_in_text():
     rng = np.random.default_rng(0)
-    table = pa.table({
-        "n": pa.array(rng.integers(-9, 9, 300), mask=rng.random(300) < 0.1),
-        "x": pa.array(rng.normal(size=300), mask=rng.random(300) < 0.1),
-        "w": pa.array(rng.choice(["red", " blue", "NA", "", "7"], 300)),
-        "b": pa.array(rng.random(300) < 0.5)})
+    table = pa.table(
+        {
+            "n": pa.array(rng.integers(-9, 9, 300), mask=rng.random(300) < 0.1),
+            "x": pa.array(rng.normal(size=300), mask=rng.random(300) < 0.1),
+            "w": pa.array(rng.choice(["red", " blue", "NA", "", "7"], 300)),
+            "b": pa.array(rng.random(300) < 0.5),
+        }
+    )
     out = io.BytesIO()
     pyarrow.csv.write_csv(table, out)
     for kind in ("either", "words", "text"):
@@ -185,7 +248,7 @@ def test_damaged_files_are_refused_in_one_line(kind):
         for at in rng.integers(4, len(data), rng.integers(1, 4)):
             broken[at] ^= 1 << rng.integers(8)
         if i % 5 == 0:
-            broken = broken[:rng.integers(len(data))]
+            broken = broken[: rng.integers(len(data))]
         try:
             with open_table("-", stdin=io.BytesIO(bytes(broken))) as table:
                 for block in table.blocks(dict.fromkeys(range(len(table.names)), "words")):
@@ -200,21 +263,32 @@ def test_damaged_files_are_refused_in_one_line(kind):
 def test_without_pyarrow_text_is_read_and_parquet_is_refused(tmp_path):
     (tmp_path / "a.parquet").write_bytes(stream_of(TABLE, "parquet"))
     (tmp_path / "pyarrow.py").write_text("raise ImportError('none')")
-    code = ("import io, sys\nfrom agfmc.tables.reading import open_table\n"
-            "assert 'pyarrow' not in sys.modules\n"
-            "with open_table('-', stdin=io.BytesIO(b'a\\n' + b'1\\n' * 600_000)) as table:\n"
-            "    assert sum(block.rows for block in table.blocks({0: 'number'})) == 600_000\n"
-            "with open_table('a.parquet') as table:\n    pass\n")
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, text=True, env={
-        "PYTHONPATH": f"{tmp_path}:{':'.join(sys.path)}"}, capture_output=True)
-    assert done.stderr.splitlines()[-1] == \
-        f"{UsageError.__module__}.UsageError: a.parquet: needs PyArrow: pip install 'agfmc[table]'"
+    code = (
+        "import io, sys\nfrom agfmc.tables.reading import open_table\n"
+        "assert 'pyarrow' not in sys.modules\n"
+        "with open_table('-', stdin=io.BytesIO(b'a\\n' + b'1\\n' * 600_000)) as table:\n"
+        "    assert sum(block.rows for block in table.blocks({0: 'number'})) == 600_000\n"
+        "with open_table('a.parquet') as table:\n    pass\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        text=True,
+        env={"PYTHONPATH": f"{tmp_path}:{':'.join(sys.path)}"},
+        capture_output=True,
+    )
+    assert (
+        done.stderr.splitlines()[-1]
+        == f"{UsageError.__module__}.UsageError: a.parquet: needs PyArrow: pip install 'agfmc[table]'"
+    )
 
 
 def test_memory_that_does_not_suffice_is_no_damage(tmp_path):
     pa.feather.write_feather(pa.table({"a": [1.0]}), tmp_path / "t")
     with open(tmp_path / "t", "rb") as file:
         table = arrow.ArrowTable(file, "t", TableFormat())
-        with pytest.raises(DataError, match="t: cannot read: there is not enough memory"), \
-                table._reading():
+        with (
+            pytest.raises(DataError, match="t: cannot read: there is not enough memory"),
+            table._reading(),
+        ):
             raise pa.ArrowMemoryError("malloc of size 64 failed")

@@ -16,14 +16,72 @@ from agfmc.tables.types import TableFormat
 
 pytest.importorskip("pyarrow")
 
-NUMBERS = ("1", "-2", "+5", "0.1", ".5", "5.", "1e3", "1E-7", "-0", " 7 ", "\t8", "9 ", "007",
-           "123456789012345678901", "0.30000000000000004", "2.2250738585072011e-308", "1e-400")
-ODD = ("1e400", "inf", "-Infinity", "NAN", "-nan", "1_0", "0x1", "1e", ".", "+", "--1", "1 2",
-       "3,5", "\u0661", "1\u00a0", "1d3", "1f", "true", "1\x0b", "\x0c2", "1;",
-       "-999.0", " -999", "+-1")
+NUMBERS = (
+    "1",
+    "-2",
+    "+5",
+    "0.1",
+    ".5",
+    "5.",
+    "1e3",
+    "1E-7",
+    "-0",
+    " 7 ",
+    "\t8",
+    "9 ",
+    "007",
+    "123456789012345678901",
+    "0.30000000000000004",
+    "2.2250738585072011e-308",
+    "1e-400",
+)
+ODD = (
+    "1e400",
+    "inf",
+    "-Infinity",
+    "NAN",
+    "-nan",
+    "1_0",
+    "0x1",
+    "1e",
+    ".",
+    "+",
+    "--1",
+    "1 2",
+    "3,5",
+    "\u0661",
+    "1\u00a0",
+    "1d3",
+    "1f",
+    "true",
+    "1\x0b",
+    "\x0c2",
+    "1;",
+    "-999.0",
+    " -999",
+    "+-1",
+)
 BLANK = ("", "NA", "NaN", "null", "?", " ", "  ", " NA", "NA ", "  NA", "\tNA", "-999")
-WORDS = ("red", " red", "red ", "b\u00e4r", "\u732b", "a b", "say \"x\"", "new\nline", "cr\rlf\r\n",
-         '"', '""', "\U0001f431", "'", "#", "x" * 40, "\ufeff", "\u2028", "\x1f")
+WORDS = (
+    "red",
+    " red",
+    "red ",
+    "b\u00e4r",
+    "\u732b",
+    "a b",
+    'say "x"',
+    "new\nline",
+    "cr\rlf\r\n",
+    '"',
+    '""',
+    "\U0001f431",
+    "'",
+    "#",
+    "x" * 40,
+    "\ufeff",
+    "\u2028",
+    "\x1f",
+)
 PIECES = ("", "a", '"', '""', ",", ";", "\n", "\r", "\r\n", " ", "\0", "1", "\u00e4")
 
 
@@ -76,15 +134,31 @@ def made(rng):
             text += "\r\n"
     if rng.random() < 0.2:
         text = text[:-1]
-    kinds = list(rng.choice(["number", "either", "words", "text"], columns, p=[.15, .5, .2, .15]))
-    form = TableFormat(None if rng.random() < 0.5 else str(delimiter), bool(rng.random() < 0.9),
-                       quotes, BLANKS[int(rng.integers(len(BLANKS)))])
+    kinds = list(
+        rng.choice(["number", "either", "words", "text"], columns, p=[0.15, 0.5, 0.2, 0.15])
+    )
+    form = TableFormat(
+        None if rng.random() < 0.5 else str(delimiter),
+        bool(rng.random() < 0.9),
+        quotes,
+        BLANKS[int(rng.integers(len(BLANKS)))],
+    )
     data = b"\xef\xbb\xbf" * (rng.random() < 0.1) + text.encode()
     return data, ["none"] if rng.random() < 0.03 else kinds, form, int(rng.choice([1, 5, 30, 9999]))
 
 
-POOLS = (NUMBERS, NUMBERS, NUMBERS + BLANK, NUMBERS + BLANK[:5], NUMBERS + ODD, WORDS,
-         WORDS + BLANK, NUMBERS[:5] * 9 + ODD[:2], BLANK, NUMBERS + WORDS[:1] + ("NA",))
+POOLS = (
+    NUMBERS,
+    NUMBERS,
+    NUMBERS + BLANK,
+    NUMBERS + BLANK[:5],
+    NUMBERS + ODD,
+    WORDS,
+    WORDS + BLANK,
+    NUMBERS[:5] * 9 + ODD[:2],
+    BLANK,
+    NUMBERS + WORDS[:1] + ("NA",),
+)
 BLANKS = (TableFormat().blanks, TableFormat().blanks, ("NA", "-999"), ())
 
 
@@ -113,8 +187,11 @@ def test_the_made_tables_are_of_all_kinds(monkeypatch):
     """Many are read to the end, most blocks by PyArrow; the errors of the others are many."""
     done = []
     converted = table_module.text_columns
-    monkeypatch.setattr(table_module, "text_columns", lambda *arguments: done.append(
-        converted(*arguments)) or done[-1])
+    monkeypatch.setattr(
+        table_module,
+        "text_columns",
+        lambda *arguments: done.append(converted(*arguments)) or done[-1],
+    )
     found = [agree(*made(np.random.default_rng([7, i]))) for i in range(200)]
     errors = [out[-1].split(": ", 1)[1][:12] for out in found if isinstance(out[-1], str)]
     assert 40 < len(errors) < 100 and len(set(errors)) >= 4
@@ -124,8 +201,13 @@ def test_the_made_tables_are_of_all_kinds(monkeypatch):
         assert sum(isinstance(column, kind) for column in columns) > 50
 
 
-@given(st.lists(st.sampled_from(PIECES), max_size=25).map("".join), st.booleans(), st.booleans(),
-       st.sampled_from([1, 2, 3, 100]), st.sampled_from(["number", "either", "words", "text"]))
+@given(
+    st.lists(st.sampled_from(PIECES), max_size=25).map("".join),
+    st.booleans(),
+    st.booleans(),
+    st.sampled_from([1, 2, 3, 100]),
+    st.sampled_from(["number", "either", "words", "text"]),
+)
 def test_engines_agree_on_rubbish(text, quotes, named, block, kind):
     form = TableFormat(",", False, quotes)
     data = ("a,b\n" * named + text).encode()

@@ -15,8 +15,14 @@ from agfmc.files.codec import decode, encode
 from agfmc.tables.reading import open_table
 from agfmc.tables import points
 from agfmc.tables.survey import survey_table
-from agfmc.tables.points import (class_numbers, columns_that_tell, fill_missing, filled_recipe,
-                                 group_columns, TableEncoder)
+from agfmc.tables.points import (
+    class_numbers,
+    columns_that_tell,
+    fill_missing,
+    filled_recipe,
+    group_columns,
+    TableEncoder,
+)
 from agfmc.tables.types import ColumnRecipe, ColumnRoles, LARGEST, TableFormat, TableRecipe
 
 TRAINING = "size,colour,class\n1,red,a\n,blue,b\n4,,a\n7,red,b\n1,red,a\n"
@@ -49,13 +55,19 @@ def refused(text, recipe, *words):
 
 
 @pytest.mark.parametrize("block", [1, 1000])
-@pytest.mark.parametrize("missing, rows", [
-    # the number's mean and median, the most frequent word
-    ("mean", [[1, 0, 1], [3.25, 1, 0], [4, 0, 1], [7, 0, 1], [1, 0, 1]]),
-    ("median", [[1, 0, 1], [2.5, 1, 0], [4, 0, 1], [7, 0, 1], [1, 0, 1]]),
-    ("indicator", [[1, 0, 0, 1, 0], [2.5, 1, 1, 0, 0], [4, 0, 0, 0, 1], [7, 0, 0, 1, 0],
-                   [1, 0, 0, 1, 0]]),
-    ("value:9", [[1, 0, 0, 1], [9, 0, 1, 0], [4, 1, 0, 0], [7, 0, 0, 1], [1, 0, 0, 1]])])
+@pytest.mark.parametrize(
+    "missing, rows",
+    [
+        # the number's mean and median, the most frequent word
+        ("mean", [[1, 0, 1], [3.25, 1, 0], [4, 0, 1], [7, 0, 1], [1, 0, 1]]),
+        ("median", [[1, 0, 1], [2.5, 1, 0], [4, 0, 1], [7, 0, 1], [1, 0, 1]]),
+        (
+            "indicator",
+            [[1, 0, 0, 1, 0], [2.5, 1, 1, 0, 0], [4, 0, 0, 0, 1], [7, 0, 0, 1, 0], [1, 0, 0, 1, 0]],
+        ),
+        ("value:9", [[1, 0, 0, 1], [9, 0, 1, 0], [4, 1, 0, 0], [7, 0, 0, 1], [1, 0, 0, 1]]),
+    ],
+)
 def test_missing_values(missing, rows, block):
     x, recipe = trained(TRAINING, block, missing=missing)
     np.testing.assert_array_equal(x, rows)
@@ -69,16 +81,27 @@ def test_missing_values(missing, rows, block):
 
 def test_missing_values_that_training_had_not():
     full = "size,colour,class\n1,red,a\n2,blue,b\n4,red,a\n"
-    for missing, expected in (("indicator", [2, 0, 1]), ("median", [2, 0, 1]),
-                              ("mean", [np.float32(7 / 3), 0, 1])):
+    for missing, expected in (
+        ("indicator", [2, 0, 1]),
+        ("median", [2, 0, 1]),
+        ("mean", [np.float32(7 / 3), 0, 1]),
+    ):
         _, recipe = trained(full, missing=missing)
         assert recipe.features == ("size", "colour=blue", "colour=red")
         np.testing.assert_array_equal(encoded("size,colour\n,\n", recipe)[0], [expected])
     _, recipe = trained(full)
-    refused("colour,size\nred,1\nred,NA\n", recipe, "3: column 'size' has a missing value, and "
-            "training, with --missing error, had none there: expected a number")
-    refused("colour,size\nred,1\n?,1\n", recipe, "3: column 'colour' has a missing value",
-            "expected a word")
+    refused(
+        "colour,size\nred,1\nred,NA\n",
+        recipe,
+        "3: column 'size' has a missing value, and "
+        "training, with --missing error, had none there: expected a number",
+    )
+    refused(
+        "colour,size\nred,1\n?,1\n",
+        recipe,
+        "3: column 'colour' has a missing value",
+        "expected a word",
+    )
 
 
 def test_words_that_training_did_not_know():
@@ -86,18 +109,21 @@ def test_words_that_training_did_not_know():
     text = "size,colour\n1,red\n2,pink\n3, red \n4,pink\n5,gr\x1ben\n"
     for block in (1, 1000):
         x, encoder = encoded(text, recipe, block)
-        np.testing.assert_array_equal(
-            x, [[1, 0, 1], [2, 0, 0], [3, 0, 1], [4, 0, 0], [5, 0, 0]])
+        np.testing.assert_array_equal(x, [[1, 0, 1], [2, 0, 0], [3, 0, 1], [4, 0, 0], [5, 0, 0]])
         assert encoder.unknown == {"colour": (3, "pink", 3)}
-        with pytest.warns(AgfmcWarning, match="^standard input: column 'colour' has 3 cells with "
-                                              "words that training did not know, first 'pink' in "
-                                              "line 3: they are none of its categories$"):
+        with pytest.warns(
+            AgfmcWarning,
+            match="^standard input: column 'colour' has 3 cells with "
+            "words that training did not know, first 'pink' in "
+            "line 3: they are none of its categories$",
+        ):
             encoder.warn_of_cells()
     with pytest.warns(AgfmcWarning) as told:
         encoded(TRAINING, recipe)[1].warn_of_cells()
     assert [str(one.message) for one in told] == [
         "standard input: 2 missing values are filled, by --missing median of training: 'size' (1), "
-        "'colour' (1)"]
+        "'colour' (1)"
+    ]
 
 
 def test_words_that_programs_write_in_other_ways():
@@ -116,8 +142,9 @@ def test_words_that_are_not_among_the_categories_of_a_recipe_with_one_for_them()
 
 
 def test_ordered_words_are_numbers():
-    recipe = TableRecipe((ColumnRecipe("size", fill=1.5, order=("s", "m", "l")),), "class",
-                         ("a", "b"))
+    recipe = TableRecipe(
+        (ColumnRecipe("size", fill=1.5, order=("s", "m", "l")),), "class", ("a", "b")
+    )
     x, _ = encoded("size\nl\ns\n?\nm\n", recipe)
     np.testing.assert_array_equal(x[:, 0], [2, 0, 1.5, 1])
     refused("size\nl\nxl\n", recipe, "3: column 'size': expected s < m < l, found 'xl'")
@@ -127,9 +154,10 @@ def test_columns_that_are_there_and_others():
     _, recipe = trained(TRAINING, missing="median")
     refused("a,b\n1,2\n", recipe, "lacks the columns 'size', 'colour', which the model needs")
     refused("a,size\n1,2\n", recipe, "lacks the column 'colour', which the model needs")
-    for text, words in (("colour,z,class,size,id\nred,1,a,2,3\n", "column 'z' is not needed"),
-                        ("y,colour,z,class,size,id\n1,red,1,a,2,3\n",
-                         r"column 'y' \(and 1 more\) is not needed")):
+    for text, words in (
+        ("colour,z,class,size,id\nred,1,a,2,3\n", "column 'z' is not needed"),
+        ("y,colour,z,class,size,id\n1,red,1,a,2,3\n", r"column 'y' \(and 1 more\) is not needed"),
+    ):
         x, encoder = encoded(text, recipe)
         np.testing.assert_array_equal(x, [[2, 0, 1]])
         with pytest.warns(AgfmcWarning, match=words):
@@ -142,8 +170,11 @@ def test_columns_that_are_there_and_others():
 def test_numbers_that_cannot_be():
     recipe = TableRecipe((ColumnRecipe("size"),), "class", ("a", "b"))
     refused("size\n1\nx\n", recipe, "3", "column 'size'", "expected a number")
-    refused(f"size\n1\n{2 * LARGEST}\n", recipe, "3: column 'size': 6.80565e+38 is more than "
-            "single precision holds: use a larger unit")
+    refused(
+        f"size\n1\n{2 * LARGEST}\n",
+        recipe,
+        "3: column 'size': 6.80565e+38 is more than single precision holds: use a larger unit",
+    )
     x, _ = encoded(f"size\n{LARGEST!r}\n-{LARGEST!r}\n1e-60\n", recipe)
     np.testing.assert_array_equal(x[:, 0], np.float32([LARGEST, -LARGEST, 0]))
 
@@ -151,26 +182,35 @@ def test_numbers_that_cannot_be():
 def test_numbers_of_classes():
     classes = {"a": 0, "2": 1}
     with open_table("-", stdin=io.BytesIO(b"x,class\n1,a\n2,2.0\n3, a\n")) as table:
-        block, = table.blocks({1: "words"})
+        (block,) = table.blocks({1: "words"})
         assert class_numbers(table, block, 1, classes).tolist() == [0, 1, 0]
     for cell, found in (("c", "the class 'c'"), ("NA", "no class")):
         with open_table("-", stdin=io.BytesIO(f"x,class\n1,a\n2,{cell}\n".encode())) as table:
-            block, = table.blocks({1: "words"})
-            with pytest.raises(DataError, match=f":3: column 'class' has {found}, expected 'a', "
-                                                "'2'$"):
+            (block,) = table.blocks({1: "words"})
+            with pytest.raises(
+                DataError, match=f":3: column 'class' has {found}, expected 'a', '2'$"
+            ):
                 class_numbers(table, block, 1, classes)
 
 
 # Means and medians
 
+
 def values_with_holes():
     few = st.sampled_from([np.nan, 0.0, -0.0, 1.0, -1.0, 1e-45, -1e-45, 3e38, -3e38, 0.1])
-    return extra.arrays(np.float32, st.tuples(st.integers(1, 12), st.just(3)), elements=st.one_of(
-        few, st.floats(width=32, allow_infinity=False, allow_nan=False)))
+    return extra.arrays(
+        np.float32,
+        st.tuples(st.integers(1, 12), st.just(3)),
+        elements=st.one_of(few, st.floats(width=32, allow_infinity=False, allow_nan=False)),
+    )
 
 
-NUMBERS = TableRecipe(tuple(ColumnRecipe(name, fill=float("nan")) for name in "abc"), "class",
-                      ("u", "v"), missing="median")
+NUMBERS = TableRecipe(
+    tuple(ColumnRecipe(name, fill=float("nan")) for name in "abc"),
+    "class",
+    ("u", "v"),
+    missing="median",
+)
 
 
 def fills(x, missing="median"):
@@ -197,10 +237,13 @@ def test_medians_are_exact(x, rows, gathered):
 @pytest.mark.parametrize("count", [1, 2, 999, 1000])
 def test_medians_and_means_of_many(count, tmp_path):
     generator = np.random.default_rng(count)
-    x = np.column_stack([
-        np.round(generator.normal(size=count), 1),  # ties
-        generator.normal(size=count) * 10.0**generator.integers(-30, 30, count),
-        -np.abs(generator.normal(size=count))]).astype(np.float32)
+    x = np.column_stack(
+        [
+            np.round(generator.normal(size=count), 1),  # ties
+            generator.normal(size=count) * 10.0 ** generator.integers(-30, 30, count),
+            -np.abs(generator.normal(size=count)),
+        ]
+    ).astype(np.float32)
     x[generator.random((count, 3)) < 0.2] = np.nan
     x[0] = 0.5, -0.0, 7
     wide = x.astype(np.float64)
@@ -223,9 +266,17 @@ def test_a_median_of_zero_has_no_sign():
 
 
 def test_fills_that_are_known_stay():
-    recipe = TableRecipe((ColumnRecipe("c", ("u",), "u", True), ColumnRecipe("a", fill=4.0),
-                          ColumnRecipe("b"), ColumnRecipe("d", fill=float("nan"), indicator=True)),
-                         "class", ("u", "v"), missing="mean")
+    recipe = TableRecipe(
+        (
+            ColumnRecipe("c", ("u",), "u", True),
+            ColumnRecipe("a", fill=4.0),
+            ColumnRecipe("b"),
+            ColumnRecipe("d", fill=float("nan"), indicator=True),
+        ),
+        "class",
+        ("u", "v"),
+        missing="mean",
+    )
     x = np.array([[1, 0, np.nan, 5, 2, 0], [0, 1, 1, 6, np.nan, 1], [1, 0, 1, 7, 5, 0]], np.float32)
     found = filled_recipe(recipe, x)
     assert [one.fill for one in found.columns] == ["u", 4.0, None, 3.5]
@@ -236,9 +287,11 @@ def test_fills_that_are_known_stay():
 
 # Properties
 
-CELLS = {"number": st.integers(-9, 9).map(lambda n: repr(n / 2)),
-         "word": st.sampled_from(["red", "blue", "1", "dark; red", ' a "b" ', "x,y"]),
-         "hole": st.just("")}
+CELLS = {
+    "number": st.integers(-9, 9).map(lambda n: repr(n / 2)),
+    "word": st.sampled_from(["red", "blue", "1", "dark; red", ' a "b" ', "x,y"]),
+    "hole": st.just(""),
+}
 
 
 @st.composite
@@ -276,15 +329,22 @@ def test_the_order_of_columns_does_not_matter(table, data, missing):
     assert decode(TableRecipe, json.loads(json.dumps(encode(recipe))), ValueError) == recipe
 
 
-@pytest.mark.parametrize("words, tells", [
-    ([f"{i % 3}{i % 12}" for i in range(60)], True),  # grade and number
-    ([f"{i % 3}{i % 12}" for i in range(31)], False),  # that may be chance
-    ([f"{i % 3}{i % 12}" for i in range(59)] + ["00"], False),
-    ([str(i % 3 // 2) for i in range(60)], False),
-    ([f"{i}" if i % 3 else "x" for i in range(90)], False)])  # many are there once
+@pytest.mark.parametrize(
+    "words, tells",
+    [
+        ([f"{i % 3}{i % 12}" for i in range(60)], True),  # grade and number
+        ([f"{i % 3}{i % 12}" for i in range(31)], False),  # that may be chance
+        ([f"{i % 3}{i % 12}" for i in range(59)] + ["00"], False),
+        ([str(i % 3 // 2) for i in range(60)], False),
+        ([f"{i}" if i % 3 else "x" for i in range(90)], False),
+    ],
+)  # many are there once
 def test_columns_that_tell_the_class(words, tells):
-    recipe = TableRecipe((ColumnRecipe("size"), ColumnRecipe("grade", tuple(sorted(set(words))))),
-                         "class", ("a", "b", "c"))
+    recipe = TableRecipe(
+        (ColumnRecipe("size"), ColumnRecipe("grade", tuple(sorted(set(words))))),
+        "class",
+        ("a", "b", "c"),
+    )
     x = np.array([[0.5, *(word == one for one in recipe.columns[1].categories)] for word in words])
     y = np.arange(len(words)) % 3
     assert columns_that_tell(recipe, x, y) == ["grade"] * tells
@@ -294,8 +354,17 @@ def test_columns_that_look_like_groups():
     rng = np.random.default_rng(2)
     word, y = np.repeat(np.arange(8), 20), np.tile([0, 1], 80)
     centres = rng.normal(size=(8, 3))
-    recipe = TableRecipe((ColumnRecipe("a"), ColumnRecipe("b"), ColumnRecipe("c"), ColumnRecipe(
-        "who", tuple("abcdefgh")), ColumnRecipe("few", ("u", "v"))), "class", ("no", "yes"))
+    recipe = TableRecipe(
+        (
+            ColumnRecipe("a"),
+            ColumnRecipe("b"),
+            ColumnRecipe("c"),
+            ColumnRecipe("who", tuple("abcdefgh")),
+            ColumnRecipe("few", ("u", "v")),
+        ),
+        "class",
+        ("no", "yes"),
+    )
 
     def found(spread, recipe=recipe, word=word):
         x = centres[word] + spread * np.random.default_rng(1).normal(size=(160, 3))
@@ -304,27 +373,41 @@ def test_columns_that_look_like_groups():
     assert found(0.05) == ["who"]
     assert found(1.0) == []  # as the towns that people live in
     assert found(0.05, word=word // 4) == []  # of so few it may be by chance
-    named = replace(recipe, columns=tuple(replace(one, name="Patient ID") if one.name == "who" else
-                                          one for one in recipe.columns))
+    named = replace(
+        recipe,
+        columns=tuple(
+            replace(one, name="Patient ID") if one.name == "who" else one for one in recipe.columns
+        ),
+    )
     assert found(1.0, named) == ["Patient ID"]
 
 
-@pytest.mark.parametrize("kind, spread, warns", [
-    ("stations", 1.0, True), ("visits", 1.0, True),  # each with a tendency towards some class
-    ("stations", 0.0, False), ("months", 1.0, False), ("codes", 1.0, False),
-    ("countries", 1.0, False)])
+@pytest.mark.parametrize(
+    "kind, spread, warns",
+    [
+        ("stations", 1.0, True),
+        ("visits", 1.0, True),  # each with a tendency towards some class
+        ("stations", 0.0, False),
+        ("months", 1.0, False),
+        ("codes", 1.0, False),
+        ("countries", 1.0, False),
+    ],
+)
 def test_words_in_equal_numbers_with_classes_that_repeat(kind, spread, warns):
     for seed in range(5):
         rng = np.random.default_rng(seed)
-        word = {"stations": lambda: np.repeat(np.arange(60), 10),
-                "visits": lambda: np.repeat(np.arange(60), rng.integers(8, 13, 60)),
-                "months": lambda: np.repeat(np.arange(12), 50),
-                "codes": lambda: rng.integers(0, 60, 600),
-                "countries": lambda: np.minimum(rng.zipf(1.3, 600) - 1, 59)}[kind]()
+        word = {
+            "stations": lambda: np.repeat(np.arange(60), 10),
+            "visits": lambda: np.repeat(np.arange(60), rng.integers(8, 13, 60)),
+            "months": lambda: np.repeat(np.arange(12), 50),
+            "codes": lambda: rng.integers(0, 60, 600),
+            "countries": lambda: np.minimum(rng.zipf(1.3, 600) - 1, 59),
+        }[kind]()
         word = np.unique(word, return_inverse=True)[1]
         words = tuple(f"w{number}" for number in range(word.max() + 1))
         chances = spread * rng.normal(size=(len(words), 3))[word] + rng.gumbel(size=(len(word), 3))
-        recipe = TableRecipe((ColumnRecipe("a"), ColumnRecipe("where", words)), "class",
-                             ("x", "y", "z"))
+        recipe = TableRecipe(
+            (ColumnRecipe("a"), ColumnRecipe("where", words)), "class", ("x", "y", "z")
+        )
         x = np.column_stack([rng.normal(size=len(word)), np.eye(len(words))[word]])
         assert group_columns(recipe, x, chances.argmax(axis=1)) == ["where"] * warns

@@ -27,8 +27,12 @@ W = np.array([0.1, 2.0, 3.0, 1 / 3, 5.0, 6.0, 1e-5, 8.0])
 
 
 def planned(text, weights, options=""):
-    made = plan(Source(parse('"" 0 / 1 2;\n"" 1 / 2;\n{4 1 7}', "f"), "trn"), Output("m"),
-                TrainingSettings(options=options), Trainer(Command(text)))
+    made = plan(
+        Source(parse('"" 0 / 1 2;\n"" 1 / 2;\n{4 1 7}', "f"), "trn"),
+        Output("m"),
+        TrainingSettings(options=options),
+        Trainer(Command(text)),
+    )
     return replace(made, data=replace(made.data, weights=weights))
 
 
@@ -41,23 +45,38 @@ def command(tmp_path, monkeypatch):
     return join([sys.executable, "train me.py"])
 
 
-@pytest.mark.parametrize("words, options", [
-    ("-W @weights", ""), ("-x --weights=@weights", ""), ("-x", "-W @weights"), ("", None)])
+@pytest.mark.parametrize(
+    "words, options",
+    [("-W @weights", ""), ("-x --weights=@weights", ""), ("-x", "-W @weights"), ("", None)],
+)
 def test_the_file_of_weights(command, tmp_path, words, options):
     if options is None:  # a shell's text, and the file among the options
-        (tmp_path / "one.sh").write_text(f"exec {command} \"$@\"\n")
+        (tmp_path / "one.sh").write_text(f'exec {command} "$@"\n')
         options, command = "-W @weights", "X=1 sh one.sh"
     train_external(planned(f"{command} {words}", Weights(W), options))
     assert (tmp_path / "m-00").read_text().split("\n") == [
-        "0 0.1", "1 2.0", "1 3.0", "0 0.3333333333333333", "1 5.0", "1 6.0", "1 1e-05", "0 8.0", ""]
+        "0 0.1",
+        "1 2.0",
+        "1 3.0",
+        "0 0.3333333333333333",
+        "1 5.0",
+        "1 6.0",
+        "1 1e-05",
+        "0 8.0",
+        "",
+    ]
     assert (tmp_path / "m-01").read_text() == "0 2.0\n0 3.0\n1 5.0\n1 6.0\n0 1e-05\n"
 
 
-@pytest.mark.parametrize("words, weighted, told", [
-    ("-x", True, "does not heed the weights of samples: expected the word @weights"),
-    ("-x@weights", True, "does not heed the weights"),
-    ("-W @weights", False, "the training data have no weights other than 1"),
-    ("-W @weights $HOME", True, "needs a shell, which is given no file names")])
+@pytest.mark.parametrize(
+    "words, weighted, told",
+    [
+        ("-x", True, "does not heed the weights of samples: expected the word @weights"),
+        ("-x@weights", True, "does not heed the weights"),
+        ("-W @weights", False, "the training data have no weights other than 1"),
+        ("-W @weights $HOME", True, "needs a shell, which is given no file names"),
+    ],
+)
 def test_commands_that_do_not_fit(command, tmp_path, words, weighted, told):
     work = planned(f"{command} {words}", Weights(W) if weighted else None)
     with pytest.raises(UsageError, match=told):

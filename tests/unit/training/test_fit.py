@@ -1,6 +1,5 @@
 """Training end to end: the same models whatever the workers, and files that classify."""
 
-
 import numpy as np
 import pytest
 
@@ -16,23 +15,28 @@ CODE = '"" 0/1; "-t 0" 0/2; "" 1/2; {4 0 9}'
 
 def data(n=120, seed=0):
     generator = np.random.default_rng(seed)
-    y = generator.choice([0, 4, 9], n, p=[.5, .3, .2]).astype(np.int32)
+    y = generator.choice([0, 4, 9], n, p=[0.5, 0.3, 0.2]).astype(np.int32)
     centre = {0: (0, 0), 4: (2, 0), 9: (0, 2)}
-    return generator.normal(size=(n, 2)) * .8 + [centre[label] for label in y.tolist()], y
+    return generator.normal(size=(n, 2)) * 0.8 + [centre[label] for label in y.tolist()], y
 
 
 def fitted(text=CODE, workers=1, progress=None):
     x, y = data()
     jobs = plan_jobs(parse(text), "m", "-c 5 -g 0.5", 1)
-    done = {one.job.name: (one.model, one.rows) for one in fit(
-        jobs, x, y, TrainingSettings(workers=workers), progress)}
+    done = {
+        one.job.name: (one.model, one.rows)
+        for one in fit(jobs, x, y, TrainingSettings(workers=workers), progress)
+    }
     return [done[job.name] for job in jobs]
 
 
 def test_rows_by_class():
     rows = rows_by_class(np.array([5, 2, 5, 9, 2], dtype=np.int32))
-    assert {label: where.tolist() for label, where in rows.items()} == {2: [1, 4], 5: [0, 2], 9:
-                                                                        [3]}
+    assert {label: where.tolist() for label, where in rows.items()} == {
+        2: [1, 4],
+        5: [0, 2],
+        9: [3],
+    }
 
 
 def test_models():
@@ -44,15 +48,18 @@ def test_models():
     for (model, rows), (left, right) in zip(models, sides):
         np.testing.assert_array_equal(model.sv, x[rows])
         assert model.features == 2
-        first = np.isin(y[rows[:model.n_sv[0]]], right if model.labels[0] else left)
+        first = np.isin(y[rows[: model.n_sv[0]]], right if model.labels[0] else left)
         assert first.all()
         assert model.platt[0] < 0  # the first label grows more probable with f
     # the class that comes first in the data is the first label
     assert [model.labels for model, _ in models] == [
         (0, 1) if np.argmax(np.isin(y, left)) < np.argmax(np.isin(y, right)) else (1, 0)
-        for left, right in sides]
-    assert "options -s 0 -t 2 -g 0.5 -c 5.0 -e 0.001 -h 1; features 2; folds 5; seed 1" in \
-        models[0][0].provenance.to_line()
+        for left, right in sides
+    ]
+    assert (
+        "options -s 0 -t 2 -g 0.5 -c 5.0 -e 0.001 -h 1; features 2; folds 5; seed 1"
+        in models[0][0].provenance.to_line()
+    )
 
 
 def test_seed_decides_the_folds_and_nothing_else():
@@ -61,7 +68,7 @@ def test_seed_decides_the_folds_and_nothing_else():
     for seed in (1, 2):
         jobs = plan_jobs(parse('"" {0 9}'), "m", "", seed)
         keep = y != 4
-        one, = fit(jobs, x[keep], y[keep])
+        (one,) = fit(jobs, x[keep], y[keep])
         told.append(one.model)
     assert told[0].coef.tobytes() == told[1].coef.tobytes() and told[0].platt != told[1].platt
 
@@ -92,8 +99,13 @@ def test_own_probabilities_need_folds_only_for_held_out_samples(held_out, fits):
     jobs = plan_jobs(parse('"" {0 9}'), "m", "learner=logistic", 1)
     seen = []
     few = np.flatnonzero(np.isin(y, [0, 9]))
-    one, = fit(jobs, x[few], y[few], progress=lambda *args: seen.append(args),
-               requested=HeldOutRequest(held_out))
+    (one,) = fit(
+        jobs,
+        x[few],
+        y[few],
+        progress=lambda *args: seen.append(args),
+        requested=HeldOutRequest(held_out),
+    )
     assert seen[-1] == (fits, fits) and (one.held_out is not None) == held_out
 
 
@@ -110,26 +122,28 @@ def test_a_job_that_cannot_be_trained_leaves_the_others(workers):
     jobs = plan_jobs(parse('"" 0/1; "-s 1 -n 1" 0/2; "" 1/2; {4 0 9}', "f"), "m", "", 1)
     done = {one.job.name: one.model for one in fit(jobs, x, y, TrainingSettings(workers=workers))}
     assert isinstance(done["m-01"], DataError)
-    assert str(done["m-01"]).startswith("f:1:9: 'm-01': LIBSVM refuses the problem: "
-                                        "specified nu is infeasible: with ")
+    assert str(done["m-01"]).startswith(
+        "f:1:9: 'm-01': LIBSVM refuses the problem: specified nu is infeasible: with "
+    )
     assert done["m-00"].platt and done["m-02"].platt
 
 
 def test_probabilities_are_calibrated():
     x, y = data(1500, 3)
     keep = y != 9
-    one, = fit(plan_jobs(parse('"" {0 4}'), "m", "-g 0.5", 1), x[keep], y[keep])
+    (one,) = fit(plan_jobs(parse('"" {0 4}'), "m", "-g 0.5", 1), x[keep], y[keep])
     model = one.model
     assert 0 < sum(model.n_sv) < keep.sum()
     test_x, test_y = data(3000, 4)
     some = test_y != 9
     from agfmc.kernels.machine import decision_values
+
     f = decision_values(model.kernel, model.sv, model.coef, model.rho, test_x[some])
     a, b = model.scale
     p = (1 + np.tanh(a * f + b)) / 2
-    assert abs(np.mean(p) - np.mean(test_y[some] == 4)) < .03
-    sure = p > .9
-    assert sure.sum() > 100 and np.mean(test_y[some][sure] == 4) > .9
+    assert abs(np.mean(p) - np.mean(test_y[some] == 4)) < 0.03
+    sure = p > 0.9
+    assert sure.sum() > 100 and np.mean(test_y[some][sure] == 4) > 0.9
 
 
 def test_labels_that_say_nothing_get_their_shares_where_points_are_left_out():
@@ -140,4 +154,5 @@ def test_labels_that_say_nothing_get_their_shares_where_points_are_left_out():
     [fitted] = fit([job], x, y, settings)
     a, b = fitted.model.platt
     assert a == 0 and sorted([1 / (1 + np.exp(b)), 1 / (1 + np.exp(-b))]) == pytest.approx(
-        [1 / 3, 2 / 3], abs=0.02)
+        [1 / 3, 2 / 3], abs=0.02
+    )

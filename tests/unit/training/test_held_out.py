@@ -28,13 +28,18 @@ def trained(tree, **settings):
 
 
 @pytest.mark.parametrize("scheme", ["one-vs-one", "one-vs-rest", "tree"])
-@pytest.mark.parametrize("settings", [{}, {"loo": True}, {"options": "learner=logistic"},
-                                      {"calibration": 30}], ids=str)
+@pytest.mark.parametrize(
+    "settings", [{}, {"loo": True}, {"options": "learner=logistic"}, {"calibration": 30}], ids=str
+)
 def test_every_point_has_a_value_of_every_classifier_of_its_class(scheme, settings):
     tree = design(scheme, [0, 2, 5], x=X, y=Y)
     configuration, held_out = trained(tree, **settings)
-    expected = [(i, j) for i, label in enumerate(held_out.y)
-                for j, sides in enumerate(tree.sides()) if label in sum(map(list, sides), [])]
+    expected = [
+        (i, j)
+        for i, label in enumerate(held_out.y)
+        for j, sides in enumerate(tree.sides())
+        if label in sum(map(list, sides), [])
+    ]
     assert list(zip(held_out.point, held_out.classifier)) == expected
     assert np.isfinite(held_out.value).all()
     np.testing.assert_array_equal(held_out.y, Y[held_out.rows])
@@ -45,11 +50,19 @@ def test_every_point_has_a_value_of_every_classifier_of_its_class(scheme, settin
 def test_weights_are_those_of_the_rows():
     tree = design("one-vs-one", [0, 2, 5], x=X, y=Y)
     configuration, held_out = trained(tree, calibration=30)
-    jobs, w = plan_jobs(tree, "m", "", 1), np.arange(90) + .5
+    jobs, w = plan_jobs(tree, "m", "", 1), np.arange(90) + 0.5
     parts = [held_out.value[held_out.classifier == number] for number in range(3)]
-    one, other = (gather_held_out(tree, jobs, parts, (Dataset(X, Y, weights=weights), {}),
-                                  held_out.rows, TrainingSettings())
-                  for weights in (None, Weights(w)))
+    one, other = (
+        gather_held_out(
+            tree,
+            jobs,
+            parts,
+            (Dataset(X, Y, weights=weights), {}),
+            held_out.rows,
+            TrainingSettings(),
+        )
+        for weights in (None, Weights(w))
+    )
     assert one.weights is None and held_out.weights is None
     np.testing.assert_array_equal(other.weights, w[held_out.rows])
     np.testing.assert_array_equal(other.value, held_out.value)
@@ -60,10 +73,11 @@ def test_the_values_are_of_classifiers_without_the_point():
     x = X.copy()
     x[np.flatnonzero(Y == 2)[0]] = [-30, 30, -30]
     configuration, held_out = train_configuration(
-        design("one-vs-one", [0, 2, 5], x=x, y=Y), x, Y, TrainingSettings("-c 1000 -g 0.5"))
+        design("one-vs-one", [0, 2, 5], x=x, y=Y), x, Y, TrainingSettings("-c 1000 -g 0.5")
+    )
     row = np.flatnonzero(Y == 2)[0]
     of_point = held_out.point == np.flatnonzero(held_out.rows == row)[0]
-    own = MachineValues(configuration)(range(3), x[row:row + 1])[0][0]
+    own = MachineValues(configuration)(range(3), x[row : row + 1])[0][0]
     for number, value in zip(held_out.classifier[of_point], held_out.value[of_point]):
         assert abs(own[number]) > 0.99 and abs(value - own[number]) > 0.05
 
@@ -71,8 +85,9 @@ def test_the_values_are_of_classifiers_without_the_point():
 def test_the_same_for_any_number_of_workers():
     tree = design("one-vs-one", [0, 2, 5], x=X, y=Y)
     with ThreadPoolExecutor(2) as executor:
-        values = [trained(tree, workers=workers, calibration=40)[1].value
-                  for workers in (1, 2, executor)]
+        values = [
+            trained(tree, workers=workers, calibration=40)[1].value for workers in (1, 2, executor)
+        ]
     for other in values[1:]:
         np.testing.assert_array_equal(values[0], other)
 
@@ -103,8 +118,9 @@ def test_nodes_hold_points_out(code):
     assert p.shape == (90, 3) and np.allclose(p.sum(axis=1), 1)
     if code == '"-k 1" K':  # the nearest other point
         distances = ((X[:, None] - X[None]) ** 2).sum(axis=2) + np.diag(np.full(90, np.inf))
-        np.testing.assert_array_equal(np.array([0, 2, 5])[p.argmax(axis=1)],
-                                      Y[distances.argmin(axis=1)])
+        np.testing.assert_array_equal(
+            np.array([0, 2, 5])[p.argmax(axis=1)], Y[distances.argmin(axis=1)]
+        )
 
 
 def test_a_node_answers_itself_for_points_that_it_never_saw():

@@ -37,11 +37,12 @@ def test_trained_saved_and_read_again(tmp_path, scheme):
     with pytest.warns(UserWarning, match="orthogonal") if scheme == "orthogonal" else nullcontext():
         tree = design(scheme, [0, 2, 4])
     steps = []
-    configuration = train(tree, x, y, TrainingSettings("-t 0", scale=True),
-                                        progress=lambda *step: steps.append(step))
+    configuration = train(
+        tree, x, y, TrainingSettings("-t 0", scale=True), progress=lambda *step: steps.append(step)
+    )
     assert steps[-1] == (6 * len(tree.rows), 6 * len(tree.rows))
     answers = probabilities(configuration, x)
-    assert (answers.classes == y).mean() > .8
+    assert (answers.classes == y).mean() > 0.8
     save(tmp_path / "m.mbm", configuration)
     for other in (load(tmp_path / "m.mbm"), pickle.loads(pickle.dumps(configuration))):
         np.testing.assert_array_equal(probabilities(other, x).confidence, answers.confidence)
@@ -79,15 +80,19 @@ def test_many_points_are_cut_up():
     assert one.stops[0].points == 5000 and classifier.classify(many[:0]).classes.shape == (0,)
 
 
-@pytest.mark.parametrize("change, kind, message", [
-    (lambda x, y: (x[:, 0], y), DataError, "x: expected an array .* shape .60,."),
-    (lambda x, y: (x[:, :0], y), DataError, "table"),
-    (lambda x, y: (x, y[1:]), DataError, "as many labels"),
-    (lambda x, y: (x, y - 1), DataError, "y: .* whole numbers from 0"),
-    (lambda x, y: (x, y + .5), DataError, "y: .* whole numbers from 0"),
-    (lambda x, y: (np.where(x == x[3, 1], np.nan, x), y), DataError, "row 3"),
-    (lambda x, y: (x, y + 2), ControlError, "class 0 has no samples"),
-    (lambda x, y: (x, np.minimum(y, 2)), ControlError, "class 4")])
+@pytest.mark.parametrize(
+    "change, kind, message",
+    [
+        (lambda x, y: (x[:, 0], y), DataError, "x: expected an array .* shape .60,."),
+        (lambda x, y: (x[:, :0], y), DataError, "table"),
+        (lambda x, y: (x, y[1:]), DataError, "as many labels"),
+        (lambda x, y: (x, y - 1), DataError, "y: .* whole numbers from 0"),
+        (lambda x, y: (x, y + 0.5), DataError, "y: .* whole numbers from 0"),
+        (lambda x, y: (np.where(x == x[3, 1], np.nan, x), y), DataError, "row 3"),
+        (lambda x, y: (x, y + 2), ControlError, "class 0 has no samples"),
+        (lambda x, y: (x, np.minimum(y, 2)), ControlError, "class 4"),
+    ],
+)
 def test_data_that_do_not_fit(change, kind, message):
     with pytest.raises(kind, match=message):
         train(design("one-vs-one", [0, 2, 4]), *change(*points()))
@@ -100,8 +105,7 @@ def test_options_that_cannot_be():
         train(tree, x, y, TrainingSettings("-c x"))
     # the name of the classifier that LIBSVM refuses
     with pytest.raises(AgfmcError, match="'m-00'"), pytest.warns(AgfmcWarning):
-        train(tree, x, np.where(np.arange(60) < 50, 0, y),
-                            TrainingSettings("-s 1 -n 0.99"))
+        train(tree, x, np.where(np.arange(60) < 50, 0, y), TrainingSettings("-s 1 -n 0.99"))
 
 
 def test_whole_numbers_are_points_too():

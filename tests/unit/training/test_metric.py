@@ -7,8 +7,13 @@ import numpy as np
 import pytest
 
 from agfmc.training import metric
-from agfmc.training.metric import (fitted_normalisation, learn_metric, machine_options,
-                                   metric_options, MetricOptions)
+from agfmc.training.metric import (
+    fitted_normalisation,
+    learn_metric,
+    machine_options,
+    metric_options,
+    MetricOptions,
+)
 from agfmc.core.errors import AgfmcError, AgfmcWarning, DataError, UsageError
 from agfmc.core.lazy_points import LazyPoints, StoredTable
 from agfmc.data.libagf import read_std, write_std
@@ -21,8 +26,9 @@ from agfmc.core.weights import Weights
 
 
 def options(rounds=1, landmarks=30, gamma=None, ridge=None, **other):
-    return MetricOptions(rounds, machine=NystromOptions(landmarks=landmarks, gamma=gamma,
-                                                        ridge=ridge), **other)
+    return MetricOptions(
+        rounds, machine=NystromOptions(landmarks=landmarks, gamma=gamma, ridge=ridge), **other
+    )
 
 
 def points(n=90, d=4, k=3, seed=0):
@@ -41,10 +47,13 @@ def fitted(x, y, made=options(), weights=None, **how):
 def same(one, other):
     """True if two maps have the same bytes, and the same origin."""
     a, b = one.metric, other.metric
-    return one.matrix.tobytes() == other.matrix.tobytes() \
-        and one.mean.tobytes() == other.mean.tobytes() and a.weights.tobytes() \
-        == b.weights.tobytes() and replace(a, weights=b.weights).provenance == b.provenance \
+    return (
+        one.matrix.tobytes() == other.matrix.tobytes()
+        and one.mean.tobytes() == other.mean.tobytes()
+        and a.weights.tobytes() == b.weights.tobytes()
+        and replace(a, weights=b.weights).provenance == b.provenance
         and (a.losses, a.settings) == (b.losses, b.settings)
+    )
 
 
 def unscaled(made, base):
@@ -64,13 +73,14 @@ def by_definition(x, y, rounds, gamma, ridge, diagonal):
         g = np.zeros((d, d))
         for c in np.unique(y):
             t = np.where(y == c, 1.0, -1.0)
-            bordered = np.block([[k + ridge * np.eye(n), np.ones((n, 1))],
-                                 [np.ones((1, n)), np.zeros((1, 1))]])
+            bordered = np.block(
+                [[k + ridge * np.eye(n), np.ones((n, 1))], [np.ones((1, n)), np.zeros((1, 1))]]
+            )
             beta = np.linalg.solve(bordered, np.append(t, 0.0))[:n]
             gradient = -2 * gamma * np.einsum("ij,j,ijl->il", k, beta, apart) @ linear.T  # by x
             g += gradient.T @ gradient
         value, axes = np.linalg.eigh(np.diag(g.diagonal()) if diagonal else g)
-        linear = axes * np.maximum(value, 0)**0.25 @ axes.T
+        linear = axes * np.maximum(value, 0) ** 0.25 @ axes.T
     return linear * np.sqrt(d / (x @ linear).var(axis=0).sum())
 
 
@@ -116,8 +126,10 @@ def test_the_same_bytes_for_any_kind_of_points(tmp_path):
     assert not same(one, fitted(x, y, seed=2)) and not same(one, fitted(x, y[::-1]))
 
 
-@pytest.mark.parametrize("made", [options(1), options(3), options(2, diagonal=True),
-                                  options(1, components=2), options(None)])
+@pytest.mark.parametrize(
+    "made",
+    [options(1), options(3), options(2, diagonal=True), options(1, components=2), options(None)],
+)
 def test_total_variance_is_the_number_of_columns(made):
     x, y = points(d=5)
     std = fitted(x, y, made)
@@ -156,8 +168,12 @@ def test_components_are_orthogonal_directions_in_order():
     assert (np.diff(sizes) < 0).all()
     there, here = every.apply(x), whole.apply(x)
     for row in 0, 1, 50:
-        assert np.allclose(((there - there[row])**2).sum(axis=1),
-                           ((here - here[row])**2).sum(axis=1), rtol=1e-5, atol=1e-8)
+        assert np.allclose(
+            ((there - there[row]) ** 2).sum(axis=1),
+            ((here - here[row]) ** 2).sum(axis=1),
+            rtol=1e-5,
+            atol=1e-8,
+        )
     for count in 1, 3:
         some = unscaled(fitted(x, y, options(components=count)), base)
         assert some.shape == (6, count)
@@ -183,9 +199,11 @@ def test_the_metric_follows_singular_vectors():
     x, y = points(d=5)
     base = fit_normalisation(x, nsv=3)
     z = base.apply(x)
-    alone = learn_metric(Dataset(z, y),
-                         Normalisation(np.eye(3, dtype=np.float32), np.zeros(3, np.float32)),
-                         options())
+    alone = learn_metric(
+        Dataset(z, y),
+        Normalisation(np.eye(3, dtype=np.float32), np.zeros(3, np.float32)),
+        options(),
+    )
     made = fitted(x, y, nsv=3)
     assert made.matrix.shape == (5, 3) and len(made.metric.weights) == 5
     assert np.allclose(made.matrix, base.matrix @ alone.matrix, rtol=1e-4, atol=1e-7)
@@ -290,8 +308,10 @@ def test_origin():
     made = fitted(x, y, options(2, gamma=0.25, ridge=0.5, diagonal=True, components=0.9), seed=7)
     assert made.metric.settings == "-m 30 -g 0.25 -l 0.5 diagonal components 0.9 seed 7"
     assert (made.metric.rounds, made.metric.points, made.metric.classes) == (2, 90, 3)
-    assert made.provenance == (f"normalised {made.digest()}", "metric 2 rounds of 90 points, "
-                               f"3 classes, data {made.metric.data}")
+    assert made.provenance == (
+        f"normalised {made.digest()}",
+        f"metric 2 rounds of 90 points, 3 classes, data {made.metric.data}",
+    )
     assert MetricOptions().canonical() == "-m 1000 -g auto -l auto"
 
 
@@ -340,8 +360,11 @@ WELL = {
     "repeated points, parts": (np.repeat(X[:6], 10, axis=0), np.repeat(Y[:6], 10), options(None)),
     "the same points in two classes": (np.repeat(X[:30], 2, axis=0), np.arange(60) % 2, options()),
     "copies of features": (np.hstack([X, X, X]), Y, options(2)),
-    "more features than points": (np.random.default_rng(0).normal(size=(36, 80)), Y[:36],
-                                  options(None)),
+    "more features than points": (
+        np.random.default_rng(0).normal(size=(36, 80)),
+        Y[:36],
+        options(None),
+    ),
     "many classes": (np.repeat(X, 4, axis=0), np.arange(240) % 80, options()),
     "as many classes as points": (X, np.arange(60), options(None)),
     "one feature": (X[:, :1], Y, options(2)),
@@ -396,8 +419,9 @@ def test_refused(name):
 def test_a_class_has_one_landmark_at_least():
     x, y = np.repeat(X, 4, axis=0), np.arange(240) % 80
     x[:, 0] += 0.1 * (np.arange(240) % 4)
-    few, least, more = (fitted(x, y, options(landmarks=count)).matrix.tobytes()
-                        for count in (30, 80, 160))
+    few, least, more = (
+        fitted(x, y, options(landmarks=count)).matrix.tobytes() for count in (30, 80, 160)
+    )
     assert few == least != more
 
 
@@ -415,12 +439,23 @@ def test_memory_is_checked_before_it_is_asked_for(monkeypatch):
         fitted(x, np.arange(600) % 300)
 
 
-@pytest.mark.parametrize("wrong", [
-    {"rounds": -1}, {"rounds": 21}, {"components": 0.0}, {"components": 2.5},
-    {"components": float("nan")}, {"components": float("inf")}, {"rounds": 0, "components": 2},
-    {"machine": NystromOptions(gamma=1e300)}, {"machine": NystromOptions(gamma=1e-300)},
-    {"machine": NystromOptions(gamma=0.0)}, {"machine": NystromOptions(kernel="linear")},
-    {"machine": NystromOptions(weights=((0, 2.0),))}])
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"rounds": -1},
+        {"rounds": 21},
+        {"components": 0.0},
+        {"components": 2.5},
+        {"components": float("nan")},
+        {"components": float("inf")},
+        {"rounds": 0, "components": 2},
+        {"machine": NystromOptions(gamma=1e300)},
+        {"machine": NystromOptions(gamma=1e-300)},
+        {"machine": NystromOptions(gamma=0.0)},
+        {"machine": NystromOptions(kernel="linear")},
+        {"machine": NystromOptions(weights=((0, 2.0),))},
+    ],
+)
 def test_options_that_cannot_be(wrong):
     with pytest.raises(UsageError):
         MetricOptions(**wrong)
@@ -448,14 +483,19 @@ def test_machine_and_gradients_of_whole_weights_are_those_of_copies(diagonal):
     x, y = points(40)
     x, w = x / x.std(axis=0), random.integers(1, 4, 40)
     made = []
-    for data in (metric._Points(x, y, 3, w.astype(float)),
-                 metric._Points(np.repeat(x, w, axis=0), np.repeat(y, w), 3,
-                               np.ones(w.sum()))):
+    for data in (
+        metric._Points(x, y, 3, w.astype(float)),
+        metric._Points(np.repeat(x, w, axis=0), np.repeat(y, w), 3, np.ones(w.sum())),
+    ):
         learner = metric._Learner(options(1, 1000, 0.8, 0.05, diagonal=diagonal), 1, 1)
         machine = learner._trained(data, 0.8)
         beta = machine.landmarks.coefficients(machine.v)
-        made.append((beta.T @ machine.landmarks.kernel_values(x) + machine.b[:, None],
-                     gradient_products(machine.landmarks, beta, data.x, diagonal, data.w)))
+        made.append(
+            (
+                beta.T @ machine.landmarks.kernel_values(x) + machine.b[:, None],
+                gradient_products(machine.landmarks, beta, data.x, diagonal, data.w),
+            )
+        )
     for one, other in zip(*made):
         assert np.allclose(one, other, rtol=1e-9, atol=1e-9)
 
@@ -469,8 +509,9 @@ def test_weights_decide_which_feature_matters():
     for some, feature in ((half, 0), (~half, 1)):
         made = fitted(x, y, options(2), weights=Weights(np.where(some, 1.0, 1e-3)))
         assert made.metric.weights.argmax() == feature
-    one, other = (fitted(x, y, options(2), weights=Weights(np.full(300, factor)))
-                  for factor in (1.0, 1000.0))
+    one, other = (
+        fitted(x, y, options(2), weights=Weights(np.full(300, factor))) for factor in (1.0, 1000.0)
+    )
     assert np.allclose(one.matrix, other.matrix, rtol=1e-5)
     assert np.allclose(one.matrix, fitted(x, y, options(2)).matrix, rtol=1e-4, atol=1e-6)
 
@@ -480,8 +521,10 @@ def test_rounds_are_judged_by_weighted_losses():
     x, y = points(180)
     wrong = random.permutation(180) < 60
     y = np.where(wrong, random.permutation(y), y)
-    clear, even, plain = (fitted(x, y, options(None), weights=w).metric.losses for w in (
-        Weights(np.where(wrong, 1e-3, 1.0)), Weights(np.ones(180)), None))
+    clear, even, plain = (
+        fitted(x, y, options(None), weights=w).metric.losses
+        for w in (Weights(np.where(wrong, 1e-3, 1.0)), Weights(np.ones(180)), None)
+    )
     assert np.allclose([loss for loss, _ in even], [loss for loss, _ in plain], rtol=1e-6)
     assert np.allclose([error for _, error in even], [error for _, error in plain], rtol=1e-6)
     assert clear[0][0] < 0.5 * plain[0][0]
@@ -497,5 +540,7 @@ def test_the_record_is_of_points_whatever_they_weigh():
     assert np.array_equal(metric.with_rows(read, Dataset(x, y)).metric.rows, made.metric.rows)
     scaled = fitted_normalisation(Dataset(x, y, weights=weights), weighted=True)
     assert np.allclose(scaled.mean, np.average(x, axis=0, weights=weights.w), rtol=1e-5)
-    assert np.array_equal(fitted_normalisation(Dataset(x, y, weights=weights)).mean,
-                          fitted_normalisation(Dataset(x, y)).mean)
+    assert np.array_equal(
+        fitted_normalisation(Dataset(x, y, weights=weights)).mean,
+        fitted_normalisation(Dataset(x, y)).mean,
+    )

@@ -37,8 +37,10 @@ def data():
 def test_weights_copies_and_clones(data):
     x, y = data
     model = MultiClassFromBinary(metric=METRIC, random_state=5)
-    for unlearned, error in ((model, NotFittedError), (
-            MultiClassFromBinary(normalise=True).fit(x, y), AttributeError)):
+    for unlearned, error in (
+        (model, NotFittedError),
+        (MultiClassFromBinary(normalise=True).fit(x, y), AttributeError),
+    ):
         assert not hasattr(unlearned, "feature_weights_")
         with pytest.raises(error):
             _ = unlearned.feature_weights_
@@ -48,9 +50,11 @@ def test_weights_copies_and_clones(data):
     assert model.feature_weights_[[0, 2]].min() > model.feature_weights_[[1, 3]].max()
     np.testing.assert_array_equal(model.configuration_.normalisation.matrix, made.matrix)
     p = model.predict_proba(x)
-    for other in (pickle.loads(pickle.dumps(model)), clone(model).fit(x, y),
-                  MultiClassFromBinary(normalise=True, metric=METRIC, random_state=5,
-                                       n_jobs=2).fit(x, y)):
+    for other in (
+        pickle.loads(pickle.dumps(model)),
+        clone(model).fit(x, y),
+        MultiClassFromBinary(normalise=True, metric=METRIC, random_state=5, n_jobs=2).fit(x, y),
+    ):
         np.testing.assert_array_equal(other.predict_proba(x), p)
         np.testing.assert_array_equal(other.feature_weights_, model.feature_weights_)
     assert clone(model).get_params() == model.get_params()
@@ -67,8 +71,12 @@ def test_another_value(data, metric):
 
 def test_rounds_are_searched(data):
     options = [None, *(MetricOptions(rounds, machine="-m 20") for rounds in (0, 1))]
-    search = GridSearchCV(MultiClassFromBinary("one-vs-rest", normalise=True, calibrated=False),
-                          {"metric": options}, cv=2, scoring="neg_log_loss").fit(*data)
+    search = GridSearchCV(
+        MultiClassFromBinary("one-vs-rest", normalise=True, calibrated=False),
+        {"metric": options},
+        cv=2,
+        scoring="neg_log_loss",
+    ).fit(*data)
     first, second, third = search.cv_results_["mean_test_score"]
     assert first == second != third
 
@@ -84,20 +92,28 @@ def test_a_search_is_on_the_learned_features(data, control, tmp_path):
     for name, one in (("a", tuned), ("b", again)):
         one.save(tmp_path / name)
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
-    assert result["points"] != MultiClassFromBinary(control, normalise=True).tune(
-        x, y, search="full", space=SMALL)[1]["points"]
+    assert (
+        result["points"]
+        != MultiClassFromBinary(control, normalise=True).tune(x, y, search="full", space=SMALL)[1][
+            "points"
+        ]
+    )
 
 
 @pytest.mark.long
 def test_a_search_hands_its_metric_on(data, monkeypatch):
     sizes, fit = [], TrainingSettings.fit_normalisation
-    monkeypatch.setattr(TrainingSettings, "fit_normalisation",
-                        lambda self, x, y, weights=None: sizes.extend(
-                            [len(y)] * (self.metric is not None))
-                        or fit(self, x, y, weights))
+    monkeypatch.setattr(
+        TrainingSettings,
+        "fit_normalisation",
+        lambda self, x, y, weights=None: (
+            sizes.extend([len(y)] * (self.metric is not None)) or fit(self, x, y, weights)
+        ),
+    )
     for control in ("one-vs-rest", "empirical"):  # a layout of the classes, and of the points
         MultiClassFromBinary(control, metric=METRIC, calibrated=False).tune(
-            data[0][:45], data[1][:45], space=SMALL)
+            data[0][:45], data[1][:45], space=SMALL
+        )
         assert sorted(sizes) == [36] * 5 + [45]
         sizes.clear()
 
@@ -120,10 +136,14 @@ def test_calibration_points_had_no_part_in_it(data, control, decoder):
     y = y[np.random.default_rng(1).permutation(90)]  # whose order tells which points they are
     apart = np.setdiff1d(np.arange(90), learned_rows(Dataset(np.empty((90, 4)), y), 1))
     assert 20 < len(apart) < 25
-    for metric, rows in ((METRIC, apart), (None, np.arange(90)),
-                         (replace(METRIC, rounds=0), np.arange(90))):
-        model = MultiClassFromBinary(control, decoder=decoder, normalise=True, metric=metric,
-                                     C=0.1).fit(x, y)
+    for metric, rows in (
+        (METRIC, apart),
+        (None, np.arange(90)),
+        (replace(METRIC, rounds=0), np.arange(90)),
+    ):
+        model = MultiClassFromBinary(
+            control, decoder=decoder, normalise=True, metric=metric, C=0.1
+        ).fit(x, y)
         np.testing.assert_array_equal(model._calibration().points.label, y[rows])
         settings = TrainingSettings("-c 0.1", scale=True, metric=metric)
         tree, settings = designed(control, Dataset(x, y), None, settings)

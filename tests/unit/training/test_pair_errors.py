@@ -21,8 +21,9 @@ def fitted(left, right, ascending):
         rows = rows[np.argsort(Y[rows], kind="stable")]
     job = SimpleNamespace(sides=((left,), (right,)), labels=(left, right))
     model = SimpleNamespace(scale=(1.0, 0.0), kernel=None, sv=None, coef=None, rho=None)
-    return SimpleNamespace(job=job, model=model, side=(Y[rows] == right).astype(np.int8),
-                           held_out=X[rows, 0] > 0)
+    return SimpleNamespace(
+        job=job, model=model, side=(Y[rows] == right).astype(np.int8), held_out=X[rows, 0] > 0
+    )
 
 
 @pytest.mark.parametrize("ascending", [False, True])

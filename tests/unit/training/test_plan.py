@@ -44,8 +44,9 @@ def folder(tmp_path, monkeypatch):
 
 
 def planned(options=OPTIONS, output=Output("m"), kind="binary", **settings):
-    source = Source(from_rows(ROWS, range(5), {}), "trn.svm" if kind == "svm" else "trn",
-                    InputFormat(kind))
+    source = Source(
+        from_rows(ROWS, range(5), {}), "trn.svm" if kind == "svm" else "trn", InputFormat(kind)
+    )
     return plan(source, output, TrainingSettings(**{"options": options, "scale": True, **settings}))
 
 
@@ -67,8 +68,11 @@ def test_points_stay_in_their_file_where_all_learners_stream(lazily):
 
 @pytest.mark.few(4)
 @pytest.mark.parametrize("kind", ["binary", "svm"])
-@pytest.mark.parametrize("raw, settings", [(False, {}), (True, {}), (False, {"scale": False}),
-                                           (False, {"nsv": 2})], ids=str)
+@pytest.mark.parametrize(
+    "raw, settings",
+    [(False, {}), (True, {}), (False, {"scale": False}), (False, {"nsv": 2})],
+    ids=str,
+)
 def test_the_same_models_and_digests_wherever_the_points_are(monkeypatch, kind, raw, settings):
     output = Output("m", unnormalised=raw)
     eager = planned(output=output, kind=kind, **settings)
@@ -91,8 +95,11 @@ def test_points_are_read_once_for_classifiers_that_are_trained_together(lazily, 
     read = []
     table = type(made.data.x._table)
     part = table.read
-    monkeypatch.setattr(table, "read", lambda self, start, stop: (
-        read.append((start, stop)), part(self, start, stop))[1])
+    monkeypatch.setattr(
+        table,
+        "read",
+        lambda self, start, stop: (read.append((start, stop)), part(self, start, stop))[1],
+    )
     again = planned()
     read.clear()
     assert digests(again) == expected
@@ -104,11 +111,15 @@ def test_what_the_digest_depends_on():
     text = '"learner=nystrom -m 9 -l 1" 0 / 1; "" 0 / 2; "" 1 / 2; {0 1 2}'
     write_std("n.std", Normalisation(np.eye(3, dtype=np.float32), np.zeros(3, np.float32)))
 
-    def of(x=x, y=y, text=text, options="learner=nystrom -m 7 -l 1", output=Output("m"),
-           **settings):
+    def of(
+        x=x, y=y, text=text, options="learner=nystrom -m 7 -l 1", output=Output("m"), **settings
+    ):
         write(x, y)
-        made = plan(Source(parse(text), "trn", norm_file="n.std"), output,
-                    TrainingSettings(**{"options": options, "calibration": 0, **settings}))
+        made = plan(
+            Source(parse(text), "trn", norm_file="n.std"),
+            output,
+            TrainingSettings(**{"options": options, "calibration": 0, **settings}),
+        )
         return digests(made)
 
     def moved(row):
@@ -125,7 +136,7 @@ def test_what_the_digest_depends_on():
     # another group: as many landmarks, drawn from other classes
     assert kept(of(text=text.replace("-m 9", "-m 7"))) == [False, False, False]
     # the places of the points decide what is added first
-    order = np.r_[8, :8, 9:len(y)]
+    order = np.r_[8, :8, 9 : len(y)]
     assert kept(of(x[order], y[order])) == [False, False, False]
     assert kept(of(seed=2)) == [False, False, False]
     # the errors of all points are counted: where some would do, the sigmoid is another one

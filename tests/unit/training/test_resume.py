@@ -32,8 +32,11 @@ def write(x, y):
 
 
 def planned(text=PAIRS, norm_file="n.std", output=Output("m"), **settings):
-    return plan(Source(parse(text), "trn", norm_file=norm_file), output,
-                TrainingSettings(**{"options": "-c 5", "scale": True, **settings}))
+    return plan(
+        Source(parse(text), "trn", norm_file=norm_file),
+        output,
+        TrainingSettings(**{"options": "-c 5", "scale": True, **settings}),
+    )
 
 
 @pytest.fixture
@@ -49,24 +52,39 @@ def test_everything_is_kept(x_y):
     assert finished(planned()) == ALL
 
 
-@pytest.mark.parametrize("more, kept", [
-    ({"seed": 2}, set()), ({"options": "-c 6"}, {"m-01"}), ({"options": "-c 5 -w0 2"}, {"m-01"}),
-    ({"options": "-c 5 -g 0.3333"}, {"m-01"}), ({"loo": True}, set()), ({"scale": False}, ALL),
-    ({"scale": False, "norm_file": None}, set()), ({"nsv": 3}, set()),
-    ({"output": RAW}, set()), ({"output": Output("m", only="m-02")}, {"m-02"}),
-    ({"output": Output("m", "elsewhere")}, set()), ({"options": "-m 7 -c 5.0"}, ALL)],
-                         ids=lambda given: repr(sorted(given) if given.__class__ is set else given))
+@pytest.mark.parametrize(
+    "more, kept",
+    [
+        ({"seed": 2}, set()),
+        ({"options": "-c 6"}, {"m-01"}),
+        ({"options": "-c 5 -w0 2"}, {"m-01"}),
+        ({"options": "-c 5 -g 0.3333"}, {"m-01"}),
+        ({"loo": True}, set()),
+        ({"scale": False}, ALL),
+        ({"scale": False, "norm_file": None}, set()),
+        ({"nsv": 3}, set()),
+        ({"output": RAW}, set()),
+        ({"output": Output("m", only="m-02")}, {"m-02"}),
+        ({"output": Output("m", "elsewhere")}, set()),
+        ({"options": "-m 7 -c 5.0"}, ALL),
+    ],
+    ids=lambda given: repr(sorted(given) if given.__class__ is set else given),
+)
 def test_settings(x_y, more, kept):
     os.mkdir("elsewhere")
     assert finished(planned(**more)) == kept
 
 
-@pytest.mark.parametrize("text, kept", [
-    ('"-c 5" 0 / 1; "" 0 / 2; "" 1 / 2; {0 1 2}', {"m-00", "m-02"}),
-    ('"" 1 / 0; "-c 2" 0 / 2; "" 1 / 2; {0 1 2}', {"m-01", "m-02"}),
-    ('"" 0 / 1; "-c 2" 0 / 2; "" 1 / 2; {1 0 2}', set()),  # numbers are places in the list
-    ('"" 0 / 1 2; "-c 2" 0 / 2; "" 1 / 2; {0 1 2}', {"m-01", "m-02"}),
-    ('\n\n"" 0 / 1;\n "-c 2" 0 / 2; "" 1 / 2;\n {0 1 2}\n', ALL)])
+@pytest.mark.parametrize(
+    "text, kept",
+    [
+        ('"-c 5" 0 / 1; "" 0 / 2; "" 1 / 2; {0 1 2}', {"m-00", "m-02"}),
+        ('"" 1 / 0; "-c 2" 0 / 2; "" 1 / 2; {0 1 2}', {"m-01", "m-02"}),
+        ('"" 0 / 1; "-c 2" 0 / 2; "" 1 / 2; {1 0 2}', set()),  # numbers are places in the list
+        ('"" 0 / 1 2; "-c 2" 0 / 2; "" 1 / 2; {0 1 2}', {"m-01", "m-02"}),
+        ('\n\n"" 0 / 1;\n "-c 2" 0 / 2; "" 1 / 2;\n {0 1 2}\n', ALL),
+    ],
+)
 def test_control_files(x_y, text, kept):
     assert finished(planned(text)) == kept
 
@@ -135,8 +153,9 @@ def test_the_same_raw_points_through_another_normalisation(x_y):
     train(planned(**more))
     assert finished(planned(**more)) == ALL
     for name, factor in (("one.std", 1), ("two.std", 2)):
-        write_std(name, Normalisation(factor * np.eye(3, dtype=np.float32),
-                                      np.zeros(3, dtype=np.float32)))
+        write_std(
+            name, Normalisation(factor * np.eye(3, dtype=np.float32), np.zeros(3, dtype=np.float32))
+        )
         assert finished(planned(norm_file=name, **more)) == set()
         train(planned(norm_file=name, **more))
     # the same numbers, but they are told to be raw
@@ -153,9 +172,17 @@ def test_the_same_classes_parted_elsewhere(x_y):
     assert finished(planned('"" {"" {0 1} 2}')) == set()
 
 
-@pytest.mark.parametrize("spoil", [
-    lambda raw: raw[:-1], lambda raw: raw.replace(b"seed 1", b"seed 2"), lambda raw: raw + b"\n",
-    lambda raw: raw[:40] + b"7" + raw[41:], lambda raw: b"", lambda raw: raw.split(b"; made")[0]])
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda raw: raw[:-1],
+        lambda raw: raw.replace(b"seed 1", b"seed 2"),
+        lambda raw: raw + b"\n",
+        lambda raw: raw[:40] + b"7" + raw[41:],
+        lambda raw: b"",
+        lambda raw: raw.split(b"; made")[0],
+    ],
+)
 def test_files_that_are_not_what_was_written(x_y, spoil):
     with open("m-01", "rb") as file:
         raw = file.read()
@@ -179,8 +206,9 @@ def test_versions(x_y, monkeypatch):
 def test_another_name(x_y):
     for name in ALL:
         os.rename(name, name.replace("m-", "other-"))
-    assert finished(planned(output=Output("other"))) == {name.replace("m-", "other-") for name
-                                                         in ALL}
+    assert finished(planned(output=Output("other"))) == {
+        name.replace("m-", "other-") for name in ALL
+    }
 
 
 def test_what_is_kept_is_not_trained(x_y, monkeypatch):
@@ -196,8 +224,9 @@ def test_what_is_kept_is_not_trained(x_y, monkeypatch):
     with open("m-01", "rb") as file:
         assert file.read() == wanted
     assert os.path.exists("n.std")
-    assert told == [(12 + done, 18, f"{2 + (done == 6)} of 3 classifiers", 12)
-                    for done in range(1, 7)]
+    assert told == [
+        (12 + done, 18, f"{2 + (done == 6)} of 3 classifiers", 12) for done in range(1, 7)
+    ]
     monkeypatch.setattr("agfmc.training.run.fit", None)
     assert train(planned(), earlier=PreviousRun(ALL)) == (3, (), False, {}, {})
 

@@ -27,23 +27,31 @@ from data_files import write_cls, write_vec
 
 made = Provenance.from_line
 
-PAIRS = parse('a 0 / 1; b 0 / 2; c 1 / 2; {4 0 9}', "ctl")
+PAIRS = parse("a 0 / 1; b 0 / 2; c 1 / 2; {4 0 9}", "ctl")
 PLAN = parse('"" 0 / 1; "-c 2" 0 / 2; "" 1 / 2; {0 1 2}')
 SETTINGS = TrainingSettings("-c 5")
-CODE = parse('a 0 1 / 2 3; b 0 2 / 1 3; c 0 3 / 1 2; {0 1 2 3}', "ctl")
+CODE = parse("a 0 1 / 2 3; b 0 2 / 1 3; c 0 3 / 1 2; {0 1 2 3}", "ctl")
 
 
 def models(*samples, more=""):
-    return [SimpleNamespace(name=name,
-                            provenance=made(f"agfmc 1; options -c 1; samples {text}{more}"))
-            for name, text in zip("abc", samples)]
+    return [
+        SimpleNamespace(name=name, provenance=made(f"agfmc 1; options -c 1; samples {text}{more}"))
+        for name, text in zip("abc", samples)
+    ]
 
 
-@pytest.mark.parametrize("tree, samples, warned", [
-    (PAIRS, ("5 3", "5 2", "3 2"), False), (PAIRS, ("5 3", "5 2", "4 2"), True),
-    (PAIRS, ("5 3", "6 2", "3 2"), True), (CODE, ("3 7", "4 6", "5 5"), False),
-    (CODE, ("3 7", "4 6", "5 6"), True), (CODE, ("300000 700000", "400000 600000",
-                                                "500000 500001"), True)], ids=str)
+@pytest.mark.parametrize(
+    "tree, samples, warned",
+    [
+        (PAIRS, ("5 3", "5 2", "3 2"), False),
+        (PAIRS, ("5 3", "5 2", "4 2"), True),
+        (PAIRS, ("5 3", "6 2", "3 2"), True),
+        (CODE, ("3 7", "4 6", "5 5"), False),
+        (CODE, ("3 7", "4 6", "5 6"), True),
+        (CODE, ("300000 700000", "400000 600000", "500000 500001"), True),
+    ],
+    ids=str,
+)
 def test_numbers_of_samples(tree, samples, warned):
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
@@ -55,9 +63,21 @@ def test_landmarks_that_models_share_count_once(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     sv = np.random.default_rng(0).normal(size=(20, 400))
     for number in range(12):
-        (tmp_path / f"m{number}").write_text(format_svm_model(BinaryModel(
-            f"m{number}", "c_svc", Kernel("rbf", .1), sv, np.arange(20.) - number, 0., (1, 0),
-            (20, 0), (-1., 0.))))
+        (tmp_path / f"m{number}").write_text(
+            format_svm_model(
+                BinaryModel(
+                    f"m{number}",
+                    "c_svc",
+                    Kernel("rbf", 0.1),
+                    sv,
+                    np.arange(20.0) - number,
+                    0.0,
+                    (1, 0),
+                    (20, 0),
+                    (-1.0, 0.0),
+                )
+            )
+        )
     (tmp_path / "c").write_text("".join(f"m{number} 0 / 1;\n" for number in range(12)) + "{0 1}")
     for module in (opening, memory):  # room for five tables, not for twelve
         monkeypatch.setattr(module, "memory_limit", lambda: 2 * 5 * sv.nbytes)
@@ -74,25 +94,36 @@ def test_landmarks_that_models_share_count_once(tmp_path, monkeypatch):
 TAUGHT = ("4/0", "4/9", "0/9")
 
 
-@pytest.mark.parametrize("tree, taught, warned", [
-    (PAIRS, TAUGHT, ""), (PAIRS, ("0-4/5-9", *TAUGHT[1:]), "'a' was trained on the "
-                          "classes 0-4 / 5-9, and is used here for 4 / 0: from another"),
-    (PAIRS, ("1-4/0", "4/9,11-13", "0-2/7-9"), ""), (PAIRS, ("0/4", "9/4", "9/0"),
-                                                     "4 / 0, and 2 more like it"),
-    (PAIRS, ("4/0/9", *TAUGHT[1:]), "classes 4 / 0 / 9"), (PAIRS, ("4/9", *TAUGHT[1:]), "4 / 9"),
-    (PAIRS, (",".join(map(str, range(0, 99, 2))) + "/1", *TAUGHT[1:]), " ... "),
-    (CODE, ("0-1/2-3", "0,2/1,3", "0,3/1-2"), ""), (CODE, ("2-3/0-1", "0,2/1,3", "0,3/1-2"),
-                                                    "2-3 / 0-1, and is used here for 0-1 / 2-3")])
+@pytest.mark.parametrize(
+    "tree, taught, warned",
+    [
+        (PAIRS, TAUGHT, ""),
+        (
+            PAIRS,
+            ("0-4/5-9", *TAUGHT[1:]),
+            "'a' was trained on the classes 0-4 / 5-9, and is used here for 4 / 0: from another",
+        ),
+        (PAIRS, ("1-4/0", "4/9,11-13", "0-2/7-9"), ""),
+        (PAIRS, ("0/4", "9/4", "9/0"), "4 / 0, and 2 more like it"),
+        (PAIRS, ("4/0/9", *TAUGHT[1:]), "classes 4 / 0 / 9"),
+        (PAIRS, ("4/9", *TAUGHT[1:]), "4 / 9"),
+        (PAIRS, (",".join(map(str, range(0, 99, 2))) + "/1", *TAUGHT[1:]), " ... "),
+        (CODE, ("0-1/2-3", "0,2/1,3", "0,3/1-2"), ""),
+        (CODE, ("2-3/0-1", "0,2/1,3", "0,3/1-2"), "2-3 / 0-1, and is used here for 0-1 / 2-3"),
+    ],
+)
 def test_other_classes(tree, taught, warned):
-    found = [SimpleNamespace(name=name,
-                             provenance=made(f"0.1; options -c 1; classes {text}; seed 3"))
-             for name, text in zip("abc", taught)]
+    found = [
+        SimpleNamespace(name=name, provenance=made(f"0.1; options -c 1; classes {text}; seed 3"))
+        for name, text in zip("abc", taught)
+    ]
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         check_one_run(tree, found, {})
     assert [warning.category for warning in told] == [AgfmcWarning] * bool(warned)
-    assert all(warned in str(warning.message) and len(str(warning.message)) < 250
-               for warning in told)
+    assert all(
+        warned in str(warning.message) and len(str(warning.message)) < 250 for warning in told
+    )
 
 
 def test_models_of_another_run_with_the_same_names(folder):
@@ -180,18 +211,26 @@ def test_a_normalisation_that_another_run_replaced():
 
 
 @pytest.mark.few(4)
-@pytest.mark.parametrize("spoil", [
-    lambda: write_vec("m.01.vec", read_vec("m.01.vec")[:-1]),
-    lambda: write_vec("m.01.vec", np.nextafter(read_vec("m.01.vec"), np.float32(9))),
-    lambda: write_vec("m.01.vec", read_vec("m.01.vec")[:, :2]),
-    lambda: write_cls("m.01.cls", 1 - read_cls("m.01.cls")),
-    lambda: write_cls("m.01.cls", read_cls("m.01.cls")[1:]),
-    lambda: os.unlink("m.01.vec"), lambda: os.unlink("m.01.cls"),
-    lambda: (os.unlink("m.01.vec"), os.mkfifo("m.01.vec"))])
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda: write_vec("m.01.vec", read_vec("m.01.vec")[:-1]),
+        lambda: write_vec("m.01.vec", np.nextafter(read_vec("m.01.vec"), np.float32(9))),
+        lambda: write_vec("m.01.vec", read_vec("m.01.vec")[:, :2]),
+        lambda: write_cls("m.01.cls", 1 - read_cls("m.01.cls")),
+        lambda: write_cls("m.01.cls", read_cls("m.01.cls")[1:]),
+        lambda: os.unlink("m.01.vec"),
+        lambda: os.unlink("m.01.cls"),
+        lambda: (os.unlink("m.01.vec"), os.mkfifo("m.01.vec")),
+    ],
+)
 def test_points_that_another_run_replaced(spoil):
     os.mkdir("models")
-    work = plan(Source(parse('"" {0 "-k 3" K {1 2}}'), "trn"), Output("m", "models"),
-                replace(SETTINGS, scale=True))
+    work = plan(
+        Source(parse('"" {0 "-k 3" K {1 2}}'), "trn"),
+        Output("m", "models"),
+        replace(SETTINGS, scale=True),
+    )
     train(work)
     os.chdir("models")
     spoil()
@@ -209,8 +248,10 @@ def test_the_control_file_goes_when_a_model_does_and_not_before(work, monkeypatc
     with open("m-00", "w") as file:
         file.write("of another run")
     with monkeypatch.context() as patched:  # a disk with no room
+
         def fsync(handle):
             raise OSError(28, "No space left on device")
+
         patched.setattr(os, "fsync", fsync)
         with pytest.raises(DataError, match="No space left"):
             train(work, earlier=PreviousRun(control_out="ctl"))
