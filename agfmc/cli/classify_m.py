@@ -668,17 +668,8 @@ def _check_together(args, request):
     ):
         if wrong:
             raise UsageError(message)
-    if to_table:
-        return
-    if not external:
+    if not (to_table or external):
         refuse_ending(args.output, (".cls", ".con"))
-    if args.test != "-" and os.path.realpath(args.test) in map(
-        os.path.realpath, (args.output, f"{args.output}.vec")
-    ):
-        raise UsageError(
-            f"output would overwrite {args.output}.cls, the labels of {args.test}: "
-            "choose another name"
-        )
 
 
 def _check_files(request, classifier, model, folder, files, shares):

@@ -639,14 +639,15 @@ def _refuse_mistaken(table, column):
     marked = sum(rows for word, rows in strange.items() if _MARKED.fullmatch(word))
     word, number = column.first_word
     (word,) = with_points([word], table.decimal)  # as it stands there
-    text = no_number(one_line(column.name), one_line(word))
+    elsewhere = ", as in most rows," if few else ""
+    text = no_number(one_line(column.name), one_line(word), elsewhere)
     if (
         few
         and len(values) - len(strange) > _FEW_ROWS
         or len(commas) == len(strange)
         or 2 * sum(commas.values()) > column.rows
     ):
-        raise row_error(table, number, f"{text}, as in most rows ({_WAYS})")
+        raise row_error(table, number, f"{text} ({_WAYS})")
     if 2 * marked > column.rows and len(strange) > _FEW_ROWS:
         raise row_error(
             table, number, f"{text}: remove units, percent signs and marks of thousands ({_WAYS})"

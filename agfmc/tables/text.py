@@ -448,11 +448,13 @@ def _ragged(count, layout, first):
     return text
 
 
-def no_number(name: str, cell: str) -> str:
-    """The message for a cell in the column of that name that should be a number."""
+def no_number(name: str, cell: str, elsewhere: str = "") -> str:
+    """The message for a cell in the column of that name that should be a number.
+
+    `elsewhere` says where the column has numbers, as ", as in most rows,"."""
     cell = cell.strip(OUTER)
     shown = cell if len(cell) <= _SHOWN else f"{cell[:_SHOWN]}..."
-    text = f"expected a number in column '{name}', found '{shown}'"
+    text = f"expected a number in column '{name}'{elsewhere or ','} found '{shown}'"
     if _DECIMAL_COMMA.fullmatch(cell):
         text += f": a decimal has a point, {cell.replace(',', '.')}"
     return text

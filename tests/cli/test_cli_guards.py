@@ -574,7 +574,19 @@ def test_no_answer_takes_the_place_of_an_input(run, words, formats):
     run("multi_borders", "--no-calibration", "plan", "trn", "m", "m.mbc")
     os.link("trn.cls", "new.cls")
     refused(run, f"classify_m {words}")
-    refused(run, "classify_m m.mbc trn.vec trn", "the labels of trn.vec")
+    refused(run, "classify_m m.mbc trn.vec trn", "both are the file trn.cls")
+
+
+def test_answers_may_have_the_base_name_of_points_without_labels(run, formats):
+    run("multi_borders", "--no-calibration", "plan", "trn", "m", "m.mbc")
+    os.link("trn.vec", "new.vec")
+    points = Path("new.vec").read_bytes()
+    run("classify_m", "m.mbc", "new.vec", "new")
+    assert len(read_cls("new.cls")) == 90 and Path("new.vec").read_bytes() == points
+    run("classify_m", "m.mbc", "t.svm", "t.svm")  # whose labels are in the text
+    assert len(read_cls("t.svm.cls")) == 90
+    # these may be labels as well: nothing tells
+    refused(run, "classify_m m.mbc new.vec new", "both are the file new.cls; choose another name")
 
 
 @pytest.mark.parametrize(

@@ -144,7 +144,7 @@ def test_words_beside_numbers(block):
     cells[10:14] = range(100, 104)
     text = "x,class\n" + "".join(f"{cell},{row % 2}\n" for row, cell in enumerate(cells))
     assert refused(DataError, survey, text, block).startswith(
-        "11: expected a number in column 'x', found 'much0', as in most rows (--blanks names"
+        "11: expected a number in column 'x', as in most rows, found 'much0' (--blanks names"
     )
     assert column(cells, block=block, categorical=("x",))[0] is not None
 
@@ -505,7 +505,7 @@ def test_the_whole_recipe():
     [
         (
             [f"{row / 10}" if row % 3 else "n.d." for row in range(60)],
-            "2: expected a number in column 'x', found 'n.d.', as in most rows (",
+            "2: expected a number in column 'x', as in most rows, found 'n.d.' (",
         ),
         (
             [f'"{row},{row:03}.5"' for row in range(1, 60)],
@@ -553,9 +553,13 @@ def test_decimal_commas_are_no_words():
     )
     found, _ = survey(text, categorical=("x",))
     assert found.recipe.columns[0].categories[:2] == ("0,5", "1,5")
-    for some in (text.replace("2,5|", "2.5|"), text.replace("0,5|", "none|")):
-        assert "as in most rows" in refused(DataError, survey, some)
-    assert "found '2.5', as in most rows" in refused(  # where commas are taken
+    # most cells are no numbers, and nothing says that they are
+    for some, cell in (
+        (text.replace("2,5|", "2.5|"), "0,5': a decimal has a point, 0.5"),
+        (text.replace("0,5|", "none|"), "none'"),
+    ):
+        assert f"number in column 'x', found '{cell} (" in refused(DataError, survey, some)
+    assert "as in most rows, found '2.5' (" in refused(  # where commas are taken
         DataError, survey, text.replace("2,5|", "2.5|").replace("|", ";")
     )
 
