@@ -10,6 +10,7 @@ from ..control.build import from_pairs, joined, relabelled
 from ..control.parse import MAX_TEXT
 from ..core.errors import UsageError
 from ..core.memory import refuse_beyond
+from ..core.splits import derived_seed
 from .design import Design, design, LabelledPoints
 from .random_trees import different_trees, drawn_tree
 from .schemes import find_scheme
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 MEMBERS = 10  # of an ensemble, by default, where there are as many
 _BYTES = 70  # for each class of a tree that is drawn
-_IDLE = 50  # seeds that give nothing new, after which there are taken to be no more designs
+_IDLE = 50  # draws that give nothing new, after which there are taken to be no more designs
 _BATCH = 50  # trees whose costs are got at once
 
 
@@ -111,7 +112,7 @@ def ensemble(
 
     The scheme `of` is "random-tree", the first trees that its seed draws, or with `draws` the best
     of so many; "best-tree", trees each of which is the best for some of the points; or a random
-    code, from one seed after the other. By default there are `MEMBERS`, or as many as exist. Raises
+    code, of seeds derived from the seed. By default there are `MEMBERS`, or as many as exist. Raises
     `UsageError` for any other scheme, and for more members than there are.
     """
     scheme = find_scheme(of)
@@ -172,21 +173,20 @@ def _random_trees(scheme, source, number, settings):
 
 
 def _codes(scheme, source, number, settings):
-    """(codes of one seed after the other, those with the same partitions left out; lines)."""
+    """(codes of derived seeds, those with the same partitions left out; lines)."""
     labels, names = _classes_of(source)
     codes: dict = {}
     last = 0
-    for seed in count():
-        code = design(
-            scheme.name, range(len(labels)), **{**settings, "seed": settings["seed"] + seed}
-        )
+    for draw in count():
+        seed = derived_seed(settings["seed"], draw)
+        code = design(scheme.name, range(len(labels)), **{**settings, "seed": seed})
         partitions = frozenset(frozenset(map(frozenset, sides)) for sides in code.sides())
         if partitions not in codes:
             codes[partitions] = relabelled(code, labels, names)
-            last = seed
-        if len(codes) == number or seed - last > _IDLE:
+            last = draw
+        if len(codes) == number or draw - last > _IDLE:
             break
-    return list(codes.values()), [f"of seed {settings['seed']} and the next ones"]
+    return list(codes.values()), [f"of seed {settings['seed']} and seeds derived from it"]
 
 
 def _classes_of(source):

@@ -20,6 +20,7 @@ from ..core.costs import CostMatrix
 from ..core.errors import AgfmcNotice, AgfmcWarning, and_more, DataError, UsageError, warn_user
 from ..core.splits import (
     calibration_rows,
+    derived_seed,
     nested_sample,
     of_rows,
     split_stratified,
@@ -120,11 +121,11 @@ def splits(y: np.ndarray, plan: SplitPlan, groups: np.ndarray | None = None) -> 
 
 def _all_splits(y, plan, groups):
     for trial in range(plan.trials):
-        name = f"trial {trial + 1}"
+        name, seed = f"trial {trial + 1}", derived_seed(plan.seed, trial)
         if plan.parts is None:
-            yield Split(name, *split_stratified(y, plan.fraction, plan.seed + trial, groups))
+            yield Split(name, *split_stratified(y, plan.fraction, seed, groups))
             continue
-        part = stratified_parts(y, plan.parts, plan.seed + trial, groups)
+        part = stratified_parts(y, plan.parts, seed, groups)
         for number in range(plan.parts):
             yield Split(
                 f"{name}, part {number + 1}",

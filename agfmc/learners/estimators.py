@@ -18,6 +18,7 @@ import numpy as np
 from ..core.errors import one_line, UsageError
 from ..core.models import Kernel
 from ..core.points import is_sparse
+from ..core.splits import derived_seed
 from .options import BinaryLearner
 from .points import sklearn_version, Solution
 
@@ -152,7 +153,7 @@ class MemberLearners:
     Attributes
     ----------
     estimators : one for all members, or one for each
-    seed : seed of the first member; the next ones have the next seeds, so that members of an
+    seed : seed of the first member; the others have seeds derived from it, so that members of an
         estimator that draws numbers differ, and their average gains
     """
 
@@ -162,7 +163,7 @@ class MemberLearners:
     def learner(self, member: int) -> EstimatorOptions:
         """The learner of a member by its number, from 0."""
         estimator = self.estimators[member % len(self.estimators)]
-        return EstimatorOptions.of(estimator, self.seed + member)
+        return EstimatorOptions.of(estimator, derived_seed(self.seed, member))
 
     @property
     def allows_nan(self) -> bool:

@@ -80,7 +80,7 @@ from ..core.errors import AgfmcError, ControlError, DataError, in_control_file, 
 from ..core.models import BinaryModel
 from ..core.points import has_missing
 from ..core.rows import by_name
-from ..core.splits import of_rows, rows_by_class
+from ..core.splits import derived_seed, of_rows, rows_by_class
 
 _WORD = "learner="
 
@@ -224,7 +224,7 @@ def _with_seeds(tree, jobs):
         number for number, part in enumerate(parts) for node in tree.nodes[part] for _ in node.rows
     ]
     return [
-        replace(job, options=job.options.seeded(job.seed + number))
+        replace(job, options=job.options.seeded(derived_seed(job.seed, number)))
         if job.options.uses_seed
         else job
         for job, number in zip(jobs, member)

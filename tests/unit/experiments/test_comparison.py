@@ -33,7 +33,7 @@ from agfmc.experiments.trial import Outcome
 from agfmc.data.types import Dataset
 from agfmc.prediction.decision_values import MachineValues
 from agfmc.prediction.decoding import decoders_of
-from agfmc.core.splits import split_stratified, stratified_parts
+from agfmc.core.splits import derived_seed, split_stratified, stratified_parts
 from agfmc.score.rows import SCORES
 from agfmc.designs.design import design
 from agfmc.training.in_memory import train_configuration
@@ -446,7 +446,7 @@ def test_trials_are_those_of_the_data_tool():
     made = list(splits(Y, Plan(0.3, None, 3, 5)))
     assert [split.name for split in made] == ["trial 1", "trial 2", "trial 3"]
     for trial, split in enumerate(made):
-        train, test = split_stratified(Y, 0.3, 5 + trial)
+        train, test = split_stratified(Y, 0.3, derived_seed(5, trial))
         np.testing.assert_array_equal(split.train, train)
         np.testing.assert_array_equal(split.test, test)
     assert not np.array_equal(made[0].test, made[1].test)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from agfmc.core.errors import AgfmcNotice, DataError, UsageError
+from agfmc.core.splits import split_stratified
 from agfmc.data.types import Dataset
 from agfmc.experiments import portfolio as module
 from agfmc.experiments.experiment import Experiment, splits, SplitPlan
@@ -178,6 +179,17 @@ def test_splits_can_be_some_of_a_plan():
     assert some.count == 3 and some.description == "parts 2 to 4 of 5 held out"
     for ours, theirs in zip(splits(y, some), every[1:4], strict=True):
         assert ours.name == theirs.name and np.array_equal(ours.test, theirs.test)
+
+
+@pytest.mark.parametrize("parts", [None, 3])
+def test_neighbouring_seeds_share_no_trial(parts):
+    y = np.repeat([0, 1, 2], 20)
+    plans = [SplitPlan(0.3, parts, 10, seed) for seed in (1, 2, 3)]
+    tests = [split.test for plan in plans for split in splits(y, plan)]
+    assert len(set(map(bytes, tests))) == len(tests) == 30 * (parts or 1)
+    if parts is None:  # agf_preprocess makes the first trial again
+        for number, seed in ((0, 1), (10, 2)):
+            assert np.array_equal(tests[number], split_stratified(y, 0.3, seed)[1])
 
 
 def test_small_classes_are_refused(cache):
