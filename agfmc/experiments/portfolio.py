@@ -43,6 +43,10 @@ _BEHIND = 3.0  # standard errors of the difference to the best: others are judge
 _LEAST_GAIN = 5e-5  # of an average, which else is one of its members by another name
 _SEARCHING = 0.6  # of the time of a stage with several contenders
 _ENDS = 0.25, 0.6, 0.75  # of the limit: of the first, the second and later stages, at the latest
+# Seconds, at least, of a binary classifier that shares no work with others, and of each of its rows;
+# and the share of the limit, or the seconds, that one training of all may take: a search has many.
+_EACH, _EACH_ROW = 2.5e-3, 2e-5
+_ONCE, _SHORT = 0.2, 1.0
 _MARGIN = 1.3  # times the expected seconds of the last training
 
 
@@ -131,6 +135,16 @@ def contenders_for(
     if classes < 3:  # there is one partition alone
         return list({one[::2]: one for one in reversed(suited)}.values())[::-1]
     return [one for one in suited if classes > 3 or one.scheme != "adjacent"]
+
+
+def _least_seconds(contender, classes, rows):
+    """The seconds, at least, of a training of a contender; 0 where classifiers share the work."""
+    if contender.learner == "nystrom":
+        return 0.0
+    pairs = classes * (classes - 1) / 2
+    classifiers = pairs if contender.scheme == "one-vs-one" else classes
+    # one-vs-one trains with each row k - 1 times, one-vs-rest k times
+    return _EACH * classifiers + _EACH_ROW * classes * rows
 
 
 @dataclass(eq=False)
@@ -234,7 +248,7 @@ class Portfolio:
 
         Raises the error of the first contender where none can be trained.
         """
-        rows, contenders = len(self.experiment.data.y), list(contenders)
+        rows, contenders = len(self.experiment.data.y), self.fitting(contenders)
         sizes = [size for size in _SAMPLES if size < rows][: len(_SAMPLES)]
         sizes += [rows] * (rows <= _SAMPLES[-1])
         stages = [(size, 1) for size in sizes] + [(sizes[-1], finer) for finer in _FINER]
@@ -265,6 +279,25 @@ class Portfolio:
         if last is None:
             return self._untried(contenders[0])
         return self._choose(last, entries)
+
+    def fitting(self, contenders: Sequence[Contender]) -> list[Contender]:
+        """The contenders that the limit leaves time for, or else the cheapest ones.
+
+        Of many classes, nothing would be known of one-vs-one when the time is over. A notice names
+        those that are left out.
+        """
+        data = self.experiment.data
+        rows = min(len(data.y), _SAMPLES[0])
+        seconds = {one: _least_seconds(one, len(data.counts), rows) for one in contenders}
+        limit = max(_ONCE * self.limit, _SHORT, min(seconds.values()))
+        left_out = [one.name for one in contenders if seconds[one] > limit]
+        if left_out:
+            warn_user(
+                f"{len(data.counts)} classes are too many to try these within the time limit: "
+                f"{', '.join(left_out)}",
+                AgfmcNotice,
+            )
+        return [one for one in contenders if seconds[one] <= limit]
 
     def _record(self, stage, entries, survivors):
         """Add to `tried` what became of the contenders of a stage; entries: those with all scores,
@@ -335,8 +368,8 @@ class Portfolio:
             None,
             None,
             (
-                "the time limit ended the search: the configuration is the first contender "
-                "with default options, as there was no time to compare it",
+                f"the time limit ended the search: the configuration is {contender.name} with "
+                "default options, as there was no time to compare it",
             ),
             {"contenders": self.tried, "estimate": None, "choice": None},
         )

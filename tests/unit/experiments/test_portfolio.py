@@ -1,6 +1,7 @@
 """A portfolio: contenders, stages, the choice of an average, and the time."""
 
 import time
+import warnings
 from dataclasses import replace
 from functools import partial
 from types import SimpleNamespace
@@ -134,6 +135,25 @@ def test_without_time_the_first_contender_is_taken_without_an_estimate(data):
     chosen = run(data, PAIR, ResultCache(None), 0.0)
     assert chosen.choice is chosen.estimate is None and chosen.cut
     assert {row.text for row in chosen.tree.rows} == {"-t rbf"}
+
+
+@pytest.mark.parametrize(
+    "classes, limit, is_tried",
+    [(26, 10, True), (120, 300, True), (120, 10, False), (300, 10, False), (1000, 300, False)],
+)
+def test_one_vs_one_is_tried_where_its_pairs_fit_the_limit(classes, limit, is_tried, monkeypatch):
+    monkeypatch.setattr(TreesOptions, "made_by", lambda self: "")
+    y = np.repeat(np.arange(classes), 6)
+    contenders = contenders_for(classes, len(y))
+    portfolio = begin(Dataset(np.zeros((len(y), 1)), y), None, limit)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", AgfmcNotice)
+        fitting = portfolio.fitting(contenders)
+    assert Contender("nystrom", "one-vs-rest", "learner=nystrom -t rbf") in fitting
+    assert is_tried == any(one.scheme == "one-vs-one" for one in fitting)
+    told = f"{classes} classes are too many to try these within the time limit: one-vs-one rbf, "
+    assert is_tried != any(str(one.message).startswith(told) for one in caught)
+    assert portfolio.fitting(PAIR) == PAIR  # where nothing fits, the cheapest are left
 
 
 @pytest.mark.parametrize(
