@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import mmap
 import multiprocessing
 import os
 import pickle
 import signal
 import sys
+import tempfile
 import threading
 import types
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
+from multiprocessing.connection import Connection
 
 from ..core.errors import CommandFailed
+from .threads import ALONE
 
 _shared: object = None  # of a worker process
 _lock = threading.Lock()  # of what is changed for a moment while processes start
@@ -30,7 +34,8 @@ class ProcessPool(Executor):
         self.workers = self.together = workers
         self._shared: object = None
         self._pool: ProcessPoolExecutor | None = None
-        self._first = Future[None]()  # of the pool: it tells whether workers can begin at all
+        self._first = Future[int]()  # of the pool: it tells whether its workers can begin at all
+        self._starts = 0  # of pools, since the last one whose workers began
         self._ended = False
 
     def submit(self, function, /, *args):
@@ -41,20 +46,32 @@ class ProcessPool(Executor):
             if self._pool is not None:
                 with suppress(BrokenProcessPool), _starting():
                     return self._pool.submit(function, *args)
-            context = multiprocessing.get_context("spawn")
-            # its end ends the workers, also where this process is killed
-            reader, self._writer = context.Pipe(duplex=False)
             with _starting():
-                self._pool = ProcessPoolExecutor(
-                    self.workers, context, _begin, (pickle.dumps(self._shared, 5), reader)
-                )
+                self._begin_pool()
                 self._first = self._pool.submit(os.getpid)
                 return self._pool.submit(function, *args)
+        except BrokenProcessPool as error:  # a worker was killed while it began: as one at work
+            lost = Future[None]()
+            lost.set_exception(error)
+            return lost
         except (OSError, RuntimeError) as error:
             raise CommandFailed(
                 f"a worker process cannot be started: {error}: ask for fewer "
                 "workers, or see ulimit -u"
             ) from error
+
+    def _begin_pool(self):
+        if self._first.done() and self._first.exception() is None:
+            self._starts = 0
+        self._starts += 1
+        context = multiprocessing.get_context("spawn")
+        # its end ends the workers, also where this process is killed
+        reader, self._writer = context.Pipe(duplex=False)
+        with tempfile.TemporaryFile() as file:
+            pickle.dump(self._shared, file, 5)
+            file.flush()
+            shared = Connection(os.dup(file.fileno()), writable=False)
+        self._pool = ProcessPoolExecutor(self.workers, context, _begin, (shared, reader))
 
     def submit_with(self, shared: object, function: Callable, /, *args) -> Future:
         """The `Future` of function(shared, *args); `shared` is sent once to each process."""
@@ -67,13 +84,14 @@ class ProcessPool(Executor):
     def lost(self, error: BaseException) -> str | None:
         """The end of the worker, if `error` belongs to a future whose worker may have ended.
 
-        Raises `CommandFailed` where workers cannot even begin.
+        Raises `CommandFailed` where workers cannot even begin, as often as a lost task is tried.
         """
         if not isinstance(error, BrokenProcessPool):
             return None
         if self._ended:
             raise CommandFailed("the worker processes were stopped") from error
-        if self._first.done() and self._first.exception() is not None:
+        begun = not self._first.done() or self._first.exception() is None
+        if not begun and self._starts > ALONE:
             raise CommandFailed(
                 "worker processes end before they begin to work: is there too "
                 "little memory for so many?"
@@ -123,13 +141,15 @@ def _starting() -> Iterator[None]:
 def _begin(shared, reader):
     """Make this process a worker, which ends when nobody can write to `reader` any more.
 
-    `shared` is the pickle of what its tasks share.
+    `shared` has the descriptor of a file, the pickle of what its tasks share: for what is written
+    to the pipe of a process that was killed while it began, `multiprocessing` waits for ever.
     """
     global _shared
     try:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         threading.Thread(target=_end_with, args=(reader,), daemon=True).start()
-        _shared = pickle.loads(shared)
+        with mmap.mmap(shared.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            _shared = pickle.loads(data)
     except Exception:  # no memory, another installation: `ProcessPool.lost` tells
         os._exit(1)
 

@@ -5,12 +5,15 @@ Models and answers are those of threads, byte for byte.
 
 import contextlib
 import multiprocessing
+import multiprocessing.util
 import os
 import pickle
+import shutil
 import subprocess
 import sys
 import warnings
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import fields, replace
 
 import numpy as np
@@ -301,6 +304,86 @@ def test_task_whose_worker_is_lost_once(tmp_path):
     assert done == [(item, item) for item in range(20)] and len(told) == 1
 
 
+class EndsWhoBegins:
+    """Ends the processes that unpickle it, as long as the folder has files."""
+
+    def __init__(self, folder):
+        self.folder = folder
+
+    def __reduce__(self):
+        return end_while_there_are_files, (self.folder,)
+
+
+def end_while_there_are_files(folder):
+    for name in os.listdir(folder):
+        with contextlib.suppress(FileNotFoundError):  # the other worker's
+            os.unlink(os.path.join(folder, name))
+            os._exit(3)
+    return "shared"
+
+
+def item_of(shared, item):
+    return item
+
+
+@pytest.mark.few(1)
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_worker_that_ends_while_it_begins_is_retried(tmp_path, workers):
+    (tmp_path / "x").touch()
+    shared = EndsWhoBegins(str(tmp_path))
+    with (
+        open_executor(f"processes:{workers}") as pool,
+        pytest.warns(AgfmcWarning, match="a worker process has ended; retrying"),
+    ):
+        done = dict(run_remote(pool, item_of, shared, range(5), name=str))
+    assert done == {item: item for item in range(5)} and not list(tmp_path.iterdir())
+
+
+def test_workers_that_always_end_while_they_begin_are_given_up(tmp_path):
+    for number in range(20):
+        (tmp_path / str(number)).touch()
+    with (
+        open_executor("processes:1") as pool,
+        pytest.warns(AgfmcWarning, match="retrying"),
+        pytest.raises(CommandFailed, match="end before they begin to work"),
+    ):
+        list(run_remote(pool, item_of, EndsWhoBegins(str(tmp_path)), range(5), name=str))
+    assert len(list(tmp_path.iterdir())) == 17
+
+
+def test_a_worker_that_ends_before_the_next_task_is_submitted(monkeypatch):
+    submit, broken = ProcessPoolExecutor.submit, [BrokenProcessPool("ended")]
+
+    def once_broken(self, function, /, *args):
+        if function is not os.getpid and broken:
+            raise broken.pop()
+        return submit(self, function, *args)
+
+    monkeypatch.setattr(ProcessPoolExecutor, "submit", once_broken)
+    with open_executor("processes:1") as pool, pytest.warns(AgfmcWarning, match="retrying"):
+        assert list(run_remote(pool, item_of, None, [1], name=str)) == [(1, 1)]
+
+
+def test_a_worker_killed_before_it_reads_what_tasks_share(monkeypatch):
+    """More than a pipe holds; the first worker is a program that ends at once."""
+    begin = multiprocessing.util.spawnv_passfds
+    programs = [shutil.which("true")]
+
+    def first_ends(path, args, descriptors):
+        if "--multiprocessing-fork" in map(os.fsdecode, args) and programs:
+            return begin(os.fsencode(programs.pop()), args, descriptors)
+        return begin(path, args, descriptors)
+
+    monkeypatch.setattr("multiprocessing.util.spawnv_passfds", first_ends)
+    with open_executor("processes:1") as pool, pytest.warns(AgfmcWarning, match="retrying"):
+        shared = b"x" * (1 << 20)
+        assert list(run_remote(pool, length_of, shared, [1], name=str)) == [(1, 1 << 20)]
+
+
+def length_of(shared, item):
+    return len(shared)
+
+
 def test_a_standard_pool_whose_worker_dies_is_an_error():
     with (
         ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool,
@@ -475,6 +558,7 @@ def test_processes_are_an_executor():
 def test_data_that_workers_cannot_load():
     with (
         open_executor("processes:1") as pool,
+        pytest.warns(AgfmcWarning, match="retrying"),
         pytest.raises(CommandFailed, match="worker processes end before they begin to work"),
     ):
         list(run_remote(pool, max, Unloadable(), [1, 2], name=str))
