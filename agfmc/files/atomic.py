@@ -381,17 +381,23 @@ def install(made: str, path: str, before: Callable | None = None) -> None:
     """Move the file or folder `made`, which another program wrote, in the place of `path`.
 
     before() is called when it is on the disk, and what is replaced still there. A file replaces one
-    as with `replacing`; an older folder is removed before a new one gets its name. A symbolic link
-    is followed. Raises DataError where the system refuses, and for a file in the place of a folder
-    or a folder in that of a file.
+    as with `replacing`; an older folder is removed before a new one gets its name. Raises DataError
+    where the system refuses, for a file in the place of a folder or a folder in that of a file, and
+    for a folder in the place of a symbolic link: whoever made it would choose what is removed.
     """
     import shutil
 
     with writing(path):
-        target = os.path.realpath(path)
-        if os.path.exists(target) and os.path.isdir(target) != os.path.isdir(made):
+        is_folder = os.path.isdir(made)
+        if is_folder and os.path.islink(path):
+            raise DataError(
+                "cannot write: it is a symbolic link, and a folder is not replaced behind one: "
+                "remove the link",
+                file=path,
+            )
+        if os.path.exists(path) and os.path.isdir(path) != is_folder:
             raise DataError("cannot write: something else of this name exists", file=path)
-        if not os.path.isdir(made):
+        if not is_folder:
             with replacing(path, binary=True, before=before) as file, open(made, "rb") as source:
                 shutil.copyfileobj(source, file)
             return
@@ -402,8 +408,8 @@ def install(made: str, path: str, before: Callable | None = None) -> None:
                     _sync(inside)
         if before is not None:
             before()
-        if os.path.isdir(target):
-            shutil.rmtree(target)
-        shutil.move(made, target)  # a link may lead to another file system
+        if os.path.isdir(path):
+            shutil.rmtree(path)
+        os.rename(made, path)
         with suppress(OSError):
-            _sync(os.path.dirname(target))
+            _sync(os.path.dirname(os.path.realpath(path)))

@@ -12,11 +12,13 @@ from __future__ import annotations
 import hashlib
 import os
 import random
+import re
 import secrets
 import shutil
 import stat
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -35,6 +37,8 @@ _ALL = 256 << 20  # bytes of all automatic folders of a user, between two runs, 
 _DAY = 24 * 3600
 _UNUSED = 30 * _DAY  # seconds after which an automatic folder goes
 _LARGEST = 1 << 28  # bytes of a result
+_UNFINISHED = re.compile("[0-9a-f]{24}")  # name of a result that is being written
+_AUTOMATIC = re.compile(r"data-[0-9a-f]{1,32}\.results")  # name of an automatic folder
 _LOST = "an interrupted run would start from the beginning"
 
 
@@ -192,16 +196,18 @@ class ResultCache:
         if self._data and others and _DATA + self._data not in others:
             warn_user(f"all results in {self.path} are of other data: none can be reused")
         # what killed processes did not finish
-        with suppress(OSError), os.scandir(os.path.join(self.path, "tmp")) as entries:
+        with self._opened("tmp") as folder, suppress(OSError), os.scandir(folder) as entries:
             for entry in entries:
-                if time.time() - entry.stat(follow_symlinks=False).st_mtime > _DAY:
-                    os.unlink(entry.path)
+                age = time.time() - entry.stat(follow_symlinks=False).st_mtime
+                if age > _DAY and _UNFINISHED.fullmatch(entry.name):
+                    os.unlink(entry.name, dir_fd=folder)
 
     def _open_automatic(self):
         parent = os.path.dirname(self.path)
         os.makedirs(parent, mode=0o700, exist_ok=True)
         status = os.stat(parent)
-        if status.st_uid != os.geteuid() or status.st_mode & 0o022:
+        owners = {status.st_uid, os.lstat(parent).st_uid}  # of the folder, and of a link to it
+        if owners != {os.geteuid()} or status.st_mode & 0o022:
             raise PermissionError("other users can write to its folder")
         if os.path.isfile(self.path):  # of an earlier version
             os.unlink(self.path)
@@ -214,8 +220,28 @@ class ResultCache:
         # the mark before anything else: a folder of results is known by it
         os.makedirs(self.path, mode=mode, exist_ok=True)
         for name in (_MARK, *([_DATA + self._data] if self._data else [])):
-            os.close(os.open(os.path.join(self.path, name), os.O_CREAT | os.O_WRONLY, 0o666))
-        os.makedirs(os.path.join(self.path, "tmp"), mode=mode, exist_ok=True)
+            path = os.path.join(self.path, name)
+            os.close(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_NOFOLLOW, 0o666))
+
+    @contextmanager
+    def _opened(self, name: str) -> Iterator[int]:
+        """The descriptor of the folder `name` in this one, which is made if it is missing.
+
+        Whoever else can write here could have put a link in its place, so that files behind it
+        would be removed or replaced: it is not followed.
+        """
+        mode = 0o777 if self.several else 0o700
+        path = os.path.join(self.path, name)
+        with suppress(FileExistsError):
+            os.mkdir(path, mode)
+        try:
+            folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        except NotADirectoryError:
+            raise NotADirectoryError(f"{name} in it is a link or a file, not a folder") from None
+        try:
+            yield folder
+        finally:
+            os.close(folder)
 
     def _give_up(self, message):
         self._usable = False
@@ -266,19 +292,18 @@ class ResultCache:
             self._give_up(f"cannot write: {system_reason(error)}")
 
     def _write(self, key, record):
-        path = self._file_of(key)
-        new = os.path.join(self.path, "tmp", secrets.token_hex(12))
-        try:
-            handle = os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)
-            with os.fdopen(handle, "wb") as file:
-                write_npz(file, {"key": key, "value": record.head}, record.arrays.items())
-                self._size += file.tell()
-            os.makedirs(os.path.dirname(path), exist_ok=True)
-            os.rename(new, path)
-        except BaseException:
-            with suppress(OSError):
-                os.unlink(new)
-            raise
+        new = secrets.token_hex(12)
+        with self._opened("tmp") as unfinished, self._opened(key[-2:]) as finished:
+            try:
+                flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY
+                with os.fdopen(os.open(new, flags, 0o666, dir_fd=unfinished), "wb") as file:
+                    write_npz(file, {"key": key, "value": record.head}, record.arrays.items())
+                    self._size += file.tell()
+                os.rename(new, key, src_dir_fd=unfinished, dst_dir_fd=finished)
+            except BaseException:
+                with suppress(OSError):
+                    os.unlink(new, dir_fd=unfinished)
+                raise
 
     def remove_unused(self) -> None:
         """Remove automatic folders beside this one that are old, or too much together.
@@ -290,7 +315,7 @@ class ResultCache:
         with suppress(OSError), os.scandir(os.path.dirname(self.path)) as entries:
             for entry in entries if self._usable else ():
                 with suppress(OSError):  # another run removes it at this moment
-                    if entry.name.endswith(".results") and not entry.is_symlink():
+                    if _AUTOMATIC.fullmatch(entry.name) and not entry.is_symlink():
                         folders.append((entry.path == self.path, entry.stat().st_mtime, entry.path))
         for stays, used, path in sorted(folders, reverse=True):
             is_folder = os.path.isdir(path)

@@ -260,8 +260,10 @@ def write_sums(path: str, digest: str, spans: list, sums: Iterable[ClassSums], p
     """Write `ClassSums` on p landmarks, `replacing`.
 
     `digest` is that of what they were made from; `spans` has (first, stop, labels) of each of the
-    sums.
+    sums. Raises `DataError` where the file cannot be written, and for a symbolic link.
     """
+    if os.path.islink(path):  # nobody named this file, and so nobody wants another one replaced
+        raise DataError("cannot write: it is a symbolic link", file=path)
     with replacing(path, binary=True) as file:
         write_npz(
             file,
@@ -275,9 +277,12 @@ def write_sums(path: str, digest: str, spans: list, sums: Iterable[ClassSums], p
 
 
 def is_sums(path: str) -> bool:
-    """Return True if a regular file can be read and begins as those of `write_sums` do."""
+    """Return True if a regular file can be read and begins as those of `write_sums` do.
+
+    What a link leads to is a file of somebody else's.
+    """
     with suppress(OSError):
-        if os.path.isfile(path):
+        if os.path.isfile(path) and not os.path.islink(path):
             with open(path, "rb") as file:
                 start = file.read(39)  # the header of the first member, and its name
             return start.startswith(b"PK\x03\x04") and start.endswith(b"head.json")

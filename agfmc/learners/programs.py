@@ -338,7 +338,7 @@ class Predictor:
         keep = self.execution.keep
         with command_folder(os.curdir if keep else None, "agfmc.", keep) as folder:
             path = os.path.join(folder, "points.txt")
-            with writing(path), open(path, "w", encoding="ascii") as file:
+            with writing(path), open(path, "x", encoding="ascii") as file:
                 if self.execution.points == "lvq":
                     file.writelines(lvq_lines(x, np.zeros(len(x), dtype=np.int32)))
                 else:

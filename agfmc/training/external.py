@@ -178,11 +178,11 @@ def _train_one(job, plan, part, row_text, put):
     folder, name = os.path.split(plan.path_of(job.name))
     with command_folder(folder or os.curdir, f"{name}.", trainer.keep) as private:
         data = os.path.join(private, "partition.txt")
-        with writing(data), open(data, "w", encoding="ascii") as file:
+        with writing(data), open(data, "x", encoding="ascii") as file:
             file.writelines(partition_text(plan.data.x, part, plan.text, row_text))
         if trainer.convert is not None:
             converted = os.path.join(private, "converted.txt")
-            with writing(converted), open(data, "rb") as source, open(converted, "wb") as target:
+            with writing(converted), open(data, "rb") as source, open(converted, "xb") as target:
                 trainer.convert.run(stdin=source, stdout=target)
             data = converted
         made = os.path.join(private, "model")
@@ -191,7 +191,7 @@ def _train_one(job, plan, part, row_text, put):
         names = {}
         if plan.data.weights is not None:
             names[_WEIGHTS] = os.path.join(private, "weights.txt")
-            with writing(names[_WEIGHTS]), open(names[_WEIGHTS], "w", encoding="ascii") as file:
+            with writing(names[_WEIGHTS]), open(names[_WEIGHTS], "x", encoding="ascii") as file:
                 file.writelines(f"{w!r}\n" for w in plan.data.weights.w[part.rows].tolist())
         trainer.command.run(data, os.path.join(made, name), options=job.options.text, names=names)
         _check(made, name, trainer, plan.data.x.shape[1])

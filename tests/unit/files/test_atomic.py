@@ -423,7 +423,7 @@ def is_old(path, kind):
 @pytest.mark.parametrize("where", ["there", "link", "elsewhere"])
 @pytest.mark.parametrize("there", [False, True])
 def test_what_is_installed(here, kind, there, where):
-    """A link is followed, to another file system too."""
+    """A link to a file is followed, to another file system too; no folder is replaced behind one."""
     if where == "elsewhere" and not os.access("/dev/shm", os.W_OK):
         pytest.skip("there is no /dev/shm")
     with tempfile.TemporaryDirectory(dir="/dev/shm" if where == "elsewhere" else here) as away:
@@ -432,6 +432,11 @@ def test_what_is_installed(here, kind, there, where):
             (here / "m").symlink_to(target)
         if there:
             older(target, kind)
+        if kind == "folder" and where != "there":
+            with pytest.raises(DataError, match="m: cannot write: it is a symbolic link"):
+                install(f"private/{kind}", "m", lambda: pytest.fail("nothing is replaced"))
+            assert is_old(target, kind) if there else not target.exists()
+            return
         install(f"private/{kind}", "m")
         assert is_new(target, kind) and (here / "m").is_symlink() == (where != "there")
         assert os.listdir(away) == ([] if where == "there" else ["real"])

@@ -167,16 +167,17 @@ def test_unused_folders_go(tmp_path, monkeypatch):
     folder.mkdir(mode=0o700)
     now = time.time()
     for name, days, size in (
-        ("old.results", 31, 1),
-        ("new.results", 29, 1),
-        ("large.results", 3, 700),
-        ("larger.results", 2, 700),
+        ("data-00.results", 31, 1),
+        ("data-01.results", 29, 1),
+        ("data-02.results", 3, 700),
+        ("data-03.results", 2, 700),
         ("other", 90, 1),
+        ("thesis.results", 90, 1),
     ):
         (folder / name / "xy").mkdir(parents=True)
         (folder / name / "xy" / "k").write_bytes(bytes(size))
         os.utime(folder / name, (now - days * 86400,) * 2)
-    (folder / "file.results").write_bytes(b"agfmc results 1\n")  # of an earlier version
+    (folder / "data-04.results").write_bytes(b"agfmc results 1\n")  # of an earlier version
     automatic = automatic_path("d" * 64)
     with ResultCache(automatic) as cache:
         cache.put("k", Record("x" * 500))
@@ -184,7 +185,8 @@ def test_unused_folders_go(tmp_path, monkeypatch):
     monkeypatch.setattr(room, "_ALL", 2000)
     with open_state(None, "d" * 64) as cache:
         assert head(cache, "k") == "x" * 500
-    assert set(folder_of(automatic)) == {os.path.basename(automatic), "larger.results", "other"}
+    others = {"other", "thesis.results"}
+    assert set(folder_of(automatic)) == {os.path.basename(automatic), "data-03.results", *others}
     assert os.stat(automatic).st_mtime > now - 60
 
 
@@ -261,13 +263,43 @@ def test_a_folder_of_other_files_is_left_alone(tmp_path):
     assert os.listdir(tmp_path) == ["mine"]
 
 
+def let_age(path, days):
+    with open(path, "w"):
+        os.utime(path, (time.time() - days * 86400,) * 2)
+
+
 def test_what_a_killed_process_left_goes_after_a_day(path):
+    """What has another name than the store gives is somebody else's."""
     open_state(path, "d")
-    for days in (0.5, 1.5):
-        with open(f"{path}/tmp/{days}", "w"):
-            os.utime(f"{path}/tmp/{days}", (time.time() - days * 86400,) * 2)
+    for name, days in (("0" * 24, 0.5), ("1" * 24, 1.5), ("notes.txt", 1.5)):
+        let_age(f"{path}/tmp/{name}", days)
+    os.symlink("notes.txt", f"{path}/tmp/link")
     open_state(path, "d")
-    assert os.listdir(path + "/tmp") == ["0.5"]
+    assert sorted(os.listdir(path + "/tmp")) == ["0" * 24, "link", "notes.txt"]
+
+
+@pytest.mark.parametrize("name", ["tmp", "k1", "agfmc.results"])
+def test_a_link_in_the_folder_is_not_followed(path, tmp_path, name):
+    """Others can write in it: nothing is removed, replaced or made where such a link leads."""
+    with open_state(path, "d"):
+        pass
+    (tmp_path / "docs").mkdir()
+    for file in ("0" * 24, "k1"):
+        let_age(tmp_path / "docs" / file, 2)
+    shutil.rmtree(f"{path}/{name}", ignore_errors=True)
+    if name == "agfmc.results":
+        os.unlink(f"{path}/{name}")
+        os.symlink(tmp_path / "docs" / "made", f"{path}/{name}")
+    else:
+        os.symlink(tmp_path / "docs", f"{path}/{name}")
+    if name == "k1":
+        with pytest.warns(AgfmcWarning, match="cannot write: k1 in it is a link"):
+            open_state(path, "d").put("k1", Record(1))
+    else:
+        with pytest.raises(DataError, match="cannot keep finished work here: "):
+            open_state(path, "d")
+    assert sorted(os.listdir(tmp_path / "docs")) == ["0" * 24, "k1"]
+    assert os.stat(tmp_path / "docs" / "k1").st_size == 0
 
 
 def test_a_folder_that_has_gone_is_made_anew(path, recwarn):
@@ -350,7 +382,7 @@ def test_it_outlives_kill_9(path, root):
 
 @pytest.mark.parametrize("call", ["os.rename", "zipfile.ZipFile"])
 def test_a_signal_in_the_middle_of_writing(path, monkeypatch, call):
-    def interrupted(*_):
+    def interrupted(*_, **__):
         raise KeyboardInterrupt
 
     with ResultCache(path, keep=True) as cache:

@@ -1,5 +1,8 @@
 """Files of sums on landmarks: round trips, and every kind of damage."""
 
+import os
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -29,6 +32,18 @@ def test_what_is_written_is_read(tmp_path):
     for labels, one in written.items():
         assert all(np.array_equal(a, b) for a, b in zip(file.read(labels), one))
     assert is_sums(path) and not is_sums(str(tmp_path))
+
+
+def test_a_link_of_the_name_of_sums_is_not_followed(tmp_path):
+    """Others may have put it there: what it leads to is neither replaced nor removed."""
+    target, link = str(tmp_path / "target"), str(tmp_path / "m.sums-0")
+    write_sums(target, "ab", [], [], 5)
+    before = Path(target).read_bytes()
+    os.symlink("target", link)
+    assert not is_sums(link)
+    with pytest.raises(DataError, match="m.sums-0: cannot write: it is a symbolic link"):
+        write_sums(link, "other", [], [], 5)
+    assert Path(target).read_bytes() == before and os.path.islink(link)
 
 
 @pytest.mark.parametrize("step", [9, pytest.param(1, marks=pytest.mark.long)])
