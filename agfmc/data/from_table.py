@@ -7,7 +7,7 @@ import itertools
 import os
 import shlex
 from collections.abc import Iterator
-from contextlib import contextmanager, ExitStack, suppress
+from contextlib import contextmanager, ExitStack
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -19,6 +19,7 @@ from ..core.memory import refuse_beyond
 from ..core.weights import Weights
 from ..files.atomic import remove, replacing_all, temporary_file, writing
 from ..files.csv import csv_line, csv_lines
+from ..files.opening import CutLine
 from ..tables.ids import RowIds
 from ..tables.points import (
     class_numbers,
@@ -456,14 +457,10 @@ class RowsToClassify:
                 yield x, cells or [range(first, first + len(x))]
                 first += len(x)
 
-    def cells(self, data: bytes, line: int, first: int) -> list:
-        """The cells of the heads of one line, empty where they cannot be read."""
-        cells = [[""] for _ in self._copied]
-        with suppress(DataError, StopIteration):
-            self.table.put(data, line)
-            block = next(self.table.blocks(dict.fromkeys(self._copied, "text")))
-            cells = [block[at] for at in self._copied]
-        return cells or [range(first, first + 1)]
+    def cells(self, data: bytes, first: int) -> list:
+        """The cells of the heads of one line that is wrong, empty where they cannot be read."""
+        texts = self.table.line_texts(data, self._copied)
+        return [[text] for text in texts] or [range(first, first + 1)]
 
     def warn(self) -> None:
         """Warnings of columns that are not needed, and of words that training did not know."""
@@ -518,13 +515,15 @@ def rows_of_lines(
     """
     data, line = next((one for one in lines if one[0].strip(b"\r\n")), (b"", 1))
     text = data.lstrip(b"\r\n")
-    line += data[: len(data) - len(text)].count(b"\n")
-    layout, rest = form.layout.for_model(recipe), (text, line)
+    layout, rest = form.layout.for_model(recipe), (data, line)
     if text.startswith(b"{"):
         names = [*(one.name for one in recipe.columns), *(form.roles.ids or recipe.ids)]
         table: Table = RowTable((), list(dict.fromkeys(names)), layout, file)
+    elif isinstance(data, CutLine):
+        raise DataError(data.message, file=file, line=line)
     else:
         heading, end, behind = text.partition(b"\n")
         table = table_of_heading(heading + end, layout, file)
-        rest = (behind, line + 1) if layout.header else rest
+        line += data[: len(data) - len(text)].count(b"\n")
+        rest = (behind, line + 1) if layout.header else (text, line)
     return rows_of_table(table, form, recipe, everything, False), itertools.chain([rest], lines)

@@ -145,14 +145,20 @@ def read_all(stream, size, head=b""):
     return head
 
 
+class CutLine(bytes):
+    """The beginning of a line that is too long, with the message about it."""
+
+    message = f"a line is longer than {_LONGEST_LINE >> 20} MiB"
+
+
 def arriving_lines(file):
     """Yield (whole lines, number of the first from 1) of a raw input as they come.
 
     What is there is read, for 20 ms or 256 KiB, but nothing is waited for once a line is whole; the
-    last line may lack its end. Raises DataError for a line above 16 MiB, and for what gzip has
-    compressed.
+    last line may lack its end. Of a line above 16 MiB the beginning comes alone, a `CutLine`.
+    Raises DataError for what gzip has compressed.
     """
-    number, held, ended = 1, bytearray(), False
+    number, held, ended, skipping = 1, bytearray(), False, False
     while not ended:
         with _reading(file.name):
             select.select([file], [], [])
@@ -172,16 +178,20 @@ def arriving_lines(file):
             raise DataError(
                 "is compressed by gzip: lines come out of zcat as they come", file=file.name
             )
+        end = held.find(b"\n") + 1 or len(held)
+        if end > _LONGEST_LINE and not skipping:
+            yield CutLine(held[:_ARRIVING]), number
+            number += 1
+            skipping = True
+        if skipping:
+            skipping = held[end - 1 : end] != b"\n"
+            del held[:end]
         cut = len(held) if ended else held.rfind(b"\n") + 1
         if cut:
             lines = bytes(held[:cut])
             del held[:cut]
             yield lines.removeprefix(MARK) if number == 1 else lines, number
             number += lines.count(b"\n")
-        if len(held) > _LONGEST_LINE:
-            raise DataError(
-                f"a line is longer than {_LONGEST_LINE >> 20} MiB", file=file.name, line=number
-            )
 
 
 @contextmanager

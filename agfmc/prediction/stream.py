@@ -11,6 +11,7 @@ from ..answers.types import Summary
 from ..core.errors import DataError
 from ..data.from_table import RowsToClassify
 from ..data.libsvm import svm_chunks
+from ..files.opening import CutLine
 from .classifier import Classifier, classify
 from .contributions import Explainer
 
@@ -42,6 +43,8 @@ class LineAnswers:
     def __call__(self, data: bytes, line: int) -> list[tuple]:
         """(cells of the head, formatted answers) of lines; the number of the first is `line`."""
         first, heads = 1 + self.summary.points + self.failed, []
+        if isinstance(data, CutLine):
+            return self._fail(data.message, data, line, first)
         of_table = isinstance(self._rows, RowsToClassify)
         counts = self._rows.encoder.counts if of_table else None
 
@@ -60,13 +63,18 @@ class LineAnswers:
             if middle := data.find(b"\n", len(data) // 2, -1) + 1 or data.rfind(b"\n", 0, -1) + 1:
                 above = data[:middle]
                 return self(above, line) + self(data[middle:], line + above.count(b"\n"))
-            self.failed += 1
-            self._warn(DataError(error.message, file=self._file, line=line))
-            head = self._rows.cells(data, line, first) if of_table else [range(first, first + 1)]
-            return [(head, [self._table.text.failed(error.message)])]
+            return self._fail(error.message, data, line, first)
         for block, _ in answers:
             self.summary.add(block, self._counter)
         return [(cells, text) for cells, (_, text) in zip(heads, answers)]
+
+    def _fail(self, message, data, line, first):
+        self.failed += 1
+        self._warn(DataError(message, file=self._file, line=line))
+        heads = [range(first, first + 1)]
+        if isinstance(self._rows, RowsToClassify):
+            heads = self._rows.cells(data, first)
+        return [(heads, [self._table.text.failed(message)])]
 
     def _points(self, data, line, first) -> Iterator[tuple]:
         classifier, explains = self._classifier, self._explainer is not None

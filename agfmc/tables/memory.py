@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -72,6 +73,13 @@ class RowTable(Table):
                 except ValueError as error:
                     raise DataError(str(error), file=self.file, line=number) from None
                 self._numbers.append(number)
+
+    def line_texts(self, data: bytes, positions: Sequence[int]) -> list[str]:
+        """The text of these columns in one line, empty where it cannot be read."""
+        row: Mapping = {}
+        with suppress(ValueError):
+            row = json_object(data)
+        return [_text(row.get(self._keys[at])) or "" for at in positions]
 
 
 class FrameTable(RowTable):

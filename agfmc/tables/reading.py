@@ -12,7 +12,7 @@ import io
 import itertools
 import os
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, ExitStack
 from dataclasses import replace
 
@@ -21,7 +21,7 @@ import numpy as np
 from ..core.errors import and_more, DataError, one_line, UsageError, warn_user
 from ..files.atomic import temporary_file, writing
 from ..files.number_text import SPREADSHEET
-from ..files.opening import Chained, GZIP, MARK, open_input, read_all, Unzipped
+from ..files.opening import Chained, CutLine, GZIP, MARK, open_input, read_all, Unzipped
 from .arrow import ArrowTable, holds_arrow, text_columns
 from .memory import table_in_memory
 from .text import (
@@ -33,8 +33,10 @@ from .text import (
     converted,
     guess_delimiter,
     Layout,
+    LONGEST_CELL,
     number_of,
     read_records,
+    split_line,
     stripped,
     Table,
     Words,
@@ -141,6 +143,19 @@ class _TextTable(Table):
                     )
         self._in_parts = True
         self._opened = read_records(io.BytesIO(data).read, self.file, self._layout, len(data), line)
+
+    def line_texts(self, data: bytes, positions: Sequence[int]) -> list[str]:
+        """The cells of these columns in one line, empty where they cannot be read.
+
+        Other cells may be too long, and the line may be cut.
+        """
+        cells = split_line(data, self._layout)
+        if isinstance(data, CutLine):
+            del cells[-1:]
+        elif len(cells) != len(self.names):
+            cells = []
+        texts = [cells[at] if at < len(cells) else "" for at in positions]
+        return [text if len(text) <= LONGEST_CELL else "" for text in texts]
 
     def blocks(self, requested):
         parts, self._opened = self._opened or self._records(*self._begin())[2], None

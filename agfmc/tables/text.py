@@ -236,12 +236,7 @@ class Records(NamedTuple):
     def reader(self, layout: Layout) -> tuple:
         """(a reader of the module csv, the stream of text that it reads)."""
         text = io.StringIO(self.data.decode("utf-8"), newline="")
-        return csv.reader(
-            text,
-            strict=True,
-            delimiter=layout.delimiter,
-            quoting=(csv.QUOTE_MINIMAL if layout.quotes else csv.QUOTE_NONE),
-        ), text
+        return _cells_of(text, layout, strict=True), text
 
     def lines(self, layout: Layout, rows: int) -> np.ndarray:
         """The line of each of so many records that are not empty."""
@@ -255,6 +250,22 @@ class Records(NamedTuple):
                     lines.append(line)
                 line = self.line + reader.line_num
         return np.array(lines)
+
+
+def split_line(line: bytes, layout: Layout) -> list[str]:
+    """The cells of one line, which may be too long, or cut; none where it cannot be split."""
+    limit = csv.field_size_limit(LONGEST_RECORD)
+    try:
+        return next(_cells_of([line.decode("utf-8", "replace")], layout), [])
+    except csv.Error:
+        return []
+    finally:
+        csv.field_size_limit(limit)
+
+
+def _cells_of(lines, layout, strict=False):
+    quoting = csv.QUOTE_MINIMAL if layout.quotes else csv.QUOTE_NONE
+    return csv.reader(lines, strict=strict, delimiter=layout.delimiter, quoting=quoting)
 
 
 def read_records(
@@ -363,11 +374,7 @@ def guess_delimiter(head: str, quotes: bool, whole: bool) -> str:
 def column_of_commas(head: str, layout: Layout, whole: bool) -> int | None:
     """The first column, from 0, with decimal commas in most of its first cells, or None."""
     lines = head.splitlines(keepends=True)[layout.header :]
-    reader = csv.reader(
-        lines if whole else lines[:-1],
-        delimiter=layout.delimiter,
-        quoting=csv.QUOTE_MINIMAL if layout.quotes else csv.QUOTE_NONE,
-    )
+    reader = _cells_of(lines if whole else lines[:-1], layout)
     with suppress(csv.Error):
         for at, cells in enumerate(itertools.zip_longest(*reader, fillvalue="")):
             commas = sum(bool(_DECIMAL_COMMA.fullmatch(cell.strip(OUTER))) for cell in cells)

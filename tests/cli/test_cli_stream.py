@@ -14,8 +14,7 @@ import numpy as np
 import pytest
 
 from agfmc.cli.signals import raised_signals, signals_held, Terminated
-from agfmc.core.errors import DataError
-from agfmc.files.opening import arriving_lines, open_input
+from agfmc.files.opening import arriving_lines, CutLine, open_input
 
 HEADER = ["id", "size", "colour", "day", "kind"]
 
@@ -286,13 +285,65 @@ def test_lines_are_taken_as_they_come():
     os.close(read)
 
 
-def test_a_line_has_an_end(folder, monkeypatch):
+@pytest.fixture
+def short_lines(monkeypatch):
+    """Lines end after 1000 bytes, of which 100 are kept."""
     monkeypatch.setattr("agfmc.files.opening._LONGEST_LINE", 1000)
     monkeypatch.setattr("agfmc.files.opening._ARRIVING", 100)
-    Path("long").write_bytes(b"a\n" + b"b" * 2000)
+
+
+def test_of_a_line_without_end_the_beginning_comes_and_the_next_lines(folder, short_lines):
+    Path("long").write_bytes(b"a\n" + b"b" * 999 + b"\n" + b"c" * 1000 + b"\nd\n" + b"e" * 5000)
     with open_input("long", raw=True) as file:
-        with pytest.raises(DataError, match=r"long:2: a line is longer than"):
-            list(arriving_lines(file))
+        lines = list(arriving_lines(file))
+    assert [(line, number) for line, number in lines if isinstance(line, CutLine)] == [
+        (b"c" * 100, 3),
+        (b"e" * 100, 5),
+    ]
+    assert b"".join(line for line, _ in lines if not isinstance(line, CutLine)) == (
+        b"a\n" + b"b" * 999 + b"\nd\n"
+    )
+
+
+@pytest.mark.parametrize("cell", ["w" * 3000, '"' + "w, w" * 1000 + '"'])
+def test_a_line_that_is_too_long_is_a_wrong_line_with_its_id(run, short_lines, cell):
+    lines = text(rows(40, 6)).splitlines(keepends=True)
+    lines[6:6] = [f"long,{cell},red,2024-01-11,a\n"]
+    Path("long.csv").write_text("".join(lines))
+    found = run("classify_m", "--stream", "pairs.mbm", "long.csv", status=1)
+    good = run("classify_m", "pairs.mbm", "new.csv").out.splitlines()
+    good[6:6] = ["long,error,,,,"]
+    assert found.out.splitlines() == good
+    assert "classify_m: long.csv:7: a line is longer than 16 MiB\n" in found.err
+    Path("wide.csv").write_text("id," + cell + "\n")
+    run("classify_m", "--stream", "pairs.mbm", "wide.csv", status=1).refused(
+        "wide.csv:1: a line is longer than 16 MiB"
+    )
+
+
+def test_long_lines_of_json_and_libsvm_text(run, short_lines):
+    good = objects(rows(3)).splitlines(keepends=True)
+    Path("long.json").write_text('{"id": "' + "x" * 2000 + '"}\n' + "".join(good))
+    found = run("classify_m", "--stream", "pairs.mbm", "long.json", status=1)
+    answers = list(map(json.loads, found.out.splitlines()))
+    assert answers[0]["error"] == "a line is longer than 16 MiB" and len(answers) == 4
+    Path("long.svm").write_text("0 1:1\n" + "0 " * 2000 + "\n1 2:1\n")
+    found = run("classify_m", "--stream", "-M", "points.mbm", "long.svm", status=1)
+    assert [line.split(",")[:2] for line in found.out.splitlines()][2] == ["2", "error"]
+    assert found.out.count("\n") == 4
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_a_line_with_a_cell_that_is_too_long_has_its_id(run, models, before):
+    order = [1, 2, 3, 4, 0]
+    if before:
+        order = [0, 1, 2, 3, 4]
+    lines = [HEADER, *rows(2), ["x1", "1", "w" * (1 << 18), "2024-01-11", "a"], *rows(2, 7)]
+    with open("long.csv", "w", newline="") as file:
+        csv.writer(file).writerows([line[at] for at in order] for line in lines)
+    found = run("classify_m", "--stream", "pairs.mbm", "long.csv", status=1)
+    assert found.out.splitlines()[3] == "x1,error,,,," and found.out.count("\n") == 6
+    assert "long.csv:4: a cell has more than 131072 characters" in found.err
 
 
 def test_a_signal_waits_for_the_block(folder):
