@@ -10,9 +10,9 @@ pytest.importorskip("fastapi", reason="FastAPI is not installed")
 pytest.importorskip("httpx", reason="httpx is not installed")
 
 
-def test_rows_by_http(run, root, folder, monkeypatch):
-    from fastapi.testclient import TestClient
-
+@pytest.fixture
+def service(run, root, folder, monkeypatch):
+    """The module of the service, with a model of the penguins."""
     samples = root / "sample_data"
     (folder / "plan").write_text('"" 0 / 1; "" 0 / 2; "" 1 / 2; {0 1 2}')
     run(
@@ -36,11 +36,19 @@ def test_rows_by_http(run, root, folder, monkeypatch):
     monkeypatch.setattr(sys, "dont_write_bytecode", True)  # nothing is written to sample_data
     place = importlib.util.spec_from_file_location("service", samples / "service.py")
     place.loader.exec_module(service := importlib.util.module_from_spec(place))
-    client = TestClient(service.app)
-    assert client.get("/model").json()["classes"] == ["Adelie", "Chinstrap", "Gentoo"]
-    assert client.get("/model").json()["columns"]["sex"] == ["female", "male"]
-    with open(samples / "penguins-2009.csv", encoding="utf-8", newline="") as file:
-        rows = [
+    return service
+
+
+@pytest.fixture
+def client(service):
+    from fastapi.testclient import TestClient
+
+    return TestClient(service.app)
+
+
+def rows_of(path):
+    with open(path, encoding="utf-8", newline="") as file:
+        return [
             {
                 name: cell if name in ("island", "sex") else None if cell == "NA" else float(cell)
                 for name, cell in row.items()
@@ -48,14 +56,18 @@ def test_rows_by_http(run, root, folder, monkeypatch):
             }
             for row in csv.DictReader(file)
         ]
+
+
+def test_rows_by_http(run, root, client):
+    assert client.get("/model").json()["classes"] == ["Adelie", "Chinstrap", "Gentoo"]
+    assert client.get("/model").json()["columns"]["sex"] == ["female", "male"]
+    new = root / "sample_data" / "penguins-2009.csv"
+    rows = rows_of(new)
     answer = client.post("/classify", json=rows)
-    expected = list(
-        csv.DictReader(
-            run("classify_m", "penguins.mbm", samples / "penguins-2009.csv").out.splitlines()
-        )
-    )
-    assert [[one["class"], *(f"{p:.6f}" for p in one["p"].values())] for one in answer.json()] == [
-        [row["class"], *(row[f"p:{name}"] for name in answer.json()[0]["p"])] for row in expected
+    expected = list(csv.DictReader(run("classify_m", "penguins.mbm", new).out.splitlines()))
+    answers = answer.json()["answers"]
+    assert [[one["class"], *(f"{p:.6f}" for p in one["p"].values())] for one in answers] == [
+        [row["class"], *(row[f"p:{name}"] for name in answers[0]["p"])] for row in expected
     ]
     for wrong, message in (
         ([{"island": "Dream"}], "lacks the columns 'bill_length_mm'"),
@@ -65,3 +77,29 @@ def test_rows_by_http(run, root, folder, monkeypatch):
     ):
         found = client.post("/classify", json=wrong)
         assert found.status_code == 422 and message in found.text
+
+
+def test_warnings_are_a_part_of_the_answer(root, client):
+    row = rows_of(root / "sample_data" / "penguins.csv")[0]
+    assert client.post("/classify", json=[row]).json()["warnings"] == []
+    for _ in range(2):  # of each request
+        answer = client.post("/classify", json=[{**row, "island": "Mars"}]).json()
+        (warning,) = answer["warnings"]
+        assert "'Mars'" in warning and len(answer["answers"]) == 1
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_bytes_are_limited_before_rows_are_made(service, client, monkeypatch, told):
+    """Also where the length of the request is not told beforehand."""
+    monkeypatch.setattr(service, "MOST_BYTES", 1000)
+
+    def pieces():
+        for _ in range(100):
+            yield b" " * 100
+
+    body = b" " * 10_000
+    if not told:
+        body = pieces()
+    headers = {"Content-Type": "application/json"}
+    answer = client.post("/classify", content=body, headers=headers)
+    assert answer.status_code == 413 and "at most 1000 bytes" in answer.text
