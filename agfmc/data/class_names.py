@@ -7,6 +7,8 @@ value is whole (`-1`, `1`), else the shortest decimal that is that float64 (`0.5
 `1.0` and `1e0` have one name.
 """
 
+import re
+
 import numpy as np
 
 from ..control.tree import clash
@@ -18,6 +20,7 @@ _MOST = 10_000  # different values
 _FEW = 20  # that may be as many as the points
 _LISTED = 8
 _LONGEST = 255
+SEVERAL_LABELS = re.compile(rb"[-+]?[0-9]+(?:,[-+]?[0-9]+)+")  # of one point, in LIBSVM's files
 _NOT_NUMBERS = {b"nan", b"inf", b"infinity"}
 
 
@@ -250,6 +253,11 @@ class TextLabels:
             return
         if self.ordinates:
             problem = None if is_number else f"the ordinate {show(word)} is not a finite number"
+        elif SEVERAL_LABELS.fullmatch(word) and word not in self._codes:
+            problem = (
+                f"several labels in one row: {show(word)}; expected one class: leave out the others, "
+                "or make a file for each label, with that label against the rest"
+            )
         elif not self.words:
             if not numeric(word):
                 problem = f"the label {show(word)} is not a number, but the first one is"

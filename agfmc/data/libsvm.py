@@ -30,7 +30,7 @@ from ..files.number_text import (
     TABLE_MARKS,
 )
 from ..files.opening import open_input
-from .class_names import ByValue, numeric, show, TextLabels
+from .class_names import ByValue, numeric, SEVERAL_LABELS, show, TextLabels
 from .types import Dataset, InputFormat
 
 _DIGITS = 9  # of an index
@@ -456,10 +456,12 @@ def check_words(y, names, path):
         if not 0 <= label < len(names):
             raise DataError(f"label {label} has no name", file=path)
         name = names[label]
+        word = name.encode("utf-8", "surrogateescape")
         if (
             re.search(r"[\s#:\x00-\x20]|^\ufeff", name)
+            or SEVERAL_LABELS.fullmatch(word)
             or not numbers
-            and numeric(name.encode("utf-8", "surrogateescape"))
+            and numeric(word)
         ):
             raise DataError(f"the name {name!r} cannot be a label in text", file=path)
 
