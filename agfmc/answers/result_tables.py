@@ -16,7 +16,7 @@ from ..tables.text import Words
 from ..tables.types import LABEL_NAMES, plain_word, ROW, TableFormat
 from .columns import AnswerColumns, open_answers
 from .libagf_text import ClassSets
-from .results import paths_of_sets, sets_beside_truth, without_votes
+from .results import paths_of_sets, probabilities_only, sets_beside_truth
 from .text_table import AGAINST, EXPECTED_COST, MARGIN, MOST_PROBABLE, REASONS
 
 _P = "p:"  # the beginning of the names of columns of probabilities
@@ -435,7 +435,7 @@ def _probabilities(answers, columns, number, result):
         winner = probability_of_answers(p, result, np.arange(len(number)))
     elif columns.winner is not None:
         winner = _present(answers, columns.winner)
-    return without_votes(p, winner, _name(answers))
+    return probabilities_only(p, winner, _name(answers))
 
 
 def _present(table, column):

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..control.tree import Tree
 from ..core.errors import DataError, UsageError, warn_user
-from ..core.probabilities import probability
+from ..core.probabilities import probability, refuted_probabilities
 from ..core.text import listed
 from ..core.weights import NO_WEIGHTS, WeightSource
 from ..data.class_names import number_classes, read_names, read_names_of
@@ -78,7 +78,7 @@ def load_results(truth_path, base, probabilities=None, k=None, labels=None, name
             )
     elif k is not None and os.path.exists(f"{base}.con"):
         winner = probability(read_con(f"{base}.con", n=len(truth)), k)
-    p, winner = without_votes(p, winner, probabilities or base + ".con")
+    p, winner = probabilities_only(p, winner, probabilities or base + ".con")
     return Results(truth, result, present if labels is None else labels, k, winner, p)
 
 
@@ -139,19 +139,16 @@ def _base_of(truth_path):
     return truth_path.removesuffix(".cls").removesuffix(".truth")
 
 
-def without_votes(p, winner, file):
-    """p (n, k) or None, and winner (n,), of which both become None where they are votes.
+def probabilities_only(p, winner, file):
+    """p (n, k) or None, and winner (n,), of which both become None where they are votes or such.
 
     Warns of that, and of values below 0 or above 1;  `DataError` for NaN and infinity.
     """
-    if (p is not None and np.median(np.abs(p.sum(axis=1) - 1.0)) > 0.2) or (
-        winner is not None and not (winner.min() > -1.0 and winner.max() < 2.0)
-    ):
-        warn_user(
-            f"the values in {file} are votes, not probabilities: scores of probabilities "
-            "are left out"
-        )
-        return None, None
+    for values in (p, winner):
+        problem = "" if values is None else refuted_probabilities(values)
+        if problem:
+            warn_user(f"the values in {file} {problem}; scores of probabilities are left out")
+            return None, None
     if winner is not None:
         warn_of_no_probabilities(winner if p is None else p, f"the probabilities in {file}")
     return p, winner

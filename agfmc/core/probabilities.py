@@ -23,6 +23,29 @@ def total(values: np.ndarray, weights: np.ndarray | None = None) -> np.floating:
     return values.sum() if weights is None else weights @ values
 
 
+def refuted_probabilities(values: np.ndarray) -> str:
+    """What values (n, k) of all classes, or (n,) of the answers, are if no probabilities; else ""."""
+    if values.ndim == 1:
+        if values.min() > -1.0 and values.max() < 2.0:
+            return ""
+        found, way = "go", "percent are divided by 100"
+        low, high = values.min(), values.max()
+    else:
+        sums = values.sum(axis=1)
+        if (
+            not np.median(np.abs(sums - 1.0)) > 0.2
+        ):  # some rows may be damaged, and are told of later
+            return ""
+        if np.median(np.abs(sums - 100.0)) < 1.0:
+            return "are percent, not probabilities: their sum in a row is 100; divide them by 100"
+        found, way = "have sums in a row", "divide each row by its sum if they are shares of it"
+        low, high = sums.min(), sums.max()
+    span = f"{found} from {low:.6g} to {high:.6g}"
+    if np.array_equal(values, np.rint(values)):
+        return f"are votes, not probabilities: whole numbers that {span}"
+    return f"are no probabilities: they {span}; {way}"
+
+
 def softmax(z):
     """Turn z (n, c) into exp(z) with rows that sum to 1, in place."""
     z -= z.max(axis=1)[:, None]

@@ -22,7 +22,7 @@ from ..control.tree import changed, Tree, TREE_DECODERS
 from ..core.errors import AgfmcError, AgfmcWarning, DataError, ModelError, UsageError, warn_user
 from ..core.models import HeldOut, LearnedDecoder
 from ..core.points import is_sparse
-from ..core.probabilities import log_loss, probability, SMALLEST
+from ..core.probabilities import log_loss, probability, refuted_probabilities, SMALLEST
 from ..core.splits import FOLDS, of_rows
 from ..core.text import listed
 from ..data.groups import group_numbers_beside
@@ -724,11 +724,9 @@ def answers_of_files(configuration: Configuration, key: str, base: str) -> Decod
             f"has {len(table.p)} lines of probabilities, but there are {len(truth)} points",
             file=path,
         )
-    sums = table.p.sum(axis=1, keepdims=True)  # 1 but for the rounding of the text to six digits
-    if np.median(np.abs(sums - 1)) > 0.2:
-        raise DataError(
-            "the values are votes, not probabilities, which alone have a calibration", file=path
-        )
+    problem = refuted_probabilities(table.p)
+    if problem:
+        raise DataError(f"the values {problem}", file=path)
     if path == f"{base}.raw.txt":  # a map may have changed the answers in base.cls
         answer = _columns(table.classes, classes, path)
     elif (wrong := table.classes != classes[answer]).any():
@@ -738,6 +736,7 @@ def answers_of_files(configuration: Configuration, key: str, base: str) -> Decod
             f"{classes[answer[row]]} in {base}.cls: they are not of one run",
             file=path,
         )
+    sums = table.p.sum(axis=1, keepdims=True)  # 1 but for the rounding of the text to six digits
     rounded = np.abs(sums - 1) <= _HALF_DIGIT * len(classes)
     return _with_weights(DecodedData(table.p / np.where(rounded, sums, 1), y, answer, base))
 

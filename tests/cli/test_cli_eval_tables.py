@@ -351,12 +351,28 @@ def test_a_missing_truth_is_told_with_its_line_and_the_count(run, points):
     )
 
 
-def test_votes_are_not_scored_as_probabilities(run, points):
+@pytest.mark.parametrize(
+    "values, told",
+    [
+        ("2,1,0", "votes, not probabilities: whole numbers that have sums in a row from 3 to 3"),
+        (
+            "60.5,30,9.5",
+            "percent, not probabilities: their sum in a row is 100; divide them by 100",
+        ),
+        ("50,50,0", "percent, not probabilities: their sum in a row is 100; divide them by 100"),
+        (
+            "1.5,1.5,.5",
+            "no probabilities: they have sums in a row from 3.5 to 3.5; divide each row",
+        ),
+        ("-1,-2,-.5", "no probabilities: they have sums in a row from -3.5 to -3.5; divide each"),
+    ],
+)
+def test_other_values_are_not_scored_as_probabilities(run, points, values, told):
     lines = Path("answers.csv").read_text().splitlines()
-    votes = [line.rsplit(",", 3)[0] + ",2,1,0" for line in lines[1:]]
-    Path("answers.csv").write_text("\n".join([lines[0], *votes]) + "\n")
+    others = [f"{line.rsplit(',', 3)[0]},{values}" for line in lines[1:]]
+    Path("answers.csv").write_text("\n".join([lines[0], *others]) + "\n")
     done = run("eval_uc", "--json", *TABLES)
-    done.line("the values in answers.csv are votes, not probabilities")
+    done.line(f"the values in answers.csv are {told}")
     assert json.loads(done.out)["log_loss"] is None
 
 

@@ -330,7 +330,7 @@ def test_answers_of_files(held, folder):
             lambda text: text.replace("labels 1 4 6 9", "labels 1 4 6 8"),
             r"has probabilities of 4 classes \(1 4 6 8\), the model has 4 \(1 4 6 9\)",
         ),
-        ("held.txt", lambda text: text.replace("0.", "1."), "the values are votes"),
+        ("held.txt", lambda text: text.replace("0.", "1."), "the values are no probabilities"),
         (
             "held.txt",
             lambda text: text.rsplit("\n", 2)[0],
