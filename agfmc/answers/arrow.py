@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.errors import UsageError
+from ..core.errors import needed_library
 from ..files.atomic import replacing
 from ..files.kinds import AnswerFormat
 from .columns import BETWEEN
@@ -102,12 +102,8 @@ class AnswerParquet(AnswerArrow):
 
 
 def _pyarrow():
-    try:
+    with needed_library("Parquet and Arrow tables need PyArrow: pip install 'agfmc[table]'"):
         import pyarrow
         import pyarrow.ipc
         import pyarrow.parquet
-    except ImportError as error:
-        raise UsageError(
-            "Parquet and Arrow tables need PyArrow: pip install 'agfmc[table]'"
-        ) from error
     return pyarrow

@@ -8,7 +8,7 @@ import sys
 import warnings
 from contextlib import contextmanager
 
-from ..core.errors import AgfmcError, AgfmcNotice, AgfmcWarning, system_reason
+from ..core.errors import AgfmcError, AgfmcNotice, AgfmcWarning, lacks_memory, system_reason
 from ..files.atomic import remove_temporaries
 from .messages import (
     drop_stream,
@@ -74,25 +74,30 @@ def _status_and_message(error):
     if isinstance(error, AgfmcError):
         return error.status, str(error)
     if isinstance(error, ImportError):
-        if "failed to map segment" in str(error):
-            return 1, "not enough memory: a library cannot be loaded"
+        if lacks_memory(error):
+            return 1, f"not enough memory: a library cannot be loaded: {error}"
         return 1, f"cannot load a required library: {error}"
     if isinstance(error, MemoryError):
         return 1, f"not enough memory: {error}".rstrip(": ")
     if isinstance(error, OSError):
-        where = (
-            error.filename
-            if error.filename is not None
-            else "the current folder"
-            if isinstance(error, FileNotFoundError)
-            else "this process"
-            if error.errno == errno.EMFILE
-            else "standard output"
-        )
-        return 1, f"{where}: {system_reason(error)}"
+        return 1, f"{_place_of(error)}{system_reason(error)}"
     return 1, (
         f"internal error: {type(error).__name__}: {error} (--debug shows where; please report it)"
     )
+
+
+def _place_of(error):
+    if error.errno == errno.ENOMEM:
+        return "not enough memory: "
+    if error.filename is not None:
+        return f"{error.filename}: "
+    if isinstance(error, FileNotFoundError):
+        return "the current folder: "
+    if error.errno == errno.EMFILE:
+        return "this process: "
+    if error.errno is None:  # of a library, in words of its own
+        return ""
+    return "standard output: "
 
 
 @contextmanager

@@ -59,12 +59,47 @@ def shortened(text):
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 200]} ... {text[-195:]}"
 
 
+_LIMITS = {
+    errno.EFBIG: ": the limit of the shell for the size of a file (ulimit -f)",
+    errno.EMFILE: ": the limit of the shell for open files (ulimit -n)",
+}
+
+
 def system_reason(error):
     """The words of an error of the system, or of another one, for a message."""
     text = getattr(error, "strerror", None) or str(error)
-    return text + ": the limit of the shell for the size of a file (ulimit -f)" * (
-        getattr(error, "errno", None) == errno.EFBIG
+    return text + _LIMITS.get(getattr(error, "errno", None), "")
+
+
+def lacks_memory(error):
+    """True for an error that memory is short, or one that was made of such an error."""
+    cause = error.__cause__ or error
+    return (
+        isinstance(cause, MemoryError)
+        or getattr(cause, "errno", None) == errno.ENOMEM
+        # the loader of shared objects says it in words alone
+        or any(words in str(cause) for words in ("failed to map segment", "annot allocate memory"))
     )
+
+
+def is_shortage(error):
+    """True for an error that memory or open files are short, or one that was made of it."""
+    number = getattr(error.__cause__ or error, "errno", None)
+    return number in (errno.EMFILE, errno.ENFILE) or lacks_memory(error)
+
+
+@contextmanager
+def needed_library(message, file=None):
+    """Within the block a library is imported: `UsageError(message, file=file)` without it.
+
+    Other errors stay `ImportError`, as of a library for which there is not enough memory.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise UsageError(message, file=file) from error
+    except OSError as error:  # of ctypes
+        raise ImportError(system_reason(error)) from error
 
 
 def and_more(items):

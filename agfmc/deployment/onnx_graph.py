@@ -18,7 +18,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from scipy.sparse import issparse
 
 from ..calibration.maps import KINDS
-from ..core.errors import ModelError, UsageError
+from ..core.errors import ModelError, needed_library, UsageError
 from ..core.kernels import KERNELS
 from ..core.probabilities import SMALLEST
 from ..core.text import clean
@@ -76,10 +76,8 @@ def onnx_model(steps: Steps, configuration: Configuration) -> bytes:
     ModelError
         If the model would have more than 2 GB, or trees that ONNX Runtime cannot have.
     """
-    try:
+    with needed_library("--onnx needs onnx: pip install 'agfmc[onnx]'"):
         import onnx
-    except ImportError:
-        raise UsageError("--onnx needs onnx: pip install 'agfmc[onnx]'") from None
     for node in steps.nodes:
         if isinstance(node.rule, CodeRule) and node.rule.decoder == "least-squares":
             other = "renormalised, which is about as good, or " * bool(node.rule.code.all())

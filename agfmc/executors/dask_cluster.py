@@ -11,7 +11,7 @@ from collections import Counter
 from concurrent.futures import CancelledError, Executor
 from contextlib import contextmanager
 
-from ..core.errors import CommandFailed, DataError, UsageError, warn_user
+from ..core.errors import CommandFailed, DataError, needed_library, warn_user
 
 _TIMEOUT_S = 10  # for a scheduler to answer, and for a first worker to be there
 
@@ -24,12 +24,8 @@ def connected(where):
     Raises `UsageError` without dask.distributed, and `CommandFailed` where no scheduler answers
     within ten seconds, and where there are no workers, or they do not have this package.
     """
-    try:
+    with needed_library("--executor dask needs dask.distributed: pip install 'agfmc[dask]'"):
         from distributed import Client
-    except ImportError as error:
-        raise UsageError(
-            "--executor dask needs dask.distributed: pip install 'agfmc[dask]'"
-        ) from error
     address = address_of(where)
     with _quiet():
         try:

@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from types import SimpleNamespace
 
-from ..core.errors import DataError
+from ..core.errors import DataError, system_reason
 from ..core.memory import memory_limit
 
 MARK = b"\xef\xbb\xbf"  # of the order of bytes, in UTF-8
@@ -282,7 +282,7 @@ def _reading(path):
     except IsADirectoryError as error:
         raise DataError("cannot read: it is a folder", file=path) from error
     except OSError as error:
-        raise DataError(f"cannot read: {error.strerror or error}", file=path) from error
+        raise DataError(f"cannot read: {system_reason(error)}", file=path) from error
     except ValueError as error:  # a NUL in the name
         raise DataError(f"cannot read: {error}", file=path) from error
 

@@ -6,13 +6,13 @@ Also what is common to the calls of their copies in scikit-learn, which heed wei
 import ctypes
 import importlib.util
 from collections.abc import Callable
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from ..core.errors import DataError, UsageError
+from ..core.errors import DataError, is_shortage, needed_library, UsageError
 from ..core.points import is_sparse
 
 TOO_LARGE = (
@@ -156,11 +156,15 @@ class CLibrary:
 
     def __init__(self, name, oldest, missing, functions, structures, others=()):
         for self.path in filter(None, (shared_object(name), *others)):
-            with suppress(OSError, ValueError):  # no such file, or not this library
+            try:
                 self.loaded = ctypes.CDLL(self.path)
                 self.version = ctypes.c_int.in_dll(self.loaded, f"{name}_version").value
-                if self.version >= oldest:
-                    break
+            except (OSError, ValueError) as error:  # no such file, or not this library
+                if is_shortage(error):
+                    raise ImportError(str(error)) from error
+                continue
+            if self.version >= oldest:
+                break
         else:
             raise UsageError(missing)
         model, problem, parameter = structures
@@ -214,10 +218,8 @@ def side_factors(side, weights):
 
 def sklearn_version(purpose="weights of points need") -> str:
     """The version of scikit-learn; `UsageError` where it is not installed."""
-    try:
+    with needed_library(f"{purpose} scikit-learn: pip install 'agfmc[sklearn]'"):
         import sklearn
-    except ImportError:
-        raise UsageError(f"{purpose} scikit-learn: pip install 'agfmc[sklearn]'") from None
     return sklearn.__version__
 
 

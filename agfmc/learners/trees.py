@@ -17,7 +17,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..core.errors import DataError, one_line, UsageError
+from ..core.errors import DataError, needed_library, one_line
 from ..core.forest import Forest
 from ..core.splits import of_rows
 from .options import PlaneLearner
@@ -145,12 +145,10 @@ class TreesOptions(PlaneLearner):
 
 @functools.lru_cache(maxsize=1)
 def _lightgbm():
-    try:
+    with needed_library(
+        "learner=trees needs LightGBM, which is not installed: pip install 'agfmc[trees]'"
+    ):
         import lightgbm
-    except ImportError:
-        raise UsageError(
-            "learner=trees needs LightGBM, which is not installed: pip install 'agfmc[trees]'"
-        ) from None
     return lightgbm
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ..core.errors import UsageError
+from ..core.errors import needed_library
 from .words import clean
 
 _SAFE = re.compile(r"(https?://|mailto:)", re.IGNORECASE)
@@ -39,10 +39,8 @@ def card_html(text: str) -> str:
 
 
 def _parser():
-    try:
+    with needed_library("--card needs markdown-it-py: pip install 'agfmc[report]'"):
         from markdown_it import MarkdownIt
-    except ImportError:
-        raise UsageError("--card needs markdown-it-py: pip install 'agfmc[report]'") from None
 
     class Parser(MarkdownIt):
         """A parser that takes no links but to http, https and mail."""

@@ -18,7 +18,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import contextmanager
 
-from ..core.errors import DataError, UsageError, warn_user
+from ..core.errors import DataError, needed_library, UsageError, warn_user
 from ..files.atomic import check_output, replacing
 from .classes import with_distinct_names
 from .colours import FALLBACKS, LIGHT, MATPLOTLIB
@@ -37,7 +37,7 @@ def load_matplotlib():
         return
     spec = importlib.util.find_spec("matplotlib")
     if spec is None:
-        raise ImportError("matplotlib is missing")
+        raise ModuleNotFoundError("matplotlib is missing")
     with _folder(os.path.join(os.path.dirname(spec.origin), "mpl-data")), _no_backend():
         # a cache that cannot be stored needs no warning
         logging.getLogger("matplotlib").setLevel(logging.ERROR)
@@ -92,11 +92,9 @@ def check_picture(path: str) -> None:
     where no file can be written there."""
     if path[-4:].lower() not in _KINDS:
         raise UsageError(f"--plot {path}: expected a name that ends in " + " or ".join(_KINDS))
-    try:
+    with needed_library("--plot needs matplotlib: pip install 'agfmc[plot]'"):
         load_matplotlib()
         importlib.import_module("matplotlib.figure")
-    except ImportError:
-        raise UsageError("--plot needs matplotlib: pip install 'agfmc[plot]'") from None
     check_output(path)
 
 

@@ -11,7 +11,7 @@ import hashlib
 import itertools
 import pkgutil
 
-from ..core.errors import UsageError
+from ..core.errors import needed_library, UsageError
 from ..core.version import __version__
 from ..files.atomic import check_output
 from . import words
@@ -58,11 +58,9 @@ def render(content: ReportContent) -> str:
 
 
 def _environment(option):
-    try:
+    with needed_library(f"{option} needs jinja2: pip install 'agfmc[report]'"):
         from jinja2 import Environment, FunctionLoader, StrictUndefined
         from markupsafe import Markup
-    except ImportError:
-        raise UsageError(f"{option} needs jinja2: pip install 'agfmc[report]'") from None
     environment = Environment(
         loader=FunctionLoader(_resource),
         autoescape=True,

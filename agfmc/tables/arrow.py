@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from ..core.errors import DataError, UsageError
+from ..core.errors import DataError, needed_library
 from ..core.memory import refuse_beyond
 from ..files.opening import MARK
 from .text import (
@@ -105,12 +105,10 @@ class ArrowTable(Table):
     counted = "row"
 
     def __init__(self, file, name: str, form: TableFormat):
-        try:
+        with needed_library("needs PyArrow: pip install 'agfmc[table]'", name):
             import pyarrow
             import pyarrow.ipc
             import pyarrow.parquet
-        except ImportError as error:
-            raise UsageError("needs PyArrow: pip install 'agfmc[table]'", file=name) from error
         self._pa, self._source, self.file = pyarrow, file, name
         head = os.pread(file.fileno(), len(_FILE), 0)
         if head.startswith(_FIRST_FEATHER):

@@ -11,13 +11,13 @@ import os
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import wait
-from contextlib import ExitStack, suppress
+from contextlib import contextmanager, ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
 from typing import NamedTuple
 
-from ..core.errors import AgfmcError, DataError, JobsFailed, UsageError
+from ..core.errors import AgfmcError, DataError, is_shortage, JobsFailed, UsageError
 from ..core.models import HeldOut
 from ..data.libagf import read_std, write_std
 from ..data.libsvm import row_texts
@@ -38,6 +38,17 @@ _SAVE_BUDGET_S = 2.0  # seconds that a signal leaves for keeping sums
 _SMALL = 1 << 28  # bytes of support vectors that stay in memory until the end
 
 
+@contextmanager
+def _damage_ignored():
+    """Within the block a file that cannot be read counts as another one, which training replaces:
+    it fails where it cannot be written either. Not so where memory or open files are short."""
+    try:
+        yield
+    except (AgfmcError, OSError) as error:
+        if is_shortage(error):
+            raise
+
+
 def finished(plan):
     """Names of the jobs of `plan` whose model needs no training: its seal is of the same origin."""
     names = set()
@@ -45,8 +56,7 @@ def finished(plan):
         if job.options.recognised_by != "seal":
             continue
         path = plan.path_of(job.name)
-        # what cannot be read is trained, and fails where it cannot be written either
-        with suppress(DataError):
+        with _damage_ignored():
             if os.path.isfile(path) and seal_of(read_bytes(path)) == plan.origins(job):
                 names.add(job.name)
     return names
@@ -88,23 +98,20 @@ def _holds_contents(plan, job):
     paths = [plan.path_of(file) for file in job.files]
     if not all(map(os.path.isfile, paths)):
         return False
-    try:
-        with ExitStack() as stack:
-            files = [stack.enter_context(open(path, "rb")) for path in paths]
-            job.options.write(job, _problem(plan, job), list(map(_Comparison, files)))
-            return not any(file.read(1) for file in files)
-    except (DataError, OSError):
-        return False
+    with _damage_ignored(), ExitStack() as stack:
+        files = [stack.enter_context(open(path, "rb")) for path in paths]
+        job.options.write(job, _problem(plan, job), list(map(_Comparison, files)))
+        return not any(file.read(1) for file in files)
+    return False
 
 
 def _is_normalisation(plan):
-    try:
+    with _damage_ignored():
         return (
             os.path.isfile(plan.norm_file)
             and read_std(plan.norm_file).digest() == plan.settings.normalisation.digest()
         )
-    except AgfmcError:
-        return False
+    return False
 
 
 def save_normalisation(plan, control_out=None):

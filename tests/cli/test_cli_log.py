@@ -138,6 +138,28 @@ def failing(error):
         (OSError(errno.ENOENT, "none", "b"), 1, {"text": "b: none", "file": "b"}),
         (MemoryError(), 1, {"text": "not enough memory"}),
         (
+            ImportError("b.so: failed to map segment from shared object"),
+            1,
+            {
+                "text": "not enough memory: a library cannot be loaded: b.so: failed to map "
+                "segment from shared object"
+            },
+        ),
+        (
+            OSError(errno.ENOMEM, "Cannot allocate memory", "lib"),
+            1,
+            {"text": "not enough memory: Cannot allocate memory", "file": "lib"},
+        ),
+        (OSError("b.so: no such object"), 1, {"text": "b.so: no such object"}),
+        (
+            OSError(errno.EMFILE, "Too many open files"),
+            1,
+            {
+                "text": "this process: Too many open files: the limit of the shell for open files "
+                "(ulimit -n)"
+            },
+        ),
+        (
             ZeroDivisionError("x"),
             1,
             {

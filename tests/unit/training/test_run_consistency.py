@@ -1,5 +1,6 @@
 """Models of several runs under one control file; the last model before a time limit."""
 
+import errno
 import os
 import warnings
 from dataclasses import replace
@@ -17,6 +18,7 @@ from agfmc.control.parse import parse
 from agfmc.core.errors import AgfmcWarning, DataError, ModelError
 from agfmc.training.fit import fit, TrainingSettings
 from agfmc.learners.programs import Command
+from agfmc.training import run
 from agfmc.training.external import Trainer
 from agfmc.training.plan import Output, plan, Source
 from agfmc.training.run import PreviousRun, replaced, TimeUp, train
@@ -190,6 +192,18 @@ def test_a_model_that_another_run_replaced(work):
     with open("m-01", "wb") as file:
         file.write(other)
     assert replaced(work) == "m-01"
+
+
+def test_files_that_cannot_be_opened_are_not_of_another_run(work, monkeypatch):
+    train(work)
+
+    def fail(path):
+        full = OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+        raise DataError(f"cannot read: {full.strerror}", file=path) from full
+
+    monkeypatch.setattr(run, "read_bytes", fail)
+    with pytest.raises(DataError, match="m-00: cannot read: Too many open files"):
+        replaced(work)
 
 
 def test_a_normalisation_that_another_run_replaced():
