@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from functools import partial
 
 from ..core.errors import ControlError, UsageError
+from ..core.text import name_fault
 from .intervals import differing
 from .parse import heading_fault
 from .tree import changed, clash, Heading, Leaf, LazySequence, Node, Row, Tree, TREE_DECODERS
@@ -390,7 +391,8 @@ def check_classes(
     """Raise `ControlError` unless the classes of `tree` are those in the data.
 
     A class that the tree does not name and one with fewer than two samples are errors: they would
-    be trained into a model that cannot be right. Where it would help, the error names --min-class.
+    be trained into a model that cannot be right; so are names that no file can hold. Where it
+    would help, the error names --min-class.
 
     Parameters
     ----------
@@ -398,6 +400,9 @@ def check_classes(
     remedy : str, optional, command that writes a control file for the labels of the data, where
         they are all of them
     """
+    for label, name in tree.names.items():
+        if fault := name_fault(name):
+            raise ControlError(f"class {label} cannot be {name!r}: {fault}", file=tree.source)
     known = set(tree.labels)
     extra = sorted(set(counts) - known)
     hint = (

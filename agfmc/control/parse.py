@@ -16,6 +16,7 @@ from bisect import bisect_right
 from typing import NamedTuple
 
 from ..core.errors import ControlError, warn_user
+from ..core.text import name_fault
 from .learners import NODE_LEARNERS
 from .tree import (
     clash,
@@ -268,11 +269,8 @@ def heading_fault(keyword: str, text: str, members: int = 1) -> str | None:
     if keyword == "weights":
         return _weights_fault(text, members)
     if keyword == "normalisation":  # names of files may be in another encoding
-        return (
-            None
-            if text and text == text.strip() and "\n" not in text
-            else "expected the name of a file after '# normalisation:', without blanks around it"
-        )
+        fault = name_fault(text)
+        return fault and f"expected the name of a file after '# normalisation:', but {fault}"
     if not text.replace("\t", " ").isprintable():
         return f"'# {keyword}:' has characters that cannot be printed"
     return None

@@ -3,7 +3,8 @@
 import re
 from collections.abc import Iterator
 
-from ..core.errors import ControlError, UsageError
+from ..core.errors import ControlError, ModelError, UsageError
+from ..core.text import name_fault
 from .parse import MAX_DEPTH, MAX_MEMBERS, MAX_TEXT, Sizes
 from .tree import HEADINGS, Leaf, looks_like_options, Tree
 
@@ -16,8 +17,8 @@ def quote_options(text: str) -> str:
 
     Raises `UsageError` for what the language cannot hold (a line break).
     """
-    if "\n" in text or "\0" in text:
-        raise UsageError("a control file cannot hold options or names with a line break")
+    if fault := name_fault(text, "model"):
+        raise UsageError(f"a control file cannot hold the options or name {text!r}: {fault}")
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
@@ -46,7 +47,7 @@ def format_tree(tree: Tree) -> str:
 
     Headings and class names go into comments at the top, `# options: TEXT`, `# decoder: NAME`,
     `# weights: NUMBERS`, `# normalisation: FILE` and `# class LABEL: NAME`.  A blank line parts the
-    members of an ensemble.
+    members of an ensemble. Raises `ModelError` for names that no line can hold.
     """
     return "".join(tree_lines(tree))
 
@@ -55,8 +56,13 @@ def tree_lines(tree: Tree) -> Iterator[str]:
     """Yield the lines of `format_tree`: a row of a large code is made when it is its turn."""
     for keyword in HEADINGS:
         if keyword in tree.headings:
-            yield f"# {keyword}: {tree.headings[keyword].text}\n"
+            text = tree.headings[keyword].text
+            if fault := name_fault(text, "model"):
+                raise ModelError(f"a control file cannot hold '# {keyword}: {text}': {fault}")
+            yield f"# {keyword}: {text}\n"
     for label, name in sorted(tree.names.items()):
+        if fault := name_fault(name):
+            raise ModelError(f"a control file cannot hold the name {name!r}: {fault}")
         yield f"# class {label}: {name}\n"
     for root in tree.roots:
         if root:

@@ -24,6 +24,40 @@ def visible(text: str) -> str:
     return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
 
 
+def name_fault(name: str, kind: str = "class") -> str | None:
+    """Words on why no file of the suite could hold a name; None where all can.
+
+    Readers ask before any work, and writers again: where a name ends a line, the rest of it would
+    be read as other lines, such as the decoder of a control file.
+
+    Parameters
+    ----------
+    kind : {"class", "model", "column"}
+        Classes and groups stand bare on a line; models, and options, in quotes on one; columns and
+        ids in cells of CSV or JSON, which may have several lines.
+    """
+    if "\0" in name:
+        return "it has a NUL"
+    errors = "strict" if kind == "column" else "surrogateescape"  # names of files are any bytes
+    try:
+        name.encode("utf-8", errors)
+    except UnicodeEncodeError:
+        return "it has a character that UTF-8 has not"
+    if kind == "column":
+        return None
+    if "\n" in name:
+        return "it has a line break"
+    if kind == "model":
+        return None
+    if not name:
+        return "it is empty"
+    if name != name.strip():
+        return "blanks around it would be lost"
+    if len(name.splitlines()) > 1:  # at characters where other programs end a line
+        return "it has a line break"
+    return None
+
+
 # -- comparisons -----------------------------------------------------------------------------------
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..control.tree import clash
 from ..core.errors import DataError, warn_user
+from ..core.text import name_fault
 from ..files.number_text import blank_out, CONTROL, NUMBER, number_of
 from ..files.opening import read_bytes, SMALL_TEXT
 
@@ -68,12 +69,8 @@ def check_names(names, path=None):
     if not names:
         raise DataError("has no names", file=path)
     for line, name in enumerate(names, 1):
-        if not name:
-            raise DataError("the name is empty", file=path, line=line)
-        if name != name.strip() or "\n" in name or "\0" in name:
-            raise DataError(
-                f"{name!r} cannot be a name: its blanks would be lost", file=path, line=line
-            )
+        if fault := name_fault(name):
+            raise DataError(f"{show(name)} cannot be a name: {fault}", file=path, line=line)
         if line == 1 and name.startswith("\ufeff"):
             raise DataError(
                 f"{name!r} cannot be the first name: its byte order mark would be lost",
@@ -273,6 +270,8 @@ class TextLabels:
             problem = f"the label has {len(word)} letters"
         elif CONTROL.search(word):
             problem = "there is a control character in the label"
+        elif fault := name_fault(word.decode("utf-8", "surrogateescape")):
+            problem = f"the label {show(word)} cannot be a name: {fault}"
         elif self._given is not None and word not in self._codes:
             problem = unknown
         if problem:

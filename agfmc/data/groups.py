@@ -13,6 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..core.errors import DataError, one_line, UsageError
+from ..core.text import name_fault
 from ..files.opening import read_bytes
 from ..tables.survey import ordered_words
 from .types import Dataset, InputFormat, NO_GROUPS
@@ -123,8 +124,9 @@ def group_words(data: Dataset) -> list[str]:
 def groups_bytes(words: Sequence[str], path: str | None = None) -> bytes:
     """The contents of a file of groups; `DataError` for a name that could not be read back."""
     for word in set(words):
-        if not word or word != word.strip() or "\n" in word or word.startswith("\ufeff"):
-            raise DataError(
-                f"{word!r} cannot be the name of a group: it would not be one line", file=path
-            )
+        fault = name_fault(word)
+        if word.startswith("\ufeff"):
+            fault = "its byte order mark would be lost"
+        if fault:
+            raise DataError(f"{word!r} cannot be the name of a group: {fault}", file=path)
     return "".join(f"{word}\n" for word in words).encode("utf-8", "surrogateescape")

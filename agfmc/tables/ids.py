@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.errors import one_line
+from ..core.text import name_fault
 from ..core.memory import refuse_beyond
 from .reading import open_table
 from .survey import column_positions
@@ -34,11 +35,16 @@ class RowIds:
         self._seen: set[bytes] = set()
 
     def add(self, block: Block) -> None:
-        """Take the ids of a block; `DataError` for the first row whose id an earlier one has."""
+        """Take the ids of a block; `DataError` for the first row whose id an earlier one has, or no
+        file can hold."""
         refuse_beyond(
             _BYTES * (len(self._seen) + block.rows), "the ids of the rows", self._table.file
         )
         cells = [block[at] for at in self._positions]
+        for column in cells:
+            if fault := name_fault("".join(column), "column"):
+                row = next(row for row, cell in enumerate(column) if name_fault(cell, "column"))
+                raise block.error(row, f"the id {column[row]!r} cannot be written: {fault}")
         keys = (
             cells[0]
             if len(cells) == 1

@@ -3,6 +3,7 @@
 import os
 
 from ..core.errors import DataError
+from ..core.text import name_fault
 from ..files.codec import Sidecar
 from ..files.opening import read_bytes, SMALL_TEXT
 from .types import MISSING_POLICIES, MOST_LETTERS, size_of_names, TableRecipe
@@ -65,7 +66,10 @@ def recipe_beside(path: str) -> str:
 
 
 def format_recipe(recipe: TableRecipe, path=None) -> str:
-    """The text of a recipe, which is `checked`."""
+    """The text of a recipe, which is `checked`; `DataError` for a class that no file can hold."""
+    for name in recipe.classes:
+        if fault := name_fault(name):
+            raise DataError(f"the recipe cannot hold the class {name!r}: {fault}", file=path)
     return _RECIPE.format(recipe, path)
 
 

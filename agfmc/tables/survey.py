@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.errors import AgfmcNotice, DataError, one_line, UsageError
-from ..core.text import first_words
+from ..core.text import first_words, name_fault
 from .dates import DateSurvey, odd_words
 from .reading import columns_called
 from .text import no_number, number_of, row_error, Table, with_points, Words
@@ -307,6 +307,7 @@ def survey_table(table: Table, roles: ColumnRoles) -> Survey:
             _refuse_mistaken(table, column)
             _refuse_odd_dates(table, column, at)
     classes, _ = _classes(table, label, roles.classes)
+    _refuse_class_names(table, label, where.label)
     is_default, notes = roles.missing is None, _Notes(defaultdict(list), [], [])
     lower = Counter(map(str.lower, classes))
     if same := [name for name in classes if lower[name.lower()] > 1]:
@@ -388,7 +389,9 @@ def survey_classes(table: Table, roles: ColumnRoles) -> tuple[tuple[str, ...], d
     label = resolve_roles(table, roles).label
     column = _Column(table.names[label], True, True)
     _read(table, {label: column})
-    return _classes(table, column, roles.classes)
+    names = _classes(table, column, roles.classes)
+    _refuse_class_names(table, column, label)
+    return names
 
 
 def _read(table, columns):
@@ -656,17 +659,37 @@ def _refuse_mistaken(table, column):
 
 def _refuse_odd_dates(table, column, position):
     order, odd = odd_words(column.words)
-    for block in table.blocks({position: "words"}) if odd else ():
+    _refuse_words(
+        table,
+        position,
+        odd,
+        lambda word: (
+            f"expected a date, {order}, in column {_quoted(column.name)}, "
+            f"as in other rows, found {_quoted(word)} ({_WAYS})"
+        ),
+    )
+
+
+def _refuse_class_names(table, column, position):
+    _refuse_words(
+        table,
+        position,
+        {word for word in column.words if name_fault(word)},
+        lambda word: (
+            f"column {_quoted(column.name)} has the class {_quoted(word)}, "
+            f"which cannot be a name: {name_fault(plain_word(word))}"
+        ),
+    )
+
+
+def _refuse_words(table, position, words, message_of):
+    """`DataError` with message_of(cell) for the first row that has one of the `words`."""
+    for block in table.blocks({position: "words"}) if words else ():
         cells = block[position]
-        is_odd = np.array([word in odd for word in map(plain_word, cells.words)] + [False])
-        if is_odd[cells.codes].any():
-            row = int(np.argmax(is_odd[cells.codes]))
-            raise block.error(
-                row,
-                f"expected a date, {order}, in column {_quoted(column.name)}, "
-                f"as in other rows, found {_quoted(cells.words[cells.codes[row]])} "
-                f"({_WAYS})",
-            )
+        is_wrong = np.array([word in words for word in map(plain_word, cells.words)] + [False])
+        if is_wrong[cells.codes].any():
+            row = int(np.argmax(is_wrong[cells.codes]))
+            raise block.error(row, message_of(cells.words[cells.codes[row]]))
 
 
 def _missing_cells(columns):

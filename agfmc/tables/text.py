@@ -21,6 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.errors import AgfmcNotice, AgfmcWarning, DataError, warn_user
+from ..core.text import name_fault
 from ..files import number_text
 from .types import ROW
 
@@ -155,6 +156,8 @@ def column_names(cells, file: str, line: int | None = None) -> tuple[str, ...]:
         names[named:] = map(str, range(named + 1, len(names) + 1))
     seen = {}
     for i, name in enumerate(names):
+        if fault := name_fault(name, "column"):
+            raise DataError(f"column {i + 1}, {name!r}: {fault}", file=file, line=line)
         if not name:
             raise DataError(
                 f"column {i + 1} has no name in the header: expected one line with the "

@@ -20,6 +20,7 @@ from ..core.errors import DataError, UsageError, warn_user
 from ..core.lazy_points import is_lazy
 from ..core.points import is_sparse, label_counts, row_digests
 from ..core.splits import calibration_rows, rows_by_class
+from ..core.text import name_fault
 from ..core.version import __version__
 from ..data.metric_file import check_metric_output, metric_path
 from ..data.training import for_classes, load_training
@@ -288,8 +289,10 @@ def plan(
         )
     )
     base, only = output.base, output.only
-    if "\n" in base or "\0" in base:
-        raise UsageError("the model's name cannot hold a line break: control files name it")
+    if fault := name_fault(base, "model"):
+        raise UsageError(
+            f"the name of the models, {base!r}, cannot stand in a control file: {fault}"
+        )
     if base.startswith("-"):
         base = os.path.join(os.curdir, base)
     jobs = _jobs(tree, base, settings, parse, only is not None)

@@ -105,6 +105,12 @@ QUOTES = [
         line(4, 'r2,2.5,4,"red\nblue",cat\nr3,x,5,red,ant\n'),
         unlike(6, "x"),
     ),
+    (
+        "a line break in a class",
+        line(4, 'r2,2.5,4,red,"cat\n# decoder: vote"\n'),
+        "t.csv:4: column 'species' has the class 'cat\\n# decoder: vote', which cannot be "
+        "a name: it has a line break",
+    ),
 ]
 ENCODINGS = [
     ("latin-1", line(4, "r2,2.5,4,gr\xfcn,cat\n").encode("latin-1"), utf8(4)),

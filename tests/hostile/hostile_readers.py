@@ -23,7 +23,7 @@ from agfmc.control.graphviz import format_dot
 from agfmc.control.parse import parse
 from agfmc.control.tree import looks_like_options
 from agfmc.control.write import format_tree
-from agfmc.core.errors import DataError, UsageError
+from agfmc.core.errors import DataError, ModelError, UsageError
 from agfmc.models.files import load
 from agfmc.prediction.decision_values import MachineValues
 from agfmc.models.description import describe_recipe, format_recipe_lines
@@ -121,7 +121,7 @@ def tree_again(tree, raw):
     """A tree can be written, and what is written is the same tree; it can be drawn."""
     try:
         text = format_tree(tree)
-    except UsageError as error:
+    except (ModelError, UsageError) as error:
         assert "line break" in str(error)
         return
     again = parse(text)
