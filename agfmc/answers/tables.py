@@ -111,8 +111,10 @@ def _parts(classifier, names, quantity):
         letter = "f" if decoding.raw else "r"
         values = tuple(f"{letter}{i + 1}" for i in range(classifier.values.count))
         return (*parts, Part("numbers", "values", values, form="%.9g"))
-    votes = decoding.decoder.gives == "votes" and classifier.all_classes
-    parts.append(Part("number", "score", form="%.9g") if votes else Part("number", "p"))
+    scores = classifier.gives_estimates or (
+        decoding.decoder.gives == "votes" and classifier.all_classes
+    )
+    parts.append(Part("number", "score", form="%.9g") if scores else Part("number", "p"))
     if decoding.costs is not None:
         parts += [Part("number", EXPECTED_COST, form="%.7g"), Part("word", MOST_PROBABLE)]
     if quantity is not None:
@@ -125,7 +127,7 @@ def _parts(classifier, names, quantity):
         parts.append(Part("set", "set"))
     elif decoding.guarantees.p_values:
         parts.append(Part("numbers", "p_values", names, "p_value:"))
-    elif votes:
+    elif scores:
         parts.append(Part("numbers", "scores", names, "score:", "%.9g"))
     elif classifier.all_classes:
         parts.append(Part("numbers", "probabilities", names, "p:"))

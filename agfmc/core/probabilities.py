@@ -54,6 +54,13 @@ def softmax(z):
     return z
 
 
+def as_shares(p: np.ndarray) -> np.ndarray:
+    """Estimates (n, k) as probabilities: negative ones are 0, the sum of each row is 1."""
+    shares = np.maximum(p, 0.0)
+    total = np.cumsum(shares, axis=1)[:, -1:]  # from left to right, whatever the neighbours
+    return np.where(total > 0, shares / np.where(total > 0, total, 1.0), 1.0 / p.shape[1])
+
+
 def confidence(p_win: np.ndarray, k: int, size: int | np.ndarray = 1) -> np.ndarray:
     """Confidence rating (k p - s)/(k - s): 0 for equal probabilities, 1 for certainty.
 

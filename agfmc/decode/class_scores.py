@@ -8,6 +8,7 @@ from functools import partial
 
 import numpy as np
 
+from ..core.probabilities import as_shares
 from ..core.reproducible import Uniform
 from ..core.solver_status import direct, Solver
 from .code_kinds import OneVsRest
@@ -43,11 +44,11 @@ def vote_signs(a: np.ndarray) -> Solver:
 
 
 def argmax(code: OneVsRest) -> Solver:
-    """Solver r (n, m) -> (n, k), each class's probability against the rest, which do not sum to 1.
+    """Solver r (n, m) -> (n, k), each class's probability against the rest, divided by their sum.
 
-    (1 + r)/2 of the class's row, its sign turned so that + is the class.
+    That is (1 + r)/2 of the class's row, its sign turned so that + is the class.
     """
-    return direct(lambda r: (1.0 + r[:, code.rows] * code.signs) / 2)
+    return direct(lambda r: as_shares((1.0 + r[:, code.rows] * code.signs) / 2))
 
 
 def argmax_raw(code: OneVsRest) -> Solver:

@@ -36,6 +36,10 @@ class CodeDecoder:
     learned : LearnedDecoder, optional, of the method of that name, its rows in the order of the
         columns of a
 
+    Attributes
+    ----------
+    gives : as `gives` of `Method`, for this code
+
     Raises
     ------
     UsageError : for an unknown method, or one for other codes
@@ -54,6 +58,7 @@ class CodeDecoder:
             raise UsageError(
                 f"the decoder {self.method.name} queries single classifiers: see pair_decoder"
             )
+        self.gives = given_for_code(self.method, self.a)
         options = [learned] if self.method.takes == "learned" else []
         self._solve = _prepare(self.method, self.a, *options)
 
@@ -66,6 +71,13 @@ class CodeDecoder:
         """
         r = _checked_values(r, self.a.shape[0], self.method.takes != "g")
         return Solution(*self._solve(r))
+
+
+def given_for_code(method: Method, a: np.ndarray) -> str:
+    """What a method gives for the code a (m, k): of `inverse` probabilities for one-vs-one."""
+    if method.name == "inverse" and KINDS["one-vs-one"](a) is not None:
+        return "probabilities"
+    return method.gives
 
 
 def pair_decoder(

@@ -181,8 +181,7 @@ METHODS = (
         (),
         "one-vs-rest: the class with the largest probability against the rest",
         "class_scores:argmax",
-        "estimates",
-        "one-vs-rest",
+        codes="one-vs-rest",
     ),
     Method(
         None,

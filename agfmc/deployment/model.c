@@ -68,7 +68,7 @@ struct node {                           /* of a tree; a coding matrix is one nod
     const double *offset;               /* for each branch */
     struct matrix matrix;               /* rows x branches */
     enum { TAKES_F, TAKES_R, TAKES_SIGNS, TAKES_LOG_ODDS, TAKES_POINTS } takes;
-    enum { THEN_NOTHING, THEN_PROJECT, THEN_SOFTMAX, THEN_DIFFERENCES } then;
+    enum { THEN_NOTHING, THEN_PROJECT, THEN_SHARES, THEN_SOFTMAX, THEN_DIFFERENCES } then;
 };
 
 struct map {                            /* softmax(log p weights + offset), mixed with equal p */
@@ -213,6 +213,15 @@ static void project(double *p, int n)
         p[j] = fmax(p[j] - level, 0.0);
 }
 
+static void shares(double *p, int n)
+{
+    double sum = 0.0;
+    for (int j = 0; j < n; j++)
+        sum += p[j] = fmax(p[j], 0.0);
+    for (int j = 0; j < n; j++)
+        p[j] = sum > 0.0 ? p[j] / sum : 1.0 / n;
+}
+
 static void softmax(double *p, int n)
 {
     double top = p[0], sum = 0.0;
@@ -253,6 +262,7 @@ static void matrix_rule(const struct node *node, const struct values *v, double 
     switch (node->then) {
     case THEN_NOTHING: break;
     case THEN_PROJECT: project(p, node->count); break;
+    case THEN_SHARES: shares(p, node->count); break;
     case THEN_SOFTMAX: softmax(p, node->count); break;
     case THEN_DIFFERENCES: differences(p, node->count); break;
     }

@@ -429,6 +429,7 @@ def _branches(rule, z, f, a, b):
     then = {
         "nothing": lambda p, c: p,
         "project": _projected,
+        "shares": _shares,
         "differences": _differences,
         "softmax": lambda p, c: p.by("Softmax", axis=1),
     }[rule.then]
@@ -440,6 +441,12 @@ def _projected(p, c):
     falling, _ = p.by("TopK", np.array([c]), results=2, axis=1)
     excess = falling.by("CumSum", np.int64(1)) - 1
     return np.maximum(p - (excess / np.arange(1, c + 1)).by("ReduceMax", np.array([1])), 0)
+
+
+def _shares(p, c):
+    """max(p, 0) divided by their sum, 1 / c where that is 0: a least number is added to each."""
+    p = np.maximum(p, 0) + 1e-300
+    return p / p.sums()
 
 
 def _products(rule, r):

@@ -71,7 +71,8 @@ class LinearRule:
     takes : what v is: "f" or "r" of the classifiers of the node; "signs", those of r; "log-odds",
         2 (a f + b) within [-30, 30], where 2 artanh(r), as the suite has it, loses digits beyond
         20; "points", z (d',)
-    then : "nothing"; "project" for the nearest p with p >= 0 and sum p = 1; "softmax";
+    then : "nothing"; "project" for the nearest p with p >= 0 and sum p = 1; "shares" for
+        max(p, 0) divided by their sum; "softmax";
         "differences" of the sums of the first i branches, made not to fall with i by isotonic
         regression, and clipped to [0, 1]: of a chain of branches with a classifier between each two
     """
@@ -79,7 +80,7 @@ class LinearRule:
     matrix: np.ndarray
     offset: np.ndarray
     takes: Literal["f", "r", "signs", "log-odds", "points"] = "r"
-    then: Literal["nothing", "project", "softmax", "differences"] = "nothing"
+    then: Literal["nothing", "project", "shares", "softmax", "differences"] = "nothing"
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,6 +218,9 @@ def steps_of(configuration: Configuration, decoder: str | None = None) -> Steps:
     forest = machines.forest or replace(
         Forest.none(machines.sv.shape[1]), starts=np.zeros(machines.count + 1, dtype=np.int64)
     )
+    gives = decoding.decoder.gives
+    if gives == "estimates" and not classifier.gives_estimates:
+        gives = "probabilities"
     takes_missing = machines.forest is not None and all(one.keeps_features_apart for one in parts)
     return Steps(
         classifier,
@@ -235,7 +239,7 @@ def steps_of(configuration: Configuration, decoder: str | None = None) -> Steps:
         decoding.tree == "geometric",
         calibrated,
         np.array([position[label] for label in tree.labels]),
-        decoding.decoder.gives,
+        gives,
     )
 
 
@@ -364,6 +368,10 @@ def _rule(code, orientation, method: Method) -> LinearRule | CodeRule:
         return CodeRule(code * orientation[:, None], loss)
     if method.name == "orthogonal":
         return LinearRule(code.T / len(code), np.zeros(code.shape[1]), then="project")
+    if method.name == "argmax":
+        rest = KINDS[method.codes](code)
+        halves = np.diag(rest.signs / 2) @ np.eye(len(code))[rest.rows]
+        return LinearRule(halves, np.full(len(halves), 0.5), then="shares")
     name, parts = recognised_form(code) or ("least-squares", ())
     if name == "pairs" and method.name == "inverse":
         return CodeRule(code, name)

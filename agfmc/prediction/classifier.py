@@ -16,7 +16,7 @@ from ..control.tree import Leaf, TREE_DECODERS
 from ..core.errors import AgfmcError, AgfmcWarning, DataError, ModelError, UsageError, warn_user
 from ..core.models import LearnedDecoder
 from ..core.points import as_numbers, is_sparse
-from ..core.probabilities import confidence, REJECTED
+from ..core.probabilities import as_shares, confidence, REJECTED
 from ..core.solver_status import SolverStatus
 from ..data.confusions import read_pair_errors
 from ..decode.ensemble import average
@@ -107,6 +107,11 @@ class Classifier:
             and not decoding.prints_values
             and decoding.top is None
             and decoding.guarantees.coverage is None
+        )
+        self.gives_estimates = (
+            self.all_classes
+            and not decision.makes_probabilities
+            and self._prediction.gives_estimates
         )
 
     def __reduce__(self):
@@ -268,7 +273,8 @@ class Classifier:
         Returns
         -------
         ndarray of shape (n, k)
-            Probabilities, columns in the order of `classes`.
+            Probabilities, columns in the order of `classes`; of estimates the positive ones,
+            divided by their sum.
 
         Raises
         ------
@@ -284,7 +290,8 @@ class Classifier:
                 "this decoding does not give the probabilities of all classes: the "
                 f"decoder '{way}' alone does"
             )
-        return np.asarray(answers.columns)
+        columns = np.asarray(answers.columns)
+        return as_shares(columns) if self.gives_estimates else columns
 
     def predict(self, rows: Any, workers: int = 1) -> tuple[list[str | None], np.ndarray]:
         """Classify rows of a table, and name their classes.
@@ -418,12 +425,6 @@ def _way_of_prediction(tree, decoding):
     if decoding.prints_values and not tree.is_ensemble:
         return "decision_values"
     if not whole and decoding.top is not None:
-        if decoding.decoder.gives == "estimates" and _coded(tree):
-            raise UsageError(
-                "--top goes down a tree by probabilities, and "
-                f"{decoding.decoder.name} gives estimates, which may be negative: "
-                "choose another decoder, or --tree full"
-            )
         return "best_first" if decoding.top < len(tree.classes) else "whole"
     if not whole:
         return "descent"
@@ -485,6 +486,13 @@ class _Prediction:
                 "least-squares, suits any)"
             )
 
+    @property
+    def gives_estimates(self):
+        """True for a coding matrix alone that is decoded to estimates."""
+        return not self.tree.hierarchical and any(
+            plan.gives == "estimates" for plan in self._plans.values()
+        )
+
     def _code(self, number):
         """The coding matrix (m, c) of a node."""
         node = self.tree.nodes[number]
@@ -533,6 +541,8 @@ class _Prediction:
             return r[:, 0]
         decoded = self._plans[number](r)
         stops.append(decoded.stops)
+        if self.tree.hierarchical and self._plans[number].gives == "estimates":
+            return as_shares(decoded.p)  # products and averages of others would have no meaning
         return decoded.p
 
     def _part(self, number, r):
@@ -597,13 +607,12 @@ class _Prediction:
             return Decisions(leaf, winner, columns, queried=queried)
         every_span = self.tree.spans()
         if stop == AUTO:
-            left, least = np.zeros((len(x), len(self._order))), np.ones(len(x))
+            left = np.zeros((len(x), len(self._order)))
 
             def visit(index, child, rows, p):
                 spans = every_span[index]
-                least[rows] = np.minimum(p, least[rows])  # estimates may make p larger
                 for first, end in ((spans[0][0], spans[child][0]), (spans[child][1], spans[-1][1])):
-                    left[rows, first:end] = least[rows, None]
+                    left[rows, first:end] = p[:, None]
 
             leaf, p, _ = descend(self._branches, len(x), evaluate, visit=visit)
             return self.decision.of_nodes(leaf, p, left)._replace(queried=queried)

@@ -13,6 +13,7 @@ from ..calibration.sets import node_sets, p_values, prediction_sets, quantiles
 from ..calibration.thresholds import error_threshold
 from ..calibration.types import DecoderCalibration
 from ..core.errors import DataError, ModelError, UsageError, warn_user
+from ..core.probabilities import as_shares
 from ..data.weights import proportions
 from ..decode.costs import cheapest
 from ..learners.programs import Execution
@@ -167,6 +168,11 @@ class Decision:
                 limits.by_class,
             )
 
+    @property
+    def makes_probabilities(self) -> bool:
+        """True if probabilities come of estimates, whose signs and sums are free."""
+        return self._map is not None or self._priors is not None
+
     def of_all_classes(self, p: np.ndarray) -> Decisions:
         """`Decisions` of probabilities p (n, k) of the leaves; the first wins on ties."""
         order, leaf = self._order, None
@@ -206,7 +212,7 @@ class Decision:
         probable, cost = leaf, None
         if self._costs is not None:
             column, cost = cheapest(
-                _shares(p[:, order]) if self._estimates else p[:, order], self._costs
+                as_shares(p[:, order]) if self._estimates else p[:, order], self._costs
             )
             leaf = np.where(column < 0, -1, order[column])
         winner = p[np.arange(len(p)), np.where(leaf < 0, probable, leaf)]
@@ -248,13 +254,6 @@ def _proved_threshold(points, limits):
     except DataError as error:
         warn_user(f"every point is rejected: {error.message}")
         return math.inf
-
-
-def _shares(p):
-    """Estimates (n, k) as probabilities: negative ones are 0, the sum of each row is 1."""
-    shares = np.maximum(p, 0.0)
-    total = np.cumsum(shares, axis=1)[:, -1:]  # from left to right, whatever the neighbours
-    return np.where(total > 0, shares / np.where(total > 0, total, 1.0), 1.0 / p.shape[1])
 
 
 def _ranked(p, leaf):

@@ -17,7 +17,8 @@ from ..control.tree import Tree, TREE_DECODERS
 from ..core.costs import cost_matrix, CostMatrix
 from ..core.errors import ControlError, UsageError
 from ..data.cost_file import read_costs
-from ..decode.code_kinds import KINDS, one_vs_one
+from ..decode.code_kinds import KINDS
+from ..decode.front import given_for_code
 from ..decode.methods import DEFAULT, find_method, Method, METHODS
 from ..decode.pair_strategies import PairQueries
 
@@ -467,14 +468,14 @@ def calibrated_decodings(tree: Tree) -> dict[str, Decoding]:
 def gives_probabilities(decoding: Decoding, tree: Tree) -> bool:
     """Return True if its scores are probabilities: none negative, and their sum 1.
 
-    Estimates, whose signs and sums are free, are such for one-vs-one alone.
+    Estimates, whose signs and sums are free, become such at the nodes of a tree.
     """
-    decoder = decoding.decoder
-    if (
-        decoding.gives_scores
-        and decoder.gives == "estimates"
-        and decoder.name in ("inverse", "wu-lin-weng")
-    ):
-        tree = to_code(tree) if tree.hierarchical else tree
-        return bool(tree.directs) or one_vs_one(coding_matrix(tree)) is not None
-    return decoding.gives_scores and decoder.gives == "probabilities"
+    gives = decoding.decoder.gives
+    if gives == "estimates":
+        hierarchical = tree.hierarchical
+        if tree.directs or hierarchical and decoding.tree != "flat":
+            gives = "probabilities"
+        else:
+            code = coding_matrix(to_code(tree) if hierarchical else tree)
+            gives = given_for_code(decoding.decoder, code)
+    return decoding.gives_scores and gives == "probabilities"

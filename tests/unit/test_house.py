@@ -167,7 +167,6 @@ def test_rows_of_tables_are_not_listed_again():
         ("kernels", "landmarks/gradients.py"),
         ("schemes", "designs/drawn.py"),
         ("learners", "experiments/portfolio.py"),
-        ("decoders", "prediction/decoding.py"),
         ("decoders", "report/text.py"),
     }
 

@@ -370,19 +370,23 @@ def test_one_vs_rest_in_any_order_and_sign(k):
     rng = np.random.default_rng(k)
     a = 2 * np.eye(k, dtype=int) - 1
     r = rng.uniform(-1, 1, (50, k))
-    np.testing.assert_allclose(CodeDecoder(a, "argmax")(r).p, (1 + r) / 2)
+    sums = (1 + r).sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(CodeDecoder(a, "argmax")(r).p, (1 + r) / sums)
     np.testing.assert_array_equal(CodeDecoder(a, "argmax-raw")(9 * r).p, 9 * r)
     rows, signs = rng.permutation(k), rng.choice([-1, 1], k)
     turned, r_turned = a[rows] * signs[:, None], r[:, rows] * signs
+    raw = CodeDecoder(turned, "argmax-raw")(r_turned).p
     p = CodeDecoder(turned, "argmax")(r_turned).p
+    np.testing.assert_allclose(p, (1 + raw) / (1 + raw).sum(axis=1, keepdims=True))
     if k > 2:
-        np.testing.assert_allclose(p, (1 + r) / 2)
+        np.testing.assert_array_equal(raw, r)
         found = one_vs_rest(turned)
         assert rows[found.rows].tolist() == list(range(k))
         np.testing.assert_array_equal(found.signs, signs[found.rows])
-    np.testing.assert_array_equal(CodeDecoder(turned, "argmax-raw")(r_turned).p, 2 * p - 1)
 
 
 def test_two_classes_have_a_row_each():
     p = CodeDecoder([[-1, 1], [-1, 1]], "argmax")([[0.2, 0.6]]).p
-    np.testing.assert_allclose(p, [[0.4, 0.8]])
+    np.testing.assert_allclose(p, [[1 / 3, 2 / 3]])
+    p = CodeDecoder([[-1, 1], [-1, 1]], "argmax")([[1.0, -1.0]]).p  # neither is possible
+    np.testing.assert_array_equal(p, [[0.5, 0.5]])

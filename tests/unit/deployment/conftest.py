@@ -17,9 +17,10 @@ from agfmc.data.normalisation import Normalisation
 from agfmc.deployment.steps import steps_of
 from agfmc.models.configuration import Configuration
 from agfmc.models.join import join
+from agfmc.decode.code_kinds import one_vs_rest
 from agfmc.models.merge import collate
 from agfmc.prediction.classifier import Classifier
-from agfmc.prediction.decoding import decoders_of, Decoding
+from agfmc.prediction.decoding import coding_matrix, decoders_of, Decoding
 
 DECODERS = (
     "least-squares",
@@ -229,7 +230,10 @@ def random_steps():
         if len(members) > 1:
             decoder = str(rng.choice(["average", "geometric"]))
         elif not configuration.node_classifiers and rng.random() < 0.7:
-            decoder = str(rng.choice(DECODERS))
+            is_rest = not configuration.tree.hierarchical and one_vs_rest(
+                coding_matrix(configuration.tree)
+            )
+            decoder = str(rng.choice((*DECODERS, "argmax", "argmax") if is_rest else DECODERS))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", AgfmcWarning)
             try:

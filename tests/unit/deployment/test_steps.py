@@ -8,6 +8,7 @@ from scipy.special import softmax
 from agfmc.calibration.maps import apply_map
 from agfmc.control.parse import parse
 from agfmc.core.errors import ModelError, UsageError
+from agfmc.core.probabilities import as_shares
 from agfmc.decode.class_scores import LOSSES
 from agfmc.decode.closed_forms import project
 from agfmc.decode.constrained import prepare_general
@@ -30,6 +31,7 @@ def branches(rule, z, f, r):
         return {
             "nothing": p.copy,
             "project": lambda: project(p),
+            "shares": lambda: as_shares(p),
             "softmax": lambda: softmax(p, axis=1),
             "differences": lambda: np.diff(
                 np.clip([isotonic_regression(one).x for one in p[:, :-1]], 0, 1),

@@ -184,14 +184,17 @@ def random_points(configuration, n=60, seed=2):
     return np.random.default_rng(seed).normal(size=(n, len(configuration.tree.rows))) * 2
 
 
-@pytest.mark.parametrize("text", [TREE8, NESTED, MIXED, CHAIN])
-def test_the_most_probable_classes_are_those_of_all(text):
+@pytest.mark.parametrize(
+    "text, method",
+    [*((text, 0) for text in (TREE8, NESTED, MIXED, CHAIN)), (NESTED, "inverse"), (MIXED, 5)],
+)
+def test_the_most_probable_classes_are_those_of_all(text, method):
     configuration = configuration_of(text)
     x = random_points(configuration)
-    whole = Classifier(configuration, Decoding(tree="full", calibrated=False))(x)
+    whole = Classifier(configuration, Decoding(method, "full", calibrated=False))(x)
     labels = np.array(configuration.tree.classes)
     for top in (1, 2, 3, len(labels), 40):
-        found = Classifier(configuration, Decoding(top=top), Execution(counting=True))(x)
+        found = Classifier(configuration, Decoding(method, top=top), Execution(counting=True))(x)
         p = -np.sort(-whole.columns, axis=1)[:, :top]
         np.testing.assert_allclose(found.columns, p, rtol=1e-12)
         assert found.ranked.shape == p.shape
@@ -204,7 +207,7 @@ def test_the_most_probable_classes_are_those_of_all(text):
         np.testing.assert_array_equal(found.classes, found.ranked[:, 0])
         np.testing.assert_allclose(found.confidence, whole.confidence, rtol=1e-12)
         assert found.sets is None and found.queried.all() == (top >= len(labels))
-    with_all = Classifier(configuration, Decoding(tree="full", calibrated=False, top=3))(x)
+    with_all = Classifier(configuration, Decoding(method, "full", calibrated=False, top=3))(x)
     np.testing.assert_array_equal(with_all.columns, -np.sort(-whole.columns, axis=1)[:, :3])
 
 
@@ -313,7 +316,6 @@ def test_choices_that_do_not_go_together(given, says):
         ),
         (CODE, {"stop": 0.9}, "--stop is for decision trees"),
         (f"{CODE} a {{b {{0 1}} c {{2 3}}}}", {"stop": 0.9}, "--stop is for decision trees"),
-        (NESTED, {"top": 2, "method": "inverse"}, "may be negative"),
         (TREE8, {"top": 2, "priors": [0.125] * 8}, "--tree full"),
         (TREE8, {"top": 2, "guarantees": Guarantees(max_error=0.1)}, "--tree full"),
         (TREE8, {"stop": 0.9, "method": "learned"}, None),
