@@ -200,6 +200,24 @@ def folder(tmp_path, monkeypatch):
 
 
 @pytest.fixture
+def warned():
+    """The suite's warnings in the test, a list that grows."""
+    from own_warnings import own_warnings
+
+    with own_warnings() as caught:
+        yield caught
+
+
+@pytest.fixture
+def no_warnings():
+    """A warning of the suite, or of NumPy about its arithmetic, is an error."""
+    from own_warnings import no_own_warnings
+
+    with no_own_warnings():
+        yield
+
+
+@pytest.fixture
 def unchecked(monkeypatch):
     """Model files (.mbm) are written without a check, so that there are wrong ones to be read."""
     monkeypatch.setattr("agfmc.models.mbm.checked", lambda content, *_: content)

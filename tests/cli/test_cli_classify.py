@@ -80,7 +80,7 @@ def test_through_libagfs_ascii_model(here, run, name):
         run("mbh2mbm", "--ascii", "a.mbaio", "b.mbaio")
         assert Path("a.mbaio").read_text() == Path("b.mbaio").read_text()
     assert "after merging" not in run("mbh2mbm", "a.mbaio", "back.mbm").err
-    assert open("a.mbaio").readline() == "SVM\n"
+    assert Path("a.mbaio").read_text().splitlines(keepends=True)[0] == "SVM\n"
     for model in ("a.mbaio", "back.mbm"):
         for options in ([], ["-Q", "-1"], ["-0"], ["--tree", "full"]):
             if options or name != "tree":
@@ -145,7 +145,7 @@ def test_y_is_where_the_models_are(made, run, monkeypatch, tmp_path):
     shutil.copy(made / "pairs.mbc", "pairs.mbc")
     assert "pairs.mbc:1:1: model 'pairs-00'" in run("mbh2mbm", "pairs.mbc", "x.mbm", status=1).err
     run("mbh2mbm", "-y", made, "pairs.mbc", "x.mbm")
-    assert Path("x.mbm").read_bytes() == open(made / "pairs.mbm", "rb").read()
+    assert Path("x.mbm").read_bytes() == (made / "pairs.mbm").read_bytes()
     text = Path("pairs.mbc").read_text()  # absolute names stay as they are
     Path("absolute.mbc").write_text(text.replace("pairs-", f"{made}/pairs-"), encoding="utf-8")
     run("mbh2mbm", "-y", "nowhere", "absolute.mbc", "y.mbm")

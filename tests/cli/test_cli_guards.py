@@ -181,10 +181,10 @@ def test_no_model_is_overwritten(run, monkeypatch, plan, words, three):
         run("multi_borders", "plan", "trn", "here/m", "own.mbc")
         Path("own.mbc").write_text("m K {0 1 2}")
     monkeypatch.setattr("agfmc.learners.programs.shutil.which", lambda name: name)
-    before = {name: open(name, "rb").read() for name in os.listdir() if os.path.isfile(name)}
+    before = {name: Path(name).read_bytes() for name in os.listdir() if os.path.isfile(name)}
     command, *words = words.split()
     run(command, *words, status=2).line("both are the file")
-    assert {name: open(name, "rb").read() for name in before} == before
+    assert {name: Path(name).read_bytes() for name in before} == before
 
 
 def test_older_labels_next_to_new_points_give_a_warning(run, three):
@@ -316,7 +316,7 @@ def test_thresholds_may_be_negative_and_have_exponents(run, three):
 def test_absent_values_need_a_known_number_of_features(run, three):
     run("multi_borders", "--no-calibration", "plan", "trn", "m", "m.mbc")
     for name in ("m-00", "m-01", "m-02"):  # as another trainer would write them
-        text = open(name, encoding="ascii").read()
+        text = Path(name).read_text(encoding="ascii")
         Path(name).write_text(text[: text.index("# agfmc")])
     Path("t.svm").write_text("0 1:1\n1 1:1 2:2 3:3 70:1\n" * 3000)
     run("classify_m", "-M", "-E", "3", "m.mbc", "t.svm", "out", status=2).line("number of features")
@@ -468,7 +468,7 @@ def formats(folder):
 
 
 def contents():
-    return {name: open(name, "rb").read() for name in os.listdir() if os.path.isfile(name)}
+    return {name: Path(name).read_bytes() for name in os.listdir() if os.path.isfile(name)}
 
 
 def refused(run, words, text="both are the file"):
@@ -604,14 +604,14 @@ def test_a_whole_conversion_may_be_in_place(run, words, formats):
     if name == "trn":
         assert len(read_vec("trn.vec")) == len(read_cls("trn.cls")) == 90
     else:
-        assert len(open(name).readlines()) == 90 + name.endswith("lvq")
+        assert len(Path(name).read_text().splitlines()) == 90 + name.endswith("lvq")
 
 
 def test_text_may_have_the_name_of_a_file_that_is_not_written(run, formats):
     os.rename("t.svm", "u.dat")
     run("svm2agf", "u.dat", "u")
     run("lvq2agf", "-o", "y.cls", "y")
-    assert open("y.cls").readline() == "3\n"
+    assert Path("y.cls").read_text().splitlines(keepends=True)[0] == "3\n"
 
 
 def test_names_may_be_those_of_the_output(run, formats):

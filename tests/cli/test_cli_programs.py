@@ -1,5 +1,7 @@
 """mbh2mbm --c and --onnx: a model as a program of another language."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -22,10 +24,10 @@ def test_c(run, folder, model):
         "decoder least-squares; cc -O3 -std=c99 -DMODEL_MAIN -o model m.c "
         "-lm makes a program of it\n",
     )
-    text = open("m.c").read()
+    text = Path("m.c").read_text()
     assert "int model_classify(const double *x, double *p)" in text and text.isascii()
     run("mbh2mbm", "-Q", "vote", "--c", "v.c", model).line("decoder vote;")
-    assert "MODEL_CLASSES votes of the classes" in open("v.c").read()
+    assert "MODEL_CLASSES votes of the classes" in Path("v.c").read_text()
 
 
 def test_onnx(run, folder, model):

@@ -246,7 +246,9 @@ def test_ids_are_those_of_training_or_named_or_numbers(run):
     found = answers(run, "pairs.mbm", "none.csv")
     assert [one["row"] for one in found] == [str(i + 1) for i in range(40)]
     run("classify_m", "pairs.mbm", "none.csv", "o.jsonl")
-    assert [json.loads(line)["row"] for line in open("o.jsonl")] == list(range(1, 41))
+    assert [json.loads(line)["row"] for line in Path("o.jsonl").read_text().splitlines()] == list(
+        range(1, 41)
+    )
     run("classify_m", "--id", "name", "pairs.mbm", "test.csv", "o.csv", status=1).refused(
         "test.csv: --id: there is no column 'name'; the columns are 'id', 'length'"
     )
@@ -287,7 +289,7 @@ def test_the_best_classes(run):
         assert [best["class1"], best["class2"]] == order[:2]
         assert [best["p1"], best["p2"]] == [one[f"p:{name}"] for name in order[:2]]
     run("classify_m", "--top", 9, "pairs.mbm", "test.csv", "o.jsonl")
-    lines = [json.loads(line) for line in open("o.jsonl")]
+    lines = [json.loads(line) for line in Path("o.jsonl").read_text().splitlines()]
     assert [[pair["class"] for pair in line["top"]] for line in lines] == [
         sorted(SPECIES, key=lambda name: -float(one[f"p:{name}"])) for one in every
     ]
@@ -300,14 +302,15 @@ def test_sets(run, words):
     run("table2agf", "--recipe", "pairs.mbc.recipe", "test.csv", "points")
     run("classify_m", *words, "points.vec", "a")
     expected = [
-        [SPECIES[int(word)] for word in line.split() if word != "-"] for line in open("a.sets")
+        [SPECIES[int(word)] for word in line.split() if word != "-"]
+        for line in Path("a.sets").read_text().splitlines()
     ]
     assert len(set(map(tuple, expected))) > 2
     found = answers(run, *words, "test.csv")
     assert list(found[0]) == ["id", "class", "p", "set"]
     assert [one["set"] for one in found] == [" | ".join(members) for members in expected]
     run("classify_m", *words, "test.csv", "o.jsonl")
-    lines = [json.loads(line) for line in open("o.jsonl")]
+    lines = [json.loads(line) for line in Path("o.jsonl").read_text().splitlines()]
     assert [line["set"] for line in lines] == expected
     assert [line["class"] or "" for line in lines] == [one["class"] for one in found]
     if "--stop" in words:
@@ -323,18 +326,18 @@ def test_rejected_rows_have_no_class_but_the_probability_of_the_winner(run):
     found.line(f"{below} of 40 points rejected")
     assert 0 < below < 40
     expected = [one | {"class": one["class"] if float(one["p"]) >= 0.7 else ""} for one in every]
-    assert list(csv.DictReader(open("o.csv"))) == expected
+    assert list(csv.DictReader(Path("o.csv").read_text().splitlines())) == expected
     run("classify_m", "--reject", 0.7, "pairs.mbm", "test.csv", "o.jsonl")
-    assert [json.loads(line)["class"] or "" for line in open("o.jsonl")] == [
-        one["class"] for one in expected
-    ]
+    assert [
+        json.loads(line)["class"] or "" for line in Path("o.jsonl").read_text().splitlines()
+    ] == [one["class"] for one in expected]
 
 
 def test_a_tree_gives_one_probability_and_a_line_says_how_to_get_all(run):
     found = run("classify_m", "tree.mbm", "test.csv", "o.csv")
     found.line("--tree full gives those of all classes")
     path = answers(run, "--tree", "path", "tree.mbm", "test.csv")
-    assert list(csv.DictReader(open("o.csv"))) == path
+    assert list(csv.DictReader(Path("o.csv").read_text().splitlines())) == path
     assert list(path[0]) == ["id", "class", "p"]
     full = answers(run, "--tree", "full", "tree.mbm", "test.csv")
     assert list(full[0]) == ["id", "class", "p", *(f"p:{name}" for name in SPECIES)]
@@ -396,9 +399,9 @@ def test_words_that_training_did_not_know_are_told_once(run):
     )
     run("table2agf", "--recipe", "pairs.mbc.recipe", "new.csv", "points")
     lines = run("classify_m", "pairs.mbm", "points.vec", "a").out.splitlines()
-    assert [one[f"p:{SPECIES[0]}"] for one in csv.DictReader(open("o.csv"))] == [
-        line.split()[0] for line in lines
-    ]
+    assert [
+        one[f"p:{SPECIES[0]}"] for one in csv.DictReader(Path("o.csv").read_text().splitlines())
+    ] == [line.split()[0] for line in lines]
 
 
 @pytest.mark.parametrize("model", ["filled", "marked"])

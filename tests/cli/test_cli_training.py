@@ -317,7 +317,7 @@ def rare(folder):
 
 def files(*left_out):
     return {
-        name: open(name, "rb").read()
+        name: Path(name).read_bytes()
         for name in os.listdir(".")
         if name.startswith("m") and name not in left_out
     }

@@ -267,7 +267,9 @@ def test_double_precision(golden, answer, model, option, end):
     printed = table(answer(model, "mbaio", option)[0])
     assert (np.abs(printed - theirs) <= 5.001e-7 + 0.51 * last_digit).all()
     configuration = load(str(golden / "models" / f"{model}.mbaio"))
-    assert path.open().readline()[1:].split() == [row.text for row in configuration.tree.rows]
+    assert path.read_text().splitlines()[0][1:].split() == [
+        row.text for row in configuration.tree.rows
+    ]
     f, r = MachineValues(configuration)(range(theirs.shape[1]), read_vec(golden / "tst.vec"))
     if end == "r64":
         np.testing.assert_allclose(r, theirs, rtol=0, atol=1e-9)

@@ -15,6 +15,7 @@ from agfmc.core import memory
 from agfmc.files import opening
 from agfmc.data import libsvm
 from agfmc.models import libsvm as libsvm_model
+from own_warnings import no_own_warnings
 
 LONGEST = 2200  # characters of a message, with the name of the file
 PATIENCE = 20  # seconds: a guard against hanging, no measurement
@@ -74,8 +75,7 @@ class Peculiar(AssertionError):
 def outcome(reader, path, data):
     """Read the file `path` of these bytes: "result" or "refused", else `Peculiar`."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
+        with no_own_warnings():
             warnings.simplefilter("ignore", AgfmcWarning)
             result = reader.read(path)
             reader.accepts(result, data)

@@ -418,7 +418,7 @@ def test_copies_of_support_vectors_larger_than_memory(save, monkeypatch):
         (b"probA -1 -2", b"probA 1e308 1e308", MULTICLASS),
     ],
 )
-@pytest.mark.filterwarnings("error")
+@pytest.mark.usefixtures("no_warnings")
 def test_a_kernel_that_overflows_gives_no_warning_of_numpy(save, kernel):
     from agfmc.models.files import load
     from agfmc.prediction.decision_values import MachineValues

@@ -539,8 +539,7 @@ def test_a_loaded_model_takes_what_its_recipe_and_its_learner_take(tmp_path):
     names, p = agfmc.Classifier(agfmc.load(path)).predict(frame)
     assert model.feature_names_in_.tolist() == ["size", "colour=blue", "colour=red"]
     with warnings.catch_warnings():
-        warnings.simplefilter("error", UserWarning)
-        warnings.simplefilter("ignore", AgfmcWarning)
+        warnings.filterwarnings("error", ".*feature names", UserWarning)  # of scikit-learn
         assert model.predict(frame[["kind", "colour", "size"]]).tolist() == names
         assert np.array_equal(model.predict_log_proba(frame), np.log(p))
         assert model.calibrate(frame, frame["kind"]).score(frame, frame["kind"]) > 0.5

@@ -27,6 +27,7 @@ from agfmc.designs.design import design
 from agfmc.training.fit import TrainingSettings
 from agfmc.training.in_memory import train_configuration
 from agfmc.core.weights import Weights
+from own_warnings import own_warnings, texts_of
 
 LABELS = [1, 4, 6, 9]
 
@@ -251,9 +252,9 @@ def test_few_points_and_classes_without():
     few = DecodedData(
         answered.p[:60], np.where(answered.y == 2, 1, answered.y), answered.answer, "few"
     )
-    with pytest.warns(AgfmcWarning) as warned:
+    with own_warnings() as warned:
         report = recalibrate(few, "least-squares", LABELS, "temperature").report
-    assert [str(one.message) for one in warned] == [
+    assert texts_of(warned) == [
         "few: no point of class 6: the map does not know how they are answered",
         "few: 60 calibration points are few for 4 classes (100 or more are better): mind the "
         "intervals",

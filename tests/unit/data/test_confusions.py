@@ -6,6 +6,7 @@ import io
 import json
 import os
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -53,7 +54,7 @@ def test_standard_input_and_pipes(tmp_path, text):
     assert found.labels == expected.labels and np.array_equal(found.errors, expected.errors)
     pipe = str(tmp_path / "pipe")
     os.mkfifo(pipe)
-    writer = threading.Thread(target=lambda: open(pipe, "w").write(text))
+    writer = threading.Thread(target=lambda: Path(pipe).write_text(text))
     writer.start()
     assert holds_confusions(pipe) and np.array_equal(read_confusions(pipe).errors, expected.errors)
     writer.join()

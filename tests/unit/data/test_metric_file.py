@@ -2,7 +2,6 @@
 
 import os
 import re
-import warnings
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,6 +20,7 @@ from agfmc.data.metric_file import (
 )
 from agfmc.data.libagf import read_std, write_std
 from agfmc.data.normalisation import LearnedMetric, Normalisation
+from own_warnings import no_own_warnings
 
 METRIC = LearnedMetric(
     2,
@@ -136,8 +136,7 @@ def test_the_file_of_another_map_is_not_believed(folder):
     # the same map, which nothing was learned for
     write_std("a.std", LEARNED)
     write_std("a.std", replace(LEARNED, metric=None))
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with no_own_warnings():
         assert read_std("a.std").metric is None
 
 

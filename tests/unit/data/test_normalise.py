@@ -1,7 +1,5 @@
 """Normalisation: by hand, against numpy's own decomposition, and the same bits from a file."""
 
-import warnings
-
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
@@ -10,6 +8,7 @@ from agfmc.core.errors import AgfmcWarning, DataError, UsageError
 from agfmc.data.libagf import read_std, write_std
 from agfmc.data import normalisation
 from agfmc.data.normalisation import covariance, fit_normalisation, named_features, uneven_features
+from own_warnings import no_own_warnings, own_warnings, texts_of
 
 
 def points(n, d, seed=0):
@@ -84,9 +83,9 @@ def test_a_feature_that_varies_too_little_to_be_stored_is_dropped():
         r"1e-42 at most, .*: multiply the data",
     ):
         assert fit_normalisation(x).dropped == (0,)
-    with pytest.warns(AgfmcWarning) as told:
+    with own_warnings() as told:
         assert fit_normalisation(np.c_[np.ones(5), 1e-200 * x[:, 1], x]).dropped == (0, 1, 2)
-    assert [str(one.message).partition(" and ")[0] for one in told] == [
+    assert [text.partition(" and ")[0] for text in texts_of(told)] == [
         "feature 0 (from 0) is constant",
         "features 1, 2 (from 0) vary",
     ]
@@ -176,8 +175,7 @@ def test_blocks_do_not_matter_beyond_rounding(monkeypatch, block):
     ],
 )
 def test_points_that_cannot_be_normalised(x, options, error, message):
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with no_own_warnings():
         with pytest.raises(error, match=message):
             fit_normalisation(x, **options)
 
@@ -187,8 +185,7 @@ def test_a_feature_that_the_stored_factor_would_wipe_out_is_refused(nsv):
     x = np.array([[1.0, -1e46], [2, 1e46], [4, 1e46], [5, -1e46]])  # its mean is 0
     with pytest.raises(DataError, match="the values of feature 1 .* are too large"):
         fit_normalisation(x, nsv=nsv)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with no_own_warnings():
         fitted = fit_normalisation(x * [1, 1e-8], nsv=nsv)  # float32 holds its factor
     scaled = fitted.apply(x * [1, 1e-8])
     np.testing.assert_allclose(scaled.std(axis=0, ddof=1)[-1], 1, atol=0.5 if nsv else 1e-6)
@@ -249,8 +246,7 @@ def test_covariance_against_numpy(monkeypatch, block):
     "x, message", [(np.ones((1, 2)), "two points"), (np.array([[1e200], [-1e200]]), "too large")]
 )
 def test_points_without_a_covariance(x, message):
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with no_own_warnings():
         with pytest.raises(DataError, match=message):
             covariance(x)
 

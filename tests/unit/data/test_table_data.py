@@ -1,7 +1,5 @@
 """Tables as points."""
 
-import warnings
-
 import pytest
 
 from agfmc.data.from_table import encoded_rows, read_table
@@ -10,6 +8,7 @@ from agfmc.tables.reading import open_table
 from agfmc.data.types import InputFormat
 from agfmc.tables.points import TableEncoder
 from agfmc.tables.types import ColumnRecipe, ColumnRoles, TableFormat, TableRecipe
+from own_warnings import no_own_warnings
 
 RECIPE = TableRecipe(
     (ColumnRecipe("x"), ColumnRecipe("c", ("blue", "red"))), "class", ("a", "b"), ("id",)
@@ -40,8 +39,7 @@ def test_a_column_that_tells_the_class_is_told(tmp_path):
         data = read_table(
             str(path), InputFormat("table", layout=TableFormat(), roles=ColumnRoles())
         )
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with no_own_warnings():
         read_table(
             str(path), InputFormat("table", layout=TableFormat(), roles=ColumnRoles()), data.recipe
         )

@@ -26,7 +26,7 @@ PLAN = SplitPlan(None, 3, 1, 7)
 SMALL = SearchSpace(log2c=Axis(-1.0, 3.0, 2.0), log2g=Axis(-3.0, -1.0, 2.0), refine=0)
 TINY = SearchSpace(log2c=Axis(-1.0, 3.0, 4.0), log2g=Axis(-1.0, -1.0, 2.0), refine=0)
 SETTINGS = TrainingSettings("-h 0", scale=True)
-pytestmark = pytest.mark.filterwarnings("error")
+pytestmark = pytest.mark.usefixtures("no_warnings")
 OWN = Candidate("own", parse('"-c 3" 0 / 1; "-c 3" 0 / 2; "-c 3" 1 / 2; {2 5 9}'), None)
 
 

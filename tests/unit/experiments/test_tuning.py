@@ -28,6 +28,7 @@ from agfmc.prediction.calibrate import fit_calibration, held_out_answers
 from agfmc.core.probabilities import log_loss
 from agfmc.score.rows import SCORES
 from agfmc.training.in_memory import train_configuration
+from own_warnings import own_warnings, texts_of
 
 PLAN = SplitPlan(None, 3, 1, 1)
 SMALL = SearchSpace(log2c=Axis(-1.0, 1.0, 2.0), log2g=Axis(-3.0, -1.0, 2.0), refine=1)
@@ -331,10 +332,10 @@ def test_one_warning_for_each_border(data):
         patch.setattr(tuning, "corrected", lambda *args, **more: Estimate(0.5, 0.1, 1, 1))
         patch.setattr(WholeConfiguration, "score", score)
         patch.setattr(BinaryProblems, "score", score)
-        with pytest.warns(AgfmcWarning) as caught:
+        with own_warnings() as caught:
             result, tree = tune(begin(data, "one-vs-one"), SMALL, by="log_loss")
             tune(begin(data, "one-vs-one"), SMALL, by="log_loss", per_partition=True)
-    assert [str(warning.message) for warning in caught] == [
+    assert texts_of(caught) == [
         "the best C is the largest that was tried: a wider --log2c may find a better one",
         "the best C for 2 / 5, 2 / 9, 5 / 9 is the largest that was tried: a wider --log2c may "
         "find a better one",

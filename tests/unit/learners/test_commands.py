@@ -6,6 +6,7 @@ import sys
 import threading
 import time
 from shlex import join, quote
+from pathlib import Path
 
 import pytest
 from hypothesis import given, strategies as st
@@ -76,7 +77,7 @@ def test_names_reach_the_program_unchanged(echo, tmp_path):
 def test_the_last_program_of_a_pipe_gets_the_names(echo):
     with open("echo.py", "rb") as file, open("seen", "wb") as out:
         Command(f"cat | tee copy | {echo}").run("a b", "-x", stdin=file, stdout=out)
-    assert said() == ["a b", "./-x"] and open("copy").read() == open("echo.py").read()
+    assert said() == ["a b", "./-x"] and Path("copy").read_text() == Path("echo.py").read_text()
 
 
 def test_a_name_that_begins_like_an_option_is_a_file_of_this_folder(echo):

@@ -6,6 +6,7 @@ import struct
 import sys
 from dataclasses import replace
 from shlex import join
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -97,7 +98,7 @@ def test_the_same_from_every_file(data, text, scale):
         assert set(one.classes.tolist()) <= set(LABELS.tolist())
     again = load("all.mbm")
     save("again.mbm", again)
-    assert open("again.mbm", "rb").read() == open("all.mbm", "rb").read()
+    assert Path("again.mbm").read_bytes() == Path("all.mbm").read_bytes()
     full = answers("all.mbm", x)
     np.testing.assert_allclose(full.columns.sum(axis=1), 1, atol=1e-12)
 
@@ -272,10 +273,10 @@ def test_files_that_do_not_fit(data):
     refused(DataError, "m.00.vec: row 0")
     write_vec("m.00.vec", points)
     load("ctl")
-    text = open("m.02").read()
+    text = Path("m.02").read_text()
     for wrong, words in (
         (text.replace("classes 2", "classes 3"), "m.02:"),
-        (open("m-00").read(), "m.02:1: expected 'agfmc logistic 1'"),
+        (Path("m-00").read_text(), "m.02:1: expected 'agfmc logistic 1'"),
         (text[:-40], "m.02:"),
     ):
         with open("m.02", "w") as file:

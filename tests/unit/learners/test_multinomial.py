@@ -1,13 +1,12 @@
 """Multinomial logistic regression: check values, an independent solver, and hard data."""
 
-import warnings
-
 import numpy as np
 import pytest
 
 from agfmc.learners import logistic
 from agfmc.learners.logistic import fit_logistic, logistic_probabilities, minimise
 from agfmc.core.errors import AgfmcWarning, DataError
+from own_warnings import no_own_warnings
 
 X = np.array([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0], [1.0, 3.0]])
 Y = np.array([0, 1, 2, 1])
@@ -120,8 +119,7 @@ def test_units_change_neither_the_descent_nor_its_end(monkeypatch):
 def test_units_far_from_one_and_far_from_the_origin():
     x, y = blobs()
     x = x * 10.0 ** np.array([-6, -3, 0, 3, 6]) + np.array([0, 5, 1e4, -1e6, 1e9])
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with no_own_warnings():
         weights = fit_logistic(x, y, 4, 1e-3)
     _, gradient = objective(weights, x - x.mean(axis=0), y, 1e-3)
     value = objective(weights, x, y, 1e-3)[0]
@@ -137,8 +135,7 @@ def test_separable_classes():
     x = np.array([[0.0], [1.0], [10.0], [11.0], [20.0], [21.0]])
     y = np.repeat([0, 1, 2], 2)
     for ridge in (1.0, 1e-3, 1e-9):
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
+        with no_own_warnings():
             weights = fit_logistic(x, y, 3, ridge)
         p = logistic_probabilities(weights, x)
         assert np.isfinite(weights).all()

@@ -1,6 +1,7 @@
 """Boosted trees: equal to LightGBM's raw scores, from training to files and answers."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -313,7 +314,7 @@ def test_missing_values_of_tables_stay_missing(tmp_path, run):
     run("multi_borders", "-n", "-+", SMALL, "one-vs-rest", base, base, again)
     run("classify_m", again, f"{base}.vec", str(tmp_path / "o"))
     answers = np.fromfile(tmp_path / "o.cls", "<i4")
-    expected = [line.split(",")[1] for line in open(tmp_path / "o.csv").read().split()[1:]]
+    expected = [line.split(",")[1] for line in (tmp_path / "o.csv").read_text().split()[1:]]
     assert ["xyz"[answer] for answer in answers] == expected
     for scheme, words in (("one-vs-rest", "learner=svm takes none"), ("best-tree", "best-tree")):
         result = run(

@@ -2,7 +2,6 @@
 
 import json
 import os
-import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -22,6 +21,7 @@ from agfmc.prediction.classifier import Classifier, classify
 from agfmc.models.libsvm import format_svm_model
 from agfmc.data.libagf import read_cls, read_con, read_vec
 from agfmc.core.provenance import Provenance
+from own_warnings import no_own_warnings
 
 ONE_VS_ONE = "0/1 0/2 0/3 1/2 1/3 2/3".split()
 CODE = " ".join(f"m{i} {row};" for i, row in enumerate(ONE_VS_ONE)) + " {0 1 2 3}"
@@ -403,8 +403,7 @@ def test_loading_trouble(tmp_path, monkeypatch):
         load("m.mbc")
     with pytest.raises(DataError, match="^none.mbc: cannot read"):
         load("none.mbc")
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with no_own_warnings():
         (tmp_path / "t.mbt").write_text('"" {0 1}')
         with pytest.raises(Exception, match="train this control file with multi_borders first"):
             load("t.mbt")

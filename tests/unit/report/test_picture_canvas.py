@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from agfmc.control.parse import parse
-from agfmc.core.errors import AgfmcWarning, DataError, UsageError
+from agfmc.core.errors import DataError, UsageError
 from agfmc.report import chart_canvas
 from agfmc.report.chart_canvas import picture_names
 from agfmc.report.chart_control import draw_control
@@ -14,6 +14,7 @@ from agfmc.report.chart_scores import draw_comparison, draw_scores, draw_search
 from agfmc.report.colours import LIGHT
 from agfmc.report.content import Picture
 from agfmc.report.svg import Drawing
+from own_warnings import own_warnings, texts_of
 
 TREE = parse('# class 0: a_$b$ <é> & c\n"" {0 "-c $1" 0 / 1; {1 2}}')
 SCORES = {
@@ -110,9 +111,10 @@ def test_signs_without_a_font_are_told_once(tmp_path):
     pytest.importorskip("matplotlib")
     unassigned = chr(0xE123) + chr(0xE124)  # for private use: no font here is asked to have them
     file = tmp_path / "a.png"
-    with pytest.warns(AgfmcWarning, match="no font here has all characters") as told:
+    with own_warnings() as told:
         draw_control(str(file), parse(f"# class 0: {unassigned}\na {{0 1}}"))
-    assert len(told) == 1 and file.exists()
+    (text,) = texts_of(told)
+    assert "no font here has all characters" in text and file.exists()
 
 
 def test_what_cannot_be_drawn_at_all(tmp_path):

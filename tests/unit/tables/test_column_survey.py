@@ -10,6 +10,7 @@ from agfmc.tables.reading import Block, open_table, Table
 from agfmc.tables import survey as column_survey
 from agfmc.tables.survey import column_positions, resolve_roles, survey_classes, survey_table
 from agfmc.tables.types import ColumnRecipe, ColumnRoles
+from own_warnings import own_warnings, texts_of
 
 MANY = 24  # rows, of which all may not be different by chance
 
@@ -17,13 +18,11 @@ MANY = 24  # rows, of which all may not be different by chance
 def survey(text, block=1 << 20, **roles):
     """(Survey, [warnings without the name of the file])."""
     with (
-        warnings.catch_warnings(record=True) as told,
+        own_warnings() as told,
         open_table("-", stdin=io.BytesIO(text.encode()), again=True, block=block) as table,
     ):
-        warnings.simplefilter("always")
         found = survey_table(table, ColumnRoles(**roles))
-    assert all(issubclass(one.category, AgfmcWarning) for one in told)
-    return found, [str(one.message).removeprefix("standard input: ") for one in told]
+    return found, [text.removeprefix("standard input: ") for text in texts_of(told)]
 
 
 def column(cells, name="x", block=1 << 20, **roles):

@@ -12,6 +12,7 @@ from agfmc.tables import text
 from agfmc.tables.text import number_of, Words
 from agfmc.tables.reading import open_table
 from agfmc.tables.types import TableFormat
+from own_warnings import no_own_warnings
 
 
 def read(data, wanted="either", name="-", form=TableFormat(), **options):
@@ -313,21 +314,19 @@ def test_a_table_of_too_many_columns(header, monkeypatch):
     )
 
 
-def test_decimal_commas(recwarn):
+def test_decimal_commas():
     text = b"x;y;z;class\n1,5;2,5;w1;a\n-,5;3;1,5;b\n2,5E-1;NA;7;a\n"
-    found = read(text)
-    assert "decimals have commas, as in column 'x' (--decimal . says that they have points)" in str(
-        recwarn.pop().message
-    )
-    assert (
-        read(text, form=TableFormat(decimal=","))
-        == found
-        == read(text.replace(b",", b".").replace(b";", b","))
-    )
-    assert not recwarn
-    read(text, form=TableFormat(decimal="."))
-    read(b"x;y\n1,5;a\n1.5;b\n1.5;c\n")
-    assert not recwarn
+    message = r"decimals have commas, as in column 'x' \(--decimal . says that they have points\)"
+    with pytest.warns(AgfmcWarning, match=message):
+        found = read(text)
+    with no_own_warnings():
+        assert (
+            read(text, form=TableFormat(decimal=","))
+            == found
+            == read(text.replace(b",", b".").replace(b";", b","))
+        )
+        read(text, form=TableFormat(decimal="."))
+        read(b"x;y\n1,5;a\n1.5;b\n1.5;c\n")
     for form in (TableFormat(";", decimal=","), TableFormat("\t", decimal=",")):
         with pytest.raises(DataError, match="3: expected a number in column 'x', found '1.234'"):
             read(

@@ -221,10 +221,11 @@ def test_a_table_in_parquet_is_that_in_text():
 def test_a_file_is_read_again_and_by_its_bytes(tmp_path):
     path = tmp_path / "a.csv"
     path.write_bytes(stream_of(TABLE, "parquet"))
-    for name, stdin in ((path, None), ("-", open(path, "rb"))):
-        with open_table(name, stdin=stdin, again=True) as table:
-            for _ in range(2):
-                assert [plain(block[0]) for block in table.blocks({0: "text"})] == [TEXT[0]]
+    with open(path, "rb") as file:
+        for name, stdin in ((path, None), ("-", file)):
+            with open_table(name, stdin=stdin, again=True) as table:
+                for _ in range(2):
+                    assert [plain(block[0]) for block in table.blocks({0: "text"})] == [TEXT[0]]
 
 
 def test_the_first_version_of_feather_is_refused():

@@ -24,6 +24,7 @@ from agfmc.tables.points import (
     TableEncoder,
 )
 from agfmc.tables.types import ColumnRecipe, ColumnRoles, LARGEST, TableFormat, TableRecipe
+from own_warnings import no_own_warnings, own_warnings, texts_of
 
 TRAINING = "size,colour,class\n1,red,a\n,blue,b\n4,,a\n7,red,b\n1,red,a\n"
 
@@ -118,9 +119,9 @@ def test_words_that_training_did_not_know():
             "line 3: they are none of its categories$",
         ):
             encoder.warn_of_cells()
-    with pytest.warns(AgfmcWarning) as told:
+    with own_warnings() as told:
         encoded(TRAINING, recipe)[1].warn_of_cells()
-    assert [str(one.message) for one in told] == [
+    assert texts_of(told) == [
         "standard input: 2 missing values are filled, by --missing median of training: 'size' (1), "
         "'colour' (1)"
     ]
@@ -162,8 +163,7 @@ def test_columns_that_are_there_and_others():
         np.testing.assert_array_equal(x, [[2, 0, 1]])
         with pytest.warns(AgfmcWarning, match=words):
             encoder.warn_of_others(("class", "id"))
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with no_own_warnings():
         encoder.warn_of_others(("class", "id", "y", "z"))
 
 

@@ -1,6 +1,5 @@
 """Learning of a metric: what the map is, what it depends on, and what it refuses."""
 
-import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -23,6 +22,7 @@ from agfmc.data.types import Dataset
 from agfmc.data.normalisation import fit_normalisation, Normalisation
 from agfmc.core.splits import stratified_sample
 from agfmc.core.weights import Weights
+from own_warnings import no_own_warnings
 
 
 def options(rounds=1, landmarks=30, gamma=None, ridge=None, **other):
@@ -383,8 +383,7 @@ WELL = {
 @pytest.mark.parametrize("diagonal", [False, True])
 def test_unusual_data(name, diagonal):
     x, y, made = WELL[name]
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with no_own_warnings():
         std = fitted(x, y, replace(made, diagonal=diagonal))
     assert np.isfinite(std.matrix).all() and np.isfinite(std.apply(x)).all()
     weights = std.metric.weights
@@ -410,8 +409,7 @@ WRONG = {
 @pytest.mark.parametrize("name", WRONG)
 def test_refused(name):
     x, y, made, message = WRONG[name]
-    with warnings.catch_warnings(), pytest.raises(DataError, match=message) as error:
-        warnings.simplefilter("error")
+    with no_own_warnings(), pytest.raises(DataError, match=message) as error:
         fitted(x, y, made)
     assert "\n" not in str(error.value)
 

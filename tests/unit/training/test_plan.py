@@ -2,6 +2,7 @@
 
 import os
 import tracemalloc
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -77,7 +78,7 @@ def test_the_same_models_and_digests_wherever_the_points_are(monkeypatch, kind, 
     output = Output("m", unnormalised=raw)
     eager = planned(output=output, kind=kind, **settings)
     assert not is_lazy(eager.data.x) and train(eager).done == 3
-    texts = [open(path).read() for path, _ in eager.files]
+    texts = [Path(path).read_text() for path, _ in eager.files]
     monkeypatch.setattr(reading, "_LAZY", 0)
     lazy = planned(output=output, kind=kind, **settings)
     assert is_lazy(lazy.data.x) and (not raw or is_lazy(lazy.raw))
@@ -85,7 +86,7 @@ def test_the_same_models_and_digests_wherever_the_points_are(monkeypatch, kind, 
     for path, _ in eager.files:
         open(path, "w").close()
     train(lazy)
-    assert [open(path).read() for path, _ in eager.files] == texts
+    assert [Path(path).read_text() for path, _ in eager.files] == texts
 
 
 def test_points_are_read_once_for_classifiers_that_are_trained_together(lazily, monkeypatch):

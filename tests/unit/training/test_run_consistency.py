@@ -26,6 +26,7 @@ from agfmc.data.libagf import read_cls, read_vec
 from agfmc.core.provenance import Provenance
 from agfmc.learners.protocol import plan_jobs
 from data_files import write_cls, write_vec
+from own_warnings import no_own_warnings, own_warnings
 
 made = Provenance.from_line
 
@@ -55,8 +56,7 @@ def models(*samples, more=""):
     ids=str,
 )
 def test_numbers_of_samples(tree, samples, warned):
-    with warnings.catch_warnings(record=True) as told:
-        warnings.simplefilter("always")
+    with own_warnings() as told:
         check_one_run(tree, models(*samples), {})
     assert [warning.category for warning in told] == [AgfmcWarning] * warned
 
@@ -119,8 +119,7 @@ def test_other_classes(tree, taught, warned):
         SimpleNamespace(name=name, provenance=made(f"0.1; options -c 1; classes {text}; seed 3"))
         for name, text in zip("abc", taught)
     ]
-    with warnings.catch_warnings(record=True) as told:
-        warnings.simplefilter("always")
+    with own_warnings() as told:
         check_one_run(tree, found, {})
     assert [warning.category for warning in told] == [AgfmcWarning] * bool(warned)
     assert all(
@@ -147,8 +146,7 @@ def test_direct_classifiers_of_another_run():
     tree = parse('a 0 / 1; { m L "" { 0 1 } 2 }', "ctl")
     found = [SimpleNamespace(name="a", provenance=made("x; classes 0-1/2"))]
     direct = [SimpleNamespace(name="m", code="L", provenance=made("x; classes 0/1"))]
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with no_own_warnings():
         check_one_run(tree, found, {1: direct[0]})
     direct[0].provenance = made("x; classes 1/0")
     with pytest.warns(AgfmcWarning, match="'m' was trained on the classes 1 / 0"):
