@@ -4,6 +4,7 @@ import gc
 import importlib
 import io
 import os
+import random
 import signal
 import sys
 import tarfile
@@ -54,6 +55,15 @@ ROOT = Path(__file__).resolve().parents[1]
 MOST_WORKERS = 4
 
 
+def pytest_addoption(parser):
+    parser.addoption(
+        "--shuffle",
+        type=int,
+        metavar="SEED",
+        help="run the files of tests in a random order, the same for the same number",
+    )
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config):
     """Whole folders of tests are run by several processes.
@@ -78,6 +88,8 @@ def pytest_cmdline_main(config):
         )
     ):
         options.numprocesses, options.dist = min(cores, MOST_WORKERS), "loadfile"
+    if options.shuffle is not None:
+        options.loadscopereorder = False  # else xdist begins with the largest files
 
 
 def asks_for_long(config):
@@ -105,7 +117,7 @@ def pytest_collection():
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config, items):
-    """Mark `long` the parametrisations that `few` leaves out.
+    """Mark `long` the parametrisations that `few` leaves out, and shuffle the files.
 
     A run of the long tests has property tests too, with more examples.
     """
@@ -120,6 +132,10 @@ def pytest_collection_modifyitems(config, items):
         for item in cases:
             if item not in chosen:
                 item.add_marker("long")
+    if config.option.shuffle is not None:
+        files = list(dict.fromkeys(item.path for item in items))
+        random.Random(config.option.shuffle).shuffle(files)
+        items.sort(key=lambda item: files.index(item.path))
 
 
 def some_of(cases, number=None):

@@ -8,7 +8,6 @@ import multiprocessing
 import multiprocessing.util
 import os
 import pickle
-import shutil
 import subprocess
 import sys
 import warnings
@@ -371,11 +370,11 @@ def test_a_worker_that_ends_before_the_next_task_is_submitted(monkeypatch):
 def test_a_worker_killed_before_it_reads_what_tasks_share(monkeypatch):
     """More than a pipe holds; the first worker is a program that ends at once."""
     begin = multiprocessing.util.spawnv_passfds
-    programs = [shutil.which("true")]
+    programs = [[sys.executable, "-c", ""]]
 
     def first_ends(path, args, descriptors):
         if "--multiprocessing-fork" in map(os.fsdecode, args) and programs:
-            return begin(os.fsencode(programs.pop()), args, descriptors)
+            args = programs.pop()
         return begin(path, args, descriptors)
 
     monkeypatch.setattr("multiprocessing.util.spawnv_passfds", first_ends)

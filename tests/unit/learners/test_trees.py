@@ -1,7 +1,6 @@
 """Boosted trees: equal to LightGBM's raw scores, from training to files and answers."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
