@@ -1,5 +1,6 @@
 """The helpers of the tests: warnings of others are neither gathered nor errors."""
 
+import re
 import warnings
 
 import pytest
@@ -22,3 +23,21 @@ def test_only_own_warnings_are_errors():
         warnings.warn("unclosed", ResourceWarning, stacklevel=1)
     with no_own_warnings(), pytest.raises(AgfmcWarning, match="own"):
         warn_user("own")
+
+
+GATHERS = re.compile(r'recwarn|record=True|simplefilter\("error"\)|warns\(AgfmcWarning.*\) as ')
+
+
+def test_no_test_gathers_the_warnings_of_others(root):
+    folder = root / "tests"
+    allowed = {
+        "support/own_warnings.py",
+        "unit/test_own_warnings.py",
+        "unit/executors/test_remote.py",
+    }
+    gathering = {
+        path.relative_to(folder).as_posix()
+        for path in folder.rglob("*.py")
+        if GATHERS.search(path.read_text(encoding="utf-8"))
+    }
+    assert gathering <= allowed, "use own_warnings or no_own_warnings of tests/support"
