@@ -11,6 +11,7 @@ from pathlib import Path
 
 import agfmc
 from man.generate import command_page, commands
+from man.site.pictures import draw_pictures
 
 ROOT = Path(__file__).resolve().parents[2]
 MAN, DOCS, PAGES = ROOT / "man", Path(__file__).parent / "docs", ROOT / "build" / "site-pages"
@@ -158,6 +159,7 @@ def main(words):
     """Make all pages anew and run mkdocs; -> exit status."""
     shutil.rmtree(PAGES, ignore_errors=True)
     shutil.copytree(DOCS, PAGES)
+    draw_pictures(DOCS, PAGES / "pictures")
     write_commands()
     write_python()
     write_rest()

@@ -58,6 +58,17 @@ from agfmc.core.provenance import Provenance
 FOUND = Path(__file__).parent / "found"
 LIMIT = 1 << 26  # bytes of a table
 
+# Found by the fuzzers, too, and long: words and lines that once took quadratic time.
+LONG = {
+    "ascii model": [b'SVM\n"' + b'\\"' * 20000 + b"\n"],
+    "confusions": [b'{"labels": [' + b"1" * 20000 + b', 2], "contingency": [[1, 0], [0, 1]]}'],
+    "control": [b"#\n" * 20000 + b"a {0 1}", b'"' + b'\\"' * 20000 + b" {0 1}"],
+    "lvq in chunks": [b"3\n1 1 1 " + b"a" * 50000 + b"\n" + b"1 1 1 1\n" * 3000],
+    "pair errors": [b"\n".join(b"%d %d 1 0 1 0" % (2 * i, 2 * i + 1) for i in range(600))],
+    "svm text": [b"0" * 50000 + b"1 1:1\n" + b"1 1:1\n" * 1000],
+    "svm text to classify": [b"a" * 50000 + b" 1:1\n" + b"1 1:1\n" * 3000],
+}
+
 
 class Reader(NamedTuple):
     """read(path) -> anything; seeds: bytes; text: lines count, and stand in errors.
@@ -827,9 +838,9 @@ PROBABILITIES = b"labels 0 2 5\n" + libagf_text.format_points(
 
 
 def found(name):
-    """The bytes of the files in the folder of that reader."""
+    """The bytes of the files in the folder of that reader, and of the long ones."""
     folder = FOUND / name.replace(" ", "_")
-    return tuple(path.read_bytes() for path in sorted(folder.glob("*"))) if folder.is_dir() else ()
+    return tuple(path.read_bytes() for path in sorted(folder.glob("*"))) + tuple(LONG.get(name, ()))
 
 
 @functools.lru_cache(None)

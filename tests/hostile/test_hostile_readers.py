@@ -17,7 +17,7 @@ import pytest
 import agfmc
 from hostile_checks import guarded, outcome, tried
 from hostile_mutations import damaged, stacked, whole
-from hostile_readers import anything, FOUND, Reader, readers
+from hostile_readers import anything, FOUND, LONG, Reader, readers
 
 from agfmc.core.errors import DataError
 
@@ -169,6 +169,7 @@ def test_every_reader_is_in_the_table():
 def test_regressions_belong_to_readers():
     folders = {path.name for path in FOUND.iterdir()} if FOUND.is_dir() else set()
     assert folders <= {name.replace(" ", "_") for name in READERS}
+    assert LONG.keys() <= READERS.keys()
 
 
 @pytest.mark.parametrize("name", READERS)
