@@ -91,7 +91,7 @@ process SCORE {
     """
 }
 
-// A page, and a section of a MultiQC report.
+// A page.
 process REPORT {
     tag "${scheme}"
     publishDir "${params.outdir}/${scheme}", mode: 'copy'
@@ -103,12 +103,11 @@ process REPORT {
 
     output:
     path 'report.html', emit: page
-    path '*_mqc.json', emit: multiqc
     path 'report.log'
 
     script:
     """
-    report_m --log json --answers ${answers} --truth '${label}' --data ${test} --title ${scheme} --multiqc ${scheme}_mqc.json -o report.html ${model} 2> report.log
+    report_m --log json --answers ${answers} --truth '${label}' --data ${test} -o report.html ${model} 2> report.log
     """
 }
 

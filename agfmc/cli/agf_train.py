@@ -164,7 +164,7 @@ class _Run:
         self.steps = f"{os.path.splitext(self.model)[0]}.steps"
         self.comments, self.script, self.comparison, self.curve = [], [], None, []
         self.notes, self.alone = [], ""
-        has_page = args.report is not None or args.multiqc is not None
+        has_page = args.report is not None
         self.search_limit = (1 - _RESERVED * has_page) * args.time_limit
         self.data = option_words(
             args,
@@ -466,7 +466,7 @@ def _write_page(run, page, answers, importance):
     data, names = data_of_model(info), configuration.tree.names
     if source is not None:
         data, names = training_part(*source), names_in(source[1].data)
-    title = page.title(name_of_file(run.args.model))
+    title = name_of_file(run.args.model)
     steps = [
         page.step("does all of this"),
         Step(f"mkdir -p {shlex.quote(run.steps)}", "the same in steps"),
@@ -481,7 +481,6 @@ def _write_page(run, page, answers, importance):
         part,
         run.comparison,
         None,
-        page.card,
         page.provenance(file_digests([run.args.model]), info),
         steps,
         importance,

@@ -15,7 +15,7 @@ from ..core.errors import DataError
 from ..core.provenance import libsvm_version, Provenance
 from ..core.version import __version__
 from ..data.types import Dataset, InputFormat
-from ..files.opening import is_stream, open_input, read_bytes
+from ..files.opening import is_stream, open_input
 from ..models.description import describe_recipe
 from ..report.content import AnswersPart, DataPart, HardPoint
 from ..score.evaluation import ScoreRequest, evaluate, Results
@@ -28,7 +28,6 @@ _DRAWN = 5 * 10**6  # probabilities in all resamples for intervals: seconds
 _RESAMPLES, _FEWEST = 400, 100
 _TOP, _FEW_CLASSES = 3, 6  # the K of the top-K accuracy, and from how many classes it tells much
 _PIECE = 1 << 20
-_MOST_CARD = 1 << 16  # bytes, some ten thousand words: Markdown takes time with their square
 _SETTINGS = 8  # different ones of the classifiers of a model that are listed
 
 
@@ -276,15 +275,3 @@ def file_digests(paths: Iterable[str | None]) -> list[tuple[str, str]]:
                 digest.update(piece)
         digests.append((f"sha256 of {os.path.basename(path)}", digest.hexdigest()))
     return digests
-
-
-def read_card(path: str) -> str:
-    """The Markdown in a file; `DataError` for what is no text in UTF-8, or too long."""
-    raw = read_bytes(path, most=_MOST_CARD, expected="a card in Markdown")
-    try:
-        return raw.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = raw.count(b"\n", 0, error.start) + 1
-        raise DataError(
-            "expected a card in Markdown, found bytes that are not UTF-8 text", file=path, line=line
-        ) from None

@@ -1,72 +1,47 @@
-"""The page of a model, and the file for MultiQC, of the commands that write them beside results."""
+"""The page of a model, of the commands that write one beside their results."""
 
 import shlex
-import sys
 from typing import NamedTuple
 
 from ..core.errors import UsageError
-from ..files.atomic import check_output, replacing_with
+from ..files.atomic import replacing_with
 from ..files.kinds import is_table
 from .data_options import weight_files
-from .messages import json_text
-from .option_types import output_file, refuse_given
+from .messages import json_text, write_stdout
+from .option_types import output_file
 from .options import data_files
 
-_CARD = (
-    "a model card in Markdown, which is shown on the page: what the model is for, for whom, "
-    "on what data it was trained and tested, and its limits"
-)
-_OMITTED = ("quiet", "debug", "log", "report", "multiqc", "output")  # not how a result was made
+_OMITTED = ("quiet", "debug", "log", "report", "output")  # not how a result was made
 
 
 def add_report(parser, what):
-    """--report and its companions; what: stands on the page."""
+    """--report; what: stands on the page."""
     group = parser.group("report")
     group.add(
         "--report FILE", f"also write a report, one HTML file: {what} (needs jinja2)", output_file
     )
-    add_page_words(group)
     return parser
 
 
-def add_page_words(group):
-    """--multiqc, --card and --title."""
-    group.add(
-        "--multiqc FILE",
-        "also write the scores as a section of a MultiQC report; the name must end in _mqc.json",
-        output_file,
-    )
-    group.add("--card FILE", _CARD)
-    group.add("--title TEXT", "title of the report, and name of the sample in MultiQC")
-
-
 class Page(NamedTuple):
-    """The page and the file for MultiQC of one run, checked before its work.
+    """The page of one run, checked before its work.
 
     Attributes
     ----------
-    path, multiqc : files, or None
-    card : Markdown, or ""
+    path : file, or None
     facts : (name, value) of its options
     inputs : files that it reads, whose digests are on the page
     """
 
     path: str | None
-    multiqc: str | None
-    card: str
-    given_title: str | None
     command: tuple
     facts: tuple
     inputs: tuple
 
     @property
     def requested(self):
-        """True if a page or a file for MultiQC is to be written."""
-        return self.path is not None or self.multiqc is not None
-
-    def title(self, otherwise):
-        """The title given, or another one."""
-        return self.given_title or otherwise
+        """True if a page is to be written."""
+        return self.path is not None
 
     def step(self, why=""):
         """The `Step` of this command."""
@@ -85,54 +60,32 @@ class Page(NamedTuple):
         return (*pairs, *file_digests(self.inputs))
 
     def write(self, content):
-        """Write the page of a `ReportContent`, and its section for MultiQC; both or none."""
-        from ..report.multiqc import section_of
+        """Write the page of a `ReportContent`."""
         from ..report.page import render
 
-        texts = {}
-        if self.path is not None:
-            texts[self.path] = render(content)
-        if self.multiqc is not None:
-            texts[self.multiqc] = section_of(content, self.given_title or "")
-        shown = texts.pop("-", None)
-        with replacing_with(texts):
-            if shown is not None:
-                sys.stdout.write(shown)
-                sys.stdout.flush()
+        text = render(content)
+        if self.path == "-":
+            write_stdout([text])
+        else:
+            with replacing_with({self.path: text}):
+                pass
 
 
 def page_of(args, inputs=(), path=None):
     """The `Page` of the options, `path` in place of --report. Raises `UsageError` and `DataError`
     for what could not be written after the work."""
     option, path = ("--report", args.report) if path is None else ("-o", path)
-    if path is None:
-        refuse_given(
-            args,
-            ["--card"] + ["--title"] * (args.multiqc is None),
-            "is for the page: --report FILE writes it",
-        )
     if path == "-" and option == "--report":
         raise UsageError("--report is a file: standard output has the results")
-    if args.multiqc is not None:
-        from ..report.multiqc import check_multiqc
-
-        check_multiqc(args.multiqc)
-        check_output(args.multiqc)
-    card = ""
     if path is not None:
         from ..report.page import check_page
-        from .gather import read_card
 
         check_page(path, option)
-        card = "" if args.card is None else read_card(args.card)
     return Page(
         path,
-        args.multiqc,
-        card,
-        args.title,
         (args.parser.prog, *args.given_words),
         tuple(_options(args)),
-        tuple(file for file in (*inputs, args.card) if file is not None),
+        tuple(file for file in inputs if file is not None),
     )
 
 
@@ -183,10 +136,9 @@ def write_page(page, request, experiment, title, why, *, rows=None, more=(), **p
 
     page.write(
         ReportContent(
-            page.title(title),
+            title,
             names_in(experiment.data),
             training_part(request, experiment, rows),
-            card=page.card,
             provenance=page.provenance(more),
             steps=[page.step(f"{why}, and writes this page")],
             **parts,

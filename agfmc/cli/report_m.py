@@ -12,7 +12,7 @@ from .data_options import add_table, weight_files
 from .file_names import file_named
 from .option_types import given, output_file
 from .options import add_bins, add_model_files, is_trained, model_source, Parser
-from .pages import add_page_words, page_of
+from .pages import page_of
 from .scoring import (
     add_classes,
     add_scores,
@@ -74,7 +74,6 @@ def get_parser():
         default="-",
     )
     add_bins(group)
-    add_page_words(group)
     parser.need(
         "--answers",
         "--probabilities",
@@ -148,14 +147,13 @@ def execute(args):
     info = None if model is None else model.info
     page.write(
         ReportContent(
-            page.title("standard input" if first == "-" else name_of_file(first)),
+            "standard input" if first == "-" else name_of_file(first),
             names if model is None else {**model.tree.names, **names},
             None if info is None else data_of_model(info),
             model,
             part,
             comparison,
             search,
-            page.card,
             page.provenance(info=info),
             [page.step("writes this page")],
             importance,
@@ -170,8 +168,6 @@ def _check(args):
             "there is nothing to show: expected a model, --answers, --comparison or "
             "--search (try report_m --help)"
         )
-    if args.multiqc is not None and all(part is None for part in parts[1:]):
-        raise UsageError("--multiqc shows scores: expected --answers, --search or --comparison")
     if args.model == "-":
         raise UsageError("the model is read twice: expected the name of a file")
     if args.output == "-" and sys.stdout.isatty():

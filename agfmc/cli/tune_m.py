@@ -142,7 +142,7 @@ def execute(args):
                 model=ModelPart(task.tree if tree is None else tree),
             )
         elif page.requested:
-            report("nothing was tried, so no page, and no file for MultiQC")
+            report("nothing was tried, so no page")
         _write(result, tree, args.json, args.csv, args.plot)
         if not result["complete"]:
             # raised in here, so that what is finished is stored
@@ -219,11 +219,7 @@ def _check_outputs(args):
             "--per-partition scores binary classifiers, whose answers have no cost: "
             f"leave out --by {COST.option}"
         )
-    outputs = [
-        path
-        for path in (args.json, args.csv, args.plot, args.report, args.multiqc)
-        if path is not None
-    ]
+    outputs = [path for path in (args.json, args.csv, args.plot, args.report) if path is not None]
     check_plot(args)
     for path in outputs:
         if path == "-":

@@ -1,1 +1,1 @@
-"""Results made visible: one neutral form, renderers for text, HTML and MultiQC, charts."""
+"""Results made visible: one neutral form, renderers for text and HTML, charts."""

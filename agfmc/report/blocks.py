@@ -60,7 +60,7 @@ class Block:
 
     Attributes
     ----------
-    kind : "text", "note", "heading", "facts", "table", "pictures", "matrix", "code", "markup" or
+    kind : "text", "note", "heading", "facts", "table", "pictures", "matrix", "code" or
         "beside" (two sequences of blocks)
     title : title of folded code
     """
@@ -87,7 +87,6 @@ facts = partial(Block, "facts")  # pairs of a name and a value
 table = partial(Block, "table")
 matrix = partial(Block, "matrix")
 code = partial(Block, "code")  # in type of one width; folded below its title, where it has one
-markup = partial(Block, "markup")  # HTML of the Markdown of a card, in which all text is escaped
 
 
 def note(words: str) -> Block:

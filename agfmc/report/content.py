@@ -185,7 +185,6 @@ class ReportContent:
     answers: AnswersPart | None = None
     comparison: Mapping | None = None
     search: Mapping | None = None
-    card: str = ""
     provenance: Sequence[tuple[str, str]] = ()
     steps: Sequence[Step] = ()
     importance: Mapping | None = None

@@ -16,7 +16,6 @@ from .blocks import (
     code,
     facts,
     heading,
-    markup,
     pictures,
     Section,
     table,
@@ -24,7 +23,6 @@ from .blocks import (
     Tile,
     without_empty,
 )
-from .card import card_html
 from .classes import Classes, classes_of
 from .content import Column, DataTable, ReportContent, TableRow
 from .trials import estimate_tiles, trial_sections, trial_verdict
@@ -44,9 +42,7 @@ _KINDS = {
 def page_sections(content: ReportContent) -> list[Section]:
     """All sections that there is something for."""
     classes = classes_of(content)
-    card = (markup(card_html(content.card)),) if content.card.strip() else ()
     sections = [
-        Section("card", "Model card", card),
         *answer_sections(content),
         *trial_sections(content),
         _importance(content, classes),

@@ -1,4 +1,4 @@
-"""The scores: a row for each, read by commands, comparisons, text, pages and MultiQC.
+"""The scores: a row for each, read by commands, comparisons, text and pages.
 
 A new score is one function and one row.
 """

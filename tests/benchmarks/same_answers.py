@@ -221,10 +221,10 @@ tune_m --no-state --json tuned.json --csv tuned.csv --log2c 0:4:4 --log2g -6:-2:
 -n one-vs-one pen > tuned.mbt
 tune_m --no-state --search full --json raced.json -+ "learner=nystrom -m 40" --loo one-vs-one pen
 nfold --no-state --tune --search fast --json -n -d 2 -+ "learner=linear" one-vs-one pen
-nfold --no-state --report nfold.html --multiqc nfold_mqc.json -n -d 3 -+ "-c 10 -g 0.1" one-vs-one \
+nfold --no-state --report nfold.html -n -d 3 -+ "-c 10 -g 0.1" one-vs-one \
 pen
-report_m --answers w.jsonl --truth species --predicted class --card card.md --title Penguins \
---comparison compared.json --search tuned.json --multiqc page_mqc.json -o page.html w.mbm
+report_m --answers w.jsonl --truth species --predicted class \
+--comparison compared.json --search tuned.json -o page.html w.mbm
 report_m -o model.html bt.mbc
 agf_train --label species --id id --ignore comments,year -E median --time-limit 0 --seed 2 \
 --report trained.html penguins.csv trained.mbm
@@ -304,7 +304,6 @@ def prepare(folder, tree, golden):
     (folder / "direct.mbt").write_text('"" { "-k 5" K { 0 1 2 } "" L { 3 4 5 6 7 } }\n')
     (folder / "weights.txt").write_text("".join(f"{1 + i % 3}\n" for i in range(224)))
     (folder / "costs.csv").write_text(",0,1,2,-\n0,0,1,5,0.5\n1,2,0,1,0.5\n2,1,3,0,0.5\n")
-    (folder / "card.md").write_text("# A card\n\nFor *penguins*.\n")
     (folder / "predicted.txt").write_text("labels 0 1 2\n1 0.2 0.5 0.3\n2 0.125 0.25 0.625\n")
 
 

@@ -397,9 +397,7 @@ ERRORS = {
         ("1v1 trn x.cls", r"give 'x' for x\.cls, x\.con, x\.truth, x\.txt"),
         ("--report x.txt one-vs-one trn", r"x\.txt: expected a name that ends in \.html"),
         ("--report - one-vs-one trn", r"--report is a file: standard output has the"),
-        ("--card plan one-vs-one trn", r"--card is for the page: --report FILE writes"),
         ("--report trn.cls one-vs-one trn", r"--report would overwrite train: "),
-        ("--multiqc x.json one-vs-one trn", r"expected a name that ends in _mqc\.json"),
     ],
     ("order_classes", 1): [("nowhere", r"^order_classes: nowhere: cannot read")],
     ("order_classes", 2): [
@@ -423,7 +421,6 @@ ERRORS = {
         ("--answers table.csv -o x.html", r"there is no column 'class' of answ"),
         ("--comparison bad.svm -o x.html", r"bad\.svm:1: expected JSON, as compare_"),
         ("--search plan -o x.html", r"plan:1: expected JSON, as tune_m --json"),
-        ("--card trn.vec all.mbm -o x.html", r"trn\.vec:\d+: expected a card in Mark"),
     ],
     ("report_m", 2): [
         ("-o x.html", r"there is nothing to show: expected a model, --answers, "),
@@ -431,8 +428,6 @@ ERRORS = {
         ("all.mbm --truth trn.cls -o x.html", r"--truth needs --answers"),
         ("--answers trn.cls -o x.html", r"--truth is missing: .* nfold writes trn\.tr"),
         ("--answers nope -o x.html", r"which is not there; nor is nope\.cls, the answ"),
-        ("--multiqc x.json --search plan -o x.html", r"x\.json: .* ends in _mqc\.json"),
-        ("--multiqc x_mqc.json all.mbm -o x.html", r"--multiqc shows scores: expected"),
     ],
     ("simulate_decoders", 2): [
         ("nothing", r"unrecognized arguments: nothing"),

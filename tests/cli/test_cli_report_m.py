@@ -27,8 +27,6 @@ def made(tmp_path_factory, root, run):
             "-d2",
             "--report",
             "nfold.html",
-            "--multiqc",
-            "nfold_mqc.json",
             "--seed=2",
             *TABLE,
             "balanced",
@@ -57,8 +55,6 @@ def made(tmp_path_factory, root, run):
             "--json",
             "--report",
             "compare.html",
-            "--multiqc",
-            "compare_mqc.json",
             *TABLE,
             "penguins.csv",
             "one-vs-one",
@@ -78,8 +74,6 @@ def made(tmp_path_factory, root, run):
             "tune.json",
             "--report",
             "tune.html",
-            "--multiqc",
-            "tune_mqc.json",
             *TABLE,
             "balanced",
             "penguins.csv",
@@ -153,7 +147,7 @@ def test_columns_that_matter(here, run):
 
 
 def test_page_of_files_is_that_of_the_run(here, run):
-    assert run("report_m", "--answers", "held", "-o", "files.html", "--title", "balanced") == (
+    assert run("report_m", "--answers", "held", "-o", "files.html") == (
         0,
         "",
         "",
@@ -257,35 +251,6 @@ def test_answers_of_another_model_are_refused(here, run):
     assert not Path("other.html").exists()
 
 
-def test_card_is_on_the_page_and_runs_nothing(here, run):
-    Path("card.md").write_text(
-        "# Intended use\n\nCounting *penguins*. <script>alert(1)</script>\n"
-        "[x](javascript:alert)\n\n## Limits\n\nThree islands.\n"
-    )
-    run("report_m", "p.mbm", "--card", "card.md", "--title", "<b>P & Q</b>", "-o", "card.html")
-    text = page("card.html")
-    assert "<em>penguins</em>" in text and "Three islands." in text
-    assert "<script>alert" not in text and 'href="javascript' not in text
-    assert "&lt;b&gt;P &amp; Q&lt;/b&gt;" in text and "<b>P" not in text
-
-
-@pytest.mark.parametrize(
-    "name, section, samples",
-    [
-        ("nfold", "agfmc_scores", ["tree: penguins"]),
-        ("compare", "agfmc_comparison", ["penguins one-vs-one:inverse", "penguins tree:full"]),
-        ("tune", "agfmc_search", ["penguins tree estimate for new data"]),
-    ],
-)
-def test_sections_for_multiqc(here, name, section, samples):
-    found = json.loads(Path(f"{name}_mqc.json").read_text())
-    assert found["id"] == section and found["plot_type"] == "table"
-    assert set(samples) <= set(found["data"])
-    for row in found["data"].values():
-        assert row and set(row) <= set(found["headers"])
-        assert all(type(value) in (int, float) for value in row.values())
-
-
 def test_pages_of_comparison_and_search_are_those_of_their_json(here, run):
     for option, name, words in (
         ("--comparison", "compare", ">Comparison</h2>"),
@@ -320,7 +285,7 @@ def test_any_comparison_that_is_read_can_be_shown(here, run, change):
     found = json.loads(Path("compare.json").read_text())
     change(found)
     Path("odd.json").write_text(json.dumps(found))
-    run("report_m", "--comparison", "odd.json", "--multiqc", "odd_mqc.json", "-o", "odd.html")
+    run("report_m", "--comparison", "odd.json", "-o", "odd.html")
     page("odd.html")
 
 
@@ -340,7 +305,7 @@ def test_any_search_that_is_read_can_be_shown(here, run, change):
     found["best"] = 1
     change(found)
     Path("odd.json").write_text(json.dumps(found))
-    run("report_m", "--search", "odd.json", "--multiqc", "odd_mqc.json", "-o", "odd.html")
+    run("report_m", "--search", "odd.json", "-o", "odd.html")
     page("odd.html")
 
 
@@ -365,8 +330,6 @@ def test_nothing_is_left_of_a_page_that_fails(here, run):
         "tune.json",
         "-o",
         "none.html",
-        "--multiqc",
-        "none_mqc.json",
         status=1,
     )
     run(
@@ -375,13 +338,11 @@ def test_nothing_is_left_of_a_page_that_fails(here, run):
         *TABLE,
         "--report",
         "none.html",
-        "--card",
-        "none.md",
         "balanced",
-        "penguins.csv",
+        "none.csv",
         "none",
         status=1,
-    ).refused("none.md: cannot read")
+    ).refused("none.csv: cannot read")
     assert set(os.listdir()) == before
 
 
@@ -403,8 +364,6 @@ def test_newcomer_trains_and_opens_the_page(here, run):
         "id",
         "--report",
         "train.html",
-        "--multiqc",
-        "train_mqc.json",
         "small.csv",
         "all.mbm",
     )

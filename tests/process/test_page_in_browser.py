@@ -41,16 +41,6 @@ HOSTILE = (
     "&lt;b&gt; &amp; ]]> <!-- ",
     "x" * 10_000,
 )
-CARD = """# Use
-
-[go](javascript:window.hacked=1) <script>window.hacked=1</script> <img src=x onerror=hacked=1>
-
-| a | b |
-|---|---|
-| <b onclick="window.hacked=1">x</b> | ![x](http://example.org/x.png) |
-
-[data](data:text/html,<script>window.hacked=1</script>) <https://example.org>
-"""
 
 
 @pytest.fixture(scope="module")
@@ -92,7 +82,7 @@ class Opened:
         return [url for url in self.asked[1:] if not url.startswith("data:")]
 
 
-def content_of(called, card=CARD, text="plain"):
+def content_of(called, text="plain"):
     """A page about nine classes with these names; text: for all other texts."""
     k = len(called)
     rng = np.random.default_rng(1)
@@ -135,7 +125,6 @@ def content_of(called, card=CARD, text="plain"):
         ),
         model=ModelPart(tree, text),
         answers=AnswersPart(text, scores, None, hardest, (), (text,)),
-        card=card,
         provenance=((text, text),),
         steps=(Step(text, text),),
     )
@@ -146,10 +135,8 @@ def written(tmp_path_factory):
     """{name of a page: its path}."""
     folder = tmp_path_factory.mktemp("pages")
     texts = {
-        "plain": render(
-            content_of([f"class of trees {i}" for i in range(9)], "# Use\n\nx", "penguins")
-        ),
-        "hostile": render(content_of(HOSTILE, CARD, "".join(HOSTILE[:8]))),
+        "plain": render(content_of([f"class of trees {i}" for i in range(9)], "penguins")),
+        "hostile": render(content_of(HOSTILE, "".join(HOSTILE[:8]))),
     }
     # without the second wall: escaping alone has to hold
     texts["unguarded"], count = re.subn(

@@ -2,7 +2,6 @@
 
 import gzip
 import hashlib
-import json
 
 import numpy as np
 import pytest
@@ -21,13 +20,10 @@ from agfmc.cli.gather import (
     data_part,
     file_digests,
     hardest_points,
-    read_card,
     relabelled,
     TrainingRows,
 )
-from agfmc.report.content import ReportContent
 from agfmc.files.kinds import name_of_file
-from agfmc.report.multiqc import comparison_section, section_of
 from agfmc.tables.types import ColumnRoles, TableFormat
 
 LABELS = np.array([2, 5, 9])
@@ -166,18 +162,6 @@ def test_digests_are_those_of_the_bytes_of_the_file(tmp_path):
         assert digits == hashlib.sha256(data).hexdigest()
 
 
-def test_cards_are_text(tmp_path):
-    path = tmp_path / "card.md"
-    path.write_bytes(b"\xef\xbb\xbf# \xc3\xa4\n")
-    assert read_card(str(path)) == "# \u00e4\n"
-    path.write_bytes(b"a\nb\xff")
-    with pytest.raises(DataError, match=r"card\.md:2: expected a card in Markdown"):
-        read_card(str(path))
-    path.write_bytes(b"a" * (1 << 16) + b"b")
-    with pytest.raises(DataError, match="larger than 64 KiB"):
-        read_card(str(path))
-
-
 @pytest.mark.parametrize(
     "path, name",
     [
@@ -191,39 +175,3 @@ def test_cards_are_text(tmp_path):
 )
 def test_names_of_files_lose_the_ending_of_their_format_alone(path, name):
     assert name_of_file(path) == name
-
-
-def test_words_for_multiqc_are_no_html():
-    found = results()
-    text = section_of(ReportContent("<b>/x", answers=answers_part(found, "x")))
-    assert list(json.loads(text)["data"]) == ["&lt;b&gt;|x"] and "<" not in text
-    row = {
-        "configuration": "<i>",
-        "decoder": "d",
-        "classifiers": 1,
-        "difference": None,
-        "accuracy": {"pooled": float("nan")},
-        "log_loss": {"pooled": 0.5},
-    }
-    text = comparison_section(
-        {"rows": [row], "by": "log_loss", "mcnemar": False, "data": "a/b.csv", "plan": "<p>"}
-    )
-    assert json.loads(text)["data"] == {"b &lt;i&gt;:d": {"classifiers": 1, "log_loss": 0.5}}
-    assert "<" not in text
-
-
-def test_configurations_of_one_base_name_are_two_lines_for_multiqc():
-    rows = [
-        {
-            "configuration": name,
-            "decoder": "d",
-            "classifiers": 1,
-            "difference": None,
-            "accuracy": {"pooled": 0.5},
-        }
-        for name in ("one/x.mbc", "two/x.mbc", "y.mbc")
-    ]
-    text = comparison_section(
-        {"rows": rows, "by": "log_loss", "mcnemar": False, "data": "t.csv", "plan": ""}
-    )
-    assert list(json.loads(text)["data"]) == ["t one|x.mbc:d", "t two|x.mbc:d", "t y.mbc:d"]

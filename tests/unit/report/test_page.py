@@ -18,7 +18,6 @@ from agfmc.report.page import check_page, render
 from agfmc.score.nodes import NodeCost
 
 pytest.importorskip("jinja2")
-pytest.importorskip("markdown_it")
 
 TREE = '"" {0 "" {1 2}}\n'
 HOSTILE = (
@@ -98,10 +97,9 @@ class Elements(HTMLParser):
 
 
 def test_sections_in_their_order_and_the_table_of_contents():
-    page = Elements(render(content(card="# Use\nDigits.")))
+    page = Elements(render(content()))
     anchors = page.all("section", "id")
     assert anchors == [
-        "card",
         "scores",
         "confusions",
         "probabilities",
@@ -121,7 +119,7 @@ def test_parts_that_are_not_there_are_left_out():
 
 
 def test_headings_in_order_and_names_once():
-    tags = Elements(render(content(card="#### Deep\n# Top\n### Skipped\n"))).found
+    tags = Elements(render(content())).found
     levels = [int(tag[1]) for tag, _ in tags if re.fullmatch("h[1-6]", tag)]
     assert levels[0] == 1 and levels.count(1) == 1
     assert all(after <= before + 1 for before, after in zip(levels, levels[1:]))
@@ -287,7 +285,6 @@ def test_nothing_of_a_file_is_markup():
             DataPart(text, 1, 1, tuple(range(k)), (1.0,) * k, recipe, ((text, text),)),
             ModelPart(parse('"" {0 1}')._replace(names={0: text, 1: HOSTILE[0]}), text),
             AnswersPart(text, scores, None, hard, (NodeCost(0, 1.0, 0.1, 0.1),), HOSTILE),
-            card="\n\n".join(HOSTILE) + "\n[x](javascript:alert(1)) ![i](http://x/y.png)",
             provenance=[(name, name) for name in HOSTILE],
             steps=[Step(name, name) for name in HOSTILE],
         )
@@ -312,40 +309,6 @@ def test_nothing_of_a_file_is_markup():
     assert all(re.match(r"#|https?://|data:image/png;base64,", link) for link in links)
     assert not set("\0\x1b\u202e\u202c\ud800") & set(page)
     assert "{{ 7*7 }}" in page and len(page) < 1_000_000
-
-
-def test_card_links_and_headings():
-    from agfmc.report.card import card_html
-
-    html = card_html(
-        "# A\n[good](https://example.org/?a=1&b) [mail](mailto:a@b.c)\r\n"
-        "[bad](data:text/html,x) <javascript:x>\n\n<b>bold</b>\n\n|a|\n|--:|\n|1|\n"
-    )
-    page = Elements(html)
-    assert page.all("a", "href") == ["https://example.org/?a=1&b", "mailto:a@b.c"]
-    assert page.all("a", "rel") == ["noopener noreferrer"] * 2
-    assert "<b>bold</b>" in page.text and "<h3>" in html and "style" not in html
-
-
-@pytest.mark.parametrize(
-    "card, expected",
-    [
-        ("![a *small* map](https://example.org/p.png)", "a *small* map"),
-        ("[![badge](https://example.org/b.svg)](https://example.org)", "badge"),
-    ],
-)
-def test_pictures_of_a_card_are_their_words(card, expected):
-    from agfmc.report.card import card_html
-
-    html = card_html(card)
-    assert expected in html and "!" not in html and "<img" not in html and "p.png" not in html
-
-
-def test_entities_of_a_card_cannot_turn_the_text_around():
-    from agfmc.report.card import card_html
-
-    html = card_html('# Use &#x202E;evil&#x2066;\n[a](https://b.c "&#x202e;")\n`&lrm;`')
-    assert not set("\u202e\u2066") & set(html) and html.count("\ufffd") == 3
 
 
 def test_scores_without_errors_have_no_interval_of_certainty():
