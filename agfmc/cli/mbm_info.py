@@ -41,7 +41,7 @@ def get_parser():
         "--plot FILE",
         "a picture of the coding matrix, or of the tree with the share of "
         "the training points at each node, or of the weights of a learned metric (.png, "
-        ".svg or .pdf; needs matplotlib)",
+        ".svg or .pdf)",
         output_file,
     )
     parser.file_names = {"model": "model"}

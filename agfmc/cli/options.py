@@ -422,7 +422,7 @@ def check_files(files, outputs=None, inputs=None):
 def check_plot(args):
     """Raise, before the work, `UsageError` or `DataError` where --plot cannot write a picture."""
     if args.plot is not None:
-        from ..report.chart_canvas import check_picture
+        from ..report.picture_file import check_picture
 
         check_picture(args.plot)
 
@@ -471,7 +471,7 @@ def add_plot(group, what, **settings):
     """The option --plot for a picture of `what`."""
     group.add(
         "--plot FILE",
-        f"a picture {what}: .png, .svg or .pdf (needs matplotlib)",
+        f"a picture {what}: .png, .svg or .pdf (.png and .pdf need the extra plot)",
         output_file,
         **settings,
     )

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..control.tree import Leaf, Tree
-from .chart_canvas import picture_names, save
+from .picture_file import picture_names, save
 from .content import Picture
 from .structure import coding_matrix, decision_tree, listed, titled_members
 from .svg import Box, Drawing, Linear, Panel, pixels, text_width, tick_texts
@@ -34,7 +34,7 @@ def draw_control(
 
     Raises
     ------
-    AgfmcError : as `chart_canvas.save`
+    AgfmcError : as `picture_file.save`
     """
     if heights is not None:
         save(path, "", [dendrogram(tree, heights)])

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ..score.rows import ALL_SCORES
-from .chart_canvas import picture_names, save
+from .picture_file import picture_names, save
 from .charts import confusion_map, named_bars, reliability, risk_coverage
 from .content import Picture
 from .experiment_charts import comparison, comparison_cost, row_name, search_surface

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..score.intervals import wilson
-from .chart_canvas import save
+from .picture_file import save
 from .content import Picture
 from .svg import Box, Drawing, Linear, Logarithmic, Panel, pixels, text_width
 from .words import cut

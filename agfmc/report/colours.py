@@ -1,4 +1,4 @@
-"""The colours of all pictures and pages, and the settings of matplotlib.
+"""The colours of all pictures and pages.
 
 Blue and orange differ for the colour-blind and in print; the others are Okabe and Ito's ("Color
 universal design", 2008).  Every colour of text has a contrast of 4.5 at least on its paper.
@@ -35,30 +35,3 @@ DARK = {
     "shade-left": "#3f7fa8",
     "shade-right": "#b5651d",
 }
-
-# Settings of matplotlib for all figures.
-
-MATPLOTLIB = {
-    "savefig.dpi": 160,
-    "svg.hashsalt": "agfmc",
-    "backend": "agg",
-    "text.parse_math": False,
-    "lines.scale_dashes": False,
-}
-# Fonts tried in this order, where they are installed, for signs that DejaVu Sans lacks.
-
-FALLBACKS = (
-    "Noto Sans CJK JP",
-    "Noto Sans CJK SC",
-    "Source Han Sans",
-    "Droid Sans Fallback",
-    "WenQuanYi Zen Hei",
-    "WenQuanYi Micro Hei",
-    "Arial Unicode MS",
-    "Hiragino Sans",
-    "Yu Gothic",
-    "Microsoft YaHei",
-    "Noto Sans Devanagari",
-    "Noto Sans Thai",
-    "Noto Sans Symbols2",
-)

@@ -214,8 +214,8 @@ class Shape(NamedTuple):
 
 
 class Drawing:
-    """Shapes on `width` by `height` pixels, for a page as SVG (`markup`), for a file as matplotlib
-    draws it (`chart_canvas`); what is added later lies above."""
+    """Shapes on `width` by `height` pixels, as SVG for a page (`markup`) or a part of a file
+    (`elements`); what is added later lies above."""
 
     def __init__(self, width: float, height: float):
         self.width, self.height = width, height
@@ -279,8 +279,12 @@ class Drawing:
         label = _quoted(cut(label, 1000))
         return (
             f'<svg class="chart" role="img" aria-label={label} viewBox="0 0 {size}" '
-            f'width="{width}" height="{height}">{"".join(map(_element, self.shapes))}</svg>'
+            f'width="{width}" height="{height}">{self.elements()}</svg>'
         )
+
+    def elements(self) -> str:
+        """The elements of its SVG without the element around them."""
+        return "".join(map(_element, self.shapes))
 
 
 def _element(shape):

@@ -100,8 +100,6 @@ def notes(done):
     ],
 )
 def test_wrong_input_is_one_line(best, words, status, told):
-    if any(word.startswith("--plot") for word in words):
-        pytest.importorskip("matplotlib")
     best(*words, status=status).refused("print_control: ", told)
     assert not list(Path().glob("x.*"))
 

@@ -269,7 +269,6 @@ def test_designs(here, run):
 
 @pytest.mark.long
 def test_pictures(here, run):
-    pytest.importorskip("matplotlib")
     Path("many").write_text(TREE * 9)
     for name in ("joint", "many"):
         run("print_control", "--plot", f"{name}.svg", name)

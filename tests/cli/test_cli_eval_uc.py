@@ -172,7 +172,6 @@ def test_priors_that_the_truth_cannot_stand_for(files, run):
 
 
 def test_plot(files, run, tmp_path):
-    pytest.importorskip("matplotlib")
     (tmp_path / "truth.names").write_text("\n".join("abcdefgh"))
     page = printed(run, "truth.cls", "out", "probs")
     for words in (["probs", "--priors", "0.2,0.8"], ["-b"]):

@@ -710,7 +710,6 @@ def test_shared_landmarks_are_tuned_without_parts(ask, data):
 
 @pytest.mark.long
 def test_leave_one_out_scores_alone(ask, data):
-    pytest.importorskip("matplotlib")
     words = (*SHARED, "--loo", "--plot", "all.svg", "one-vs-one", "train")
     one = ask("tune_m", *words, "--kernels", "linear,rbf", "-j", "2")
     assert "leave-one-out values of 44 points" in one[2] and "±" not in one[2]
@@ -828,7 +827,6 @@ def test_the_bar_is_gone_before_the_table(small, monkeypatch, command):
 
 
 def test_a_picture_that_could_not_be_drawn(small, monkeypatch, capsys):
-    pytest.importorskip("matplotlib")
     with monkeypatch.context() as patch:
 
         def draw(*words):

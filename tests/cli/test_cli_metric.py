@@ -264,7 +264,6 @@ def test_a_normalisation_is_described(data, run):
 
 
 def test_a_picture_of_weights(data, run):
-    pytest.importorskip("matplotlib")
     run("agf_preprocess", *LEARN, "train", "out")
     run("mbm_info", "--plot", "w.svg", "--feature-names", "names", "out.std")
     assert "Learned from 120 points of 3 classes" in Path("w.svg").read_text()
@@ -288,7 +287,6 @@ def test_a_normalisation_of_any_name_is_described(data, run):
 
 
 def test_picture_of_a_model(data, run):
-    pytest.importorskip("matplotlib")
     Path("tree").write_text('"" {0 "" {1 2}}')
     run("multi_borders", "tree", "train", "m", "m.mbc")
     run("mbm_info", "--plot", "tree.svg", "m.mbc")

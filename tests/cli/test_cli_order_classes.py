@@ -456,11 +456,11 @@ def test_a_bad_file_is_named(run, tmp_path):
     )
 
 
-def test_without_matplotlib_nothing_is_simulated(run, tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+def test_without_the_library_of_the_picture_nothing_is_simulated(run, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "resvg_py", None)
     monkeypatch.setattr("agfmc.experiments.simulation.simulations", None)
     told = refused_simulate(run, *SMALL, "--plot", str(tmp_path / "a.png"))
-    assert "--plot needs matplotlib: pip install 'agfmc[plot]'" in told
+    assert "a picture in PNG needs resvg_py: pip install 'agfmc[plot]'" in told
     assert not list(tmp_path.iterdir())
 
 
@@ -469,7 +469,6 @@ def test_without_matplotlib_nothing_is_simulated(run, tmp_path, monkeypatch):
     "name, magic", [("a.png", b"\x89PNG"), ("a.SVG", b"<?xml"), ("a.pdf", b"%PDF")]
 )
 def test_pictures(run, tmp_path, name, magic):
-    pytest.importorskip("matplotlib")
     file = tmp_path / name
     out = printed(run, *SMALL, "--plot", str(file))
     assert out == printed(run, *SMALL)
@@ -481,7 +480,6 @@ def test_pictures(run, tmp_path, name, magic):
 
 
 def test_picture_that_cannot_be_written(run, tmp_path):
-    pytest.importorskip("matplotlib")
     refused_simulate(run, *SMALL, "--plot", str(tmp_path / "nowhere" / "a.png"), status=1)
 
 

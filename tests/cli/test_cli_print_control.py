@@ -490,8 +490,6 @@ def test_refused_designs(control, words, status, text):
     save_designs("bad", json.dumps({"labels": [0, 1, 1], "contingency": [[1] * 3] * 3}))
     save_designs("good", json.dumps(TABLE))
     save_designs("shown", UNTRAINED)
-    if "--plot" in words:
-        pytest.importorskip("matplotlib")
     refused(control(*words), status, text)
 
 
@@ -567,7 +565,6 @@ def test_the_matrix_of_a_file_that_is_shown(control):
 
 
 def test_pictures(control, monkeypatch):
-    pytest.importorskip("matplotlib")
     import agfmc.report.chart_control as charts
 
     drawn = []

@@ -315,7 +315,6 @@ MODULES = {
         "agfmc/__init__.py",
         "agfmc/cli/__init__.py",
         "agfmc/core/rows.py",
-        "agfmc/report/chart_canvas.py",
         "agfmc/learners/points.py",
         "agfmc/core/provenance.py",
     ),

@@ -7,7 +7,7 @@ import zlib
 from xml.etree import ElementTree
 import pytest
 from agfmc.report.svg import text_width
-from agfmc.report.chart_canvas import figure_of, styled
+from agfmc.report.picture_file import draw_document
 
 
 PARTS = {"svg", "g", "rect", "circle", "path", "text", "title", "image"}
@@ -65,11 +65,22 @@ class Read:
 
     def boxes(self):
         """(text, left, top, right, bottom) of each level text."""
-        for element in self.root.iter("text"):
-            if element.get("transform") is None:
+        yield from self._boxes(self.root, 0, 0)
+
+    def _boxes(self, group, right, down):
+        for element in group:
+            if element.tag == "g":
+                moved = re.fullmatch(r"translate\((\S+) (\S+)\)", element.get("transform", ""))
+                x, y = map(float, moved.groups()) if moved else (0, 0)
+                yield from self._boxes(element, right + x, down + y)
+            elif element.tag == "text" and element.get("transform") is None:
                 text, looks = self.shown(element), element.get("class", "").split()
-                wide, x, y = text_width(text), float(element.get("x")), float(element.get("y"))
-                x -= wide if "end" in looks else wide / 2 if "mid" in looks else 0
+                wide = text_width(text)
+                x, y = right + float(element.get("x")), down + float(element.get("y"))
+                if "end" in looks:
+                    x -= wide
+                elif "mid" in looks:
+                    x -= wide / 2
                 yield text, x, y - 9, x + wide, y + 2
 
     def clashes(self):
@@ -134,37 +145,12 @@ def places():
     return moves
 
 
-class Shown:
-    """A figure that has been laid out, with its texts and the boxes they fill."""
+class Shown(Read):
+    """The document of a file of pictures."""
 
-    def __init__(self, figure):
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-
-        canvas = FigureCanvasAgg(figure)
-        canvas.draw()
-        renderer = canvas.get_renderer()
-        self.figure = figure
-        (axes,) = figure.axes
-        self.boxes = [
-            (text.get_text(), text.get_window_extent(renderer))
-            for text in axes.texts
-            if text.get_text().strip()
-        ]
-        self.texts = [text for text, _ in self.boxes]
-
-    def clashes(self):
-        """Pairs of texts that overlap, with the room of a line, and texts that leave the figure."""
-        found = []
-        for i, (text, a) in enumerate(self.boxes):
-            found += [
-                (text, other)
-                for other, b in self.boxes[:i]
-                if min(a.x1, b.x1) - max(a.x0, b.x0) > 1 and min(a.y1, b.y1) - max(a.y0, b.y0) > 4
-            ]
-            whole = self.figure.bbox
-            if a.x0 < -1 or a.y0 < -1 or a.x1 > whole.x1 + 1 or a.y1 > whole.y1 + 1:
-                found.append((text, "the edge"))
-        return found
+    def __init__(self, document, size):
+        self.root = ElementTree.fromstring(document.split("\n", 1)[1].replace(" xmlns=", " name="))
+        self.size = size
 
 
 @pytest.fixture
@@ -172,7 +158,6 @@ def shown():
     """A function: pictures, and their title -> `Shown`."""
 
     def show(*pictures, title="a title"):
-        with styled():
-            return Shown(figure_of(title, pictures))
+        return Shown(*draw_document(title, pictures))
 
     return show

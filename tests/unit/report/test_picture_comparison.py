@@ -6,7 +6,6 @@ import pytest
 
 from agfmc.report import chart_scores as module
 
-pytest.importorskip("matplotlib")
 
 CONFIGURATIONS = [
     "one-vs-one",

@@ -10,8 +10,6 @@ from agfmc.experiments.simulation import SimulationPlan, simulations
 from agfmc.report import chart_control, chart_scores, chart_simulation
 from agfmc.score.evaluation import ScoreRequest, evaluate, Results
 
-pytest.importorskip("matplotlib")
-
 
 @pytest.fixture
 def saved(monkeypatch, shown):
