@@ -263,7 +263,7 @@ def test_damaged_files_are_refused_in_one_line(kind):
 
 def test_without_pyarrow_text_is_read_and_parquet_is_refused(tmp_path):
     (tmp_path / "a.parquet").write_bytes(stream_of(TABLE, "parquet"))
-    (tmp_path / "pyarrow.py").write_text("raise ImportError('none')")
+    (tmp_path / "pyarrow.py").write_text("raise ModuleNotFoundError('none')")
     code = (
         "import io, sys\nfrom agfmc.tables.reading import open_table\n"
         "assert 'pyarrow' not in sys.modules\n"
