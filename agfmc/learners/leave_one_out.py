@@ -7,10 +7,11 @@ hull of the other free support vectors.  A sample that is no support vector keep
 
 Two refinements make this agree with retraining where samples repeat and where few are free.
 
-Equal samples of one side share their alpha in an arbitrary way, and S_i is 0 where an equal sample
-stays.  So they are one unit, with the sum A of their alpha and the sum L of their bounds, and the
-hull is that of the different points.  To leave out a sample with the bound l lowers L by l; only
-the excess e = max(A - (L - l), 0) has to go:
+Equal samples of one side, and nearly equal ones, share their alpha in an arbitrary way, and S_i is
+about 0 where such a twin stays, though alpha only goes to it up to its bound.  So they are one
+unit, with the sum A of their alpha and the sum L of their bounds, and the hull is that of the
+different points.  To leave out a sample with the bound l lowers L by l; only the excess
+e = max(A - (L - l), 0) has to go:
 
     y f_loo = y f - d,  d = e S^2 .
 
@@ -36,8 +37,12 @@ MOST_FREE = 2000  # the work grows with the cube of their number, the memory wit
 _MOST_NEAR = 100  # points near the margin that are not free
 _WIDTHS = (0.5, 5.0)  # the h
 _FAR, _DOUBTFUL = 2.0, 0.05  # the formula is in doubt where so large a share moves so far
-_FEW = 300  # points whose kernel values are stored, a row at a time as they are needed
+_FEW = 300  # points whose kernel values are stored
 _BLOCK = 1_000_000  # kernel values at a time
+_SQUARE = 64  # points whose K_ii are computed at a time, as the diagonal of a block
+# Points are merged where that moves f by no more, which is little beside the margin of 1 ...
+_MOVES = 0.05
+_SHARE = 0.01  # ... and where their squared distance is so small a share of the usual one
 _BOUND = 1e-9  # relative: LIBSVM sets a coefficient at the bound to C itself
 _RIDGE = 1e-9  # of the largest K_ii: points may depend on each other
 
@@ -92,13 +97,15 @@ def loo_values(kernel, x, problem, solution, options, most=MOST_FREE, table=None
     """
     if options.svm_type != "c_svc":
         raise UsageError("leave-one-out values are for a C-SVC (-s 0) only, not for a nu-SVC")
-    units = _Units(problem, solution, _limits(solution, options, problem.side, problem.w))
+    limits = _limits(solution, options, problem.side, problem.w)
+    units = _Units(problem, solution, limits)
     between = (
         _between_points(kernel, x, units.first)
         if table is None
         else lambda a, b: table.values(units.first[a], units.first[b])
     )
-    f, itself, to_mean = _values(between, units, solution.rho)
+    f, itself, to_mean, leader = _values(between, units, solution.rho, limits.max())
+    units.merge(leader)
     distance = np.abs(1.0 - np.stack([-f, f], axis=1))
     largest = np.abs(itself).max(initial=0.0)
     if np.count_nonzero(units.is_free.any(axis=1)) > most:
@@ -125,11 +132,12 @@ def loo_values(kernel, x, problem, solution, options, most=MOST_FREE, table=None
 
 
 class _Units:
-    """The samples of a problem, merged where point and side are equal.
+    """The samples of a problem, merged where the side is equal and the point too, or nearly.
 
     Attributes
     ----------
     first : row (p,) of x of each different point, in the order of `rows`
+    sample : point (l,) of each sample
     point, column : unit (l,) of each sample, column 1 for the first label
     alpha, limit, is_free : (p, 2), sums of the coefficients and of their bounds, and where the
         former are between 0 and the latter
@@ -146,15 +154,26 @@ class _Units:
             )
             order = np.argsort(first)  # different points in the order of their first rows
             self.first, self.point = rows[first[order]], np.argsort(order)[inverse]
+        self.sample = self.point
         self.column = (problem.side == solution.labels[0]).astype(np.intp)
         alpha = np.zeros(len(rows))
         alpha[solution.sv] = np.abs(solution.coef)
+        self._of_samples = alpha, limit
+        self._gather()
+
+    def merge(self, leader):
+        """Join each point to that with the number `leader` (p,); others stay without samples."""
+        self.point = leader[self.sample]
+        self._gather()
+
+    def _gather(self):
         unit, size = 2 * self.point + self.column, 2 * len(self.first)
         self.alpha, self.limit = (
-            np.bincount(unit, values, size).reshape(-1, 2) for values in (alpha, limit)
+            np.bincount(unit, values, size).reshape(-1, 2) for values in self._of_samples
         )
         self.is_free = (self.alpha > 0) & (self.alpha < self.limit * (1 - _BOUND))
         here = self.point, self.column
+        limit = self._of_samples[1]
         self.excess = np.maximum(self.alpha[here] - (self.limit[here] - limit), 0.0)
         self.excess[self.alpha[here] == 0] = 0.0
         # a free unit of the other side at the same point takes over without any movement
@@ -163,7 +182,7 @@ class _Units:
     def leave_out(self, f, moved):
         """Values (l,) of the samples, from f (p,) of the points and movements (l,)."""
         sign = np.where(self.column == 1, 1.0, -1.0)
-        margin = sign * f[self.point]
+        margin = sign * f[self.sample]
         twin = self.alpha[self.point, 1 - self.column]
         share = np.maximum(self.excess - twin, 0.0) / np.where(self.excess > 0, self.excess, 1.0)
         yields = (margin - moved < -1.0) & (twin > 0) & (moved > 0)
@@ -171,49 +190,49 @@ class _Units:
 
 
 def _between_points(kernel, x, first):
-    """A function of numbers a (p,), b (q,) of different points that gives a new array K (p, q)."""
+    """A function of numbers a (p,), b (q,) of different points that gives K (p, q)."""
     if len(first) > _FEW:
         return lambda a, b: kernel(x[first[a]], x[first[b]])
     points = x[first]
-    values, missing = np.empty((len(first), len(first))), np.ones(len(first), dtype=bool)
-
-    def between(a, b):
-        rows = np.arange(len(first))[a]
-        rows = rows[missing[rows]]
-        if len(rows):
-            values[rows] = kernel(points[rows], points)
-            missing[rows] = False
-        return values[a][:, b]
-
-    return between
+    values = kernel(points, points)
+    return lambda a, b: values[a][:, b]
 
 
-def _values(between, units, rho):
-    """f (p,), K_ii (p,) and squared distances (p, 2) to the mean of the other side.
+def _values(between, units, rho, most):
+    """f (p,), K_ii (p,), squared distances (p, 2) to the mean of the other side's support vectors,
+    and the number (p,) of the point that stands for each.
 
-    The latter two are those of support vectors; other points have 0.
+    A point is represented by the first support vector near it, unless another one represents that.
+    To give alpha, `most` at a time, from one to the other moves the difference of f between them by
+    their squared distance times that.
     """
+    count = len(units.first)
     support = np.flatnonzero(units.alpha.any(axis=1))
     weights = units.alpha[support]
     total = weights.sum(axis=0)
     sums = np.column_stack(
         [weights / np.where(total > 0, total, 1.0), weights[:, 1] - weights[:, 0]]
     )
-    count = len(units.first)
-    products, itself = np.empty((count, 3)), np.zeros(count)
-    position = np.full(count, -1)
-    position[support] = np.arange(len(support))
+    starts = range(0, count, _SQUARE)
+    squares = (slice(start, start + _SQUARE) for start in starts)
+    itself = np.concatenate([np.diagonal(between(part, part)) for part in squares])
+    products = np.empty((count, 3))
+    leader = np.arange(count)
     step = max(1, _BLOCK // max(len(support), 1))
     for start in range(0, count, step):
         part = slice(start, start + step)
-        # of few points the rows of support vectors are stored
+        # as a table gives them, to the last bit
         values = between(support, part).T if count <= _FEW else between(part, support)
         products[part] = values @ sums
-        at = np.flatnonzero(position[part] >= 0)
-        itself[start + at] = values[at, position[start + at]]
+        squared = np.abs(itself[part, None] + itself[support] - 2.0 * values)
+        limit = np.minimum(_MOVES / most, _SHARE * squared.mean(axis=1))
+        near = squared <= limit[:, None]
+        leader[part] = np.where(near.any(axis=1), support[near.argmax(axis=1)], leader[part])
+    leader = np.where(leader[leader] == leader, leader, np.arange(count))
     toward = products[:, :2]
     centre = np.einsum("ij,ij->j", sums[:, :2], toward[support])  # squared length of each mean
-    return products[:, 2] - rho, itself, itself[:, None] - 2.0 * toward[:, ::-1] + centre[::-1]
+    to_mean = itself[:, None] - 2.0 * toward[:, ::-1] + centre[::-1]
+    return products[:, 2] - rho, itself, to_mean, leader
 
 
 def _hull(units, near):

@@ -165,7 +165,7 @@ def test_some_rows_in_any_order_in_blocks(monkeypatch):
     monkeypatch.setattr(leave_one_out, "_FEW", 0)
     again = loo_values(watched, x, Problem(rows, side[rows]), solution, options)
     np.testing.assert_allclose(again, whole, rtol=0, atol=1e-10)
-    assert largest[:8] == [7] * 7 + [1]  # all of the 50 points; then those of the hulls
+    assert largest[:9] == [50] + [7] * 7 + [1]  # K_ii; all of the 50 points; then the hulls
 
 
 @pytest.mark.parametrize(
@@ -260,6 +260,38 @@ def test_too_many_free_support_vectors_and_nu(plain):
     nu = dataclasses.replace(options, svm_type="nu_svc")
     with pytest.raises(UsageError, match="C-SVC"):
         loo_values(kernel, x, samples, solution, nu)
+
+
+def nearly_repeated(seed, size):
+    """Points of which each repeats with an offset of about `size`, a tenth of them contradicted."""
+    generator = np.random.default_rng(seed)
+    base = generator.normal(size=(15, 4))
+    number = generator.integers(0, 15, 30)
+    side = (base[:, 0] + 0.4 * generator.normal(size=15) > 0.1)[number]
+    side ^= generator.random(30) < 0.1
+    return base[number] + size * generator.normal(size=(30, 4)), side.astype(np.int8)
+
+
+@pytest.mark.parametrize("size", [0.0, 1e-12, 1e-9, 1e-6, 1e-3])
+def test_nearly_repeated_rows(size):
+    """A near twin takes over alpha up to its bound, as an equal one does."""
+    options = options_of("-c 10 -g 1")
+    errors = []
+    for seed in range(8):
+        x, side = nearly_repeated(seed, size)
+        truth, _ = left_out(x, side, options)
+        _, _, values = trained(x, side, options)
+        assert np.array_equal(np.sign(values), np.sign(truth))
+        errors.append(values - truth)
+    assert np.sqrt(np.mean(np.square(errors))) < 0.05
+
+
+def test_points_apart_are_not_merged(monkeypatch):
+    options = options_of("-g 0.3")
+    x, side = data(0)
+    _, _, values = trained(x, side, options)
+    monkeypatch.setattr(leave_one_out, "_MOVES", 0.0)
+    np.testing.assert_array_equal(trained(x, side, options)[2], values)
 
 
 TEXTS = [
