@@ -53,8 +53,6 @@ def name_fault(name: str, kind: str = "class") -> str | None:
         return "it is empty"
     if name != name.strip():
         return "blanks around it would be lost"
-    if len(name.splitlines()) > 1:  # at characters where other programs end a line
-        return "it has a line break"
     return None
 
 
