@@ -1,7 +1,6 @@
 """Commands: parsers and glue; the only floor that reads argv or prints."""
 
 import os
-import signal
 import sys
 import threading
 
@@ -18,8 +17,6 @@ def main_of(name: str):
 
 def launch(path: str) -> None:
     """Run the command of the name of the file `path`, and end with its exit status."""
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)  # silent until the command is loaded
     status = main_of(os.path.basename(os.path.realpath(path)))()
     if threading.active_count() > 1:  # one that was left behind may be within a library,
         from ..files.atomic import remove_temporaries

@@ -4,6 +4,7 @@ import _thread  # `threading` may be in the middle of something when a signal co
 import signal
 import sys
 from contextlib import contextmanager, suppress
+from importlib.machinery import ExtensionFileLoader
 
 _SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGALRM", "SIGXCPU", "SIGUSR1", "SIGUSR2")
 _AGAIN = 0.1  # seconds after which a signal that Python has dropped is sent again
@@ -31,12 +32,37 @@ class Terminated(KeyboardInterrupt):
 
 
 @contextmanager
+def _default_while_loading(defaults, came):
+    """Within the block signals have `defaults`, pairs (number, handler), while a library is loaded,
+    as long as none came."""
+    load, main = ExtensionFileLoader.create_module, _thread.get_ident()
+
+    def load_interruptibly(loader, spec):
+        handlers = []
+        if _thread.get_ident() == main and not came:
+            handlers = [(number, signal.signal(number, handler)) for number, handler in defaults]
+        try:
+            return load(loader, spec)
+        finally:
+            for number, handler in handlers:
+                signal.signal(number, handler)
+
+    ExtensionFileLoader.create_module = load_interruptibly
+    try:
+        yield
+    finally:
+        ExtensionFileLoader.create_module = load
+
+
+@contextmanager
 def raised_signals(leave):
     """Within the block a signal raises `Terminated` once; -> a list with its number then.
 
     What is raised in the callback of a weak reference or in `__del__` Python drops: the
     signal is sent again.  Whatever else stops the way out, a library that catches all or a
     lock that was left locked: after five seconds `leave(128 + number)` ends the process.
+    While a library is loaded a signal has its default effect: one that lacks memory may never
+    come back to Python, which alone could raise anything.
     Does nothing outside the main thread: the command runs inside another program.
     """
     came, undo = [], []
@@ -79,7 +105,8 @@ def raised_signals(leave):
                     undo.append((number, handler))
                     signal.signal(number, terminate)
             sys.unraisablehook = dropped
-        yield came
+        with _default_while_loading(undo, came):
+            yield came
         if came:  # it was caught by somebody else
             raise Terminated(came[0])
     finally:

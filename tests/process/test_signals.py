@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,6 +15,8 @@ from agfmc.cli.print_control import get_parser
 from agfmc.cli.signals import Terminated
 
 PATIENCE = 60
+ROOT = Path(__file__).resolve().parents[2]
+COMMANDS = sorted(path.name for path in (ROOT / "bin").iterdir())
 HARD = "-t 1 -d 5 -g 5 -c 1e6 -e 1e-12 -h 0"
 DROPPING = ("import callback", "import lock", "weak reference", "__del__", "except")
 # PLACE SIGNAL COMMAND WORDS: the signal comes where Python or a library drops what is raised
@@ -144,6 +147,52 @@ def test_nohup(hard, wait):
         process.terminate()
         process.communicate(timeout=PATIENCE)
     assert process.returncode == 143
+
+
+LOADING = """
+import importlib, os, signal, sys
+from importlib.machinery import ExtensionFileLoader
+
+def load(loader, spec):  # in the place of a library that never comes back to Python
+    signal.pthread_kill(main, int(sys.argv[1]))
+    os.write(1, b"survived")
+    os._exit(0)
+
+import threading
+main = threading.get_ident()
+run = importlib.import_module("agfmc.cli").main_of("multi_borders")
+ExtensionFileLoader.create_module = load
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+run(["plan", "trn", "x", "xctl"])
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
+def test_a_library_that_hangs_while_it_is_loaded(place, number):
+    done = subprocess.run(
+        [sys.executable, "-c", LOADING, str(int(number))],
+        cwd=place.folder,
+        env=place.env,
+        capture_output=True,
+        timeout=PATIENCE,
+        preexec_fn=defaults,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (-number, b"", b"")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_ctrl_c_before_the_command_is_loaded(tmp_path, command):
+    """The package that is imported here sends it: the first line of a command comes before."""
+    (tmp_path / "agfmc").mkdir()
+    (tmp_path / "agfmc" / "__init__.py").write_text("import os; os.kill(os.getpid(), 2)")
+    done = subprocess.run(
+        [sys.executable, "-S", str(ROOT / "bin" / command)],
+        env={"PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        timeout=PATIENCE,
+        preexec_fn=defaults,
+    )
+    assert (done.returncode, done.stderr) == (-signal.SIGINT, b"")
 
 
 def dropped(place, at, number, command, *words):

@@ -312,6 +312,7 @@ MODULES = {
     "subprocess": ("agfmc/learners/programs.py",),
     # by names from tables of their own, of this package, or of a function that is at hand
     "importlib": (
+        "agfmc/cli/signals.py",
         "agfmc/__init__.py",
         "agfmc/cli/__init__.py",
         "agfmc/core/rows.py",
