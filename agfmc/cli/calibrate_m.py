@@ -9,7 +9,14 @@ from ..control.tree import TREE_DECODERS
 from ..core.errors import UsageError, warn_user
 from ..decode.methods import DEFAULT
 from ..files.atomic import check_output, replacing
-from .data_options import add_groups, add_input_kind, add_weights, check_normalised, input_format
+from .data_options import (
+    add_groups,
+    add_input_kind,
+    add_weights,
+    check_normalised,
+    input_format,
+    NORMALISED_BY_MODEL,
+)
 from .messages import json_text
 from .option_types import output_base, whole_number
 from .options import (
@@ -105,6 +112,7 @@ def get_parser():
         "--group",
         "--groups",
     )
+    parser.hints = NORMALISED_BY_MODEL
     parser.file_names = {"model": "model", "data": "data", "base": "answers"}
     return parser.finish()
 

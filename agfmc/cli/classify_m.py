@@ -12,7 +12,7 @@ from ..control.tree import TREE_DECODERS
 from ..core.errors import and_more, DataError, ModelError, UsageError, warn_user
 from ..decode.methods import DEFAULT, METHODS
 from ..files.kinds import ANSWER_FORMATS, ANSWERS_IN_HELP, is_answer_table, is_table
-from .data_options import add_input_kind, check_normalised, input_format
+from .data_options import add_input_kind, check_normalised, input_format, NORMALISED_BY_MODEL
 from .hints import refuse_scheme
 from .messages import report, write_bytes, write_message
 from .option_types import (
@@ -133,6 +133,7 @@ def get_parser():
         "run the commands that control names for classifiers of code G",
         excludes="--executor",
     )
+    parser.hints = NORMALISED_BY_MODEL
     parser.file_names = {"model": "model", "test": "points"}
     return parser.finish()
 

@@ -365,6 +365,13 @@ def input_format(args, source, lvq=None, labels=True, ordinates=False, table=Fal
     )
 
 
+# Of commands that read models: options of training that are no options there.
+NORMALISED_BY_MODEL = dict.fromkeys(
+    ("-n", "--normalise", "--normalize", "--no-normalise", "-S", "--svd"),
+    "the model knows its normalisation, and it is applied: leave the option out",
+)
+
+
 def add_normalisation(parser, unnormalised=None, trains=True):
     """-n, -a and -S: normalise the features. `unnormalised` is the help of -u, None without it.
     With `trains` -n is the default for tables, and --no-normalise turns it off."""

@@ -33,7 +33,7 @@ def file_named(name, what):
     """
     (superfluous, lacking), (stem, end) = _ENDINGS[what], os.path.splitext(name)
     first = "".join([name, *superfluous[:1]])
-    if end in superfluous and os.path.isfile(name) and not os.path.isfile(first):
+    if end in superfluous and not os.path.isfile(first):
         return stem
     if (
         name in ("", "-")

@@ -57,11 +57,27 @@ def refuse_unquoted(option, value, following, options):
         )
 
 
-def hint_for(word, options):
-    """A hint about a word that is no option of a command with these options, or ""."""
+# What other programs call an option: ours.
+_ELSEWHERE = dict.fromkeys(
+    ("--threads", "--n-jobs", "--n-threads", "--nthread", "--workers", "--cores", "--cpus"),
+    ("--jobs", "did you mean --jobs (-j)?"),
+)
+
+
+def hint_for(word, options, hints):
+    """A hint about a word that is no option of a command with these options, or "".
+
+    `hints` are {word: hint} of this command.
+    """
     import difflib
 
-    name = f"--{word.lstrip('-').partition('=')[0]}"
+    given = word.partition("=")[0]
+    if given in hints:
+        return hints[given]
+    name = f"--{given.lstrip('-')}"
+    ours, hint = _ELSEWHERE.get(name, ("", ""))
+    if ours in options:
+        return hint
     near = (
         difflib.get_close_matches(
             name, [option for option in options if option.startswith("--")], 3, 0.65
@@ -77,22 +93,32 @@ def hint_for(word, options):
     )
 
 
-def reword(message, options, operands):
+def reword(message, options, operands, hints):
     """A message of argparse about missing operands, unknown options or --by, with what is
     expected, or a hint; any other as it is."""
-    if message.startswith("the following arguments are required: "):
+    start = "the following arguments are required: "
+    if message.startswith(start):
         form = {"?": "[{}]", "*": "[{} ...]"}
-        return "operands are missing: expected " + " ".join(
+        expected = " ".join(
             form.get(action.nargs, "{}").format(action.metavar or action.dest)
             for action in operands
         )
+        missing = message.removeprefix(start)
+        required = [action.metavar or action.dest for action in operands if action.required]
+        if missing in ("", ", ".join(required)):
+            return f"operands are missing: expected {expected}"
+        which = f"operands {missing} are" if ", " in missing else f"operand {missing} is"
+        return f"the {which} missing: expected {expected}"
     start = "unrecognized arguments: "
     if message.startswith(start):
         words = message.removeprefix(start).split()
         # the words behind an option that is not known may be its value
         words = [word for word in words if word[:1] == "-" and len(word) > 1] or words
         hint = next(
-            filter(None, (hint_for(word, options) for word in words if word.startswith("-"))), ""
+            filter(
+                None, (hint_for(word, options, hints) for word in words if word.startswith("-"))
+            ),
+            "",
         )
         return start + " ".join(words) + f"; {hint}" * bool(hint)
     if message.startswith("argument --by: invalid choice: 'cost:") and "--costs" in options:

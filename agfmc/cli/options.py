@@ -80,6 +80,7 @@ class Parser(_Options, argparse.ArgumentParser):
 
     dashes = None
     needs_words = False
+    hints = {}  # {option that the command has not: what to do}
     file_names = {}  # {operand or option: what file it names, a key of `file_named`}
     _bare = False  # is there no operand?
 
@@ -133,15 +134,14 @@ class Parser(_Options, argparse.ArgumentParser):
             version=f"%(prog)s (agfmc) {__version__}",
         )
         self.is_long = len(self._actions) > 20
-        group.add(
-            "--help",
-            "print this text and stop"
-            if not self.is_long
-            else "print the most important options, and examples, and stop",
-            action="help",
-        )
         if self.is_long:
+            what = "print the most important options, and examples, and stop"
+            group.add("-h, --help", what, action="help")
             group.add("--help-all", "print all options and stop", action=_HelpAll)
+        else:
+            group.add(
+                "-h, --help, --help-all", "print this text and stop", action="help", dest="help"
+            )
         return self
 
     def short_help(self):
@@ -213,7 +213,8 @@ class Parser(_Options, argparse.ArgumentParser):
             path = file_named(given, what)
             if path != given:
                 setattr(args, name, path)
-                notes.append(f"'{given}' is taken for {path}")
+                if os.path.exists(given) or not given.startswith(path):
+                    notes.append(f"'{given}' is taken for {path}")
             if not any(getattr(args, kind, True) for kind in ("svm", "lvq", "table")) and holds_svm(
                 path, what
             ):
@@ -291,8 +292,10 @@ class Parser(_Options, argparse.ArgumentParser):
                 result.append(f"{takes[word[:2]]}={word[2:]}")
             elif word not in flags and _NEGATIVE.match(word):
                 result.append(_OPERAND + word)  # argparse knows -1 and -.5, but not -1e-1
-            elif word == "-h" or self._has_unknown_letter(word, takes):
-                hint = "did you mean --help?" if word == "-h" else hint_for(word, flags)
+            elif self._has_unknown_letter(word, takes) or (
+                word == "-h" and words and _NEGATIVE.match(f"-{words[0]}")  # of libAGF, and LIBSVM
+            ):
+                hint = hint_for(word, flags, self.hints)
                 self.error(f"there is no option {word}" + f"; {hint}" * bool(hint))
             else:
                 result.append(word)
@@ -318,6 +321,7 @@ class Parser(_Options, argparse.ArgumentParser):
             message.replace(_OPERAND, ""),
             self._option_string_actions,
             self._get_positional_actions(),
+            self.hints,
         )
         wrong = UsageError(f"{message} (try {self.prog} --help)")
         if missing:

@@ -30,17 +30,16 @@ def read_control(path, raw=None):
             line=1,
             column=1,
         )
-    data = (
-        "points (.vec)"
-        if path.endswith(".vec") and b"\0" in raw[:64]
-        else "a table"
-        if is_table(path)
-        else None
-    )
-    if data is not None:
+    other = None
+    if path.endswith(".vec") and b"\0" in raw[:64]:
+        other = "points (.vec): is the order of the operands right?"
+    elif is_table(path):
+        other = "a table: is the order of the operands right?"
+    elif raw.startswith(b"#!") or path.endswith(".sh"):
+        other = "a script: run it, and give the model that it makes"
+    if other is not None:
         raise ControlError(
-            f"expected a control file or a model, found {data}: is the order of "
-            "the operands right?",
+            f"expected a control file or a model, found {other}",
             file=source,
             line=1,
             column=1,

@@ -52,6 +52,21 @@ def there(trained, monkeypatch):
     monkeypatch.chdir(trained)
 
 
+def test_the_base_of_answers_that_do_not_exist(there, run):
+    run("eval_uc", "tst.cls", "other.cls", status=1).refused("eval_uc: other.cls: cannot read")
+
+
+@pytest.mark.parametrize(
+    "name, text", [("steps.sh", "agf_train a b\n"), ("steps", "#!/bin/sh\nls\n")]
+)
+def test_a_script_is_no_model(folder, run, name, text):
+    Path(name).write_text(text)
+    for command in (["mbm_info", name], ["classify_m", name, "tst.vec", "out"]):
+        run(*command, status=1).refused(
+            f"{name}:1:1: expected a control file or a model, found a script: run it, and give the"
+        )
+
+
 SAME = [  # a command line, one that has been the only way to say it, and what standard error tells
     ("mbm_info m", "mbm_info m.mbm", "'m' is taken for m.mbm"),
     ("classify_m m tst out", "classify_m m.mbm tst.vec out", "'tst' is taken for tst.vec"),

@@ -94,7 +94,7 @@ def test_every_long_option_is_completed(command, share):
         for option in action.option_strings:
             if option.startswith("--"):
                 assert re.search(rf"option_strings=\(.*{option}[ )]", texts["bash"])
-                assert re.search(rf'[",)*]{option}[}}"]?["\[]', texts["zsh"])
+                assert re.search(rf'[",)*]{option}(,|[}}"]?["\[])', texts["zsh"])
                 assert re.search(rf" -l {option[2:]} ", texts["fish"])
 
 

@@ -545,6 +545,12 @@ def test_help_of_a_long_command_is_short(name, capsys):
     assert {option for option in parser._option_string_actions if option[:2] == "--"} <= shown
 
 
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_the_same_options_of_help(name, run):
+    assert run(name, "-h").out == run(name, "--help").out
+    assert run(name, "--help-all").out.startswith("usage: ")
+
+
 def test_help_says_what_an_option_needs_and_excludes():
     actions = parser_of("mbh2mbm")._option_string_actions
     assert actions["-Q"].help.endswith(" (needs --c or --onnx)")
