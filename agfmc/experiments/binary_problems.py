@@ -178,7 +178,9 @@ def _train_missing(problems, split, experiment, progress, needed):
             else:
                 done += work.get(key, 0)
         keys = _readable_names(missing)
-        jobs = [replace(missing[key], name=name) for name, key in keys.items()]
+        jobs = [
+            replace(missing[key], name=name, names=split.data.name_of) for name, key in keys.items()
+        ]
         for fitted in _fitted(
             jobs, split, experiment, follow, {name: work[key] for name, key in keys.items()}
         ):
@@ -292,7 +294,7 @@ def _fitted_on_workers(alone, groups, split, experiment):
         *((jobs, settings.kernel_memory) for jobs in groups),
     ]
     for (jobs, _), result in run_on_workers(
-        _fit_task, experiment, split, tasks, name=lambda task: f"'{task[0][0].name}'"
+        _fit_task, experiment, split, tasks, name=lambda task: task[0][0].title
     ):
         for number, job in enumerate(jobs):
             yield (

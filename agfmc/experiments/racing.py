@@ -42,7 +42,7 @@ HOPELESS, COMPARED = 6.0, 30  # standard errors; options with outcomes, at most
 _TOGETHER = 24  # classifiers that are trained side by side, so that all cores are busy to the end
 # warnings about each of thousands of fits, or about each split once more
 _REPEATED = (
-    "the (left|right) side .* has . sample",
+    ".* against .* has . sample",
     ".* of its probabilities did not converge",
     "features? .* constant",
     ".* leaving out single samples",

@@ -290,7 +290,7 @@ class _Trainer:
             solution = the_set.solve(ridge, self._signs)
         except AgfmcError as error:
             return [
-                (Fitted(job, job.place.error(type(error), f"'{job.name}': {error.message}")), True)
+                (Fitted(job, job.place.error(type(error), f"{job.title}: {error.message}")), True)
                 for job in jobs[one]
             ]
         blocks = the_set.blocks

@@ -66,8 +66,8 @@ from __future__ import annotations
 import functools
 import hashlib
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -76,13 +76,22 @@ import numpy as np
 from ..control.build import rename, rename_directs, resolve_options, with_heading
 from ..control.learners import LEARNERS, NODE_LEARNERS
 from ..control.tree import model_names, node_names
-from ..core.errors import AgfmcError, ControlError, DataError, in_control_file, Place, UsageError
+from ..core.errors import (
+    AgfmcError,
+    ControlError,
+    DataError,
+    in_control_file,
+    one_line,
+    Place,
+    UsageError,
+)
 from ..core.models import BinaryModel
 from ..core.points import has_missing
 from ..core.rows import by_name
 from ..core.splits import derived_seed, of_rows, rows_by_class
 
 _WORD = "learner="
+_LISTED = 3  # classes of a side in a message
 
 
 def learner_class(name: str) -> type:
@@ -145,6 +154,7 @@ class Job:
     sides : labels of each side, left and right of a binary classifier, or the branches of a node
     options, text : its learner, and the words of the user for it
     place : `Place` of its row or node in the control file
+    names : {label: name} of classes, as far as they are known
     together : classifiers, itself too, that its learner trains together, or None
     """
 
@@ -155,6 +165,24 @@ class Job:
     seed: int
     place: Place
     together: SharedGroup | None = None
+    names: Mapping[int, str] = field(default_factory=dict, compare=False)
+
+    def side_words(self, number: int) -> str:
+        """The classes of a side or branch in a message, by their names."""
+        labels = self.sides[number]
+        if len(labels) > _LISTED:
+            return f"{len(labels)} classes"
+        return ", ".join(
+            one_line(self.names[label]) if label in self.names else f"class {label}"
+            for label in labels
+        )
+
+    @property
+    def title(self) -> str:
+        """The name of its model in a message, and, where classes have names, its two sides."""
+        if not (self.is_binary and self.names):
+            return f"'{self.name}'"
+        return f"'{self.name}' ({self.side_words(0)} / {self.side_words(1)})"
 
     @property
     def is_binary(self) -> bool:
@@ -195,13 +223,13 @@ def plan_jobs(tree, base, default, seed, parse=parse_options) -> list[Job]:
     place = {} if heading is None else tree.place(heading)._asdict()
     default = default if heading is None else heading.text
     default_options = parse(default, **place)
-    jobs = []
+    jobs, class_names = [], dict(tree.names)
     for row, name, sides, text in zip(
         tree.rows, model_names(tree, base), tree.sides(), resolve_options(tree, default)
     ):
         place = tree.place(row)
         options = default_options if text == default else parse(text, **place._asdict())
-        jobs.append(Job(name, sides, options, text, seed, place))
+        jobs.append(Job(name, sides, options, text, seed, place, names=class_names))
     jobs = _with_groups(_without_copies(tree, _with_seeds(tree, jobs)))
     names, branches = node_names(tree, base), tree.branch_labels()
     for number, node in tree.directs.items():
@@ -210,7 +238,17 @@ def plan_jobs(tree, base, default, seed, parse=parse_options) -> list[Job]:
             options = learner_class(node.learner_letter).parse(node.options)
         except UsageError as error:  # they stand in the control file, not on the command line
             raise place.error(ControlError, error.message) from error
-        jobs.append(Job(names[number], branches[number], options, node.options, seed, place))
+        jobs.append(
+            Job(
+                names[number],
+                branches[number],
+                options,
+                node.options,
+                seed,
+                place,
+                names=class_names,
+            )
+        )
     return jobs
 
 
@@ -264,6 +302,11 @@ def _with_groups(jobs):
 def _replaced(jobs, function):
     results = {id(job): function(job) for job in distinct(jobs)}
     return [results[id(job)] for job in jobs]
+
+
+def with_class_names(jobs: Iterable[Job], names: Mapping[int, str]) -> list[Job]:
+    """The jobs of `plan_jobs` with the names of their classes, for messages."""
+    return _replaced(list(jobs), lambda job: replace(job, names=names or job.names))
 
 
 def distinct(jobs: Iterable[Job]) -> list[Job]:
@@ -413,13 +456,13 @@ def check_jobs(jobs, counts) -> list[str]:
     """
     few = []
     for job in jobs:
-        for word, labels in zip(("left", "right"), job.sides):
+        for number, labels in enumerate(job.sides):
             size = sum(counts[label] for label in labels)
             if size >= 5:
                 continue
-            shown = f"class{'es' * (len(labels) > 1)} {' '.join(map(str, labels[:8]))}"
             few.append(
-                f"the {word} side ({shown}) of '{job.name}' has {size} sample{'s' * (size != 1)}"
+                f"{job.side_words(number)} against {job.side_words(1 - number)} has {size} "
+                f"sample{'s' * (size != 1)}"
             )
             if size < 2:
                 raise job.place.error(DataError, f"{few[-1]}: expected at least 2")
@@ -441,7 +484,7 @@ def check_missing(jobs, x):
                 name = "its learner" if name is None else f"learner={name or 'svm'}"
                 raise job.place.error(
                     UsageError,
-                    f"'{job.name}': the points have missing values, "
+                    f"{job.title}: the points have missing values, "
                     f"and {name} takes none: learner=trees does",
                 )
             return

@@ -134,7 +134,7 @@ def train_external(plan, progress=None, control_out=None, started=None):
         try:
             _train_one(job, plan, samples(job, rows_of), row_text, put)
         except AgfmcError as error:
-            return job.place.error(JobsFailed, f"'{job.name}': {error}")
+            return job.place.error(JobsFailed, f"{job.title}: {error}")
 
     done = 0
     with killing_commands() as task_of:

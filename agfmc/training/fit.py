@@ -358,12 +358,12 @@ def _fit_by_threads(jobs, data, progress):
         if outcome is not None:
             fitted, converged = outcome
             if not converged:
-                warn_user(f"'{work.job.name}': the fit of its probabilities did not converge")
+                warn_user(f"{work.job.title}: the fit of its probabilities did not converge")
             yield fitted
         if progress is not None:  # after what is finished: it may end the work
             progress(done, total)
     if again:
-        names = sorted(f"'{work.job.name}'" for work in again)
+        names = sorted(work.job.title for work in again)
         warn_user(
             f"{names[0]}{and_more(names)}: leaving out single samples by the formula is "
             "inexact or takes too much memory here: folds are used (--platt cv)"
@@ -407,7 +407,7 @@ def _task(x, tables, finish, item):
             results.append((part, _one_fit(x, nodes, work, part)))
         except AgfmcError as error:
             results.append(
-                (part, work.job.place.error(type(error), f"'{work.job.name}': {error.message}"))
+                (part, work.job.place.error(type(error), f"{work.job.title}: {error.message}"))
             )
     last = work.add_results(results, time.thread_time() - start)
     return len(results), finish(work, tables.seconds(work.job)) if last else None
@@ -565,7 +565,7 @@ def _fit_elsewhere(jobs, data, progress):
     )
     for done, (job, result) in enumerate(
         run_remote(
-            executor, fit_one, data, jobs, name=lambda job: f"'{job.name}'", part=TrainingData.part
+            executor, fit_one, data, jobs, name=lambda job: job.title, part=TrainingData.part
         ),
         1,
     ):

@@ -101,7 +101,7 @@ class Tables:
                 raise job.place.error(
                     UsageError,
                     f"the {kernel.kind} kernel needs all kernel values of the "
-                    f"{max(sizes)} samples of '{job.name}', {room} MB for each worker: expected "
+                    f"{max(sizes)} samples of {job.title}, {room} MB for each worker: expected "
                     f"--kernel-memory {room * self._workers} or more, or learner=nystrom, which "
                     "needs no such table",
                 )

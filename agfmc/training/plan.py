@@ -39,6 +39,7 @@ from ..learners.protocol import (
     plan_jobs,
     samples,
     unnamed,
+    with_class_names,
 )
 from ..models.control_files import model_file, read_control
 from .external import Trainer, TrainerOptions
@@ -338,6 +339,7 @@ def plan(
         check_missing(jobs, raw)
     if data.weights is not None:
         jobs = for_weights(jobs)
+    jobs = with_class_names(jobs, data.name_of)
     check_classes(
         tree, counts, "standard input" if source.path == "-" else source.path, _remedy(source)
     )

@@ -1,6 +1,7 @@
 """Jobs and training options: sides, names, every letter, and errors with a place."""
 
 import pickle
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -11,7 +12,14 @@ from agfmc.control.parse import parse
 from agfmc.core.kernels import KERNELS
 from agfmc.core.errors import ControlError, DataError, UsageError
 from agfmc.learners.svm import SvmOptions
-from agfmc.learners.protocol import check_jobs, learner_class, parse_options, plan_jobs, samples
+from agfmc.learners.protocol import (
+    check_jobs,
+    learner_class,
+    parse_options,
+    plan_jobs,
+    samples,
+    with_class_names,
+)
 from agfmc.core.models import Kernel
 
 
@@ -62,14 +70,26 @@ def test_few_samples():
     counts = {3: 5, 4: 5, 5: 5, 7: 5, 9: 5}
     assert check_jobs(jobs, counts) == []
     few = check_jobs(jobs, {**counts, 9: 4})
-    assert few == ["the right side (class 9) of 'dir/m.02' has 4 samples"]
+    assert few == ["class 9 against class 4 has 4 samples"]
     with pytest.raises(DataError) as caught:
         check_jobs(jobs, {**counts, 9: 1})
-    assert str(caught.value) == (
-        "f:6:3: the right side (class 9) of 'dir/m.02' has 1 sample: expected at least 2"
-    )
+    assert str(caught.value) == ("f:6:3: class 9 against class 4 has 1 sample: expected at least 2")
     with pytest.raises(DataError, match="has 0 samples"):
         check_jobs(jobs, {**counts, 7: 0})
+
+
+def test_messages_name_the_classes_of_a_job():
+    names = dict(enumerate("a b c d e f g h i j".split()))
+    jobs = with_class_names(jobs_of(), names)
+    few = check_jobs(jobs, {3: 5, 4: 5, 5: 5, 7: 5, 9: 4})
+    assert few == ["j against e has 4 samples"]
+    assert [job.title for job in (*jobs[:1], *jobs_of()[:1])] == [
+        "'dir/m-00' (h, d / f, e, j)",
+        "'dir/m-00'",
+    ]
+    job = replace(jobs[0], sides=((9,), (0, 1, 2, 3)))
+    assert check_jobs([job], Counter({9: 3, 0: 9})) == ["j against 4 classes has 3 samples"]
+    assert jobs == jobs_of()  # names are for messages alone
 
 
 def test_defaults_are_those_of_libsvm():
