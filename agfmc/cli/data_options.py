@@ -12,6 +12,7 @@ from ..files.kinds import is_table
 from .messages import counted, report
 from .option_types import (
     blanks,
+    class_limit,
     CLASS_WEIGHTS,
     class_weights,
     finite_number,
@@ -317,8 +318,9 @@ def add_training_kind(parser, what="train", stream=_STREAM):
     group.add(
         "--min-class N",
         "leave out classes with fewer than N samples, from the data and "
-        "from a control file that names them; they are never an answer",
-        whole_number(1),
+        "from a control file that names them; they are never an answer. Where there are groups, "
+        "those in one group, too, or, with two numbers N,G, those in fewer than G groups",
+        class_limit,
     )
     return group
 
@@ -511,7 +513,7 @@ class PointsRequest(NamedTuple):
     form: object
     settings: object
     norm_file: str | None
-    min_class: int | None
+    min_class: int | tuple[int, int] | None
     scales: bool = False
 
     def load(self):

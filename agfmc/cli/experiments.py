@@ -198,7 +198,7 @@ class ExperimentRequest(NamedTuple):
     settings: object
     norm_file: str | None
     scales: bool
-    min_class: int | None
+    min_class: int | tuple[int, int] | None
     sample: int | None
     costs: str | None
     calibrated: tuple

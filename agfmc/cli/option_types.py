@@ -28,6 +28,13 @@ def whole_number(low, high=2**62):
     return convert
 
 
+def class_limit(text):
+    """A type for options: the least number of samples of a class, and, after a comma, of groups."""
+    samples, comma, groups = text.partition(",")
+    least = whole_number(1)(samples)
+    return (least, whole_number(2)(groups)) if comma else least
+
+
 def is_given(action, args):
     """Return True if an operand or option has another value than its default."""
     value = getattr(args, action.dest, action.default)

@@ -419,13 +419,13 @@ def _labels(request):
         if k > 100_000:
             raise UsageError(f"{source} classes are more than the 100000 that are supported")
         return range(k), {}
-    from ..data.training import large_classes, training_labels
+    from ..data.training import class_limits, large_classes, training_labels
 
     counts, names = training_labels(source, points.form)
     labels = (
         list(counts)
         if points.min_class is None
-        else large_classes(counts, points.min_class, source, names)
+        else large_classes(counts, class_limits(points.min_class)[0], source, names)
     )
     _require_two(labels, source)
     return labels, names

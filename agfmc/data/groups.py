@@ -97,21 +97,50 @@ def with_groups(data: Dataset, groups: Sequence | None) -> Dataset:
     )
 
 
-def check_groups(data: Dataset, source: str | None = None, where: str = "") -> None:
-    """Raise `DataError` where a class of a Dataset with groups lies in one group only."""
+def _classes_in_groups(data):
+    """Labels and groups (p,) of the pairs that occur in a Dataset."""
+    labels, code = np.unique(data.y, return_inverse=True)
+    width = data.groups.max(initial=0) + np.int64(1)
+    pairs = np.unique(code * width + data.groups)
+    return labels[pairs // width], pairs % width
+
+
+def group_counts(data: Dataset) -> dict[int, int]:
+    """{label: groups} of a Dataset with groups, the labels ascending."""
+    labels, counts = np.unique(_classes_in_groups(data)[0], return_counts=True)
+    return dict(zip(labels.tolist(), counts.tolist()))
+
+
+def check_groups(
+    data: Dataset, source: str | None = None, where: str = "", *, rows=None, remedy: bool = False
+) -> None:
+    """Raise `DataError` where a class of a Dataset with groups lies in one group only.
+
+    Only the `rows` are looked at, those of a part that the words `where` are for. With `remedy` the
+    error names options that help.
+    """
     if data.groups is None:
         return
-    labels, code = np.unique(data.y, return_inverse=True)
-    pairs = np.unique(code * (data.groups.max(initial=0) + np.int64(1)) + data.groups)
-    alone = np.flatnonzero(np.bincount(pairs // (data.groups.max(initial=0) + 1)) == 1)
-    if not len(alone):
+    part = data
+    if rows is not None:
+        part = replace(data, y=data.y[rows], groups=data.groups[rows])
+    alone = [label for label, count in group_counts(part).items() if count == 1]
+    if not alone:
         return
-    label, group = int(labels[alone[0]]), int(data.groups[np.argmax(code == alone[0])])
+    labels, groups = _classes_in_groups(part)
+    label, group = alone[0], int(groups[np.argmax(labels == alone[0])])
     name = f" '{one_line(data.name_of[label])}'" if label in data.name_of else ""
     group = str(group) if data.group_names is None else one_line(data.group_names[group])
+    way = ""
+    if remedy:
+        least = 1 + group_counts(data)[label]
+        way = (
+            f"; --min-class 1,{least} leaves out classes in fewer than {least} groups; without "
+            "--group, or with --groups none, they are trained, without a promise for new groups"
+        )
     raise DataError(
         f"class {label}{name} lies in one group only{where}, '{group}': it cannot be "
-        "held out and trained on; expected two groups or more",
+        f"held out and trained on; expected two groups or more{way}",
         file=source,
     )
 

@@ -16,7 +16,7 @@ from ..core.text import first_words
 from ..core.weights import NO_WEIGHTS, total_weights
 from ..tables.types import TableRecipe
 from .from_table import read_table, table_labels
-from .groups import check_groups, groups_beside
+from .groups import check_groups, group_counts, groups_beside
 from .libagf import read_std
 from .normalisation import blocks, named_features, uneven_features
 from .reading import read_labels, read_training
@@ -57,7 +57,7 @@ def training_labels(base, form: InputFormat) -> tuple[dict[int, int], dict[int, 
 
 
 def class_totals(
-    base, form: InputFormat, min_class: int | None = None
+    base, form: InputFormat, min_class: int | tuple[int, int] | None = None
 ) -> tuple[dict[int, float], dict[int, str]]:
     """({label: samples, or the sum of their weights}, {label: name}) of training data.
 
@@ -72,8 +72,8 @@ def class_totals(
         w = None if data.weights is None else data.weights.w
         return dict(total_weights(data.y, w)), data.name_of
     counts, names = training_labels(base, form)
-    if min_class is not None:
-        large_labels = large_classes(counts, min_class, base, names)
+    if min_class is not None:  # groups are counted where the points are read
+        large_labels = large_classes(counts, class_limits(min_class)[0], base, names)
         counts = {label: counts[label] for label in large_labels}
     return dict(counts), names
 
@@ -85,7 +85,7 @@ def load_training(
     fit: Callable | None = None,
     norm_file: str | None = None,
     keep: str = "",
-    min_class: int | None = None,
+    min_class: int | tuple[int, int] | None = None,
     scales: bool = False,
 ) -> tuple:
     """Read training data and normalise them; -> (Dataset, Normalisation or None, raw points).
@@ -102,8 +102,9 @@ def load_training(
     keep : str
         As for `read_training`. With "sparse", LIBSVM text that is large and mostly zero may stay
         `SparsePoints`; a normalisation, which moves the zeros, needs the whole table.
-    min_class : int, optional, samples of smaller classes are left out, as if they were not in the
-        file
+    min_class : int or (int, int), optional
+        Samples of smaller classes are left out, as if they were not in the file: the least number
+        of samples, and of groups, where there are groups (2).
     scales : bool, warn of `uneven_features`, unless the normalisation of the points is beside them
     """
     normalised = fit is not None or norm_file is not None
@@ -116,12 +117,15 @@ def load_training(
     warn_of_weights(base, form)
     left = without_zeros(data, base, min_class is not None)
     if min_class is not None:
+        least, least_groups = class_limits(min_class)
         counts = dict.fromkeys(data.counts, 0) | left.counts  # some may be gone
-        large = large_classes(counts, min_class, base, data.name_of)
-        if len(large) < len(left.counts):
-            left = chosen_rows(left, np.flatnonzero(np.isin(left.y, large)))
+        left = _of_classes(left, large_classes(counts, least, base, data.name_of))
+        if left.groups is not None:
+            counts = group_counts(left)
+            large = large_classes(counts, least_groups, base, data.name_of, "groups")
+            left = _of_classes(left, large)
     data = with_class_weights(left, base, form.weights.classes)
-    check_groups(data, base)
+    check_groups(data, base, remedy=True)
     if sparse and 8 * data.x.shape[0] * data.x.shape[1] < max(
         _TABLE, _TIMES * 12 * data.x.counts.sum()
     ):
@@ -184,21 +188,32 @@ def warn_of_weights(base: str, form: InputFormat) -> None:
         )
 
 
-def large_classes(counts: dict, least: int, source, names: dict) -> list[int]:
+def class_limits(min_class: int | tuple[int, int]) -> tuple[int, int]:
+    """The least numbers of samples and of groups of a class; one group cannot be held out."""
+    return min_class if isinstance(min_class, tuple) else (min_class, 2)
+
+
+def _of_classes(data, labels):
+    """The points of these classes alone."""
+    if len(labels) == len(data.counts):
+        return data
+    return chosen_rows(data, np.flatnonzero(np.isin(data.y, labels)))
+
+
+def large_classes(
+    counts: dict, least: int, source, names: dict, what: str = "samples"
+) -> list[int]:
     """The labels of {label: samples} that have `least` samples or more; one warning of the others.
 
-    `names` is {label: name}, `source` that of the data. Raises `DataError` where fewer than two are
-    left.
+    `what` is what is counted, "samples" or "groups", of which classes may share some; `names` is
+    {label: name}, `source` that of the data. Raises `DataError` where fewer than two are left.
     """
     large = [label for label, count in counts.items() if count >= least]
     small = [label for label in counts if counts[label] < least]
     if len(large) < 2:
-        raise DataError(
-            f"{len(large) or 'no'} class{'' if len(large) == 1 else 'es'} of "
-            f"{len(counts)} would be left by --min-class {least}: expected at least "
-            "2",
-            file=source,
-        )
+        left = f"{len(large) or 'no'} class{'' if len(large) == 1 else 'es'} of {len(counts)}"
+        by = f"by --min-class {least}" if what == "samples" else f"in {least} {what} or more"
+        raise DataError(f"{left} would be left {by}: expected at least 2", file=source)
     if small:
         shown = first_words(
             [
@@ -209,10 +224,10 @@ def large_classes(counts: dict, least: int, source, names: dict) -> list[int]:
             ]
         )
         have, are = ("has", "is") if len(small) == 1 else ("have", "are")
+        rows = f"; {sum(counts[label] for label in small)} of {sum(counts.values())} samples"
         warn_user(
-            f"{len(small)} of {len(counts)} classes {have} fewer than {least} samples "
-            f"and {are} left out: {shown}; {sum(counts[label] for label in small)} of "
-            f"{sum(counts.values())} samples"
+            f"{len(small)} of {len(counts)} classes {have} fewer than {least} {what} "
+            f"and {are} left out: {shown}{rows * (what == 'samples')}"
         )
     return large
 

@@ -238,10 +238,8 @@ def _check_training_part(split, data):
             "samples"
         )
     if data.groups is not None:
-        check_groups(
-            replace(data, y=y[split.train], groups=data.groups[split.train]),
-            where=f" in the training part of {split.name}",
-        )
+        where = f" in the training part of {split.name}"
+        check_groups(data, where=where, rows=split.train, remedy=True)
 
 
 @dataclass(frozen=True, eq=False)

@@ -67,7 +67,7 @@ class Source:
     path: str
     form: InputFormat = InputFormat()
     norm_file: str | None = None
-    min_class: int | None = None
+    min_class: int | tuple[int, int] | None = None
     dense: bool = False
     scales: bool = False
 

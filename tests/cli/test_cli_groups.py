@@ -162,6 +162,25 @@ def test_what_is_wrong_with_groups_is_said(run):
     run(*words, "--group", "day", status=1).refused(
         "o.csv: class 1 'k1' lies in one group only, 'one day'"
     )
+    done = run(*words, "--group", "day", "--min-class", "1")
+    assert "1 of 3 classes has fewer than 2 groups and is left out: 1 'k1' (1)" in done.err
+    done = run(
+        "nfold",
+        "--no-state",
+        "-n",
+        "-d",
+        "2",
+        "ovo",
+        *words[2:3],
+        "--group",
+        "day",
+        "--min-class",
+        "1,3",
+    )
+    assert "1 of 3 classes has fewer than 3 groups and is left out: 1 'k1' (1)" in done.err
+    run(*words, "--group", "day", "--min-class", "1,99", status=1).refused(
+        "o.csv: no classes of 3 would be left in 99 groups or more: expected at least 2"
+    )
     Path("o.csv").write_text("\n".join(table).replace("one day", "", 1))
     run(*words, "--group", "day", status=1).refused("column 'day' has no group")
     run(
