@@ -205,3 +205,59 @@ def test_the_conda_recipe_asks_for_what_setuptools_asks_for():
     constraints = recipe["requirements"]["run_constraints"]
     assert {need.replace(" ", "") for need in constraints} <= extras
     assert recipe["about"]["license"] == setup()["metadata"]["license"]
+
+
+# The tables of the paper
+
+
+def run_paper(folder, *words, **variables):
+    path = os.pathsep.join(
+        [str(ROOT / "bin"), str(Path(sys.executable).parent), os.environ["PATH"]]
+    )
+    environment = {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT), **variables}
+    command = ["sh", str(SAMPLES / "paper.sh"), *words]
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+
+
+@pytest.mark.parametrize(
+    "words, trials, status, told",
+    [
+        (["segment"], "1", 1, f"put segment.svm, LIBSVM text, into this folder or into {SAMPLES}"),
+        (["sat", "none.svm"], "1", 1, "there is no file of the data set sat"),
+        (["segment"], "0", 2, "TRIALS: expected a whole number from 1, found '0'"),
+        ([], "1", 2, "expected a data set"),
+    ],
+)
+def test_paper_says_what_it_needs(tmp_path, words, trials, status, told):
+    done = run_paper(tmp_path, *words, TRIALS=trials)
+    assert (done.returncode, done.stdout) == (status, "")
+    assert done.stderr.startswith("paper.sh: ") and told in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_figures_of_the_paper_are_whole():
+    source, head, *lines = text_of("paper.csv").splitlines()
+    assert source.startswith("# P. Mills") and head.startswith("dataset,configuration,decoder,")
+    rows = [line.split(",") for line in lines]
+    assert all(float(row[4]) > 0 < float(row[5]) for row in rows)
+    for dataset in ("segment", "pendigits", "sat", "letter"):
+        # eight rows with all five measures, but for the Brier score of descended trees
+        assert sum(row[0] == dataset for row in rows) == 8 * 5 - 2
+    assert ["segment", "one-vs-one", "inverse", "uncertainty_coefficient", "0.922", "0.010"] in rows
+
+
+@pytest.mark.long  # eight configurations, each with five processes
+def test_paper_of_a_small_data_set(tmp_path):
+    lines = text_of("digits.svm").splitlines(keepends=True)
+    (tmp_path / "small.svm").write_text("".join(lines[:300]))
+    done = run_paper(tmp_path, "segment", "small.svm", TRIALS="2")
+    assert (done.returncode, done.stderr) == (0, "")
+    title, _, head, *rows = done.stdout.splitlines()
+    assert title.startswith("segment: 10 classes, 2 splits") and head.startswith("scheme ")
+    found = {tuple(row.split()[:2]): row for row in rows}
+    assert len(found) == len(rows) == 8
+    assert "[0.922 0.010]" in found["one-vs-one", "inverse"]
+    number = r"[\d.]+ [\d.]+ \[\S+ \S+\] +"
+    assert re.fullmatch(
+        rf"tree +recursive +({number}){{3}}- +{number}", found["tree", "recursive"] + " "
+    )
