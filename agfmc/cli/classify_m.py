@@ -440,6 +440,11 @@ def execute(args):
             "--priors training they are those of the data as it was"
         )
     classifier = Classifier(configuration, decoding, execution)
+    if decoding.decoder.name == "poll" and decoding.polls_all(len(classifier.classes)):
+        report(
+            f"poll draws all pairs of the {len(classifier.classes)} classes, and saves nothing: "
+            "use -Q max-win, or fewer --opponents"
+        )
     quantity = quantity_of(classifier, args.quantiles or ()) if args.quantity else None
     _check_files(
         request,
@@ -472,10 +477,7 @@ def execute(args):
             "which do not sum to it: exact ones need Gaussian, Laplacian or linear kernels"
         )
     if args.margins:
-        from ..kernels.machine import squared_norms
-
-        norms = squared_norms(classifier.values.model)
-        report(f"sum of 1/margin^2 over {len(norms)} binary classifiers: {norms.sum():.6g}")
+        _report_margins(configuration)
     if failed:
         raise DataError(
             f"{failed} of {done.points + failed} lines were wrong, and have the answer error",
@@ -720,6 +722,28 @@ def _warn_of_other_names(model, tree, path):
             f"'{tree.names[label]}'{and_more(other)}: the labels of these points mean "
             "other classes than the answers do (--names of svm2agf and lvq2agf numbers "
             "words as in training)"
+        )
+
+
+def _report_margins(configuration):
+    from ..prediction.margins import ddag_bound, margins_of
+
+    squared, by_class, radius, samples = margins_of(configuration)
+    report(f"sum of 1/margin^2 over {len(squared)} binary classifiers: {squared.sum():.6g}")
+    if not by_class:
+        return
+    sums = ", ".join(f"{label} {value:.6g}" for label, value in by_class.items())
+    report(f"sum of 1/margin^2 over the classifiers of a class: {sums}")
+    if samples is not None:
+        whole = ddag_bound(squared.sum(), radius, samples, len(squared))
+        bounds = ", ".join(
+            f"{label} {ddag_bound(value, radius, samples, len(by_class) - 1):.3g}"
+            for label, value in by_class.items()
+        )
+        report(
+            f"with probability .95 the error of ddag is below {whole:.3g}, that of a class below "
+            f"{bounds}, if every classifier separates its samples with its margin "
+            f"(R^2 {radius:.3g}, {samples} samples; above 1 the bounds say nothing)"
         )
 
 

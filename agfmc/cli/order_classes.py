@@ -86,6 +86,14 @@ def execute(args):
     write_stdout(tree_lines(for_output(ordered.tree)))
     what = "length of the path" if args.path else "expected accuracy"
     report(f"{ordered.method}: {what} {ordered.before:.6g} before, {ordered.after:.6g} now")
+    if not args.path:
+        from ..designs.class_order import pairs_training_share
+
+        share = pairs_training_share(len(ordered.tree.classes))
+        report(
+            f"training all pairs takes {share:.3g} times as long as one-vs-rest, if the classes have "
+            "equal sizes and a classifier's time grows with the square of its samples"
+        )
 
 
 def _ordered(args, form):

@@ -52,6 +52,13 @@ def get_parser():
         default=OPPONENTS,
     )
     group.add(
+        "--chance Q",
+        "wanted probability that POLL is right: the table has the opponents that are `enough` for "
+        "it, and a `bound` (default 0.9)",
+        probability,
+        default=0.9,
+    )
+    group.add(
         "--finalists T",
         "number of best classes of POLL that TOP-t compares by their full scores (default 5)",
         whole_number(1),
@@ -98,6 +105,7 @@ def execute(args):
                     "rounds": args.rounds,
                     "seed": args.seed,
                     "top": args.finalists,
+                    "chance": args.chance,
                     "similarity": args.similarity,
                     "results": rows,
                 },
@@ -122,7 +130,14 @@ def _plan(args):
                 raise UsageError(f"--classes: there are similarities of {len(r)} classes")
             classes, similarity = [len(r)], lambda k: r
     return SimulationPlan(
-        classes, errors, args.opponents, args.finalists, args.rounds, args.seed, similarity
+        classes,
+        errors,
+        args.opponents,
+        args.finalists,
+        args.rounds,
+        args.seed,
+        similarity,
+        args.chance,
     )
 
 

@@ -99,6 +99,7 @@ class SimulationPlan(NamedTuple):
     opponents : words for `opponents_of`
     top : t of POLL TOP-t
     rounds : points for each number
+    chance : wanted probability that POLL is right
     """
 
     classes: list
@@ -108,13 +109,16 @@ class SimulationPlan(NamedTuple):
     rounds: int
     seed: int
     similarity: object = None
+    chance: float = 0.9
 
 
 def simulations(plan: SimulationPlan, progress=None) -> list[dict]:
     """The dictionary of `simulate` for each error probability and number of classes.
 
     progress(done, total) is called. Further keys: error, exact in adag and ddag (the closed form)
-    and separation_limit, None where there is no error probability; opponents in polls, the words.
+    and separation_limit, None where there is no error probability; opponents in polls, the words;
+    of the opponents with which POLL reaches the wanted chance opponents_enough, the fewest that
+    were simulated, and opponents_bound by `poll_opponents` for the limit, or None.
     """
     total = len(plan.errors) * plan.rounds * sum(k * k for k in plan.classes)
     before, rows = 0, []
@@ -142,8 +146,16 @@ def simulations(plan: SimulationPlan, progress=None) -> list[dict]:
             ]
             for name, success in (("adag", adag_success), ("ddag", ddag_success)):
                 row[name]["exact"] = None if error is None else success(k, error)
+            limit = None if error is None else separation_limit(error)
+            bound = poll_opponents(k, limit or 1.0, plan.chance)
+            enough = [poll["draws"] for poll in row["polls"] if poll["success"] >= plan.chance]
             rows.append(
-                {**row, "separation_limit": None if error is None else separation_limit(error)}
+                {
+                    **row,
+                    "separation_limit": limit,
+                    "opponents_enough": min(enough, default=None),
+                    "opponents_bound": math.ceil(bound) if bound < math.inf else None,
+                }
             )
     return rows
 
@@ -173,6 +185,23 @@ def separation_limit(p: float) -> float:
     """2(1-p): what the separation comes to, for many classes, almost surely: the score of the true
     class is near (1-p)(k-1), and all others are near (k-1)/2 or below."""
     return 2.0 * (1.0 - p)
+
+
+def poll_opponents(k: int, separation: float, chance: float) -> float:
+    """Opponents with which POLL names the true one of k classes with this chance, if it has
+    `separation` times as many wins over all others as the next class.
+
+    4 (c + 1) log2(e) (2 s/(s - 1))^2 log2(k) + 2, where chance = 1 - k^-c, so that
+    (c + 1) log2(k) = log2(k/(1 - chance)); infinite for a separation of 1 or less.
+
+    References
+    ----------
+    Bunrupunthunad, Fakcharoenphol and Rakthanmanon, 2003, proof of theorem 2.
+    """
+    if separation <= 1 or chance == 1:
+        return math.inf
+    spread = 2 * separation / (separation - 1)
+    return 4 * math.log2(math.e) * spread**2 * math.log2(k / (1 - chance)) + 2
 
 
 def standard_error(success: float, rounds: int) -> float:

@@ -20,7 +20,7 @@ from ..data.cost_file import read_costs
 from ..decode.code_kinds import KINDS
 from ..decode.front import given_for_code
 from ..decode.methods import DEFAULT, find_method, Method, METHODS
-from ..decode.pair_strategies import PairQueries
+from ..decode.pair_strategies import draw, opponents_of, PairQueries
 
 # Averages of the members of an ensemble, each of which gives the probabilities of all classes.
 ENSEMBLE_MODES = tuple(name for name, what in TREE_DECODERS.items() if what == "ensembles")
@@ -150,6 +150,11 @@ class Decoding:
     stop: float | str | None = None
     top: int | None = None
     costs: Any = None
+
+    def polls_all(self, k: int) -> bool:
+        """Return True if the opponents that a poll of k classes draws make up all pairs."""
+        counts = draw(k, opponents_of(self.queries.opponents, k), self.queries.seed)
+        return bool(np.count_nonzero(counts + counts.T) == k * (k - 1))
 
     def __post_init__(self):
         if self.tree not in TREE_MODES:

@@ -521,6 +521,8 @@ def _simulation_columns(rows, top):
         ("std.err", "standard_error", errors, ".4f"),
         *numbers("s1/s2", "separation", ".3f"),
         *(numbers("limit", "separation_limit", ".3f") if with_error else ()),
+        *numbers("enough", "opponents_enough", "d"),
+        *(numbers("bound", "opponents_bound", "d") if with_error else ()),
     ]
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from agfmc.designs import class_order
+from agfmc.designs.class_order import best_of_all, pairs_training_share
 from agfmc.designs.class_order import order_for_pairs, order_for_path, path_length, shortest_path
 from agfmc.designs.class_order import _moves, _sources, greedy_order, local_search, Problem, success
 from agfmc.designs.distances import class_distances
@@ -338,3 +339,19 @@ def test_a_move_is_the_best_of_all(n):
     gain, moved = class_order._move(circle, tour)
     assert gain == pytest.approx(length(tour) - min(lengths))
     assert length(moved) == pytest.approx(min(lengths)) and moved[0] == tour[0]
+
+
+@pytest.mark.parametrize("k, share", [(2, 0.5), (4, 0.375), (10, 0.18)])
+def test_training_of_pairs_takes_its_share(k, share):
+    # (k - 1)/2 (2/k)^2 = 2(k - 1)/k^2 of one-vs-rest
+    assert pairs_training_share(k) == pytest.approx(share)
+    assert pairs_training_share(k, 1.0) == pytest.approx((k - 1) / k)
+
+
+@pytest.mark.parametrize("with_shares", [False, True])
+def test_best_of_all_is_never_below_local_search(with_shares):
+    problem = Problem(*problem_of(3, 6, with_shares))
+    order, value = best_of_all(problem)
+    assert sorted(order) == list(range(6)) and order[0] < order[-1]
+    assert value == pytest.approx(problem.values(order[::-1][None])[0], abs=1e-14)
+    assert value >= local_search(problem, [range(6)], 1)[1] - 1e-14

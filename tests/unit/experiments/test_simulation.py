@@ -11,7 +11,10 @@ from agfmc.experiments import simulation
 from agfmc.experiments.simulation import (
     adag_success,
     ddag_success,
+    poll_opponents,
     separation_limit,
+    SimulationPlan,
+    simulations,
     standard_error,
 )
 
@@ -144,6 +147,26 @@ def test_closed_forms(success, k, good, bad):
 def test_closed_forms_are_what_enumeration_gives(k, error):
     assert ddag_success(k, error) == pytest.approx(exact(k, of_error(error), over_places(ddag)))
     assert adag_success(k, error) == pytest.approx(exact(k, of_error(error), over_places(adag)))
+
+
+def test_opponents_for_a_wanted_chance():
+    # 1 - 1/k with separation 1.8: 4 * 2 * 1.442695 * 4.5^2 = 233.7166 for each log2 k, and 2
+    for k in (16, 512):
+        found = poll_opponents(k, 1.8, 1 - 1 / k)
+        assert found == pytest.approx(233.7166 * math.log2(k) + 2, rel=1e-6)
+    # 1 - 1/8: 5.770780 * 4^2 * log2(64 * 8) + 2
+    assert poll_opponents(64, 2.0, 0.875) == pytest.approx(832.9923, abs=1e-3)
+    assert poll_opponents(8, 1.0, 0.5) == poll_opponents(8, 1.8, 1.0) == math.inf
+
+
+def test_opponents_that_are_enough():
+    plan = SimulationPlan([64], [0.1, 0.5], ["1log", "5log", "9log"], 5, 400, 1, chance=0.9)
+    few, none = simulations(plan)
+    assert [poll["draws"] for poll in few["polls"] if poll["success"] >= 0.9][0] == 30
+    assert few["opponents_enough"] == 30
+    # 116.8583 (log2 64 + log2 10) + 2
+    assert few["opponents_bound"] == 1092
+    assert none["opponents_enough"] is None is none["opponents_bound"]
 
 
 def test_limit_of_the_separation():

@@ -1,0 +1,91 @@
+"""The margins of trained one-vs-one classifiers, and bounds of the error of a decision graph."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ..control.matrix import rows_to_matrix
+from ..core.errors import ModelError
+from ..core.kernels import KERNELS
+from ..core.models import MergedModel
+from ..decode.code_kinds import one_vs_one
+from ..kernels.machine import squared_norms
+from ..kernels.values import PreparedKernel
+from ..models.configuration import Configuration
+from ..models.description import class_samples
+
+
+class Margins(NamedTuple):
+    """What the margins of the binary classifiers of a configuration say.
+
+    Attributes
+    ----------
+    squared : 1/margin^2 of each classifier (m,)
+    by_class : {label: sum over its classifiers}, {} unless the configuration is one-vs-one
+    squared_radius : of `squared_radius`
+    samples : number in training, None where not known
+    """
+
+    squared: np.ndarray
+    by_class: dict
+    squared_radius: float
+    samples: int | None
+
+
+def margins_of(configuration: Configuration) -> Margins:
+    """The margins of a configuration of support vector machines."""
+    tree, model = configuration.tree, configuration.machines
+    squared = squared_norms(model)
+    pairs = None
+    if not tree.hierarchical and not tree.is_ensemble and model.forest is None:
+        rows = [(row.left, row.right) for row in tree.nodes[0].rows]
+        pairs = one_vs_one(rows_to_matrix(rows, len(tree.labels)))
+    if pairs is None:
+        return Margins(squared, {}, math.nan, None)
+    sums = np.bincount(pairs.low, squared, pairs.k) + np.bincount(pairs.high, squared, pairs.k)
+    try:
+        samples = sum(class_samples(configuration).values())
+    except ModelError:
+        samples = None
+    by_class = dict(zip(tree.labels, sums.tolist()))
+    return Margins(squared, by_class, squared_radius(model), samples)
+
+
+def squared_radius(model: MergedModel) -> float:
+    """Largest K(sv, sv): the squared radius of a ball about 0 that holds the support vectors."""
+    largest = 0.0
+    for kernel in model.kernels:
+        if KERNELS[kernel.kind].distance:  # exp(-gamma 0)
+            largest = max(largest, 1.0)
+            continue
+        for sv in model.sv:
+            value = PreparedKernel(kernel, sv[None]).values(sv[None])
+            largest = max(largest, float(value[0, 0]))
+    return largest
+
+
+def ddag_bound(
+    inverse_squares: float, squared_radius: float, samples: int, nodes: int, risk: float = 0.05
+) -> float:
+    """Bound of the error of a DDAG, with probability 1 - risk; it says nothing above 1.
+
+    130 R^2/m (D log2(4 e m) log2(4 m) + log2(2 (2 m)^nodes / risk)).  It assumes that every node
+    separates its training samples with its margin, and that all points lie in the ball.
+
+    Parameters
+    ----------
+    inverse_squares : D, the sum of 1/margin^2 over all nodes, or over those of one class, for
+        which the result bounds the probability that a point is of this class and is misclassified
+    squared_radius, samples : R^2 and m
+    nodes : k(k-1)/2 for all nodes, k - 1 for those of a class
+
+    References
+    ----------
+    Platt, Cristianini and Shawe-Taylor, 2000, theorems 1 and 2.
+    """
+    m = samples
+    complexity = inverse_squares * math.log2(4 * math.e * m) * math.log2(4 * m)
+    # the power alone has more digits than a float
+    choices = 1 + nodes * math.log2(2 * m) - math.log2(risk)
+    return 130 * squared_radius / m * (complexity + choices)
