@@ -732,13 +732,13 @@ def _report_margins(configuration):
     report(f"sum of 1/margin^2 over {len(squared)} binary classifiers: {squared.sum():.6g}")
     if not by_class:
         return
-    sums = ", ".join(f"{label} {value:.6g}" for label, value in by_class.items())
+    sums = ", ".join(f"{name} {value:.6g}" for name, value in by_class.items())
     report(f"sum of 1/margin^2 over the classifiers of a class: {sums}")
     if samples is not None:
         whole = ddag_bound(squared.sum(), radius, samples, len(squared))
         bounds = ", ".join(
-            f"{label} {ddag_bound(value, radius, samples, len(by_class) - 1):.3g}"
-            for label, value in by_class.items()
+            f"{name} {ddag_bound(value, radius, samples, len(by_class) - 1):.3g}"
+            for name, value in by_class.items()
         )
         report(
             f"with probability .95 the error of ddag is below {whole:.3g}, that of a class below "

@@ -22,7 +22,7 @@ class Margins(NamedTuple):
     Attributes
     ----------
     squared : 1/margin^2 of each classifier (m,)
-    by_class : {label: sum over its classifiers}, {} unless the configuration is one-vs-one
+    by_class : {name, or else label: sum over its classifiers}, {} unless the configuration is one-vs-one
     squared_radius : of `squared_radius`
     samples : number in training, None where not known
     """
@@ -48,7 +48,8 @@ def margins_of(configuration: Configuration) -> Margins:
         samples = sum(class_samples(configuration).values())
     except ModelError:
         samples = None
-    by_class = dict(zip(tree.labels, sums.tolist()))
+    names = [tree.names.get(label, label) for label in tree.labels]
+    by_class = dict(zip(names, sums.tolist()))
     return Margins(squared, by_class, squared_radius(model), samples)
 
 

@@ -685,6 +685,21 @@ def test_count(pairwise, run, method, asked):
     assert len(out.splitlines()) == 200
 
 
+def test_margins_of_named_classes(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = ["a,b,class"]
+    for name, x, y in (("low", 0, 0), ("mid", 0, 4), ("high", 4, 0)):
+        rows += [f"{x + i / 20},{y + i % 3 / 20},{name}" for i in range(10)]
+    (tmp_path / "t.csv").write_text("\n".join(rows) + "\n")
+    run("multi_borders", "-n", "one-vs-one", "t.csv", "m", "m.mbc")
+    told = run("classify_m", "--margins", "m.mbc", "t.csv", "o.csv").err
+    whole = float(re.search(r"over 3 binary classifiers: (\S+)", told)[1])
+    sums = re.search(r"over the classifiers of a class: high (\S+), low (\S+), mid (\S+)", told)
+    # each classifier is one of two classes
+    assert sum(map(float, sums.groups())) == pytest.approx(2 * whole, rel=1e-5)
+    assert re.search(r"of a class below high \S+, low \S+, mid .*\(R\^2 1, 30 samples;", told)
+
+
 def test_and_rejects(pairwise, run):
     _, _, told = run("classify_m", "-Q", "and", "all.mbm", "tst.vec", "o")
     classes = read_cls("o.cls", negative=True)
