@@ -290,7 +290,8 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         """Train the binary classifiers on X (n_samples, n_features) with classes y (n_samples,).
 
         sample_weight (n_samples,): numbers of 0 or more, or None where all samples count alike: a
-        weight of 2 is two copies of the sample, one of 0 leaves it out.  They count in all that
+        weight of 2 is two copies of the sample (for learner "trees" nearly: its bins and smallest
+        leaves count rows), one of 0 leaves it out.  They count in all that
         `fit` does, with `class_weight` as factors.  Where samples are held out, in folds or one by
         one, each is with all of its weight.
 
@@ -466,8 +467,8 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
 
     def _checked(self, *arrays, **settings):
         """X, or X and y, as `validate_data` gives them; NaN where the estimator allows it, and
-        `SparsePoints` for sparse X where it keeps them. A frame with the columns of the training
-        table is made points by the recipe of the model."""
+        `SparsePoints` for sparse X where it keeps them, else dense points. A frame with the columns
+        of the training table is made points by the recipe of the model."""
         missing, sparse = self._allows_nan, self._keeps_sparse
         if settings.get("reset") is False:
             if self._takes_rows(arrays[0]):
@@ -481,13 +482,16 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
                     or getattr(self.configuration_.recipe, "keeps_missing", False)
                 )
                 sparse = sparse or values.is_linear
+        takes_sparse = sparse or self.estimator is None
         finite = {_FINITE: "allow-nan"} if missing else {}
         checked = validate_data(
-            self, *arrays, dtype=_DTYPES, accept_sparse=sparse, **finite, **settings
+            self, *arrays, dtype=_DTYPES, accept_sparse=takes_sparse, **finite, **settings
         )
         X, *y = checked if len(arrays) == 2 else (checked,)
         if hasattr(X, "toarray"):
             X = SparsePoints.of_matrix(X)
+            if not sparse:
+                X = np.asarray(X)
         return (X, *y) if y else X
 
     def _takes_rows(self, X):
@@ -536,7 +540,7 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self._allows_nan
-        tags.input_tags.sparse = self._keeps_sparse
+        tags.input_tags.sparse = self.estimator is None or self._keeps_sparse
         return tags
 
     def predict(self, X):
@@ -916,8 +920,13 @@ def errors_as_value_error():
         names = {
             f"--{name.replace('_', '-')}": name for name in MultiClassFromBinary._get_param_names()
         }
+        text = re.sub(
+            r"--min-class \d+(, which|) leaves (such classes out|out the classes)",
+            "leave out the rows of the classes",
+            str(error),
+        )
         raise ValueError(
-            re.sub("--[a-z-]+", lambda match: names.get(match[0], match[0]), str(error))
+            re.sub("--[a-z-]+", lambda match: names.get(match[0], match[0]), text)
         ) from error
 
 

@@ -1,7 +1,8 @@
 """Weights of points: how much each sample counts, and by which factor its class does.
 
 A weight of 2 is two copies of the point.  It enters every sum over points: training, the fit of
-probabilities, calibration and scores.  The weight of a class is a factor of the weights of its
+probabilities, calibration and scores; the bins and smallest leaves of boosted trees count rows all
+the same.  The weight of a class is a factor of the weights of its
 samples, on whatever side of a partition they stand.
 """
 

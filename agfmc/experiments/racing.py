@@ -43,7 +43,7 @@ _TOGETHER = 24  # classifiers that are trained side by side, so that all cores a
 # warnings about each of thousands of fits, or about each split once more
 _REPEATED = (
     ".* against .* has . sample",
-    ".* of its probabilities did not converge",
+    ".* did not converge",
     "features? .* constant",
     ".* leaving out single samples",
     "logistic regression stopped before the minimum",

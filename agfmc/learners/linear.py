@@ -17,6 +17,7 @@ import ctypes
 import functools
 import math
 import threading
+import warnings
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -267,20 +268,23 @@ def _solve_weighted(x, side, w, options):
 
     The label of the first row comes first.
     """
-    with _random:
+    machine = _machine(options)
+    with _random, warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Liblinear failed to converge")  # `converged` says it
         first, machine = sklearn_fit(
-            _machine(options),
+            machine,
             x,
             side,
             w,
             options.weights,
             lambda error: f"scikit-learn refuses the problem: {one_line(str(error))}",
         )
-    return _plane(
+    solution = _plane(
         -np.ravel(machine.coef_).astype(np.float64),
         -float(np.ravel(machine.intercept_)[0]),
         (first, 1 - first),
     )
+    return replace(solution, converged=np.max(machine.n_iter_) < machine.max_iter)
 
 
 def _machine(options):

@@ -4,7 +4,10 @@ Also what is common to the calls of their copies in scikit-learn, which heed wei
 """
 
 import ctypes
+import functools
 import importlib.util
+import os
+import threading
 from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -38,6 +41,7 @@ class Solution:
     None then. `sv` (l,) numbers of the support vectors among the problem's rows, those of the first
     label first; `coef` (l,); f > 0 speaks for `labels[0]`; `n_sv` counts the vectors of both
     labels. `function` computes f (n,) of points (n, d) in place of all this, or None.
+    `converged` is False where training stopped at a limit of iterations.
     """
 
     sv: np.ndarray | None
@@ -47,6 +51,7 @@ class Solution:
     n_sv: tuple
     vectors: np.ndarray | None = None
     function: Callable[[np.ndarray], np.ndarray] | None = None
+    converged: bool = True
 
     @classmethod
     def plane(cls, w, intercept, labels):
@@ -198,6 +203,72 @@ class CLibrary:
             yield model.contents
         finally:
             self._free(ctypes.byref(model))
+
+
+class _CookieFunctions(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_void_p) for name in ("read", "write", "seek", "close")]
+
+
+class CatchWords:
+    """What C code of this thread writes to its `stderr` within the block, for `with`: a list.
+
+    The variable of the C library is exchanged, not descriptor 2: Python's own messages, those of
+    other programs, and, passed on, of other threads go where they went.  Only the GNU C library
+    allows that; elsewhere nothing is caught.
+    """
+
+    _lock, _blocks, _words = threading.Lock(), 0, threading.local()
+
+    def __enter__(self):
+        words = self._words.caught = []
+        self._exchange(1)
+        return words
+
+    def __exit__(self, *error):
+        self._exchange(-1)
+        self._words.caught = None
+
+    @classmethod
+    def _exchange(cls, change):
+        stream = cls._stream()
+        if stream is None:
+            return
+        variable, before, ours, _ = stream
+        with cls._lock:
+            cls._blocks += change
+            variable.value = ours if cls._blocks else before
+
+    @classmethod
+    def _write(cls, cookie, text, size):
+        caught = getattr(cls._words, "caught", None)
+        if caught is None:
+            os.write(2, ctypes.string_at(text, size))
+        else:
+            caught.append(ctypes.string_at(text, size))
+        return size
+
+    @classmethod
+    @functools.cache
+    def _stream(cls):
+        """The variable, its value before and ours, and what must live as long; or None."""
+        try:
+            c = ctypes.CDLL(None)
+            if not hasattr(c, "gnu_get_libc_version"):  # others keep the variable read-only
+                return None
+            variable = ctypes.c_void_p.in_dll(c, "stderr")
+            kind = ctypes.CFUNCTYPE(
+                ctypes.c_ssize_t, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t
+            )
+            write = kind(cls._write)
+            c.fopencookie.restype = ctypes.c_void_p
+            c.fopencookie.argtypes = [ctypes.c_void_p, ctypes.c_char_p, _CookieFunctions]
+            functions = _CookieFunctions(write=ctypes.cast(write, ctypes.c_void_p))
+            ours = c.fopencookie(None, b"w", functions)
+            c.setvbuf.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int, ctypes.c_size_t]
+            c.setvbuf(ours, None, 2, 0)  # without a buffer: the thread that writes calls us
+        except (AttributeError, OSError, TypeError, ValueError):
+            return None
+        return (variable, variable.value, ours, write) if ours else None
 
 
 def weight_fields(weights):

@@ -27,6 +27,7 @@ from ..core.kernels import KERNELS
 from ..kernels.values import PreparedKernel
 from .options import BORDERS, KernelLearner
 from .points import (
+    CatchWords,
     CLibrary,
     Nodes,
     sklearn_fit,
@@ -247,7 +248,7 @@ def solve(nodes, rows, side, options):
             f"LIBSVM refuses the problem: {refusal}"
             + (_smaller_nu(side) if "nu is infeasible" in refusal else "")
         )
-    with loaded.trained(problem, parameter) as model:
+    with CatchWords() as words, loaded.trained(problem, parameter) as model:
         count = model.l
         # far cheaper than arrays made of ctypes' pointers
         sv = np.frombuffer(ctypes.string_at(model.sv_indices, 4 * count), np.int32) - 1
@@ -256,7 +257,12 @@ def solve(nodes, rows, side, options):
         if not (math.isfinite(rho) and np.isfinite(coef).all()):
             raise DataError(_why_not_finite(options, side, count))
         return Solution(
-            sv, coef, rho, (model.label[0], model.label[1]), (model.nSV[0], model.nSV[1])
+            sv,
+            coef,
+            rho,
+            (model.label[0], model.label[1]),
+            (model.nSV[0], model.nSV[1]),
+            converged=not any(b"max number of iterations" in text for text in words),
         )
 
 
@@ -333,6 +339,7 @@ def _solve_weighted(x, side, w, options):
         float(np.ravel(machine.intercept_)[0]),
         (first, 1 - first),
         tuple(machine.n_support_.tolist()),
+        converged=not machine.fit_status_,
     )
 
 
@@ -340,7 +347,7 @@ def _machine(options, kernel, size):
     from sklearn import svm
 
     class Silent:
-        """A machine that stops at LIBSVM's own limit of iterations in silence, as LIBSVM does."""
+        """A machine that stops at LIBSVM's own limit of iterations without a warning of its own."""
 
         def _warn_from_fit_status(self):
             pass

@@ -135,6 +135,7 @@ class _Training:
     seconds : seconds of a core so far
     equal : digests (n,) of all points, for leaving out, or None where all differ
     groups : groups (l,) of the samples, or None
+    converged : no fit, of a fold neither, stopped at a limit of iterations
     """
 
     job: Job
@@ -152,6 +153,7 @@ class _Training:
     w: np.ndarray | None = None
     equal: np.ndarray | None = None
     groups: np.ndarray | None = None
+    converged: bool = True
     lock: object = field(default_factory=threading.Lock)
 
     def parts(self):
@@ -357,6 +359,12 @@ def _fit_by_threads(jobs, data, progress):
         done += count
         if outcome is not None:
             fitted, converged = outcome
+            if not work.converged:
+                warn_user(
+                    f"{work.job.title} did not converge within the limit of "
+                    "iterations: normalise the data, or try a smaller C (-c) or a larger "
+                    "tolerance (-e)"
+                )
             if not converged:
                 warn_user(f"{work.job.title}: the fit of its probabilities did not converge")
             yield fitted
@@ -449,9 +457,12 @@ def _solved(work, nodes, train):
     """The `Solution` of the samples `train`; learners that stop early split them by groups."""
     options = work.job.options
     more = {"groups": work.groups[train]} if options.stops_early and work.groups is not None else {}
-    return options.solve(
+    solution = options.solve(
         nodes, work.rows[train], work.side[train], splits.of_rows(work.w, train), **more
     )
+    if not solution.converged:
+        work.converged = False
+    return solution
 
 
 def _flat(solution, x, rows):

@@ -206,12 +206,6 @@ def test_landmarks():
     assert estimator(learner="nystrom").fit(x, y).configuration_.machines.sv.shape == (90, 3)
 
 
-def test_a_sparse_table_is_refused_in_one_sentence():
-    x, y = points()
-    with pytest.raises(TypeError, match=r"dense data is required. Use .*toarray\(\)"):
-        estimator(learner="nystrom").fit(csr_matrix(x), y)
-
-
 @pytest.mark.few(1)
 @pytest.mark.parametrize("settings", [{}, {"learner": "nystrom", "n_landmarks": 30}])
 def test_nothing_but_time_depends_on_the_number_of_jobs(settings):
@@ -414,13 +408,28 @@ def test_sparse_points_of_linear_classifiers(settings):
         agfmc.train("ovr", broken, y)
 
 
-@pytest.mark.parametrize(
-    "settings", [{}, {"learner": "linear", "normalise": True}, {"estimator": GaussianNB()}]
-)
-def test_sparse_points_are_refused(settings):
+@pytest.mark.parametrize("settings", [{}, {"learner": "linear", "normalise": True}])
+def test_sparse_points_become_dense_where_the_learner_needs_it(settings):
+    x, y = points()
+    dense, sparse = (estimator(**settings).fit(X, y) for X in (x, csr_matrix(x)))
+    for new in (x, csr_matrix(x)):
+        assert np.array_equal(sparse.predict_proba(new), dense.predict_proba(x))
+
+
+def test_sparse_points_are_refused_by_estimators_that_take_none():
     x, y = points()
     with pytest.raises(TypeError, match="[Ss]parse"):
-        estimator(**settings).fit(csr_matrix(x), y)
+        estimator(estimator=GaussianNB()).fit(csr_matrix(x), y)
+
+
+def test_a_class_with_one_sample_is_refused_in_words_of_python():
+    x, y = points()
+    rare = np.append(y, y.max() + 1)
+    with pytest.raises(
+        ValueError, match="one sample .* leave out the rows of the classes"
+    ) as error:
+        estimator().fit(np.vstack([x, x[:1]]), rare)
+    assert "--" not in str(error.value)
 
 
 def test_before_it_is_fitted(tmp_path):

@@ -1,5 +1,8 @@
 """LIBSVM behind ctypes: what its own program gives, and the conditions of the optimum."""
 
+import ctypes
+import threading
+from agfmc.learners.points import CatchWords
 import re
 import shutil
 import subprocess
@@ -314,3 +317,23 @@ def test_huge_and_tiny_numbers_end_in_numbers_or_in_words(text, scale):
     if options.kernel == "rbf":
         # A kernel value is at most 1, whatever the scale.
         assert np.abs(f).max() <= np.abs(found.coef).sum() + abs(found.rho) + 1e-9
+
+
+def test_words_of_c_code_belong_to_their_thread(capfd):
+    c = ctypes.CDLL(None)
+    if not hasattr(c, "gnu_get_libc_version"):
+        pytest.skip("for the GNU C library")
+    c.fputs.argtypes = [ctypes.c_char_p, ctypes.c_void_p]
+    variable = ctypes.c_void_p.in_dll(c, "stderr")
+    before = variable.value
+
+    def write(text):
+        c.fputs(text, variable.value)
+
+    with CatchWords() as words:
+        write(b"ours\n")
+        other = threading.Thread(target=write, args=(b"another's\n",))
+        other.start()
+        other.join()
+    assert b"".join(words) == b"ours\n" and capfd.readouterr().err == "another's\n"
+    assert variable.value == before

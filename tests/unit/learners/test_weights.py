@@ -1,4 +1,4 @@
-"""Weights of points: a weight of two is two copies, for every learner; what heeds none says so."""
+"""Weights of points: a weight of two is two copies, but for trees; what heeds none says so."""
 
 import os
 import subprocess
@@ -267,6 +267,38 @@ def test_logistic():
             expected = plane(options.solve(points, rows[copies], side[copies]))
             np.testing.assert_allclose(found, expected, atol=1e-9)
         assert np.abs(found - plane(options.solve(x, rows, side))).max() > 1e-3
+
+
+@pytest.mark.parametrize(
+    "text, holds",
+    [
+        ("-e 1e-6", True),
+        ("learner=linear -e 1e-8", True),
+        ("learner=logistic", True),
+        (
+            "learner=trees -n 30 -x 0",
+            False,
+        ),  # nothing is drawn at random: bins and leaves count rows
+    ],
+)
+def test_which_learners_take_weights_for_copies(text, holds):
+    pytest.importorskip("sklearn")
+    if "trees" in text:
+        pytest.importorskip("lightgbm")
+    x, rows, side, w, copies = problem(3)
+    rows, side = np.arange(len(rows)), side[np.argsort(rows)]
+    options = replace(parse_options(text).weighted())
+    weighted, copied = (
+        options.solve(x, *of)
+        for of in ((rows, side, w), (copies, side[copies], np.ones(len(copies))))
+    )
+    f = [
+        solution.function(x) if solution.function else values(options, solution, x, part)
+        for solution, part in ((weighted, rows), (copied, copies))
+    ]
+    if weighted.labels != copied.labels:
+        f[1] = -f[1]
+    assert (np.abs(f[0] - f[1]).max() < 1e-3) == holds
 
 
 @pytest.mark.parametrize("d", [3, 2001])

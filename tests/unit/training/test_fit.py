@@ -1,5 +1,7 @@
 """Training end to end: the same models whatever the workers, and files that classify."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -7,6 +9,7 @@ from agfmc.control.build import from_pairs
 from agfmc.control.parse import parse
 from agfmc.core.errors import AgfmcWarning, DataError
 from agfmc.training.fit import fit, TrainingSettings, HeldOutRequest
+from agfmc.learners.svm import SvmOptions
 from agfmc.learners.protocol import plan_jobs
 from agfmc.core.splits import rows_by_class
 
@@ -156,3 +159,19 @@ def test_labels_that_say_nothing_get_their_shares_where_points_are_left_out():
     assert a == 0 and sorted([1 / (1 + np.exp(b)), 1 / (1 + np.exp(-b))]) == pytest.approx(
         [1 / 3, 2 / 3], abs=0.02
     )
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_classifier_that_does_not_converge_is_named_once(monkeypatch, workers):
+    solve = SvmOptions.solve
+    monkeypatch.setattr(
+        SvmOptions, "solve", lambda *args, **more: replace(solve(*args, **more), converged=False)
+    )
+    tree = parse('"" 0 / 1;\n{0 1}', "f")._replace(names={0: "Adelie", 1: "Gentoo"})
+    (job,) = plan_jobs(tree, "m", "", 1)
+    x = np.arange(20.0)[:, None]
+    y = (x[:, 0] > 9).astype(np.int32)
+    with pytest.warns(AgfmcWarning) as caught:
+        list(fit([job], x, y, TrainingSettings(workers=workers)))
+    texts = [str(w.message) for w in caught if issubclass(w.category, AgfmcWarning)]
+    assert len(texts) == 1 and texts[0].startswith("'m-00' (Adelie / Gentoo) did not converge")
