@@ -7,10 +7,10 @@ places below share/ where the shells look for them.  The build of a wheel makes 
 
 from __future__ import annotations
 
-import importlib
 import sys
 from pathlib import Path
 
+from agfmc.cli import parser_of
 from agfmc.cli.options import FILES
 
 from .generate import commands
@@ -38,7 +38,7 @@ def complete(command, shell):
     """The text of the completions of a command for a shell, one of `SHELLS`."""
     import shtab
 
-    parser = importlib.import_module(f"agfmc.cli.{command}").get_parser()
+    parser = parser_of(command)
     for action in parser._actions:
         if action.metavar == "FOLDER":
             action.complete = shtab.DIRECTORY

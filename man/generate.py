@@ -10,11 +10,11 @@ day, the terminal or the version of Python.
 from __future__ import annotations
 
 import argparse
-import importlib
 import re
 import sys
 from pathlib import Path
 
+from agfmc.cli import parser_of
 from agfmc.cli.options import Parser
 from agfmc.cli.run import run_command
 from agfmc.core.errors import DataError, EXIT_STATUSES, UsageError
@@ -112,7 +112,7 @@ class _Body:
 
 def _parser(name):
     try:
-        return importlib.import_module(f"agfmc.cli.{name}").get_parser()
+        return parser_of(name)
     except ModuleNotFoundError as error:
         raise DataError(
             f"no parser for this command: {error}", file=str(ROOT / "bin" / name)

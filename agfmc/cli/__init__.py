@@ -5,14 +5,26 @@ import sys
 import threading
 
 
+def parser_of(name: str):
+    """The parser of the command `name`, new."""
+    return _command_of(name).get_parser()
+
+
 def main_of(name: str):
     """The command `name` as a function of argv (default: the process's own) -> exit status."""
-    from importlib import import_module
-
     from .run import run_command
 
-    command = import_module(f".{name}", __name__)
+    command = _command_of(name)
     return lambda argv=None: run_command(command.get_parser(), command.execute, argv)
+
+
+def _command_of(name):
+    """What has the parser and the function of the command: its row of `CONVERTERS`, or a module."""
+    from importlib import import_module
+
+    from .convert import CONVERTERS
+
+    return CONVERTERS.get(name) or import_module(f".{name}", __name__)
 
 
 def launch(path: str) -> None:

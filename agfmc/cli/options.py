@@ -431,36 +431,6 @@ def check_plot(args):
         check_picture(args.plot)
 
 
-def add_label_options(group):
-    """-L and --names of the commands that convert text."""
-    group.add(
-        "-L, --ordinates",
-        "the labels are numbers, whole or not: write base.dat in place of base.cls",
-        excludes="--names",
-    )
-    group.add(
-        "--names FILE",
-        "class names, line i for label i, for labels that are words, "
-        "negative or not whole: test data get the numbers of the training data",
-    )
-
-
-def label_names(args, source, base, ends):
-    """The names of --names, after the outputs of a conversion of text are checked, or None. ends:
-    those of the outputs, base names with these."""
-    from ..data.class_names import read_names
-
-    refuse_ending(base or "-", ends[:2])
-    # the names given are written again as they are, unless -U makes others
-    again = args.names == f"{base}.names" and not getattr(args, "relabel", False)
-    check_files(
-        args.files,
-        {"base": data_files(base, ends=ends)},
-        {"infile": [source], "--names": [None if again else args.names]},
-    )
-    return None if args.names is None else read_names(args.names)
-
-
 def add_bins(group):
     """The option --bins."""
     group.add(

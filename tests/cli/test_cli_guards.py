@@ -1,6 +1,5 @@
 """Outputs in the place of inputs, names and labels that differ, lost normalisations."""
 
-import importlib
 import json
 import os
 import re
@@ -11,6 +10,7 @@ import numpy as np
 import pytest
 from hostile_store import put_together, taken_apart
 
+from agfmc.cli import parser_of
 from agfmc.cli.options import FILES
 from agfmc.cli.option_types import output_base, output_file
 from agfmc.core.errors import UsageError
@@ -737,7 +737,7 @@ def file_names(parser):
 @pytest.mark.parametrize("command", COMMANDS)
 def test_no_output_option_of_any_command_names_another_of_its_files(command, folder):
     """Each output with each other file of the command: by one name, a path, and links."""
-    parser = importlib.import_module(f"agfmc.cli.{command}").get_parser()
+    parser = parser_of(command)
     parser._check_given = lambda args: None
     names, needed = (
         file_names(parser),

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from agfmc.cli import parser_of
 from man.completions import SHELLS
 
 pytest.importorskip("shtab")
@@ -96,7 +97,7 @@ def test_shells_load_their_files_which_offer_every_long_option(name, share, tmp_
         else:  # with its help after [ in zsh, after a tab in fish
             options.add(line.replace("[", "\t").split("\t")[0].strip(" (*)-:"))
     for command in COMMANDS:
-        actions = importlib.import_module(f"agfmc.cli.{command}").get_parser()._actions
+        actions = parser_of(command)._actions
         options = [option for action in actions for option in action.option_strings]
         names = {option[2:] for option in options if option.startswith("--")}
         assert names <= offered[command], command

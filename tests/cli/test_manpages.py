@@ -1,7 +1,6 @@
 """The manual pages: what the parsers say, nothing stale, nothing that cannot be typed."""
 
 import functools
-import importlib
 import itertools
 import os
 import re
@@ -15,6 +14,7 @@ from typing import Annotated, get_args, get_origin
 
 import pytest
 
+from agfmc.cli import main_of, parser_of
 from agfmc.control.matrix import format_matrix
 from agfmc.designs.schemes import SCHEMES
 from agfmc.control.build import to_code
@@ -78,9 +78,7 @@ def plain(roff):
     return roff
 
 
-@functools.cache
-def parser_of(command):
-    return importlib.import_module(f"agfmc.cli.{command}").get_parser()
+parser_of = functools.cache(parser_of)
 
 
 def example_lines(path):
@@ -266,7 +264,7 @@ def test_bin_files_start_their_module(command):
     assert os.access(path, os.X_OK)
     assert path.read_text() == (ROOT / "bin" / COMMANDS[0]).read_text()
     assert path.read_text().endswith("\nlaunch(__file__)\n")
-    assert callable(importlib.import_module("agfmc.cli").main_of(command))
+    assert callable(main_of(command))
     assert parser_of(command).prog == command
 
 

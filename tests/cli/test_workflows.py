@@ -2,7 +2,6 @@
 
 import ast
 import configparser
-import importlib
 import importlib.util
 import json
 import os
@@ -15,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from agfmc import __version__
+from agfmc.cli import parser_of
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLES = ROOT / "sample_data"
@@ -90,7 +90,7 @@ def test_command_lines_have_the_options_of_the_commands(lines, wanted):
     found = [taken_apart(line)[0] for line in lines()]
     assert [words[0] for words in found] == wanted
     for command, *arguments in found:
-        parser = importlib.import_module(f"agfmc.cli.{command}").get_parser()
+        parser = parser_of(command)
         if arguments != ["--help"]:
             parser.parse_args(arguments)
 

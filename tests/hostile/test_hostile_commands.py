@@ -1,6 +1,5 @@
 """Broken files and random command lines through every command."""
 
-import importlib
 import json
 import os
 import random
@@ -13,6 +12,7 @@ from pathlib import Path
 import hostile_readers as right
 import numpy as np
 import pytest
+from agfmc.cli import parser_of
 from agfmc.cli.messages import wants_events
 from hostile_checks import guarded, outcome
 from hostile_mutations import damaged
@@ -557,7 +557,7 @@ SLOW = {"agf_train", "compare_control", "nfold", "simulate_decoders", "tune_m"}
 
 def random_line(command, rng):
     """The words of one command line."""
-    parser = importlib.import_module(f"agfmc.cli.{command}").get_parser()
+    parser = parser_of(command)
     words = {"simulate_decoders": ["--rounds", "50"], "agf_train": ["--time-limit", "2"]}.get(
         command, []
     )
