@@ -23,6 +23,7 @@ from .file_names import file_named, holds_svm
 from .hints import hint_for, refuse_unquoted, reword
 from .messages import ERROR, INFO, messages_from, report
 from .option_types import is_given, output_base, output_file, time_span, whole_number
+from .renamed import option_of_today
 
 # Marks words after `--`, which argparse forgets on its second round over mixed operands;
 # no word of a command line can contain it.
@@ -93,6 +94,7 @@ class Parser(_Options, argparse.ArgumentParser):
             formatter_class=_Formatter,
         )
         self._operands = operands
+        self._notes = []  # for standard error, once it is known whether these are wanted
 
     def group(self, title):
         """A group of options under a title."""
@@ -192,6 +194,7 @@ class Parser(_Options, argparse.ArgumentParser):
         """Options that run on are joined with their values first, as libAGF takes them."""
         if args is None:
             args = sys.argv[1:]
+        self._notes = []
         joined = self._joined(args)
         self._bare = not any(word == "-" or not word.startswith("-") for word in joined)
         if self.needs_words and not any(word.partition("=")[0] not in _GENERAL for word in joined):
@@ -205,7 +208,7 @@ class Parser(_Options, argparse.ArgumentParser):
         return parsed
 
     def _complete(self, args):
-        notes = []
+        notes = self._notes
         for name, what in self.file_names.items():
             given = getattr(args, name)
             if given is None or getattr(args, "from_stdin", False):
@@ -274,6 +277,11 @@ class Parser(_Options, argparse.ArgumentParser):
             word = self.dashes if self.dashes and word == "--" else word
             if word == "--":
                 return [*result, *(_OPERAND + word for word in words)]
+            today = option_of_today(self.prog, word, words)
+            if today is not None:
+                words.extendleft(reversed(today[0]))
+                self._notes.append(today[1])
+                continue
             if word in counts:  # the next word is its value if it is a number, or the default
                 follows = words and (words[0].isdigit() or words[0] == counts[word])
                 value = words.popleft() if follows else counts[word]
