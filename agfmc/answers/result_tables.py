@@ -8,10 +8,12 @@ import numpy as np
 
 from ..control.tree import Tree
 from ..core.errors import AgfmcNotice, and_more, DataError, one_line, UsageError, warn_user
+from ..core.weights import NO_WEIGHTS
+from ..data.weights import read_weights
 from ..files.opening import is_stream
 from ..score.evaluation import Results, warn_of_no_probabilities
 from ..score.probabilities import probability_of_answers
-from ..tables.survey import column_positions, listed_names, ordered_words
+from ..tables.survey import column_or_file, column_positions, listed_names, ordered_words
 from ..tables.text import Words
 from ..tables.types import LABEL_NAMES, plain_word, ROW, TableFormat
 from .columns import AnswerColumns, open_answers
@@ -36,7 +38,8 @@ class AnswerSource:
     ids : columns by which the rows are joined, () for those that both have
     before : table of answers whose probabilities are not calibrated, or None
     names : names of the classes in their order, () for that of the columns of probabilities
-    weight : column of the weights, in the table of the true classes, or None
+    weight : column of the weights, in the table of the true classes, or a file of them, or
+        `NO_WEIGHTS`, or None
     """
 
     path: str
@@ -120,7 +123,7 @@ def load_answers(source: AnswerSource, tree: Tree | None = None) -> tuple[Result
             others.append(_read_before(source, columns))
         kinds = columns.kinds
         if source.data is None:
-            held = _truth_column(table, source, columns), _column(table, source.weight, "--weight")
+            held = _truth_column(table, source, columns), _weight_column(table, source)
             kinds = {
                 held[0]: "words",
                 **kinds,
@@ -129,7 +132,7 @@ def load_answers(source: AnswerSource, tree: Tree | None = None) -> tuple[Result
         answers = table.read({**kinds, **{name: "text" for other in others for name in other.keys}})
     other, keys, (column, weight) = _Other(answers, (), held) if source.data is None else others[0]
     words, codes = _complete(other, column)
-    order, weights = _order(answers, other, keys), _weights(other, weight)
+    order, weights = _order(answers, other, keys), _weights(other, weight, source)
     truth = Words(words, codes[order])
     weights = None if weights is None else weights[order]
     names, known = _names(source, answers, columns, truth)
@@ -229,10 +232,19 @@ def _truth_column(table, source, columns):
     return name
 
 
-def _weights(table, column):
-    """The weights (n,) in a column, or None; `DataError` for what is no number of 0 or more."""
-    if column is None:
+def _weight_column(table, source):
+    if source.weight in (None, NO_WEIGHTS):
         return None
+    return column_or_file(table, source.weight, "--weight")
+
+
+def _weights(table, column, source):
+    """The weights (n,) in a column, or else a file, or None; `DataError` for what is no number of
+    0 or more."""
+    if source.weight in (None, NO_WEIGHTS):
+        return None
+    if column is None:
+        return read_weights(source.weight, len(table.numbers))
     w = _present(table, column)
     for row in np.flatnonzero(~((w >= 0) & (w < np.inf)))[:1].tolist():
         raise table.error(
@@ -251,7 +263,7 @@ def _read_truth(source, columns):
             if source.truth is None
             else _column(table, source.truth, "--truth")
         )
-        weight = _column(table, source.weight, "--weight")
+        weight = _weight_column(table, source)
         for names, file in (others, source.path), (table.names, table.file):
             for name in source.ids:
                 if name not in names or name == column:

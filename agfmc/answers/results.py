@@ -126,7 +126,7 @@ def with_weights_of(results: Results, truth_path: str, source: WeightSource, nam
         path = weights_beside(_base_of(truth_path))
         if path is not None:
             warn_user(
-                f"the points of {truth_path} have the weights in {path} (--weights none: "
+                f"the points of {truth_path} have the weights in {path} (--weight none: "
                 "they all count alike)"
             )
     w = None if path in (None, NO_WEIGHTS) else read_weights(path, len(results.truth))

@@ -202,7 +202,6 @@ def _divide_table(args, recipe, source, output, test, rest):
             "--id",
             "--ignore",
             "--weight",
-            "--weights",
         ),
         what,
     )
@@ -293,7 +292,7 @@ def _check_files(args, recipe, source, output, test):
     if same and all(
         step is None for step in (recipe.fraction, recipe.parts, recipe.partition, recipe.rows)
     ):
-        read = {"input": [], "--weights": [], "--groups": []}
+        read = {"input": [], "--weight": [], "--group": []}
     check_files(args.files, written, read)
 
 

@@ -120,7 +120,7 @@ def execute(args):
             f"the data are read several times: expected the name of a file, found '{args.train}'"
         )
     if "-" in weight_files(args):
-        what = "groups" if args.groups == "-" else "weights"
+        what = "groups" if args.group == "-" else "weights"
         raise UsageError(f"the {what} are read several times: expected the name of a file")
     form = input_format(args, args.train)
     check_output(args.model)
@@ -173,9 +173,9 @@ class _Run:
             *TABLES,
             "--missing",
             "--no-header",
-            "--weights",
+            "--weight",
             "--class-weight",
-            "--groups",
+            "--group",
             "--min-class",
         )
         self.common = ["-n", f"-j{args.jobs}", f"--seed={args.seed}", *self.data]

@@ -107,10 +107,8 @@ def get_parser():
         "-A",
         "--table",
         "--weight",
-        "--weights",
         "--class-weight",
         "--group",
-        "--groups",
     )
     parser.hints = NORMALISED_BY_MODEL
     parser.file_names = {"model": "model", "data": "data", "base": "answers"}

@@ -3,13 +3,13 @@
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..core.errors import UsageError, warn_user
 from ..core.text import first_words
 from ..files.atomic import replacing_with
 from ..files.kinds import is_answer_table, TEXT_ENDINGS
-from .data_options import add_groups, add_table, table_format
+from .data_options import add_table, table_format
 from .messages import counted, report, write_bytes
 from .option_types import finite_number, output_base, output_file, whole_number
 from .options import check_files, data_files, Parser, refuse_ending
@@ -335,7 +335,13 @@ def _add_table_options(parser):
         "-H, --no-header",
         "the first line has no column names; columns are then named by numbers from 1",
     )
-    add_groups(add_table(parser, "table"), files=False)
+    group = add_table(parser, "table")
+    group.add("--weight COLUMN", "the column of the weights of the rows, numbers of 0 or more")
+    group.add(
+        "--group COLUMN",
+        "the column of the groups of the rows, such as a patient or a day: rows of one group are "
+        "alike, and no split divides a group",
+    )
 
 
 def _convert_table(args):
@@ -351,9 +357,9 @@ def _convert_table(args):
         {"source": [args.source], "--recipe": [None if again else args.recipe]},
     )
     recipe = None if args.recipe is None else read_recipe(args.recipe)
-    recipe, rows, counts = convert_table(
-        args.source, table_format(args, not args.no_labels), args.base, recipe
-    )
+    form = table_format(args, not args.no_labels)
+    form = replace(form, roles=replace(form.roles, weight=args.weight, group=args.group))
+    recipe, rows, counts = convert_table(args.source, form, args.base, recipe)
     text = (
         f"{os.path.basename(args.base)}.vec: {counted(rows, 'row')}, "
         f"{counted(len(recipe.features), 'feature')} ({first_words(recipe.features, _SHOWN)})"

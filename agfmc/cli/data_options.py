@@ -30,15 +30,13 @@ TABLES = (
     "--blanks",
     "--label",
     "--id",
-    "--weight",
-    "--group",
     "--ignore",
     "--categorical",
     "--min-words",
     "--ordered",
     "--classes",
 )
-WEIGHTS = ("--weight", "--weights", "--class-weight")
+WEIGHTS = ("--weight", "--class-weight")
 NORMALISATION = (
     "-n",
     "-S",
@@ -83,11 +81,6 @@ def add_table(parser, what="train", roles=True, stream=_STREAM):
         "(default: the one "
         + ("named class, label or target)" if trains else "of the training table)"),
     )
-    group.add(
-        "--weight COLUMN",
-        "the column of the weights of the rows, numbers of 0 or more"
-        + " (default: the one of the training table, if it is there)" * (not trains),
-    )
     if roles == "label":
         return group
     group.add("--id COLUMN,...", "columns that identify the rows, and are not features", names)
@@ -118,27 +111,14 @@ def table_format(args, labels=True, ordinates=False, source=None):
     `source` is the table."""
     from ..data.types import InputFormat
 
-    weights = weight_source(args, source)
-    if weights.file not in (None, NO_WEIGHTS):
-        refuse_given(
-            args,
-            ["--weight"],
-            "and --weights exclude each other: the weights stand in a column or in a file",
-        )
-        if weights.file != "-" and hasattr(args, "weight") and not os.path.exists(weights.file):
-            raise DataError(
-                "cannot read: there is no such file; the column of the weights in a "
-                f"table is named with --weight {weights.file}",
-                file=weights.file,
-            )
     return InputFormat(
         "table",
         layout=table_layout(args, not args.no_header),
         roles=_roles(args),
         labels=labels,
         ordinates=ordinates,
-        weights=weights,
-        groups=getattr(args, "groups", NO_WEIGHTS),
+        weights=weight_source(args, source),
+        groups=getattr(args, "group", NO_WEIGHTS),
     )
 
 
@@ -157,29 +137,25 @@ def _roles(args):
     missing = args.missing
     with contextlib.suppress(argparse.ArgumentTypeError):
         missing = missing and f"value:{finite_number(missing)!r}"  # a number alone, as with -M
-    label, ids, weight, *others = (
-        getattr(args, name, None) for name in ("label", "id", "weight", "ignore", "categorical")
-    )
     return ColumnRoles(
-        label,
-        ids or (),
-        weight,
-        *(other or () for other in others),
-        getattr(args, "classes", None),
-        missing,
-        getattr(args, "min_words", None),
-        getattr(args, "ordered", None) or (),
-        getattr(args, "group", None),
+        getattr(args, "label", None),
+        getattr(args, "id", None) or (),
+        ignored=getattr(args, "ignore", None) or (),
+        categorical=getattr(args, "categorical", None) or (),
+        classes=getattr(args, "classes", None),
+        missing=missing,
+        min_words=getattr(args, "min_words", None),
+        ordered=getattr(args, "ordered", None) or (),
     )
 
 
 def add_weights(group, classes=True):
-    """--weights, and with `classes` --class-weight, of the commands that read data with classes."""
+    """--weight, and with `classes` --class-weight, of the commands that read data with classes."""
     group.add(
-        "--weights FILE",
-        "weights of the samples, non-negative: text with one per line, "
-        "or binary (.wgt); or none: equal weights (default: the file base.wgt beside "
-        "binary data, or the column --weight of a table)",
+        "--weight COLUMN|FILE",
+        "weights of the samples, numbers of 0 or more: a column of the table, else a file, text "
+        "with one in each line or binary (.wgt); or none: equal weights (default: the file "
+        "base.wgt beside binary data; for a model, the column of its training table)",
     )
     if not classes:
         return
@@ -192,21 +168,13 @@ def add_weights(group, classes=True):
     )
 
 
-def add_groups(group, files=True):
-    """--group, and with `files` --groups, of the commands that split data."""
+def add_groups(group):
+    """--group, of the commands that split data."""
     group.add(
-        "--group COLUMN",
-        "the column of a table with the group of each row, such as a "
-        "patient or a day: rows of one group are alike, and no split divides a group",
-        excludes="--groups" if files else (),
-    )
-    if not files:
-        return
-    group.add(
-        "--groups FILE",
-        "groups of the samples: text with the name of a group in each line; "
-        "or none (default: the file base.grp beside binary data, or the column --group of a "
-        "table)",
+        "--group COLUMN|FILE",
+        "groups of the samples, such as a patient or a day, whose samples are alike, and which "
+        "no split divides: a column of the table, else a file, text with the name of a group in "
+        "each line; or none (default: the file base.grp beside binary data)",
     )
 
 
@@ -216,12 +184,13 @@ def weight_source(args, source=None):
     `source` is the data. Raises `UsageError` where standard input would be read twice, `DataError`
     as `read_class_weights`, and for a word that is no such file.
     """
-    file, classes = getattr(args, "weights", None), getattr(args, "class_weight", None)
+    file, classes = getattr(args, "weight", None), getattr(args, "class_weight", None)
     if file is None and classes is None:
         return WeightSource()
-    for option, given in (("--weights", file), ("--class-weight", classes)):
-        if given == "":
-            raise UsageError(f"{option}: expected the name of a file")
+    if file == "":
+        raise UsageError("--weight: expected the name of a column or file")
+    if classes == "":
+        raise UsageError("--class-weight: expected the name of a file")
     read = [source, file, classes, getattr(args, "control", None)]
     if "-" in (file, classes) and read.count("-") > 1:
         raise UsageError(
@@ -240,11 +209,11 @@ def weight_source(args, source=None):
 
 
 def weight_files(args):
-    """The files that the options of `add_weights` and `add_groups` name."""
+    """The files that the options of `add_weights` and `add_groups` name, as far as they exist."""
     return [
         file
-        for file in (getattr(args, name, None) for name in ("weights", "class_weight", "groups"))
-        if isinstance(file, str) and file not in (NO_WEIGHTS, BALANCED)
+        for file in (getattr(args, name, None) for name in ("weight", "class_weight", "group"))
+        if isinstance(file, str) and (file == "-" or os.path.exists(file))
     ]
 
 
@@ -363,7 +332,7 @@ def input_format(args, source, lvq=None, labels=True, ordinates=False, table=Fal
         labels,
         ordinates,
         weights=weights,
-        groups=getattr(args, "groups", NO_WEIGHTS),
+        groups=getattr(args, "group", NO_WEIGHTS),
     )
 
 

@@ -104,10 +104,8 @@ def get_parser():
         "-A",
         "--table",
         "--weight",
-        "--weights",
         "--class-weight",
         "--group",
-        "--groups",
     )
     parser.file_names = {"control": "trained", "data": "data"}
     return parser.finish()

@@ -507,7 +507,7 @@ def _command_line(args, form, work, words, control=None, **other):
     if form.kind == "table":
         words += option_words(args, *TABLES, "--missing", "--no-header")
     words += [
-        *option_words(args, "--weights", "--class-weight", "--groups"),
+        *option_words(args, "--weight", "--class-weight", "--group"),
         *["--no-normalise"] * (args.normalise is False),
     ]
     words += option_words(

@@ -32,7 +32,7 @@ _GENERAL = ("--quiet", "--log", "--debug")  # options that say nothing of the wo
 # Values of options that are names of files, and those that may be base names; the endings of the
 # files that a base name of data stands for, and one of answers besides.
 _BASES = frozenset("DATA BASE POINTS ANSWERS TRUTH".split())
-FILES = _BASES | {"FILE", "TABLE", "OUT", "CONTROL"}
+FILES = _BASES | {"FILE", "TABLE", "OUT", "CONTROL", "COLUMN|FILE"}
 _OF_DATA = ("", ".vec", ".cls", ".dat", ".con", ".names", ".wgt", ".grp", ".recipe", ".ids")
 _OF_ANSWERS = (*_OF_DATA, ".truth", ".txt", ".raw.txt", ".raw.con")
 _NEGATIVE = re.compile(r"-(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?\Z")

@@ -71,9 +71,7 @@ def get_parser():
     add_training_kind(parser)
     add_normalisation(parser)
     parser.need("--path", "--metric", "-n", "-S", "-a", "--learn-metric")
-    parser.need(
-        "train", "-M", "-A", "--table", "--min-class", "--weight", "--weights", "--class-weight"
-    )
+    parser.need("train", "-M", "-A", "--table", "--min-class", "--weight", "--class-weight")
     parser.file_names = {"control": "control", "train": "data"}
     return parser.finish()
 

@@ -9,8 +9,25 @@ import shlex
 
 from ..core.errors import UsageError
 
+_WEIGHTS = {"--weights": "--weight={}"}
+_DATA = {**_WEIGHTS, "--groups": "--group={}"}
+
 # {command: {option: the option of today, or what to use instead}}
-EARLIER: dict[str, dict[str, str]] = {}
+EARLIER: dict[str, dict[str, str]] = {
+    "agf_preprocess": _DATA,
+    "agf_train": _DATA,
+    "calibrate_m": _DATA,
+    "cls_comp_stats": _WEIGHTS,
+    "compare_control": _DATA,
+    "eval_uc": _WEIGHTS,
+    "mbh2mbm": _DATA,
+    "multi_borders": _DATA,
+    "nfold": _DATA,
+    "order_classes": _DATA,
+    "print_control": _DATA,
+    "report_m": _WEIGHTS,
+    "tune_m": _DATA,
+}
 
 
 def option_of_today(command, word, words):

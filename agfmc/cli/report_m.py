@@ -88,7 +88,6 @@ def get_parser():
         "--names",
         "--labels",
         "--priors",
-        "--weights",
         "--class-weight",
         "--top",
         "--ordered",

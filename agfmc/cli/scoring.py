@@ -71,11 +71,6 @@ def add_true_classes(group):
         "column of the answers (default class); the probability of a "
         "class is in the column p:CLASS",
     )
-    group.add(
-        "--weight COLUMN",
-        "column of the weights of the rows, non-negative numbers, in "
-        "the table with the true classes",
-    )
 
 
 def add_classes(parser):
@@ -116,7 +111,6 @@ def check_kind(args, of_table, *more):
             "is for files of numbers; a table of answers holds classes, probabilities and "
             "sets, and --data names the table of the true classes",
         )
-        refuse_given(args, ("--weights",), "is for files of numbers: --weight names a column")
         return
     if args.sets is None:
         refuse_given(args, ["--control"], "needs --sets")
@@ -126,7 +120,6 @@ def check_kind(args, of_table, *more):
             "--data",
             "--id",
             "--predicted",
-            "--weight",
             "--delimiter",
             "--decimal",
             "--no-quotes",

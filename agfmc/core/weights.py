@@ -29,7 +29,7 @@ class WeightSource:
     Attributes
     ----------
     file : weights of samples, text or .wgt, or `NO_WEIGHTS`, or None for `base.wgt` where that
-        exists, and for the column of a table
+        exists; for a table also the name of a column
     classes : factors of classes, `BALANCED`, {label or name: factor} or None
     class_file : file that the factors were read from, or None
     """
@@ -37,11 +37,6 @@ class WeightSource:
     file: str | None = None
     classes: Mapping[int | str, float] | str | None = None
     class_file: str | None = None
-
-    @property
-    def files(self) -> list[str]:
-        """The files that weights come from, those beside the points aside."""
-        return [path for path in (self.file, self.class_file) if path not in (None, NO_WEIGHTS)]
 
 
 @dataclass(frozen=True, eq=False)

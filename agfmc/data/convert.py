@@ -128,7 +128,7 @@ def print_data(
         if os.path.exists(base + WEIGHTS):
             warn_user(
                 f"the weights in {base}{WEIGHTS} are not in the text: commands that read "
-                f"it take them by --weights {base}{WEIGHTS}"
+                f"it take them by --weight {base}{WEIGHTS}"
             )
     if words and data.names is None:
         raise UsageError(f"--words needs the class names in {base}.names")

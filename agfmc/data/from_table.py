@@ -16,7 +16,7 @@ import numpy as np
 from ..core.errors import and_more, DataError, one_line, UsageError, warn_user
 from ..core.lazy_points import LazyPoints, StoredTable
 from ..core.memory import refuse_beyond
-from ..core.weights import Weights
+from ..core.weights import NO_WEIGHTS, Weights
 from ..files.atomic import remove, replacing_all, temporary_file, writing
 from ..files.csv import csv_line, csv_lines
 from ..files.opening import CutLine
@@ -32,14 +32,20 @@ from ..tables.points import (
 from ..tables.memory import RowTable
 from ..tables.reading import columns_called, open_table, table_of_heading
 from ..tables.recipe_file import format_recipe
-from ..tables.survey import column_positions, resolve_roles, survey_classes, survey_table
+from ..tables.survey import (
+    column_or_file,
+    column_positions,
+    resolve_roles,
+    survey_classes,
+    survey_table,
+)
 from ..tables.text import Block, Table
 from ..tables.types import plain_word, ROW, TableRecipe
 from .class_names import names_bytes
 from .groups import groups_bytes, with_groups, with_groups_of
 from .libagf import cls_bytes, VecWriter
 from .reading import weights_of
-from .types import Dataset, InputFormat
+from .types import Dataset, InputFormat, NO_GROUPS
 from .weights import single_precision, weights_bytes
 
 # what tables are converted to
@@ -144,9 +150,9 @@ def read_table(
 
     `path` is what `open_table` takes, and a path where points are lazy.
 
-    The weights are those of the file of `form.weights`, or of the column of `form.roles`, or of the
-    one that the recipe names if it exists, as they stand there, zeros too. The same is true of
-    groups.
+    The weights are those of the column or file of `form.weights`, or of the column of `form.roles`,
+    or of the one that the recipe names if it exists, as they stand there, zeros too. The same is
+    true of groups.
 
     Parameters
     ----------
@@ -156,6 +162,7 @@ def read_table(
     given = recipe is not None
     layout = form.layout.for_model(recipe) if given else form.layout
     with open_table(path, layout, stdin, again=True) as table:
+        form = with_columns(table, form)
         if not given:
             survey = survey_table(table, form.roles)
             recipe, roles, rows = survey.recipe, survey.roles, survey.rows
@@ -190,6 +197,20 @@ def read_table(
     weights = weights_of(path, form, len(y), stdin) if w is None else Weights(w)
     data = with_groups(Dataset(x, y, recipe.classes, recipe, weights), groups)
     return with_groups_of(data, path, form, stdin) if groups is None else data
+
+
+def with_columns(table: Table, form: InputFormat) -> InputFormat:
+    """The format in which weights and groups that columns of the table hold have roles."""
+    roles, weights, groups = form.roles, form.weights, form.groups
+    if weights.file not in (None, NO_WEIGHTS):
+        column = column_or_file(table, weights.file, "--weight")
+        if column is not None:
+            roles, weights = replace(roles, weight=column), replace(weights, file=None)
+    if groups not in (None, NO_GROUPS):
+        column = column_or_file(table, groups, "--group")
+        if column is not None:
+            roles, groups = replace(roles, group=column), None
+    return replace(form, roles=roles, weights=weights, groups=groups)
 
 
 def _warn_of_groups(table, roles, names):

@@ -16,7 +16,7 @@ from ..tables.points import class_numbers
 from ..tables.reading import open_table
 from ..tables.survey import resolve_roles, survey_classes
 from ..tables.text import number_of
-from .from_table import row_groups
+from .from_table import row_groups, with_columns
 from .groups import with_groups, with_groups_of
 from .preprocess import divided_rows, drawn_rows, part_names, Recipe
 from .types import Dataset
@@ -81,9 +81,10 @@ def table_names(recipe: Recipe, output: str, test: str | None) -> list[str]:
 def _rows_of(table, recipe, source):
     """A `Dataset` of the rows without features, with their groups, and their classes where a step
     needs them."""
-    roles = recipe.form.roles
+    form = with_columns(table, recipe.form)
+    roles = form.roles
     requested = recipe.stratified or recipe.rows is not None or roles.label is not None
-    needs_y = recipe.form.labels and requested
+    needs_y = form.labels and requested
     names, _ = survey_classes(table, roles) if needs_y else ((), None)
     classes = {name: i for i, name in enumerate(names)}
     where = resolve_roles(table, roles, needs_y)
@@ -98,9 +99,7 @@ def _rows_of(table, recipe, source):
             groups += row_groups(table, block, where.group)
     data = Dataset(np.empty((count, 0), np.float32), np.concatenate(y) if needs_y else None)
     return (
-        with_groups(data, groups)
-        if where.group is not None
-        else with_groups_of(data, source, recipe.form)
+        with_groups(data, groups) if where.group is not None else with_groups_of(data, source, form)
     )
 
 

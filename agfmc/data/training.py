@@ -178,12 +178,12 @@ def warn_of_weights(base: str, form: InputFormat) -> None:
     base = os.fsdecode(base)
     if form.weights.file is None and (beside := weights_beside(base)):
         warn_user(
-            f"the samples of {base} have the weights in {beside} (--weights none: they "
+            f"the samples of {base} have the weights in {beside} (--weight none: they "
             "all count alike)"
         )
     if form.groups is None and (beside := groups_beside(base)):
         warn_user(
-            f"the samples of {base} have the groups in {beside} (--groups none: they "
+            f"the samples of {base} have the groups in {beside} (--group none: they "
             "are split one by one)"
         )
 

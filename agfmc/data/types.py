@@ -78,7 +78,7 @@ class InputFormat:
     ordinates : numbers stand in place of the labels
     layout, roles : layout and columns of a table
     groups : file of the groups of the points, `NO_GROUPS`, or None for `base.grp` where that
-        exists, and for the column of a table
+        exists; for a table also the name of a column
     """
 
     kind: str = "binary"

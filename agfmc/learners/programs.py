@@ -255,7 +255,7 @@ class CommandOptions(NodeLearner):
         """Raises `UsageError`: programs have no place for weights."""
         raise UsageError(
             "a classifier of code G is run by a program, whose training data have no "
-            "weights of points: leave the weights out (--weights none), or take "
+            "weights of points: leave the weights out (--weight none), or take "
             "another code"
         )
 

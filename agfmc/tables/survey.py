@@ -142,6 +142,20 @@ def column_positions(table: Table, names, option: str) -> tuple[int, ...]:
     return tuple(positions)
 
 
+def column_or_file(table: Table, name: str, option: str) -> str | None:
+    """The column of that name, or None where there is a file in its place; `DataError`."""
+    if name == "-":
+        return None
+    try:
+        return table.names[column_positions(table, (name,), option)[0]]
+    except DataError as error:
+        if os.path.exists(name):
+            return None
+        raise DataError(
+            f"{error.message}; there is no file of that name either", file=table.file
+        ) from None
+
+
 def _header_hint(names):
     if len(names) == 1:
         return (

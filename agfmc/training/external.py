@@ -113,7 +113,7 @@ def train_external(plan, progress=None, control_out=None, started=None):
     if plan.data.groups is not None:
         raise UsageError(
             "a program that trains has folds of its own, which would divide the "
-            "groups: leave the groups out (--groups none), or train without it"
+            "groups: leave the groups out (--group none), or train without it"
         )
     for job in plan.binary:
         check_weights(job, plan.trainer.command, plan.data.weights is not None)
@@ -163,7 +163,7 @@ def check_weights(job, command, has_weights):
         raise UsageError(
             f"the command '{command.text}' does not heed the weights of samples: "
             f"expected the word {_WEIGHTS} in the place of the name of their file, "
-            f'as in -- "{command.text} -W {_WEIGHTS}", or --weights none'
+            f'as in -- "{command.text} -W {_WEIGHTS}", or --weight none'
         )
     raise UsageError(
         f"the command '{command.text}' has the word {_WEIGHTS}, and the training data "

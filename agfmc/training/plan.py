@@ -494,8 +494,8 @@ def _check_outputs(files, source, trainer, norm_out):
         ("control", source.control),
         *(("train", f"{source.path}{end}") for end in ends),
         ("--norm-file", None if norm_out is not None else source.norm_file),
-        ("--weights", source.form.weights.file),
-        ("--groups", source.form.groups),
+        ("--weight", source.form.weights.file),
+        ("--group", source.form.groups),
         ("--class-weight", source.form.weights.class_file),
     ]
     check_distinct(

@@ -165,9 +165,9 @@ eval_uc --json --intervals 50 --truth species w.parquet
 eval_uc --data penguins-2009.csv --truth species --id id --csv w.csv
 multi_borders --label species --ignore id,comments,year,class,p:Adelie,p:Chinstrap,p:Gentoo \
 -E value:0 -+ "-c 10 -g 0.1" tree w.parquet wp wp.mbc
-multi_borders -n --weights weights.txt -+ "-c 10 -g 0.1" one-vs-rest pen ww ww.mbc
+multi_borders -n --weight weights.txt -+ "-c 10 -g 0.1" one-vs-rest pen ww ww.mbc
 multi_borders -n --class-weight balanced --platt loo -+ "-c 10 -g 0.1" one-vs-one pen wb wb.mbc
-multi_borders -n --class-weight 0=2,2=.5 --weights weights.txt -+ "learner=linear" one-vs-one pen \
+multi_borders -n --class-weight 0=2,2=.5 --weight weights.txt -+ "learner=linear" one-vs-one pen \
 wl wl.mbc
 multi_borders --weight year --label species --ignore id,comments -E mean -+ "learner=logistic" \
 one-vs-one penguins.csv wy wy.mbc
@@ -179,7 +179,7 @@ classify_m --costs costs.csv w.mbm penguins-2009.csv wc.csv
 eval_uc --json --costs costs.csv --class-weight balanced --top 2 pen9.cls ww9 ww9.txt
 eval_uc --ordered --by-class --costs costs.csv pen9.cls ww9 ww9.txt
 multi_borders -n -+ "learner=nystrom -m 40 -g 0.1 -l 0.01" one-vs-one pen ny ny.mbc
-multi_borders -n --weights weights.txt --kernel-memory 1 -+ "learner=nystrom -m 40 -g 0.05" \
+multi_borders -n --weight weights.txt --kernel-memory 1 -+ "learner=nystrom -m 40 -g 0.05" \
 one-vs-rest pen nw nw.mbc
 classify_m ny.mbc pen9.vec ny9
 multi_borders -n --learn-metric 1 --metric-options "-m 40" -+ "-c 10 -g 0.1" \
@@ -231,7 +231,7 @@ agf_train --label species --id id --ignore comments,year -E median --time-limit 
 agf_train --class-weight balanced -j 1 pen again.mbm
 classify_m trained.mbm penguins-2009.csv trained.csv
 agf_train small no-such-folder/model.mbm
-classify_m --weights x bt.mbc ordered.vec wrong
+classify_m --weight x bt.mbc ordered.vec wrong
 multi_borders --no-quotes --delimiter , --blanks NA one-vs-one pen x x.mbc
 eval_uc --truth species ordered.cls cover
 """

@@ -82,7 +82,7 @@ def test_weights_of_points_and_classes(run, here):
     write_vec("copies.vec", x.repeat(w, 0))
     write_cls("copies.cls", y.repeat(w))
     words = ("calibrate_m", "--json", "--map", "temperature", "-Q", "least-squares", "pairs.mbm")
-    done = run(*words, "--data", "apart", "--weights", "w.txt", "-o", "new.mbm")
+    done = run(*words, "--data", "apart", "--weight", "w.txt", "-o", "new.mbm")
     zeros = np.count_nonzero(w == 0)
     assert f"apart: {zeros} of 300 samples have weight 0 and are left out" in done.err
     (found,) = json.loads(done.out)
@@ -105,9 +105,9 @@ def test_weights_of_points_and_classes(run, here):
     Path("apart.wgt").write_bytes(w.astype("<f4").tobytes())
     assert (
         run(*words, "--data", "apart").out
-        == run(*words, "--data", "apart", "--weights", "w.txt").out
+        == run(*words, "--data", "apart", "--weight", "w.txt").out
     )
-    assert json.loads(run(*words, "--data", "apart", "--weights", "none").out) == [alike]
+    assert json.loads(run(*words, "--data", "apart", "--weight", "none").out) == [alike]
 
 
 @pytest.mark.long

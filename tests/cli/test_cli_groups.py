@@ -1,4 +1,4 @@
-"""--group and --groups: no command divides a group, all know the same groups, and errors count
+"""--group: no command divides a group, all know the same groups, and errors count
 groups, not points.
 """
 
@@ -117,7 +117,7 @@ def test_training_divides_no_group(run, recorded, options):
     assert "groups 10;" in Path("m-00").read_text()
     # what is held out is of no group that was seen: there is nothing to learn
     assert loss_of(done) > 0.75
-    run("multi_borders", "-n", "--groups", "g.txt", "-+", options, "one-vs-one", "b", "n", "n.mbc")
+    run("multi_borders", "-n", "--group", "g.txt", "-+", options, "one-vs-one", "b", "n", "n.mbc")
     check(recorded)
     assert Path("m-00").read_text() == Path("n-00").read_text()
 
@@ -126,8 +126,8 @@ def test_training_divides_no_group(run, recorded, options):
 def test_groups_beside_data_are_taken_unless_they_are_not_wanted(run):
     words = ["multi_borders", "-n", "-+", "-c 10 -g 1", "one-vs-one", "b"]
     done = run(*words, "m", "m.mbc")
-    assert "have the groups in b.grp (--groups none: they are split one by one)" in done.err
-    rows = run(*words, "n", "n.mbc", "--groups", "none")
+    assert "have the groups in b.grp (--group none: they are split one by one)" in done.err
+    rows = run(*words, "n", "n.mbc", "--group", "none")
     assert loss_of(rows) < 0.3 < 0.75 < loss_of(done)
     assert "groups" not in Path("n-00").read_text()
 
@@ -145,6 +145,14 @@ def test_nodes_and_designs_divide_no_group(run, recorded):
         check(recorded)
 
 
+def test_groups_of_a_table_may_stand_in_a_file(run):
+    words = ["agf_preprocess", "--stratified", "-f", ".3", "t.csv"]
+    Path("day").write_text("a file, which the column goes before\n")
+    run(*words, "a.csv", "b.csv", "--group", "day")
+    run(*words, "c.csv", "d.csv", "--group", "g.txt")
+    assert Path("b.csv").read_bytes() == Path("d.csv").read_bytes()
+
+
 def test_what_is_wrong_with_groups_is_said(run):
     words = ["multi_borders", "one-vs-one", "b", "m", "m.mbc"]
     lines = Path("g.txt").read_text().splitlines()
@@ -153,8 +161,12 @@ def test_what_is_wrong_with_groups_is_said(run):
         ("\n".join(["", *lines[1:]]), "g.txt:1: expected the group of a point"),
     ):
         Path("g.txt").write_text(text)
-        run(*words, "--groups", "g.txt", status=1).refused(message)
-    run(*words, "--groups", "none", "--group", "day", status=2).refused("exclude each other")
+        run(*words, "--group", "g.txt", status=1).refused(message)
+    words[2] = "t.csv"
+    run(*words, "--group", "month", status=1).refused(
+        "t.csv: --group: there is no column 'month'; the columns are 'a', 'b', 'day', 'class'; "
+        "there is no file of that name either"
+    )
     table = Path("t.csv").read_text().splitlines()
     table = [table[0]] + [re.sub(",day [0-9]+,k1", ",one day,k1", line) for line in table[1:]]
     Path("o.csv").write_text("\n".join(table))
@@ -283,7 +295,7 @@ def test_groups_go_with_their_rows(run, recorded, data):
     run("agf_preprocess", "b", "w", "2", "/", "0")
     assert len(groups_of("w")) == 60
     Path("t.svm").write_text("".join(f"{label} 1:1\n" for label in data[1]))
-    run("agf_preprocess", "-M", "--groups", "g.txt", "-f", ".3", "t.svm", "u.svm", "v.svm")
+    run("agf_preprocess", "-M", "--group", "g.txt", "-f", ".3", "t.svm", "u.svm", "v.svm")
     check(recorded)
     lines = [Path(f"{name}.svm.groups").read_text().split("\n")[:-1] for name in "uv"]
     assert set(lines[0]).isdisjoint(lines[1]) and len(lines[0] + lines[1]) == 90
@@ -372,5 +384,5 @@ def test_a_column_that_looks_like_groups_is_named(run):
     line = "t.csv: column 'day' looks like groups of rows that are alike, as of patients or days"
     assert f"{line}, which make scores too good: with --group day no split" in run(*words).err
     assert "looks like" not in run(*words, "--group", "day").err
-    assert "looks like" not in run(*words, "--groups", "none").err
+    assert "looks like" not in run(*words, "--group", "none").err
     assert line in run(*words, "--id", "day").err  # an id that repeats

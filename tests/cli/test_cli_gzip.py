@@ -64,7 +64,7 @@ def test_a_chain_of_compressed_text(made, run):
             "multi_borders",
             "-M",
             "--quiet",
-            "--weights",
+            "--weight",
             f"w{end}",
             f"plan{end}",
             f"t.svm{end}",

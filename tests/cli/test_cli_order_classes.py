@@ -523,14 +523,12 @@ def test_frequencies_and_distances_are_weighted(order, plan):
     w = np.repeat([1.0, 3.0, 2.0, 5.0, 4.0], 6)
     write("w", "\n".join(map(str, w)))
     _, expected, told = order("--priors", ".0666667,.2,.1333333,.3333333,.2666667", "c")
-    assert order("--weights", "w", "c", "trn") == (0, expected, told)
+    assert order("--weight", "w", "c", "trn") == (0, expected, told)
     assert order("--class-weight", "1=3,2=2,3=5,4=4", "c", "trn") == (0, expected, told)
     w.astype("<f4").tofile("trn.wgt")
     assert order("--min-class", "2", "c", "trn")[1] == expected
     even = order("c")[1]
-    assert order("--weights", "none", "c", "trn")[1] == even != expected
+    assert order("--weight", "none", "c", "trn")[1] == even != expected
     write("one", "# path\n" + "\n".join(str(1 + 40 * (row % 6 == 0)) for row in range(30)))
-    plain, weighted = (
-        order("--path", "c", "trn", "--weights", name)[2] for name in ("none", "one")
-    )
+    plain, weighted = (order("--path", "c", "trn", "--weight", name)[2] for name in ("none", "one"))
     assert plain != weighted

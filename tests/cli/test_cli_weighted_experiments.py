@@ -48,7 +48,7 @@ def test_scores_of_nfold_are_those_of_its_files(run, data):
         "-d",
         3,
         "--json",
-        "--weights",
+        "--weight",
         "w.txt",
         "--class-weight",
         "2=3",
@@ -78,7 +78,7 @@ def test_scores_of_nfold_are_those_of_its_files(run, data):
     )
     assert scores["priors"] == pytest.approx([w[y == label].sum() / w.sum() for label in range(3)])
     told = json.loads(
-        run("eval_uc", "--json", "--weights", "out.wgt", "out.truth", "out", "out.txt").out
+        run("eval_uc", "--json", "--weight", "out.wgt", "out.truth", "out", "out.txt").out
     )
     assert told["log_loss"] == pytest.approx(loss, abs=1e-5)
     run("nfold", "-d", 3, "-b", *FAST, "one-vs-rest", "t", "out")
@@ -116,12 +116,12 @@ def test_results_with_other_weights_are_not_taken(run, words):
     command, *words = words
     shared = (*words, "--state", "kept")
     plain = run(command, *shared)
-    first = run(command, "--weights", "w.txt", *shared)
+    first = run(command, "--weight", "w.txt", *shared)
     assert ALREADY not in first.err
-    again = run(command, "--weights", "w.txt", *shared)
+    again = run(command, "--weight", "w.txt", *shared)
     assert ALREADY in again.err and without_times(again.out) == without_times(first.out)
-    other = run(command, "--weights", "v.txt", *shared)
-    alone = run(command, "--weights", "v.txt", "--no-state", *words)
+    other = run(command, "--weight", "v.txt", *shared)
+    alone = run(command, "--weight", "v.txt", "--no-state", *words)
     assert without_times(other.out) == without_times(alone.out)
     table = [done.err if command == "tune_m" else done.out for done in (plain, first, other)]
     assert len({re.sub(r".*(reused|results in|[wW]eights:).*\n", "", text) for text in table}) == 3
@@ -133,5 +133,5 @@ def test_results_with_other_weights_are_not_taken(run, words):
         )
     back = run(command, *shared)
     assert ALREADY in back.err and without_times(back.out) == without_times(plain.out)
-    run(command, "--weights", "w.txt", *words)
-    assert ALREADY not in run(command, "--weights", "v.txt", *words).err
+    run(command, "--weight", "w.txt", *words)
+    assert ALREADY not in run(command, "--weight", "v.txt", *words).err

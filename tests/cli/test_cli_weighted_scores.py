@@ -70,17 +70,17 @@ NAMES = (
 
 
 def test_weights_are_copies(run, here):
-    found, err = scored(run, "--weights", "w.txt", "t.cls", "r", "r.txt")
+    found, err = scored(run, "--weight", "w.txt", "t.cls", "r", "r.txt")
     wanted, _ = scored(run, "ct.cls", "cr", "cr.txt")
     assert f"{(here == 0).sum()} of 60 points have weight 0 and are left out" in err
     for name in NAMES:
         assert found[name] == pytest.approx(wanted[name], abs=1e-12), name
     assert found["contingency"] == wanted["contingency"]
     assert found["points"] == (here > 0).sum() and wanted["points"] == here.sum()
-    page = run("eval_uc", "--weights", "w.txt", "t.cls", "r", "r.txt").out
+    page = run("eval_uc", "--weight", "w.txt", "t.cls", "r", "r.txt").out
     assert f"points  {(here > 0).sum()}\nScores of all points, weighted; " in page
     assert (
-        run("eval_uc", "-b", "--weights", "w.txt", "t.cls", "r").out
+        run("eval_uc", "-b", "--weight", "w.txt", "t.cls", "r").out
         == run("eval_uc", "-b", "ct.cls", "cr").out
     )
 
@@ -89,11 +89,11 @@ def test_weights_beside_the_truth(run, here):
     plain, err = scored(run, "t.cls", "r", "r.txt")
     assert err == ""
     here.astype("<f4").tofile("t.wgt")
-    wanted, _ = scored(run, "--weights", "w.txt", "t.cls", "r", "r.txt")
+    wanted, _ = scored(run, "--weight", "w.txt", "t.cls", "r", "r.txt")
     found, err = scored(run, "t.cls", "r", "r.txt")
     assert found == wanted
-    assert "the points of t.cls have the weights in t.wgt (--weights none" in err
-    assert scored(run, "--weights", "none", "t.cls", "r", "r.txt") == (plain, "")
+    assert "the points of t.cls have the weights in t.wgt (--weight none" in err
+    assert scored(run, "--weight", "none", "t.cls", "r", "r.txt") == (plain, "")
     Path("t.cls").rename("t.truth")
     assert scored(run, "t.truth", "r", "r.txt")[0] == found
     np.ones(60, "<f4").tofile("t.wgt")
@@ -101,10 +101,12 @@ def test_weights_beside_the_truth(run, here):
 
 
 def test_columns_of_weights(run, here):
-    wanted, _ = scored(run, "--weights", "w.txt", "t.cls", "r", "r.txt")
+    wanted, _ = scored(run, "--weight", "w.txt", "t.cls", "r", "r.txt")
     found, _ = scored(run, "--truth", "kind", "--weight", "weight", "r.csv")
     for name in NAMES:
         assert found[name] == pytest.approx(wanted[name], abs=1e-12), name
+    of_file, _ = scored(run, "--truth", "kind", "--weight", "w.txt", "r.csv")
+    assert [of_file[name] for name in NAMES] == [wanted[name] for name in NAMES]
     rows = [line.split(",") for line in Path("r.csv").read_text().splitlines()]
     Path("a.csv").write_text("\n".join(",".join(row[:6]) for row in rows))
     other = [rows[0], *rows[:0:-1]]
@@ -120,21 +122,21 @@ def test_columns_of_weights(run, here):
 def test_weights_of_classes(run, here):
     Path("t.names").write_text("a\nb\nant\nc\nd\nbee\ne\ncat\n")
     write_cls("t.cls", np.fromfile("t.cls", "<i4"))
-    found, _ = scored(run, "--weights", "w.txt", "--class-weight", "bee=2,7=0.5", "t.cls", "r")
+    found, _ = scored(run, "--weight", "w.txt", "--class-weight", "bee=2,7=0.5", "t.cls", "r")
     truth = np.fromfile("t.cls", "<i4")
     w = here * np.array([1, 2, 0.5])[np.searchsorted(LABELS, truth)]
     assert found["accuracy"] == pytest.approx(
         np.average(truth == np.fromfile("r.cls", "<i4"), weights=w), abs=1e-12
     )
     Path("cw").write_text("5 2\ncat .5\n")
-    assert scored(run, "--weights", "w.txt", "--class-weight", "cw", "t.cls", "r")[0] == found
-    shares, _ = scored(run, "--weights", "w.txt", "--priors", ".2,.3,.5", "t.cls", "r")
+    assert scored(run, "--weight", "w.txt", "--class-weight", "cw", "t.cls", "r")[0] == found
+    shares, _ = scored(run, "--weight", "w.txt", "--priors", ".2,.3,.5", "t.cls", "r")
     assert shares["priors"] == pytest.approx([0.2, 0.3, 0.5], abs=1e-12)
 
 
 def test_tables_in_the_layout_of_libagf(run, here):
     wanted = run("cls_comp_stats", "ct.cls", "cr").out.split()
-    found = run("cls_comp_stats", "--weights", "w.txt", "t.cls", "r")
+    found = run("cls_comp_stats", "--weight", "w.txt", "t.cls", "r")
     assert "have weight 0" in found.err
     words = found.out.split()
     assert len(words) == len(wanted)
@@ -144,30 +146,29 @@ def test_tables_in_the_layout_of_libagf(run, here):
         except ValueError:
             assert one == other
     assert (
-        run("cls_comp_stats", "-b", "--weights", "w.txt", "t.cls", "r").out
+        run("cls_comp_stats", "-b", "--weight", "w.txt", "t.cls", "r").out
         == run("cls_comp_stats", "-b", "ct.cls", "cr").out
     )
     plain = run("cls_comp_stats", "t.cls", "r").out
     here.astype("<f4").tofile("t.wgt")
     assert run("cls_comp_stats", "t.cls", "r").out == found.out
-    assert run("cls_comp_stats", "--weights", "none", "t.cls", "r").out == plain
+    assert run("cls_comp_stats", "--weight", "none", "t.cls", "r").out == plain
 
 
 @pytest.mark.parametrize(
     "words, told",
     [
-        ("--weights gone t.cls r", "gone: cannot read"),
-        ("--weights short t.cls r", "short: has 2 weights, but there are 60 points"),
-        ("--weights below t.cls r", "below:2: expected one weight in each line"),
-        ("--weights nothing t.cls r", "all 60 points have weight 0"),
+        ("--weight gone t.cls r", "gone: cannot read"),
+        ("--weight short t.cls r", "short: has 2 weights, but there are 60 points"),
+        ("--weight below t.cls r", "below:2: expected one weight in each line"),
+        ("--weight nothing t.cls r", "all 60 points have weight 0"),
         ("--class-weight 3=2 t.cls r", "no class '3'"),
         ("--class-weight balanced --priors .2,.3,.5 t.cls r", "exclude each other"),
-        ("--weight w t.cls r", "--weight is for a table of answers"),
-        ("--weights w.txt --truth kind r.csv", "--weights is for files of numbers"),
-        ("--truth kind --weight gone r.csv", "--weight"),
+        ("--truth kind --weight gone r.csv", "there is no file of that name either"),
+        ("--truth kind --weight short r.csv", "short: has 2 weights, but there are 60 points"),
         ("--truth kind --weight below r.csv", "r.csv:2: column 'below' has the weight -1"),
         ("--truth kind --weight lacking r.csv", "r.csv:3: column 'lacking' has no number"),
-        ("--weights - - r", "standard input"),
+        ("--weight - - r", "standard input"),
     ],
 )
 def test_errors(run, here, words, told):

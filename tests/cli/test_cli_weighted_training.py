@@ -47,7 +47,7 @@ def answers(run, *options, model="m.mbc"):
 def test_whole_weights_are_copies(run):
     """The classifiers and probabilities of logistic regression, where nothing is drawn."""
     options = ["-+", "learner=logistic -c 3", "--no-calibration", "-n", "--weighted-norm"]
-    trained(run, *options, "--weights", "w.txt")
+    trained(run, *options, "--weight", "w.txt")
     trained(run, *options, data="copies", base="c")
     one, other = answers(run, "-a", "m.std"), answers(run, "-a", "c.std", model="c.mbc")
     np.testing.assert_allclose(one[0], other[0], atol=1.01e-6)  # six decimals are printed
@@ -57,7 +57,7 @@ def test_whole_weights_are_copies(run):
 @pytest.mark.few(1)
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_a_later_run_notices_changed_weights(run, learner):
-    weights = ["-+", learner, "--weights", "w.txt"]
+    weights = ["-+", learner, "--weight", "w.txt"]
     trained(run, *weights)
     before = files()
     assert "kept from an earlier run: 3 of 3" in trained(run, *weights) and files() == before
@@ -81,8 +81,8 @@ def test_weights_of_one_are_none(run):
     assert files() == before
     Path("t.wgt").write_bytes(np.full(90, 2, "<f4").tobytes())
     err = trained(run)
-    assert "t.wgt (--weights none" in err and files() != before
-    trained(run, "--weights", "none")
+    assert "t.wgt (--weight none" in err and files() != before
+    trained(run, "--weight", "none")
     assert files() == before
 
 
@@ -111,7 +111,7 @@ def test_costs_come_on_top_of_class_weights(run):
 
 @pytest.mark.long
 def test_models_tell_the_sums_of_weights(run, data):
-    trained(run, "--weights", "w.txt", "--class-weight", "2=4")
+    trained(run, "--weight", "w.txt", "--class-weight", "2=4")
     sums = np.bincount(data[1], data[2])
     out = run("mbm_info", "m.mbc").out
     weights = " ".join(f"{total:g}" for total in sums * [1, 1, 4])
@@ -140,4 +140,4 @@ def test_the_file_of_class_weights_is_no_output(run):
         "control-out would overwrite --class-weight: both are the file f;"
     )
     assert Path("f").read_text() == "2 5\n"
-    run("multi_borders", "--weights", "none", "code", "t", "m", "none")
+    run("multi_borders", "--weight", "none", "code", "t", "m", "none")

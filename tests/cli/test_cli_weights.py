@@ -67,7 +67,7 @@ def test_weights_go_with_their_rows(run, data):
     done = run("agf_preprocess", "-F", "-U", "u", "q", "1")
     assert "the samples of u have the weights in u.wgt" in done.err
     assert (read_weights("q.wgt") == w).all()
-    run("agf_preprocess", "--weights", "none", "u", "r")
+    run("agf_preprocess", "--weight", "none", "u", "r")
     run("agf_preprocess", "t", "s")
     assert not Path("r.wgt").exists() and not Path("s.wgt").exists()
 
@@ -78,14 +78,14 @@ def test_weights_of_text_lie_beside_it(run, data):
         "".join(f"{label} 1:{a!r} 2:{b!r}\n" for label, (a, b) in zip(y.tolist(), x.tolist()))
     )
     Path("third.txt").write_text("".join(f"{one!r}\n" for one in (w / 3).tolist()))
-    run("agf_preprocess", "-M", "--weights", "third.txt", "-f", ".5", "t.svm", "a.svm", "b.svm")
+    run("agf_preprocess", "-M", "--weight", "third.txt", "-f", ".5", "t.svm", "a.svm", "b.svm")
     assert (np.concatenate([read_weights(f"{name}.svm.weights") for name in "ab"]) == w / 3).all()
     form = InputFormat("svm", weights=WeightSource("b.svm.weights"))
     assert (read_training("b.svm", form).weights.w == w[30:] / 3).all()
-    done = run("agf_preprocess", "-M", "--weights", "w.txt", "-1", "t.svm", status=2)
+    done = run("agf_preprocess", "-M", "--weight", "w.txt", "-1", "t.svm", status=2)
     done.refused("points go to standard output, and their weights would have no file")
     done = run("agf2ascii", "-M", "u", "u.svm")
-    done.line("the weights in u.wgt are not in the text", "--weights u.wgt")
+    done.line("the weights in u.wgt are not in the text", "--weight u.wgt")
 
 
 def test_old_weights_of_other_points_are_removed(run):
@@ -102,11 +102,13 @@ def test_old_weights_of_other_points_are_removed(run):
 def test_all_formats_have_the_same_weights(run, data):
     x, y, w = data
     Path("t.tsv").write_text(Path("t.csv").read_text().replace(",", "\t"))
+    Path("w").write_text("1\n" * N)  # the column goes before a file of the same name
     run("agf_preprocess", "t.csv", "c", "--weight", "w")
+    Path("w").unlink()
     run("agf_preprocess", "t.tsv", "v", "--weight", "3")
     assert weighted("c") == weighted("v") == weighted("u")
     assert not Path("c.recipe").read_text() == ""
-    run("agf_preprocess", "t.csv", "f", "--ignore", "w", "--weights", "w.txt")
+    run("agf_preprocess", "t.csv", "f", "--ignore", "w", "--weight", "w.txt")
     assert weighted("f") == weighted("u")
     pyarrow = pytest.importorskip("pyarrow")
     from pyarrow import csv, parquet
@@ -193,37 +195,37 @@ def first_line(text):
 
 
 MISTAKES = [
-    (NFOLD + ["t", "--weights", "absent"], None, 1, "absent: cannot read"),
-    (NFOLD + ["t", "--weights", ""], None, 2, "--weights: expected the name of a file"),
+    (NFOLD + ["t", "--weight", "absent"], None, 1, "absent: cannot read"),
+    (NFOLD + ["t", "--weight", ""], None, 2, "--weight: expected the name of a column or"),
     (
-        NFOLD + ["t", "--weights", "-", "--class-weight", "-"],
+        NFOLD + ["t", "--weight", "-", "--class-weight", "-"],
         None,
         2,
         "cannot both be standard input",
     ),
     (
-        NFOLD + ["t", "--weights", "w.txt"],
+        NFOLD + ["t", "--weight", "w.txt"],
         first_line("1\n1"),
         1,
         "w.txt: has 61 weights, but there are 60 points",
     ),
     (
-        NFOLD + ["t", "--weights", "w.txt"],
+        NFOLD + ["t", "--weight", "w.txt"],
         first_line(""),
         1,
         "w.txt: has 59 weights, but there are 60 points",
     ),
-    (NFOLD + ["t", "--weights", "w.txt"], first_line("-1"), 1, "w.txt:1: expected one weight in"),
-    (NFOLD + ["t", "--weights", "w.txt"], first_line("nan"), 1, "w.txt:1: expected one weight in"),
-    (NFOLD + ["t", "--weights", "w.txt"], first_line("1 2"), 1, "found '1 2'"),
+    (NFOLD + ["t", "--weight", "w.txt"], first_line("-1"), 1, "w.txt:1: expected one weight in"),
+    (NFOLD + ["t", "--weight", "w.txt"], first_line("nan"), 1, "w.txt:1: expected one weight in"),
+    (NFOLD + ["t", "--weight", "w.txt"], first_line("1 2"), 1, "found '1 2'"),
     (
-        NFOLD + ["t", "--weights", "w.txt"],
+        NFOLD + ["t", "--weight", "w.txt"],
         lambda: Path("w.txt").write_text("#\n"),
         1,
         "w.txt: has no weights",
     ),
     (
-        NFOLD + ["t", "--weights", "w.gz"],
+        NFOLD + ["t", "--weight", "w.gz"],
         lambda: Path("w.gz").write_bytes(gzip.compress(Path("w.txt").read_bytes() + b"-1\n")[:-9]),
         1,
         "w.gz: is damaged, or not complete: Compressed file ended before",
@@ -273,20 +275,7 @@ MISTAKES = [
     ),
     (NFOLD + ["t", "--class-weight", "k1:2"], None, 1, "there is no file 'k1:2'"),
     (NFOLD + ["t.csv", "--class-weight", "k=2"], None, 1, "some of 'k0', 'k1', 'k2'"),
-    (
-        CSV + ["--weights", "w"],
-        None,
-        1,
-        "w: cannot read: there is no such file; the column of the "
-        "weights in a table is named with --weight w",
-    ),
     (CSV + ["-w", "w"], None, 2, "arguments: -w"),
-    (
-        ["eval_uc", "t.csv", "--truth", "class", "--weights", "w.txt"],
-        None,
-        2,
-        "--weights is for files of numbers: --weight names a column",
-    ),
     (["eval_uc", "t", "-w", "w"], None, 2, "arguments: -w"),
     (
         ["eval_uc", "t.cls", "t", "--class-weight", "1=1e300"],
@@ -307,9 +296,14 @@ MISTAKES = [
         "eval_uc: c:1: class weights: there is no class '7'",
     ),
     (NFOLD + ["t", "--weighted-norm"], None, 2, "--weighted-norm is for a normalisation"),
-    (NFOLD + ["t", "--weight", "w"], None, 2, "--weight is for tables"),
-    (CSV + ["--weight", "w", "--weights", "w.txt"], None, 2, "--weight and --weights exclude each"),
-    (CSV + ["--weight", "v"], None, 1, "--weight: there is no column 'v'"),
+    (NFOLD + ["t", "--weight", "w"], None, 1, "w: cannot read"),
+    (
+        CSV + ["--weight", "v"],
+        None,
+        1,
+        "t.csv: --weight: there is no column 'v'; the columns are 'a', 'b', 'w', 'class'; "
+        "there is no file of that name either",
+    ),
     (CSV + ["--weight", "a"], None, 1, "column 'a' of the weights: expected a number of 0 or more"),
     (CSV + ["--weight", "class"], None, 1, "column 'class' cannot be for the label and for --w"),
     (
@@ -319,12 +313,12 @@ MISTAKES = [
         "--weight is for points",
     ),
     (
-        ["agf_preprocess", "t", "w", "--weights", "w.wgt"],
+        ["agf_preprocess", "t", "w", "--weight", "w.wgt"],
         lambda: shutil.copy("u.wgt", "w.wgt"),
         2,
-        "output would overwrite --weights: ",
+        "output would overwrite --weight: ",
     ),
-    (["multi_borders", "-0", "pairs", "t", "m", "c", "--weights", "-"], None, 2, "with -0"),
+    (["multi_borders", "-0", "pairs", "t", "m", "c", "--weight", "-"], None, 2, "with -0"),
     (
         ["multi_borders", "pairs", "t", "m", "c", "--class-weight", "1=2", "--", "true"],
         None,
@@ -337,16 +331,16 @@ MISTAKES = [
         2,
         "control and --class-weight cannot both be standard input",
     ),
-    (["multi_borders", "t", "m", "c", "--weights", "-"], None, 2, "--weights and control cannot"),
-    (["agf_train", "t", "m.mbm", "--weights", "-"], None, 2, "the weights are read several times"),
-    (["calibrate_m", "--from", "x", "--weights", "w.txt", "m.c"], None, 2, "--weights needs --d"),
+    (["multi_borders", "t", "m", "c", "--weight", "-"], None, 2, "--weight and control cannot"),
+    (["agf_train", "t", "m.mbm", "--weight", "-"], None, 2, "the weights are read several times"),
+    (["calibrate_m", "--from", "x", "--weight", "w.txt", "m.c"], None, 2, "--weight needs --d"),
     (
         ["print_control", "-Q", "one-vs-one", "4", "--class-weight", "balanced"],
         None,
         2,
         "--class-weight is for the samples of training data",
     ),
-    (["order_classes", "pairs", "--weights", "w.txt"], None, 2, "--weights needs train"),
+    (["order_classes", "pairs", "--weight", "w.txt"], None, 2, "--weight needs train"),
 ]
 
 
@@ -371,6 +365,6 @@ def test_weights_that_are_no_numbers_of_samples(run, data, factor, told):
     Path("x.txt").write_text("\n".join(repr(one * factor) for one in (data[2] + 0.5).tolist()))
     Path("code").write_text('"" 0 / 1; "" 0 / 2; "" 1 / 2; {0 1 2}')
     err = run(
-        "multi_borders", "-+", "learner=logistic", "--weights", "x.txt", "code", "t", "m", "m.mbc"
+        "multi_borders", "-+", "learner=logistic", "--weight", "x.txt", "code", "t", "m", "m.mbc"
     ).err
     assert ("divide them by their mean" in err) == bool(told) and told in err

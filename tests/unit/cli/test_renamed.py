@@ -1,11 +1,10 @@
 """Options of the version before: those of another name are read, those that are gone refused."""
 
 import shlex
-from importlib import import_module
 
 import pytest
 
-from agfmc.cli import renamed
+from agfmc.cli import parser_of, renamed
 
 ROWS = [
     (command, name, text)
@@ -21,7 +20,7 @@ def table(monkeypatch):
 
 
 def parsed(*words):
-    return import_module("agfmc.cli.eval_uc").get_parser().parse_args(words)
+    return parser_of("eval_uc").parse_args(words)
 
 
 @pytest.mark.parametrize("words", [["--boxes", "7"], ["--boxes=7"]])
@@ -60,7 +59,7 @@ def test_operands_and_values_of_options_are_no_options(table):
 
 @pytest.mark.parametrize("command, name, text", ROWS, ids=lambda value: value.replace(" ", "-"))
 def test_rows_are_of_options_that_the_parser_does_not_show(command, name, text):
-    parser = import_module(f"agfmc.cli.{command}").get_parser()
+    parser = parser_of(command)
     assert name not in parser._option_string_actions
     assert name not in parser.format_help().replace(",", " ").split()
     for word in shlex.split(text) if text.startswith("-") else ():
