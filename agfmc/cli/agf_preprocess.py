@@ -15,6 +15,7 @@ from .data_options import (
     add_weights,
     fits_normalisation,
     input_format,
+    norm_file_of,
     learned_metric,
     NORMALISATION,
     report_metric,
@@ -155,7 +156,6 @@ def execute(args):
             scale=args.normalise,
             nsv=args.svd,
             metric=metric,
-            weighted=args.weighted_norm,
             seed=args.seed,
             workers=args.jobs,
         )
@@ -167,8 +167,8 @@ def execute(args):
         sort=args.sort,
         fit=fit,
         learned=metric is not None,
-        norm_in=args.norm_file if fit is None else None,
-        norm_out=None if fit is None else args.norm_file,
+        norm_in=norm_file_of(args) if fit is None else None,
+        norm_out=None if fit is None else norm_file_of(args),
     )
     if args.covariance:
         for row in covariances(recipe, source):

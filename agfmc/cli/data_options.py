@@ -5,6 +5,7 @@ import contextlib
 import os
 from typing import NamedTuple
 
+from ..control.tree import NO_NORMALISATION
 from ..core.errors import DataError, UsageError, warn_user
 from ..core.weights import BALANCED, NO_WEIGHTS, WeightSource
 from ..files.atomic import check_output
@@ -338,14 +339,14 @@ def input_format(args, source, lvq=None, labels=True, ordinates=False, table=Fal
 
 # Of commands that read models: options of training that are no options there.
 NORMALISED_BY_MODEL = dict.fromkeys(
-    ("-n", "--normalise", "--normalize", "--no-normalise", "-S", "--svd"),
+    ("-n", "--normalise", "--normalize", "-S", "--svd"),
     "the model knows its normalisation, and it is applied: leave the option out",
 )
 
 
 def add_normalisation(parser, unnormalised=None, trains=True):
     """-n, -a and -S: normalise the features. `unnormalised` is the help of -u, None without it.
-    With `trains` -n is the default for tables, and --no-normalise turns it off."""
+    With `trains` -n is the default for tables, and -a none turns it off."""
     group = parser.group("normalisation")
     group.add(
         "-n, --normalise",
@@ -353,27 +354,14 @@ def add_normalisation(parser, unnormalised=None, trains=True):
         "deviation; constant features are left out"
         + " (default for tables, unless -a gives a normalisation)"
         * trains,
-        default=None if trains else False,
     )
-    if trains:
-        group.add(
-            "--no-normalise",
-            "do not normalise features, also of tables, and do not warn "
-            "of unequal standard deviations",
-            dest="normalise",
-            action="store_false",
-            default=None,
-            excludes="-n",
-        )
+    none = "; or none: features are not normalised, nor is it said that they are unequal"
     group.add(
-        "-a, --norm-file FILE", "file of the normalisation (.std): read, or, with -n or -S, written"
+        "-a, --norm-file FILE",
+        "file of the normalisation (.std): read, or, with -n or -S, written" + none * trains,
     )
     group.add(
         "-S, --svd N", "project the features on the first N singular vectors", whole_number(1)
-    )
-    group.add(
-        "--weighted-norm",
-        "with -n or -S: weighted means and deviations (default: all samples count equally)",
     )
     group.add(
         "--learn-metric [ROUNDS]",
@@ -409,14 +397,17 @@ def add_normalisation(parser, unnormalised=None, trains=True):
 
 def checks_scales(args, form):
     """Return True if a warning of unequal scales is due: no option is about the normalisation."""
-    return form.kind != "table" and (args.normalise, args.norm_file, args.svd) == (None,) * 3
+    return form.kind != "table" and not fits_normalisation(args) and args.norm_file is None
+
+
+def norm_file_of(args):
+    """The file of -a, None where there is none."""
+    return None if args.norm_file == NO_NORMALISATION else args.norm_file
 
 
 def learned_metric(args, scale):
     """The `MetricOptions` of the options of `add_normalisation`, or None; `UsageError` for wrong
     ones. `scale` says that features are normalised as by -n."""
-    if args.weighted_norm and not scale and args.svd is None:
-        raise UsageError("--weighted-norm is for a normalisation that is fitted: -n, or -S")
     if args.learn_metric is None:
         return None
     if not scale and args.svd is None:
@@ -458,16 +449,18 @@ def training_settings(args, form, **more):
     """
     from ..training.fit import TrainingSettings
 
+    unnormalised = args.norm_file == NO_NORMALISATION
+    if unnormalised and args.normalise:
+        raise UsageError("-n and -a none exclude each other")
     scale = args.normalise
-    if scale is None:
-        scale = form.kind == "table" and (args.norm_file is None or args.svd is not None)
+    if form.kind == "table" and not unnormalised:
+        scale = scale or args.norm_file is None or args.svd is not None
     return TrainingSettings(
         getattr(args, "options", None),
         1 if args.seed is None else args.seed,
         scale,
         args.svd,
         metric=learned_metric(args, scale),
-        weighted_norm=args.weighted_norm,
         **more,
     )
 
@@ -508,7 +501,7 @@ def points_request(args, source, form):
         source,
         form,
         training_settings(args, form),
-        args.norm_file,
+        norm_file_of(args),
         args.min_class,
         checks_scales(args, form),
     )

@@ -11,6 +11,7 @@ from .data_options import (
     add_training_kind,
     checks_scales,
     input_format,
+    norm_file_of,
     training_settings,
 )
 from .messages import counted, report
@@ -233,7 +234,8 @@ def experiment_request(args, source, plan, loo):
         workers=args.jobs if args.executor is None else 0,
         kernel_memory=args.kernel_memory,
     )
-    if args.norm_file and settings.fits_normalisation:
+    norm_file = norm_file_of(args)
+    if norm_file and settings.fits_normalisation:
         raise UsageError(
             "-a with -n or -S would write a normalisation, and here each training "
             "part has its own: leave -a out, or give it alone"
@@ -244,7 +246,7 @@ def experiment_request(args, source, plan, loo):
         form,
         plan,
         settings,
-        args.norm_file,
+        norm_file,
         checks_scales(args, form),
         args.min_class,
         getattr(args, "sample", None),

@@ -20,6 +20,7 @@ from .data_options import (
     add_training_kind,
     checks_scales,
     input_format,
+    norm_file_of,
     PointsRequest,
     report_metric,
     TABLES,
@@ -282,7 +283,7 @@ def _run_of(args, beside):
         args.control or "-",
         args.train,
         form,
-        args.norm_file,
+        norm_file_of(args),
         args.min_class,
         args.dense,
         all_of_it and trainer is None and checks_scales(args, form),
@@ -506,12 +507,12 @@ def _command_line(args, form, work, words, control=None, **other):
         words += ["-A"] + ["-H"] * args.no_header
     if form.kind == "table":
         words += option_words(args, *TABLES, "--missing", "--no-header")
-    words += [
-        *option_words(args, "--weight", "--class-weight", "--group"),
-        *["--no-normalise"] * (args.normalise is False),
-    ]
+    norm_file = work.norm_file or args.norm_file
     words += option_words(
-        argparse.Namespace(**{**vars(args), "norm_file": work.norm_file, **other}),
+        argparse.Namespace(**{**vars(args), "norm_file": norm_file, **other}),
+        "--weight",
+        "--class-weight",
+        "--group",
         "--min-class",
         "--norm-file",
         "-u",

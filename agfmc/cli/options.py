@@ -18,7 +18,7 @@ from ..core.version import __version__
 from ..core.weights import BALANCED
 from ..files.atomic import check_distinct
 from ..files.kinds import is_table
-from .data_options import fits_normalisation
+from .data_options import fits_normalisation, norm_file_of
 from .file_names import file_named, holds_svm
 from .hints import hint_for, refuse_unquoted, reword
 from .messages import ERROR, INFO, messages_from, report
@@ -238,7 +238,7 @@ class Parser(_Options, argparse.ArgumentParser):
             if action.type is output_base or action.option_strings and not (is_output or is_file):
                 continue
             name = (action.option_strings or [action.dest.replace("_", "-")])[-1]
-            if action.dest == "norm_file" and value is not None and fits_normalisation(args):
+            if action.dest == "norm_file" and norm_file_of(args) and fits_normalisation(args):
                 from ..data.metric_file import metric_path
 
                 files += [(name, value, True)] + [(name, metric_path(value), True)] * (

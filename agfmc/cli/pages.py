@@ -6,7 +6,7 @@ from typing import NamedTuple
 from ..core.errors import UsageError
 from ..files.atomic import replacing_with
 from ..files.kinds import is_table
-from .data_options import weight_files
+from .data_options import norm_file_of, weight_files
 from .messages import json_text, write_stdout
 from .option_types import output_file
 from .options import data_files
@@ -160,6 +160,6 @@ def training_inputs(args, *others):
         *data_files(args.train, "text" if is_text else "binary"),
         *weight_files(args),
         getattr(args, "costs", None),
-        args.norm_file,
+        norm_file_of(args),
         *others,
     ]

@@ -11,22 +11,24 @@ from ..core.errors import UsageError
 
 _WEIGHTS = {"--weights": "--weight={}"}
 _DATA = {**_WEIGHTS, "--groups": "--group={}"}
+_WEIGHTED = {"--weighted-norm": "weights weigh the normalisation whenever there are weights"}
+_TRAINING = {**_DATA, **_WEIGHTED, "--no-normalise": "--norm-file=none"}
 
 # {command: {option: the option of today, or what to use instead}}
 EARLIER: dict[str, dict[str, str]] = {
-    "agf_preprocess": _DATA,
+    "agf_preprocess": {**_DATA, **_WEIGHTED},
     "agf_train": _DATA,
     "calibrate_m": _DATA,
     "cls_comp_stats": _WEIGHTS,
-    "compare_control": _DATA,
+    "compare_control": _TRAINING,
     "eval_uc": _WEIGHTS,
     "mbh2mbm": _DATA,
-    "multi_borders": _DATA,
-    "nfold": _DATA,
-    "order_classes": _DATA,
-    "print_control": _DATA,
+    "multi_borders": _TRAINING,
+    "nfold": _TRAINING,
+    "order_classes": _TRAINING,
+    "print_control": _TRAINING,
     "report_m": _WEIGHTS,
-    "tune_m": _DATA,
+    "tune_m": _TRAINING,
 }
 
 

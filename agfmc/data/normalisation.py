@@ -346,16 +346,12 @@ def _spread(x):
 def moments(x: np.ndarray, w: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
     """Mean and standard deviation (d,) of x (n, d), in two passes.
 
-    `w` (n,) are weights of the points, None for 1. The standard deviation is over n - 1, or sum w -
-    1, so that whole weights are copies. Missing values, NaN, are left out of each feature. Raises
-    `DataError` where the weights sum to 1 or less.
+    `w` (n,) are weights of the points, None for 1. Missing values, NaN, are left out of each
+    feature. The standard deviation is over n - 1, or sum w - 1, so that whole weights are copies;
+    where weights are below 1 on average, such as shares that sum to 1, it is over sum w - their mean.
     """
     total = len(x) if w is None else w.sum()
-    if total <= 1:
-        raise DataError(
-            f"the weights of these points sum to {total:g}: a weighted standard "
-            "deviation needs more than 1, the weight of one point"
-        )
+    point = min(1.0, total / len(x))
     with np.errstate(over="ignore", invalid="ignore"):
         sums = [
             (np.nansum(block * v, axis=0), (np.isnan(block) * v).sum(axis=0))
@@ -366,7 +362,7 @@ def moments(x: np.ndarray, w: np.ndarray | None = None) -> tuple[np.ndarray, np.
         square = sum(
             np.nansum((block - mean) ** 2 * v, axis=0) for block, v in _weighted_blocks(x, w)
         )
-        return mean, np.sqrt(square / np.where(total > 1, total - 1, 1))
+        return mean, np.sqrt(square / np.where(total > point, total - point, 1))
 
 
 def _directions(points, mean, used, factor, nsv):

@@ -155,7 +155,7 @@ def load_training(
             warn_user(
                 f"{base}: the standard deviation of feature {large} (from 0) is "
                 f"{ratio:.2g} times that of feature {small}, which kernels then hardly "
-                "see: -n normalises (--no-normalise: no warning)"
+                "see: -n normalises (-a none: no warning)"
             )
     return data, normalisation, raw
 

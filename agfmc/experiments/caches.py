@@ -168,7 +168,7 @@ def metric_key(settings: TrainingSettings, data: Dataset) -> str:
                 settings.metric.rounds,
                 settings.metric.canonical(),
                 settings.seed,
-                settings.weighted_norm,
+                data.weights is not None,
             )
         ),
     )

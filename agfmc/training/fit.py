@@ -64,7 +64,6 @@ class TrainingSettings:
     normalisation : normalisation of the points, or None
     scale, nsv, metric : in its place, one that is fitted to the points: by standard deviations, by
         so many singular vectors, by a map that is learned from the labels then
-    weighted_norm : its means and deviations are weighted
     calibration : number of held-out training points that calibrate the probabilities at most
     workers : threads, 0 for all cores, or an executor of `concurrent.futures`, whose workers are
         sent whole jobs
@@ -86,7 +85,6 @@ class TrainingSettings:
     sums: SumsStore | None = None
     metric: MetricOptions | None = None
     member_weights: str | None = None
-    weighted_norm: bool = False
     learners: MemberLearners | None = None
 
     @property
@@ -114,7 +112,6 @@ class TrainingSettings:
             scale=self.scale,
             nsv=self.nsv,
             metric=self.metric,
-            weighted=self.weighted_norm,
             seed=self.seed,
             workers=self.workers,
         )

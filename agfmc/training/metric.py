@@ -193,14 +193,12 @@ def fitted_normalisation(
     scale: bool = True,
     nsv: int | None = None,
     metric: MetricOptions | None = None,
-    weighted: bool = False,
     **learning,
 ) -> Normalisation:
     """The Normalisation fitted to the points of a `Dataset`, and to their labels for a `metric`.
 
     Parameters
     ----------
-    weighted : bool, the weights of the points are for mean and standard deviation too
     scale, nsv : bool, int, as for `fit_normalisation`, but a metric is learned from features
         divided by their standard deviations unless nsv says else
     **learning : `seed` and `workers`, as of `learn_metric`
@@ -211,7 +209,7 @@ def fitted_normalisation(
         data.x,
         scale=scale or nsv is None,
         nsv=nsv,
-        w=data.weights.w if weighted and data.weights is not None else None,
+        w=None if data.weights is None else data.weights.w,
     )
     return base if metric is None else learn_metric(data, base, metric, **learning)
 

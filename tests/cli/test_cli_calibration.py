@@ -269,7 +269,7 @@ def test_no_input_and_no_other_output_becomes_it(here, run, words, told):
         run("multi_borders", "-n", "pairs", "trn", "s", "s.mbc")
         shutil.copy({"x.cal": "pairs", "-a": "s.std", "-M": "trn.svm"}[words[0]], "x.cal")
     before = {path.name: path.read_bytes() for path in Path().iterdir()}
-    run("multi_borders", "--no-normalise", *words, status=2).refused(told)
+    run("multi_borders", "-a", "none", *words, status=2).refused(told)
     assert {path.name: path.read_bytes() for path in Path().iterdir()} == before
 
 

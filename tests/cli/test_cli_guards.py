@@ -123,7 +123,7 @@ def test_a_warning_of_unequal_scales(run, three):
         ["print_control", "-Q", "empirical", "far"],
     ):
         run(command, *rest).line(*words)
-        others = [["-n"], ["--no-normalise"], ["-a", "near.std"], ["-S", "2"]]
+        others = [["-n"], ["-a", "none"], ["-a", "near.std"], ["-S", "2"]]
         for options in others:
             assert "deviation of" not in run(command, *options, *rest).err
         near = ["near" if word == "far" else word for word in rest]

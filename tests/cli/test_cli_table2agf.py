@@ -86,7 +86,8 @@ def test_models_have_the_bytes_of_those_of_the_table_and_of_files_made_by_hand(r
     for data, words in (("b", ()), ("h", ()), ("t.csv", WORDS)):
         run(
             "multi_borders",
-            "--no-normalise",
+            "-a",
+            "none",
             "c.mbt",
             data,
             "m" + data[0],

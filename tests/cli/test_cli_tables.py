@@ -124,8 +124,8 @@ def without_times(found):
         ["-n"],
         ["-S", "2"],
         ["--min-class", "5", "--seed", "7", "--learn-metric", "1"],
-        ["--no-normalise"],
-        ["--no-normalise", "-S", "2"],
+        ["-a", "none"],
+        ["-a", "none", "-S", "2"],
         ["-+", "learner=nystrom -m 20 -g 0.2"],
         ["-+", "-c 4 -g 0.3", "--platt", "cv"],
         ["--executor", "threads:2"],
@@ -133,11 +133,11 @@ def without_times(found):
     ids=str,
 )
 def test_models_are_those_of_binary_files(run, options):
-    normalise = ["-n"] * ("--no-normalise" not in options)
+    normalise = ["-n"] * ("none" not in options)
     files = same_models(run, ["t.csv", *LABEL, *options], ["b", *normalise, *options])
     assert {"m.c", "m.c.cal", "m-00", "m-01", "m-02"} <= set(files)
     named = b"# normalisation: m.std\n" in files["m.c"]
-    assert named == ("m.std" in files) == (options != ["--no-normalise"])
+    assert named == ("m.std" in files) == (options != ["-a", "none"])
 
 
 def test_a_given_normalisation_of_a_table(run):
@@ -546,7 +546,7 @@ def test_printed_commands_carry_the_options_of_the_table(run, folder, kind):
         row = '"learner=nystrom -m 20 -g 0.2"'
         Path("plan").write_text(f"{row} 0 / 1 2; {row} 0 1 / 2; {{0 1 2}}")
         arrow_files(folder)
-        name, options = "t.parquet", [*LABEL, "--categorical", "code", "--no-normalise"]
+        name, options = "t.parquet", [*LABEL, "--categorical", "code", "-a", "none"]
     command = "plan", name, "m", "m.c", *options, "--quiet"
     run("multi_borders", *command)
     before = outputs("m")

@@ -125,7 +125,7 @@ def test_a_table_and_its_files_give_the_same_models(run):
     Path("t.csv").write_text(Path("t.csv").read_text().replace("0.5,k", "0.69,k"))
     run("table2agf", "--weight", "w", "t.csv", "b")
     Path("code").write_text('"-c 2" 0 / 1; "-c 2" 0 / 2; "-c 2" 1 / 2; {0 1 2}')
-    run("multi_borders", "--no-normalise", "--weight", "w", "code", "t.csv", "m", "m.mbc")
+    run("multi_borders", "-a", "none", "--weight", "w", "code", "t.csv", "m", "m.mbc")
     models = [Path(f"m-0{i}").read_bytes() for i in range(3)]
     run("multi_borders", "--retrain", "code", "b", "m", "m.mbc")
     assert models == [Path(f"m-0{i}").read_bytes() for i in range(3)]
@@ -295,8 +295,8 @@ MISTAKES = [
         1,
         "eval_uc: c:1: class weights: there is no class '7'",
     ),
-    (NFOLD + ["t", "--weighted-norm"], None, 2, "--weighted-norm is for a normalisation"),
     (NFOLD + ["t", "--weight", "w"], None, 1, "w: cannot read"),
+    (NFOLD + ["t", "-n", "-a", "none"], None, 2, "-n and -a none exclude each other"),
     (
         CSV + ["--weight", "v"],
         None,

@@ -264,6 +264,8 @@ def test_whole_weights_are_copies(how, monkeypatch):
     assert not np.allclose(made.mean, fit_normalisation(x, **how).mean, rtol=1e-4)
 
 
-def test_weights_that_are_less_than_a_point_are_refused():
-    with pytest.raises(DataError, match="the weights of these points sum to 0.5"):
-        fit_normalisation(np.eye(5), w=np.full(5, 0.1))
+def test_weights_that_sum_to_one_are_as_good_as_others():
+    x = np.random.default_rng(3).normal(size=(20, 3))
+    shares, plain = fit_normalisation(x, w=np.full(20, 1 / 20)), fit_normalisation(x)
+    np.testing.assert_allclose(shares.mean, plain.mean, rtol=1e-6)
+    np.testing.assert_allclose(shares.matrix, plain.matrix, rtol=1e-6)

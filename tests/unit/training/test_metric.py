@@ -536,9 +536,5 @@ def test_the_record_is_of_points_whatever_they_weigh():
     assert made.metric.data == plain.metric.data  # the same points
     read = replace(made, metric=replace(made.metric, rows=None))
     assert np.array_equal(metric.with_rows(read, Dataset(x, y)).metric.rows, made.metric.rows)
-    scaled = fitted_normalisation(Dataset(x, y, weights=weights), weighted=True)
+    scaled = fitted_normalisation(Dataset(x, y, weights=weights))
     assert np.allclose(scaled.mean, np.average(x, axis=0, weights=weights.w), rtol=1e-5)
-    assert np.array_equal(
-        fitted_normalisation(Dataset(x, y, weights=weights)).mean,
-        fitted_normalisation(Dataset(x, y)).mean,
-    )
