@@ -32,7 +32,7 @@ score() {
     # a tree that is descended gives the winner's probability alone
     if [ -s answer.txt ]; then probabilities=answer.txt; else probabilities=; fi
     printf '%-12s %-18s %9s %9s %9s %9s\n' "$name" "$decoder" \
-        $(eval_uc --csv -k "$classes" test.cls answer $probabilities | awk -F, '
+        $(eval_uc --report=-.csv -k "$classes" test.cls answer $probabilities | awk -F, '
             BEGIN { n = split("accuracy log_loss brier expected_calibration_error", names, " ") }
             $2 == "" { value[$1] = $3 }
             END { for (i = 1; i <= n; i++)

@@ -107,7 +107,7 @@ process REPORT {
 
     script:
     """
-    report_m --log json --answers ${answers} --truth '${label}' --data ${test} -o report.html ${model} 2> report.log
+    eval_uc --log json --truth '${label}' --data ${test} --model ${model} --report report.html ${answers} > /dev/null 2> report.log
     """
 }
 

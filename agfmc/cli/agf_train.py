@@ -27,7 +27,8 @@ from .messages import (
 )
 from .option_types import list_of, option_words, output_file, time_span, whole_number
 from .options import add_seed, Parser
-from .pages import add_report, names_in, page_of, plain, training_inputs, training_part
+from .pages import names_in, page_of, plain, training_inputs, training_part
+from .reports import add_report, PAGE, reports_of
 
 _LOO = "--platt=loo"  # as the search does: folds would take several times as long
 _RESERVED = 0.2  # of the time limit, for the page
@@ -99,10 +100,12 @@ def get_parser():
     add_seed(group)
     add_state(parser)
     add_report(
-        parser,
-        "data, comparison, model, and a final five-fold cross-validation, "
+        parser.group("output"),
+        "of data, comparison, model, and a final five-fold cross-validation, "
         "which takes about five times as long as the training. The search leaves a fifth "
         "of the time limit for it; it is omitted if it would clearly exceed the limit",
+        PAGE,
+        printable=False,
     )
     add_training_kind(parser, stream="")
     return parser.finish()
@@ -125,16 +128,17 @@ def execute(args):
     form = input_format(args, args.train)
     check_output(args.model)
     args.norm_file = None  # as for commands that have -a
-    page = page_of(args, training_inputs(args))
+    page, reports = page_of(args, training_inputs(args)), reports_of(args, printable=False)
     with private_folder() as folder:
         run = _Run(args, folder, start)
         with _searched(run) as chosen:
             control = _write_control(run, chosen)
             seconds = _train(run, control, chosen)
         try:
-            if page.requested:
+            if reports.has(PAGE):
                 answers = _answers(run, control, seconds)
-                _write_page(run, page, answers, _importance(run, chosen, answers, seconds))
+                importance = _importance(run, chosen, answers, seconds)
+                reports.write({PAGE: lambda: _make_page(run, page, answers, importance)})
         except AgfmcError:  # the model is there, and its script tells how it was made
             _show(run)
             raise
@@ -164,8 +168,9 @@ class _Run:
         self.steps = f"{os.path.splitext(self.model)[0]}.steps"
         self.comments, self.script, self.comparison, self.curve = [], [], None, []
         self.notes, self.alone = [], ""
-        has_page = args.report is not None
-        self.search_limit = (1 - _RESERVED * has_page) * args.time_limit
+        self.search_limit = args.time_limit
+        if args.report:
+            self.search_limit *= 1 - _RESERVED
         self.data = option_words(
             args,
             "-M",
@@ -394,11 +399,12 @@ def _answers(run, control, seconds):
         run.train,
     ]
     held = run.path("held")
+    answers = [f"{held}.truth", held, f"{held}.txt"]
     if run.omits(
         _PARTS * seconds,
         "the page has no held-out answers, and does not show which columns matter",
         f"{run.line([*words, held])}; "
-        f"{run.line(['report_m', '--answers', held, '-o', 'FILE.html', run.model])}",
+        f"{run.line(['eval_uc', '--report=FILE.html', f'--model={run.model}', *answers])}",
     ):
         return None, None
     with nfold.cross_validated(*nfold.validation(run.parsed(nfold, words), True)) as (
@@ -441,7 +447,7 @@ def _importance(run, chosen, answers, seconds):
     if run.omits(
         needed,
         "the page does not show which columns matter",
-        f"report_m --importance HOLDOUT -o FILE.html {run.model}",
+        f"mbm_info --importance HOLDOUT --report FILE.html {run.model}",
     ):
         return None
     settings = replace(experiment.settings, member_weights=chosen.member_weights)
@@ -454,10 +460,11 @@ def _importance(run, chosen, answers, seconds):
     return {**result, "trained": "; the model that is measured was trained on all others"}
 
 
-def _write_page(run, page, answers, importance):
+def _make_page(run, page, answers, importance):
     from ..models.files import load
     from ..models.description import describe
     from ..report.content import ModelPart, ReportContent, Step
+    from ..report.page import render
     from .gather import data_of_model, file_digests
 
     part, source = answers
@@ -490,4 +497,4 @@ def _write_page(run, page, answers, importance):
         },
         run.notes,
     )
-    page.write(content)
+    return render(content)

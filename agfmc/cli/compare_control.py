@@ -22,8 +22,9 @@ from .experiments import (
 )
 from .messages import json_text, Progress, write_message
 from .option_types import whole_number
-from .options import add_plot, check_plot, Parser
-from .pages import add_report, page_of, plain, training_inputs, write_page
+from .options import Parser
+from .pages import make_page, page_of, plain, training_inputs
+from .reports import add_report, PAGE, PICTURES, reports_of
 
 
 def get_parser():
@@ -57,15 +58,17 @@ def get_parser():
         "others are compared with (default one-vs-one, or else the first)",
     )
     group = parser.group("output")
-    group.add("--csv", "the table as CSV", excludes=("--json", "--markdown"))
-    group.add("--json", "everything as JSON, with the values of each split", excludes="--markdown")
-    group.add("--markdown", "the table in Markdown")
-    add_plot(
+    group.add("--json", "print everything as JSON, with the values of each split")
+    add_report(
         group,
-        "of differences with intervals, and of scores against kernel values or "
-        "evaluated classifiers",
+        "of the data, and of the configurations with their differences; pictures are of the "
+        "differences with intervals, and of scores against kernel values or evaluated classifiers",
+        PAGE,
+        *PICTURES,
+        ".json",
+        ".csv",
+        ".md",
     )
-    add_report(parser, "the data, and the configurations with their differences")
     group = parser.group("schemes, as for print_control")
     group.add("--rows N", "rows of random codes", whole_number(1))
     add_scheme_options(group, draws=1)
@@ -85,7 +88,7 @@ def execute(args):
     from ..experiments.candidates import read_candidates, suited
     from ..experiments.comparison import compare
 
-    check_plot(args)
+    reports = reports_of(args)
     page = page_of(args, training_inputs(args, *filter(os.path.isfile, args.control)))
     tuning, plan, by = nested_tuning(args), plan_of(args, 10), BY_COST[args.by]
     decoders = (
@@ -117,23 +120,9 @@ def execute(args):
             )
         report_reused(experiment)
         result = {"data": args.train, "options": args.options, **request.head(experiment), **result}
-        if page.requested:
-            write_page(
-                page,
-                request,
-                experiment,
-                f"comparison of configurations: {name_of_file(args.train)}",
-                "compares",
-                comparison=plain(result),
-            )
-        _print(
-            result,
-            "json" if args.json else "csv" if args.csv else "markdown" if args.markdown else "text",
-        )
-        if args.plot is not None:  # in here, so that the results are stored where it fails
-            from ..report.chart_scores import draw_comparison
-
-            draw_comparison(args.plot, result, by)
+        # in here, so that the results are stored where it fails
+        printed = _write_reports(reports, page, request, experiment, result, by)
+        _print(result, args.json, printed)
     failed = [row for row in result["rows"] if "error" in row]
     for row in failed:
         write_message(f"{row['configuration']}:{row['decoder']}: {row['error']}")
@@ -141,16 +130,43 @@ def execute(args):
         raise JobsFailed(f"{len(failed)} of {len(result['rows'])} rows could not be computed")
 
 
-def _print(result, form):
-    from ..report.text import blocks_text, comparison_csv, markdown_table
+def _write_reports(reports, page, request, experiment, result, by):
+    from ..report.chart_scores import draw_comparison
+    from ..report.text import comparison_csv, markdown_table
+
+    def page_text():
+        return make_page(
+            page,
+            request,
+            experiment,
+            f"comparison of configurations: {name_of_file(request.source)}",
+            "compares",
+            comparison=plain(result),
+        )
+
+    return reports.write(
+        {
+            PAGE: page_text,
+            ".json": lambda: _json(result),
+            ".csv": lambda: comparison_csv(result),
+            ".md": lambda: markdown_table(result),
+        },
+        lambda path: draw_comparison(path, result, by),
+    )
+
+
+def _json(result):
+    return json_text({"version": RESULTS, **result})
+
+
+def _print(result, as_json, printed):
+    from ..report.text import blocks_text
     from ..report.trials import comparison_blocks
 
-    if form == "json":
-        text = json_text({"version": RESULTS, **result})
-    elif form == "csv":
-        text = comparison_csv(result)
-    elif form == "markdown":
-        text = markdown_table(result)
+    if printed is not None:
+        text = printed
+    elif as_json:
+        text = _json(result)
     else:
         text = blocks_text(comparison_blocks(result), folded=True, star=True)
     sys.stdout.write(text)

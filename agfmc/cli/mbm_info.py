@@ -6,9 +6,12 @@ import os
 
 from ..control.write import format_tree
 from ..core.errors import DataError, UsageError
+from ..files.kinds import is_table, name_of_file
 from .messages import write_stdout
-from .option_types import output_file, refuse_given
-from .options import add_model_files, check_plot, model_source, Parser
+from .option_types import refuse_given
+from .options import add_model_files, model_source, Parser
+from .pages import page_of
+from .reports import add_report, PAGE, PICTURES, reports_of
 
 
 def get_parser():
@@ -37,12 +40,20 @@ def get_parser():
         excludes="--json",
     )
     group.add("--json", "print one JSON object")
+    add_report(
+        group,
+        "of the model; a picture is of the coding matrix, of the tree with the share of the "
+        "training points at each node, or of the weights of a learned metric",
+        PAGE,
+        *PICTURES,
+        ".json",
+    )
     group.add(
-        "--plot FILE",
-        "a picture of the coding matrix, or of the tree with the share of "
-        "the training points at each node, or of the weights of a learned metric (.png, "
-        ".svg or .pdf)",
-        output_file,
+        "--importance DATA",
+        "with --report of a page: holdout data with labels, a table with the columns of the "
+        "training data, LIBSVM text, or the base name of .vec and .cls files. The page then "
+        "shows which columns matter to the model, and their effects",
+        needs="--report",
     )
     parser.file_names = {"model": "model"}
     return parser.finish()
@@ -66,67 +77,123 @@ def execute(args):
     if show is not _model:
         refuse_given(
             args,
-            ("--control", "-y", "--calibration", "--uncalibrated"),
+            ("--control", "-y", "--calibration", "--uncalibrated", "--importance"),
             f"is for models: {args.model} is {kind}",
         )
     if show is not _normalisation:
         refuse_given(
             args,
-            ("--feature-names", *["--plot"] * (show is _recipe)),
+            ("--feature-names",),
             f"is for a normalisation, as X.std, and {args.model} is {kind}",
         )
-    check_plot(args)
-    info, text = show(args)
-    pieces = json.JSONEncoder(indent=1, sort_keys=True).iterencode(info) if args.json else [text]
-    write_stdout(chain(pieces, "\n" * args.json))
+    reports = reports_of(args)
+    if show is not _model and reports.has(PAGE):
+        raise UsageError(f"--report of a page is for models: {args.model} is {kind}")
+    info, text, page, draw = show(args)
+    printed = reports.write(
+        {PAGE: page, ".json": lambda: json.dumps(info, indent=1, sort_keys=True) + "\n"}, draw
+    )
+    if printed is not None:
+        pieces = [printed]
+    elif args.json:
+        pieces = chain(json.JSONEncoder(indent=1, sort_keys=True).iterencode(info), "\n")
+    else:
+        pieces = [text]
+    write_stdout(pieces)
 
 
 def _model(args):
+    """The information and text of a model, and functions for its page and its picture."""
     from ..models.description import describe, format_description, node_shares, training_tree
     from ..models.files import load_configuration
+    from ..report.chart_control import draw_control
 
     configuration = load_configuration(model_source(args, args.model))
-    if args.plot is not None:
-        from ..report.chart_control import draw_control
-
-        draw_control(args.plot, configuration.tree, shares=node_shares(configuration))
-    if args.control:
-        return None, format_tree(training_tree(configuration))
     info = describe(configuration)
-    return info, format_description(info)
+
+    def draw(path):
+        draw_control(path, configuration.tree, shares=node_shares(configuration))
+
+    text = format_description(info)
+    if args.control:
+        text = format_tree(training_tree(configuration))
+    return info, text, lambda: _page_text(args, configuration, info), draw
+
+
+def _page_text(args, configuration, info):
+    """The page of a model, with what matters to it on holdout data."""
+    from ..report.content import ModelPart, ReportContent
+    from ..report.page import render
+    from .gather import data_of_model
+
+    page = page_of(args, [args.model, args.calibration, args.importance])
+    importance = None
+    if args.importance is not None:
+        importance = _column_importance(configuration, args.importance)
+    return render(
+        ReportContent(
+            name_of_file(args.model),
+            configuration.tree.names,
+            data_of_model(info),
+            ModelPart(configuration.tree, os.path.basename(args.model), info),
+            provenance=page.provenance(info=info),
+            steps=[page.step("writes this page")],
+            importance=importance,
+        )
+    )
+
+
+def _column_importance(configuration, source):
+    from ..data.training import read_points
+    from ..data.types import InputFormat
+    from ..prediction.importance import EFFECTS, importance
+
+    if is_table(source):
+        kind = "table"
+    elif os.path.isfile(source):
+        kind = "svm"
+    else:
+        kind = "binary"
+    points = read_points(source, InputFormat(kind), configuration.recipe)
+    return importance(configuration, points, effects=EFFECTS)
 
 
 def _recipe(args):
+    """The information and text of a recipe, which has no page and no picture."""
     from ..models.description import describe_recipe, format_recipe_lines
     from ..tables.recipe_file import read_recipe
 
     info = describe_recipe(read_recipe(args.model))
-    return info, format_recipe_lines(info)
+
+    def draw(path):
+        raise UsageError(f"--report {path}: there is no picture of a recipe")
+
+    return info, format_recipe_lines(info), None, draw
 
 
 def _normalisation(args):
+    """The information and text of a normalisation, and a function for its picture."""
     from ..data.libagf import read_std
     from ..data.metric_file import metric_path, read_feature_names
     from ..models.description import describe_normalisation, format_normalisation
+    from ..report.chart_scores import draw_weights
 
     normalisation = read_std(args.model)
-    names = (
-        ()
-        if args.feature_names is None
-        else read_feature_names(args.feature_names, len(normalisation.mean))
-    )
+    names = ()
+    if args.feature_names is not None:
+        names = read_feature_names(args.feature_names, len(normalisation.mean))
     info = describe_normalisation(normalisation, names)
-    if args.plot is not None:
+
+    def draw(path):
         if info["metric"] is None:
             raise DataError(
                 "there are no weights to be drawn: no learned metric is known of, as "
                 "--learn-metric writes it beside the normalisation",
                 file=args.model,
             )
-        from ..report.chart_scores import draw_weights
+        draw_weights(path, info["metric"])
 
-        draw_weights(args.plot, info["metric"])
     beside = metric_path(args.model)
-    return info, format_normalisation(
-        info, None if beside is None or os.path.lexists(beside) else beside
-    )
+    if beside is not None and os.path.lexists(beside):
+        beside = None
+    return info, format_normalisation(info, beside), None, draw

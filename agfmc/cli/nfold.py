@@ -23,8 +23,9 @@ from .experiments import (
 )
 from .messages import json_text, Progress
 from .option_types import output_base
-from .options import add_bins, add_plot, check_files, check_plot, Parser, refuse_ending
-from .pages import add_report, page_of, training_inputs, write_page
+from .options import add_bins, check_files, Parser, refuse_ending
+from .pages import make_page, page_of, training_inputs
+from .reports import add_report, PAGE, PICTURES, reports_of
 from ..score.rows import ALL_SCORES
 
 _SEED = 1001  # of splits that are not those of a tune_m or a compare_control before
@@ -71,11 +72,14 @@ def get_parser():
         "training part, which say whether more samples would help",
         excludes="--tune",
     )
-    add_plot(group, "of calibration and contingency table")
     add_bins(group)
     add_report(
-        parser,
-        "the data, the configuration, the scores with intervals, and the most difficult points",
+        group,
+        "of the data, the configuration, the scores with intervals, and the most difficult "
+        "points; pictures are of the calibration and the contingency table",
+        PAGE,
+        *PICTURES,
+        ".json",
     )
     add_nested(parser, by=True)
     add_experiment(parser, "1; -d 5 if neither -d nor -f is given", seed=_SEED)
@@ -86,12 +90,12 @@ def execute(args):
     """Read, cross-validate, print, write."""
     from .held_out_files import write_held_out
 
-    check_plot(args)
     _check_outputs(args)
+    reports = reports_of(args)
     page = page_of(args, training_inputs(args, args.control))
     curve = None
-    output = _Output(args.json, args.brief, args.both, args.bins, args.plot)
-    with cross_validated(*validation(args, args.outbase is not None or page.requested)) as (
+    output = _Output(args.json, args.brief, args.both, args.bins, page, reports)
+    with cross_validated(*validation(args, args.outbase is not None or reports.has(PAGE))) as (
         request,
         experiment,
         candidate,
@@ -105,8 +109,6 @@ def execute(args):
                 curve = learning_curve(experiment, candidate, results[0], progress)
         if args.outbase is not None:
             write_held_out(args.outbase, *results, data=experiment.data)
-        if page.requested:
-            _write_page(page, request, experiment, candidate, results, output.bins, curve)
         # in here, so that what is finished is stored where it fails
         _print(
             output,
@@ -137,7 +139,8 @@ class _Output(NamedTuple):
     brief: bool
     both: bool
     bins: int
-    plot: str | None
+    page: object
+    reports: object
 
 
 def validation(args, both):
@@ -199,13 +202,13 @@ def answers_of(experiment, candidate, results, rows, bins=10):
     )
 
 
-def _write_page(page, request, experiment, candidate, results, bins, curve):
+def _make_page(page, request, experiment, candidate, results, bins, curve):
     from ..report.content import ModelPart
     from .gather import TrainingRows
 
     rows = TrainingRows(request.source, request.form, experiment.data)
     answers = answers_of(experiment, candidate, results, rows, bins)
-    write_page(
+    return make_page(
         page,
         request,
         experiment,
@@ -225,6 +228,7 @@ def _write_page(page, request, experiment, candidate, results, bins, curve):
 def _print(output, request, experiment, candidate, results, tuned, curve):
     from ..experiments.results import group_errors
     from ..report.chart_importance import curve_table, learning_curves
+    from ..report.chart_scores import draw_scores
     from ..report.text import (
         blocks_text,
         data_lines,
@@ -242,16 +246,6 @@ def _print(output, request, experiment, candidate, results, tuned, curve):
     scores = evaluate(replace(result.results, before=before), output.bins)
     if names:
         scores["names"] = [names.get(label, "") for label in result.results.labels]
-    if output.plot is not None:
-        from ..report.chart_scores import draw_scores
-
-        draw_scores(
-            output.plot,
-            {**classwise_calibration(result.results, output.bins), **scores},
-            names,
-            request.source,
-            learning_curves(curve),
-        )
     head = {
         "configuration": candidate.name,
         "decoder": result.decoder,
@@ -262,18 +256,37 @@ def _print(output, request, experiment, candidate, results, tuned, curve):
         "calibrated": result.calibrated,
         **({} if tuned is None else {"tuned": tuned}),
     }
-    if output.json:
-        content = {
-            **scores,
-            "over_splits": result.columns,
-            **({} if curve is None else {"curve": curve}),
-        }
+
+    def all_numbers():
+        content = {**scores, "over_splits": result.columns}
+        if curve is not None:
+            content["curve"] = curve
         for other in uncalibrated:
             content["uncalibrated"] = {
                 **evaluate(other.results, output.bins),
                 "over_splits": other.columns,
             }
-        text = json_text({"version": RESULTS, **head, **content})
+        return json_text({"version": RESULTS, **head, **content})
+
+    printed = output.reports.write(
+        {
+            PAGE: lambda: _make_page(
+                output.page, request, experiment, candidate, results, output.bins, curve
+            ),
+            ".json": all_numbers,
+        },
+        lambda path: draw_scores(
+            path,
+            {**classwise_calibration(result.results, output.bins), **scores},
+            names,
+            request.source,
+            learning_curves(curve),
+        ),
+    )
+    if printed is not None:
+        text = printed
+    elif output.json:
+        text = all_numbers()
     else:
         text = (
             f"{one_line(candidate.name)}{', tuned' * (tuned is not None)}, {result.decoder}: "

@@ -431,14 +431,6 @@ def check_files(files, outputs=None, inputs=None):
     )
 
 
-def check_plot(args):
-    """Raise, before the work, `UsageError` or `DataError` where --plot cannot write a picture."""
-    if args.plot is not None:
-        from ..report.picture_file import check_picture
-
-        check_picture(args.plot)
-
-
 def add_bins(group):
     """The option --bins."""
     group.add(
@@ -446,16 +438,6 @@ def add_bins(group):
         "bins of the calibration table (default 10)",
         whole_number(1, 100_000),
         default=10,
-    )
-
-
-def add_plot(group, what, **settings):
-    """The option --plot for a picture of `what`."""
-    group.add(
-        "--plot FILE",
-        f"a picture {what}: .png, .svg or .pdf (.png and .pdf need the extra plot)",
-        output_file,
-        **settings,
     )
 
 

@@ -3,45 +3,27 @@
 import shlex
 from typing import NamedTuple
 
-from ..core.errors import UsageError
-from ..files.atomic import replacing_with
 from ..files.kinds import is_table
 from .data_options import norm_file_of, weight_files
-from .messages import json_text, write_stdout
-from .option_types import output_file
+from .messages import json_text
 from .options import data_files
 
-_OMITTED = ("quiet", "debug", "log", "report", "output")  # not how a result was made
-
-
-def add_report(parser, what):
-    """--report; what: stands on the page."""
-    group = parser.group("report")
-    group.add(
-        "--report FILE", f"also write a report, one HTML file: {what} (needs jinja2)", output_file
-    )
-    return parser
+_OMITTED = ("quiet", "debug", "log", "report")  # not how a result was made
 
 
 class Page(NamedTuple):
-    """The page of one run, checked before its work.
+    """How the results of a run were made, for the page that shows them.
 
     Attributes
     ----------
-    path : file, or None
+    command : words of the command line
     facts : (name, value) of its options
     inputs : files that it reads, whose digests are on the page
     """
 
-    path: str | None
     command: tuple
     facts: tuple
     inputs: tuple
-
-    @property
-    def requested(self):
-        """True if a page is to be written."""
-        return self.path is not None
 
     def step(self, why=""):
         """The `Step` of this command."""
@@ -59,30 +41,10 @@ class Page(NamedTuple):
             pairs += [(f"model: {name}", value) for name, value in settings_of(info)]
         return (*pairs, *file_digests(self.inputs))
 
-    def write(self, content):
-        """Write the page of a `ReportContent`."""
-        from ..report.page import render
 
-        text = render(content)
-        if self.path == "-":
-            write_stdout([text])
-        else:
-            with replacing_with({self.path: text}):
-                pass
-
-
-def page_of(args, inputs=(), path=None):
-    """The `Page` of the options, `path` in place of --report. Raises `UsageError` and `DataError`
-    for what could not be written after the work."""
-    option, path = ("--report", args.report) if path is None else ("-o", path)
-    if path == "-" and option == "--report":
-        raise UsageError("--report is a file: standard output has the results")
-    if path is not None:
-        from ..report.page import check_page
-
-        check_page(path, option)
+def page_of(args, inputs=()):
+    """The `Page` of the options of a command, which reads the files `inputs`."""
     return Page(
-        path,
         (args.parser.prog, *args.given_words),
         tuple(_options(args)),
         tuple(file for file in inputs if file is not None),
@@ -126,15 +88,16 @@ def training_part(request, experiment, rows=None):
     )
 
 
-def write_page(page, request, experiment, title, why, *, rows=None, more=(), **parts):
-    """Write the page of an `Experiment` and its `ExperimentRequest`.
+def make_page(page, request, experiment, title, why, *, rows=None, more=(), **parts):
+    """The text of the page of an `Experiment` and its `ExperimentRequest`.
 
     `why` says what the command does; `rows` are as for `training_part`, `more` as for
     `Page.provenance`, and `parts` those of `ReportContent`.
     """
     from ..report.content import ReportContent
+    from ..report.page import render
 
-    page.write(
+    return render(
         ReportContent(
             title,
             names_in(experiment.data),

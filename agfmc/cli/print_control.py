@@ -48,7 +48,8 @@ from .experiments import (
 from .hints import refuse_scheme
 from .messages import CRITICAL, Progress, report, write_stdout, write_stderr
 from .option_types import given, refuse_given
-from .options import add_plot, add_seed, add_time_limit, check_plot, deadline_of, Parser
+from .options import add_seed, add_time_limit, deadline_of, Parser
+from .reports import add_report, PICTURES, reports_of
 
 _LETTERS = ("-G", "-Y", "-n", "-S", "-a")  # libAGF's
 _IS_FOR = {  # what the scheme of an option has
@@ -152,9 +153,10 @@ def get_parser():
     add_drawing(parser)
     group = parser.group("pictures")
     group.add("--dot", "Graphviz text in place of the control file")
-    add_plot(
+    add_report(
         group,
         "of the tree, with the distances if it is designed from them, or of the coding matrix",
+        *PICTURES,
     )
     add_training_kind(parser, "data")
     add_normalisation(parser)
@@ -181,13 +183,13 @@ class _Output(NamedTuple):
     no_names: bool
     names: str | None
     print_matrix: bool
-    plot: str | None
+    reports: object
     dot: bool
 
 
 def execute(args):
     """Design the control tree, draw it, print it."""
-    check_plot(args)
+    reports = reports_of(args)
     if args.controls and (
         args.best or args.type is None or "members" not in find_scheme(args.type).options
     ):
@@ -203,7 +205,7 @@ def execute(args):
         args.no_names,
         args.names,
         args.print_matrix,
-        args.plot,
+        reports,
         args.dot,
     )
     if args.best:
@@ -248,8 +250,7 @@ def _write(output, tree, design=None):
     require_readable(tree)
     if output.print_matrix:
         _print_matrix(tree)
-    if output.plot is not None:
-        draw_design(output.plot, tree, design)
+    output.reports.write({}, lambda path: draw_design(path, tree, design))
     if output.dot:
         sys.stdout.write(format_dot(with_losses(tree, design)))
     else:
@@ -311,14 +312,14 @@ def _refuse_idle(args, scheme):
 
 def scheme_of(args):
     """The requested `Scheme`; None where a control file is shown as it is. That is without
-    -Q, with --dot or --plot, where the operand is standard input or a file of exactly that name."""
+    -Q, with --dot or --report, where the operand is standard input or a file of exactly that name."""
     if args.type is not None:
         return find_scheme(args.type)
     if not is_number(args.source) and not os.path.exists(f"{args.source}.cls"):
         refuse_scheme(args.source, "N, for N classes, or DATA")
     return (
         None
-        if (args.dot or args.plot is not None)
+        if (args.dot or args.report)
         and (args.source == "-" and not (args.svm or args.lvq or args.table) or _is_file(args))
         else DEFAULT
     )

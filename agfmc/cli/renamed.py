@@ -9,27 +9,46 @@ import shlex
 
 from ..core.errors import UsageError
 
-_WEIGHTS = {"--weights": "--weight={}"}
-_DATA = {**_WEIGHTS, "--groups": "--group={}"}
-_WEIGHTED = {"--weighted-norm": "weights weigh the normalisation whenever there are weights"}
-_TRAINING = {**_DATA, **_WEIGHTED, "--no-normalise": "--norm-file=none"}
-
-# {command: {option: the option of today, or what to use instead}}
-EARLIER: dict[str, dict[str, str]] = {
-    "agf_preprocess": {**_DATA, **_WEIGHTED},
-    "agf_train": _DATA,
-    "calibrate_m": _DATA,
-    "cls_comp_stats": _WEIGHTS,
-    "compare_control": _TRAINING,
-    "eval_uc": _WEIGHTS,
-    "mbh2mbm": _DATA,
-    "multi_borders": _TRAINING,
-    "nfold": _TRAINING,
-    "order_classes": _TRAINING,
-    "print_control": _TRAINING,
-    "report_m": _WEIGHTS,
-    "tune_m": _TRAINING,
-}
+# ({option: the option of today, or what to use instead}, commands that had it)
+_ROWS: tuple[tuple[dict[str, str], str], ...] = (
+    (
+        {"--weights": "--weight={}"},
+        "agf_preprocess agf_train calibrate_m cls_comp_stats compare_control eval_uc mbh2mbm "
+        "multi_borders nfold order_classes print_control tune_m",
+    ),
+    (
+        {"--groups": "--group={}"},
+        "agf_preprocess agf_train calibrate_m compare_control mbh2mbm multi_borders nfold "
+        "order_classes print_control tune_m",
+    ),
+    (
+        {"--weighted-norm": "weights weigh the normalisation whenever there are weights"},
+        "agf_preprocess compare_control multi_borders nfold order_classes print_control tune_m",
+    ),
+    (
+        {"--no-normalise": "--norm-file=none"},
+        "compare_control multi_borders nfold order_classes print_control tune_m",
+    ),
+    (
+        {
+            "--multiqc": "the numbers are in the output of --json",
+            "--card": "write what is to be known of a model beside its page",
+            "--title": "a page is named after its file",
+        },
+        "agf_train compare_control nfold tune_m",
+    ),
+    (
+        {"--plot": "--report={}"},
+        "compare_control eval_uc mbm_info nfold print_control simulate_decoders tune_m",
+    ),
+    ({"--csv": "--report=-.csv"}, "compare_control eval_uc simulate_decoders"),
+    ({"--markdown": "--report=-.md"}, "compare_control"),
+    ({"--json": "--report={}", "--csv": "--report={}"}, "tune_m"),
+)
+EARLIER: dict[str, dict[str, str]] = {}  # by command
+for _options, _commands in _ROWS:
+    for _command in _commands.split():
+        EARLIER.setdefault(_command, {}).update(_options)
 
 
 def option_of_today(command, word, words):

@@ -1,4 +1,4 @@
-"""The options of scores, and the results that they are of: those of eval_uc and report_m."""
+"""The options of scores, and the results that they are of: those of eval_uc."""
 
 import functools
 import os

@@ -7,7 +7,8 @@ import sys
 from ..core.errors import UsageError
 from .messages import Progress
 from .option_types import list_of, probability, whole_number
-from .options import add_plot, add_seed, check_files, check_plot, Parser
+from .options import add_seed, check_files, Parser
+from .reports import add_report, PICTURES, reports_of
 
 CLASSES = [16, 32, 64, 128, 256, 512]
 ERRORS = [0.1, 0.3]
@@ -73,49 +74,57 @@ def get_parser():
     )
     add_seed(group)
     group = parser.group("output")
-    group.add(
-        "--csv", "comma-separated values with a line of names, in full precision", excludes="--json"
+    group.add("--json", "print one JSON object, with a standard error for each number")
+    add_report(
+        group,
+        "of success against the number of classes",
+        *PICTURES,
+        ".json",
+        ".csv",
     )
-    group.add("--json", "one JSON object, with a standard error for each number")
-    add_plot(group, "too, of success against the number of classes")
     return parser.finish()
 
 
 def execute(args):
     """Simulate, draw, print."""
     from ..experiments.simulation import simulations
+    from ..report.chart_simulation import draw
     from ..report.text import simulation_csv, simulation_table
 
-    if args.plot:
+    reports = reports_of(args)
+    if args.report:
         check_files(args.files, inputs={"--similarity": [args.similarity]})
-        check_plot(args)
     plan = _plan(args)
     with Progress("simulating") as progress:
         rows = simulations(plan, progress)
-    if args.plot:
-        from ..report.chart_simulation import draw
-
-        draw(args.plot, rows, args.finalists, args.similarity)
-    if args.json:
-        import json
-
-        text = (
-            json.dumps(
-                {
-                    "rounds": args.rounds,
-                    "seed": args.seed,
-                    "top": args.finalists,
-                    "chance": args.chance,
-                    "similarity": args.similarity,
-                    "results": rows,
-                },
-                indent=1,
-            )
-            + "\n"
-        )
+    printed = reports.write(
+        {
+            ".json": lambda: _json(args, rows),
+            ".csv": lambda: simulation_csv(rows, args.finalists),
+        },
+        lambda path: draw(path, rows, args.finalists, args.similarity),
+    )
+    if printed is not None:
+        text = printed
+    elif args.json:
+        text = _json(args, rows)
     else:
-        text = (simulation_csv if args.csv else simulation_table)(rows, args.finalists)
+        text = simulation_table(rows, args.finalists)
     sys.stdout.write(text)
+
+
+def _json(args, rows):
+    import json
+
+    content = {
+        "rounds": args.rounds,
+        "seed": args.seed,
+        "top": args.finalists,
+        "chance": args.chance,
+        "similarity": args.similarity,
+        "results": rows,
+    }
+    return json.dumps(content, indent=1) + "\n"
 
 
 def _plan(args):

@@ -8,7 +8,6 @@ from ..control.learners import LEARNERS, PARAMETERS
 from ..core.errors import JobsFailed, UsageError
 from ..core.kernels import KERNEL_NAMES, SEARCHED_KERNELS, TUNED_KERNELS
 from ..core.version import RESULTS
-from ..files.atomic import check_output, replacing_with
 from ..files.kinds import name_of_file
 from ..score.rows import BY_COST, COST
 from .data_options import add_control
@@ -25,9 +24,10 @@ from .experiments import (
     SEARCHES,
 )
 from .messages import json_text, Progress, report, write_stdout, write_stderr
-from .option_types import finite_number, list_of, output_file, whole_number
-from .options import add_plot, add_time_limit, check_plot, deadline_of, Parser
-from .pages import add_report, page_of, plain, training_inputs, write_page
+from .option_types import finite_number, list_of, whole_number
+from .options import add_time_limit, deadline_of, Parser
+from .pages import make_page, page_of, plain, training_inputs
+from .reports import add_report, PAGE, PICTURES, reports_of
 
 _LARGEST = 60  # exponent of 2
 _STEP = 2.0  # of exponents, where none is given
@@ -104,10 +104,15 @@ def get_parser():
     add_answers(group)
     add_sample(group)
     group = parser.group("output")
-    for form in ("json", "csv"):
-        group.add(f"--{form} FILE", f"all trials, as {form.upper()}", output_file)
-    add_plot(group, "of the score over C and gamma", excludes="--per-partition")
-    add_report(parser, "the data, the control, and all trials")
+    add_report(
+        group,
+        "of the data, the control and all trials; a picture is of the score over C and gamma",
+        PAGE,
+        *PICTURES,
+        ".json",
+        ".csv",
+        printable=False,
+    )
     add_experiment(
         parser,
         "1; -d 5 if neither -d nor -f is given",
@@ -121,6 +126,7 @@ def get_parser():
 def execute(args):
     """Read, search, write."""
     _check_outputs(args)
+    reports = reports_of(args, printable=False)
     page = page_of(args, training_inputs(args, args.control))
     candidate = _again(args, read_one_candidate(args))
     request = experiment_request(args, args.train, plan_of(args, 1, 5), args.platt != "cv")
@@ -128,22 +134,11 @@ def execute(args):
     with _searched(
         request, candidate, args.platt, deadline_of(args), {"space": _space(args), **how}
     ) as (result, tree, task):
-        if page.requested and result["tried"]:
-            from ..report.content import ModelPart
-
-            write_page(
-                page,
-                request,
-                task.experiment,
-                f"search for options: {name_of_file(result['control'])}, "
-                f"{name_of_file(args.train)}",
-                "searches",
-                search=plain(result),
-                model=ModelPart(task.tree if tree is None else tree),
-            )
-        elif page.requested:
-            report("nothing was tried, so no page")
-        _write(result, tree, args.json, args.csv, args.plot)
+        if args.report and not result["tried"]:
+            report("nothing was tried, so no report is written")
+        elif args.report:
+            _write_reports(reports, page, request, task, result, tree)
+        _print(result, tree)
         if not result["complete"]:
             # raised in here, so that what is finished is stored
             raise JobsFailed(_unfinished(task.experiment.cache, result, tree))
@@ -219,35 +214,41 @@ def _check_outputs(args):
             "--per-partition scores binary classifiers, whose answers have no cost: "
             f"leave out --by {COST.option}"
         )
-    outputs = [path for path in (args.json, args.csv, args.plot, args.report) if path is not None]
-    check_plot(args)
-    for path in outputs:
-        if path == "-":
-            raise UsageError("the other outputs are files: standard output has the control file")
-        check_output(path)
 
 
-def _write(result, tree, json_file, csv_file, picture):
+def _write_reports(reports, page, request, task, result, tree):
+    from ..report.chart_scores import draw_search
+    from ..report.content import ModelPart
+    from ..report.text import search_csv
+
+    def page_text():
+        return make_page(
+            page,
+            request,
+            task.experiment,
+            f"search for options: {name_of_file(result['control'])}, {name_of_file(request.source)}",
+            "searches",
+            search=plain(result),
+            model=ModelPart(task.tree if tree is None else tree),
+        )
+
+    reports.write(
+        {
+            PAGE: page_text,
+            ".json": lambda: json_text({"version": RESULTS, **result}),
+            ".csv": lambda: search_csv(result.get("partitions") or [result.get("common", result)]),
+        },
+        lambda path: draw_search(path, result),
+    )
+
+
+def _print(result, tree):
     from ..control.write import tree_lines
-    from ..report.text import blocks_text, data_lines, search_csv
+    from ..report.text import blocks_text, data_lines
     from ..report.trials import search_blocks
 
     if result["tried"]:
         write_stderr(blocks_text(search_blocks(result)))
-    texts = {
-        json_file: json_text({"version": RESULTS, **result}),
-        csv_file: search_csv(result.get("partitions") or [result.get("common", result)]),
-    }
-    texts.pop(None, None)
-
-    def draw():
-        if picture is not None and result["best"] is not None:
-            from ..report.chart_scores import draw_search
-
-            draw_search(picture, result)
-
-    with replacing_with(texts, before=draw):
-        pass
     if tree is not None:
         if "features" in result:
             write_stdout([f"# {data_lines(result)}"])

@@ -11,9 +11,8 @@ import hashlib
 import itertools
 import pkgutil
 
-from ..core.errors import needed_library, UsageError
+from ..core.errors import needed_library
 from ..core.version import __version__
-from ..files.atomic import check_output
 from . import words
 from .classes import classes_of
 from .colours import DARK, LIGHT
@@ -23,21 +22,16 @@ _LONG_WORD = 16  # letters
 _MOST_CHOSEN = 400  # classes in the list of those to highlight
 
 
-def check_page(path: str, option: str = "--report") -> None:
-    """Raise `UsageError` unless jinja2 is there and `path` names a page, `DataError` where no file
-    can be written there."""
-    if path != "-" and not path.lower().endswith((".html", ".htm")):
-        raise UsageError(f"{option} {path}: expected a name that ends in .html or .htm")
-    _environment(option)
-    if path != "-":
-        check_output(path)
+def check_page() -> None:
+    """Raise `UsageError` unless jinja2 is there, which makes pages."""
+    _environment()
 
 
 def render(content: ReportContent) -> str:
     """The page as text; the same for the same content.  `UsageError` where jinja2 is missing."""
     from .sections import page_sections, summary
 
-    environment = _environment("--report")
+    environment = _environment()
     style, script = _style(), _resource("page.js")
     verdict, lead, tiles = summary(content)
     classes = classes_of(content)
@@ -57,8 +51,8 @@ def render(content: ReportContent) -> str:
     )
 
 
-def _environment(option):
-    with needed_library(f"{option} needs jinja2: pip install 'agfmc[report]'"):
+def _environment():
+    with needed_library("a page needs jinja2: pip install 'agfmc[report]'"):
         from jinja2 import Environment, FunctionLoader, StrictUndefined
         from markupsafe import Markup
     environment = Environment(

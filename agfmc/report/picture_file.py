@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from ..core.errors import needed_library, UsageError, warn_user
-from ..files.atomic import check_output, replacing
+from ..files.atomic import replacing
 from .classes import with_distinct_names
 from .colours import LIGHT
 from .content import Picture
@@ -29,23 +29,20 @@ _TITLE_WIDTH = 600  # pixels at least, before the title of the file is broken in
 
 
 def check_picture(path: str) -> None:
-    """Check, before any work, that a picture can be written.
+    """Check, before any work, that a picture can be made.
 
     Raises
     ------
     UsageError
         If the name has no ending of a picture, or the library that makes it is missing.
-    DataError
-        If no file can be written there.
     """
     ending = path[-4:].lower()
     if ending not in _ENDINGS:
-        raise UsageError(f"--plot {path}: expected a name that ends in " + " or ".join(_ENDINGS))
+        raise UsageError(f"{path}: expected a name that ends in " + " or ".join(_ENDINGS))
     if ending == ".png":
         _load_resvg()
     elif ending == ".pdf":
         _load_cairosvg()
-    check_output(path)
 
 
 def _load_resvg():

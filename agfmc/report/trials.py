@@ -635,7 +635,8 @@ def _tried(search, by):
     every = (
         f"All options that were tried, {len(points)}."
         if len(points) <= _TRIED
-        else f"{_TRIED} of {count(len(points))} options that were tried: tune_m --csv has all."
+        else f"{_TRIED} of {count(len(points))} options that were tried: "
+        "tune_m --report FILE.csv has all."
     )
     if len(points) <= 2 * _BEST:
         return [shown(_TRIED, every)]
@@ -678,7 +679,7 @@ def _partitions(result, by):
     left = (
         ""
         if len(rows) == len(partitions)
-        else f"{len(rows)} of {count(len(partitions))} partitions: tune_m --csv has all of them."
+        else f"{len(rows)} of {count(len(partitions))} partitions: tune_m --report FILE.csv has all."
     )
     shown = DataTable(
         left or "The best options of each partition of the classes.",

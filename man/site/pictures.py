@@ -30,7 +30,7 @@ def drawn_pictures(docs):
     guide = (docs / "guide" / "control.md").read_text(encoding="utf-8")
     pictures = [(script, name, "") for script, name in _COMMANDS.findall(gallery)]
     for control, name in _EXAMPLE.findall(guide):
-        pictures.append((f"print_control --plot {name} example.mbt", name, control))
+        pictures.append((f"print_control --report {name} example.mbt", name, control))
     return pictures
 
 

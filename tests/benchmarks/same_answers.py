@@ -132,13 +132,13 @@ validate_probabilities -H -B test.cls plain.txt
 svmout2agf predicted.txt predicted
 nfold -n -d 3 --seed 1 --no-state -+ "-c 50 -g 0.01" one-vs-one few held
 nfold --seed 1 --json --no-state -f 0.3 --trials 2 adjacent otrain
-compare_control --no-state --csv --trials 2 -+ "-c 10 -g 0.005" otrain \
+compare_control --no-state --report=-.csv --trials 2 -+ "-c 10 -g 0.005" otrain \
 one-vs-one adjacent:least-squares,vote | cut -d, -f1-3,10-
 tune_m --no-state --by accuracy --log2c 0:4:4 --log2g -8:-6:2 --refine 0 -d 3 adjacent otrain
 print_control --best --no-state --by accuracy --trials 2 --options "-c 10 -g 0.005" otrain \
 > best.mbt
 simulate_decoders --classes 4,8 --rounds 200 --seed 7
-simulate_decoders --classes 4 --rounds 100 --csv
+simulate_decoders --classes 4 --rounds 100 --report=-.csv
 """
 GOLDEN = """
 classify_m -Z segment/models/{code}.mbaio segment/tst.vec g
@@ -162,7 +162,7 @@ classify_m --all-columns w.mbm penguins-2009.csv w.parquet
 classify_m --table -Q vote w.mbm - < penguins-2009.csv
 eval_uc --truth species --predicted class w.jsonl
 eval_uc --json --intervals 50 --truth species w.parquet
-eval_uc --data penguins-2009.csv --truth species --id id --csv w.csv
+eval_uc --data penguins-2009.csv --truth species --id id --report=-.csv w.csv
 multi_borders --label species --ignore id,comments,year,class,p:Adelie,p:Chinstrap,p:Gentoo \
 -E value:0 -+ "-c 10 -g 0.1" tree w.parquet wp wp.mbc
 multi_borders -n --weight weights.txt -+ "-c 10 -g 0.1" one-vs-rest pen ww ww.mbc
@@ -215,17 +215,16 @@ calibrate_m --map temperature --data penguins-2009.csv --label species --class-w
 mbm_info bc2.mbc
 compare_control --no-state --json --trials 1 -d 3 -+ "-c 10 -g 0.1" --costs costs.csv --by cost \
 pen one-vs-one tree:recursive,full > compared.json
-compare_control --no-state --markdown --loo -n -+ "learner=nystrom -m 40 -g 0.1" pen one-vs-one \
+compare_control --no-state --report=-.md --loo -n -+ "learner=nystrom -m 40 -g 0.1" pen one-vs-one \
 one-vs-rest | cut -d"|" -f2-6,8-
-tune_m --no-state --json tuned.json --csv tuned.csv --log2c 0:4:4 --log2g -6:-2:4 --refine 0 -d 3 \
+tune_m --no-state --report tuned.json --report tuned.csv --log2c 0:4:4 --log2g -6:-2:4 --refine 0 -d 3 \
 -n one-vs-one pen > tuned.mbt
-tune_m --no-state --search full --json raced.json -+ "learner=nystrom -m 40" --loo one-vs-one pen
+tune_m --no-state --search full --report raced.json -+ "learner=nystrom -m 40" --loo one-vs-one pen
 nfold --no-state --tune --search fast --json -n -d 2 -+ "learner=linear" one-vs-one pen
 nfold --no-state --report nfold.html -n -d 3 -+ "-c 10 -g 0.1" one-vs-one \
 pen
-report_m --answers w.jsonl --truth species --predicted class \
---comparison compared.json --search tuned.json -o page.html w.mbm
-report_m -o model.html bt.mbc
+eval_uc --truth species --predicted class --model w.mbm --report page.html w.jsonl
+mbm_info --report model.html bt.mbc
 agf_train --label species --id id --ignore comments,year -E median --time-limit 0 --seed 2 \
 --report trained.html penguins.csv trained.mbm
 agf_train --class-weight balanced -j 1 pen again.mbm

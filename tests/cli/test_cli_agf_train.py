@@ -257,7 +257,10 @@ def test_a_page_may_exceed_the_limit_by_seconds_and_says_what_adds_the_rest(
     monkeypatch.setattr(agf_train, "_OVERRUN", (0.0, 0.0))
     done = run("agf_train", *words)
     assert "nfold" not in done.out and "the page has no held-out answers" in done.err
-    assert "; report_m --answers m.steps/held -o FILE.html m.mbm." in Path("p.html").read_text()
+    assert (
+        "; eval_uc --report=FILE.html --model=m.mbm m.steps/held.truth m.steps/held"
+        in Path("p.html").read_text()
+    )
     lines = done.err.split("commands for it: ")[1].splitlines()[0].split("; ")
     Path("m.steps").mkdir()
     Path("m.steps/chosen.mbt").write_text(done.out.split("<<'END'\n")[1].split("END\n")[0])

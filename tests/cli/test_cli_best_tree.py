@@ -95,8 +95,8 @@ def notes(done):
             2,
             "and -Q ensemble --of best-tree or with --draws, not for an ensemble of random-tree",
         ),
-        (("--plot", "x.bmp", "five"), 2, "--plot x.bmp: expected a name that ends in"),
-        (("--plot", "none/x.png", "five"), 1, "none/x.png: cannot write"),
+        (("--report", "x.bmp", "five"), 2, "--report x.bmp: expected a name that ends in"),
+        (("--report", "none/x.png", "five"), 1, "none/x.png: cannot write"),
     ],
 )
 def test_wrong_input_is_one_line(best, words, status, told):

@@ -228,7 +228,7 @@ def test_scores_of_costs_by_hand(run, here):
     assert re.search(f"\nmean cost +{wanted / 6:.4f} +{low:.4f} to {high:.4f} +1.0000\n", page)
     assert "\ncost without answers  0.8000\n" in page
     assert again["no_answer_cost"] == pytest.approx(0.8, abs=1e-15)
-    lines = run("eval_uc", "--csv", "--costs", "refusing", here / "t.cls", here / "r").out
+    lines = run("eval_uc", "--report=-.csv", "--costs", "refusing", here / "t.cls", here / "r").out
     assert f"\ncost,,{wanted / 6:.9g},{low:.9g},{high:.9g}\n" in lines
     assert "\ncost,7,1.26666667,,\n" in lines and "single_class," not in lines
     assert "cost" not in run("eval_uc", "--json", here / "t.cls", here / "r").out

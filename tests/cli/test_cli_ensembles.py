@@ -271,7 +271,7 @@ def test_designs(here, run):
 def test_pictures(here, run):
     Path("many").write_text(TREE * 9)
     for name in ("joint", "many"):
-        run("print_control", "--plot", f"{name}.svg", name)
+        run("print_control", "--report", f"{name}.svg", name)
     text = Path("many.svg").read_text()
     assert "ensemble of 9 configurations, the first 6" in text
     assert "Member 6 of 9, weight 0.111" in text and "Member 7" not in text

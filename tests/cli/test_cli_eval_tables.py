@@ -145,7 +145,8 @@ def names_file(names):
 
 def test_classes_have_their_names(run):
     table, files = (
-        csv.reader(io.StringIO(run("eval_uc", "--csv", *words).out)) for words in (TABLES, FILES)
+        csv.reader(io.StringIO(run("eval_uc", "--report=-.csv", *words).out))
+        for words in (TABLES, FILES)
     )
     names = {"": "", "class": "class", **{str(label): name for label, name in enumerate(NAMES)}}
     assert list(table) == [[score, names[label], *rest] for score, label, *rest in files]

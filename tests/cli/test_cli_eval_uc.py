@@ -175,15 +175,15 @@ def test_plot(files, run, tmp_path):
     (tmp_path / "truth.names").write_text("\n".join("abcdefgh"))
     page = printed(run, "truth.cls", "out", "probs")
     for words in (["probs", "--priors", "0.2,0.8"], ["-b"]):
-        printed(run, "--plot", "x.svg", "truth.cls", "out", *words)
+        printed(run, "--report", "x.svg", "truth.cls", "out", *words)
         assert b"<svg" in (tmp_path / "x.svg").read_bytes()
         (tmp_path / "x.svg").unlink()
-    assert printed(run, "--plot", "x.png", "truth.cls", "out", "probs") == page
+    assert printed(run, "--report", "x.png", "truth.cls", "out", "probs") == page
     assert (tmp_path / "x.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_plot_of_no_known_kind_is_refused_before_anything_is_read(files, run, tmp_path):
-    assert "x.gif" in run("eval_uc", "--plot", "x.gif", "gone.cls", "gone", status=2).err
+    assert "x.gif" in run("eval_uc", "--report", "x.gif", "gone.cls", "gone", status=2).err
 
 
 def test_results_given_as_the_truth_give_a_warning(files, run):
@@ -302,7 +302,7 @@ def test_csv_and_json_have_the_same_numbers(ten, run):
         "p",
     ]
     scores = json.loads(printed(run, "--json", *told))
-    rows = [line.split(",") for line in printed(run, "--csv", *told).splitlines()]
+    rows = [line.split(",") for line in printed(run, "--report=-.csv", *told).splitlines()]
     assert rows.pop(0) == ["score", "class", "value", "low", "high"]
     found = {(name, label): numbers for name, label, *numbers in rows}
     assert len(found) == len(rows)
@@ -359,7 +359,9 @@ def test_sets_in_a_tree(ten, run, tmp_path):
     )
     scores = json.loads(printed(run, "--json", *words))["sets"]
     assert scores["hierarchical_f"] == pytest.approx(22 / 31)
-    rows = dict(line.split(",")[:3:2] for line in printed(run, "--csv", *words).splitlines())
+    rows = dict(
+        line.split(",")[:3:2] for line in printed(run, "--report=-.csv", *words).splitlines()
+    )
     assert float(rows["hierarchical_recall"]) == pytest.approx(11 / 17)
     assert float(rows["exact_sets"]) == 0.5
     # weights of the true classes 2, 5, 7, which occur 4, 3 and 3 times
@@ -428,8 +430,8 @@ def test_options_that_need_probabilities(ten, run):
             in run("eval_uc", *option, "truth.cls", "out", status=2).err
         )
     assert (
-        "--json and --csv exclude"
-        in run("eval_uc", "--json", "--csv", "truth.cls", "out", status=2).err
+        "--json and --report -.csv exclude each other"
+        in run("eval_uc", "--json", "--report=-.csv", "truth.cls", "out", status=2).err
     )
 
 

@@ -91,8 +91,8 @@ def test_every_output_format_has_the_same_numbers(ask, data):
         "44 points, 3 classes; 2 trials, 25 % of each class held out; "
         "options -c 5 -g 0.1. Scores are "
     )
-    rows = list(csv.DictReader(io.StringIO(ask("compare_control", "--csv", *words)[1])))
-    marked = ask("compare_control", "--markdown", *words)[1].splitlines()
+    rows = list(csv.DictReader(io.StringIO(ask("compare_control", "--report=-.csv", *words)[1])))
+    marked = ask("compare_control", "--report=-.md", *words)[1].splitlines()
     assert marked[0].startswith("| configuration | log loss ")
     best = max(range(2), key=lambda i: -table["rows"][i]["log_loss"]["pooled"])
     for i, row in enumerate(table["rows"]):
@@ -152,7 +152,7 @@ def test_a_kept_state_serves_other_runs(ask, data):
         (("train", "trained"), 1, "trained:1:1"),
         (("train", "other"), 1, "class 3"),
         (("alone",), 1, "alone: holds one class"),
-        (("--plot", "a.xyz", "train"), 2, "expected a name that ends in"),
+        (("--report", "a.xyz", "train"), 2, "expected a name that ends in"),
     ],
 )
 def test_refusals(ask, words, status, message, data):
@@ -588,18 +588,13 @@ def test_a_state_that_is_a_folder_of_other_files(ask, data):
         ),
         (("-Q", "recursive", "tree", "train"), 2, "the decoder gives no log loss: choose"),
         (("-Q", "inverse,vote", "one-vs-one", "train"), 2, "no decoder"),
-        (
-            ("--per-partition", "--plot", "x.png", "one-vs-one", "train"),
-            2,
-            "--plot and --per-partition exclude each other",
-        ),
         (("-", "-"), 2, "cannot both be standard input"),
         (("own.mbc", "train"), 2, "there is nothing to tune"),
         (("nu.mbc", "train", "--platt", "loo"), 2, "nu.mbc:2:1: --platt loo is for C-SVC only"),
-        (("one-vs-one", "nowhere", "--json", "no/where.json"), 1, "no/where.json: cannot write"),
-        (("own.mbc", "train", "--json", "train.vec"), 2, "--json would overwrite train: "),
-        (("own.mbc", "train", "--csv", "a", "--json", "./a"), 2, "--csv would overwrite --json: "),
-        (("one-vs-one", "nowhere", "--csv", "-"), 2, "standard output has the control file"),
+        (("one-vs-one", "nowhere", "--report", "no/where.json"), 1, "no/where.json: cannot write"),
+        (("own.mbc", "train", "--report", "train.vec"), 2, "--report would overwrite train: "),
+        (("own.mbc", "train", "--report=a.csv", "--report=./a.csv"), 2, "--report would overwrite"),
+        (("one-vs-one", "nowhere", "--report=-.csv"), 2, "expected a file, not standard output"),
     ],
 )
 def test_errors_are_one_line(ask, words, status, message, data):
@@ -681,7 +676,7 @@ def test_shared_landmarks_are_tuned_without_parts(ask, data):
         "3",
         "--json",
         "all.json",
-        "--csv",
+        "--report=-.csv",
         "all.csv",
         "--uncalibrated",
         "one-vs-one",
@@ -710,7 +705,7 @@ def test_shared_landmarks_are_tuned_without_parts(ask, data):
 
 @pytest.mark.long
 def test_leave_one_out_scores_alone(ask, data):
-    words = (*SHARED, "--loo", "--plot", "all.svg", "one-vs-one", "train")
+    words = (*SHARED, "--loo", "--report", "all.svg", "one-vs-one", "train")
     one = ask("tune_m", *words, "--kernels", "linear,rbf", "-j", "2")
     assert "leave-one-out values of 44 points" in one[2] and "±" not in one[2]
     assert ask("tune_m", *words, "--kernels", "linear,rbf", "--no-state")[:2] == one[:2]
@@ -833,7 +828,7 @@ def test_a_picture_that_could_not_be_drawn(small, monkeypatch, capsys):
             raise OSError(28, "No space left on device", "p.png")
 
         patch.setattr("agfmc.report.chart_scores.draw_scores", draw)
-        assert main_of("nfold")(["--plot", "p.png", *WORDS[nfold]]) == 1
+        assert main_of("nfold")(["--report", "p.png", *WORDS[nfold]]) == 1
     assert kept() == [".results"]
 
 

@@ -148,7 +148,7 @@ def test_true_classes_that_are_words(run, there):
     Path("wans.names").write_text("a\nb\nc\n")
     assert "accuracy" in scores and run("eval_uc", "tst-w.svm", "wans").out.startswith("points")
     os.remove("wans.names")
-    run("report_m", "w", "--answers", "wans", "--truth", "tst-w.svm", "-o", "r.html")
+    run("eval_uc", "tst-w.svm", "wans", "--model", "w", "--report", "r.html")
     run("eval_uc", "tst-w.svm", "wans", status=1).refused("give --names")
 
 
@@ -174,7 +174,7 @@ def test_the_column_of_the_true_classes(run, there):
     scores = run("eval_uc", "plain.csv", "--data", "tst-c.csv", "--truth", "segment").out
     done = run("eval_uc", "plain.csv", "--data", "tst-c.csv")
     assert done.out == scores and done.line("the only one with the names of the classes")
-    done = run("report_m", "t.mbm", "--answers", "t.csv", "-o", "r.html")
+    done = run("eval_uc", "t.csv", "--model", "t.mbm", "--report", "r.html")
     assert done.err == ""  # the model knows the name
     text = Path("t.csv").read_text().splitlines()
     Path("two.csv").write_text(

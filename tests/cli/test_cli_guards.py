@@ -505,7 +505,7 @@ def refused(run, words, text="both are the file"):
         "validate_probabilities -b trn.cls part-01 part-01.cls",
         "order_classes --path -n -a trn.cls plan trn",
         "order_classes --path -n -a plan plan trn",
-        "simulate_decoders --similarity r.svg --plot r.svg",
+        "simulate_decoders --similarity r.svg --report r.svg",
     ],
 )
 def test_no_output_takes_the_place_of_an_input(run, words, formats):
@@ -787,7 +787,7 @@ def test_no_output_option_of_any_command_names_another_of_its_files(command, fol
     "words, kept",
     [
         ("nfold --state h.txt -d 2 one-vs-rest trn h", "h.txt"),
-        ("print_control -Q best-tree --state z.png --plot z.png trn", "z.png"),
+        ("print_control -Q best-tree --state z.png --report z.png trn", "z.png"),
         ("tune_m --state z.json --json ./z.json one-vs-one trn", "z.json"),
         ("compare_control --state z.html --report z.html trn", "z.html"),
     ],

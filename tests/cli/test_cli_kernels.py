@@ -57,7 +57,7 @@ def test_from_training_to_the_page(folder, run):
         )
         > 0.85
     )
-    run("report_m", "m.mbm", "-o", "m.html")
+    run("mbm_info", "m.mbm", "--report", "m.html")
     assert "laplacian" in (folder / "m.html").read_text()
     for form in ("--libsvm", "-Z"):
         run("mbh2mbm", form, "m.mbc", "other", status=1).refused(

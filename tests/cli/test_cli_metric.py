@@ -265,10 +265,10 @@ def test_a_normalisation_is_described(data, run):
 
 def test_a_picture_of_weights(data, run):
     run("agf_preprocess", *LEARN, "train", "out")
-    run("mbm_info", "--plot", "w.svg", "--feature-names", "names", "out.std")
+    run("mbm_info", "--report", "w.svg", "--feature-names", "names", "out.std")
     assert "Learned from 120 points of 3 classes" in Path("w.svg").read_text()
     run("agf_preprocess", "-n", "train", "out")
-    run("mbm_info", "--plot", "x.svg", "out.std", status=1).refused("there are no weights to be")
+    run("mbm_info", "--report", "x.svg", "out.std", status=1).refused("there are no weights to be")
     assert not Path("x.svg").exists()
 
 
@@ -289,9 +289,9 @@ def test_a_normalisation_of_any_name_is_described(data, run):
 def test_picture_of_a_model(data, run):
     Path("tree").write_text('"" {0 "" {1 2}}')
     run("multi_borders", "tree", "train", "m", "m.mbc")
-    run("mbm_info", "--plot", "tree.svg", "m.mbc")
+    run("mbm_info", "--report", "tree.svg", "m.mbc")
     assert "100 %: 0 / 1, 2" in Path("tree.svg").read_text()
-    run("mbm_info", "--plot", "m.gif", "m.mbc", status=2).refused("--plot m.gif: expected")
+    run("mbm_info", "--report", "m.gif", "m.mbc", status=2).refused("--report m.gif: expected")
 
 
 def test_options_that_do_not_go_together(data, run):

@@ -210,12 +210,12 @@ def chain(call, name):
     kept("float_to_class", f"{o}.r.con", f"{o}.q")
     save(f"{name}.s", b"labels 0 1 2\n0 0.5 0.3 0.2\n")
     kept("svmout2agf", f"{o}.s", f"{o}.so")
-    kept("simulate_decoders", "--classes", "3", "--rounds", "50", "--csv")
+    kept("simulate_decoders", "--classes", "3", "--rounds", "50", "--report=-.csv")
     state = o[:100] + ".st"
     kept("nfold", "-b", "-d", "2", "--state", state, o, o, f"{o}.f")
     shutil.rmtree(state)
-    kept("compare_control", "-d", "2", "--no-state", "--csv", o, o, "tree")
-    table = kept("compare_control", "-d", "2", "--no-state", "--markdown", o, o, "tree")
+    kept("compare_control", "-d", "2", "--no-state", "--report=-.csv", o, o, "tree")
+    table = kept("compare_control", "-d", "2", "--no-state", "--report=-.md", o, o, "tree")
     assert table.count(b"\n") >= 4
     kept("compare_control", "-d", "2", "--no-state", o, f"{o}:inverse,vote")
     kept(
@@ -395,8 +395,8 @@ def test_graphviz_draws_names_and_no_markup(data, call, scheme):
 @pytest.mark.parametrize(
     "words",
     [
-        ("print_control", "-Q", "1", "--plot", "x.svg", "trn"),
-        ("print_control", "-Q", "2", "--plot", "x.svg", "trn"),
+        ("print_control", "-Q", "1", "--report", "x.svg", "trn"),
+        ("print_control", "-Q", "2", "--report", "x.svg", "trn"),
         (
             "nfold",
             "-b",
@@ -405,7 +405,7 @@ def test_graphviz_draws_names_and_no_markup(data, call, scheme):
             "--no-state",
             "-+",
             "-c 1 -t 0",
-            "--plot",
+            "--report",
             "x.svg",
             "tree",
             "trn",
@@ -417,7 +417,7 @@ def test_graphviz_draws_names_and_no_markup(data, call, scheme):
             "--no-state",
             "-+",
             "-c 1 -t 0",
-            "--plot",
+            "--report",
             "x.svg",
             "trn",
             "$x_<b>&",
@@ -433,7 +433,7 @@ def test_graphviz_draws_names_and_no_markup(data, call, scheme):
             "-d",
             "2",
             "--no-state",
-            "--plot",
+            "--report",
             "x.svg",
             "$x_<b>&",
             "trn",
@@ -460,12 +460,14 @@ def test_tables_keep_their_rows_and_columns(data, call):
     words = ("-d", "2", "--no-state", "trn", name, "one-vs-one")
     plain = call("compare_control", *words).decode()
     assert 'a|b "c",\ufffd[2J\ufffdd (inverse)' in plain and "\x1b" not in plain
-    marked = call("compare_control", "--markdown", *words).decode().rstrip("\n")
+    marked = call("compare_control", "--report=-.md", *words).decode().rstrip("\n")
     for lines in (table.split("\n") for table in marked.split("\n\n")):
         assert all(line.startswith("| ") and line.endswith(" |") for line in lines)
         assert len({line.replace("\\|", "").count("|") for line in lines}) == 1
     rows = list(
-        csv.reader(io.StringIO(call("compare_control", "--csv", *words).decode(), newline=""))
+        csv.reader(
+            io.StringIO(call("compare_control", "--report=-.csv", *words).decode(), newline="")
+        )
     )
     assert rows[1][0] == name and len({len(row) for row in rows}) == 1
     assert json.loads(call("compare_control", "--json", *words))["rows"][0]["configuration"] == name
@@ -702,7 +704,7 @@ def commands_of(control):
     """All that reads a control file, a names file, a state file or a model."""
     yield "print_control", "-Q", "9", control
     yield "print_control", "--dot", "-Q", "8", control
-    yield "print_control", "-Q", "8", "--plot", "x.svg", control
+    yield "print_control", "-Q", "8", "--report", "x.svg", control
     yield "multi_borders", "-M", "--retrain", control, "trn.svm", "m", "x.c"
     yield "multi_borders", "-M", "-0", control, "trn.svm", "m", "x.c"
     yield "multi_borders", "-M", "-+", "-c 1", "--only", "m", control, "trn.svm", "m", "x.c"
@@ -811,7 +813,7 @@ def process(outside, *words, **more):
     "words",
     [
         ("print_control", "-M", "trn.svm"),
-        ("print_control", "--plot", "x.svg", "4"),
+        ("print_control", "--report", "x.svg", "4"),
         ("multi_borders", "-M", "plan", "trn.svm", "m", "c"),
         ("multi_borders", "-M", "-+", "learner=linear", "plan", "trn.svm", "m", "c"),
         ("multi_borders", "-M", "--executor", "processes:1", "plan", "trn.svm", "m", "c"),

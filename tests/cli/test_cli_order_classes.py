@@ -336,7 +336,7 @@ def test_table(run):
 
 
 def test_csv_and_json_agree(run):
-    names, *lines = printed(run, *SMALL, "--csv").splitlines()
+    names, *lines = printed(run, *SMALL, "--report=-.csv").splitlines()
     result = json.loads(printed(run, *SMALL, "--json"))
     assert (result["rounds"], result["seed"], result["top"]) == (400, 1, 5)
     assert len(lines) == len(result["results"]) == 4
@@ -355,14 +355,14 @@ def test_csv_and_json_agree(run):
 
 
 def test_a_line_does_not_depend_on_the_others(run):
-    lines = printed(run, *SMALL, "--csv").splitlines()
-    alone = printed(run, "--classes", "8", "--error", ".1", "--rounds", "400", "--csv")
+    lines = printed(run, *SMALL, "--report=-.csv").splitlines()
+    alone = printed(run, "--classes", "8", "--error", ".1", "--rounds", "400", "--report=-.csv")
     assert alone.splitlines()[1] == lines[4]
-    assert printed(run, *SMALL, "--csv", "--seed", "2").splitlines()[1:] != lines[1:]
+    assert printed(run, *SMALL, "--report=-.csv", "--seed", "2").splitlines()[1:] != lines[1:]
 
 
 def test_defaults_are_the_published_experiment(run):
-    lines = printed(run, "--rounds", "8", "--csv").splitlines()
+    lines = printed(run, "--rounds", "8", "--report=-.csv").splitlines()
     assert [line.split(",")[:2] for line in lines[1:]] == [
         [str(2**c), error] for error in ("0.1", "0.3") for c in range(4, 10)
     ]
@@ -373,7 +373,7 @@ def test_two_classes_have_no_separation(run):
     words = ["--classes", "2", "--error", "0.1", "--rounds", "100"]
     assert printed(run, *words).splitlines()[1].split()[-4:-2] == ["-", "1.800"]
     assert json.loads(printed(run, *words, "--json"))["results"][0]["separation"] is None
-    assert printed(run, *words, "--csv").splitlines()[1].split(",")[-4] == ""
+    assert printed(run, *words, "--report=-.csv").splitlines()[1].split(",")[-4] == ""
 
 
 @pytest.mark.parametrize(
@@ -423,7 +423,7 @@ def test_families_of_similarity(run):
         (["--opponents", "0log"], "such as 3log"),
         (["--finalists", "0"], "1 or more"),
         (["--top", "2"], "unrecognized arguments: --top"),
-        (["--csv", "--json"], "exclude each other"),
+        (["--report=-.csv", "--report=-.json"], "expected a file, not standard output"),
         (["file"], "unrecognized"),
         (["--error", "0.1", "--similarity", "2,1"], "exclude each other"),
         (["--classes", "4", "--similarity", "2,1"], "similarities of 2 classes"),
@@ -431,7 +431,7 @@ def test_families_of_similarity(run):
         (["--similarity", "power:x"], "Q > 0"),
         (["--similarity", "cubic:2"], "geometric:Q"),
         (["--similarity", "geometric:0.01", "--classes", "512"], "span more"),
-        (["--plot", "picture.gif"], ".png or .svg or .pdf"),
+        (["--report", "picture.gif"], ".svg or .png or .pdf"),
     ],
 )
 def test_usage(run, words, told):
@@ -465,7 +465,7 @@ def test_a_bad_file_is_named(run, tmp_path):
 def test_without_the_library_of_the_picture_nothing_is_simulated(run, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "resvg_py", None)
     monkeypatch.setattr("agfmc.experiments.simulation.simulations", None)
-    told = refused_simulate(run, *SMALL, "--plot", str(tmp_path / "a.png"))
+    told = refused_simulate(run, *SMALL, "--report", str(tmp_path / "a.png"))
     assert "a picture in PNG needs resvg_py: pip install 'agfmc[plot]'" in told
     assert not list(tmp_path.iterdir())
 
@@ -476,17 +476,17 @@ def test_without_the_library_of_the_picture_nothing_is_simulated(run, tmp_path, 
 )
 def test_pictures(run, tmp_path, name, magic):
     file = tmp_path / name
-    out = printed(run, *SMALL, "--plot", str(file))
+    out = printed(run, *SMALL, "--report", str(file))
     assert out == printed(run, *SMALL)
     first = file.read_bytes()
     assert first.startswith(magic)
-    printed(run, *SMALL, "--plot", str(file))
+    printed(run, *SMALL, "--report", str(file))
     assert file.read_bytes() == first
     assert [path.name for path in tmp_path.iterdir()] == [name]
 
 
 def test_picture_that_cannot_be_written(run, tmp_path):
-    refused_simulate(run, *SMALL, "--plot", str(tmp_path / "nowhere" / "a.png"), status=1)
+    refused_simulate(run, *SMALL, "--report", str(tmp_path / "nowhere" / "a.png"), status=1)
 
 
 def test_panels_and_lines_of_the_pictures():

@@ -481,7 +481,7 @@ def test_a_tree_from_a_contingency_table(control):
         (["--dot", "-y", "f", "shown"], 2, "not for a control file that is shown"),
         (["--dot", "--options", "-c 2", "shown"], 2, "one that is shown keeps its own"),
         (["shown"], 1, "there is no shown.cls; LIBSVM text is read with -M"),
-        (["--plot", "a.txt", "4"], 2, "a.txt: expected a name that ends in .png"),
+        (["--report", "a.txt", "4"], 2, "a.txt: expected a name that ends in .svg"),
     ],
 )
 def test_refused_designs(control, words, status, text):
@@ -582,7 +582,7 @@ def test_pictures(control, monkeypatch):
         ["-Q", "ordered", "line"],
         ["-Q", "ordered", "t.json"],
     ):
-        answer = control("--plot", "p.png", *words)
+        answer = control("--report", "p.png", *words)
         shown = parse(UNTRAINED) if words == ["c.mbc"] else tree_of(control(*words))
         assert tree_of(answer).labels == shown.labels
         path, tree, heights = drawn.pop()
@@ -592,8 +592,8 @@ def test_pictures(control, monkeypatch):
         ["-Q", "3", "--linkage", "complete", "line"],
         ["-Q", "contingency", "t.json"],
     ):
-        assert control("--plot", "p.svg", *words) == control(*words)
+        assert control("--report", "p.svg", *words) == control(*words)
         path, tree, heights = drawn.pop()
         assert len(heights) == len(tree.nodes) and heights[0] == max(heights)
-    assert control("--dot", "--plot", "p.pdf", "3") == control("--dot", "3")
+    assert control("--dot", "--report", "p.pdf", "3") == control("--dot", "3")
     assert drawn.pop()[0] == "p.pdf" and not drawn

@@ -106,7 +106,16 @@ def test_class_weights_from_standard_input(run):
     "words",
     [
         ("nfold", "-b", "-d", "2", *FAST, "one-vs-one", "t"),
-        ("compare_control", "--csv", "-d", "2", *FAST, "t", "one-vs-one:inverse", "empirical:full"),
+        (
+            "compare_control",
+            "--report=-.csv",
+            "-d",
+            "2",
+            *FAST,
+            "t",
+            "one-vs-one:inverse",
+            "empirical:full",
+        ),
         ("tune_m", *SEARCH, "--log2c", "0:2", "one-vs-one", "t"),
     ],
     ids=lambda words: words[0],

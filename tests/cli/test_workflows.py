@@ -26,7 +26,7 @@ CHAIN = [
     "mbh2mbm",
     "classify_m",
     "eval_uc",
-    "report_m",
+    "eval_uc",
 ]
 
 

@@ -47,7 +47,6 @@ from agfmc.models import control_files, libagf, libsvm as libsvm_model
 from agfmc.landmarks import sums_file
 from agfmc.learners import logistic as logistic_model
 from agfmc.tables import reading as table, recipe_file
-from agfmc.report import result_json
 from agfmc.files import codec, opening
 from agfmc.models.checks import check_configuration
 from agfmc.core.models import BinaryModel, Kernel
@@ -1341,22 +1340,6 @@ def readers():
                 "tables.recipe_file.recipe_if_there",
                 "files.codec.strict_json",
             ],
-        ),
-        (
-            "comparison",
-            functools.partial(result_json.read_comparison, scores=["brier"]),
-            [compact(COMPARISON)],
-            True,
-            same_json,
-            ["report.result_json.read_comparison"],
-        ),
-        (
-            "search",
-            functools.partial(result_json.read_search, scores=["brier"]),
-            [compact(SEARCH)],
-            True,
-            same_json,
-            ["report.result_json.read_search"],
         ),
         ("similarity", similarity, [b"1 0.5 0.25\n"], True, lambda r, raw: all_finite(r), []),
     ]

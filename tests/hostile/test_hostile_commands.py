@@ -477,7 +477,6 @@ TAKES = {  # operands that make sense, for most of the lines
     ],
     "float_to_class": [("one.dat",), ("out.cls",), (".5", "1")],
     "lvq2agf": [("trn.lvq",), ("out",)],
-    "report_m": [("all.mbm", "ctl", "tree", "plan", "m-00"), ("-o",), ("out.html",)],
     "mbh2mbm": [("ctl", "kctl", "m-00", "all.mbm"), ("out.mbm",)],
     "mbm_info": [("all.mbm", "ctl", "trn.vec")],
     "multi_borders": [("plan", "tree", "knn"), ("trn", "trn.svm"), ("m", "new"), ("out",)],

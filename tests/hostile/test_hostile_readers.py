@@ -33,7 +33,7 @@ ELSEWHERE = {
     "models.mbm.read_store": "has a fuzzer of its own, and a checksum",
 }
 ROOMS = ("control", "files", "tables", "data", "calibration", "answers", "models")
-MODULES = ("landmarks.sums_file", "learners.logistic", "report.result_json")
+MODULES = ("landmarks.sums_file", "learners.logistic")
 CALLERS = {  # of readers of other modules
     "answers.libagf_reports",
     "answers.results",
@@ -145,6 +145,7 @@ NO_FILE = {  # they take text that a reader has taken apart already
     "files.atomic.checked",
     "models.control_files.control_text",
     "files.number_text.is_svm",
+    "data.groups.group_counts",
     "data.groups.group_numbers_beside",
     "data.groups.group_words",
     "data.groups.groups_beside",

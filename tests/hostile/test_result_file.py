@@ -413,7 +413,7 @@ def test_forged_costs_of_splits_are_computed_again(run, points):
 
 def test_forged_values_through_a_command(run, points):
     """Results of right keys whose values are someone else's: the same table as without."""
-    words = ["-d", "2", "--state", "st", "--csv", "d", "one-vs-one"]
+    words = ["-d", "2", "--state", "st", "--report=-.csv", "d", "one-vs-one"]
 
     def table():
         lines = run("compare_control", *words).out.splitlines()

@@ -32,8 +32,8 @@ TUNE = (
     "--log2g=-2:0:2",
     "--refine",
     "0",
-    "--csv",
-    "tried",
+    "--report",
+    "tried.csv",
     "one-vs-one",
     "big",
 )
@@ -87,9 +87,9 @@ def test_same_tables(big, executor):
 )
 def test_same_search(big, executor, more):
     one = big.ok(*TUNE, *more, "--no-state")
-    tried = (big / "tried").read_bytes()
+    tried = (big / "tried.csv").read_bytes()
     assert big.ok(*TUNE, *more, "--no-state", f"--executor={executor}") == one
-    assert (big / "tried").read_bytes() == tried
+    assert (big / "tried.csv").read_bytes() == tried
 
 
 @pytest.mark.long

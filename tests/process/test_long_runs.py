@@ -276,7 +276,7 @@ for number in range(rounds):
     call("classify_m", "-Q", "nothing", "t.mbm", "tst.vec", "out", status=2)
     call("classify_m", "t.mbm", "short.vec", "out", status=1)
     if pictures:
-        call("eval_uc", "--plot", "p.svg", "tst.cls", "out")
+        call("eval_uc", "--report", "p.svg", "tst.cls", "out")
     if number % 20 == 3:
         call("multi_borders", "-n", "--retrain", "--executor", "processes:1", "-+", "-c 5", "plan",
              "trn", "t", "tctl")

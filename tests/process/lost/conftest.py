@@ -27,7 +27,7 @@ open(output, "w").write("0\\n1\\n" * (len(open(points).readlines()) // 2))
 """
 MODELS = ("m-00", "m-01", "m-02", "m.std", "ctl")
 SCENES = {
-    "print_control, picture": ("print_control --plot p.svg 5", "p.svg"),
+    "print_control, picture": ("print_control --report p.svg 5", "p.svg"),
     "print_control, normalisation": ("print_control -n -a p.std -Q 3 trn", "p.std"),
     "multi_borders": ("multi_borders -n plan trn m ctl", "models"),
     "multi_borders, everything": (
@@ -58,20 +58,20 @@ SCENES = {
         f"classify_m -M -j 2 -O '{PYTHON} predict.py' ctl tst.svm answer",
         "answer",
     ),
-    "eval_uc": ("eval_uc --plot e.svg tst.cls out", "e.svg"),
+    "eval_uc": ("eval_uc --report e.svg tst.cls out", "e.svg"),
     "compare_control": (
-        "compare_control --trials 2 --state st --plot c.svg trn one-vs-one tree",
+        "compare_control --trials 2 --state st --report c.svg trn one-vs-one tree",
         "c.svg",
     ),
     "compare_control, automatic": ("compare_control --trials 2 trn one-vs-one tree", ""),
-    "nfold": ("nfold -d 3 --state st --plot c.svg plan trn nf", "c.svg nf.cls nf.truth"),
+    "nfold": ("nfold -d 3 --state st --report c.svg plan trn nf", "c.svg nf.cls nf.truth"),
     "tune_m": (
-        "tune_m --log2c 0:2:2 --log2g=-2:0:2 --refine 0 --state st --json j --csv v "
-        "--plot t.svg plan trn",
-        "j v t.svg",
+        "tune_m --log2c 0:2:2 --log2g=-2:0:2 --refine 0 --state st --report j.json --report v.csv "
+        "--report t.svg plan trn",
+        "j.json v.csv t.svg",
     ),
     "order_classes": ("order_classes --path -n -a o.std plan trn", "o.std"),
-    "simulate_decoders": ("simulate_decoders --classes 4,6 --rounds 20 --plot s.svg", "s.svg"),
+    "simulate_decoders": ("simulate_decoders --classes 4,6 --rounds 20 --report s.svg", "s.svg"),
     "validate_probabilities": ("validate_probabilities -H from0.cls probs curves", "curves"),
     "svmout2agf": ("svmout2agf answers so", "so.cls so.con"),
     "agf_preprocess": (

@@ -16,29 +16,30 @@ import pytest
 CHAIN = (
     "agf_preprocess -n -z -f 0.3 trn pa pb",
     "svm2agf trn-words.svm words",
-    "print_control -n -a best.std -Q 3 --plot tree.svg pa",
+    "print_control -n -a best.std -Q 3 --report tree.svg pa",
     "multi_borders -n plan pa m ctl",
     "multi_borders -n -j 2 --cv-errors errors.txt plan pa t tctl",
     "multi_borders --executor processes:2 plan pa r rctl",
     "mbh2mbm -a m.std ctl all.mbm",
     "classify_m all.mbm pb.vec out",
     "classify_m -j 2 tctl pb.vec out2",
-    "eval_uc --plot scores.svg pb.cls out",
+    "eval_uc --report scores.svg pb.cls out",
     "compare_control --trials 4 --state cstate --json pa one-vs-one tree",
-    "tune_m --log2c=-1:3:2 --log2g=-4:0:2 --refine 0 --state tstate --json j --csv v plan pa",
+    "tune_m --log2c=-1:3:2 --log2g=-4:0:2 --refine 0 --state tstate --report j.json "
+    "--report v.csv plan pa",
 )
 OLDER = (
     "agf_preprocess -n -z --seed 9 -f 0.3 trn pa pb",
-    "print_control -n -a best.std -Q 3 --plot tree.svg pa",
+    "print_control -n -a best.std -Q 3 --report tree.svg pa",
     "multi_borders -n plan pa m ctl",
     "multi_borders -n --cv-errors errors.txt plan pa t tctl",
     "multi_borders plan pa r rctl",
     "mbh2mbm -a m.std ctl all.mbm",
     "classify_m -Q 3 all.mbm pb.vec out",
     "classify_m tctl pb.vec out2",
-    "eval_uc --plot scores.svg pb.cls out",
+    "eval_uc --report scores.svg pb.cls out",
 )
-SECONDS = ("j", "v")  # tell how long something took
+SECONDS = ("j.json", "v.csv")  # tell how long something took
 
 
 def mine(files):
@@ -119,8 +120,8 @@ def harm(place, seed, kills, chain=CHAIN):
             for name, content in mine(now).items():
                 assert content in (before.get(name), new.get(name)), (at, name)
             assert not set(before) - set(now) - outputs - {"ctl", "tctl", "rctl"}, at
-            if (place / "j").exists():
-                json.loads((place / "j").read_text())
+            if (place / "j.json").exists():
+                json.loads((place / "j.json").read_text())
             if number != signal.SIGKILL:
                 left = {name for name in os.listdir(place.folder) if name.startswith(".agfmc-")}
                 assert left <= there, at

@@ -89,7 +89,7 @@ def test_it_is_the_search_of_the_command(tmp_path, run):
         "-3:-1:2",
         "--refine",
         "0",
-        "--json",
+        "--report",
         tmp_path / "search.json",
         "one-vs-one",
         tmp_path / "data.svm",

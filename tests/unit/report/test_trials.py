@@ -274,7 +274,9 @@ def test_options_of_a_search_the_best_first_and_what_is_left_out():
     assert few.rows[0].cells[3:] == ("all", "1-2", "chosen")
     best, more = tables(section(search=search(100)))
     assert len(best.rows) == 8 and more.folded and len(more.rows) == 60
-    assert more.caption.startswith("60 of 100 options that were tried: tune_m --csv has all.")
+    assert more.caption.startswith(
+        "60 of 100 options that were tried: tune_m --report FILE.csv has all."
+    )
 
 
 def test_partitions_with_options_of_their_own():

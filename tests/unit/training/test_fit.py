@@ -12,6 +12,7 @@ from agfmc.training.fit import fit, TrainingSettings, HeldOutRequest
 from agfmc.learners.svm import SvmOptions
 from agfmc.learners.protocol import plan_jobs
 from agfmc.core.splits import rows_by_class
+from own_warnings import own_warnings, texts_of
 
 CODE = '"" 0/1; "-t 0" 0/2; "" 1/2; {4 0 9}'
 
@@ -171,7 +172,7 @@ def test_a_classifier_that_does_not_converge_is_named_once(monkeypatch, workers)
     (job,) = plan_jobs(tree, "m", "", 1)
     x = np.arange(20.0)[:, None]
     y = (x[:, 0] > 9).astype(np.int32)
-    with pytest.warns(AgfmcWarning) as caught:
+    with own_warnings() as caught:
         list(fit([job], x, y, TrainingSettings(workers=workers)))
-    texts = [str(w.message) for w in caught if issubclass(w.category, AgfmcWarning)]
+    texts = texts_of(caught)
     assert len(texts) == 1 and texts[0].startswith("'m-00' (Adelie / Gentoo) did not converge")

@@ -1,6 +1,5 @@
 """Pages: what stands on them, that they are whole or not there, and errors before the work."""
 
-import json
 import os
 import re
 from pathlib import Path
@@ -70,7 +69,7 @@ def made(tmp_path_factory, root, run):
             "--log2g=-6:-4:2",
             "--refine=0",
             "--kernels=rbf",
-            "--json",
+            "--report",
             "tune.json",
             "--report",
             "tune.html",
@@ -132,26 +131,19 @@ def test_hardest_points_are_those_of_the_table(here):
 
 
 def test_columns_that_matter(here, run):
-    run("report_m", "p.mbm", "--importance", "penguins-2009.csv", "-o", "i.html")
+    run("mbm_info", "p.mbm", "--importance", "penguins-2009.csv", "--report", "i.html")
     text = page("i.html")
     assert "What matters" in text and "Importance of the columns" in text
     assert "Effect of bill_length_mm" in text and "Adelie" in text
-    words = "--importance", "penguins-2009.csv", "-o", "no.html"
-    assert (
-        run("report_m", "p.mbt", *words, status=2).err
-        == "report_m: --importance is for a trained model: p.mbt is a training control file\n"
+    run("mbm_info", "p.mbm", "--importance", "nothing", "--report", "no.html", status=1).refused(
+        "mbm_info: nothing.vec: cannot read: "
     )
-    done = run("report_m", "p.mbm", "--importance", "nothing", "-o", "no.html", status=1)
-    assert done.err.startswith("report_m: nothing.vec: cannot read: ")
     assert not Path("no.html").exists()
 
 
 def test_page_of_files_is_that_of_the_run(here, run):
-    assert run("report_m", "--answers", "held", "-o", "files.html") == (
-        0,
-        "",
-        "",
-    )
+    words = ("held.truth", "held", "held.txt", "--before", "held.raw.txt")
+    run("eval_uc", *words, "--report", "files.html")
     scores = [
         re.sub(
             r"<[^>]*>|\s+", " ", page(name).split(">Confusions</h2>")[1].split(">Hardest points")[0]
@@ -171,8 +163,6 @@ def test_bins_of_nfold_are_those_of_its_page(here, run):
 
 def test_same_bytes_again_and_on_standard_output(here, run):
     words = (
-        "p.mbm",
-        "--answers",
         "answer.csv",
         "--truth",
         "species",
@@ -180,14 +170,12 @@ def test_same_bytes_again_and_on_standard_output(here, run):
         "penguins-2009.csv",
         "--intervals",
         "10",
-        "--comparison",
-        "compare.json",
-        "--search",
-        "tune.json",
+        "--model",
+        "p.mbm",
     )
-    out = run("report_m", *words).out
-    assert run("report_m", *words).out == out and out.count("</html>") == 1
-    for part in ("Comparison", "Search of options", "Configuration", "Nodes of the tree"):
+    out = run("eval_uc", *words, "--report=-.html").out
+    assert run("eval_uc", *words, "--report=-.html").out == out and out.count("</html>") == 1
+    for part in ("Configuration", "Nodes of the tree"):
         assert f">{part}</h2>" in out, part
     assert re.search(r"PAL0910-[A-Z]\d", out)  # ids of the answers
     assert re.search("<bdi>Adelie.* / .*</bdi>", out) and "<bdi>m.0" not in out  # classifiers
@@ -202,18 +190,9 @@ def test_answers_have_the_classes_of_the_model_by_name(here, run):
     words = ("--truth", "species", "--data", "penguins-2009.csv", "--intervals", "10")
     texts = []
     for name in ("answer.csv", "turned.csv"):
-        run("report_m", "p.mbm", "--answers", name, *words, "-o", "by-name.html")
+        run("eval_uc", name, *words, "--model", "p.mbm", "--report", "by-name.html")
         texts.append(page("by-name.html").split(">Confusions</h2>")[1].split(">Provenance<")[0])
     assert texts[0] == texts[1]
-
-
-def test_page_of_a_training_control_and_of_a_control_with_models(here, run):
-    for name in ("p.mbt", "m.mbc"):
-        run("report_m", name, "-o", "control.html")
-        assert ">Configuration</h2>" in page("control.html")
-    assert run("report_m", "p.mbt", "-y", "x", "-o", "control.html", status=2).refused(
-        "-y is for a trained model"
-    )
 
 
 def test_pages_take_the_place_of_no_file_that_is_read(here, run):
@@ -221,8 +200,8 @@ def test_pages_take_the_place_of_no_file_that_is_read(here, run):
     Path("names.html").symlink_to("held.names")
     Path("state.html").write_text("kept")
     before = Path("held.names").read_bytes()
-    assert run("report_m", "--answers", "held", "-o", "names.html", status=2).refused(
-        "--output would overwrite --answers: both are the file names.html;"
+    run("eval_uc", "held.truth", "held", "--report", "names.html", status=2).refused(
+        "--report would overwrite result: both are the file names.html;"
     )
     assert run(
         "nfold",
@@ -245,93 +224,15 @@ def test_answers_of_another_model_are_refused(here, run):
         Path(name).write_bytes(truth.tobytes())
     Path("other.con").write_bytes(np.full(40, 0.5, "<f4").tobytes())
     Path("other.html").unlink(missing_ok=True)
-    assert run("report_m", "p.mbm", "--answers", "other", "-o", "other.html", status=1).refused(
+    words = ("other.truth", "other", "--model", "p.mbm", "--report", "other.html")
+    run("eval_uc", *words, status=1).refused(
         "p.mbm: does not have the class 3, which is among the answers"
     )
     assert not Path("other.html").exists()
 
 
-def test_pages_of_comparison_and_search_are_those_of_their_json(here, run):
-    for option, name, words in (
-        ("--comparison", "compare", ">Comparison</h2>"),
-        ("--search", "tune", ">Search of options</h2>"),
-    ):
-        run("report_m", option, f"{name}.json", "-o", "json.html")
-        parts = [
-            re.sub(r"table-\d+", "", page(path).split(words)[1].split("</section>")[0])
-            for path in (f"{name}.html", "json.html")
-        ]
-        assert parts[0] == parts[1]
-
-
-@pytest.mark.few(4)
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda found: found["rows"][0]["accuracy"].update(pooled=None, sd=None),
-        lambda found: found["rows"][0].update(log_loss=None),
-        lambda found: found["rows"][0]["log_loss"].update(pooled=None),
-        lambda found: found["rows"][1]["kernel_values"].update(pooled=1e-300, mean=1e-300),
-        lambda found: found["rows"][1]["log_loss"].update(pooled=1e149, mean=-1e149, sd=1e149),
-        lambda found: found["rows"][1].update(difference={}),
-        lambda found: [row.update(classify_s=None, difference=None) for row in found["rows"]],
-        lambda found: found.update(rows=[]),
-        lambda found: found.update(against=None),
-        lambda found: found.update(splits=0, trials=0, points=0, classes=0),
-        lambda found: found["rows"].append({"configuration": "<b>", "decoder": "", "error": "no"}),
-    ],
-)
-def test_any_comparison_that_is_read_can_be_shown(here, run, change):
-    found = json.loads(Path("compare.json").read_text())
-    change(found)
-    Path("odd.json").write_text(json.dumps(found))
-    run("report_m", "--comparison", "odd.json", "-o", "odd.html")
-    page("odd.html")
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda found: found.update(points=[], best=None, given=None, scores=None, estimate=None),
-        lambda found: found["points"][0].update(score=None, log2g=None, kernel=None),
-        lambda found: [point.update(log2c=1000, log2g=-1000) for point in found["points"]],
-        lambda found: [point.update(score=1e149, sd=1e149) for point in found["points"]],
-        lambda found: [point.update(log2c=None, log2g=None) for point in found["points"]],
-        lambda found: found["estimate"].update(score=None, error=None),
-    ],
-)
-def test_any_search_that_is_read_can_be_shown(here, run, change):
-    found = json.loads(Path("tune.json").read_text())
-    found["best"] = 1
-    change(found)
-    Path("odd.json").write_text(json.dumps(found))
-    run("report_m", "--search", "odd.json", "-o", "odd.html")
-    page("odd.html")
-
-
-def test_a_search_of_other_options_than_those_of_the_model_is_told(here, run):
-    words = "trained with other options than those that this search chose"
-    found = json.loads(Path("tune.json").read_text())
-    run("report_m", "p.mbm", "--search", "tune.json", "-o", "other.html")
-    assert words in page("other.html")
-    found["points"][found["best"]]["options"] = "-c 1"  # as the model was
-    Path("same.json").write_text(json.dumps(found))
-    run("report_m", "p.mbm", "--search", "same.json", "-o", "same.html")
-    assert words not in page("same.html")
-
-
 def test_nothing_is_left_of_a_page_that_fails(here, run):
     before = set(os.listdir())
-    run(
-        "report_m",
-        "--search",
-        "tune.json",
-        "--comparison",
-        "tune.json",
-        "-o",
-        "none.html",
-        status=1,
-    )
     run(
         "nfold",
         "-n",
