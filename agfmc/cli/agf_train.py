@@ -5,6 +5,7 @@ import shlex
 import time
 from contextlib import contextmanager
 from dataclasses import replace
+from logging import WARNING
 
 from ..core.errors import AgfmcError, one_line, UsageError
 from ..core.text import spread
@@ -16,15 +17,7 @@ from . import mbh2mbm, multi_borders, nfold, tune_m
 from .data_options import add_train, add_training_kind, input_format, TABLES, weight_files
 from .experiments import add_state, experiment_request, opened_experiment, plan_of, report_reused
 from .hints import classify_command, operand
-from .messages import (
-    messages_from,
-    Progress,
-    report,
-    time_words,
-    WARNING,
-    write_stderr,
-    write_stdout,
-)
+from .messages import messages_from, Progress, report, time_words, write_stderr, write_stdout
 from .option_types import list_of, option_words, output_file, time_span, whole_number
 from .options import add_seed, Parser
 from .pages import names_in, page_of, plain, training_inputs, training_part

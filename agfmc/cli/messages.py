@@ -1,118 +1,114 @@
 """Standard error: messages and progress; scores as JSON.
 
-Messages go to the `MessageHandler` of the command: `--quiet` is its level, and it writes them as
-lines or, with `--log json`, as events.
+Messages go to the `CommandLog` of the command, a logger: `--quiet` is the level of its handler, and
+the formatter of that makes lines of them or, with `--log json`, events.
 """
 
+import argparse
 import io
 import itertools
+import json
 import os
 import sys
-import threading
 import time
 from contextlib import contextmanager
+from logging import ERROR, Formatter, Handler, INFO, Logger, WARNING
 
 from ..core.errors import one_line, shortened
-from ..core.version import __version__
 
-INFO, WARNING, ERROR, CRITICAL = 20, 30, 40, 50  # as in `logging`, which takes long to be loaded
 _KINDS = {WARNING: "warning", ERROR: "error"}
 
 
-class MessageHandler:
+class LineFormatter(Formatter):
+    """Messages as lines that begin with the command; text with line breaks stays as it is."""
+
+    def format(self, record):
+        """The text of a message."""
+        if record.msg.endswith("\n"):
+            return record.msg
+        before = "warning: " if record.levelno == WARNING else ""
+        return f"{record.fields.get('usage', '')}{record.name}: {before}{record.msg}\n"
+
+
+class EventFormatter(Formatter):
+    """Messages as events, a JSON object in each line."""
+
+    def __init__(self):
+        super().__init__()
+        self._start = time.monotonic()
+
+    def format(self, record):
+        """The line of a message, or of an event, which has no text."""
+        event = {
+            "event": _KINDS.get(record.levelno, "message"),
+            "command": record.name,
+            "seconds": round(time.monotonic() - self._start, 3),
+        }
+        if record.msg:
+            event["text"] = record.msg.removesuffix("\n")
+        event.update(record.fields)
+        return json.dumps(_finite(event, _encodable), default=_plain, allow_nan=False) + "\n"
+
+
+class _StandardError(Handler):
+    def emit(self, record):
+        _write_stderr(self.format(record))
+
+
+class CommandLog(Logger):
     """Writes the messages of a command to standard error; they are lost where nobody reads them.
 
-    With `events`, each line is an event, a JSON object. `level` is the lowest of the messages that
-    are written.
+    It is no logger of `getLogger`: what a program around a command has set up does not change it.
     """
 
     def __init__(self, prog, events=False):
-        self.prog, self.events, self.level = prog, events, INFO
-        self._start, self._ended, self._lock = time.monotonic(), False, threading.RLock()
-
-    def write(self, level, text, fields):
-        """Write a message; fields: of the event, or None for lines as they are."""
-        if level < self.level:
-            return
-        if self.events:
-            self.event(_KINDS.get(level, "message"), text=text.removesuffix("\n"), **fields or {})
-            return
-        if fields is not None:
-            before = "warning: " * (level == WARNING)
-            text = f"{fields.get('usage', '')}{self.prog}: {before}{text}\n"
-        with self._lock:
-            _write_stderr(text)
+        super().__init__(prog)
+        self.events = events
+        self.handler = _StandardError(INFO)
+        self.handler.setFormatter(EventFormatter() if events else LineFormatter())
+        self.addHandler(self.handler)
 
     def event(self, event, **fields):
-        """Write one event."""
-        if self.events and not self._ended:
-            with self._lock:
-                self._write_event(event, fields)
-
-    def _write_event(self, event, fields):
-        import json
-
-        head = {
-            "event": event,
-            "command": self.prog,
-            "seconds": round(time.monotonic() - self._start, 3),
-        }
-        _write_stderr(
-            json.dumps(_finite({**head, **fields}, _encodable), default=_plain, allow_nan=False)
-            + "\n"
-        )
-
-    def start(self, words):
-        """Write the first event."""
-        self.event(
-            "start",
-            version=__version__,
-            arguments=list(words),
-            time=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        )
+        """Write one event, whatever the level."""
+        if self.events:
+            self.critical("", extra={"fields": {"event": event, **fields}})
 
     def done(self, status, number=None):
         """Write the last event; that of a signal `number` only if it need not wait."""
-        if not self.events:
-            return
-        fields = {**_resources(status), **({} if number is None else {"signal": int(number)})}
         if number is None:
-            self.event("done", **fields)
-        elif self._lock.acquire(timeout=0.5):
+            self.event("done", **_resources(status))
+        elif self.handler.lock.acquire(timeout=0.5):
             try:
                 if _takes_a_line(sys.stderr):
-                    self._write_event("done", fields)
+                    self.event("done", **_resources(status), signal=int(number))
             finally:
-                self._lock.release()
+                self.handler.lock.release()
 
 
-_handler = MessageHandler("agfmc")
+_log = CommandLog("agfmc")
 
 
 @contextmanager
-def logged(handler):
-    """Within the block messages go to this handler, after a signal none but its last event. What
-    libraries and other programs write to standard error on their own is no event."""
-    global _handler
-    before, _handler = _handler, handler
+def logged(log):
+    """Within the block messages go to this log. What libraries and other programs write to
+    standard error on their own is no event."""
+    global _log
+    before, _log = _log, log
     try:
         yield
-    except KeyboardInterrupt:  # a log that nobody reads would hold the process
-        handler._ended = True
-        raise
     finally:
-        _handler = before
+        _log = before
 
 
 @contextmanager
 def messages_from(level):
     """Within the block messages below this level are left out."""
-    handler, before = _handler, _handler.level
-    handler.level = max(level, before)
+    handler, before = _log.handler, _log.handler.level
+    handler.setLevel(max(level, before))
     try:
         yield
     finally:
-        handler.level = before
+        handler.setLevel(before)
 
 
 def report(message):
@@ -122,12 +118,12 @@ def report(message):
 
 def write_message(message, level=ERROR, **fields):
     """One line on standard error, whatever it holds; fields: of the event."""
-    _handler.write(level, shortened(str(message)), fields)
+    _log.log(level, shortened(str(message)), extra={"fields": fields})
 
 
 def write_stderr(text, level=INFO):
     """Write lines as they are."""
-    _handler.write(level, text, None)
+    _log.log(level, text, extra={"fields": {}})
 
 
 def _write_stderr(text):
@@ -169,21 +165,15 @@ def _takes_a_line(stream):
 def wants_events(words, dashes=None):
     """True if the last `--log` of a (maybe wrong) command line asks for JSON. `dashes` is the
     option that `--` stands for, if options may follow it."""
-    form, words = "text", [*words, ""]
-    for word, value in zip(words, words[1:]):
-        if word == "--" and dashes is None:
-            break
-        if word.startswith("--log="):
-            form = word.removeprefix("--log=")
-        elif word == "--log":
-            form = value
-    return form == "json"
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("--log", nargs="?")
+    if dashes is not None:
+        words = [word for word in words if word != "--"]
+    return parser.parse_known_args(words)[0].log == "json"
 
 
 def json_text(value):
     """`value` as a JSON text with a line break at its end; NaN and infinity become null."""
-    import json
-
     return json.dumps(_finite(value), indent=1) + "\n"
 
 
@@ -246,9 +236,9 @@ class Progress:
         self._what, self._clock, self._deadline = what, clock, deadline
         self._start = clock()
         self._before = self._recent = (self._start, 0)  # earlier states (time, units done)
-        self._handler, self._active = _handler, _handler.level <= INFO
+        self._log, self._active = _log, _log.handler.level <= INFO
         self._on_terminal = sys.stderr.isatty()
-        self._pause = 0.1 if self._on_terminal else 10.0 if self._handler.events else 60.0
+        self._pause = 0.1 if self._on_terminal else 10.0 if self._log.events else 60.0
         self._written = self._start - (self._pause if self._on_terminal else 0.0)
         self._drawn = self._ended = False
 
@@ -257,19 +247,19 @@ class Progress:
         is being done, and the best so far."""
         now = self._clock()
         at_end = done >= total and not self._ended
-        last = at_end and (self._on_terminal or self._handler.events)
+        last = at_end and (self._on_terminal or self._log.events)
         if not self._active or (now - self._written < self._pause and not last):
             return
         self._written, self._ended = now, done >= total and not self._on_terminal
         seconds = self._left(now, done - earlier, max(total - done, 0))
-        if self._handler.events:
-            self._handler.event(
+        if self._log.events:
+            self._log.event(
                 "progress",
                 what=self._what,
                 done=done,
                 total=total,
-                share=round(float(min(done / max(total, 1), 1.0)), 4),
-                remaining=None if seconds is None else round(seconds, 1),
+                share=round(min(done / max(total, 1), 1.0), 4),
+                remaining=seconds and round(seconds, 1),
                 words=words,
             )
             return

@@ -21,7 +21,7 @@ from ..files.kinds import is_table
 from .data_options import fits_normalisation, norm_file_of
 from .file_names import file_named, holds_svm
 from .hints import hint_for, refuse_unquoted, reword
-from .messages import ERROR, INFO, messages_from, report
+from .messages import report
 from .option_types import is_given, output_base, output_file, time_span, whole_number
 from .renamed import option_of_today
 
@@ -223,7 +223,7 @@ class Parser(_Options, argparse.ArgumentParser):
             ):
                 args.svm = True
                 notes.append(f"{path} is LIBSVM text, and read as with -M")
-        with messages_from(ERROR if args.quiet else INFO):
+        if not args.quiet:
             for note in notes:
                 report(note)
 

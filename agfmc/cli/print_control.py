@@ -2,6 +2,7 @@
 
 import os
 import sys
+from logging import CRITICAL
 from typing import NamedTuple
 
 from ..core.errors import DataError, JobsFailed, UsageError, warn_user
@@ -46,7 +47,7 @@ from .experiments import (
     report_reused,
 )
 from .hints import refuse_scheme
-from .messages import CRITICAL, Progress, report, write_stdout, write_stderr
+from .messages import Progress, report, write_stdout, write_stderr
 from .option_types import given, refuse_given
 from .options import add_seed, add_time_limit, deadline_of, Parser
 from .reports import add_report, PICTURES, reports_of

@@ -5,21 +5,15 @@ import io
 import os
 import signal
 import sys
+import time
 import warnings
 from contextlib import contextmanager
+from logging import ERROR, INFO, WARNING
 
 from ..core.errors import AgfmcError, AgfmcNotice, AgfmcWarning, lacks_memory, system_reason
+from ..core.version import __version__
 from ..files.atomic import remove_temporaries
-from .messages import (
-    drop_stream,
-    ERROR,
-    INFO,
-    logged,
-    MessageHandler,
-    wants_events,
-    WARNING,
-    write_message,
-)
+from .messages import CommandLog, drop_stream, logged, wants_events, write_message
 from .signals import raised_signals, Terminated
 
 
@@ -28,7 +22,7 @@ def run_command(parser, execute, argv=None) -> int:
     become one line on standard error, `program: file:line:column: what was expected`; `--debug`
     shows the traceback instead.  With `--log json` standard error has nothing but events."""
     words = sys.argv[1:] if argv is None else argv
-    log = MessageHandler(parser.prog, wants_events(words, getattr(parser, "dashes", None)))
+    log = CommandLog(parser.prog, wants_events(words, parser.dashes))
     try:
         with (
             raised_signals(_leave) as came,
@@ -37,7 +31,12 @@ def run_command(parser, execute, argv=None) -> int:
             logged(log),
         ):
             _open_streams()
-            log.start(words)
+            log.event(
+                "start",
+                version=__version__,
+                arguments=list(words),
+                time=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+            )
             status = _run(parser, execute, argv, came, log)
         log.done(status)
         return status
@@ -139,7 +138,7 @@ def _open_streams():
 
 def _prepare(args, log):
     if getattr(args, "quiet", False):
-        log.level = ERROR
+        log.handler.setLevel(ERROR)
     known = set()
 
     def show(message, category, filename, lineno, file=None, line=None):

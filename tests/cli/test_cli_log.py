@@ -16,7 +16,7 @@ import pytest
 
 from agfmc.core.version import __version__
 from agfmc.cli import messages, messages as event_log
-from agfmc.cli.messages import logged, MessageHandler, Progress, wants_events
+from agfmc.cli.messages import CommandLog, logged, Progress, wants_events
 from agfmc.cli.options import Parser
 from agfmc.cli.run import run_command
 from agfmc.core.errors import AgfmcWarning, DataError
@@ -119,6 +119,12 @@ def test_the_events_of_a_run():
     )
 
 
+def test_messages_are_no_matter_of_the_program_around_a_command(caplog):
+    _, text, _ = called("f", execute=lambda args: messages.report("a message"))
+    assert text == "try: a message\n"
+    assert caplog.records == [] and not {"agfmc", "try"} & set(logging.root.manager.loggerDict)
+
+
 def failing(error):
     def execute(args):
         raise error
@@ -218,7 +224,7 @@ def test_progress_is_an_event_in_ten_seconds_and_at_the_end():
     stream = io.StringIO()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "stderr", stream)
-        with logged(MessageHandler("try", events=True)):
+        with logged(CommandLog("try", events=True)):
             loud = Progress("work", clock=lambda: now[0])
             with messages.messages_from(logging.ERROR):
                 quiet = Progress("work", clock=lambda: now[0])
@@ -253,7 +259,7 @@ def test_what_nobody_can_read_is_no_reason_to_stop():
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "stderr", Broken())
-        log = MessageHandler("try", events=True)
+        log = CommandLog("try", events=True)
         log.event("message", text="x")
         log.done(0)
 
@@ -264,7 +270,7 @@ def test_numbers_that_json_has_not():
     stream = io.StringIO()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "stderr", stream)
-        MessageHandler("try", events=True).event(
+        CommandLog("try", events=True).event(
             "progress",
             done=np.int64(3),
             total=np.float32(4),

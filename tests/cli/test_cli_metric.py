@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from agfmc.cli.data_options import report_metric
-from agfmc.cli.messages import logged, MessageHandler
+from agfmc.cli.messages import CommandLog, logged
 from agfmc.data.convert import write_together
 from agfmc.data.types import Dataset
 from agfmc.training.metric import learned_rows
@@ -408,7 +408,7 @@ def test_the_report(data, run):
 
 def test_the_most_rounds_are_told_as_such(capsys):
     learned = LearnedMetric(3, 99, 2, "", "", np.ones(2), ((4.0, 1), (3.0, 1), (2.0, 1), (1.0, 0)))
-    with logged(MessageHandler("p")):
+    with logged(CommandLog("p")):
         report_metric(
             Namespace(components=None, rounds=None),
             None,

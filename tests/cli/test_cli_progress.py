@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from agfmc.cli.messages import logged, MessageHandler, messages_from, Progress
+from agfmc.cli.messages import CommandLog, logged, messages_from, Progress
 from agfmc.cli.option_types import time_span
 
 
@@ -37,7 +37,7 @@ def progress(monkeypatch):
         with messages_from(logging.ERROR if quiet else logging.INFO):
             return clock, Progress("training", clock=clock)
 
-    with logged(MessageHandler("multi_borders")):
+    with logged(CommandLog("multi_borders")):
         yield make
 
 
@@ -173,7 +173,7 @@ def test_the_time_left_where_there_is_more_work_than_was_said(progress):
 def test_no_more_time_is_left_than_the_limit_leaves(monkeypatch, limit, left):
     clock = Clock()
     monkeypatch.setattr("sys.stderr", io.StringIO())
-    with logged(MessageHandler("tune_m")):
+    with logged(CommandLog("tune_m")):
         bar = Progress("tuning", clock.now + limit, clock=clock)
         clock.now += 60
         bar(1, 6)

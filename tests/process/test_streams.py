@@ -192,7 +192,7 @@ FIRST_FILE = """
 import os
 from agfmc.cli.run import run_command
 class Parser:
-    prog = "command"
+    prog, dashes = "command", None
     def parse_args(self, argv):
         return None
 def execute(args):
