@@ -11,7 +11,7 @@ are `classifier.classes`, ascending.  `agfmc.read_table("t.csv", label="kind")` 
 `train` takes it in their place.  `configuration.recipe.apply(rows)` are points of new rows, of a
 frame, dictionaries or a file, and `classifier.predict(rows)` their classes and probabilities.
 `agfmc.train_best` chooses configuration and options, as the command agf_train does.
-`agfmc.tune` is `agfmc.train` with the options that a search finds; both take metric="learned", and
+`agfmc.tune` is `agfmc.train` with the options that a search finds; both take
 member_weights="held-out" for the members of an ensemble,
 `agfmc.joined([agfmc.design("tree", labels), ...])`.  `agfmc.load` reads what `save` or the commands
 wrote; `agfmc.estimators` has the same for scikit-learn.
@@ -46,7 +46,6 @@ _HOMES = {
     "prediction.contributions": ("explain",),
     "prediction.decoding": ("Decoding",),
     "prediction.importance": ("importance",),
-    "training.metric": ("MetricOptions",),
 }
 
 __all__ = [
@@ -63,7 +62,6 @@ __all__ = [
     "Dataset",
     "Decoding",
     "JobsFailed",
-    "MetricOptions",
     "ModelError",
     "Normalisation",
     "SearchSpace",

@@ -29,4 +29,3 @@ from .prediction.classifier import Classifier as Classifier, classifier_for as c
 from .prediction.contributions import explain as explain
 from .prediction.decoding import Decoding as Decoding
 from .prediction.importance import importance as importance
-from .training.metric import MetricOptions as MetricOptions

@@ -35,7 +35,6 @@ from ..designs.design import designed
 from ..designs.schemes import find_scheme
 from ..executors.threads import available_cores
 from ..experiments.candidates import open_rows
-from ..experiments.experiment import with_learned
 from ..learners.estimators import MemberLearners
 from ..learners.protocol import parse_options, unnamed
 from ..models.control_files import read_control
@@ -50,7 +49,6 @@ from ..tables.types import ColumnRecipe, TableRecipe
 from ..training.fit import TrainingSettings
 from ..training.in_memory import train_configuration
 from ..training.kernel_tables import MEGABYTES
-from ..training.metric import metric_options
 from .functions import search_options
 from .labels import factors_of, labels_for, labels_in, named, weights_of
 
@@ -162,11 +160,6 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         of a pipeline is not.
     n_components : int, default=None
         Project the features on so many singular vectors.
-    metric : {"learned", "diagonal"} or agfmc.MetricOptions, default=None
-        Then learn a linear map of the features from the classes, after which a radial kernel fits
-        them better; "diagonal": weights of the features alone, for thousands of them.  Features are
-        divided by their standard deviations first, unless `n_components` says else.  None: no map
-        is learned.
     platt : {"cv", "loo"}, default="cv"
         Probabilities from cross-validation, or from leaving out single samples.
     class_weight : dict or "balanced", default=None
@@ -220,9 +213,6 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         The decoder in use.
     configuration_ : agfmc.Configuration
         The trained classifiers and their layout.
-    feature_weights_ : ndarray of shape (n_features_in_,)
-        How much each feature matters to the learned metric, 1 on average; only where one was
-        learned, and not after `load`: model files do not have them.
 
     Examples
     --------
@@ -267,7 +257,6 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         options="",
         normalise=False,
         n_components=None,
-        metric=None,
         platt="cv",
         class_weight=None,
         priors=None,
@@ -300,14 +289,8 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
 
         Raises ValueError for data, options or a control that do not go together.
         """
-        return self._fit(X, y, sample_weight, groups)
-
-    def _fit(self, X, y, sample_weight, groups, learned=(None, None)):
-        """`fit`; learned: a seed and the normalisation with a metric that was learned by it."""
         with errors_as_value_error():
             data, tree, labelled, settings = self._prepare(X, y, sample_weight, groups)
-            if settings.seed == learned[0]:  # else another metric would be learned
-                settings = with_learned(settings, learned[1])
             with named_features(getattr(self, "feature_names_in_", ())):
                 if tree is None:
                     _refuse_search(self.control, self.estimator)
@@ -405,7 +388,7 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         tuned = clone(self)
         with errors_as_value_error():
             data, tree, _, settings = tuned._prepare(X, y, sample_weight, groups)
-            result, best, learned = search_options(
+            result, best = search_options(
                 tree or self.control,
                 data,
                 replace(settings, loo=True),
@@ -426,7 +409,7 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         result["params"] = {
             name: value for name, value in parameters.items() if value != getattr(self, name)
         }
-        return tuned._fit(X, y, sample_weight, groups, (settings.seed, learned)), result
+        return tuned.fit(X, y, sample_weight, groups), result
 
     def _prepare(self, X, y, sample_weight, groups):
         """The data that `fit` and `tune` work with, all checked: (`Dataset` with float points,
@@ -457,7 +440,6 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
             learners=learners,
             scale=bool(self.normalise),
             nsv=self.n_components,
-            metric=metric_options(self.metric),
             loo=self.platt == "loo",
             workers=workers_of(self.n_jobs),
             kernel_memory=self.kernel_memory,
@@ -520,7 +502,7 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
                 MemberLearners(self._estimators, 0).keeps_sparse
                 if self.estimator is not None
                 else parse_options(options_of(self, np.ones((1, 1)))).keeps_sparse
-                and not (self.normalise or self.n_components or self.metric)
+                and not (self.normalise or self.n_components)
             )
         except (AgfmcError, ValueError):  # which `fit` raises
             return False
@@ -752,23 +734,6 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         scores[tied, positions[tied]] = np.nextafter(scores[tied].max(axis=1), np.inf)
         return scores
 
-    @property
-    def feature_weights_(self):
-        """The weights (n_features_in_,) of features in the learned metric, 1 on average.
-
-        AttributeError without a metric, and for a model that was loaded: its file lacks them."""
-        check_is_fitted(self)
-        normalisation = self.configuration_.normalisation
-        if normalisation is not None and normalisation.metric is not None:
-            return normalisation.metric.weights
-        if any(one.metric for one in self.configuration_.provenances):
-            raise AttributeError(
-                "a metric was learned, but model files do not store the weights "
-                "of features: pickle keeps them with a fitted estimator, and "
-                "X.metric beside X.std where multi_borders learned it"
-            )
-        raise AttributeError("no metric was learned: there are no weights of features")
-
     def save(self, path):
         """Write the model as a `.mbm` file, which the commands read and `load` reads back.
 
@@ -796,7 +761,7 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         them, else its numbers.  Raises `agfmc.core.errors.AgfmcError` for what cannot be read.
 
         A clone is trained with the control, the learner with its options (`C`, `gamma` ...),
-        `normalise`, `n_components` and `metric` that the file records.  Other parameters, such as
+        `normalise` and `n_components` that the file records.  Other parameters, such as
         `class_weight`, are those given here, else defaults; so are landmarks and `alpha` of
         "nystrom", and all options of models that another program trained.
         """
@@ -959,9 +924,7 @@ def _recorded(configuration):
     if len(texts) < 2:
         tree = unnamed(tree)
     scale, text, k = configuration.normalisation, format_tree(tree), len(tree.classes)
-    if any(one.metric for one in configuration.provenances):
-        parameters["metric"] = "diagonal" if scale.keeps_features_apart else "learned"
-    elif scale is not None and scale.keeps_features_apart:
+    if scale is not None and scale.keeps_features_apart:
         parameters["normalise"] = True
     elif scale is not None:
         gram = scale.matrix.T @ scale.matrix  # 1 if features were not divided before it
@@ -1036,7 +999,7 @@ def options_of(estimator, X=None):
     """
     given = [
         name
-        for name in ("learner", "options", "metric", *_FIELDS)
+        for name in ("learner", "options", *_FIELDS)
         if isinstance(value := getattr(estimator, name), str)
         and value
         or value is not None

@@ -22,7 +22,7 @@ from ..data.weights import given_weights
 from ..designs.design import designed
 from ..executors.threads import available_cores
 from ..experiments.candidates import Candidate
-from ..experiments.experiment import clear_worker_caches, Experiment, SplitPlan, with_learned
+from ..experiments.experiment import clear_worker_caches, Experiment, SplitPlan
 from ..experiments.portfolio import Portfolio
 from ..experiments.search import SearchSpace
 from ..files.result_store import ResultCache
@@ -43,7 +43,6 @@ from ..tables.reading import open_table
 from ..tables.types import ColumnRoles, TableFormat, TableRecipe
 from ..training.fit import TrainingSettings
 from ..training.in_memory import checked_points, train_configuration
-from ..training.metric import metric_options, MetricOptions
 
 
 def read_table(
@@ -132,7 +131,6 @@ def train(
     options: str = "",
     normalise: bool = False,
     seed: int = 1,
-    metric: MetricOptions | str | None = None,
     **training,
 ) -> Configuration:
     """Train a configuration, with calibrated probabilities.
@@ -157,9 +155,6 @@ def train(
         Divide features by their standard deviations, as a part of the configuration.
     seed : int, default=1
         Seed of all random choices.
-    metric : {"learned", "diagonal"} or MetricOptions, default=None
-        "learned": normalise, then learn a linear map of the features from the classes;
-        "diagonal": weights of the features alone.
     **training
         Further settings: sample_weight, an array of shape (n,) that counts samples like copies;
         groups, an array of shape (n,) of words or whole numbers, which no fold divides;
@@ -191,17 +186,9 @@ def train(
     >>> model = agfmc.train("one-vs-rest", x, y, options="learner=nystrom -m 40")
     >>> agfmc.Classifier(model).probabilities(x[:5]).shape
     (5, 4)
-
-    A learned metric says how much each feature matters, 1 on average:
-
-    >>> metric = agfmc.MetricOptions(rounds=1, machine="-m 40")
-    >>> model = agfmc.train("one-vs-one", np.hstack([x, x[::-1]]), y, metric=metric)
-    >>> weights = model.normalisation.metric.weights
-    >>> weights.shape, bool(weights[:2].min() > weights[2:].max())
-    ((4,), True)
     """
     data = _data(x, y, training, _may_miss(control, options))
-    settings = _settings(options, normalise, seed, metric, **training)
+    settings = _settings(options, normalise, seed, **training)
     with named_features(data.recipe.features if data.recipe else ()):
         if not isinstance(control, Tree):
             control, settings = designed(control, data, data.names and data.name_of, settings)
@@ -289,9 +276,8 @@ def tune(
         Kernels and ranges of parameters, such as
         `agfmc.SearchSpace(log2c=agfmc.Axis(-2, 8, 2))`; None: ranges that suit the data.
     **training
-        As for `train`. Options that are not searched stay; a metric is learned in each training
-        part; `loo` says whether probabilities come from leaving out single samples by a formula
-        (default: in the search alone) or from folds.
+        As for `train`. Options that are not searched stay; `loo` says whether probabilities come
+        from leaving out single samples by a formula (default: in the search alone) or from folds.
 
     Returns
     -------
@@ -321,7 +307,7 @@ def tune(
     data = _data(x, y, training, _may_miss(control, training.get("options", "")))
     settings = _settings(**training)
     with named_features(data.recipe.features if data.recipe else ()):
-        result, tree, learned = search_options(
+        result, tree = search_options(
             control,
             data,
             replace(settings, loo=training.get("loo", True)),
@@ -330,7 +316,7 @@ def tune(
             time_limit=time_limit,
             space=space,
         )
-        return _trained(tree, data, with_learned(settings, learned)), result
+        return _trained(tree, data, settings), result
 
 
 def train_best(
@@ -410,8 +396,7 @@ def train_best(
 
 
 def search_options(control, data, settings, decoders=None, **how):
-    """The best options for a scheme or `Tree` by five-fold cross-validation: (result, control tree,
-    the normalisation with the metric that was learned from all points, or None).
+    """The best options for a scheme or `Tree` by five-fold cross-validation: (result, control tree).
 
     decoders: names, or None;  how: as for `find_options`.
     """
@@ -427,11 +412,10 @@ def search_options(control, data, settings, decoders=None, **how):
         if isinstance(control, Tree)
         else Candidate(control, None, control, decoders, {"seed": settings.seed})
     )
-    result, tree = find_options(experiment, candidate, **how)
-    return result, tree, experiment.learned.get(None)
+    return find_options(experiment, candidate, **how)
 
 
-def _settings(options="", normalise=False, seed=1, metric=None, **training):
+def _settings(options="", normalise=False, seed=1, **training):
     known = [field.name for field in fields(TrainingSettings)][3:]
     for word in training:
         if word not in known:
@@ -439,7 +423,7 @@ def _settings(options="", normalise=False, seed=1, metric=None, **training):
                 f"there is no argument '{word}': expected options, normalise, seed or "
                 f"one of {', '.join(known)}"
             )
-    return TrainingSettings(options, seed, normalise, metric=metric_options(metric), **training)
+    return TrainingSettings(options, seed, normalise, **training)
 
 
 def scores(

@@ -1,6 +1,5 @@
 """agf_preprocess: select, relabel, split and normalise training data."""
 
-import functools
 import os
 import re
 import sys
@@ -16,13 +15,11 @@ from .data_options import (
     fits_normalisation,
     input_format,
     norm_file_of,
-    learned_metric,
     NORMALISATION,
-    report_metric,
 )
 from .messages import report, write_bytes
 from .option_types import fraction, output_base, refuse_given, whole_number
-from .options import add_seed, add_workers, check_files, data_files, Parser, refuse_ending
+from .options import add_seed, check_files, data_files, Parser, refuse_ending
 
 
 def get_parser():
@@ -107,7 +104,6 @@ def get_parser():
     )
     add_seed(group)
     group = add_normalisation(parser, trains=False)
-    add_workers(group)
     group.add("-P, --covariance", "print the covariance matrix of the features, and write no file")
     parser.needs_words = True
     parser.file_names = {"input": "data"}
@@ -116,7 +112,7 @@ def get_parser():
 
 def execute(args):
     """Make a recipe of the options, and follow it."""
-    from ..training.metric import fitted_normalisation
+    from ..training.fit import TrainingSettings
     from ..data.preprocess import covariances, preprocess, Recipe
 
     # libAGF's users may say -A -M for LIBSVM text
@@ -149,16 +145,13 @@ def execute(args):
             raise UsageError("with -F, expected the features to keep, counted from 0")
     elif rest:
         partition = _partition(rest)
-    metric, fit = learned_metric(args, args.normalise), None
-    if fits_normalisation(args) or metric is not None:
-        fit = functools.partial(
-            fitted_normalisation,
+    fit = None
+    if fits_normalisation(args):
+        settings = TrainingSettings(
             scale=args.normalise,
             nsv=args.svd,
-            metric=metric,
-            seed=args.seed,
-            workers=args.jobs,
         )
+        fit = settings.fit_normalisation
     recipe = replace(
         recipe,
         partition=partition,
@@ -166,7 +159,6 @@ def execute(args):
         features=features,
         sort=args.sort,
         fit=fit,
-        learned=metric is not None,
         norm_in=norm_file_of(args) if fit is None else None,
         norm_out=None if fit is None else norm_file_of(args),
     )
@@ -175,10 +167,7 @@ def execute(args):
             sys.stdout.write("".join("%12.6g " % value for value in row) + "\n")
         return
     _check_files(args, recipe, source, output, test)
-    written, normalisation = preprocess(recipe, source, output, test, sys.stdout.buffer)
-    _report(written)
-    if metric is not None:
-        report_metric(metric, args.svd, normalisation, recipe.norm_out or f"{output}.std")
+    _report(preprocess(recipe, source, output, test, sys.stdout.buffer))
 
 
 def _divide_table(args, recipe, source, output, test, rest):
@@ -194,7 +183,6 @@ def _divide_table(args, recipe, source, output, test, rest):
     refuse_given(
         args,
         (
-            "-j",
             "-E",
             "--categorical",
             "--min-words",
@@ -258,7 +246,6 @@ def _operands(args, kind):
 
 def _check_files(args, recipe, source, output, test):
     from ..data.preprocess import part_names
-    from ..data.metric_file import metric_path
     from ..data import groups, weights
 
     kind = recipe.output_form.kind
@@ -281,8 +268,7 @@ def _check_files(args, recipe, source, output, test):
         for what, names in (("output", bases), ("test", [test]))
     }
     if recipe.fit is not None and recipe.norm_out is None:
-        norm_out = f"{output}.std"
-        written["the normalisation"] = [norm_out, metric_path(norm_out) if recipe.learned else None]
+        written["the normalisation"] = [f"{output}.std"]
     data = data_files(source, recipe.form.kind)
     read = {"input": data}
     # in place, as by sort -o, but no row of what may be the only copy must be missing then

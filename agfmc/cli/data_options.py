@@ -10,7 +10,6 @@ from ..core.errors import DataError, UsageError, warn_user
 from ..core.weights import BALANCED, NO_WEIGHTS, WeightSource
 from ..files.atomic import check_output
 from ..files.kinds import is_table
-from .messages import counted, report
 from .option_types import (
     blanks,
     class_limit,
@@ -18,7 +17,6 @@ from .option_types import (
     class_weights,
     finite_number,
     names,
-    or_auto,
     refuse_given,
     whole_number,
 )
@@ -42,10 +40,6 @@ NORMALISATION = (
     "-n",
     "-S",
     "-a",
-    "--learn-metric",
-    "--diagonal",
-    "--components",
-    "--metric-options",
 )  # options of `add_normalisation`
 _STREAM = ", or - for standard input"
 
@@ -363,33 +357,6 @@ def add_normalisation(parser, unnormalised=None, trains=True):
     group.add(
         "-S, --svd N", "project the features on the first N singular vectors", whole_number(1)
     )
-    group.add(
-        "--learn-metric [ROUNDS]",
-        "with -n or -S: learn a linear map of the features from "
-        "the classes, in ROUNDS rounds, or auto (default): 0 to 3, as many as reduce the "
-        "error on holdout data. It is a part of the normalisation",
-        or_auto(whole_number(0, 20)),
-        const="auto",
-    )
-    group.add(
-        "--diagonal",
-        "with --learn-metric: only a weight for each feature, without "
-        "mixtures; for thousands of features",
-        needs="--learn-metric",
-    )
-    group.add(
-        "--components D",
-        "with --learn-metric: project on the D most important "
-        "directions, or, below 1, on as many as have this share of the metric",
-        finite_number,
-        needs="--learn-metric",
-    )
-    group.add(
-        "--metric-options OPTIONS",
-        'with --learn-metric: its machine, "-m LANDMARKS -g '
-        'GAMMA -l LAMBDA" (default "-m 1000 -g auto -l auto"), and -t KERNEL (default rbf)',
-        needs="--learn-metric",
-    )
     if unnormalised is not None:
         group.add("-u, --unnormalised", unnormalised)
     return group
@@ -403,21 +370,6 @@ def checks_scales(args, form):
 def norm_file_of(args):
     """The file of -a, None where there is none."""
     return None if args.norm_file == NO_NORMALISATION else args.norm_file
-
-
-def learned_metric(args, scale):
-    """The `MetricOptions` of the options of `add_normalisation`, or None; `UsageError` for wrong
-    ones. `scale` says that features are normalised as by -n."""
-    if args.learn_metric is None:
-        return None
-    if not scale and args.svd is None:
-        raise UsageError("--learn-metric needs normalised features: -n, or -S")
-    from ..training.metric import machine_options, MetricOptions
-
-    rounds = None if args.learn_metric == "auto" else args.learn_metric
-    return MetricOptions(
-        rounds, args.diagonal, args.components, machine_options(args.metric_options or "")
-    )
 
 
 def check_normalised(configuration, form, model, norm_file):
@@ -460,7 +412,6 @@ def training_settings(args, form, **more):
         1 if args.seed is None else args.seed,
         scale,
         args.svd,
-        metric=learned_metric(args, scale),
         **more,
     )
 
@@ -509,51 +460,13 @@ def points_request(args, source, form):
 
 def load_normalised(points):
     """The `Dataset` of a `PointsRequest`. A normalisation is written to the file of -a."""
-    from ..data.metric_file import check_metric_output
     from ..data.libagf import write_std
 
     path, settings = points.norm_file, points.settings
     written = path is not None and settings.fits_normalisation
-    if written:  # before the learning
-        if settings.metric is not None:
-            check_metric_output(path)
+    if written:
         check_output(path)
     data, normalisation = points.load()
     if written:
         write_std(path, normalisation)
-        if settings.metric is not None:
-            report_metric(settings.metric, settings.nsv, normalisation, path)
     return data
-
-
-def report_metric(metric, nsv, normalisation, path):
-    """A line about the metric that was learned with a normalisation, by `MetricOptions`.
-
-    `nsv` are the singular vectors of -S, or None; `path` is that of the `.std` file.
-    """
-    from ..data.metric_file import metric_path
-    from ..training.metric import FEWEST, MOST_ROUNDS
-
-    learned, beside = normalisation.metric, metric_path(path)
-    rounds, losses = learned.rounds, [loss for loss, _ in learned.losses]
-    text = f"metric: {counted(rounds, 'round')}"
-    if losses and rounds:
-        most = ", the most that auto tries" if rounds == MOST_ROUNDS else ""
-        text += (
-            f"{most}, with which the log loss of pairs of classes falls from "
-            f"{losses[0]:.4g} to {losses[rounds]:.4g} for held-out points"
-        )
-    elif losses:
-        text += (
-            ", as with more the log loss of pairs of classes for held-out points, "
-            f"{losses[0]:.4g}, does not fall by a standard error"
-        )
-    elif metric.rounds is None:
-        text += ", as there are too few points to choose rounds"
-    elif rounds and learned.points < FEWEST:
-        text += f", learned from {learned.points} points, which are too few to trust it"
-    if metric.components is not None:
-        matrix = normalisation.matrix
-        before = nsv or len(matrix) - len(normalisation.dropped)
-        text += f"; {matrix.shape[1]} of {before} directions"
-    report(text + (f"; weights of features in {beside}" if beside and rounds else ""))

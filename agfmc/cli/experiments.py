@@ -268,7 +268,6 @@ def opened_experiment(request):
     from ..data.training import load_training, with_source_in_errors
     from ..data.weights import chosen_rows
     from ..experiments.experiment import clear_worker_caches, Experiment
-    from ..training.metric import warn_of_mapped, warn_of_metric
 
     source, costs, normalisation = request.source, request.costs, None
     data, _, _ = load_training(
@@ -281,12 +280,10 @@ def opened_experiment(request):
     if data.y.min() == data.y.max():
         raise DataError("holds one class: expected at least two", file=source)
     costs = None if costs is None else read_costs(costs, list(data.counts), data.name_of)
-    warn_of_mapped(source, data)
     if request.norm_file is not None:
         normalisation = read_std(request.norm_file)
         with with_source_in_errors(source):
             normalisation.apply(data.x[:1])  # or it does not fit the data
-        warn_of_metric(request.norm_file, normalisation.metric, data)
     experiment = Experiment(
         data,
         request.plan,

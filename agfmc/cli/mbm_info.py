@@ -1,11 +1,11 @@
 """mbm_info: describe a model file, a normalisation, or a recipe of tables."""
 
 import json
-from itertools import chain
 import os
+from itertools import chain
 
 from ..control.write import format_tree
-from ..core.errors import DataError, UsageError
+from ..core.errors import UsageError
 from ..files.kinds import is_table, name_of_file
 from .messages import write_stdout
 from .option_types import refuse_given
@@ -20,9 +20,8 @@ def get_parser():
         "mbm_info",
         "Print the contents of a model file: classes, configuration, "
         "support vectors, kernels, normalisation, recipe of tables, and training "
-        "settings; or of a normalisation (.std): its features, and the weights of a "
-        "learned metric; or of a recipe (.recipe): the columns of the table, and "
-        "their features.",
+        "settings; or of a normalisation (.std): its features; or of a recipe (.recipe): "
+        "the columns of the table, and their features.",
     )
     parser.add(
         "model",
@@ -31,7 +30,6 @@ def get_parser():
     )
     group = parser.group("input")
     add_model_files(group)
-    group.add("--feature-names FILE", "names of the features of a normalisation, one per line")
     group = parser.group("output")
     group.add(
         "--control",
@@ -43,7 +41,7 @@ def get_parser():
     add_report(
         group,
         "of the model; a picture is of the coding matrix, of the tree with the share of the "
-        "training points at each node, or of the weights of a learned metric",
+        "training points at each node",
         PAGE,
         *PICTURES,
         ".json",
@@ -63,11 +61,6 @@ def execute(args):
     """Load the model, normalisation or recipe, and print its description."""
     from ..data.libagf import holds_map
 
-    if args.model.endswith(".metric") and os.path.isfile(args.model):
-        raise UsageError(
-            f"{args.model} is the record beside a normalisation: give "
-            f"{args.model.removesuffix('.metric')}.std"
-        )
     if args.model.endswith(".recipe"):
         show, kind = _recipe, "a recipe of tables"
     elif args.model.endswith(".std") or holds_map(args.model):
@@ -80,15 +73,11 @@ def execute(args):
             ("--control", "-y", "--calibration", "--uncalibrated", "--importance"),
             f"is for models: {args.model} is {kind}",
         )
-    if show is not _normalisation:
-        refuse_given(
-            args,
-            ("--feature-names",),
-            f"is for a normalisation, as X.std, and {args.model} is {kind}",
-        )
     reports = reports_of(args)
     if show is not _model and reports.has(PAGE):
         raise UsageError(f"--report of a page is for models: {args.model} is {kind}")
+    if show is not _model and reports.has(*PICTURES):
+        raise UsageError(f"--report: there is no picture of {kind}")
     info, text, page, draw = show(args)
     printed = reports.write(
         {PAGE: page, ".json": lambda: json.dumps(info, indent=1, sort_keys=True) + "\n"}, draw
@@ -164,36 +153,13 @@ def _recipe(args):
     from ..tables.recipe_file import read_recipe
 
     info = describe_recipe(read_recipe(args.model))
-
-    def draw(path):
-        raise UsageError(f"--report {path}: there is no picture of a recipe")
-
-    return info, format_recipe_lines(info), None, draw
+    return info, format_recipe_lines(info), None, None
 
 
 def _normalisation(args):
-    """The information and text of a normalisation, and a function for its picture."""
+    """The information and text of a normalisation, which has no page and no picture."""
     from ..data.libagf import read_std
-    from ..data.metric_file import metric_path, read_feature_names
     from ..models.description import describe_normalisation, format_normalisation
-    from ..report.chart_scores import draw_weights
 
-    normalisation = read_std(args.model)
-    names = ()
-    if args.feature_names is not None:
-        names = read_feature_names(args.feature_names, len(normalisation.mean))
-    info = describe_normalisation(normalisation, names)
-
-    def draw(path):
-        if info["metric"] is None:
-            raise DataError(
-                "there are no weights to be drawn: no learned metric is known of, as "
-                "--learn-metric writes it beside the normalisation",
-                file=args.model,
-            )
-        draw_weights(path, info["metric"])
-
-    beside = metric_path(args.model)
-    if beside is not None and os.path.lexists(beside):
-        beside = None
-    return info, format_normalisation(info, beside), None, draw
+    info = describe_normalisation(read_std(args.model))
+    return info, format_normalisation(info), None, None

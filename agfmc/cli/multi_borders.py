@@ -22,7 +22,6 @@ from .data_options import (
     input_format,
     norm_file_of,
     PointsRequest,
-    report_metric,
     TABLES,
     training_settings,
     weight_files,
@@ -205,8 +204,6 @@ def execute(args):
     pool, deadline, beside = workers(args), deadline_of(args), _beside(args)
     source, output, settings, trainer = _run_of(args, beside)
     work = plan(replace(source, control=_control(source, settings)), output, settings, trainer)
-    if settings.metric is not None:
-        report_metric(settings.metric, settings.nsv, work.settings.normalisation, work.norm_file)
     named_decoding(work.tree)  # refused before the training, not after it
     check_weights(args.member_weights, work.tree, work.calibration_rows is not None)
     tally = (
@@ -388,12 +385,7 @@ def _calibration(output, work, trained, member_weights):
     if key in losses:
         judged, before, after = losses[key]
         count = sum(calibration.counts)
-        these = (
-            "these"
-            if judged == count
-            else f"{judged} of these"
-            + ("" if held_out.apart is None else ", from which no metric was learned")
-        )
+        these = "these" if judged == count else f"{judged} of these"
         lines.append(
             f"{output.calibration}: calibrated with {count} held-out points, "
             f"log loss {before:.3g} -> {after:.3g} on {these} ({key}, "

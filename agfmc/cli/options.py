@@ -239,11 +239,7 @@ class Parser(_Options, argparse.ArgumentParser):
                 continue
             name = (action.option_strings or [action.dest.replace("_", "-")])[-1]
             if action.dest == "norm_file" and norm_file_of(args) and fits_normalisation(args):
-                from ..data.metric_file import metric_path
-
-                files += [(name, value, True)] + [(name, metric_path(value), True)] * (
-                    args.learn_metric is not None
-                )
+                files.append((name, value, True))
                 continue
             paths = [
                 path

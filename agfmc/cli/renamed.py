@@ -44,6 +44,15 @@ _ROWS: tuple[tuple[dict[str, str], str], ...] = (
     ({"--csv": "--report=-.csv"}, "compare_control eval_uc simulate_decoders"),
     ({"--markdown": "--report=-.md"}, "compare_control"),
     ({"--json": "--report={}", "--csv": "--report={}"}, "tune_m"),
+    (
+        dict.fromkeys(
+            ("--learn-metric", "--diagonal", "--components", "--metric-options"),
+            "metrics are not learned any more; try -t laplacian, or an average of configurations",
+        ),
+        "agf_preprocess compare_control multi_borders nfold order_classes print_control tune_m",
+    ),
+    (dict.fromkeys(("-j", "--jobs"), "the command has one thread"), "agf_preprocess"),
+    ({"--feature-names": "no weights of features are printed any more"}, "mbm_info"),
 )
 EARLIER: dict[str, dict[str, str]] = {}  # by command
 for _options, _commands in _ROWS:

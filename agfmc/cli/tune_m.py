@@ -175,8 +175,7 @@ def _searched(request, candidate, platt, deadline, how):
 
     with opened_experiment(request) as experiment:
         candidate = request.suited(candidate, experiment)
-        with Progress("tuning", deadline=deadline) as progress:
-            task = prepare_tuning(experiment, candidate, platt == "loo", progress)
+        task = prepare_tuning(experiment, candidate, platt == "loo")
         if platt is not None and task.left_out:
             report(
                 "--platt does not apply: probabilities of learner=nystrom come from its exact "

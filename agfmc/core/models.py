@@ -203,7 +203,6 @@ class HeldOut:
     classifier : number (e,) in the configuration of its classifier, int32
     value : decision values f (e,), float64, with the sign of the model
     nodes : {node number: p (c, branches)} of multi-class nodes
-    apart : mask (c,) of the points not used to learn a metric, None where none was learned
     weights : weights (c,) of the points, None where all count alike
     groups : groups (c,) of the points, or None
     """
@@ -215,7 +214,6 @@ class HeldOut:
     classifier: np.ndarray
     value: np.ndarray
     nodes: Mapping = field(default_factory=dict)
-    apart: np.ndarray | None = None
     weights: np.ndarray | None = None
     groups: np.ndarray | None = None
 

@@ -5,10 +5,9 @@ The line has parts between semicolons: the version of this package, the library 
 side), `classes 0-2,5/3` (of each side), `weights W W` (the sums of the weights of the samples of
 each side, where they had any), `seen W W` (the same without class weights, where these were given),
 `groups N` (of the samples, where no fold divided them),
-`normalised DIGEST`, `metric N rounds of N points, N classes, data DIGEST` (where the normalisation
-was learned), `vectors raw`, `leave-one-out N` (samples whose values the
-probabilities were fitted to).  A part that is not understood, as another program's may be, stays
-where it stands.
+`normalised DIGEST`, `vectors raw`, `leave-one-out N` (samples whose values the
+probabilities were fitted to).  A part that is not understood, as another program's may be, or that
+tells of a metric, as of version 0.3.0, stays where it stands.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 from .text import runs_text
 
@@ -31,10 +29,6 @@ _PARTS = {
     "seen": re.compile(rf"seen ({_SUM}(?: {_SUM})*)"),
     "groups": re.compile(r"groups ([0-9]{1,12})"),
     "normalised": re.compile(r"normalised ([0-9a-f]{16})"),
-    "metric": re.compile(
-        r"metric ([0-9]{1,2}) rounds of ([0-9]{1,12}) points, "
-        r"([0-9]{1,8}) classes, data ([0-9a-f]{16})"
-    ),
     "vectors": re.compile(r"vectors (raw)"),
     "leave-one-out": re.compile(r"leave-one-out ([0-9]{1,12})"),
 }
@@ -42,22 +36,6 @@ _SIZES = ("samples", "weights", "seen")  # of each side, or of each class
 # what one model of a configuration does not share with others
 _OF_ONE = (*_SIZES, "classes", "groups")
 _RANGE = re.compile(r"(-?[0-9]{1,10})(?:-([0-9]{1,10}))?")
-
-
-class MetricOrigin(NamedTuple):
-    """The rounds, points, classes and digest of the data that a normalisation was learned from."""
-
-    rounds: int
-    points: int
-    classes: int
-    data: str
-
-    def to_part(self):
-        """The part of a line that tells of it."""
-        return (
-            f"metric {self.rounds} rounds of {self.points} points, {self.classes} classes, "
-            f"data {self.data}"
-        )
 
 
 def _value(name, convert, doc):
@@ -101,13 +79,6 @@ class Provenance:
     )
     normalisation = _value(
         "normalised", str, "The digest of the normalisation of the points in training."
-    )
-    metric = _value(
-        "metric",
-        lambda rounds, points, classes, data: MetricOrigin(
-            int(rounds), int(points), int(classes), data
-        ),
-        "The `MetricOrigin` of the normalisation, if it was learned.",
     )
     raw_vectors = _value("vectors", bool, "True if the support vectors are not normalised.")
 

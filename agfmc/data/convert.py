@@ -4,7 +4,6 @@ The files of a data set are all complete before any of them appears.
 """
 
 import os
-from collections.abc import Callable
 from dataclasses import replace
 from itertools import islice
 
@@ -164,15 +163,13 @@ def write_together(
     extra: dict | None = None,
     form: InputFormat = InputFormat(),
     stdout=None,
-    before: Callable | None = None,
 ) -> None:
-    """Datasets {base or file: Dataset} and {path: bytes or table}, all or none.
+    """Datasets {base or file: Dataset} and {path: table}, all or none.
 
     Ordinates, a y of floats, go to base.dat, labels to base.cls, weights to base.wgt, groups to
     base.grp, those of a text to texts FILE.weights and FILE.groups. `-` is `stdout`, a binary
     stream, which is written before the files appear. An earlier base.recipe, base.wgt and base.grp,
-    which training would take, are removed. `form` is the `InputFormat` that reads the files;
-    `before` is as for `replacing_all`.
+    which training would take, are removed. `form` is the `InputFormat` that reads the files.
     """
     refuse_pipe([name for name, data in outputs.items() if data.y is not None], form, True)
     files = {}
@@ -189,8 +186,6 @@ def write_together(
     ]
 
     def finish():
-        if before is not None:
-            before()
         for path in old:
             remove(path)
 

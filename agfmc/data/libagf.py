@@ -3,22 +3,19 @@
 `.vec`: int32 D, then n x D float32 row by row; n follows from the size.
 `.cls`: one int32 per sample.  `.con`, `.dat`: one float32 per sample.
 `.std`: a `.vec` with header D2 + 1 and D1 rows; the first D2 columns are the
-matrix M, the last is the mean, and x' = (x - mean) M.  Beside one that was learned from
-labels there is a text file, see `metric_file`.
-"""
+matrix M, the last is the mean, and x' = (x - mean) M."""
 
 import os
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 
 import numpy as np
 
 from ..core.errors import DataError
 from ..core.lazy_points import LazyPoints, StoredTable
 from ..core.memory import memory_limit, within_memory
-from ..files.atomic import checked, replacing_all
+from ..files.atomic import checked, replacing
 from ..files.number_text import foreign_start, is_text, LABELS, POINTS, SCALE, VALUES
 from ..files.opening import open_input, read_bytes
-from .metric_file import check_metric_output, format_metric, metric_path, remove_metric, with_metric
 from .normalisation import Normalisation
 
 FLOAT = np.dtype("<f4")
@@ -246,14 +243,7 @@ def con_bytes(values, path=None, start=0):
 
 
 def read_std(path):
-    """The Normalisation in a `.std` file; features with a row of zeros count as dropped.
-
-    It has the learned metric of which the file beside it tells.
-    """
-    return with_metric(_read_map(path), path)
-
-
-def _read_map(path):
+    """The Normalisation in a `.std` file; features with a row of zeros count as dropped."""
     table = _check_map(read_vec(path, expected=SCALE), path)
     matrix = np.ascontiguousarray(table[:, :-1])
     mean = np.ascontiguousarray(table[:, -1])
@@ -280,44 +270,15 @@ def holds_map(path):
 
 
 def write_std(path, normalisation, before=None):
-    """Write a Normalisation as a `.std` file, and beside it what it was learned from, or neither.
-
-    `before` is as for `replacing`.
-    """
-    files, outdated = std_files(path, normalisation)
-
-    def ready():
-        if before is not None:
-            before()
-        outdated()
-
-    with replacing_all(list(files), binary=True, before=ready) as opened:
-        for file, content in zip(opened, files.values()):
-            if isinstance(content, bytes):
-                file.write(content)
-            else:
-                write_table(file, content)
+    """Write a Normalisation as a `.std` file; `before` is as for `replacing`."""
+    rows = std_rows(normalisation, path)
+    with replacing(path, binary=True, before=before) as file:
+        write_table(file, rows)
 
 
-def std_files(path, normalisation):
-    """{path: rows of the `.std` file, or bytes of the one beside it}, and what to call at last.
-
-    That removes the record of the map that is replaced where the metric was not learned.
-    """
-    files = {
-        path: checked(np.column_stack([normalisation.matrix, normalisation.mean]), _check_map, path)
-    }
-    if normalisation.metric is not None:
-        check_metric_output(path)
-        if (beside := metric_path(path)) is not None:
-            files[beside] = format_metric(normalisation, beside).encode()
-
-    def remove_record():
-        if normalisation.metric is None and os.path.isfile(path):
-            with suppress(DataError):  # it is no map
-                remove_metric(path, _read_map(path).digest())
-
-    return files, remove_record
+def std_rows(normalisation, path=None):
+    """The rows of the `.std` file of a Normalisation, which are `checked`."""
+    return checked(np.column_stack([normalisation.matrix, normalisation.mean]), _check_map, path)
 
 
 def _float_bytes(x, path, start, missing=False):

@@ -9,14 +9,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import numpy as np
 
 from ..core.errors import AgfmcNotice, DataError, one_line, UsageError, warn_user
 from ..core.lazy_points import is_lazy
 from ..core.points import has_missing, padded_blocks
-from ..core.provenance import MetricOrigin
 from ..core.text import first_words
 
 # Numbers of a matrix that is applied without matrix products: in training, where the digests of
@@ -26,40 +25,6 @@ _NAMES: ContextVar[tuple[str, ...]] = ContextVar("names of the features", defaul
 _BLOCK = 1 << 20  # values at a time
 _BINARY = 0.7  # taken for the deviation of a feature of zeros and ones
 _TOO_LITTLE = "which is too little to be normalised: multiply the data by a power of ten"
-
-
-@dataclass(frozen=True, eq=False)
-class LearnedMetric:
-    """The origin of a map that was learned from labelled points, and the weights of features.
-
-    Attributes
-    ----------
-    rounds : rounds of learning, 0 where none was worth while
-    points, classes : numbers of points and classes it was learned from
-    data : sixteen hexadecimal digits, a digest of these points and labels
-    settings : all else that decides the result, in one spelling
-    weights : diagonal (D1,) of the metric for standardised features, 1 on average, 0 for a feature
-        that was left out
-    losses : ((loss, standard error of its difference from the least one), ...) of 0, 1, ... rounds
-        on holdout points, empty where the number of rounds was given
-    rows : rows of the points it was learned from, ascending, None where they are unknown
-    names : names of the features, () where they have none
-    """
-
-    rounds: Annotated[int, range(100)]
-    points: Annotated[int, range(10**12)]
-    classes: Annotated[int, range(10**8)]
-    data: Annotated[str, "[0-9a-f]{16}"]
-    settings: Annotated[str, "[ -~]{1,1000}"]
-    weights: Annotated[np.ndarray, "<f8", 1]
-    losses: tuple[tuple[float, float], ...] = ()
-    rows: np.ndarray | None = field(default=None, metadata={"stored": False})
-    names: tuple[str, ...] = ()
-
-    @property
-    def provenance(self) -> str:
-        """The part of a `Provenance` that tells of it."""
-        return MetricOrigin(self.rounds, self.points, self.classes, self.data).to_part()
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,14 +41,11 @@ class Normalisation:
         Subtracted from the points.
     dropped : tuple of int, default=()
         Constant features that were left out, counted from 0.
-    metric : LearnedMetric, default=None
-        How the map was learned from the classes.
     """
 
     matrix: Annotated[np.ndarray, "<f4", 2]
     mean: Annotated[np.ndarray, "<f4", 1]
     dropped: tuple[int, ...] = field(default=(), metadata={"stored": False})
-    metric: LearnedMetric | None = field(default=None, metadata={"stored": False})
 
     @classmethod
     def identity(cls, features: int) -> Normalisation:
@@ -113,8 +75,7 @@ class Normalisation:
     @property
     def provenance(self) -> tuple[str, ...]:
         """The parts of the `Provenance` of a model whose points went through it."""
-        learned = () if self.metric is None else (self.metric.provenance,)
-        return f"normalised {self.digest()}", *learned
+        return (f"normalised {self.digest()}",)
 
     def digest(self):
         """Sixteen hexadecimal digits that tell one normalisation from another."""
@@ -176,8 +137,6 @@ class JoinedNormalisation:
     """Several normalisations of the same points: their columns stand side by side."""
 
     parts: tuple[Normalisation, ...]
-
-    metric: ClassVar = None
 
     @property
     def features(self) -> int:

@@ -8,17 +8,15 @@ import numpy as np
 
 from ..core import splits
 from ..core.errors import and_more, DataError, UsageError, warn_user
-from ..files.atomic import check_output
 from .convert import refuse_pipe, relabelled, write_together
 from .from_table import read_table
-from .groups import check_groups, TEXT_ENDING as GROUPS_TEXT
-from .libagf import read_std, std_files
-from .metric_file import check_metric_output, metric_path
-from .normalisation import covariance, Normalisation
+from .groups import check_groups
+from .libagf import read_std, std_rows
+from .normalisation import covariance
 from .reading import read_training
 from .training import with_source_in_errors, warn_of_weights
 from .types import Dataset, InputFormat
-from .weights import chosen_rows, TEXT_ENDING
+from .weights import chosen_rows
 
 
 @dataclass(frozen=True)
@@ -36,7 +34,6 @@ class Recipe:
         with that probability where `independent`
     fit : function that makes the `Normalisation` of the training part alone, a `Dataset` of its
         points with a weight above 0, or None
-    learned : with a metric that is learned from the classes
     norm_in, norm_out : normalisation files to apply and to write
     form : `InputFormat` of the input, and of the output but for a table, which becomes binary data
     """
@@ -53,7 +50,6 @@ class Recipe:
     independent: bool = False
     parts: int | None = None
     fit: Callable | None = None
-    learned: bool = False
     norm_in: str | None = None
     norm_out: str | None = None
     form: InputFormat = InputFormat()
@@ -67,12 +63,12 @@ class Recipe:
 
 def preprocess(
     recipe: Recipe, source: str, output: str, test: str | None = None, stdout=None
-) -> tuple[dict[str, int], Normalisation | None]:
+) -> dict[str, int]:
     """Read `source`, follow the recipe, write `output` and `test`.
 
     They are base names, or files of text, and `-` is standard input or the binary
     stream `stdout`.  All files appear together or not at all.
-    -> {base: number of rows}, the normalisation, if there is one.
+    -> {base: number of rows}.
     """
     refuse_pipe([source], recipe.form, recipe.form.labels)
     refuse_pipe([output, test], recipe.output_form, recipe.form.labels)
@@ -82,20 +78,10 @@ def preprocess(
         if recipe.norm_out is None and recipe.fit is not None:
             raise UsageError("with standard output, -n and -S need -a FILE for the normalisation")
     norm_out = recipe.norm_out or f"{output}.std"
-    if recipe.learned:
-        check_metric_output(norm_out)  # before the work
     data = _prepared(recipe, source)
     outputs = _divided(recipe, data, output, test)
-    if recipe.learned:
-        _check_outputs(outputs, recipe.output_form, norm_out)  # before the learning
     normalisation = _normalisation(recipe, outputs.get(output, data), source)
-    extra, before = ({}, None) if recipe.fit is None else std_files(norm_out, normalisation)
-    if recipe.parts is not None and recipe.learned and normalisation.metric.rounds:
-        warn_user(
-            "the metric was learned from the classes of all parts together: a part is no "
-            "test of what is trained on the others; divide without --learn-metric, and "
-            "learn from the parts that train, as multi_borders and nfold -d do"
-        )
+    extra = {} if recipe.fit is None else {norm_out: std_rows(normalisation, norm_out)}
     if normalisation is not None:
         with with_source_in_errors(source):
             outputs = {
@@ -110,23 +96,8 @@ def preprocess(
         )
     if recipe.form.kind == "table" and recipe.form.roles.ids:
         warn_user("the ids of the rows are not written: table2agf writes them (base.ids)")
-    write_together(outputs, extra, recipe.output_form, stdout, before)
-    return {base: len(part.x) for base, part in outputs.items()}, normalisation
-
-
-def _check_outputs(bases, form, norm_out):
-    ends = (
-        (".vec", ".cls", ".wgt", ".grp")
-        if form.kind == "binary"
-        else ("", TEXT_ENDING, GROUPS_TEXT)
-    )
-    for path in [
-        *(f"{base}{end}" for base in bases for end in ends if base != "-"),
-        norm_out,
-        metric_path(norm_out),
-    ]:
-        if path not in (None, "-"):
-            check_output(path)
+    write_together(outputs, extra, recipe.output_form, stdout)
+    return {base: len(part.x) for base, part in outputs.items()}
 
 
 def covariances(recipe: Recipe, source: str) -> np.ndarray:
@@ -218,10 +189,6 @@ def _check(recipe):
             raise UsageError(f"{what} needs labels")
         if requested and recipe.form.ordinates:
             raise UsageError(f"{what} needs classes: -L says that there are ordinates")
-    if recipe.learned and (not recipe.form.labels or recipe.form.ordinates):
-        raise UsageError(
-            "--learn-metric learns from the classes of the points: leave out -C and -L"
-        )
     if recipe.sort and not recipe.form.labels:
         raise UsageError("-B needs labels to sort by")
 

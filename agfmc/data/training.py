@@ -97,7 +97,7 @@ def load_training(
     Parameters
     ----------
     fit : function of a Dataset, optional
-        Makes the Normalisation of its points, as `metric.fitted_normalisation`, and the caller
+        Makes the Normalisation of its points, as `TrainingSettings.fit_normalisation`, and the caller
         writes it. Without it, `norm_file` is read and applied.
     keep : str
         As for `read_training`. With "sparse", LIBSVM text that is large and mostly zero may stay

@@ -247,11 +247,7 @@ def designed(scheme, data, names, settings):
         data = replace(data, x=np.asarray(data.x))
         if settings.fits_normalisation:
             settings = replace(
-                settings,
-                normalisation=settings.fit_normalisation(data),
-                scale=False,
-                nsv=None,
-                metric=None,
+                settings, normalisation=settings.fit_normalisation(data), scale=False, nsv=None
             )
             data = replace(data, x=settings.normalisation.apply(data.x))
     return design(

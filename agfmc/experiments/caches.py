@@ -1,10 +1,10 @@
-"""Results in a store for later runs: dataclasses as records, designs, metrics, costs of splits."""
+"""Results in a store for later runs: dataclasses as records, designs, costs of splits."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated, NamedTuple
 
 import numpy as np
@@ -15,14 +15,12 @@ from ..control.tree import changed, Tree
 from ..control.write import format_tree
 from ..core.errors import AgfmcError
 from ..core.weights import LARGEST
-from ..data.normalisation import LearnedMetric, Normalisation
 from ..data.types import Dataset
 from ..designs.best_tree import Nodes
 from ..designs.split_costs import GROUPS
 from ..files.codec import decode, encode
 from ..files.result_store import key_of, point_parts, Record, result_key
 from ..training.fit import TrainingSettings
-from ..training.metric import with_rows
 from .candidates import Candidate
 
 
@@ -147,54 +145,3 @@ def design_of(
         if cache is not None:
             cache.put(key, to_record(_StoredDesign(design.seconds, format_tree(tree))))
     return design._replace(tree=named_as(design.tree, names))
-
-
-@dataclass(frozen=True)
-class _StoredMetric:
-    map: Normalisation
-    dropped: tuple[Annotated[int, range(2**31)], ...]
-    learned: LearnedMetric
-
-
-def metric_key(settings: TrainingSettings, data: Dataset) -> str:
-    """The key of the normalisation that settings with a metric learn from a `Dataset`."""
-    return result_key(
-        "metric 3",
-        *point_parts(data),
-        repr(
-            (
-                settings.scale or settings.nsv is None,
-                settings.nsv,
-                settings.metric.rounds,
-                settings.metric.canonical(),
-                settings.seed,
-                data.weights is not None,
-            )
-        ),
-    )
-
-
-def metric_record(normalisation: Normalisation) -> Record:
-    """A normalisation with a learned metric as a result of a cache."""
-    return to_record(_StoredMetric(normalisation, normalisation.dropped, normalisation.metric))
-
-
-def metric_from_record(record: Record | None, data: Dataset) -> Normalisation | None:
-    """The `Normalisation` in a record that was learned from a `Dataset`, or None where it cannot be
-    one."""
-    x, y = data.x, data.y
-
-    def loaded(stored):
-        map, learned, d = stored.map, stored.learned, x.shape[1]
-        if (
-            (learned.points, learned.classes) != (len(y), len(np.unique(y)))
-            or not len(map.matrix) == len(map.mean) == len(learned.weights) == d
-            or not map.matrix.shape[1]
-            or (learned.weights < 0).any()
-            or max(stored.dropped, default=0) >= d
-        ):
-            return None
-        normalisation = with_rows(replace(map, dropped=stored.dropped, metric=learned), data)
-        return None if normalisation.metric.rows is None else normalisation
-
-    return from_record(_StoredMetric, record, loaded)

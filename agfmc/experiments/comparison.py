@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 import time
 from dataclasses import dataclass, replace
@@ -170,10 +169,7 @@ def _trials(experiment, candidates, tuning, progress, words, **how):
     trial, plan = run_trial if tuning is None else tuning.trial, experiment.plan
     done = cached = 0
 
-    def report(text):
-        part_of(progress, done - cached, plan.count - cached)(0, 1, text)
-
-    for split in experiment.splits(progress and report):
+    for split in experiment.splits():
         outcomes = trial(
             split,
             candidates,
@@ -383,10 +379,7 @@ def find_best(
         # a difference that cannot be measured is no reason to leave the first
         row = top if margin.gain > margin.error else rows[0]
     candidate = next(c for c in candidates if c.name == row["configuration"])
-    whole = 1000 * experiment.plan.count
-    tree = experiment.design_of(candidate, progress and functools.partial(progress, whole, whole))[
-        0
-    ].tree
+    tree = experiment.design_of(candidate)[0].tree
     (decoder,) = decoders_for(tree, (row["decoder"],))
     if decoder.tree == "flat" and tree.hierarchical:
         tree = to_code(tree)

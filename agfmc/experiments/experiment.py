@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
 from typing import NamedTuple
@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.costs import CostMatrix
-from ..core.errors import AgfmcNotice, AgfmcWarning, and_more, DataError, UsageError, warn_user
+from ..core.errors import AgfmcNotice, AgfmcWarning, and_more, DataError, warn_user
 from ..core.splits import (
     calibration_rows,
     derived_seed,
@@ -35,7 +35,7 @@ from ..executors.remote import run_remote
 from ..files.result_store import key_of, point_parts
 from ..training.fit import HeldOutRequest, TrainingSettings
 from ..training.held_out import CALIBRATION_POINTS
-from .caches import Design, design_of, metric_from_record, metric_key, metric_record
+from .caches import Design, design_of
 
 
 _FEWEST = 2  # samples of a class in a training part
@@ -210,13 +210,9 @@ def _normalisation(settings, part):
         # not one for each split
         warnings.simplefilter("ignore", AgfmcWarning)
         normalisation = settings.fit_normalisation(part)
-    _warn_of_dropped(normalisation)
-    return normalisation
-
-
-def _warn_of_dropped(normalisation):
     if normalisation.dropped:
         warn_user("features that are constant in a training part are left out there", AgfmcNotice)
+    return normalisation
 
 
 def _normalised(normalisation, x):
@@ -246,8 +242,6 @@ def _check_training_part(split, data):
 class Experiment:
     """Raw data, the plan of their splits, the settings, and the cache of results.
 
-    Raises `UsageError` for leave-one-out values of points that a metric was learned from.
-
     Attributes
     ----------
     settings : their scale and nsv normalise with statistics of each training part
@@ -258,8 +252,6 @@ class Experiment:
         many configurations are tried
     along_cost : of problems that differ in C alone and are trained in one call, those with larger C
         have the solution of the smallest at which it is unbounded
-    learned : {split, or None for all of the data: normalisation with a learned metric}, which
-        experiments with the same data and settings share
     costs : costs of the answers, classes in ascending order: decoders that give the probabilities
         of all classes answer by them, and the mean cost is one of the scores
     """
@@ -271,15 +263,7 @@ class Experiment:
     calibrated: tuple[bool, ...] = (True,)
     quick_maps: bool = False
     along_cost: bool = False
-    learned: dict = field(default_factory=dict, repr=False)
     costs: CostMatrix | None = None
-
-    def __post_init__(self):
-        if self.plan.left_out and self.settings.metric is not None:
-            raise UsageError(
-                "--loo with --learn-metric would score points by a metric that was "
-                "learned from them too: leave --loo out"
-            )
 
     @property
     def calibration(self) -> int:
@@ -302,15 +286,12 @@ class Experiment:
         share = 1.0 if self.plan.left_out else 1 - self.plan.held_out
         return min(part.rows or len(self.data.y), int(len(self.data.y) * share))
 
-    def splits(self, report: Callable[[str], None] | None = None) -> Iterator[PreparedSplit]:
-        """Yield the `PreparedSplit`s, one after the other; report: as for `prepared`."""
-        for number in range(self.plan.count):
-            yield self.prepared(Part(number), report)
-            self.learned.pop((self.plan, number), None)  # of many features a large matrix
+    def splits(self) -> Iterator[PreparedSplit]:
+        """Yield the `PreparedSplit`s, one after the other."""
+        return map(self.prepared, map(Part, range(self.plan.count)))
 
-    def prepared(self, part: Part, report: Callable[[str], None] | None = None) -> PreparedSplit:
-        """The `PreparedSplit` of a `Part`; report(words): called before a metric is learned for
-        it."""
+    def prepared(self, part: Part) -> PreparedSplit:
+        """The `PreparedSplit` of a `Part`."""
         y, seed, groups = self.data.y, self.plan.seed, self.data.groups
         if self.plan.left_out:
             rows = stratified_sample(y, part.rows or len(y), seed, groups=groups)
@@ -329,7 +310,6 @@ class Experiment:
                     )
                 ]
             )
-        settings = self._with_metric(split.train, (self.plan, part.number), split.name, report)
         if part.rows is not None:
             split = Split(
                 split.name,
@@ -338,7 +318,7 @@ class Experiment:
                     for rows in split[1:]
                 ),
             )
-        return replace(prepare_split(split, self.data, settings), part=part)
+        return replace(prepare_split(split, self.data, self.settings), part=part)
 
     def check_splits(self, inside: SplitPlan | None = None) -> None:
         """Raise `DataError` where a class has fewer than two samples in a training part.
@@ -379,52 +359,11 @@ class Experiment:
             self.settings.seed,
         )
 
-    def design_of(self, candidate, report: Callable[[str], None] | None = None) -> tuple:
-        """(`Design` of a `Candidate` for all of the data, its points normalised).
-
-        They are without a metric that is to be learned where it changes neither the tree, nor the
-        number of features, nor their total variance.
-        """
-        settings, data = self.settings, self.data
-        if settings.metric is not None:
-            settings = (
-                self._with_metric(None, None, "all points", report)
-                if candidate.made_of_data or settings.metric.components or settings.nsv is not None
-                else replace(settings, scale=True, metric=None)
-            )
-        x = _normalised(_normalisation(settings, data), data.x)
+    def design_of(self, candidate) -> tuple:
+        """(`Design` of a `Candidate` for all of the data, its points normalised)."""
+        data = self.data
+        x = _normalised(_normalisation(self.settings, data), data.x)
         return design_of(candidate, replace(data, x=x), data.name_of, self.settings, self.cache), x
-
-    def _with_metric(self, rows, key, name, report):
-        """The settings with the metric, if one is to be learned, of a whole training part, by an
-        earlier run or now, of all points if `rows` is None."""
-        if self.settings.metric is None:
-            return self.settings
-        if key not in self.learned:
-            part = self.data if rows is None else chosen_rows(self.data, rows)
-            stored = self.cache and metric_key(self.settings, part)
-            learned = stored and metric_from_record(self.cache.get(stored), part)
-            if learned is not None:
-                _warn_of_dropped(learned)
-            else:
-                if report is not None:
-                    report(f"learning the metric of {name}")
-                learned = _normalisation(self.settings, part)
-                if stored is not None:
-                    self.cache.put(stored, metric_record(learned))
-            self.learned[key] = learned
-        return with_learned(self.settings, self.learned[key])
-
-
-def with_learned(
-    settings: TrainingSettings, normalisation: Normalisation | None
-) -> TrainingSettings:
-    """Settings with the normalisation that they would fit to the points; as they are for None."""
-    return (
-        settings
-        if normalisation is None
-        else replace(settings, scale=False, nsv=None, metric=None, normalisation=normalisation)
-    )
 
 
 def part_of(progress, done: int, total: int, words: str = "", size: int = 1):
@@ -463,9 +402,6 @@ def run_on_workers(
     `function`, which is one of a module; messages call an item name(item). Raises as `run_remote`
     does.
     """
-    settings = experiment.settings
-    if settings.metric is not None:
-        settings = with_learned(settings, split.normalisation)
     task = (
         function,
         (split.test_digest, split.left_out),
@@ -474,8 +410,7 @@ def run_on_workers(
             experiment,
             data=None,
             cache=None,
-            learned={},
-            settings=replace(settings, workers=1, sums=None),
+            settings=replace(experiment.settings, workers=1, sums=None),
         ),
     )
     for (_, item), result in run_remote(

@@ -121,7 +121,6 @@ class NestedTuning:
                     settings.options,
                     settings.scale,
                     settings.nsv,
-                    settings.metric,
                     settings.normalised,
                     settings.seed,
                     self.by,
@@ -179,7 +178,6 @@ def _inside(split, experiment):
     return replace(
         experiment,
         data=data,
-        learned={None: split.normalisation},
         plan=_inner_plan(settings.seed),
         settings=replace(settings, loo=True),
         calibrated=experiment.calibrated[:1],

@@ -456,7 +456,6 @@ class _Stage:
         rows = stratified_sample(experiment.data.y, size, plan.seed, groups=experiment.data.groups)
         self._experiment = replace(
             experiment,
-            learned={},
             data=experiment.data
             if len(rows) == len(experiment.data.y)
             else chosen_rows(experiment.data, rows),

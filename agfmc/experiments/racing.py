@@ -237,8 +237,7 @@ class Tuner:
         """
         self.begun = results = [{} for _ in items]
         for part in parts:
-            if self.experiment.settings.metric is None or self.experiment.learned:
-                self._check_time()  # else the run leaves one metric at least to the next run
+            self._check_time()
             work, steps = self.work([part]) * len(items), []
 
             def follow(done, whole, part=part, work=work, steps=steps):
@@ -247,7 +246,7 @@ class Tuner:
                 self._check_time()
 
             if self._split is None or self._split[0] != part:
-                self._split = part, self.experiment.prepared(part, self._report)
+                self._split = part, self.experiment.prepared(part)
                 self.held_out[part] = self._split[1].rows
                 self._check_time()
             for outcome, result in zip(task.score(self._split[1], items, follow), results):

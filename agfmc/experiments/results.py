@@ -15,24 +15,9 @@ _FACTORS = 8  # class weights in a line
 
 
 def data_words(experiment: Experiment) -> dict[str, str]:
-    """{"features": words on a metric that is learned in each training part, "weights": words on the
-    weights of the points, which scores count, "groups": words on their groups}, without a key for
-    what there is not."""
-    settings, weights, words = experiment.settings, experiment.data.weights, {}
-    metric = settings.metric
-    if metric is not None:
-        how = ["divided by deviations"] * settings.scale
-        if settings.nsv is not None:
-            how.append(f"{settings.nsv} singular vector{'s' * (settings.nsv != 1)}")
-        rounds = (
-            ""
-            if metric.rounds is None
-            else f" in {metric.rounds} round{'s' * (metric.rounds != 1)}"
-        )
-        words["features"] = (
-            f"{', '.join(how)}, metric learned{rounds} in each training part "
-            f"({metric.canonical()} seed {settings.seed})"
-        )
+    """{"weights": words on the weights of the points, which scores count, "groups": words on their
+    groups}, without a key for what there is not."""
+    weights, words = experiment.data.weights, {}
     if weights is not None:
         of = ["samples"] * bool((weights.seen(experiment.data.y) != 1).any())
         if weights.factors:

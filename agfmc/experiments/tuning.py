@@ -6,7 +6,6 @@ for each of its binary problems.
 
 from __future__ import annotations
 
-import functools
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -88,28 +87,24 @@ class TuningTask:
 
 
 def prepare_tuning(
-    experiment: Experiment, candidate: Candidate, must_loo: bool = False, progress=None
+    experiment: Experiment, candidate: Candidate, must_loo: bool = False
 ) -> TuningTask:
     """The `TuningTask` of a candidate; everything is checked that needs no training.
 
     With `must_loo` it is an error where `settings.loo` is not possible, as where rows with options
-    in the control file are nu-SVC; else such controls are trained with folds. `progress`, as for
-    `tune`, hears of a metric that is learned.
+    in the control file are nu-SVC; else such controls are trained with folds.
     """
     settings = experiment.settings
     if candidate.tree is not None:
         settings = replace(settings, options=settings.options or candidate.tree.options)
-    (tree, design_s), x = experiment.design_of(
-        candidate, progress and functools.partial(progress, 0, 1)
-    )
+    (tree, design_s), x = experiment.design_of(candidate)
     check_classes(tree, experiment.data.counts, "the data")
     searched_options(tree, settings.options)
     jobs = plan_jobs(tree, "m", settings.options, settings.seed)
     if must_loo:
         check_learners(jobs, loo=True)
     learned = decoders_for(tree, candidate.decoders)[0].decoder.takes == "learned"
-    # a metric knows the labels of the points that would be left out
-    left_out = has_left_out(jobs) and not learned and settings.metric is None
+    left_out = has_left_out(jobs) and not learned
     if experiment.plan.left_out and not left_out:
         raise UsageError(
             CANNOT_JUDGE
@@ -670,7 +665,6 @@ def find_options(
                 ),
             ),
             candidate,
-            progress=progress,
         )
         result, tree = tune(
             task,

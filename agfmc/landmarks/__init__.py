@@ -1,1 +1,1 @@
-"""The learner `nystrom`: features from landmarks, gradients, sums, joint training."""
+"""The learner `nystrom`: features from landmarks, sums, joint training."""

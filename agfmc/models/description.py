@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import asdict
 
 import numpy as np
@@ -86,9 +85,6 @@ def describe(configuration: Configuration) -> dict:
         "features": features,
         "features_of_support_vectors": model.sv.shape[1],
         "normalised": normalisation is not None,
-        "metric": next(
-            (one.metric._asdict() for one in configuration.provenances if one.metric), None
-        ),
         "support_vectors": len(model.sv),
         "coefficients": int(model.indptr[-1]),
         **(
@@ -153,60 +149,26 @@ def node_shares(configuration: Configuration) -> dict[int, float]:
     return {number: count / whole for number, count in counts.items()} if whole else {}
 
 
-def describe_normalisation(normalisation: Normalisation, names: Sequence[str] = ()) -> dict:
-    """A dictionary of plain values: features, and the metric if it is learned.
-
-    `names` are those of the features, or else those in its record, if any. The weights of features
-    are sorted, the largest first.
-    """
-    matrix, learned = normalisation.matrix, normalisation.metric
-    names = names or (() if learned is None else learned.names)
+def describe_normalisation(normalisation: Normalisation) -> dict:
+    """A dictionary of plain values about its features."""
+    matrix = normalisation.matrix
     return {
         "features": len(matrix),
         "features_after": matrix.shape[1],
-        "names": list(names) or None,
         "left_out": list(normalisation.dropped),
         "mixed": bool((np.count_nonzero(matrix, axis=0) > 1).any()),
         "digest": normalisation.digest(),
-        "metric": None
-        if learned is None
-        else {
-            "rounds": learned.rounds,
-            "points": learned.points,
-            "classes": learned.classes,
-            "data": learned.data,
-            "settings": learned.settings,
-            "losses": [
-                {"rounds": rounds, "loss": loss, "error_of_difference": error}
-                for rounds, (loss, error) in enumerate(learned.losses)
-            ],
-            "weights": [
-                {
-                    "feature": i,
-                    **({"name": names[i]} if names else {}),
-                    "weight": float(learned.weights[i]),
-                }
-                for i in np.argsort(-learned.weights, kind="stable").tolist()
-            ],
-        },
     }
 
 
-def format_normalisation(info: dict, missing: str | None = None) -> str:
-    """The dictionary of `describe_normalisation` as text for people.
-
-    `missing` is the file that would describe a learned metric, where there is none.
-    """
-    left_out, metric = info["left_out"], info["metric"]
-    named = (
-        listed(left_out)
-        if info["names"] is None
-        else _listed([info["names"][feature] for feature in left_out])
-    )
+def format_normalisation(info: dict) -> str:
+    """The dictionary of `describe_normalisation` as text for people."""
+    left_out = info["left_out"]
     lines = [
         (
             "features",
-            str(info["features"]) + (f", {len(left_out)} left out: {named}" if left_out else ""),
+            str(info["features"])
+            + (f", {len(left_out)} left out: {listed(left_out)}" if left_out else ""),
         ),
         (
             "normalised",
@@ -214,31 +176,7 @@ def format_normalisation(info: dict, missing: str | None = None) -> str:
             + ("which are mixtures of features" if info["mixed"] else "each feature by itself"),
         ),
         ("digest", info["digest"]),
-        (
-            "metric",
-            _metric_text(metric) + (f": there is no {missing} beside it" if missing else ""),
-        ),
     ]
-    if metric is not None:
-        lines.append(("settings", metric["settings"]))
-        if metric["losses"]:
-            lines += [
-                "",
-                "rounds  log loss       standard error of the difference from the least",
-                *(
-                    f"{row['rounds']:6d}  {row['loss']:13.4g}  {row['error_of_difference']:.4g}"
-                    for row in metric["losses"]
-                ),
-            ]
-        lines += [
-            "",
-            " weight  feature (from 0)",
-            *(
-                f"{row['weight']:7.4f}  {row['feature']}"
-                + (f" {row['name']}" if "name" in row else "")
-                for row in metric["weights"]
-            ),
-        ]
     return _text(lines)
 
 
@@ -320,16 +258,6 @@ def _listed(names):
 def _cut(name):
     name = one_line(name)
     return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 3]}..."
-
-
-def _metric_text(metric):
-    if metric is None:
-        return "none that is known of"
-    plural = "s" * (metric["rounds"] != 1)
-    return (
-        f"learned in {metric['rounds']} round{plural} from {metric['points']} points of "
-        f"{metric['classes']} classes, data {metric['data']}"
-    )
 
 
 def _calibration(calibration):
@@ -419,7 +347,6 @@ def format_description(info: dict) -> str:
                 else ""
             ),
         ),
-        ("metric", info["metric"] and _metric_text(info["metric"])),
         *([] if recipe is None else _recipe_lines(recipe)),
         (
             "trees",

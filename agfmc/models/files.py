@@ -431,8 +431,7 @@ def _normalised(configuration, source, file):
     for one in provenances:
         if one.normalisation not in (None, normalisation.digest()):
             raise ModelError(
-                "the models were trained with another normalisation than the one "
-                f"given{_metrics(one, normalisation)}",
+                "the models were trained with another normalisation than the one given",
                 file=file,
             )
     if unnormalised and any(
@@ -457,13 +456,6 @@ def _normalised(configuration, source, file):
         normalisation=normalisation,
         machines=replace(machines, sv=sv, any_width=False),
     )
-
-
-def _metrics(provenance, normalisation):
-    theirs = provenance.metric and provenance.metric.to_part()
-    given = normalisation.metric and normalisation.metric.provenance
-    none = "no learned metric that is known of"
-    return f" (theirs: {theirs or none}; the one given: {given or none})" if theirs or given else ""
 
 
 def check_one_run(tree, models, classifiers):

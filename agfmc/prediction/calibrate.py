@@ -91,9 +91,9 @@ def fit_calibration(
 
     The points are decoded with the decision values of classifiers that were trained without them;
     nothing is trained again. The decoders that suit the configuration, and least squares, keep the
-    points too, which thresholds and sets are made from: those that were not used to learn a metric,
-    if there are such; others have a temperature and a floor in any case. As the sigmoids of the
-    classifiers were fitted to these points, each is stored as sigmoids without it would answer it.
+    points too, which thresholds and sets are made from; others have a temperature and a floor in any
+    case. As the sigmoids of the classifiers were fitted to these points, each is stored as sigmoids
+    without it would answer it.
 
     Parameters
     ----------
@@ -138,24 +138,15 @@ def fit_calibration(
                 known[1:] if known else fit_in_training(p, true, weights=w, groups=groups)
             )
             tried.append((p, fitted, mapped))
-        part = _without_part_in_metric(points, rows)
         _, q, answer, left = left_out[key]
         maps[key] = DecoderCalibration(
             fitted,
-            mapped_points(
-                mapped(q)[part],
-                y[part],
-                answer[part],
-                fitted.kind,
-                key,
-                classes,
-                of_rows(left, part),
-            )[0],
+            mapped_points(mapped(q), y, answer, fitted.kind, key, classes, left)[0],
         )
         if losses is not None:
             losses[key] = (
-                len(true[part]),
-                *(log_loss(q[part], true[part], of_rows(w, part)) for q in (p, mapped(p))),
+                len(true),
+                *(log_loss(q, true, w) for q in (p, mapped(p))),
             )
     learned = None
     if "learned" in (
@@ -366,8 +357,7 @@ def _learned(configuration, held_out, losses):
         configuration.tree, r, true, weights=w, groups=of_rows(held_out.groups, chosen)
     )
     temperature = fit_temperature(fitted.p, true, w)
-    part = _without_part_in_metric(held_out, chosen)
-    p, true, w = fitted.p[part], true[part], of_rows(w, part)
+    p = fitted.p
     mapped = apply_map(temperature, p)
     if losses is not None:
         losses["learned"] = len(true), log_loss(p, true, w), log_loss(mapped, true, w)
@@ -375,12 +365,6 @@ def _learned(configuration, held_out, losses):
         temperature,
         mapped_points(mapped, true, p.argmax(axis=1), "temperature", "learned", classes)[0],
     )
-
-
-def _without_part_in_metric(held_out, points):
-    """Which of some of the held-out points had no part in learning a metric; all if none had."""
-    apart = of_rows(held_out.apart, points)
-    return slice(None) if apart is None or not apart.any() else apart
 
 
 def _share_of_classes(y, stride):
@@ -406,10 +390,8 @@ def _thinned(held_out, most):
         held_out.classifier[values],
         held_out.value[values],
         {node: p[chosen] for node, p in held_out.nodes.items()},
-        *(
-            of_rows(values, chosen)
-            for values in (held_out.apart, held_out.weights, held_out.groups)
-        ),
+        of_rows(held_out.weights, chosen),
+        of_rows(held_out.groups, chosen),
     )
 
 

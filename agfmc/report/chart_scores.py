@@ -1,4 +1,4 @@
-"""Results in files: scores, comparisons, searches, and the weights of a learned metric."""
+"""Results in files: scores, comparisons, and searches."""
 
 from __future__ import annotations
 
@@ -8,12 +8,10 @@ from dataclasses import replace
 
 from ..score.rows import ALL_SCORES
 from .picture_file import picture_names, save
-from .charts import confusion_map, named_bars, reliability, risk_coverage
+from .charts import confusion_map, reliability, risk_coverage
 from .content import Picture
 from .experiment_charts import comparison, comparison_cost, row_name, search_surface
 from .words import cut, plural
-
-_MOST_FEATURES = 60  # features that are drawn
 
 
 def draw_scores(
@@ -86,30 +84,3 @@ def draw_search(path: str, result: Mapping) -> None:
     title += f"; {tried}" + ", stopped at the time limit" * stopped
     title += f", {cut(result['data'], 50)}" if result.get("data") else ""
     save(path, title, search_surface(result))
-
-
-def draw_weights(path: str, metric: Mapping) -> None:
-    """Draw the weights of the features, the largest first, of a `metric` as in
-    `models.description.describe_normalisation`."""
-    save(
-        path,
-        f"Learned from {metric['points']} points of {metric['classes']} classes",
-        [weight_bars(metric)],
-    )
-
-
-def weight_bars(metric: Mapping) -> Picture:
-    """The picture of the weights, standardised: all alike they would be 1."""
-    rows, count = metric["weights"][:_MOST_FEATURES], len(metric["weights"])
-    drawing = named_bars(
-        [row.get("name", f"feature {row['feature']}") for row in rows],
-        [row["weight"] for row in rows],
-        "weight",
-    )
-    shown = f", the first {len(rows)} of {count}" if count > len(rows) else ""
-    return Picture(
-        drawing,
-        f"Weights of the features{shown}",
-        f"{len(rows)} features",
-        "Standardised: 1 where all are alike.",
-    )

@@ -121,9 +121,7 @@ def table_text(table: DataTable, star: bool = False) -> str:
 
 def data_lines(result: dict) -> str:
     """The `data_words` in a result as lines of the head of its table; "" without them."""
-    return "".join(
-        f"{name}: {result[name]}\n" for name in ("features", "weights", "groups") if name in result
-    )
+    return "".join(f"{name}: {result[name]}\n" for name in ("weights", "groups") if name in result)
 
 
 def plain_table(result: dict, brief: bool = False) -> str:

@@ -232,7 +232,7 @@ def comparison_notes(result: Mapping) -> list[str]:
 def _data_words(result):
     return [
         text(f"{name.capitalize()}: {result[name]}.")
-        for name in ("features", "weights", "groups")
+        for name in ("weights", "groups")
         if name in result
     ]
 

@@ -1,1 +1,1 @@
-"""Training: plan, fit, resume, write; held-out decision values; learned metric."""
+"""Training: plan, fit, resume, write; held-out decision values."""

@@ -23,7 +23,7 @@ from ..core.splits import rows_by_class
 from ..core.version import __version__
 from ..core.weights import Weights
 from ..data.groups import check_groups
-from ..data.normalisation import Normalisation
+from ..data.normalisation import fit_normalisation, Normalisation
 from ..data.types import Dataset
 from ..executors.remote import run_remote, together_of
 from ..executors.threads import available_cores, run_tasks
@@ -47,7 +47,6 @@ from ..learners.protocol import (
 )
 from .held_out import CALIBRATION_POINTS
 from .kernel_tables import MEGABYTES, Tables
-from .metric import fitted_normalisation, MetricOptions
 
 _FULL_FIT = -1  # among the folds of a job: the classifier, trained on all its samples
 
@@ -62,8 +61,8 @@ class TrainingSettings:
     loo : probabilities are fitted to decision values by a formula for leaving out single samples
         (`loo_values`), and from folds only where that would be more work or is in doubt
     normalisation : normalisation of the points, or None
-    scale, nsv, metric : in its place, one that is fitted to the points: by standard deviations, by
-        so many singular vectors, by a map that is learned from the labels then
+    scale, nsv : in its place, one that is fitted to the points: by standard deviations, by so many
+        singular vectors
     calibration : number of held-out training points that calibrate the probabilities at most
     workers : threads, 0 for all cores, or an executor of `concurrent.futures`, whose workers are
         sent whole jobs
@@ -83,14 +82,13 @@ class TrainingSettings:
     workers: int | Executor = 1
     kernel_memory: int = MEGABYTES
     sums: SumsStore | None = None
-    metric: MetricOptions | None = None
     member_weights: str | None = None
     learners: MemberLearners | None = None
 
     @property
     def fits_normalisation(self) -> bool:
         """True if a normalisation is to be fitted to the points."""
-        return self.scale or self.nsv is not None or self.metric is not None
+        return self.scale or self.nsv is not None
 
     @property
     def normalised(self) -> tuple[str, ...]:
@@ -98,23 +96,16 @@ class TrainingSettings:
         return () if self.normalisation is None else self.normalisation.provenance
 
     def fit_normalisation(self, data: Dataset) -> Normalisation:
-        """The Normalisation of the points of a `Dataset`, as `fitted_normalisation`.
+        """The Normalisation of the points of a `Dataset`.
 
         Raises `UsageError` where there is one for them already.
         """
         if self.normalisation is not None:
             raise UsageError(
-                "points have one normalisation: it cannot be given and be fitted too "
-                "(scale, nsv, metric)"
+                "points have one normalisation: it cannot be given and be fitted too (scale, nsv)"
             )
-        return fitted_normalisation(
-            data,
-            scale=self.scale,
-            nsv=self.nsv,
-            metric=self.metric,
-            seed=self.seed,
-            workers=self.workers,
-        )
+        w = None if data.weights is None else data.weights.w
+        return fit_normalisation(data.x, self.scale, self.nsv, w)
 
 
 @dataclass(eq=False)

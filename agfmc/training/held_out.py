@@ -7,7 +7,6 @@ import numpy as np
 from ..core.models import HeldOut
 from ..core.splits import of_rows, rows_by_class
 from ..learners.protocol import NodeProblem
-from .metric import without_part
 
 CALIBRATION_POINTS = 5000
 
@@ -39,7 +38,6 @@ def gather_held_out(tree, jobs, values, data, rows: np.ndarray, settings) -> Hel
     classifiers = [np.full(len(part), number, dtype=np.int32) for number, part in enumerate(points)]
     point = np.concatenate(points or empty)
     order = np.argsort(point, kind="stable")
-    separate = without_part(settings.normalisation, y)
     nodes = _nodes(tree, [job for job in jobs if not job.is_binary], data, rows, settings)
     if nodes is None:
         return None
@@ -51,7 +49,6 @@ def gather_held_out(tree, jobs, values, data, rows: np.ndarray, settings) -> Hel
         np.concatenate(classifiers or empty)[order],
         np.concatenate(values or empty).astype(np.float64)[order],
         nodes,
-        of_rows(separate, rows),
         weights and weights.w[rows],
         of_rows(data[0].groups, rows),
     )

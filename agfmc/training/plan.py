@@ -22,7 +22,6 @@ from ..core.points import is_sparse, label_counts, row_digests
 from ..core.splits import calibration_rows, rows_by_class
 from ..core.text import name_fault
 from ..core.version import __version__
-from ..data.metric_file import check_metric_output, metric_path
 from ..data.training import for_classes, load_training
 from ..data.types import Dataset, InputFormat
 from ..files.atomic import check_distinct, check_output
@@ -44,7 +43,6 @@ from ..learners.protocol import (
 from ..models.control_files import model_file, read_control
 from .external import Trainer, TrainerOptions
 from .fit import TrainingSettings
-from .metric import with_rows
 
 _MODELS = "a model", "a binary model"
 
@@ -308,18 +306,7 @@ def plan(
     if source.min_class is None:  # before the data, which may be long
         jobs = _chosen(jobs, only)
     norm_file = source.norm_file or f"{base}.std"
-    _refuse_names_of_sums(model_file(base, output.folder), _named(output, norm_file, False))
-    if settings.metric is not None:  # before the learning; which models there are is not known
-        check_metric_output(norm_file)  # yet where the data decide
-        _check_outputs(
-            [
-                *_named(output, norm_file, True),
-                *(_model_files(jobs, output.folder) if source.min_class is None else ()),
-            ],
-            source,
-            trainer,
-            norm_file,
-        )
+    _refuse_names_of_sums(model_file(base, output.folder), _named(output, norm_file))
     data, normalisation, raw = load_training(
         source.path,
         source.form,
@@ -354,7 +341,6 @@ def plan(
                 f"libAGF cannot read a control file with the model name '{foreign[0]}': "
                 "if it is to, choose a base name that begins with a letter or a /"
             )
-        normalisation = _with_rows_of_metric(source, normalisation, raw, data)
         trained = with_heading(
             trained, "normalisation", _norm_name(norm_file, output.control, f"{base}.std", source)
         )
@@ -378,7 +364,7 @@ def plan(
     calibration = None if made.calibration_rows is None else output.calibration
     _check_outputs(
         [
-            *_named(output, norm_out, settings.metric is not None),
+            *_named(output, norm_out),
             (calibration, "the calibration"),
             *made.files,
         ],
@@ -408,24 +394,6 @@ def _norm_name(norm_file, control, usual, source):
     place = "" if control is None or is_stream(control) else os.path.dirname(control)
     folder = os.path.relpath(os.path.realpath(folder), os.path.realpath(place))
     return os.path.join(folder, name).removeprefix(f".{os.sep}" * (name != NO_NORMALISATION))
-
-
-def _with_rows_of_metric(source, normalisation, raw, data):
-    """A normalisation, with the rows of the data that its metric was learned from if it was read.
-
-    Warns where the metric was learned from other points than these.
-    """
-    learned = None if normalisation is None else normalisation.metric
-    if learned is None or not learned.rounds or learned.rows is not None:
-        return normalisation
-    normalisation = with_rows(normalisation, replace(data, x=raw))
-    if normalisation.metric.rows is None:
-        warn_user(
-            f"{source.norm_file}: its metric was learned from other points than these, "
-            f"from {learned.points} of {learned.classes} classes; -n --learn-metric "
-            "learns one from these"
-        )
-    return normalisation
 
 
 def _chosen(jobs, only):
@@ -460,14 +428,13 @@ def _remedy(source):
     )
 
 
-def _named(output, norm_out, learned):
+def _named(output, norm_out):
     """[(path or None, what it is)] of the outputs beside the models.
 
-    `norm_out` is the normalisation that is written, `learned` with a metric.
+    `norm_out` is the normalisation that is written.
     """
     return [
         (norm_out, "the normalisation"),
-        (metric_path(norm_out) if learned else None, "the record of the metric"),
         (output.control, "control-out"),
         (output.errors, "--cv-errors"),
     ]

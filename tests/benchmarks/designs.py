@@ -17,24 +17,35 @@ state file. Seconds are of processor, on one core.
 """
 
 import argparse
+import json
 import os
+import sys
+import time
 import warnings
 from functools import cached_property, partial
 from itertools import islice
-from statistics import mean
+from pathlib import Path
+from statistics import mean, stdev
 
 os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"
 import numpy as np  # noqa: E402
-from metric import head, ROOT, row, search, splits, spread, State, timed  # noqa: E402
+from calibration import load  # noqa: E402
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
 
 from agfmc.api.functions import train as fit  # noqa: E402
 from agfmc.designs.random_trees import different_trees, drawn_tree  # noqa: E402
 from agfmc.control.build import from_pairs, joined  # noqa: E402
 from agfmc.data.types import Dataset  # noqa: E402
-from agfmc.training.metric import fitted_normalisation  # noqa: E402
+from agfmc.data.normalisation import fit_normalisation  # noqa: E402
+from agfmc.experiments.candidates import read_candidate  # noqa: E402
+from agfmc.experiments.experiment import Experiment, SplitPlan  # noqa: E402
+from agfmc.experiments.tuning import find_options  # noqa: E402
+from agfmc.training.fit import TrainingSettings  # noqa: E402
 from agfmc.prediction.classifier import Classifier  # noqa: E402
 from agfmc.prediction.decoding import Decoding  # noqa: E402
-from agfmc.core.splits import stratified_sample  # noqa: E402
+from agfmc.core.splits import split_stratified, stratified_sample  # noqa: E402
 from agfmc.score.significance import resampled_t  # noqa: E402
 from agfmc.designs.design import design as make, LabelledPoints, matrix_of  # noqa: E402
 from agfmc.designs.split_costs import TreeSearch  # noqa: E402
@@ -43,6 +54,75 @@ from agfmc.designs.tree_search import machine_options, TreeCosts  # noqa: E402
 MEMBERS, DRAWS, LEAST = 10, 100, 1e-15
 SCORES = "accuracy", "log_loss", "brier"
 SPLITS = 60_000  # of classes, that a search tries
+SEARCHED = 3000  # rows
+
+
+class State:
+    """Lines of JSON by their keys, in a file that later runs go on with."""
+
+    def __init__(self, path):
+        self.path, self.lines = path, {}
+        if path and os.path.exists(path):
+            for line in map(json.loads, Path(path).read_text(encoding="ascii").splitlines()):
+                self.lines[tuple(line["key"])] = line
+
+    def add(self, key, **values):
+        self.lines[key] = {"key": key, **values}
+        with open(self.path or os.devnull, "a", encoding="ascii") as out:
+            print(json.dumps(self.lines[key]), file=out)
+        print(json.dumps(self.lines[key]), flush=True)
+
+
+def points(name, args):
+    """x (n, d) and y (n,) from 0 of a data set."""
+    samples = ROOT / "sample_data"
+    return load(
+        name,
+        {"ordered": samples / "ordered", "digits": samples / "digits.svm"}.get(
+            name, Path(args.data) / f"{name}.svm"
+        ),
+    )
+
+
+def splits(args):
+    """(data set, number, x, y, rows for training, rows for testing) of all splits."""
+    for name in args.sets.split(","):
+        x, y = points(name, args)
+        for number in range(1, (args.splits or (3 if name == "letter" else 10)) + 1):
+            yield name, number, x, y, *split_stratified(y, 0.3, number)
+
+
+def timed(function, *words, **named):
+    """(what it gives, seconds of processor)."""
+    start = time.process_time()
+    return function(*words, **named), time.process_time() - start
+
+
+def row(*cells):
+    print("| " + " | ".join(map(str, cells)) + " |", flush=True)
+
+
+def head(*cells):
+    row(*cells)
+    print("|---" * len(cells) + "|")
+
+
+def search(x, y):
+    """Training options for points x, y, found as tune_m finds them, in some of the rows."""
+    some = stratified_sample(y, SEARCHED, 1)
+    experiment = Experiment(
+        Dataset(x[some], y[some]),
+        SplitPlan(parts=5, trials=1),
+        TrainingSettings(scale=True, loo=True),
+        calibrated=(True,),
+    )
+    result, _ = find_options(experiment, read_candidate("one-vs-one"))
+    return result["points"][result["best"]]["options"]
+
+
+def spread(values, form=".4f"):
+    """Mean and deviation as text."""
+    return f"{mean(values):{form}}" + (f" ± {stdev(values):{form}}" if len(values) > 1 else "")
 
 
 class Part:
@@ -52,11 +132,11 @@ class Part:
         x, y, train, test = data
         key = name, "options"
         if key not in state.lines:  # the first split is the first to come
-            state.add(key, options=search(x[train], y[train], "svm", name, None))
+            state.add(key, options=search(x[train], y[train]))
         self.name, self.number, self.options = name, number, state.lines[key]["options"]
         if args.rows:
             train = train[stratified_sample(y[train], args.rows, number)]
-        base = fitted_normalisation(Dataset(x[train], y[train]))
+        base = fit_normalisation(x[train])
         self.x, self.new = base.apply(x[train]), base.apply(x[test])
         self.y, self.true = y[train], y[test]
         self.labels = list(range(int(y.max()) + 1))

@@ -182,13 +182,6 @@ multi_borders -n -+ "learner=nystrom -m 40 -g 0.1 -l 0.01" one-vs-one pen ny ny.
 multi_borders -n --weight weights.txt --kernel-memory 1 -+ "learner=nystrom -m 40 -g 0.05" \
 one-vs-rest pen nw nw.mbc
 classify_m ny.mbc pen9.vec ny9
-multi_borders -n --learn-metric 1 --metric-options "-m 40" -+ "-c 10 -g 0.1" \
-one-vs-one pen lm lm.mbc
-multi_borders -n --learn-metric --diagonal --components 2 --metric-options "-m 40" -+ "-c 10" \
-one-vs-one pen ld ld.mbc
-classify_m lm.mbc pen9.vec lm9
-mbh2mbm -a ld.std ld.mbc ld.mbm
-mbm_info --json ld.mbm
 print_control -Q best-tree -n --search-options "-m 60 -g 0.02" --balance 0.001 small > best-tree.mbt
 print_control -Q best-tree --by error --splits 200 \
 --search-options "-m 40 -g 0.02" small

@@ -67,7 +67,6 @@ def notes(done):
         (("--trials", "3", "five"), 2, "--trials needs --best"),
         (("--uncalibrated", "five"), 2, "--uncalibrated needs --best"),
         (("--names", "five.names", "--no-names", "five"), 2, "exclude each other"),
-        (("--learn-metric", "five"), 2, "--learn-metric needs normalised features"),
         (("--splits", "3", "five"), 2, "a search for a tree of 5 classes needs --splits"),
         (("--splits", "0", "five"), 2, "argument --splits: 0 is out of range"),
         # what is minimised, and the machine

@@ -337,7 +337,7 @@ def test_a_training_part_has_fewer_points_than_landmarks(folder, run, monkeypatc
     on; one that is too large for all of them is."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
     words = "one-vs-rest", "trn"
-    for command in (("nfold",), ("tune_m", "-n", "--learn-metric", "1")):
+    for command in (("nfold",), ("tune_m", "-n")):
         told = run(*command, "-+", "learner=nystrom -m 200", *words).err
         assert (
             "-m 200 is more than the number of different points of these classes in a "

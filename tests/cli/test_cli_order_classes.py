@@ -270,8 +270,6 @@ def test_data_of_other_classes_are_refused(order, plan):
         ),
         (["--metric", "hausdorff", "c", "trn"], "--metric needs --path"),
         (["-n", "c", "trn"], "-n needs --path"),
-        (["--learn-metric", "c"], "--learn-metric needs --path"),
-        (["--diagonal", "c", "trn"], "--diagonal needs --learn-metric"),
         (["-M", "c"], "-M needs train"),
         (["--priors", "1,2", "c", "trn"], "--priors and train exclude each other"),
         (["--priors", "1,2", "c"], "expected 5 priors, one for each class, found 2"),

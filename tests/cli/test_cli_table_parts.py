@@ -130,12 +130,10 @@ def test_refused(run):
         ["-B"],
         ["-L"],
         ["-P"],
-        ["-j", "2"],
         ["-E", "mean"],
         ["--categorical", "a"],
         ["--id", "id"],
         ["--ignore", "a"],
-        ["-n", "--learn-metric"],
     ):
         run("agf_preprocess", *options, *LABEL, "--", "t.csv", "q.csv", status=2).refused(
             f"{options[0]} is for points", "give base names for the outputs"

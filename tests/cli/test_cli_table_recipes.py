@@ -93,27 +93,6 @@ def table(folder, run):
 def test_features_have_their_names(table, run):
     design = run("print_control", "-Q", "one-vs-one", "3").out
     train = "multi_borders", "--label", "kind", "--id", "id", "-E", "median", "-n"
-    run(
-        *train,
-        "--learn-metric=1",
-        "--metric-options",
-        "-m 20",
-        "-a",
-        "n.std",
-        "-",
-        "t.csv",
-        "l",
-        "l.mbc",
-        stdin=design,
-    )
-    told = run("mbm_info", "n.std").out.split("feature (from 0)\n")[1].splitlines()
-    assert sorted(line.split(maxsplit=1)[1] for line in told) == sorted(
-        f"{number} {name}" for number, name in enumerate(table.features)
-    )
-    weights = json.loads(run("mbm_info", "--json", "n.std").out)["metric"]["weights"]
-    assert {row["feature"]: row["name"] for row in weights} == dict(enumerate(table.features))
-    Path("others").write_text("a\nb\nc\nd\n")
-    assert "3 d" in run("mbm_info", "--feature-names", "others", "n.std").out
     text = Path("t.csv").read_text().replace("green", "blue") + "b1,3,green,k3\n"
     Path("u.csv").write_text(text)
     told = run(*train, "--min-class", "2", "-", "u.csv", "u", "u.mbc", stdin=design).err

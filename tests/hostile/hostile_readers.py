@@ -38,7 +38,6 @@ from agfmc.data import (
     libsvm,
     lvq,
     groups as groups_file,
-    metric_file,
     printed,
     reading,
     weights as weights_file,
@@ -51,7 +50,6 @@ from agfmc.files import codec, opening
 from agfmc.models.checks import check_configuration
 from agfmc.core.models import BinaryModel, Kernel
 from agfmc.data.types import InputFormat
-from agfmc.data.normalisation import LearnedMetric, Normalisation
 from agfmc.core.provenance import Provenance
 
 FOUND = Path(__file__).parent / "found"
@@ -270,20 +268,6 @@ def predicted(found, raw):
 def normalisation(found, raw):
     assert found.matrix.shape[0] == len(found.mean) and found.matrix.shape[1] > 0
     all_finite(found.matrix, found.mean, found.apply(np.zeros((1, len(found.mean)))))
-
-
-def learned(found, raw):
-    """What is written of a learned metric is read again, and is the same text."""
-    digest, metric = found
-    weights = metric.weights
-    all_finite(weights, np.array(metric.losses))
-    assert (weights >= 0).all() and weights.ndim == 1 and len(weights)
-    made = Normalisation(
-        np.ones((len(weights), 1), np.float32), np.zeros(len(weights), np.float32), metric=metric
-    )
-    text = metric_file.format_metric(made)
-    again = reread(metric_file.read_metric, text)[1]
-    assert text == metric_file.format_metric(Normalisation(made.matrix, made.mean, metric=again))
 
 
 def named(found, raw):
@@ -590,22 +574,6 @@ VEC = np.int32(3).tobytes() + X.astype("<f4").tobytes()
 CLS = Y.astype("<i4").tobytes()
 CON = np.array([0.5, -1, 1, 0], "<f4").tobytes()
 STD = np.int32(3).tobytes() + np.array([[2, 0, 1], [0, 0.5, -1], [0, 0, 3]], "<f4").tobytes()
-METRIC = metric_file.format_metric(
-    Normalisation(
-        np.eye(3, dtype=np.float32),
-        np.zeros(3, np.float32),
-        metric=LearnedMetric(
-            1,
-            40,
-            3,
-            "0123456789abcdef",
-            "-m 30 -g auto -l auto seed 1",
-            np.array([2.5, 0.5, 0.0]),
-            ((0.5, 0.01), (0.4, 0.0)),
-            names=("a", "b=\u00e4", "b=c"),
-        ),
-    )
-).encode()
 SVM = "".join(libsvm.svm_lines(X, Y)).encode()
 WORDS = "".join(libsvm.svm_lines(X, Y, ("ant", "b\u00e4r", "cat"))).encode()
 SIGNED = b"-1 1:2\n+0.5 2:3\n-1.0 1:1 2:1\n"
@@ -943,30 +911,6 @@ def readers():
         ("dat", vectors.read_con, [CON], False, columns, []),
         ("std", vectors.read_std, [STD], False, normalisation, ["data.libagf.read_std"]),
         ("kind of std", vectors.holds_map, [STD], False, anything, ["data.libagf.holds_map"]),
-        (
-            "metric",
-            metric_file.read_metric,
-            [METRIC, unsealed(METRIC)],
-            True,
-            learned,
-            ["data.metric_file.read_metric"],
-        ),
-        (
-            "metric of a std",
-            beside(".metric", ".std", STD, lambda base: vectors.read_std(f"{base}.std")),
-            [METRIC],
-            True,
-            normalisation,
-            ["data.metric_file.with_metric"],
-        ),
-        (
-            "feature names",
-            functools.partial(metric_file.read_feature_names, count=3),
-            [b"a\nb\nc\n"],
-            False,
-            lambda names, raw: len(names) == 3 or 1 / 0,
-            ["data.metric_file.read_feature_names"],
-        ),
         (
             "svm text",
             by_blocks,

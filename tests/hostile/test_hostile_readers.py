@@ -59,7 +59,6 @@ WRITES = (
     "remove",
     "quote_",
     "sealed",
-    "std_files",
     "writing",
 )
 TAKES = {"path", "raw", "text", "base", "data", "lines", "settings", "file", "word"}
@@ -134,7 +133,6 @@ NO_FILE = {  # they take text that a reader has taken apart already
     "tables.recipe_file.recipe_beside",
     "data.reading.recipe_of_points",
     "tables.text.number_of",
-    "data.metric_file.metric_path",
     "files.opening.is_stream",
     "data.class_names.TextLabels",
     "data.class_names.numeric",
@@ -220,7 +218,6 @@ NOT_OPENED = {
     "training options",
     "direct options",
     "table in gzip",
-    "metric of a std",
     "lines of a table",
     "lines of JSON",
 }

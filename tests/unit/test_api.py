@@ -12,7 +12,6 @@ from agfmc.cli.option_types import finite_number, whole_number
 from agfmc.core.errors import AgfmcWarning, DataError, UsageError
 from agfmc.experiments.search import Axis, SearchSpace
 from agfmc.learners.neighbours import NeighbourOptions
-from agfmc.landmarks.learner import NystromOptions
 from agfmc.data.types import Dataset
 from agfmc.core.text import numeral
 from agfmc.prediction.decision_values import MachineValues
@@ -149,8 +148,6 @@ def test_searches_take_tables(tmp_path):
     model, result = agfmc.tune("one-vs-rest", table, **search)
     assert model.recipe == table.recipe and model.tree.names == {0: "k2", 1: "k0", 2: "k1"}
     assert agfmc.tune("one-vs-rest", table.x, table.y, **search)[1] == result
-    trained = agfmc.train("one-vs-rest", table, metric=agfmc.MetricOptions(rounds=1))
-    assert trained.normalisation.metric.names == ("size",)
 
 
 def test_a_search(data):
@@ -305,45 +302,13 @@ def test_layouts_that_are_searched_in_the_points(data, control, members):
     assert model.tree.classes == one.tree.classes and result["complete"]
 
 
-@pytest.mark.long
-def test_a_learned_metric(data, tmp_path):
+def test_points_have_one_normalisation(data):
     x, y = data
-    options = agfmc.MetricOptions(rounds=1, machine="-m 20 -g auto -l 0.1")
-    assert options == agfmc.MetricOptions(1, machine=NystromOptions(landmarks=20, ridge=0.1))
-    plain = agfmc.train("empirical", x, y, normalise=True)
-    made = agfmc.train("empirical", x, y, metric=options)
-    same = agfmc.train("empirical", x, y, metric=options, normalise=True, workers=2)
-    for name, model in (("a", made), ("b", same)):
-        model.save(tmp_path / name)
-    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
-    assert made.normalisation.digest() != plain.normalisation.digest()
-    own = made.normalisation.metric
-    assert own.rounds == 1 and own.points == 90 and own.weights.shape == (4,)
-    space = SearchSpace(log2c=Axis(0, 2, 2), log2g=Axis(-2, -2, 1), refine=0)
-    model, result = agfmc.tune("empirical", x, y, space=space, search="full", metric=options)
-    assert model.normalisation.digest() == made.normalisation.digest()
-    assert result != agfmc.tune("empirical", x, y, space=space, search="full", normalise=True)[1]
+    given = agfmc.train("one-vs-rest", x, y, normalise=True, calibration=0).normalisation
     for control in ("one-vs-rest", "empirical"):
-        for more in ({"metric": options}, {"normalise": True}, {"nsv": 2}):
+        for more in ({"normalise": True}, {"nsv": 2}):
             with pytest.raises(agfmc.UsageError, match="one normalisation"):
-                agfmc.train(control, x, y, normalisation=plain.normalisation, **more)
-    words = agfmc.train("one-vs-rest", x[:25], y[:25], metric="diagonal", calibration=0)
-    assert np.count_nonzero(words.normalisation.matrix) == 4
-    for call in (agfmc.train, agfmc.tune):
-        with pytest.raises(agfmc.UsageError, match="'learned', 'diagonal', None or an agfmc.Metr"):
-            call("tree", x, y, metric="best")
-    for wrong, message in (
-        ({"machine": "-t 0"}, "-m LANDMARKS"),
-        ({"machine": 5}, "-m 500"),
-        ({"rounds": "best"}, "as many as help"),
-        ({"rounds": 1.5}, "whole"),
-        ({"components": "all"}, "number or None"),
-        ({"diagonal": 1}, "True"),
-    ):
-        with pytest.raises(agfmc.UsageError, match=message):
-            agfmc.MetricOptions(**wrong)
-    assert agfmc.MetricOptions(np.int64(2), components=np.float32(0.5)).rounds == 2
-    assert agfmc.MetricOptions("auto") == agfmc.MetricOptions()
+                agfmc.train(control, x, y, normalisation=given, **more)
 
 
 @pytest.mark.parametrize(

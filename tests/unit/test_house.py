@@ -164,7 +164,6 @@ def test_rows_of_tables_are_not_listed_again():
         ("maps", "calibration/types.py"),
         ("schemes", "designs/schemes.py"),  # the tables
         ("learners", "core/models.py"),  # what the file of a node may hold
-        ("kernels", "landmarks/gradients.py"),
         ("schemes", "designs/drawn.py"),
         ("learners", "experiments/portfolio.py"),
         ("decoders", "report/text.py"),
@@ -308,7 +307,6 @@ MODULES = {
         "agfmc/training/fit.py",
         "agfmc/executors/processes.py",
         "agfmc/training/run.py",
-        "agfmc/training/metric.py",
     ),
     "subprocess": ("agfmc/learners/programs.py",),
     # by names from tables of their own, of this package, or of a function that is at hand

@@ -3,8 +3,7 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from agfmc.data.normalisation import LearnedMetric
-from agfmc.core.provenance import classes_text, MetricOrigin, Provenance, shared
+from agfmc.core.provenance import classes_text, Provenance, shared
 
 SIDES = (
     st.lists(st.sets(st.integers(0, 30), min_size=1), min_size=2, max_size=4)
@@ -135,14 +134,7 @@ def test_one_line_for_all_pairs_and_back():
     assert shared([Provenance()] * 3, sides, 12).to_line() == "features 12"
 
 
-def test_the_origin_of_a_metric():
-    origin = MetricOrigin(2, 2310, 7, "9d0e6a51c3b7f284")
-    assert origin.to_part() == LearnedMetric(*origin, "-m 30 seed 1", None).provenance
-    assert Provenance.from_line(f"0.1; {origin.to_part()}; seed 1").metric == origin
-    for part in (
-        "metric",
-        "metric 2 rounds",
-        f"{origin.to_part()} of mine",
-        origin.to_part().replace("2310", "9" * 13),
-    ):
-        assert Provenance.from_line(part).metric is None
+def test_the_metric_of_an_old_model_stays_where_it_stands():
+    line = "0.3.0; normalised 7cddf4118ce3f61c; metric 1 rounds of 43 points, 3 classes, data c8db"
+    model = Provenance.from_line(line)
+    assert model.normalisation == "7cddf4118ce3f61c" and model.to_line() == line

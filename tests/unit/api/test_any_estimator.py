@@ -212,7 +212,6 @@ def test_copies_threads_and_searches(wine):
         ({"estimator": "svc"}, "expected a classifier"),
         ({"estimator": SVC(), "C": 1.0}, "C is for the learners of agfmc"),
         ({"estimator": SVC(), "options": "-c 1"}, "options is for the learners of agfmc"),
-        ({"estimator": SVC(), "metric": "learned"}, "metric is for the learners of agfmc"),
         ({"estimator": SVC(), "platt": "loo"}, "not for an estimator"),
         (
             {"estimator": SVC(), "control": '"-c 1" 0 / 1; "" 0 1 / 2; {0 1 2}'},

@@ -253,7 +253,6 @@ def test_options_and_decoder_of_a_control_file(run, design, decoder):
     "settings",
     [
         {"C": 10, "gamma": "scale", "normalise": True},
-        {"control": "ovr", "metric": "diagonal"},
         {"control": '"-c 3" 0 / 1 2 3; "" 1 / 0 2 3; "" 2 3 / 0 1; {0 1 2 3}', "n_components": 2},
         {"n_components": 2, "normalise": True},
         {"learner": "nystrom", "kernel": "laplacian", "control": "ensemble"},

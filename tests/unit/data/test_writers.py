@@ -19,7 +19,6 @@ from agfmc.models.control_files import control_text, read_control, write_control
 from agfmc.models.libsvm import format_svm_model, held_out_values, read_svm_model
 from agfmc.learners.logistic import format_logistic_model, LogisticModel, read_logistic_model
 from agfmc.models.mbm import read_store, write_store
-from agfmc.data.metric_file import read_metric
 from agfmc.tables.recipe_file import format_recipe, read_recipe
 from agfmc.data.libagf import cls_bytes, con_bytes, read_cls, read_con, read_std, write_std
 from agfmc.data.groups import groups_bytes, read_groups
@@ -32,7 +31,7 @@ from agfmc.calibration.types import (
     ProbabilityMap,
 )
 from agfmc.models.configuration import Configuration
-from agfmc.data.normalisation import LearnedMetric, Normalisation
+from agfmc.data.normalisation import Normalisation
 from agfmc.models.files import export, load
 from agfmc.core.provenance import Provenance
 from agfmc.tables.types import ColumnRecipe, TableRecipe
@@ -81,7 +80,6 @@ BINARY = BinaryModel(
 RECIPE = TableRecipe(
     (ColumnRecipe("size", fill=1.0), ColumnRecipe("age", fill=2.0)), "kind", ("red", "blue")
 )
-METRIC = LearnedMetric(1, 9, 2, "0" * 16, "-m 9 seed 1", np.ones(2))
 NORMALISATION = Normalisation(np.eye(2, dtype=np.float32), np.zeros(2, np.float32))
 LOGISTIC = LogisticModel(np.ones((2, 3)), 1.0, 9)
 PAIRS = PairErrors((0, 1), np.array([[0, 5], [4, 0]]), np.array([[0, 1], [2, 0]]), None, None, "x")
@@ -217,15 +215,6 @@ WRITERS = {
             replace(RECIPE, classes=("red", "red")),
             replace(RECIPE, columns=(ColumnRecipe("size", fill=NAN),)),
             replace(RECIPE, columns=(ColumnRecipe("w", ("x" * 40_000_000, "y" * 40_000_000)),)),
-        ],
-    ),
-    "format_metric": (
-        write_std,
-        lambda path: read_metric(f"{path}.metric"),
-        [replace(NORMALISATION, metric=METRIC)],
-        [
-            replace(NORMALISATION, metric=replace(METRIC, settings="two\nlines")),
-            replace(NORMALISATION, metric=replace(METRIC, weights=np.array([1.0, NAN]))),
         ],
     ),
     "write_std": (

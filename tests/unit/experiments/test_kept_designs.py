@@ -10,12 +10,11 @@ import pytest
 from agfmc.control.write import format_tree
 from agfmc.experiments import caches
 from agfmc.experiments.candidates import Candidate, read_candidate, read_candidates, suited
-from agfmc.experiments.comparison import compare, cross_validate
-from agfmc.experiments.experiment import Experiment, Part, prepare_split, SplitPlan, splits
+from agfmc.experiments.comparison import compare
+from agfmc.experiments.experiment import Experiment, prepare_split, SplitPlan, splits
 from agfmc.experiments.caches import design_of
 from agfmc.files.result_store import Record, ResultCache
 from agfmc.designs.schemes import COMPARED
-from agfmc.training.metric import MetricOptions
 from agfmc.data.types import Dataset
 from agfmc.designs import design
 from agfmc.training.fit import TrainingSettings
@@ -201,19 +200,3 @@ def test_threads_change_no_search(clusters, workers):
         for number in (1, workers)
     ]
     assert trees[0] == trees[1]
-
-
-def test_a_search_sees_the_learned_features(clusters, monkeypatch):
-    seen = []
-    whole = Candidate.tree_for
-    monkeypatch.setattr(
-        Candidate,
-        "tree_for",
-        lambda self, part, *more: seen.append(part.x) or whole(self, part, *more),
-    )
-    settings = TrainingSettings(metric=MetricOptions(rounds=1, machine="-m 20"))
-    experiment = Experiment(clusters, SplitPlan(trials=1), settings, ResultCache(None))
-    cross_validate(experiment, read_candidate("best-tree"))
-    plain = replace(experiment, settings=TrainingSettings(scale=True), learned={})
-    [x], (split, other) = seen, (one.prepared(Part(0)) for one in (experiment, plain))
-    assert (x == split.data.x).all() and not np.allclose(x, other.data.x)

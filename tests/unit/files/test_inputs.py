@@ -19,7 +19,6 @@ from agfmc.data.cost_file import read_costs
 from agfmc.files.opening import open_input, read_bytes, SMALL_TEXT
 from agfmc.data.libsvm import read_svm
 from agfmc.learners.logistic import read_logistic_model
-from agfmc.data.metric_file import read_feature_names, read_metric
 from agfmc.tables.recipe_file import read_recipe
 from agfmc.answers.libagf_text import read_sets
 from agfmc.data.weights import read_class_weights
@@ -122,13 +121,11 @@ def test_the_limit_of_memory_is_that_of_the_text(bomb, monkeypatch):
         read_class_weights,
         read_names,
         read_recipe,
-        read_metric,
         read_logistic_model,
         read_sets,
         read_confusions,
         read_similarity,
         lambda path: read_costs(path, [0, 1]),
-        lambda path: read_feature_names(path, 3),
     ],
 )
 def test_a_device_without_end_costs_a_bounded_time(reader, monkeypatch):
@@ -150,7 +147,6 @@ def test_a_device_without_end_costs_a_bounded_time(reader, monkeypatch):
         (read_control, MAX_TEXT, "larger than 256 MiB: expected a control file"),
         (read_class_weights, SMALL_TEXT, "larger than 64 MiB: expected a class and its weight"),
         (read_names, SMALL_TEXT, "larger than 64 MiB: expected a name in each line"),
-        (read_metric, SMALL_TEXT, "larger than 64 MiB: expected a metric"),
     ],
 )
 def test_files_larger_than_their_kind_are_refused_unread(reader, size, words, tmp_path):

@@ -127,17 +127,6 @@ def test_search_takes_the_kernel_that_fits():
         )
 
 
-@pytest.mark.long
-def test_a_metric_of_a_laplacian_kernel_weighs_features():
-    x = np.random.default_rng(1).normal(size=(400, 6))
-    y = (x[:, 0] > 0) + 2 * (x[:, 1] > 0)
-    metric = agfmc.MetricOptions(1, diagonal=True, machine="-m 60 -t laplacian")
-    weights = agfmc.train("one-vs-one", x, y, metric=metric).normalisation.metric.weights
-    assert weights[:2].min() > 2 * weights[2:].max()
-    with pytest.raises(UsageError, match="--diagonal"):
-        agfmc.MetricOptions(1, machine="-t laplacian")
-
-
 @pytest.mark.parametrize("name", KERNELS)
 def test_every_kernel(name, data):
     """Its values are those of its definition, its matrix is definite where its row says so, its

@@ -43,7 +43,7 @@ def models():
             Y,
             options="learner=nystrom -m 20",
             normalise=True,
-            metric=agfmc.MetricOptions(rounds=1, machine="-m 20"),
+            nsv=2,
         ),
         "linear": train(parse('"" {"" {0 2} 1}'), X, Y, options="learner=linear"),
         "laplacian": train(REST, X, Y, options="-t laplacian -g .5", normalise=True),

@@ -116,25 +116,6 @@ def test_simulations(saved):
     assert len(bars) == 7 * 2
 
 
-def test_weights_of_features(saved):
-    weights = [
-        {"feature": i, "weight": w, "name": name}
-        for i, w, name in ((1, 2.55, "$b$"), (2, 0.25, "c" * 99), (0, 0.2, "a"))
-    ]
-    result = {"points": 240, "classes": 3, "weights": weights}
-    figure = saved(chart_scores, lambda: chart_scores.draw_weights("", result))
-    assert {"Learned from 240 points of 3 classes", "$b$", "2.55", "0.25"} <= set(figure.texts)
-    bars = [
-        shape.attributes["width"]
-        for shape in chart_scores.weight_bars(result).drawing.shapes
-        if shape.look == "fill-left mark"
-    ]
-    assert bars[1] / bars[0] == pytest.approx(0.25 / 2.55)
-    many = [{"feature": i, "weight": 0.0} for i in range(101)]
-    figure = saved(chart_scores, lambda: chart_scores.draw_weights("", {**result, "weights": many}))
-    assert "Weights of the features, the first 60 of 101" in figure.texts
-
-
 def chain(k):
     pairs = 0
     for i in range(1, k):
