@@ -2,7 +2,6 @@
 
 import argparse
 import os
-import re
 import shlex
 import sys
 from contextlib import suppress
@@ -88,21 +87,13 @@ def get_parser():
         "-0, --dry-run",
         "train nothing: print shell commands that train the classifiers, in "
         "any order or in parallel; then the same command without -0 adds the calibration",
-        excludes=("--only", "--sums", "--executor"),
+        excludes=("--only", "--executor"),
     )
     group.add("--null", "with -0: end each command with a NUL character, for xargs -0", needs="-0")
     group.add(
         "--only NAME",
         "train only the model of this name, and do not write control-out; "
         "control may be the control file that -0 wrote",
-        excludes="--sums",
-    )
-    group.add(
-        "--sums GROUP:RANGE",
-        "for the commands that -0 prints: compute the sums over a "
-        "range of rows for a group of classifiers, and write MODEL.sums-GROUP-RANGE",
-        _range,
-        excludes=("--time-limit", "--cv-errors"),
     )
     group.add("--retrain", "train everything, also models that an earlier run has finished")
     add_time_limit(group, "store finished models", excludes="--cv-errors")
@@ -132,7 +123,7 @@ def get_parser():
         "weights of the members of an ensemble: held-out learns "
         "them from holdout samples, and leaves out members of small weights",
         choices=("held-out",),
-        excludes=("--no-calibration", "-0", "--only", "--sums"),
+        excludes=("--no-calibration", "-0", "--only"),
     )
     group.add(
         "--no-names",
@@ -185,15 +176,6 @@ def get_parser():
     return parser.finish()
 
 
-def _range(text):
-    match = re.fullmatch("([0-9]{1,9}):([0-9]{1,9})", text)
-    if match is None:
-        raise argparse.ArgumentTypeError(
-            f"expected GROUP:RANGE, two whole numbers from 0, found '{text}'"
-        )
-    return int(match[1]), int(match[2])
-
-
 def execute(args):
     """Take the options apart, plan the jobs, train or print them, write the control file."""
     from ..prediction.calibrate import check_weights
@@ -214,9 +196,6 @@ def execute(args):
     save = partial(_save, output, work, beside, not args.no_names)
     if args.dry_run:
         _print_commands(args, source.form, work, save)
-        return
-    if args.sums is not None:
-        _make_sums(args.sums, work, pool, args.retrain)
         return
     trained = _train(work, pool, tally, args.retrain, deadline)
     if output.only is not None:
@@ -258,7 +237,7 @@ def _run_of(args, beside):
             args.allow_commands,
         )
     )
-    all_of_it = args.only is None and args.sums is None
+    all_of_it = args.only is None
     output = Output(
         args.model,
         args.path,
@@ -423,21 +402,16 @@ def _save(output, work, beside, names, tree, calibration=None, finish=lambda: No
 
 def _print_commands(args, form, work, save):
     from ..training.fit import check_landmarks
-    from ..training.run import ranges_of, save_normalisation
+    from ..training.run import save_normalisation
 
-    counts = ranges_of(work)
-    if counts and args.cv_errors is not None:
+    shared = [job for job in work.jobs if job.together is not None]
+    if shared and args.cv_errors is not None:
         raise UsageError(
             "-0 and --cv-errors exclude each other where classifiers share landmarks: "
             "one run counts the errors of all pairs"
         )
-    check_landmarks(
-        [job for job in work.jobs if job.together is not None],
-        work.data.x,
-        work.data.y,
-        work.settings.kernel_memory,
-    )
-    if counts and args.control in (None, "-"):
+    check_landmarks(shared, work.data.x, work.data.y, work.settings.kernel_memory)
+    if shared and args.control in (None, "-"):
         raise UsageError(
             "with -0, control must be a file where classifiers share landmarks: the "
             "commands read it"
@@ -454,23 +428,8 @@ def _print_commands(args, form, work, save):
         for job in work.jobs
         if job.together is None
     ]
-    options = [] if args.options is None else [f"--options={args.options}"]
-    for group, count in enumerate(counts):
-        lines += [
-            _command_line(
-                args,
-                form,
-                work,
-                [f"--sums={group}:{number}", *options],
-                control=args.control,
-                cv_errors=None,
-                cv_irrelevant=False,
-                member_weights=None,
-                time_limit=None,
-            )
-            for number in range(count)
-        ]
-    if counts:
+    if shared:
+        options = [] if args.options is None else [f"--options={args.options}"]
         lines.append(
             _command_line(
                 args,
@@ -542,18 +501,6 @@ def _ourselves():
     return ["multi_borders"]
 
 
-def _make_sums(group_and_range, work, pool, retrain):
-    from ..training.run import make_range_sums
-
-    with pool as executor, Progress("sums") as progress:
-        made = make_range_sums(work, *group_and_range, progress, not retrain, executor)
-    if not made:
-        report(
-            "kept from an earlier run: the sums of this range, or what is trained from them "
-            "(--retrain makes them again)"
-        )
-
-
 def _train(work, pool, tally, retrain, deadline):
     """Train what an earlier run did not; -> models in memory, of `Outcome`.
 
@@ -563,7 +510,7 @@ def _train(work, pool, tally, retrain, deadline):
     from ..training.run import PreviousRun, train
 
     done = frozenset() if retrain else _finished_models(work, tally)
-    earlier = PreviousRun(done, _replaceable(work.control_out), not retrain)
+    earlier = PreviousRun(done, _replaceable(work.control_out))
     with pool as executor, Progress("training") as progress:
         made = train(
             work,

@@ -52,6 +52,10 @@ _ROWS: tuple[tuple[dict[str, str], str], ...] = (
         "agf_preprocess compare_control multi_borders nfold order_classes print_control tune_m",
     ),
     (dict.fromkeys(("-j", "--jobs"), "the command has one thread"), "agf_preprocess"),
+    (
+        {"--sums": "the commands of -0 train the classifiers that share landmarks together"},
+        "multi_borders",
+    ),
     ({"--feature-names": "no weights of features are printed any more"}, "mbm_info"),
 )
 EARLIER: dict[str, dict[str, str]] = {}  # by command

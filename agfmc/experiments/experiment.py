@@ -410,7 +410,7 @@ def run_on_workers(
             experiment,
             data=None,
             cache=None,
-            settings=replace(experiment.settings, workers=1, sums=None),
+            settings=replace(experiment.settings, workers=1),
         ),
     )
     for (_, item), result in run_remote(

@@ -24,7 +24,7 @@ from one pass over the points.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -98,10 +98,6 @@ class NystromOptions(KernelLearner):
     def identity(self, job):
         """Options, seed, and the classifiers that share the landmarks."""
         return (*super().identity(job), job.together.digest)
-
-    def sums_identity(self, job):
-        """The identity of the sums, which do not depend on lambda and the left-out points."""
-        return replace(self, ridge=None, left_out=None).identity(job)
 
 
 class Ridge:

@@ -3,8 +3,7 @@
 Row numbers are cut into fixed ranges.  Classes that stand on a side of the same classifiers are a
 *block*: a task makes the sums of one block over one range, and what tasks make is added in the
 order of the ranges.  The sums of a classifier are those of its blocks, in their order.  Hence they
-do not depend on the number of workers, on the memory for them, nor on where the work was
-interrupted.
+do not depend on the number of workers, nor on the memory for them.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from hashlib import blake2b
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,23 +19,29 @@ from ..core.errors import AgfmcError, DataError
 from ..core.lazy_points import is_lazy
 from ..core.points import label_counts, packed, unpacked
 from ..core.splits import calibration_rows
-from ..core.version import __version__
 from ..core.weights import total_weights
 from ..executors.remote import SharedDataUnavailable, run_remote, workers_of
 from ..executors.threads import available_cores, run_tasks
 from .features import Landmarks, landmarks_of, MEGABYTE
-from .sums_file import ClassSums
 
 _BLOCK = 2048  # points for one product
 _RANGE = 2048, 131_072  # the fewest and the most rows of a range
 _TASKS = 24  # in all, where ranges of these sizes allow
-_RANGES = 400  # the most, though they be larger then: each may be a separate command
+_RANGES = 400  # the most, though they be larger then
 # Multiplications for the sums beyond which those of kernel values are made, and turned into those
 # of features at the end: half the work.  It costs digits: lambda must be this many times as large
 # as the rounding of N, times the condition of the landmarks.
 _RAW = 1e12
 _ROUNDING = 1e4 * np.finfo(np.float64).eps
 SEARCHED = 5000  # points that lambda is judged by
+
+
+class ClassSums(NamedTuple):
+    """Sums over points of c classes: G, `packed`; s (c, p) and n (c,) of each class."""
+
+    gram: np.ndarray
+    total: np.ndarray
+    weight: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,12 +160,11 @@ def _sums_elsewhere(problem, item):
 class Sums:
     """The sums G of the sets of classes of a group, made in as many passes as memory demands.
 
-    `total` {label: s (p,)} and `weight` {label: n} grow with the passes of `work`, and with them
-    `stored`, the `GroupSums`.
+    `total` {label: s (p,)} and `weight` {label: n} grow with the passes of `work`.
     """
 
-    def __init__(self, group, work, megabytes, stored):
-        self._group, self._work, self._stored = group, work, stored
+    def __init__(self, group, work, megabytes):
+        self._group, self._work = group, work
         self.total, self.weight = {}, {}
         self._grams = {}
         p = len(group.problem.landmarks)
@@ -227,25 +231,19 @@ class Sums:
         if not numbers:
             return
         names = {self._group.class_blocks[number]: number for number in numbers}
-        stored, ranges = self._stored, self._group.ranges
-        stored.begin(
-            list(names), len(self._group.problem.landmarks), len(ranges), self._group.range_digest
-        )
         items = [
             (number, *span, labels)
-            for number, span in enumerate(ranges)
+            for number, span in enumerate(self._group.ranges)
             for labels in names
-            if number >= stored.stop(labels)
         ]
-        made = self._work.sums([item for item in items if not stored.has(item[0], item[3])], names)
-        for item in items:
-            number, _, _, labels = item
-            sums = stored.of_range(number, labels) if stored.has(number, labels) else next(made)
-            if sums is None:
-                sums = range_sums(self._group.problem, item)
-            stored.add(number, labels, sums)
-        next(made, None)  # tells of the last one, and ends the workers
-        for labels, (gram, total, weight) in stored.end().items():
+        sums = {}
+        for labels, more in self._work.sums(items, names):
+            if labels in sums:
+                for mine, part in zip(sums[labels], more):
+                    mine += part
+            else:
+                sums[labels] = more
+        for labels, (gram, total, weight) in sums.items():
             self._grams[names[labels]] = gram
             self.total.update(zip(labels, total))
             self.weight.update(zip(labels, weight.tolist()))
@@ -296,12 +294,11 @@ def row_ranges(job, n: int) -> list[tuple[int, int]]:
 class Group:
     """Classifiers with the same options: their landmarks, and what is to be done for them.
 
-    They are trained where there is `requested`, as of `train_shared`; where that is None only sums
-    are made, in as many megabytes. Attributes `counts` and `totals` are {label: points} and {label:
+    `requested` is as of `train_shared`. Attributes `counts` and `totals` are {label: points} and {label:
     sum of their weights}, and `mean_weight` is that of the points of these classifiers.
     """
 
-    def __init__(self, jobs, x, y, megabytes, requested=None, weights=None):
+    def __init__(self, jobs, x, y, megabytes, requested, weights=None):
         job = jobs[0]
         self.jobs, self.options, self.seed = jobs, job.options, job.seed
         together = job.together
@@ -327,14 +324,9 @@ class Group:
         self.dropped = len(drawn) - len(self.rows)
         self.problem = Problem(landmarks, x, y, w, raw)
         self.ranges = row_ranges(job, len(y))
-        self.groups = None if requested is None else requested.groups
-        self.left_out = (
-            {}
-            if requested is None
-            else self._left_out(
-                y, None if requested.sides else self.options.left_out, requested.chosen
-            )
-        )
+        self.groups = requested.groups
+        count = None if requested.sides else self.options.left_out
+        self.left_out = self._left_out(y, count, requested.chosen)
 
     def blocks_of(self, labels):
         """The blocks of points of some classes that are left out, tuples of (label, number).
@@ -384,25 +376,6 @@ class Group:
             for label in self.labels
         }
 
-    def range_digest(self, number):
-        """Sixteen hexadecimal digits that tell what the sums of a range are made from."""
-        start, stop = self.ranges[number]
-        problem = self.problem
-        digest = blake2b(
-            repr(
-                [__version__, self.options.sums_identity(self.jobs[0]), start, stop, problem.raw]
-            ).encode(),
-            digest_size=8,
-        )
-        digest.update(np.ascontiguousarray(problem.landmarks.z).data.cast("B"))
-        for first in range(start, stop, _BLOCK):
-            block = slice(first, min(first + _BLOCK, stop))
-            is_member = np.isin(problem.y[block], self.labels)
-            digest.update(np.where(is_member, problem.y[block], -1).astype("<i4").tobytes())
-            digest.update(np.ascontiguousarray(problem.x[block][is_member], np.float64).tobytes())
-            digest.update(problem.w[block][is_member].tobytes())
-        return digest.hexdigest()
-
 
 class Work:
     """The tasks of a group: their run on threads or an executor, and their progress.
@@ -412,7 +385,7 @@ class Work:
     """
 
     def __init__(self, group, settings, progress):
-        self._group, self._progress, self._stored = group, progress, settings.sums
+        self._group, self._progress = group, progress
         here = isinstance(settings.workers, int)
         self._executor = None if here else settings.workers
         self.workers = settings.workers if here and settings.workers else available_cores()
@@ -421,14 +394,14 @@ class Work:
         self._done, self._total = 0, sum(self._planned.values())
 
     def sums(self, items, class_blocks):
-        """Yield the `ClassSums` of items, in their order; then those blocks are complete."""
-        for labels in class_blocks:  # known now: some may be stored, some made again
+        """Yield (labels, `ClassSums`) of items, in their order; then those blocks are complete."""
+        for labels in class_blocks:  # known now: some may be made again
             self._total -= self._planned.pop(labels, 0)
         self._total += len(items)
         for item, sums in self._outcomes(items):
             self.check()
-            yield sums
-            self.report(f"sums of range {item[0] + 1} of {len(self._group.ranges)}")
+            yield item[3], sums
+            self.report()
 
     def _outcomes(self, items):
         """(item, `ClassSums`) in their order.
@@ -473,18 +446,16 @@ class Work:
         """There are so many steps besides the sums."""
         self._total += steps
 
-    def report(self, words=""):
-        """A step is done; words: what it was."""
+    def report(self):
+        """A step is done."""
         self._done += 1
-        if self._stored is not None:
-            self._stored.stage = words
         if self._progress is not None:
             self._progress(min(1.0, self._done / max(self._total, 1)))
 
-    def each(self, function, items, words=""):
+    def each(self, function, items):
         """Yield (item, function(item, spread)): items side by side, or what spreads for one.
 
-        `words` are as of `report`; spread(function, parts) is `map`.
+        spread(function, parts) is `map`.
         """
         if len(items) >= 2 * self.workers:
             results = run_tasks(lambda item: function(item, map), items, self.workers, inline=False)
@@ -492,7 +463,7 @@ class Work:
             results = ((item, function(item, self._spread)) for item in items)
         for item, result in results:
             yield item, result
-            self.report(words)  # may end the work: this is handed out by now
+            self.report()  # may end the work: this is handed out by now
 
     def _spread(self, function, parts):
         return (result for _, result in run_tasks(function, parts, self.workers, inline=False))

@@ -23,7 +23,6 @@ from ..learners.protocol import Fitted
 from .features import MEGABYTE
 from .learner import Ridge, RidgeSearch
 from .sums import factors_of, Group, SEARCHED, Sums, Work
-from .sums_file import GroupSums
 
 # So many sets of classes have a lambda each, or as many as take so many multiplications to solve;
 # of more, some choose a common one: with it, others had a squared error that was higher than with
@@ -156,41 +155,13 @@ def _report_share(progress, number, groups, share):
     progress(round(_STEPS * (number + share)), _STEPS * groups)
 
 
-def sum_range(
-    job, x, y: np.ndarray, settings, number: int, progress=None, weights: Weights | None = None
-) -> bool:
-    """Write the file of the sums of one range for the group of a job; -> False if it exists.
-
-    Parameters
-    ----------
-    settings : TrainingSettings, with `sums`
-    number : int, of `row_ranges`
-    progress : function of (done, total), optional
-    """
-    group = Group([job], x, y, settings.kernel_memory, weights=weights)
-    stored, digest = settings.sums.of(job), group.range_digest(number)
-    if stored.has_range(number, digest):
-        return False
-    work = Work(group, settings, progress and functools.partial(_report_share, progress, 0, 1))
-    items = [(number, *group.ranges[number], labels) for labels in group.class_blocks]
-    stored.write_range(
-        number,
-        digest,
-        group.class_blocks,
-        work.sums(items, group.class_blocks),
-        len(group.problem.landmarks),
-    )
-    return True
-
-
 class _Trainer:
     """The training of one group."""
 
     def __init__(self, group, settings, progress, requested):
         self._group, self._requested = group, requested
         self._work = Work(group, settings, progress)
-        stored = GroupSums() if settings.sums is None else settings.sums.of(group.jobs[0])
-        self._sums = Sums(group, self._work, settings.kernel_memory, stored)
+        self._sums = Sums(group, self._work, settings.kernel_memory)
         self._features = _LeftOut(group, settings.kernel_memory)
         self._normalised = settings.normalised
         self._ridge, self._signs = group.options.ridge, None
@@ -242,7 +213,6 @@ class _Trainer:
                             self._set(one, gram_of), search.trial, map, SEARCHED // _SAMPLED
                         ),
                         now,
-                        "choice of lambda",
                     )
                 ]
             search.record(sum(errors))

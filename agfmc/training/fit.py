@@ -30,7 +30,6 @@ from ..executors.threads import available_cores, run_tasks
 from ..kernels.machine import decision_values
 from ..kernels.values import PreparedKernel
 from ..landmarks.features import check_landmarks
-from ..landmarks.sums_file import SumsStore
 from ..landmarks.training import train_shared
 from ..learners import platt
 from ..learners.estimators import MemberLearners
@@ -68,7 +67,6 @@ class TrainingSettings:
         sent whole jobs
     kernel_memory : megabytes on each machine for tables of kernel values
     member_weights : "held-out" where those of an ensemble are to be learned, or None
-    sums : where learners that share landmarks store sums of finished ranges, or None
     learners : estimators of binary classifiers, in place of options
     """
 
@@ -81,7 +79,6 @@ class TrainingSettings:
     calibration: int = CALIBRATION_POINTS
     workers: int | Executor = 1
     kernel_memory: int = MEGABYTES
-    sums: SumsStore | None = None
     member_weights: str | None = None
     learners: MemberLearners | None = None
 
@@ -559,7 +556,6 @@ def _fit_elsewhere(jobs, data, progress):
             settings,
             workers=1,
             kernel_memory=settings.kernel_memory // together_of(executor),
-            sums=None,
         ),
     )
     for done, (job, result) in enumerate(

@@ -26,7 +26,6 @@ from ..data.training import for_classes, load_training
 from ..data.types import Dataset, InputFormat
 from ..files.atomic import check_distinct, check_output
 from ..files.opening import is_stream
-from ..landmarks.sums_file import names_sums
 from ..learners.protocol import (
     check_learners,
     check_missing,
@@ -109,7 +108,6 @@ class Plan:
     trainer : program that trains binary classifiers, or None
     control_out : control file that is written at the end, or None
     counts_errors : errors of samples that are held out are counted
-    base : first part of the names of the model files, None in a run for one of them
     """
 
     tree: Tree
@@ -125,7 +123,6 @@ class Plan:
     trainer: Trainer | None = None
     control_out: str | None = None
     counts_errors: bool = False
-    base: str | None = None
 
     @functools.cached_property
     def binary(self) -> list[Job]:
@@ -243,14 +240,6 @@ class _Origins:
         digest.update(self._of_rows(samples(job, self._rows).rows, sum(sides, [])))
         return digest.hexdigest()
 
-    def of_sums(self, job):
-        """The digest of what the sums of the group of a job are made from."""
-        digest = blake2b(
-            repr([self._common, job.options.sums_identity(job)]).encode(), digest_size=8
-        )
-        digest.update(self._of_group(job.together.labels))
-        return digest.hexdigest()
-
     def _of_group(self, labels):
         if labels not in self._groups:
             members = np.isin(self._y, labels)
@@ -306,7 +295,6 @@ def plan(
     if source.min_class is None:  # before the data, which may be long
         jobs = _chosen(jobs, only)
     norm_file = source.norm_file or f"{base}.std"
-    _refuse_names_of_sums(model_file(base, output.folder), _named(output, norm_file))
     data, normalisation, raw = load_training(
         source.path,
         source.form,
@@ -358,7 +346,6 @@ def plan(
         trainer,
         output.control,
         output.errors is not None,
-        base if only is None else None,
     )
     norm_out = norm_file if made.fitted else None
     calibration = None if made.calibration_rows is None else output.calibration
@@ -438,15 +425,6 @@ def _named(output, norm_out):
         (output.control, "control-out"),
         (output.errors, "--cv-errors"),
     ]
-
-
-def _refuse_names_of_sums(base, files):
-    for path, what in files:
-        if path is not None and names_sums(base, path):
-            raise UsageError(
-                f"{what} would be '{path}', which is a name of stored sums of these "
-                "models: expected another name"
-            )
 
 
 def _check_outputs(files, source, trainer, norm_out):

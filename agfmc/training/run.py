@@ -6,7 +6,6 @@ again, byte for byte.
 
 from __future__ import annotations
 
-import math
 import os
 import time
 from collections.abc import Callable, Mapping
@@ -17,7 +16,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import NamedTuple
 
-from ..core.errors import AgfmcError, DataError, is_shortage, JobsFailed, UsageError
+from ..core.errors import AgfmcError, DataError, is_shortage, JobsFailed
 from ..core.models import HeldOut
 from ..data.libagf import read_std, write_std
 from ..data.libsvm import row_texts
@@ -25,16 +24,12 @@ from ..executors.threads import Background, Threads
 from ..files.atomic import remove, replacing, replacing_all, temporary_file, writing
 from ..files.codec import seal_of, sealed
 from ..files.opening import read_bytes
-from ..landmarks.sums import row_ranges
-from ..landmarks.sums_file import SumsStore
-from ..landmarks.training import sum_range
 from ..learners.protocol import NodeProblem, read_node
 from ..models.libsvm import format_svm_model, held_out_values
 from .external import train_external
 from .fit import fit, HeldOutRequest
 from .held_out import gather_held_out
 
-_SAVE_BUDGET_S = 2.0  # seconds that a signal leaves for keeping sums
 _SMALL = 1 << 28  # bytes of support vectors that stay in memory until the end
 
 
@@ -158,12 +153,10 @@ class PreviousRun:
     finished : names of finished jobs, from `finished`
     control_out : its control file, or None: it is removed as soon as a model of that run is
         replaced by another one, as it would name a mixture of both
-    sums : stored sums of finished ranges are used
     """
 
     finished: frozenset = frozenset()
     control_out: str | None = None
-    sums: bool = True
 
 
 def train(
@@ -204,11 +197,9 @@ def train(
 def _train_binary(plan, progress, earlier, deadline, held_out, workers):
     jobs = [job for job in plan.binary if job.name not in earlier.finished]
     before = len(plan.binary) - len(jobs)
-    sums = _sums_store(plan, earlier.sums)
     if before:
         save_normalisation(plan, earlier.control_out)
     if not jobs:
-        sums.remove(())
         return Outcome(before)
     text = row_texts(plan.data.x if plan.raw is None else plan.raw)
     failures, written, stopped, trained, size, settled = {}, set(), False, {}, 0, {}
@@ -219,16 +210,16 @@ def _train_binary(plan, progress, earlier, deadline, held_out, workers):
             progress(
                 part + done,
                 part + total,
-                sums.stage or f"{before + len(written)} of {len(plan.binary)} classifiers",
+                f"{before + len(written)} of {len(plan.binary)} classifiers",
                 part,
             )
         if deadline is not None and time.monotonic() >= deadline:
             raise TimeUp
 
     with Background() as background:
-        settings = replace(
-            plan.settings, sums=sums, workers=plan.settings.workers if workers is None else workers
-        )
+        settings = plan.settings
+        if workers is not None:
+            settings = replace(settings, workers=workers)
         data = plan.data
         results = fit(
             jobs,
@@ -274,74 +265,8 @@ def _train_binary(plan, progress, earlier, deadline, held_out, workers):
                 )
         except TimeUp:
             stopped = len(written) + len(failures) < len(jobs)
-            sums.save()
-        except BaseException as error:
-            sums.save(math.inf if isinstance(error, AgfmcError) else _SAVE_BUDGET_S)
-            raise
-    sums.remove(job for job in jobs if job.name not in written)
     errors = tuple(failures[job.name] for job in jobs if job.name in failures)
     return Outcome(before + len(written), errors, stopped, trained, settled)
-
-
-def _sums_store(plan, used=True):
-    """The `SumsStore` of a run; one for a single model keeps none."""
-    return SumsStore(
-        plan.path_of(plan.base or ""),
-        plan.binary if plan.base is not None else (),
-        lambda job: plan.origins.of_sums(job),
-        used,
-    )
-
-
-def ranges_of(plan) -> list[int]:
-    """The number of ranges of rows of each group of classifiers that share landmarks."""
-    return [len(row_ranges(job, len(plan.data.y))) for job in _sums_store(plan).jobs]
-
-
-def make_range_sums(
-    plan, group: int, number: int, progress: Callable | None = None, used: bool = True, workers=None
-) -> bool:
-    """Write the file of the sums of one range, for a run of training; -> False if it existed.
-
-    Parameters
-    ----------
-    group, number : int, of `ranges_of`, from 0
-    used : bool, existing sums and models count
-    workers : int or Executor, optional, as of `train`
-
-    Raises
-    ------
-    UsageError : where there is no such range
-    """
-    counts = ranges_of(plan)
-    if group >= len(counts):
-        raise UsageError(
-            f"there is no group {group} of classifiers that share landmarks: "
-            f"expected a number from 0 to {len(counts) - 1}"
-            if counts
-            else "no classifiers of this configuration share landmarks"
-        )
-    if number >= counts[group]:
-        raise UsageError(
-            f"there is no range {number}: expected a number from 0 to {counts[group] - 1}"
-        )
-    sums = _sums_store(plan, used)
-    job = sums.jobs[group]
-    members = {one.name for one in plan.binary if sums.of(one) is sums.of(job)}
-    if used and members <= finished(plan):
-        return False
-    settings = replace(
-        plan.settings, sums=sums, workers=plan.settings.workers if workers is None else workers
-    )
-    return sum_range(
-        job,
-        plan.data.x,
-        plan.data.y,
-        settings,
-        number,
-        progress and (lambda done, total: progress(done, total, sums.stage)),
-        plan.data.weights,
-    )
 
 
 def held_out_of(plan, trained: Mapping = MappingProxyType({})) -> HeldOut | None:

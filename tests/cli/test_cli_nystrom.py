@@ -346,18 +346,3 @@ def test_a_training_part_has_fewer_points_than_landmarks(folder, run, monkeypatc
         run(*command, "--quiet", "-+", "learner=nystrom -m 201", *words, status=1).line(
             "-m 201 is more than the number of different points of these classes"
         )
-
-
-@pytest.mark.parametrize(
-    "words, what",
-    [
-        (("-n", "-a", "m.sums-0", "rest", "trn", "m", "out"), "the normalisation"),
-        (("-a", "m.sums-0-3", "rest", "trn", "m", "out"), "the normalisation"),
-        (("rest", "trn", "m", "./m.sums-12"), "control-out"),
-    ],
-)
-def test_names_of_sums_are_for_sums(run, words, what):
-    run("multi_borders", "-+", "learner=nystrom -m 20", *words, status=2).refused(
-        f"{what} would be '{next(word for word in words if 'sums' in word)}', which is a name of "
-        "stored sums of these models: expected another name"
-    )

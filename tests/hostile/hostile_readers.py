@@ -11,7 +11,6 @@ import json
 import os
 import re
 import tempfile
-import zipfile
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -43,7 +42,6 @@ from agfmc.data import (
     weights as weights_file,
 )
 from agfmc.models import control_files, libagf, libsvm as libsvm_model
-from agfmc.landmarks import sums_file
 from agfmc.learners import logistic as logistic_model
 from agfmc.tables import reading as table, recipe_file
 from agfmc.files import codec, opening
@@ -436,31 +434,6 @@ def similarity(path):
     return read_similarity(path)
 
 
-def all_sums(path):
-    file = sums_file.SumsReader(path)
-    return file, {labels: file.read(labels) for labels in file.spans}
-
-
-def mended_sums(path):
-    """The arrays of a file of sums with another head, whose checksum agrees."""
-    other = os.path.join(os.path.dirname(path), "mended")
-    with zipfile.ZipFile(io.BytesIO(SUMS)) as source, zipfile.ZipFile(other, "w") as target:
-        for name in source.namelist():
-            target.writestr(name, bytes_of(path) if name == "head.json" else source.read(name))
-    try:
-        return all_sums(other)
-    except DataError as error:
-        raise DataError(error.message, file=path) from error
-
-
-def summed(found, raw):
-    file, sums = found
-    for labels, (gram, total, weight) in sums.items():
-        p = file.landmarks
-        assert gram.shape == (p * (p + 1) // 2,) and total.shape == (len(labels), p)
-        all_finite(gram, total, weight)
-
-
 def rows_of(path, **options):
     """All cells of a table, as numbers where a column of a block has no others, else as words."""
     found = []
@@ -686,23 +659,6 @@ CALIBRATION = calibration_file.format_calibration(
     calibration("0123456789abcdef", (0, 2, 5), 4)
 ).encode()
 PAIRS = b"0 1 5 1 6 2\n# x\n1 2 6 0 7 3\n0 2 5 0 7 7\n2 0 1 4 3\n"
-SUMS_HEADER = b'{"made from": "0123456789abcdef", "landmarks": 2, "sums": [[0, 3, [1, 4]]]}'
-
-
-def _sums():
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "sums")
-        sums_file.write_sums(
-            path,
-            "0123456789abcdef",
-            [(0, 3, (1, 4))],
-            [sums_file.ClassSums(X[0, :3], X[:2, :2], X[0, :2])],
-            2,
-        )
-        return bytes_of(path)
-
-
-SUMS = _sums()
 TABLE = b'id,size,"co,lour"\r\n1,2.5,red\r\n\r\n2,NA," b\xc3\xa4r"\r\n3,-1e3,"say ""x""\ntwice"\r\n'
 GZ = gzip.compress(TABLE, mtime=0)
 PARQUET = arrow_bytes(parquet_bytes)
@@ -1150,19 +1106,6 @@ def readers():
             calibrated,
             ["calibration.file.read_calibration"],
         ),
-        (
-            "sums",
-            all_sums,
-            [SUMS],
-            False,
-            summed,
-            [
-                "landmarks.sums_file.SumsReader",
-                "landmarks.sums_file.is_sums",
-                "files.npz.NpzReader",
-            ],
-        ),
-        ("header of sums", mended_sums, [SUMS_HEADER], False, summed, []),
         (
             "probabilities",
             printed.read_probabilities,

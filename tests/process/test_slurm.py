@@ -416,8 +416,9 @@ def test_by_hand(script, place, submitting):
 
 
 @pytest.mark.long
-def test_ranges_by_hand(script, place, submitting):
-    """The array makes sums, and the second job trains."""
+def test_shared_landmarks_by_hand(script, place, submitting):
+    """The array trains the others, and the second job those that share landmarks; where all do, they
+    are one task."""
     for path in place.folder.glob("m-0*"):
         path.unlink()
     (place / "mixed").write_text(
@@ -425,23 +426,25 @@ def test_ranges_by_hand(script, place, submitting):
     )
     words = ("-n", "--no-calibration", "mixed", "trn", "m", "ctl")
     done = script(*words, PATH=submitting)
-    assert done.stdout == b"array 7 (3 tasks), then 7: m.mbm\n", done.stderr.decode()
-    assert place.files()["m.jobs"].count(b"--sums=") == 2
-    task = script("--task", "m.jobs", "3", SLURM_ARRAY_TASK_ID="0")
-    assert task.returncode == 0 and not (place / "m-01").exists(), task.stderr.decode()
-    for number in "12":
-        assert script("--task", "m.jobs", "3", SLURM_ARRAY_TASK_ID=number).returncode == 0
-    assert (place / "m.sums-0-0").exists() and (place / "m.sums-1-0").exists()
+    assert done.stdout == b"array 7 (1 tasks), then 7: m.mbm\n", done.stderr.decode()
+    task = script("--task", "m.jobs", "1", SLURM_ARRAY_TASK_ID="0")
+    assert task.returncode == 0 and (place / "m-01").exists(), task.stderr.decode()
+    assert not (place / "m-00").exists()
     merge = (place / "submitted").read_text().splitlines()[1]
     done = script(*merge[merge.index("--merge") :].split())
     assert done.returncode == 0, done.stderr.decode()
     merged = (place / "m.mbm").read_bytes()
-    assert not list(place.folder.glob("*.sums*"))
     place.ok("multi_borders", "--retrain", *words)
     place.ok("mbh2mbm", "-a", "m.std", "ctl", "whole.mbm")
     assert merged == (place / "whole.mbm").read_bytes()
     (place / "m.jobs.last").write_text("exit 3\n")
     assert script("--merge", "m.jobs", "ctl", "m.mbm").returncode == 3
+    done = script("-+", "learner=nystrom -m 20", *words[:2], "plan", *words[3:], PATH=submitting)
+    assert done.stdout == b"array 7 (1 tasks), then 7: m.mbm\n", done.stderr.decode()
+    assert not (place / "m.jobs.last").exists()
+    task = script("--task", "m.jobs", "1", SLURM_ARRAY_TASK_ID="0")
+    assert task.returncode == 0, task.stderr.decode()
+    assert script("--merge", "m.jobs", "ctl", "m.mbm").returncode == 0
 
 
 @pytest.mark.parametrize(

@@ -284,7 +284,6 @@ OTHERS = {
     "write_curves",
     "write_npz",
     "write_predictions",
-    "write_sums",
     "write_table",
     "write_together",
 }

@@ -16,7 +16,7 @@ from agfmc.learners.protocol import plan_jobs
 from agfmc.core.models import Kernel
 from agfmc.data.normalisation import Normalisation
 from agfmc.landmarks import sums
-from agfmc.training.fit import fit, TrainingSettings
+from agfmc.training.fit import fit, HeldOutRequest, TrainingSettings
 from data_files import write_vec
 
 ROWS = [((0,), (1, 2)), ((0,), (2,)), ((1,), (3,))]
@@ -111,7 +111,9 @@ def test_a_task_gets_the_points_of_its_classes_alone(points):
     x, y, _ = points
     executor = Workers()
     trained(x, y, workers=executor)
-    group = sums.Group(plan_jobs(from_rows(ROWS, range(4), {}), "m", OPTIONS, 1), x, y, 512)
+    group = sums.Group(
+        plan_jobs(from_rows(ROWS, range(4), {}), "m", OPTIONS, 1), x, y, 512, HeldOutRequest()
+    )
     part = group.problem.part((1, 64, 128, (0, 2)))
     rows = 64 + np.flatnonzero(np.isin(y[64:128], (0, 2)))
     assert np.array_equal(part.x, x[rows]) and np.array_equal(part.y, y[rows])

@@ -16,9 +16,8 @@ from agfmc.learners.protocol import plan_jobs
 from agfmc.core.models import Kernel
 from agfmc.landmarks import sums
 from agfmc.training.fit import HeldOutRequest, TrainingSettings
-from agfmc.landmarks.sums_file import SumsStore
-from agfmc.landmarks.training import train_shared, sum_range
-from agfmc.landmarks.sums import Group, Problem, range_sums
+from agfmc.landmarks.training import train_shared
+from agfmc.landmarks.sums import Problem, range_sums
 from agfmc.core.weights import Weights
 from data_files import write_vec
 
@@ -173,26 +172,3 @@ def test_weights_of_one_are_no_weights(points):
     for a, b in zip(one, other):
         assert np.allclose(values_of(a.model, x), values_of(b.model, x), rtol=0, atol=1e-12)
         assert np.allclose(a.model.platt, b.model.platt, rtol=1e-6)
-
-
-def test_kept_sums_are_of_their_weights(points, tmp_path, monkeypatch):
-    monkeypatch.setattr(sums, "_RANGE", (16, 16))
-    x, y, w = points
-    jobs = jobs_of("-m 24 -g 2")
-    job = jobs[0]
-    kept = SumsStore(str(tmp_path / "m"), jobs, lambda job: "whole")
-    settings = TrainingSettings(workers=1, sums=kept)
-    weighted = Weights(w)
-    assert sum_range(job, x, y, settings, 1, weights=weighted)
-    assert not sum_range(job, x, y, settings, 1, weights=weighted)
-    later = w.copy()
-    later[-1] += 1  # which is not in the range
-    assert not sum_range(job, x, y, settings, 1, weights=Weights(later))
-    later[20] += 1
-    assert sum_range(job, x, y, settings, 1, weights=Weights(later))
-    assert sum_range(job, x, y, settings, 1)
-    digests = {
-        Group([job], x, y, 512, weights=one).range_digest(1)
-        for one in (None, weighted, Weights(later))
-    }
-    assert len(digests) == 3
