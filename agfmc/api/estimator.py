@@ -633,7 +633,7 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         X : array-like of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
             Their classes, of those in `classes_`.
-        map : {"auto", "none", "temperature", "vector", "structured", "matrix"}, default=None
+        map : {"auto", "none", "temperature", "matrix"}, default=None
             None: keep the map, so that points are new to it too.  Else fit another one, "auto" by
             cross-validation among these kinds: for points unlike those of `fit`, or a model
             without a map.  The points are then kept as the map answers them that was fitted

@@ -1,11 +1,9 @@
 """Calibration maps: p' = (1 - e) softmax(W z + b) + e / c, z = log max(p, least).
 
-A temperature has W = I / T, b = 0, a vector map a diagonal W, a structured map a diagonal and a
-matrix of low rank, a matrix map any W; e is the floor.  C. Guo and others, "On calibration of
-modern neural networks", ICML 2017 (temperature, vector, matrix); M. Kull and others, "Beyond
-temperature scaling: obtaining well-calibrated multi-class probabilities with Dirichlet
-calibration", NeurIPS 2019 (ridge on what is off the diagonal and on b); E. Berta and others,
-"Structured matrix scaling for multi-class calibration", 2025 (separate penalties).
+A temperature has W = I / T, b = 0, a matrix map any W; e is the floor.  C. Guo and others, "On
+calibration of modern neural networks", ICML 2017; M. Kull and others, "Beyond temperature scaling:
+obtaining well-calibrated multi-class probabilities with Dirichlet calibration", NeurIPS 2019 (ridge
+on what is off the diagonal and on b).
 
 All maps are fitted by the log loss.  So that few points, or points that are all answered rightly,
 do not make certain answers, the sum of losses has two terms more: -log(e) / 2, half an error that
@@ -30,13 +28,12 @@ from ..core.reproducible import Uniform
 from ..core.splits import FOLDS, of_rows, stratified_folds
 from .types import ProbabilityMap
 
-SMALLEST_LINEAR = 1e-4  # of the probabilities whose logarithms vectors and matrices take
+SMALLEST_LINEAR = 1e-4  # of the probabilities whose logarithms matrices take
 BOUNDS = 1 / 20, 20.0  # of a temperature
 PRIOR_ERRORS = 0.5
 PRIOR_TEMPERATURE = 1.0  # one over the variance of log T
 MOST_FLOOR = 0.999
 RIDGES = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)  # strengths tried, of the mean log loss
-WEAKER = 0.1  # part of the ridge of a structured map on its diagonal and on b
 GRID = 13  # temperatures at which the search begins
 STEPS = 200  # of L-BFGS or Newton's method at most
 CONVERGED, SHORTEST = 1e-8, 1e-6  # fall of the mean loss, part of a step, that end Newton's method
@@ -47,7 +44,7 @@ ROWS = 4096  # points whose logarithms are made at once
 def apply_map(fitted: ProbabilityMap, p: np.ndarray) -> np.ndarray:
     """Calibrated probabilities (n, c) of p (n, c), whose rows sum to 1.
 
-    Numbers below 1e-16, or 1e-4 for vectors and matrices, count as that: estimates may be
+    Numbers below 1e-16, or 1e-4 for matrices, count as that: estimates may be
     negative.  A row's bits do not depend on its neighbours.
     """
     weights, intercept = fitted.weights, fitted.intercept
@@ -171,16 +168,16 @@ def _root(function, a, b, accuracy=1e-13, relative=1e-15, steps=100):
 
 
 def _fit_matrix(p, y, ridges, weights):
-    """A matrix map for each ridge, with the objective of `_fit_linear`, by Newton's method.
+    """A matrix map for each ridge, with the objective of `_fit_large_matrix`, by Newton's method.
 
     It starts from the map of the next larger ridge, the first from the temperature map; more than
-    16 classes are left to `_fit_linear`.  The floor e is the best one at each step.  The Hessian is
+    16 classes are left to `_fit_large_matrix`.  The floor e is the best one at each step.  The Hessian is
     that of a logistic regression in which the weight of a point is multiplied by the probability
     that the floor does not explain it, as in the EM algorithm for the mixture with the floor.
     """
     n, c = np.shape(p)
     if c > MOST_CLASSES:
-        return _fit_linear("matrix", p, y, ridges, weights)
+        return _fit_large_matrix(p, y, ridges, weights)
     p = np.maximum(p, SMALLEST_LINEAR)
     start, z = fit_temperature(p, y, weights), np.column_stack([np.log(p), np.ones(n)])
     rows, weights = np.arange(n), np.ones(n) if weights is None else np.asarray(weights, float)
@@ -265,13 +262,11 @@ class _Pairs:
         return x[:, self.first] * x[:, self.second]
 
 
-def _fit_linear(kind, p, y, ridges, weights):
-    """A vector, structured or matrix map for each ridge, by L-BFGS from the temperature map.
+def _fit_large_matrix(p, y, ridges, weights):
+    """A matrix map for each ridge, by L-BFGS from the temperature map.
 
-    The least mean log loss + ridge (sum (W_ij - u [i = j])^2 + sum b_j^2), with W diagonal for a
-    vector, where u is free: towards a temperature.  Variables: deviations from u on the diagonal,
-    b, u, log(e / (1 - e)).  A structured W has a matrix L R' of low rank too, with the penalty
-    ridge |L R'|^2; that of the others is weaker.
+    The least mean log loss + ridge (sum (W_ij - u [i = j])^2 + sum b_j^2), where u is free: towards
+    a temperature.  Variables: W - u I, b, u, log(e / (1 - e)).
     """
     from scipy.optimize import Bounds, minimize
 
@@ -279,54 +274,31 @@ def _fit_linear(kind, p, y, ridges, weights):
     start, z = fit_temperature(p, y, weights), np.log(p)
     rows, c = np.arange(len(z)), z.shape[1]
     n = len(z) if weights is None else weights.sum()
-    rank = min(KINDS[kind].rank, c)
-    share, shape = (WEAKER, (c,)) if rank else (1.0, KINDS[kind].shape(c))
-    diagonal, size = len(shape) == 1, int(np.prod(shape))
+    size = c * c
     x = np.zeros(size + c + 2)
-    if rank:  # from the directions in which the loss falls most
-        error = apply_map(start, p)
-        error[rows, y] -= 1
-        error *= 1 if weights is None else weights[:, None]
-        left, _, right = np.linalg.svd(error.T @ z)
-        x = np.concatenate(
-            [x[2:], -0.1 * left[:, :rank].ravel(), 0.1 * right[:rank].T.ravel(), x[:2]]
-        )
     x[-2:] = start.weights, np.log(start.floor / (1 - start.floor))
 
     def loss(x, ridge):
-        deviation, b = x[:size].reshape(shape), x[size : size + c]
+        deviation, b = x[:size].reshape(c, c), x[size:-2]
         e = 1 / (1 + np.exp(-x[-1]))
         s = x[-2] * z + b
-        s += z * deviation if diagonal else z @ deviation.T
-        penalty = share * (x[: size + c] @ x[: size + c])
-        if rank:
-            left, right = x[size + c : -2].reshape(2, c, rank)
-            inner = z @ right
-            s += inner @ left.T
-            penalty += np.sum((left.T @ left) * (right.T @ right))
+        s += z @ deviation.T
         softmax(s)
         true = s[rows, y]
         q = (1 - e) * true + e / c
         log_u = np.log(x[-2])
         value = (
             PRIOR_TEMPERATURE * log_u**2 / 2 - total(np.log(q), weights) - PRIOR_ERRORS * np.log(e)
-        ) / n + ridge * penalty
+        ) / n + ridge * (x[:-2] @ x[:-2])
         ratio = (1 - e) * true / q
         s *= ratio[:, None]  # d loss / d logits
         s[rows, y] -= ratio
         s /= n if weights is None else (n / weights)[:, None]
         slope = np.empty_like(x)
-        slope[:size] = ((s * z).sum(axis=0) if diagonal else s.T @ z).ravel()
-        slope[size : size + c] = s.sum(axis=0)
+        slope[:size] = (s.T @ z).ravel()
+        slope[size:-2] = s.sum(axis=0)
         slope[-2] = np.einsum("ij,ij->", s, z) + PRIOR_TEMPERATURE * log_u / x[-2] / n
-        slope[: size + c] += 2 * ridge * share * x[: size + c]
-        if rank:
-            slope[size + c : -2] = np.stack(
-                [
-                    s.T @ inner + 2 * ridge * left @ (right.T @ right),
-                    z.T @ (s @ left) + 2 * ridge * right @ (left.T @ left),
-                ]
-            ).ravel()
+        slope[:-2] += 2 * ridge * x[:-2]
         slope[-1] = (
             -e * (1 - e) * total((1 / c - true) / q, weights) / n - PRIOR_ERRORS * (1 - e) / n
         )
@@ -346,14 +318,9 @@ def _fit_linear(kind, p, y, ridges, weights):
             options={"maxiter": STEPS},
             bounds=Bounds(least, most),
         ).x
-        scale = end[-2] if diagonal else end[-2] * np.eye(c)
-        w = scale + end[:size].reshape(shape)
-        if rank:
-            left, right = end[size + c : -2].reshape(2, c, rank)
-            w = np.diag(w) + left @ right.T
-        fitted.append(
-            ProbabilityMap(kind, w, end[size : size + c].copy(), float(1 / (1 + np.exp(-end[-1]))))
-        )
+        w = end[-2] * np.eye(c) + end[:size].reshape(c, c)
+        floor = float(1 / (1 + np.exp(-end[-1])))
+        fitted.append(ProbabilityMap("matrix", w, end[size:-2].copy(), floor))
     return fitted
 
 
@@ -372,7 +339,6 @@ class Kind(NamedTuple):
     keeps_order : whether the most probable class stays the same
     has_intercept : whether b is fitted, else it is 0
     fault : function of W that says what is wrong with it, None where nothing is
-    rank : rank of what is added to a diagonal W, 0 where W has the shape of what is fitted
     """
 
     fit: Callable
@@ -384,13 +350,11 @@ class Kind(NamedTuple):
     keeps_order: bool = True
     has_intercept: bool = True
     fault: Callable = lambda weights: None
-    rank: int = 0
 
     def numbers(self, c: int) -> int:
         """Parameters of W and b."""
         shape = self.shape(c)
-        full = 0 if shape is None else math.prod(shape) + c * self.has_intercept
-        return min(full, (2 + 2 * self.rank) * c) if self.rank else full
+        return 0 if shape is None else math.prod(shape) + c * self.has_intercept
 
 
 KINDS = {
@@ -400,23 +364,6 @@ KINDS = {
         shape=lambda c: (),
         has_intercept=False,
         fault=lambda weights: None if weights > 0 else "a temperature is not above 0",
-    ),
-    "vector": Kind(
-        partial(_fit_linear, "vector"),
-        shape=lambda c: (c,),
-        least=SMALLEST_LINEAR,
-        ridges=RIDGES,
-        keeps_order=False,
-    ),
-    "structured": Kind(
-        partial(_fit_linear, "structured"),
-        lambda weights: Uniform(weights.T),
-        lambda c: (c, c),
-        SMALLEST_LINEAR,
-        RIDGES[1:],
-        4,
-        False,
-        rank=2,
     ),
     "matrix": Kind(
         _fit_matrix,

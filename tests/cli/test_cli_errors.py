@@ -153,7 +153,7 @@ ERRORS = {
         ("all.mbm", "expected points, either --data or --from"),
         ("--data trn --from out all.mbm", "--data and --from exclude each other"),
         ("--data trn -a n.std -o ctl ctl", "--output would overwrite model: "),
-        ("--map linear --data trn all.mbm", "'linear' .*'temperature', 'vector'"),
+        ("--map linear --data trn all.mbm", "'linear' .*'temperature', 'matrix'"),
     ],
     ("classify_m", 1): [
         ("trn.vec all.mbm out", r"found points \(\.vec\): is the order of the op"),

@@ -137,7 +137,7 @@ def calibration(model, classes, m):
             ),
             "inverse": DecoderCalibration(ProbabilityMap("none")),
             "recursive least-squares": DecoderCalibration(
-                ProbabilityMap("vector", rng.random(2), rng.random(2)), replace(points, left=p)
+                ProbabilityMap("matrix", rng.random((2, 2)), rng.random(2)), replace(points, left=p)
             ),
             "full inverse": DecoderCalibration(
                 ProbabilityMap("matrix", rng.random((k, k)), rng.random(k), 0.01), none

@@ -14,6 +14,7 @@ from agfmc.calibration.maps import (
     apply_map,
     choose_map,
     compare_maps,
+    _fit_large_matrix,
     fit_in_training,
     fit_temperature,
     held_out_map,
@@ -72,7 +73,8 @@ def test_a_map_by_hand():
     np.testing.assert_allclose(
         apply_map(half, p)[0], 0.7 * np.array([4, 1, 1]) / 6 + 0.1, rtol=1e-14
     )
-    vector = ProbabilityMap("vector", np.array([1, 2, 0]), np.log([1, 4, 0.5]), 0)
+    vector = ProbabilityMap("vector", np.array([1, 2, 0]), np.log([1, 4, 0.5]), 0)  # of old files
+    assert vector.kind == "matrix" and vector.weights.shape == (3, 3)
     np.testing.assert_allclose(apply_map(vector, p)[0], [0.4, 0.2, 0.4], rtol=1e-14)
     matrix = ProbabilityMap("matrix", np.array([[1, 0, 0], [1, 0, 0], [0, 1, 1.0]]), np.zeros(3), 0)
     np.testing.assert_allclose(
@@ -156,15 +158,20 @@ def test_weights_are_copies():
 
 
 def fit_many(kind, ridge=0.02):
-    """The fit of a vector or matrix map to points, true columns and weights."""
+    """The fit of a matrix map to points, true columns and weights."""
     return functools.partial(refit, MapTrial(kind, ridge, np.zeros(0)))
+
+
+def large_matrix(p, y, weights=None, ridge=0.02):
+    """As many classes are fitted."""
+    return _fit_large_matrix(p, y, (ridge,), weights)[0]
 
 
 def fit_best(p, y, kind="auto"):
     return refit(choose_map(compare_maps(p, y, kind)), p, y)
 
 
-@pytest.mark.parametrize("fit", [fit_many("vector"), fit_many("structured"), fit_many("matrix")])
+@pytest.mark.parametrize("fit", [fit_many("matrix"), large_matrix])
 def test_weights_are_copies_for_many_numbers(fit):
     p, y = drawn(300, 3, 6, 1.5)
     w = np.random.default_rng(1).integers(1, 6, 300)
@@ -177,20 +184,20 @@ def test_weights_are_copies_for_many_numbers(fit):
 
 
 def test_weights_choose_the_map():
-    """Two kinds of points: those that need a vector decide where they weigh more."""
+    """Two kinds of points: those that need a matrix decide where they weigh more."""
     right, y = drawn(300, 3, 7)
     bent = right ** np.array([1, 3, 0.5])
     bent /= bent.sum(axis=1)[:, None]
     p, true = np.concatenate([right, bent]), np.concatenate([y, y])
-    for heavy, kind in ((0, "none"), (1, "vector")):
+    for heavy, kind in ((0, "none"), (1, "matrix")):
         w = np.where(np.arange(600) // 300 == heavy, 1.0, 1e-4)
         trials = [
             *compare_maps(p, true, "none", folds=3, weights=w),
-            *compare_maps(p, true, "vector", folds=3, weights=w),
+            *compare_maps(p, true, "matrix", folds=3, weights=w),
         ]
         assert choose_map(trials, w).kind == kind
     few = np.where(np.arange(600) < 40, 1.0, 1e-6)  # as 40 points alike, and 48 are needed
-    assert [one.kind for one in compare_maps(p, true, folds=2, weights=few)][-1] == "vector"
+    assert [one.kind for one in compare_maps(p, true, folds=2, weights=few)][-1] == "temperature"
 
 
 def test_training_fits_its_map_by_weights():
@@ -208,22 +215,22 @@ def test_training_fits_its_map_by_weights():
 
 def test_the_weighted_standard_error():
     best, other = np.zeros(4), np.array([0.3, 0.1, -0.2, 0])
-    trials = [MapTrial("none", 0, other), MapTrial("vector", 0.1, best)]
+    trials = [MapTrial("none", 0, other), MapTrial("matrix", 0.1, best)]
     w = np.array([1.0, 2, 1, 4])
     mean = 0.3 / 8
     error = np.sqrt(np.sum((w * (other - mean)) ** 2) * 4 / 3) / 8
     assert mean < error and choose_map(trials, w).kind == "none"
     heavy = np.array([1.0, 2, 0.01, 0.01])  # mean .1649, error .1071
-    assert choose_map(trials, heavy).kind == "vector"
+    assert choose_map(trials, heavy).kind == "matrix"
     assert choose_map(trials).kind == "none"
 
 
 def test_the_standard_error_of_groups():
     trials = [
         MapTrial("none", 0, np.repeat([0.3, -0.05], 20)),
-        MapTrial("vector", 0.1, np.zeros(40)),
+        MapTrial("matrix", 0.1, np.zeros(40)),
     ]
-    assert choose_map(trials).kind == "vector"
+    assert choose_map(trials).kind == "matrix"
     assert choose_map(trials, groups=np.repeat([4, 2], 20)).kind == "none"
 
 
@@ -242,13 +249,12 @@ def test_points_are_needed():
         fit_temperature(P[:0], Y[:0])
 
 
-@pytest.mark.parametrize("kind", ["vector", "matrix"])
-def test_the_penalised_loss_is_least(kind):
+@pytest.mark.parametrize("fit", [fit_many("matrix"), large_matrix])
+def test_the_penalised_loss_is_least(fit):
     p, y = drawn(300, 3, 6, 1.5)
 
     def objective(fitted):
         w = fitted.weights
-        w = np.diag(w) if w.ndim == 1 else w
         u = np.trace(w) / 3  # the best u of these
         return (
             losses(apply_map(fitted, p), y).mean()
@@ -257,7 +263,7 @@ def test_the_penalised_loss_is_least(kind):
             + 0.02 * (np.sum((w - u * np.eye(3)) ** 2) + np.sum(fitted.intercept**2))
         )
 
-    fitted = fit_many(kind)(p, y)
+    fitted = fit(p, y)
     best = objective(fitted)
     generator = np.random.default_rng(0)
     for _ in range(50):
@@ -270,29 +276,8 @@ def test_the_penalised_loss_is_least(kind):
         assert objective(near) > best - 2e-5  # of u the mean is not quite the best
     limited = np.maximum(p, 1e-4)
     temperature = fit_temperature(limited, y)
-    stiff = fit_many(kind, 1e6)(p, y)
+    stiff = fit_many("matrix", 1e6)(p, y)
     np.testing.assert_allclose(apply_map(stiff, p), apply_map(temperature, limited), atol=1e-4)
-
-
-@pytest.mark.few(1)
-@pytest.mark.parametrize("seed", [3, 4])
-def test_a_structured_map_is_a_diagonal_and_a_low_rank(seed):
-    q, y = drawn(1600, 6, seed)
-    q = q[:, [0, 2, 1, 3, 4, 5]] * 0.9 + 0.1 * q  # two classes are taken for each other
-    p, new, y, truth = q[:400], q[400:], y[:400], y[400:]
-    loss = {
-        kind: losses(apply_map(fit_best(p, y, kind), new), truth).mean()
-        for kind in ("temperature", "vector", "structured")
-    }
-    assert loss["structured"] < min(loss["vector"], loss["temperature"]) - 0.05
-    for ridge, rank in ((1e-3, 2), (1e6, 0)):
-        fitted = fit_many("structured", ridge)(p, y)
-        off = fitted.weights - np.diag(np.diag(fitted.weights))
-        assert np.linalg.matrix_rank(off[:3, 3:], 1e-3) == rank
-    limited = np.maximum(p, 1e-4)
-    np.testing.assert_allclose(
-        apply_map(fitted, p), apply_map(fit_temperature(limited, y), limited), atol=1e-4
-    )
 
 
 @pytest.mark.long
@@ -314,9 +299,9 @@ def test_training_takes_a_matrix_where_it_is_worth_it():
     assert fit_in_training(turned[:79], y[:79])[0].kind == "temperature"  # 20 numbers
     zeros = np.where(q < 0.05, 0, q)
     zeros[:, 0] += 1 - zeros.sum(axis=1)
-    for kind in ("vector", "matrix"):  # zeros have no more weight than 1e-4
-        one, other = fit_best(zeros, y, kind), fit_best(np.maximum(zeros, 1e-4), y, kind)
-        np.testing.assert_array_equal(one.weights, other.weights)
+    # zeros have no more weight than 1e-4
+    one, other = fit_best(zeros, y, "matrix"), fit_best(np.maximum(zeros, 1e-4), y, "matrix")
+    np.testing.assert_array_equal(one.weights, other.weights)
 
 
 @pytest.mark.long
@@ -324,20 +309,17 @@ def test_auto_takes_what_is_needed():
     q, y = drawn(2000, 3, 7)
     assert fit_best(q, y).kind == "none"
     assert fit_best(q**2 / (q**2).sum(axis=1)[:, None], y).kind == "temperature"
-    bent = q ** np.array([1, 3, 0.5])
-    assert fit_best(bent / bent.sum(axis=1)[:, None], y).kind == "vector"
     mixed = np.exp(np.log(q) @ np.array([[1, 1, 0], [0, 1, 1], [1, 0, -1]]))
     mixed /= mixed.sum(axis=1)[:, None]
     assert fit_best(mixed, y).kind == "matrix"
     for points, more in (
         (10, []),
         (47, []),
-        (48, ["structured", "matrix"]),
+        (48, ["matrix"]),
     ):  # 4 for each of 12 numbers
         assert [trial.kind for trial in compare_maps(q[:points], y[:points])] == [
             "none",
             "temperature",
-            "vector",
             *more,
         ]
     assert [trial.kind for trial in compare_maps(q[:10], y[:10], "matrix")] == ["matrix"]
@@ -351,10 +333,10 @@ def test_the_simplest_within_a_standard_error():
     trials = [
         MapTrial("none", 0, far),
         MapTrial("temperature", 0, near - near.mean() + best.mean() + 0.01),
-        MapTrial("vector", 0.1, best),
+        MapTrial("matrix", 0.1, best),
     ]
     assert choose_map(trials).kind == "temperature"
-    assert choose_map([trials[0], trials[2]]).kind == "vector"
+    assert choose_map([trials[0], trials[2]]).kind == "matrix"
 
 
 def test_folds_have_their_share_of_each_class():
@@ -380,8 +362,8 @@ def test_held_out_points_are_mapped_by_the_others():
 def test_the_table_of_kinds():
     assert tuple(KINDS) == MAP_KINDS
     assert [[row.numbers(c) for row in KINDS.values()] for c in (3, 8)] == [
-        [0, 1, 6, 12, 12],
-        [0, 1, 16, 48, 72],
+        [0, 1, 12],
+        [0, 1, 72],
     ]
 
 

@@ -218,7 +218,7 @@ def test_maps_that_change_answers_are_scored_by_their_own():
         np.roll(answered.p, 1, axis=1), answered.y, (answered.answer + 1) % 4, "rolled"
     )
     found = recalibrate(rolled, "least-squares", LABELS)
-    assert found.report["map"] == "structured"
+    assert found.report["map"] == "matrix"
     scores = found.report["scores"]["accuracy"]
     assert scores["before"]["value"] < 0.3 and scores["after"]["value"] > 0.5
     assert found.calibration.points.right.mean() == scores["after"]["value"]
@@ -228,7 +228,7 @@ def test_what_is_printed():
     stored = fit_temperature(np.eye(4), np.arange(4))
     found = recalibrate(drawn(320), "inverse", LABELS, stored=stored)
     one, other = found.report, found.of("least-squares").report
-    different = recalibrate(drawn(100), "wu-lin-weng", LABELS, "vector").report
+    different = recalibrate(drawn(100), "wu-lin-weng", LABELS, "matrix").report
     text = format_reports([one, other, different])
     lines = text.splitlines()
     assert lines[0].startswith("inverse, least-squares: 320 points of 4 classes; temperature 2.")
@@ -244,7 +244,7 @@ def test_what_is_printed():
         and line.endswith("at least 299 without an error among them would be needed")
         for line in lines
     )
-    assert "wu-lin-weng: 100 points of 4 classes; vector map, ridge " in text
+    assert "wu-lin-weng: 100 points of 4 classes; matrix map, ridge " in text
 
 
 def test_few_points_and_classes_without():

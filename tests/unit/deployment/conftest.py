@@ -168,7 +168,7 @@ def random_member(rng, labels, features, structures, mix):
 
 def random_map(rng, k):
     kind = str(rng.choice(MAP_KINDS))
-    shape = {"none": None, "temperature": (), "vector": (k,)}.get(kind, (k, k))
+    shape = {"none": None, "temperature": ()}.get(kind, (k, k))
     return (
         ProbabilityMap(kind)
         if shape is None
