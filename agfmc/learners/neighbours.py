@@ -1,22 +1,20 @@
 """k nearest neighbours, code K of nodes: the Euclidean metric, exact and repeatable.
 
-The distance of a point p and a training point x is the sum of (p_j - x_j)^2
-in float64, added in the order of the features; equal distances go by row
-number.  A search tree or a matrix product only proposes candidates, with a
-margin above every rounding error they can make: the answer is the same by
-either way, and depends neither on the other points nor on threads.
+The distance of a point p and a training point x is the sum of (p_j - x_j)^2 in float64, from
+SciPy; equal distances go by row number.  The answer depends neither on the other points nor on
+threads.
 
 A training point of weight w counts as w neighbours: the nearest ones give their weights until
 these add up to k, the last one as much as is missing.
 """
 
-import functools
 import math
 import os
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
+from scipy.spatial.distance import cdist
 
 from ..core.errors import DataError, ModelError
 from ..core.models import NodeModel
@@ -26,12 +24,7 @@ from ..data.weights import weights_bytes
 from .options import NodeLearner
 
 _CELLS = 1 << 21  # candidate distances held at once
-_TREE_FEATURES = 20  # above, a search tree visits nearly every point
-_TREE_POINTS = 2000  # below, the product is done before scipy is loaded
-# Two distances from the tree are taken as different when they differ by more than this.
-_MARGIN = 1e-9
 _ROUNDING = 1e-6  # of a sum of weights, which are float32 in files
-_TINY = 1e-140  # of a distance: its square is still a normal number
 
 
 @dataclass(frozen=True)
@@ -185,20 +178,9 @@ class Neighbours:
     """
 
     def __init__(self, x, y, c, k=11, w=None):
-        x = np.ascontiguousarray(x, dtype=np.float64)
+        self._x = np.ascontiguousarray(x, dtype=np.float64)
         self.c, self.k, self._w = int(c), int(k), w
         self._y = np.asarray(y, dtype=np.int64)
-        self._columns = np.ascontiguousarray(x.T)
-        self._tree = None
-        if x.shape[1] <= _TREE_FEATURES and len(x) >= _TREE_POINTS and k < len(x):
-            from scipy.spatial import cKDTree
-
-            # cut at the middle, not at the median: equal points cannot stall the making
-            self._tree = cKDTree(x, balanced_tree=False)
-
-    def __reduce__(self):
-        """Travels as its points: what finds the nearest is made again where it arrives."""
-        return Neighbours, (self._columns.T, self._y, self.c, self.k, self._w)
 
     def probabilities(self, points, excluded=None):
         """p (n, c): the share of each class, by weights, among the k nearest of points (n, d).
@@ -229,73 +211,19 @@ class Neighbours:
         """Rows (n, k) of the training points nearest to each of points (n, d), nearest first."""
         k = self.k if k is None else k
         points = np.asarray(points)
-        features, size = self._columns.shape
+        size, features = self._x.shape
         if points.ndim != 2 or points.shape[1] != features:
             width = points.shape[-1] if points.ndim else 0
             raise DataError(
                 f"the points have {width} features, the training points have {features}"
             )
         result = np.empty((len(points), k), dtype=np.int64)
-        pending = np.arange(len(points))
-        with np.errstate(over="ignore", invalid="ignore"):
-            if self._tree is not None:
-                pending = self._by_tree(points, k, result)
-            for which in _pieces(pending, size):
-                result[which] = self._by_product(np.asarray(points[which], dtype=np.float64), k)
+        for rows in _pieces(np.arange(len(points)), size):
+            square = cdist(np.asarray(points[rows], dtype=np.float64), self._x, "sqeuclidean")
+            limit = np.partition(square, k - 1, axis=1)[:, k - 1 : k]
+            which, near = np.nonzero(square <= limit)
+            # stable: where point and distance are equal, rows stay in their order
+            order = np.lexsort((square[which, near], which))
+            first = np.searchsorted(which, np.arange(len(rows)))
+            result[rows] = near[order[first[:, None] + np.arange(k)]]
         return result
-
-    def _by_tree(self, points, k, result):
-        """Fill rows of `result` from the tree as long as few distances are equal; -> the others."""
-        pending, count = np.arange(len(points)), k + 1
-        while len(pending) and count <= max(len(self._y) // 16, k + 1):
-            left = []
-            for which in _pieces(pending, count):
-                block = np.asarray(points[which], dtype=np.float64)
-                distance, near = self._tree.query(block, count)
-                # all rows as near as the k-th are among the candidates
-                # when the last candidate is clearly farther
-                done = distance[:, -1] > distance[:, k - 1] * (1.0 + _MARGIN) + _TINY
-                result[which[done]] = self._choose(block[done], near[done], k)
-                left.append(which[~done])
-            pending, count = np.concatenate(left), 4 * count
-        return pending
-
-    def _choose(self, points, near, k):
-        """The k nearest (n, k) of candidates near (n, q); row number l stands for none."""
-        size = len(self._y)
-        near = np.sort(near, axis=1)
-        square = np.zeros(near.shape)
-        rows = np.minimum(near, size - 1)
-        for j, column in enumerate(self._columns):
-            square += np.square(points[:, j, None] - column[rows])
-        square[near == size] = np.inf
-        order = np.argsort(square, axis=1, kind="stable")[:, :k]
-        return np.take_along_axis(near, order, axis=1)
-
-    @functools.cached_property
-    def _centred(self):
-        """(the mean (d,), the points less it (d, l), so that none far off lose digits, |x|^2 (l,))."""
-        centre = self._columns.mean(axis=1)
-        right = self._columns - centre[:, None]
-        return centre, right, np.einsum("ji,ji->i", right, right)
-
-    def _by_product(self, points, k):
-        """The k nearest of a block of bounded size, from all distances.
-
-        Candidates are those whose |x|^2 - 2 p.x, by a matrix product, is near the k-th.
-        """
-        centre, right, norms = self._centred
-        left = points - centre
-        reach = np.sqrt(np.einsum("ij,ij->i", left, left)) + np.sqrt(norms.max())
-        value = norms - 2.0 * (left @ right)
-        # |error| <= (d + 4) eps reach^2 for the product, as much again for the sum it stands for
-        error = 4.0 * (len(right) + 8) * np.finfo(np.float64).eps * reach**2 + _TINY**2
-        limit = np.partition(value, k - 1, axis=1)[:, k - 1] + 4.0 * error
-        which, near = np.nonzero(~(value > limit[:, None]))  # what overflowed stays a candidate
-        square = np.zeros(len(near))
-        for j, column in enumerate(self._columns):
-            square += np.square(points[which, j] - column[near])
-        # stable: where point and distance are equal, rows stay in their order
-        order = np.lexsort((square, which))
-        first = np.searchsorted(which, np.arange(len(points)))
-        return near[order[first[:, None] + np.arange(k)]]

@@ -1,4 +1,4 @@
-"""k nearest neighbours: the exact ones, ties by row number, whatever the block and the way."""
+"""k nearest neighbours: the exact ones, ties by row number, whatever the block."""
 
 import numpy as np
 import pytest
@@ -16,12 +16,6 @@ def brute(x, points, k):
     for j in range(x.shape[1]):
         square += (points[:, j, None] - x[:, j]) ** 2
     return np.argsort(square, axis=1, kind="stable")[:, :k]
-
-
-@pytest.fixture(params=["tree", "product"])
-def way(request, monkeypatch):
-    monkeypatch.setattr(neighbours, "_TREE_POINTS", 0 if request.param == "tree" else 10**9)
-    return request.param
 
 
 def kinds(rng, n=700, d=4):
@@ -43,14 +37,13 @@ def kinds(rng, n=700, d=4):
 @pytest.mark.few(12)
 @pytest.mark.parametrize("kind", list(kinds(np.random.default_rng(0))))
 @pytest.mark.parametrize("k", [1, 2, 11, 300])
-def test_the_nearest_are_those_of_brute_force(way, kind, k):
+def test_the_nearest_are_those_of_brute_force(kind, k):
     rng = np.random.default_rng(5)
     x = kinds(rng)[kind]
     points = np.concatenate([x[:60], kinds(rng)[kind][:60]])
     with np.errstate(over="ignore"):
         expected = brute(x, points, k)
     model = Neighbours(x, np.zeros(len(x), int), 1, k)
-    assert (model._tree is not None) == (way == "tree")
     np.testing.assert_array_equal(model.nearest(points), expected)
 
 
@@ -59,7 +52,6 @@ def test_many_features():
     x, points = rng.normal(size=(3000, 60)), rng.normal(size=(50, 60))
     x[1500:] = x[:1500]
     model = Neighbours(x, np.zeros(3000, int), 1, 7)
-    assert model._tree is None
     np.testing.assert_array_equal(model.nearest(points), brute(x, points, 7))
 
 
@@ -71,16 +63,11 @@ def test_any_small_problem(data):
     x = np.array(data.draw(st.lists(row, min_size=1, max_size=40)))
     points = np.array(data.draw(st.lists(row, min_size=1, max_size=10)))
     k = data.draw(st.integers(1, len(x)))
-    size = neighbours._TREE_POINTS
-    try:
-        for neighbours._TREE_POINTS in (0, 10**9):
-            near = Neighbours(x, np.zeros(len(x), int), 1, k).nearest(points)
-            np.testing.assert_array_equal(near, brute(x, points, k))
-    finally:
-        neighbours._TREE_POINTS = size
+    near = Neighbours(x, np.zeros(len(x), int), 1, k).nearest(points)
+    np.testing.assert_array_equal(near, brute(x, points, k))
 
 
-def test_probabilities_are_shares(way):
+def test_probabilities_are_shares():
     x = np.array([[0.0], [1.0], [2.0], [10.0], [11.0], [3.0]])
     model = Neighbours(x, [0, 2, 0, 1, 1, 3], 5, 3)
     np.testing.assert_array_equal(
@@ -88,14 +75,14 @@ def test_probabilities_are_shares(way):
     )
 
 
-def test_equal_distances_go_by_row_number(way):
+def test_equal_distances_go_by_row_number():
     x = np.array([[1.0], [-1.0], [1.0], [-1.0], [5.0]])
     assert Neighbours(x, [0, 1, 2, 3, 4], 5, 2).nearest([[0.0]]).tolist() == [[0, 1]]
     assert Neighbours(x, [0, 1, 2, 3, 4], 5, 3).nearest([[1.0]]).tolist() == [[0, 2, 1]]
 
 
 @pytest.mark.parametrize("kind", ["random", "grid", "repeated"])
-def test_a_point_alone_and_in_a_block(way, kind, monkeypatch):
+def test_a_point_alone_and_in_a_block(kind, monkeypatch):
     rng = np.random.default_rng(3)
     x = kinds(rng)[kind]
     y = rng.integers(0, 5, len(x))
@@ -109,14 +96,14 @@ def test_a_point_alone_and_in_a_block(way, kind, monkeypatch):
     assert model.probabilities(points).tobytes() == whole.tobytes()
 
 
-def test_k_is_all(way):
+def test_k_is_all():
     x = np.arange(5.0)[:, None]
     np.testing.assert_allclose(
         Neighbours(x, [0, 0, 1, 1, 1], 2, 5).probabilities([[9.0]]), [[0.4, 0.6]]
     )
 
 
-def test_no_points_and_points_that_do_not_fit(way):
+def test_no_points_and_points_that_do_not_fit():
     model = Neighbours(np.eye(3), [0, 1, 2], 3, 2)
     assert model.probabilities(np.empty((0, 3))).shape == (0, 3)
     with pytest.raises(DataError, match="have 2 features, the training points have 3"):
