@@ -20,7 +20,7 @@ from itertools import groupby
 
 import numpy as np
 
-from ..core.errors import AgfmcError, AgfmcWarning, DataError, UsageError, warn_user
+from ..core.errors import AgfmcError, DataError, UsageError, warn_user
 from ..core.kernels import kernel_word, KERNELS
 from ..core.probabilities import mean, standard_error
 from ..score.rows import ALL_SCORES
@@ -43,10 +43,9 @@ _TOGETHER = 24  # classifiers that are trained side by side, so that all cores a
 # warnings about each of thousands of fits, or about each split once more
 _REPEATED = (
     ".* against .* has . sample",
-    ".* did not converge",
     "features? .* constant",
     ".* leaving out single samples",
-    "logistic regression stopped before the minimum",
+    ".*(not|failed to) converge",
 )
 
 
@@ -531,5 +530,5 @@ def without_repeated_warnings():
     """Without warnings that would come for each of thousands of fits, or for each split."""
     with warnings.catch_warnings():
         for pattern in _REPEATED:
-            warnings.filterwarnings("ignore", pattern, AgfmcWarning)
+            warnings.filterwarnings("ignore", pattern)
         yield

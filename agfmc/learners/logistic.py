@@ -1,4 +1,4 @@
-"""Logistic regression, which needs no library: the learner `logistic`, code L of nodes, its file.
+"""Logistic regression, by scikit-learn: the learner `logistic`, code L of nodes, its file.
 
 The learner `logistic` has two sides: with y = +1 for the first label and -1 for the other,
 f(x) = w.x + b minimises
@@ -13,12 +13,8 @@ weights minimise
 
     - sum_i v_i log P(y_i | x_i) + (ridge / 2) |W|^2 ,
 
-v_i being the weight of a point, with the gradient sum_i v_i (P(c | x_i) - [y_i = c]) x_i + ridge
-w_c.  The penalty is on the weights of the features as they are given, not on the intercepts.
-
-One solver minimises both, as two sides are two classes with a ridge of 2: Newton's method, whose
-step is computed by conjugate gradients (Lin, Weng and Keerthi, "Trust region Newton method for
-logistic regression", 2008), for which the points may be sparse.
+v_i being the weight of a point.  The penalty is on the weights of the features as they are given,
+not on the intercepts.
 
 The file of a model of code L is text: the title `agfmc logistic 1`, the lines `classes c`,
 `features d`, `ridge R` and `points n`, a line of d + 1 numbers for each class, the last one being
@@ -34,11 +30,10 @@ from itertools import takewhile
 from typing import ClassVar
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
-from scipy.sparse import hstack, issparse
-from scipy.special import log_softmax, softmax
+from scipy.sparse import issparse
+from scipy.special import softmax
 
-from ..core.errors import DataError, ModelError, warn_user
+from ..core.errors import DataError, ModelError
 from ..core.models import NodeModel
 from ..core.points import is_sparse, padded_blocks
 from ..core.provenance import Provenance
@@ -48,16 +43,14 @@ from ..files.codec import check_seal, sealed, unsealed
 from ..files.number_text import ascii_text, line_numbers, number_of
 from ..files.opening import read_bytes
 from .options import NodeLearner, PlaneLearner
-from .points import side_factors, Solution, TOO_LARGE
+from .points import side_factors, sklearn_version, Solution, TOO_LARGE
 
-_STEPS, _INNER = 200, 300  # of Newton's method, of conjugate gradients in each
+_STEPS = 200  # of Newton's method
 # Points of a multinomial model evaluated together.  Every block has this size, short ones are
 # padded: the answer for a point does not depend on its neighbours.
 BLOCK = 512
-_DENSE = 2000  # features up to which the preconditioner is a full matrix
-# Largest entry of the gradient over n, on standardised features: what is aimed at, and
-# what is passed over in silence where rounding stops the descent before.
-_AIM, _ENOUGH = 1e-10, 1e-6
+_DENSE = 2000  # features up to which there is a Hessian
+_AIM = 1e-10  # largest entry of the gradient of the mean loss
 
 
 @dataclass(frozen=True)
@@ -67,7 +60,7 @@ class LogisticOptions(PlaneLearner):
     Attributes
     ----------
     cost : C
-    tolerance : size of the gradient at which to stop, over that at 0
+    tolerance : largest entry of the gradient of the mean loss at which to stop
     weights : ((side, factor), ...) of C
     """
 
@@ -93,29 +86,20 @@ class LogisticOptions(PlaneLearner):
             "for LIBSVM's C-SVC only, not for learner=logistic with weights" if self.weights else ""
         )
 
-    def solve(self, packed, rows, side, w=None):
-        """The `Solution` of a problem: the multinomial model of two classes, f = w_1.x - w_2.x.
+    def made_by(self):
+        """scikit-learn and its version."""
+        return _library()
 
-        With a ridge of 2 its penalty is |w_1 - w_2|^2 / 2, as w_2 = -w_1 at the minimum.
-        """
+    def solve(self, packed, rows, side, w=None):
+        """The `Solution` of a problem."""
         x, side = packed[rows], np.asarray(side)
         first = int(side[0])
         cost = self.cost * side_factors(side, self.weights)
         if w is not None:
             cost = cost * w
-        if is_sparse(x):
-            points = hstack((x.csr, np.ones((len(rows), 1))), "csr", dtype=np.float64)
-        else:
-            points = np.c_[np.asarray(x, dtype=np.float64), np.ones(len(rows))]
-        ridge = np.append(np.full(x.shape[1], 2.0), 0.0)
-        with np.errstate(over="ignore", invalid="ignore"):
-            weights = minimise(
-                points, (side != first).astype(np.int64), 2, ridge, cost, self.tolerance
-            )
-        if not np.isfinite(weights).all():
-            raise DataError(TOO_LARGE.format("values"))
-        plane = weights[0] - weights[1]
-        return Solution.plane(plane[:-1], plane[-1], (first, 1 - first))
+        points = x.csr if is_sparse(x) else np.asarray(x, dtype=np.float64)
+        weights, intercept = _fit(points, side == first, 1.0, cost, self.tolerance)
+        return Solution.plane(weights[0], intercept[0], (first, 1 - first))
 
 
 @dataclass(frozen=True)
@@ -130,9 +114,13 @@ class MultinomialOptions(NodeLearner):
     recognised_by = "seal"
     letters: ClassVar[dict] = {"-r": ("ridge", 0, math.inf, False, True)}
 
+    def made_by(self):
+        """scikit-learn and its version."""
+        return _library()
+
     def identity(self, job):
-        """The letter, and the options as the user wrote them."""
-        return "L", job.text
+        """The letter, the library, and the options as the user wrote them."""
+        return "L", self.made_by(), job.text
 
     def fit(self, job, problem):
         """The `NodeModel` of a `NodeProblem`."""
@@ -182,161 +170,57 @@ class _Multinomial:
         return logistic_probabilities(self.weights, x)
 
 
+def _library():
+    return f"scikit-learn {sklearn_version('logistic regression is fitted by')}"
+
+
 def fit_logistic(x, y, c, ridge=1.0, w=None):
     """Weights (c, d + 1) for points x (n, d) of classes y (n,) in 0..c-1, with weights w (n,).
 
-    The last column is the intercept, which is not penalised; the intercepts add
-    up to 0, since a common shift of them changes nothing.  The features are
-    standardised inside and their penalties with them, so that the meaning of
-    the ridge is kept and the descent does not depend on their units.  w None: all are 1.
+    The last column is the intercept, which is not penalised; the intercepts add up to 0, since a
+    common shift of them changes nothing.  w None: all are 1.
 
-    Raises `DataError` where a class has no points; warns where the minimum was not reached.
+    Raises `DataError` where a class has no points, and as `_fit` does.
     """
     x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.int64)
     empty = np.flatnonzero(np.bincount(y, minlength=c) == 0)
     if len(empty):
         raise DataError(f"class {empty[0]} (counted from 0) has no points")
+    w = np.ones(len(x)) if w is None else w
     mean = np.average(x, axis=0, weights=w)
-    centred = x - mean
-    deviation = np.sqrt(np.average(centred**2, axis=0, weights=w))
-    # a constant feature gets weight 0; a mean may be off by rounding, hence its own test
-    moving = (deviation > 0.0) & (x.max(axis=0) > x.min(axis=0))
-    deviation[~moving] = 1.0
-    weights = minimise(
-        np.c_[np.where(moving, centred / deviation, 0.0), np.ones(len(x))],
-        y,
-        c,
-        np.append(ridge / deviation**2, 0.0),
-        w,
-    )
-    weights[:, :-1] /= deviation
-    weights[:, -1] -= weights[:, :-1] @ mean
-    weights[:, -1] -= weights[:, -1].mean()
-    return weights
+    # a constant feature gets weight 0; a mean may be off by rounding
+    centred = np.where(x.max(axis=0) > x.min(axis=0), x - mean, 0.0)
+    # of two classes scikit-learn has one plane v = w_1 - w_0, |W|^2 is |v|^2 / 2 then
+    cost = (2.0 if c == 2 else 1.0) / ridge
+    coefficients, intercept = _fit(centred, y, cost, w, _AIM)
+    if c == 2:
+        coefficients = np.concatenate([-coefficients, coefficients]) / 2.0
+        intercept = np.concatenate([-intercept, intercept]) / 2.0
+    intercept = intercept - coefficients @ mean
+    return np.column_stack([coefficients, intercept - intercept.mean()])
 
 
-def minimise(x, y, c, ridge, w=None, share=None):
-    """Weights (c, d) with the least value of `_evaluate`, by Newton's method from 0.
+def _fit(x, y, cost, w, tolerance):
+    """(coefficients, intercepts) of scikit-learn's logistic regression.
 
-    No intercept is added. A step is shortened until Armijo's condition holds. Warns where the
-    minimum was not reached.
-
-    Parameters
-    ----------
-    x : array or CSR matrix (n, d), points
-    y : array (n,), classes in 0..c-1
-    ridge : float or array (d,), one factor for all weights, or factors of the columns
-    w : array (n,), optional, weights of the points, None for 1
-    share : float, optional
-        Largest entry of the gradient to stop at, over that at 0; None for 1e-10 of the weight of
-        all points.
+    It minimises |W|^2 / 2 + cost sum_i w_i log loss, and ends where no entry of the gradient of the
+    mean is above the tolerance.  Raises `DataError` where the values are too large, `UsageError`
+    without scikit-learn, which warns where the minimum was not reached.
     """
-    y, w = np.asarray(y, dtype=np.int64), np.ones(x.shape[0]) if w is None else w
-    ridge = np.broadcast_to(np.asarray(ridge, dtype=np.float64), x.shape[1:])
-    precondition = _preconditioner(x, ridge, c, w)
-    weights = np.zeros((c, x.shape[1]))
-    value, gradient, shares = _evaluate(weights, x, y, ridge, w)
-    size = start = np.abs(gradient).max()
-    goal = _AIM * w.sum() if share is None else share * start
-    for _ in range(_STEPS):
-        if not size > goal:
-            break
-        direction = _newton_step(
-            partial(_curvature, x, shares, ridge, w),
-            gradient,
-            precondition,
-            min(0.01, size / start),
-        )
-        slope = float(np.vdot(gradient, direction))
-        slack = 1e-14 * abs(value)  # near the minimum the value moves by rounding alone
-        length = 1.0
-        while length > 1e-10:
-            trial = weights + length * direction
-            trial_value, trial_gradient, trial_shares = _evaluate(trial, x, y, ridge, w)
-            if trial_value <= value + 1e-4 * length * slope + slack:
-                break
-            length /= 2.0
-        else:
-            break
-        trial_size = np.abs(trial_gradient).max()
-        if slope >= 0.0 or trial_value >= value and trial_size >= size:
-            break  # rounding: neither value nor gradient gets smaller
-        weights, value, gradient, shares, size = (
-            trial,
-            trial_value,
-            trial_gradient,
-            trial_shares,
-            trial_size,
-        )
-    if size > max(_ENOUGH * w.sum(), 1000.0 * goal):
-        warn_user(
-            f"logistic regression stopped before the minimum: the gradient is {size:.3g} "
-            f"for {x.shape[0]} points; normalise the data, or try more regularisation (a smaller "
-            "-c, a larger ridge)"
-        )
-    return weights
+    _library()
+    from sklearn.linear_model import LogisticRegression
 
-
-def _evaluate(weights, x, y, ridge, w):
-    """Value, gradient (c, d) and probabilities (c, n) at weights (c, d)."""
-    true = y, np.arange(len(y))
-    logs = log_softmax((x @ weights.T).T, axis=0)
-    shares = np.exp(logs)
-    miss = shares * w
-    miss[true] -= w
-    value = 0.5 * float(np.sum(ridge * weights * weights)) - float(logs[true] @ w)
-    return value, ridge * weights + (x.T @ miss.T).T, shares
-
-
-def _newton_step(hessian, gradient, precondition, share):
-    """Newton's step s, H s = -gradient, by conjugate gradients.
-
-    It ends when `share` of the preconditioned square of the residual is left, or where H is
-    not positive, or the values are too large.  Over the classes the gradients add up to 0 as long
-    as the weights do, and so do the steps then: directions in which the loss is flat are never
-    entered.
-    """
-    step, residual = np.zeros_like(gradient), -gradient
-    search = precondition(residual)
-    product = float(np.vdot(residual, search))
-    goal = share * product
-    for _ in range(_INNER):
-        bent = hessian(search)
-        curvature = float(np.vdot(search, bent))
-        if not 0.0 < curvature < math.inf:
-            break
-        size = product / curvature
-        step += size * search
-        residual -= size * bent
-        treated = precondition(residual)
-        before, product = product, float(np.vdot(residual, treated))
-        if not product > goal:
-            break
-        search = treated + product / before * search
-    return step if step.any() else precondition(-gradient)
-
-
-def _curvature(x, shares, ridge, w, v):
-    """Hessian times v (c, d): sum_i mu_ic (v_c.x_i - sum_b mu_ib v_b.x_i) x_i + ridge v_c."""
-    z = (x @ v.T).T
-    z -= np.einsum("ci,ci->i", shares, z)
-    return ridge * v + (x.T @ (z * shares * w).T).T
-
-
-def _preconditioner(x, ridge, c, w):
-    """A function r (c, d) -> r times the inverse of X^T X / c + ridge, or of its diagonal.
-
-    It is the same for all classes and steps.
-    """
-    diagonal = (x.power(2) if issparse(x) else x**2).T @ w / c + ridge
-    diagonal[diagonal == 0.0] = 1.0
-    if x.shape[1] > _DENSE or issparse(x) or not np.isfinite(diagonal).all():
-        return lambda r: r / diagonal
-    matrix = x.T @ (x * w[:, None]) / c
-    # a little more, so that equal columns are no obstacle
-    matrix[np.diag_indices_from(matrix)] = diagonal * (1.0 + 1e-8)
-    factor = cho_factor(matrix)
-    return lambda r: cho_solve(factor, r.T).T
+    # Newton's method is exact to the last digits, and does not depend on the units of features
+    solver = "newton-cg" if issparse(x) or x.shape[1] > _DENSE else "newton-cholesky"
+    model = LogisticRegression(C=cost, tol=tolerance, solver=solver, max_iter=_STEPS)
+    try:
+        with np.errstate(over="ignore", invalid="ignore"):
+            model.fit(x, y, w)
+    except ValueError as error:
+        raise DataError(TOO_LARGE.format("values")) from error
+    if not (np.isfinite(model.coef_).all() and np.isfinite(model.intercept_).all()):
+        raise DataError(TOO_LARGE.format("values"))
+    return model.coef_, model.intercept_
 
 
 def logistic_probabilities(weights, x):

@@ -116,7 +116,9 @@ def test_files_of_released_versions_are_read(tmp_path, name, minor):
     assert (tmp_path / "again").read_bytes() == bytes_of(models()[name])
 
 
-@pytest.mark.parametrize("name", ["table", "ensemble", "metric", "vector", "structured"])
+@pytest.mark.parametrize(
+    "name", ["table", "ensemble", "metric", "vector", "structured", "neighbours", "logistic"]
+)
 def test_models_of_0_3_0_give_their_answers(tmp_path, name):
     """A table with its recipe, calibration and normalisation, be it a learned metric, or the
     calibration a vector, answered as when it was made."""

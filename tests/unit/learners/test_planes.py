@@ -5,9 +5,10 @@ import threading
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 from agfmc.core.points import SparsePoints
-from agfmc.core.errors import AgfmcWarning, UsageError
+from agfmc.core.errors import UsageError
 from agfmc.core.models import Kernel
 from agfmc.learners.protocol import check_learners, learner_class, parse_options, plan_jobs
 from agfmc.learners.points import Nodes, Solution
@@ -202,7 +203,7 @@ def test_liblinear_is_quiet(capfd):
 
 def test_values_that_are_too_large():
     x, rows, side = data(scale=1e200)
-    with pytest.warns(AgfmcWarning, match="stopped before the minimum.*normalise the data"):
+    with pytest.warns(ConvergenceWarning, match="scale the data"):
         solved("learner=logistic", x, rows, side)
 
 
@@ -274,7 +275,7 @@ def test_a_descent_that_ends_early(monkeypatch):
 
     monkeypatch.setattr(logistic, "_STEPS", 1)
     x, rows, side = data(250)
-    with pytest.warns(AgfmcWarning, match="stopped before the minimum"):
+    with pytest.warns(ConvergenceWarning):
         solved("learner=logistic -c 1e3", x, rows, side)
 
 
