@@ -209,7 +209,7 @@ def samples_of_text(truth_path, path, header=True, classes=True):
         raise DataError("has one column of probabilities: expected one for each class", file=path)
     if n != len(truth):
         raise DataError(
-            f"has {n} lines of probabilities, but there are {len(truth)} points", file=path
+            f"has {n} rows of probabilities, but there are {len(truth)} points", file=path
         )
     if truth.max() >= k:
         raise DataError(

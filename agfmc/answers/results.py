@@ -86,12 +86,12 @@ def _checked(table, result, file, base):
     """The probabilities of a table, which is of the points and classes of result (n,)."""
     if len(table.p) != len(result):
         raise DataError(
-            f"has {len(table.p)} lines of probabilities, but there are {len(result)} points",
+            f"has {len(table.p)} rows of probabilities, but there are {len(result)} points",
             file=file,
         )
     for row in np.flatnonzero(table.classes != result)[:1].tolist():
         raise DataError(
-            f"the class of point {row} (from 0) is {table.classes[row]}, but "
+            f"the class of row {row + 1} is {table.classes[row]}, but "
             f"{result[row]} in {base}.cls: they are not of one run",
             file=file,
         )
@@ -198,7 +198,7 @@ def with_probabilities_before(results, path):
     table = read_probabilities(path)
     if table.p.shape != results.p.shape:
         raise DataError(
-            "has {} lines of {} probabilities, but there are {} points and {} classes".format(
+            "has {} rows of {} probabilities, but there are {} points and {} classes".format(
                 *table.p.shape, *results.p.shape
             ),
             file=path,
@@ -222,7 +222,7 @@ def with_sets(results, path, tree=None):
     sets = read_sets(path)
     if len(sets.size) != len(results.truth):
         raise DataError(
-            f"has {len(sets.size)} lines, but there are {len(results.truth)} points", file=path
+            f"has {len(sets.size)} rows, but there are {len(results.truth)} points", file=path
         )
     points = sets.points
     strange = ~np.isin(sets.labels, results.labels)

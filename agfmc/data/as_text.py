@@ -123,7 +123,7 @@ def _cells(x, recipe, file, done) -> Iterator[list[str]]:
             wrong |= encoded.sum(axis=1) > 1
         if wrong.any():
             raise DataError(
-                f"row {done + int(np.argmax(wrong))} (from 0) is not made by the "
+                f"row {done + int(np.argmax(wrong)) + 1} is not made by the "
                 f"recipe: expected 0 and a single 1 in the features of the column "
                 f"'{one_line(column.name)}'",
                 file=file,

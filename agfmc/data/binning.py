@@ -139,7 +139,7 @@ def classes_of(values: np.ndarray, edges: np.ndarray, ends: bool = False) -> np.
         raise UsageError("classes with ends need two thresholds or more")
     values = np.asarray(values, np.float64)
     if not np.isfinite(values).all():
-        raise DataError(f"value {int(np.argmin(np.isfinite(values)))} (from 0) is not finite")
+        raise DataError(f"row {int(np.argmin(np.isfinite(values))) + 1} is not finite")
     classes = np.searchsorted(edges, values, side="right").astype(np.int32)
     if not ends:
         return classes

@@ -79,7 +79,7 @@ def _refuse_large(data, source, form):
     row = int(np.argmax(large))
     problem = "a value is too large for the float32 of binary files"
     if not os.path.isfile(source):  # it cannot be read again
-        raise DataError(f"point {row + 1}: {problem}", file=source)
+        raise DataError(f"row {row + 1}: {problem}", file=source)
     header = form.kind == "lvq" and form.header
     raise DataError(problem, file=source, line=_line(source, row + header))
 

@@ -172,11 +172,11 @@ def read_cls(path, n=None, negative=False, stdin=None):
 
 
 def refuse_negative(y, path, where=""):
-    """DataError with the row (from 0) of the first label below 0; where: they are not allowed."""
+    """DataError with the row of the first label below 0; where: they are not allowed."""
     if len(y) and y.min() < 0:
         row = int(np.argmax(y < 0))
         raise DataError(
-            f"row {row} (from 0) has label {y[row]}: labels are whole numbers from 0"
+            f"row {row + 1} has label {y[row]}: labels are whole numbers from 0"
             f"{where} (svm2agf -U and agf_preprocess -U number the classes anew)",
             file=path,
         )
@@ -232,8 +232,8 @@ def cls_bytes(y, path=None, start=0):
     if y.dtype.kind not in "iub" and not np.array_equal(y, np.rint(y)):
         raise DataError("labels must be whole numbers", file=path)
     if y.size and (y.min() < -(2**31) or y.max() >= 2**31):
-        row = start + int(np.argmax((y < -(2**31)) | (y >= 2**31)))
-        raise DataError(f"the label of row {row} (from 0) does not fit 32 bits", file=path)
+        row = start + int(np.argmax((y < -(2**31)) | (y >= 2**31))) + 1
+        raise DataError(f"the label of row {row} does not fit 32 bits", file=path)
     return y.astype(LABEL).tobytes()
 
 
@@ -289,7 +289,7 @@ def _float_bytes(x, path, start, missing=False):
 
 
 def _refuse_nonfinite(x, path, start=0, missing=False):
-    """DataError with row and column (from 0) of the first NaN or infinity in x (n, d).
+    """DataError with the row of the first NaN or infinity in x (n, d).
 
     With `missing` NaN is allowed.
     """
@@ -301,7 +301,7 @@ def _refuse_nonfinite(x, path, start=0, missing=False):
             row, column = np.unravel_index(int(np.argmin(good)), good.shape)
             value = x[begin + row][column]
             what = "NaN" if np.isnan(value) else "an infinite or too large value"
-            where = f"row {start + begin + row}"
+            where = f"row {start + begin + row + 1}"
             if x.shape[1] > 1:
-                where += f", feature {column}"
-            raise DataError(f"{where} (from 0) is {what}", file=path)
+                where = f"feature {column} (from 0) of {where}"
+            raise DataError(f"{where} is {what}", file=path)

@@ -446,7 +446,7 @@ def check_points(x, y, names, path):
         check_words(np.asarray(y), names, path)
     finite = np.isfinite(x).all(axis=1)
     if not finite.all():
-        raise DataError(f"row {int(np.argmin(finite))} (from 0) has NaN or infinity", file=path)
+        raise DataError(f"row {int(np.argmin(finite)) + 1} has NaN or infinity", file=path)
 
 
 def check_words(y, names, path):

@@ -78,7 +78,7 @@ def read_weights(path: str, n: int | None = None, stdin=None) -> np.ndarray:
     if bad.any():
         row = int(np.argmax(bad))
         raise DataError(
-            f"row {row} (from 0) has the weight {w[row]:g}: expected a number of 0 or more",
+            f"row {row + 1} has the weight {w[row]:g}: expected a number of 0 or more",
             file=path,
         )
     return w
@@ -111,7 +111,7 @@ def weights_bytes(w: np.ndarray, path: str | None = None, start: int = 0) -> byt
     if lost.any():
         row = int(np.argmax(lost))
         raise DataError(
-            f"the weight of row {start + row} (from 0), {w[row]:g}, is too small for "
+            f"the weight of row {start + row + 1}, {w[row]:g}, is too small for "
             "single precision: multiply all weights by a power of ten",
             file=path,
         )

@@ -89,7 +89,7 @@ class NeighbourOptions(NodeLearner):
             w = read_con(f"{name}.wgt", len(points))
             if w.min() <= 0:
                 raise ModelError(
-                    f"row {np.argmax(w <= 0)} (from 0): expected a weight above 0, "
+                    f"row {np.argmax(w <= 0) + 1}: expected a weight above 0, "
                     f"found {w[w <= 0][0]:g}",
                     file=f"{name}.wgt",
                 )

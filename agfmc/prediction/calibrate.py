@@ -703,7 +703,7 @@ def answers_of_files(configuration: Configuration, key: str, base: str) -> Decod
         )
     if len(table.p) != len(truth):
         raise DataError(
-            f"has {len(table.p)} lines of probabilities, but there are {len(truth)} points",
+            f"has {len(table.p)} rows of probabilities, but there are {len(truth)} points",
             file=path,
         )
     problem = refuted_probabilities(table.p)
@@ -714,7 +714,7 @@ def answers_of_files(configuration: Configuration, key: str, base: str) -> Decod
     elif (wrong := table.classes != classes[answer]).any():
         row = int(np.argmax(wrong))
         raise DataError(
-            f"the class of point {row} (from 0) is {table.classes[row]}, but "
+            f"the class of row {row + 1} is {table.classes[row]}, but "
             f"{classes[answer[row]]} in {base}.cls: they are not of one run",
             file=path,
         )

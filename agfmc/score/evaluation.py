@@ -191,7 +191,7 @@ def warn_of_no_probabilities(p, what):
     finite; `what` is the word for them."""
     if not np.isfinite(p).all():
         row = int(np.argmin(np.isfinite(p).all(axis=1)))
-        raise DataError(f"{what} of point {row} (from 0) are not finite numbers")
+        raise DataError(f"{what} of row {row + 1} are not finite numbers")
     low, high = float(p.min(initial=0.0)), float(p.max(initial=1.0))
     if low < -_ROUNDING or high > 1 + _ROUNDING:
         warn_user(

@@ -240,7 +240,7 @@ def test_validation_leaves_rejected_points_out_and_warns_of_votes(printed):
         ("-H truth.cls headed", 1, r"headed:1: "),
         ("truth.cls short", 1, r"short:3: 2 columns"),
         ("-H truth.cls one", 1, r"one: has one column"),
-        ("-H truth.cls few", 1, r"few: has 1 lines of probabilities, but there are 2 points"),
+        ("-H truth.cls few", 1, r"few: has 1 rows of probabilities, but there are 2 points"),
         ("-H many.cls p", 1, r"many.cls: holds class 2, but there are 2 columns"),
         ("-H truth.cls none", 1, r"none: cannot read"),
         ("-b truth.cls none", 1, r"none\.cls: cannot read"),

@@ -438,7 +438,7 @@ def test_options_that_need_probabilities(ten, run):
 def test_sets_of_others(ten, run, tmp_path):
     (tmp_path / "few.sets").write_text("2\n")
     assert (
-        "has 1 lines, but there are 10 points"
+        "has 1 rows, but there are 10 points"
         in run("eval_uc", "--sets", "few.sets", "truth.cls", "out", "p", status=1).err
     )
     (tmp_path / "odd.sets").write_text("2\n" * 9 + "3\n")

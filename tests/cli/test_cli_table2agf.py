@@ -294,7 +294,7 @@ def test_points_without_a_recipe_come_back_too(run):
         (
             ["--table", "odd", "odd.csv"],
             1,
-            "odd.vec: row 4 (from 0) is not made by the recipe: "
+            "odd.vec: row 5 is not made by the recipe: "
             "expected 0 and a single 1 in the features of the column "
             "'colour'",
         ),

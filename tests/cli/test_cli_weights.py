@@ -252,7 +252,7 @@ MISTAKES = [
         NFOLD + ["u"],
         lambda: Path("u.wgt").write_bytes(np.array([1, np.nan] * 30, "<f4").tobytes()),
         1,
-        "u.wgt: row 1 (from 0) has the weight nan",
+        "u.wgt: row 2 has the weight nan",
     ),
     (
         NFOLD + ["t", "--class-weight", "3=2"],

@@ -230,7 +230,7 @@ def test_what_is_refused(data):
             refused()
     p = np.full((90, 3), 1 / 3)
     p[4, 1] = np.nan
-    with pytest.raises(agfmc.DataError, match="the probabilities of point 4"):
+    with pytest.raises(agfmc.DataError, match="the probabilities of row 5"):
         agfmc.scores(y, y, p)
     p[4, 1] = 1.5
     with pytest.warns(agfmc.AgfmcWarning, match="go from 0 to 1.5"):

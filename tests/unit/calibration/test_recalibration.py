@@ -335,12 +335,12 @@ def test_answers_of_files(held, folder):
         (
             "held.txt",
             lambda text: text.rsplit("\n", 2)[0],
-            "has 119 lines of probabilities, but there are 120 points",
+            "has 119 rows of probabilities, but there are 120 points",
         ),
         (
             "held.txt",
             lambda text: text[:-3] + "1\n" if text[-3:] != " 1\n" else text[:-2] + "4\n",
-            r"the class of point 119 \(from 0\) is [14], but [0-9] in held.cls: they are not of one run",
+            r"the class of row 120 is [14], but [0-9] in held.cls: they are not of one run",
         ),
     ],
 )

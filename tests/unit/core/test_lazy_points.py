@@ -204,10 +204,10 @@ def test_a_file_that_changed_is_refused(tmp_path):
 @pytest.mark.parametrize(
     "change, message",
     [
-        (lambda x: x.__setitem__((7, 2), np.nan), r"row 7, feature 2 \(from 0\) is NaN"),
+        (lambda x: x.__setitem__((7, 2), np.nan), r"feature 2 \(from 0\) of row 8 is NaN"),
         (
             lambda x: x.__setitem__((299, 0), np.inf),
-            r"row 299, feature 0 \(from 0\) is an infinite",
+            r"feature 0 \(from 0\) of row 300 is an infinite",
         ),
         (lambda x: x.resize(299 * D + 1, refcheck=False), "damaged or not a .vec file"),
         (lambda x: x.resize((299, D), refcheck=False), "has 300 labels, but there are 299 points"),

@@ -79,7 +79,7 @@ def test_thresholds_that_cannot_be(edges):
 
 
 def test_values_that_cannot_be():
-    with pytest.raises(DataError, match=r"value 1 \(from 0\) is not finite"):
+    with pytest.raises(DataError, match=r"row 2 is not finite"):
         classes_of([1.0, np.nan], [0.5])
 
 

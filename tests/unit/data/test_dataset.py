@@ -105,7 +105,7 @@ def test_labels_below_zero(base, kind):
             {0: 1, 1: 1, 2: 2},
             {0: "-1", 1: "1", 2: "3"},
         )
-    with pytest.raises(DataError, match=r"row 1 \(from 0\) has label -1|'-1' is not among"):
+    with pytest.raises(DataError, match=r"row 2 has label -1|'-1' is not among"):
         read_training(file_of(base, kind), InputFormat(kind), names=("a", "b", "c", "d"))
     data = read_training(file_of(base, kind), InputFormat(kind), negative=True)
     assert data.y.tolist() == [3, -1, 1, 3]

@@ -344,7 +344,7 @@ def test_points_that_cannot_be_written(tmp_path):
     x = np.ones((2, 2))
     for args, message in [
         ((x, [0]), "1 labels for 2 points"),
-        ((x * [[1], [np.inf]], [0, 1]), r"row 1 \(from 0\) has NaN or infinity"),
+        ((x * [[1], [np.inf]], [0, 1]), r"row 2 has NaN or infinity"),
         ((x, [0, 1], ("a",)), "label 1 has no name"),
         ((x, [0, -1], ("a",)), "label -1 has no name"),
         ((x, [0, 1], ("a", "two words")), "cannot be a label"),

@@ -81,8 +81,8 @@ def test_the_chunks_may_be_changed(folder):
         (b"1 1:2\n", "looks like text, expected points .*-M, LVQ text with -A"),
         (b"1,2\n", "looks like text"),
         (b"2\n", "looks like text"),
-        (vec(2, [1, 2, 3, np.nan]), r"row 1, feature 1 \(from 0\) is NaN"),
-        (vec(1, [1, -np.inf]), r"row 1 \(from 0\) is an infinite"),
+        (vec(2, [1, 2, 3, np.nan]), r"feature 1 \(from 0\) of row 2 is NaN"),
+        (vec(1, [1, -np.inf]), r"row 2 is an infinite"),
     ],
 )
 def test_a_vec_file_that_cannot_be(folder, data, message):
@@ -103,7 +103,7 @@ def test_a_vec_file_that_cannot_be(folder, data, message):
         (vec(2, [1, 2, 3]), "ends in the middle of row 1"),
         (vec(2**31 - 1, [1, 2]), "its header says 2147483647 features"),
         (vec(2**26, [1, 2]), "ends in the middle of row 0"),
-        (vec(2, [1, 2, 3, 4, 5, np.nan]), "row 2, feature 1"),
+        (vec(2, [1, 2, 3, 4, 5, np.nan]), "feature 1 .from 0. of row 3 is NaN"),
     ],
 )
 def test_a_vec_pipe_that_cannot_be(data, message):
@@ -114,8 +114,8 @@ def test_a_vec_pipe_that_cannot_be(data, message):
 def test_points_that_cannot_be_written(folder):
     path = folder / "never.vec"
     for x, message in [
-        (np.array([[1.0], [np.nan]]), r"row 1 \(from 0\) is NaN"),
-        (np.array([[1.0, 2.0], [3.0, 1e39]]), "row 1, feature 1"),
+        (np.array([[1.0], [np.nan]]), r"row 2 is NaN"),
+        (np.array([[1.0, 2.0], [3.0, 1e39]]), "feature 1 .from 0. of row 2"),
     ]:
         with pytest.raises(DataError, match=message):
             write_vec(path, x)
@@ -127,7 +127,7 @@ def test_the_writer_counts_rows_over_its_chunks():
     out.name = "out"
     writer = VecWriter(out, 2)
     writer.write(np.ones((3, 2)))
-    with pytest.raises(DataError, match="row 4, feature 0"):
+    with pytest.raises(DataError, match="feature 0 .from 0. of row 5"):
         writer.write(np.array([[1, 1], [np.inf, 1]]))
     writer.write(np.zeros((1, 2)))
     assert out.getvalue() == vec(2, [1, 1, 1, 1, 1, 1, 0, 0])
@@ -139,13 +139,13 @@ def test_columns_that_cannot_be(folder):
         (b"", None, "has no labels"),
         (b"\1\0\0", None, "3 bytes are not whole labels"),
         (struct.pack("<2i", 1, 2), 3, "has 2 labels, but there are 3 points"),
-        (struct.pack("<3i", 1, 2, -4), 3, r"row 2 \(from 0\) has label -4"),
+        (struct.pack("<3i", 1, 2, -4), 3, r"row 3 has label -4"),
     ]:
         path.write_bytes(data)
         with pytest.raises(DataError, match=message):
             read_cls(path, n)
     path.write_bytes(struct.pack("<2f", 1, np.nan))
-    with pytest.raises(DataError, match=r"row 1 \(from 0\) is NaN"):
+    with pytest.raises(DataError, match=r"row 2 is NaN"):
         read_con(path)
 
 
@@ -189,8 +189,8 @@ def test_numbers_of_four_letters_are_numbers(folder):
 @pytest.mark.parametrize(
     "y, message",
     [
-        ([0, 2**31], "row 6"),
-        ([-(2**31) - 1], "row 5"),
+        ([0, 2**31], "row 7"),
+        ([-(2**31) - 1], "row 6"),
         ([0.5], "whole numbers"),
         ([np.nan], "whole numbers"),
     ],
@@ -201,7 +201,7 @@ def test_labels_that_cannot_be_written(y, message):
 
 
 def test_confidences_that_cannot_be_written():
-    with pytest.raises(DataError, match=r"out.con: row 6 \(from 0\) is NaN"):
+    with pytest.raises(DataError, match=r"out.con: row 7 is NaN"):
         con_bytes(np.array([0, np.nan]), "out.con", 5)
 
 

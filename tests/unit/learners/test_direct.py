@@ -270,7 +270,7 @@ def test_files_that_do_not_fit(data):
     bad[0, 0] = np.nan
     with open("m.00.vec", "wb") as file:
         file.write(np.int32(4).tobytes() + bad.tobytes())
-    refused(DataError, "m.00.vec: row 0")
+    refused(DataError, "m.00.vec: feature 0 (from 0) of row 1")
     write_vec("m.00.vec", points)
     load("ctl")
     text = Path("m.02").read_text()

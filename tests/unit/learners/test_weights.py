@@ -394,7 +394,7 @@ def test_files_of_neighbours(tmp_path, monkeypatch):
     "wrong, words",
     [
         ([1.0], "has 1 values, but there are 2 points"),
-        ([1.0, 0.0], "row 1 .* expected a weight above 0, found 0"),
+        ([1.0, 0.0], "row 2: expected a weight above 0, found 0"),
         ([1.0, -2.0], "above 0, found -2"),
         ([0.25, 0.25], "has 2 points of weight 0.5, fewer than 1"),
     ],

@@ -142,10 +142,10 @@ def test_files_that_do_not_fit(files, change, told, error, words):
 def test_probabilities_of_another_run(files, tmp_path):
     truth, base, p = files()
     np.array([0, 1, 2, 0, 2], "<i4").tofile(tmp_path / "out.cls")
-    with pytest.raises(DataError, match="the class of point 3 .from 0. is 1, but 0 in"):
+    with pytest.raises(DataError, match="the class of row 4 is 1, but 0 in"):
         load_results(truth, base, p)
     (tmp_path / "p.txt").write_bytes(format_points(P[:3], np.array([0, 1, 2])))
-    with pytest.raises(DataError, match="has 3 lines of probabilities, but there are 5 points"):
+    with pytest.raises(DataError, match="has 3 rows of probabilities, but there are 5 points"):
         load_results(truth, base, p)
 
 
