@@ -55,7 +55,7 @@ def get_parser():
         default=[],
         metavar="test | feature | partition",
     )
-    group = add_input_kind(parser, "input", excludes="--table")  # libAGF's users say -A -M
+    group = add_input_kind(parser, "input", excludes=())  # libAGF's users say -A -M
     add_weights(group, classes=False)
     add_groups(group)
     group.add("-0, --from-stdin", "read standard input: omit the operand input")

@@ -62,7 +62,7 @@ def get_parser():
     )
     parser.add(
         "test",
-        "points to classify: a table (.csv, .tsv, .parquet, .feather; or --table), "
+        "points to classify: a table (.csv, .tsv, .parquet, .feather, or text with a line of names), "
         "a .vec file, LIBSVM text, LVQ with -A (- is standard input, to its end)",
     )
     parser.add(
@@ -635,8 +635,7 @@ def _check_together(args, request):
         ),
         (
             args.all_columns and not table,
-            "--all-columns is for tables: a file that ends in "
-            ".csv, .tsv, .parquet or .feather, or --table",
+            "--all-columns is for tables",
         ),
         (
             args.explain and not to_table,

@@ -335,7 +335,7 @@ def _add_table_options(parser):
         "-H, --no-header",
         "the first line has no column names; columns are then named by numbers from 1",
     )
-    group = add_table(parser, "table")
+    group = add_table(parser)
     group.add("--weight COLUMN", "the column of the weights of the rows, numbers of 0 or more")
     group.add(
         "--group COLUMN",

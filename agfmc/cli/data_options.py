@@ -22,7 +22,6 @@ from .option_types import (
 )
 
 TABLES = (
-    "--table",
     "--delimiter",
     "--decimal",
     "--no-quotes",
@@ -44,10 +43,10 @@ NORMALISATION = (
 _STREAM = ", or - for standard input"
 
 
-def add_table(parser, what="train", roles=True, stream=_STREAM):
-    """The options of tables; roles, stream: as for `add_input_kind`."""
+def add_table(parser, roles=True):
+    """The options of tables; roles: as for `add_input_kind`."""
     group = parser.group("tables (.csv, .tsv, .parquet, .feather)")
-    group.add("--table", f"{what} is a table, whatever its name{stream}")
+    parser.set_defaults(table=False)  # what the first bytes tell, where the name does not
     group.add(
         "--delimiter C",
         "the character between cells, or tab (default: the best of comma, "
@@ -232,7 +231,7 @@ def add_control(parser):
     parser.file_names["control"] = "control"
 
 
-def add_input_kind(parser, what="train", roles=True, excludes=("-A", "--table"), stream=_STREAM):
+def add_input_kind(parser, what="train", roles=True, excludes="-A", stream=_STREAM):
     """-M and -A: LIBSVM or LVQ text in place of libAGF's binary files; and those of tables.
 
     With `roles` the columns of a table can be chosen, all or, "label", that of the classes: a model
@@ -260,8 +259,7 @@ def add_input_kind(parser, what="train", roles=True, excludes=("-A", "--table"),
     group.add(
         "-A, --lvq",
         f"{what} is LVQ text: a line with the number of features, then a line "
-        "of features and label for each sample",
-        excludes="--table",
+        "of features and label for each sample (default for a file that begins so)",
     )
     group.add(
         "-H, --no-header",
@@ -269,7 +267,7 @@ def add_input_kind(parser, what="train", roles=True, excludes=("-A", "--table"),
         "table: the first line has no column names; columns are then named by numbers from "
         "1",
     )
-    add_table(parser, what, roles, stream)
+    add_table(parser, roles)
     return group
 
 
@@ -307,8 +305,7 @@ def input_format(args, source, lvq=None, labels=True, ordinates=False, table=Fal
     refuse_given(
         args,
         TABLES,
-        "is for tables: a file that ends in .csv, .tsv, .parquet or "
-        ".feather, or --table" + (f"; found {source!r}" if source is not None else ""),
+        "is for tables" + (f", and {source!r} is none" if source is not None else ""),
     )
     weights, missing = weight_source(args, source), None
     if args.missing is not None:

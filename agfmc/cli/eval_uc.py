@@ -9,6 +9,7 @@ from ..core.version import RESULTS
 from ..files.kinds import ANSWERS_IN_HELP, is_answer_table, name_of_file
 from ..files.opening import is_stream
 from .data_options import add_table, weight_files
+from .file_names import kind_by_content
 from .messages import json_text
 from .options import add_bins, Parser
 from .pages import page_of
@@ -34,9 +35,9 @@ def get_parser():
     )
     parser.add(
         "truth",
-        f"a table of answers, as classify_m writes it ({ANSWERS_IN_HELP}; with "
-        "--table any file, or -); or the file of true classes (.cls, or LIBSVM text; - is "
-        "standard input)",
+        f"a table of answers, as classify_m writes it ({ANSWERS_IN_HELP}; text "
+        "with a line of names in any file, or -); or the file of true classes (.cls, or "
+        "LIBSVM text; - is standard input)",
         metavar="{answers | truth}",
     )
     parser.add(
@@ -49,7 +50,7 @@ def get_parser():
         nargs="?",
     )
     add_scores(parser)
-    group = add_table(parser, "answers", roles=False)
+    group = add_table(parser, roles=False)
     group.add(
         "--truth COLUMN",
         "column of the true classes, in the table of the answers or of "
@@ -106,7 +107,9 @@ def execute(args):
     from ..report.chart_scores import draw_scores
     from ..report.text import scores_csv
 
-    of_table = args.table or args.column is not None or is_answer_table(args.truth)
+    of_table = args.column is not None or is_answer_table(args.truth)
+    if args.result is None and not of_table:
+        of_table = kind_by_content(args.truth, "points") == "table"
     _check_operands(args, of_table)
     reports = reports_of(args)
     form = next((name for name in ("json", "brier", "brief") if getattr(args, name)), None)

@@ -4,6 +4,7 @@ import os
 
 from ..core.errors import UsageError
 from ..files.kinds import ENDINGS, is_table
+from ..files.opening import is_stream
 
 _POINTS, _TEXTS = (".vec", ".cls"), (".svm", *ENDINGS)
 # What a name stands for: (the endings that a base name has no use for, those that it may lack).
@@ -58,16 +59,17 @@ def names_scheme(name):
         return False
 
 
-def holds_svm(path, what):
-    """Return True if data or points are LIBSVM text by their first line with a feature."""
+def kind_by_content(path, what):
+    """The kind of data or points by their first bytes: "svm", "lvq" or "table"; "" for binary ones,
+    names of tables, and other files."""
     if (
         what not in ("data", "design", "points")
-        or not os.path.isfile(path)
+        or not (os.path.isfile(path) or is_stream(path) and not os.path.isdir(path))
         or is_table(path)
         or what != "points"
         and os.path.isfile(f"{path}.vec")
     ):
-        return False
-    from ..files.number_text import is_svm
+        return ""
+    from ..files.number_text import kind_of_file
 
-    return is_svm(path)
+    return kind_of_file(path)

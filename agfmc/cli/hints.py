@@ -20,7 +20,7 @@ def classify_command(model, kind, source=""):
     """
     ending = next((end for end in ENDINGS if source.lower().endswith(end)), "")
     option, new, answers = {
-        "table": (["--table"] * (not ending), f"NEW{ending}", f"answers{ending or '.csv'}"),
+        "table": ([], f"NEW{ending}", f"answers{ending or '.csv'}"),
         "svm": (["-M"], "NEW", "answers"),
         "lvq": (["-A"], "NEW", "answers"),
     }.get(kind, ([], "NEW.vec", "answers"))

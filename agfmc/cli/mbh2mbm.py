@@ -102,7 +102,6 @@ def get_parser():
         "--data",
         "-M",
         "-A",
-        "--table",
         "--weight",
         "--class-weight",
         "--group",

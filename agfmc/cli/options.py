@@ -19,7 +19,7 @@ from ..core.weights import BALANCED
 from ..files.atomic import check_distinct
 from ..files.kinds import is_table
 from .data_options import fits_normalisation, norm_file_of
-from .file_names import file_named, holds_svm
+from .file_names import file_named, kind_by_content
 from .hints import hint_for, refuse_unquoted, reword
 from .messages import report
 from .option_types import is_given, output_base, output_file, time_span, whole_number
@@ -35,6 +35,10 @@ _BASES = frozenset("DATA BASE POINTS ANSWERS TRUTH".split())
 FILES = _BASES | {"FILE", "TABLE", "OUT", "CONTROL", "COLUMN|FILE"}
 _OF_DATA = ("", ".vec", ".cls", ".dat", ".con", ".names", ".wgt", ".grp", ".recipe", ".ids")
 _OF_ANSWERS = (*_OF_DATA, ".truth", ".txt", ".raw.txt", ".raw.con")
+_AS_WITH = {
+    "svm": "LIBSVM text, and read as with -M",
+    "lvq": "LVQ text, and read as with -A",
+}
 _NEGATIVE = re.compile(r"-(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?\Z")
 
 
@@ -210,19 +214,23 @@ class Parser(_Options, argparse.ArgumentParser):
     def _complete(self, args):
         notes = self._notes
         for name, what in self.file_names.items():
-            given = getattr(args, name)
-            if given is None or getattr(args, "from_stdin", False):
+            given = "-" if getattr(args, "from_stdin", False) else getattr(args, name)
+            if given is None:
                 continue
             path = file_named(given, what)
             if path != given:
                 setattr(args, name, path)
                 if os.path.exists(given) or not given.startswith(path):
                     notes.append(f"'{given}' is taken for {path}")
-            if not any(getattr(args, kind, True) for kind in ("svm", "lvq", "table")) and holds_svm(
-                path, what
-            ):
-                args.svm = True
-                notes.append(f"{path} is LIBSVM text, and read as with -M")
+            chosen = [getattr(args, kind, True) for kind in ("svm", "lvq", "table")]
+            if any(chosen) or getattr(args, "stream", False):
+                continue
+            kind = kind_by_content(path, what)
+            if kind:
+                setattr(args, kind, True)
+            if kind in _AS_WITH:
+                where = "standard input" if path == "-" else path
+                notes.append(f"{where} is {_AS_WITH[kind]}")
         if not args.quiet:
             for note in notes:
                 report(note)

@@ -71,7 +71,7 @@ def get_parser():
     add_training_kind(parser)
     add_normalisation(parser)
     parser.need("--path", "--metric", "-n", "-S", "-a")
-    parser.need("train", "-M", "-A", "--table", "--min-class", "--weight", "--class-weight")
+    parser.need("train", "-M", "-A", "--min-class", "--weight", "--class-weight")
     parser.file_names = {"control": "control", "train": "data"}
     return parser.finish()
 

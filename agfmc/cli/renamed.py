@@ -26,6 +26,11 @@ _ROWS: tuple[tuple[dict[str, str], str], ...] = (
         "agf_preprocess compare_control multi_borders nfold order_classes print_control tune_m",
     ),
     (
+        {"--table": "leave it out: the first line tells what is a table"},
+        "agf_preprocess agf_train calibrate_m classify_m compare_control eval_uc mbh2mbm "
+        "multi_borders nfold order_classes print_control tune_m",
+    ),
+    (
         {"--no-normalise": "--norm-file=none"},
         "compare_control multi_borders nfold order_classes print_control tune_m",
     ),

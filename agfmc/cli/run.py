@@ -13,6 +13,7 @@ from logging import ERROR, INFO, WARNING
 from ..core.errors import AgfmcError, AgfmcNotice, AgfmcWarning, lacks_memory, system_reason
 from ..core.version import __version__
 from ..files.atomic import remove_temporaries
+from ..files.opening import forget_begun
 from .messages import CommandLog, drop_stream, logged, wants_events, write_message
 from .signals import raised_signals, Terminated
 
@@ -67,6 +68,8 @@ def _run(parser, execute, argv, came, log):
         if debug and not log.events:
             raise
         return _flushed(*_status_and_message(error), error, debug)
+    finally:
+        forget_begun()
 
 
 def _status_and_message(error):

@@ -5,6 +5,7 @@ allowed everywhere, and so are CRLF and a last line without newline.  `is_text`,
 `foreign_start` recognise what comes where another format is expected.
 """
 
+import itertools
 import math
 import re
 import warnings
@@ -13,12 +14,11 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.errors import DataError
-from .kinds import is_table
-from .opening import MARK, open_input, read_all
+from .opening import MARK, peek, read_all
 
 # What was expected where there is text, {} being its name.
 
-POINTS = "points (.vec); LIBSVM text is read with -M, LVQ text with -A, a table with --table"
+POINTS = "points (.vec); LIBSVM text is read with -M, LVQ text with -A"
 SCALE = "a normalisation (.std), as -n writes it; a file of svm-scale is for `svm-scale -r {} data`"
 LABELS = (
     "binary labels (.cls): `svmout2agf {} base` makes base.cls of one label in each line, "
@@ -38,6 +38,7 @@ _STARTS = {
     b"ARRO": "it is an Arrow table (.feather): ",
     b"FEA1": "it is an Arrow table (.feather): ",
 }
+_UTF_16 = b"\xff\xfe", b"\xfe\xff"
 SPREADSHEET = b"PK\x03\x04", b"\xd0\xcf\x11\xe0"  # new ones, and those before 2007
 _PARTITION = re.compile(rb"""\s*(?:"[^"]*"\s*|[^\s"]+\s+)(?:\d+\s+)+/\s*\d+(?:\s+\d+)*\s*;""")
 _LINE = 1 << 12  # bytes of a line that tell what it is
@@ -64,10 +65,37 @@ def is_text(data, floats=False):
     return len(np.unique(words) if floats else words) >= _SURE
 
 
+def kind_of_file(path):
+    """The kind of data in a file or stream by its first bytes: "svm", "lvq", "table", or ""."""
+    head = peek(path, _HEAD)
+    if head.startswith((*_STARTS, *SPREADSHEET, *_UTF_16)):
+        return "table"
+    if CONTROL.search(head[:_LINE]):
+        return ""
+    if _begins_svm(head):
+        return "svm"
+    line, following = _first_lines(head)
+    words, next_words = line.split(), following.split()
+    if len(words) == 1 and words[0].isdigit() and len(next_words) - int(words[0]) in (0, 1):
+        return "lvq"
+    # a control file and JSON have braces; a table may begin with # in its first name
+    is_other = b"{" in line or _PARTITION.match(line)
+    first = head.removeprefix(MARK).lstrip().split(b"\n", 1)[0]
+    return "table" if _table_mark(first) and not is_other else ""
+
+
+def _first_lines(head):
+    lines = (line.partition(b"#")[0].strip() for line in head.removeprefix(MARK).split(b"\n"))
+    return [*itertools.islice(filter(None, lines), 2), b"", b""][:2]
+
+
 def is_svm(path):
-    """Return True if a file begins like LIBSVM text, by its first line with more than a label."""
-    with open_input(path) as file:
-        head = file.read(_HEAD)
+    """Return True if a file begins like LIBSVM text."""
+    return _begins_svm(peek(path, _HEAD))
+
+
+def _begins_svm(head):
+    """Return True for LIBSVM text, by the first line with more than a label."""
     lines = head.split(b"\n")[:-1] or [head.rpartition(b" ")[0]]
     entries = next(filter(None, (line.split(b"#")[0].split()[1:] for line in lines)), ())
     return bool(entries) and all(map(_ENTRY.match, entries))
@@ -85,10 +113,16 @@ def foreign_line(line, name):
 
 def table_line(line, name):
     """A hint for a line of a table, of the file with the name, or ""."""
+    mark = _table_mark(line)
+    return f"it looks like a table with {TABLE_MARKS[mark]}: {table_way(name)}" if mark else ""
+
+
+def _table_mark(line):
+    """The mark between the cells of a line of a table, or None."""
     line = line[:_LINE]
     words = line.split()
     if any(_ENTRY.match(word) for word in words[1:]):
-        return ""
+        return None
     mark = max(TABLE_MARKS, key=line.count)
     cells = line.split(mark)
     is_table_line = len(cells) > 1
@@ -98,7 +132,7 @@ def table_line(line, name):
         is_table_line &= (
             len(words) == 1 or len(cells) > len(words) + 1 or _SPACED.search(line) is not None
         )
-    return f"it looks like a table with {TABLE_MARKS[mark]}: {table_way(name)}" * is_table_line
+    return mark if is_table_line else None
 
 
 def foreign_start(data, name):
@@ -112,10 +146,9 @@ def foreign_start(data, name):
 
 def table_way(name):
     """The words that say what reads the table of a name."""
-    how = "without -M and -A" if is_table(name) else "with --table"
     return (
-        f"training and classification read it {how}, and `table2agf {name} base --label "
-        "COLUMN` makes it binary"
+        f"training and classification read it without -M and -A, and `table2agf {name} base "
+        "--label COLUMN` makes it binary"
     )
 
 

@@ -137,6 +137,21 @@ class Chained:
         head = self._head.read(size)
         return head + self._stream.read(size - len(head) if size >= 0 else -1)
 
+    def readinto(self, buffer):
+        """Fill a buffer of bytes; -> the number of bytes."""
+        data = self.read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+    def seek(self, offset):
+        """Go to a place in the other stream, which has the first bytes, too."""
+        self._head = io.BytesIO()
+        return self._stream.seek(offset)
+
+    def fileno(self):
+        """The descriptor of the other stream."""
+        return self._stream.fileno()
+
 
 def read_all(stream, size, head=b""):
     """The bytes `head`, and more of the stream, so that there are `size` if it has so many."""
@@ -194,6 +209,38 @@ def arriving_lines(file):
             number += lines.count(b"\n")
 
 
+_begun = {}  # {path: (stream, its first bytes)} of streams that were looked at
+
+
+def peek(path, size):
+    """The first bytes of a file, unpacked. The next `open_input` of a stream begins with them again."""
+    if not is_stream(path):
+        with open_input(path) as file:
+            return read_all(file, size)
+    stream, head = _begun.get(path, (None, b""))
+    with _reading(path):
+        if stream is None and path != "-":
+            stream = open(path, "rb")
+        elif stream is None and sys.stdin is not None:
+            stream = sys.stdin.buffer
+        if stream is None:
+            return b""
+        head = read_all(stream, size, head)
+    _begun[path] = stream, head
+    if head.startswith(GZIP):
+        with suppress(zlib.error):
+            return zlib.decompressobj(wbits=31).decompress(head, size)
+    return head
+
+
+def forget_begun():
+    """Close what was looked at and never opened."""
+    for path, (stream, _) in _begun.items():
+        if path != "-":
+            stream.close()
+    _begun.clear()
+
+
 @contextmanager
 def open_input(path, stdin=None, raw=False):
     """`path` opened for reading bytes; `-` is standard input (`stdin`, a binary stream).
@@ -209,14 +256,17 @@ def open_input(path, stdin=None, raw=False):
             if stdin is None:
                 if sys.stdin is None:
                     raise DataError("cannot read: standard input is closed", file=path)
-                stdin = sys.stdin.buffer
+                stdin, head = _begun.pop(path, (sys.stdin.buffer, b""))
+                stdin = Chained(head, stdin) if head else stdin
             file = _Input(stdin, path)
             yield file if raw else _Text(file)
             return
-        with _reading(path):
-            file = open(path, "rb", opener=_open_regular if _only_regular.get() else None)
+        file, head = _begun.pop(path, (None, b""))
+        if file is None:
+            with _reading(path):
+                file = open(path, "rb", opener=_open_regular if _only_regular.get() else None)
         with file:
-            opened = _Input(file, path)
+            opened = _Input(Chained(head, file) if head else file, path)
             yield opened if raw else _Text(opened)
     except MemoryError as error:
         raise DataError("cannot read: there is not enough memory", file=path) from error

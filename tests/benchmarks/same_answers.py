@@ -159,7 +159,7 @@ mbm_info --json w.mbc.recipe
 classify_m w.mbm penguins-2009.csv w.csv
 classify_m --all-columns w.mbm penguins-2009.csv w.jsonl
 classify_m --all-columns w.mbm penguins-2009.csv w.parquet
-classify_m --table -Q vote w.mbm - < penguins-2009.csv
+classify_m -Q vote w.mbm - < penguins-2009.csv
 eval_uc --truth species --predicted class w.jsonl
 eval_uc --json --intervals 50 --truth species w.parquet
 eval_uc --data penguins-2009.csv --truth species --id id --report=-.csv w.csv

@@ -356,7 +356,7 @@ def test_classes_that_are_too_small_are_named_with_the_way_out(run, table):
         ("binary", "trn", "m.mbm NEW.vec answers"),
         ("svm", "trn.svm", "-M m.mbm NEW answers"),
         ("lvq", "trn", "-A m.mbm NEW answers"),
-        ("table", "x", "--table m.mbm NEW answers.csv"),
+        ("table", "x", "m.mbm NEW answers.csv"),
         ("table", "x.TSV.gz", "m.mbm NEW.tsv.gz answers.tsv.gz"),
     ],
 )

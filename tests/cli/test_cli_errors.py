@@ -348,10 +348,6 @@ ERRORS = {
         ("-y nowhere plan trn m2 o", r"nowhere/m2-00: cannot write"),
         ("directk trn m2 o", r"directk:1:1: option -k: 0 is out of range"),
         ("-M plan trn m2 o", r"trn: cannot read: No such file"),
-        (
-            "plan table.txt m2 o",
-            r"table\.txt: there is no table\.txt\.vec; .* a table with commas: .* with --table",
-        ),
         ("plan wide.svm m2 o", r"class 2 has one sample in wide\.svm: expected"),
     ],
     ("multi_borders", 2): [
@@ -401,7 +397,7 @@ ERRORS = {
     ("nfold", 1): [("1v1 trn nowhere/x", r"nowhere/x\.cls: cannot write")],
     ("nfold", 2): [
         ("trn 1v1", r"no file 'trn' but the data trn\.vec, and there is no scheme"),
-        ("--label y 1v1 trn", r"--label is for tables: .*, or --table; found 'trn'"),
+        ("--label y 1v1 trn", r"--label is for tables, and 'trn' is none"),
         ("1v1 trn x.cls", r"give 'x' for x\.cls, x\.con, x\.truth, x\.txt"),
         ("--report x.txt one-vs-one trn", r"x\.txt: expected a name that ends in \.html"),
         ("--report - one-vs-one trn", r"--report -: expected a name that ends in \.html"),

@@ -123,7 +123,6 @@ def test_json_lines_gzip_and_columns_of_the_same_table(run, points):
         run(
             "eval_uc",
             "--json",
-            "--table",
             "-",
             "--truth",
             "5",

@@ -139,7 +139,7 @@ def test_the_same_answers_from_every_layout_and_stream(run, make):
     data = make(rows(40, 4))
     Path("other.csv").write_bytes(data)
     assert printed(run, "pairs.mbm", "other.csv") == expected
-    assert printed(run, "--table", "pairs.mbm", "-", stdin=data) == expected
+    assert printed(run, "pairs.mbm", "-", stdin=data) == expected
     assert answers(run, "pairs.mbc", "other.csv") == list(csv.DictReader(io.StringIO(expected)))
 
 
@@ -462,7 +462,6 @@ def test_points_may_have_a_table_of_answers(run):
         ),
         (("--header", "pairs.mbm", "test.csv", "o.csv"), "--header: a table of answers has one"),
         (("-E", "0", "pairs.mbm", "test.csv", "o.csv"), "-E with a table is for training"),
-        (("-M", "--table", "pairs.mbm", "test.csv", "o.csv"), "-M and --table exclude each other"),
         (("-O", "true", "pairs.mbc", "test.csv", "o.csv"), "-O: other programs read points"),
         (("--all-columns", "pairs.mbm", "p.vec", "o.csv"), "--all-columns is for tables"),
         (("--id", "x", "pairs.mbm", "p.vec", "o.csv"), "--id is for tables"),

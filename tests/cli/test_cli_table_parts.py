@@ -89,7 +89,6 @@ def test_standard_input_and_output_without_header(run, rows):
         "agf_preprocess",
         "-0",
         "-1",
-        "--table",
         "-H",
         "--rows",
         "30",

@@ -211,7 +211,7 @@ def test_calibration_by_points_of_tables(run):
     run("classify_m", "m.c", "t.csv", "o.csv")
     other = rows(60, 4)
     permuted = [[row[5], "x", *row[3:0:-1], row[4]] for row in other]
-    for name in ("o", "o.csv"):
+    for name in ("words", "o.csv"):
         Path(name).write_text(
             text(permuted, ["species", "more", "colour", "width", "length", "code"])
         )
@@ -219,11 +219,11 @@ def test_calibration_by_points_of_tables(run):
         "o", other, [numbers(other, 1), numbers(other, 2), *categories(other, 3), numbers(other, 4)]
     )
     found = [
-        run("calibrate_m", "--data", "o", *table, "-o", f"o{len(table)}.cal", "m.c").out
-        for table in (["--table"], [])
+        run("calibrate_m", "--data", data, "-o", f"{data}.cal", "m.c").out
+        for data in ("words", "o")
     ]
     assert found[0] == found[1]
-    assert Path("o0.cal").read_bytes() == Path("o1.cal").read_bytes()
+    assert Path("words.cal").read_bytes() == Path("o.cal").read_bytes()
     run("calibrate_m", "-a", "none", "--data", "o.csv", "m.c", status=2).line(
         "m.c was trained on normalised points, and tables are not"
     )
@@ -306,8 +306,26 @@ def test_ids_that_are_not_of_the_points(run):
     assert "the ids of the rows are not written: table2agf writes them" in told
 
 
+@pytest.mark.parametrize("letter, options", [("-M", ["-M"]), ("-A", [])])
+def test_the_first_bytes_of_standard_input_tell_the_kind_of_data(run, letter, options):
+    words = run("agf2ascii", *options, "b").raw
+    one = trained(run, "-", letter, stdin=words)
+    two = run("multi_borders", "pairs", "-", "m", "m.c", "--platt", "loo", stdin=words)
+    assert f"standard input is {'LIBSVM' if options else 'LVQ'} text, and read as with" in two.err
+    assert outputs("m") == one
+    Path("words").write_bytes(words)
+    answers = {
+        run("classify_m", *given, "m.c", name, "-", stdin=words).raw
+        for given in ([letter], [])
+        for name in ("words", "-")
+    }
+    assert len(answers) == 1
+    run("classify_m", "m.c", "-", "o", stdin=Path("b.vec").read_bytes())  # points, as ever
+    assert len(Path("o.cls").read_bytes()) == 4 * 90
+
+
 def test_preprocessing_from_standard_input(run):
-    run("agf_preprocess", "-0", "--table", "p", *LABEL, stdin=Path("t.csv").read_bytes())
+    run("agf_preprocess", "-0", "p", *LABEL, stdin=Path("t.csv").read_bytes())
     assert Path("p.vec").read_bytes() == Path("b.vec").read_bytes()
     run("agf_preprocess", "-C", "t.csv", "q", status=2).refused("-C and -L are not for tables")
     run("agf_preprocess", "b", "q.csv", status=2).refused("no table is written")
@@ -355,9 +373,9 @@ def test_all_kinds_of_tables_give_the_same_models(run, folder, kind):
             content.replace(b"\n", b"\r\n") if kind == "crlf" else b"\xef\xbb\xbf" + content
         )
     elif kind == "stdin":
-        name, options, stdin = "-", ["--table"], content
+        name, options, stdin = "-", [], content
     elif kind == "any":
-        name, options = "t", ["--table", "--delimiter", "tab"]
+        name, options = "t", ["--delimiter", "tab"]
         Path(name).write_text(text(rows(), mark="\t"))
     else:
         arrow_files(folder)
@@ -374,7 +392,7 @@ def test_standard_input_of_other_commands(run):
         ["order_classes", "pairs", "-"],
         ["tune_m", "pairs", "-", "--log2c", "0", "--log2g=-1", "-d", "2", "--no-state"],
     ):
-        given = run(*command, "--table", *LABEL, stdin=content).out
+        given = run(*command, *LABEL, stdin=content).out
         command[command.index("-")] = "t.csv"
         assert given == run(*command, *LABEL).out
 
@@ -510,7 +528,6 @@ def test_printed_commands_carry_the_options_of_the_table(run, folder, kind):
     name, options = (
         "odd; name",
         [
-            "--table",
             "--label",
             "of what, kind",
             "--id",
@@ -608,19 +625,18 @@ def test_a_table_that_changes_while_it_is_read(run, folder, monkeypatch, rows_th
     [
         (
             ["multi_borders", "pairs", "b", "m", "c", "--label", "x"],
-            "--label is for tables: a file that ends in .csv, .tsv, .parquet or .feather, or --table",
+            "--label is for tables, and 'b' is none",
         ),
         (["multi_borders", "pairs", "b", "m", "c", "--blanks", ""], "--blanks is for tables"),
         (
             ["multi_borders", "-M", "pairs", "t.csv", "m", "c", "--classes", "a,b"],
             "--classes is for tables",
         ),
-        (["tune_m", "--table", "-M", "pairs", "t.csv"], "-M and --table exclude each other"),
         (["compare_control", "b", "--no-quotes"], "--no-quotes is for tables"),
         (["compare_control", "b", "-E", "mean"], "-E needs -M, or a table"),
         (["compare_control", "-M", "b", "-E", "mean"], "expected a number, found 'mean'"),
         (["order_classes", "pairs", "--ignore", "x"], "--ignore is for tables"),
-        (["calibrate_m", "--from", "x", "--table", "m.c"], "--table needs --data"),
+        (["calibrate_m", "--from", "x", "--weight", "w", "m.c"], "--weight needs --data"),
         (
             ["calibrate_m", "--data", "t.csv", "-E", "mean", "m.c"],
             "-E with a table is for training: the model knows how missing values are filled",

@@ -282,7 +282,8 @@ def test_every_command_has_an_example_in_its_page_and_the_overview_shows_the_cha
 
 
 @pytest.mark.parametrize("page", sorted({page for page, *_ in EXAMPLES}))
-def test_examples_can_be_typed(page):
+def test_examples_can_be_typed(page, monkeypatch):
+    monkeypatch.setattr("sys.stdin", None)  # whose first bytes would be looked at
     for _, command, arguments in filter(lambda example: example[0] == page, EXAMPLES):
         parser_of(command).parse_args(list(arguments))
 

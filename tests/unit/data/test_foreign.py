@@ -2,12 +2,23 @@
 
 import gzip
 import io
+import os
+import threading
+from pathlib import Path
 
 import pytest
 
 from agfmc.core.errors import DataError
 from agfmc.data.reading import iter_points, read_labels
-from agfmc.files.number_text import blocks, foreign_line, foreign_start, is_svm, table_line
+from agfmc.files.number_text import (
+    blocks,
+    foreign_line,
+    foreign_start,
+    is_svm,
+    kind_of_file,
+    table_line,
+)
+from agfmc.files.opening import open_input
 from agfmc.data.libagf import read_cls, read_con, read_vec
 from agfmc.data.types import InputFormat
 
@@ -31,9 +42,8 @@ def test_lines_of_tables(line, marks):
     assert found == table_line(line, "t.txt") and "\n" not in found
     assert found == (
         f"it looks like a table with {marks}: training and classification read it "
-        "with --table, and `table2agf t.txt base --label COLUMN` makes it binary"
+        "without -M and -A, and `table2agf t.txt base --label COLUMN` makes it binary"
     )
-    assert "without -M and -A, and `table2agf T.CSV.GZ b" in foreign_line(line, "T.CSV.GZ")
 
 
 @pytest.mark.parametrize(
@@ -69,7 +79,7 @@ def test_binary_columns_are_not_read_from_gzip(tmp_path):
 
 @pytest.mark.parametrize("data, kind", STARTS)
 def test_tables_that_are_no_text(data, kind, tmp_path):
-    way = f"it is {kind}.*read it with --table, and `table2agf .*x.vec base --label COLUMN`"
+    way = f"it is {kind}.*read it without -M and -A, and `table2agf .*x.vec base --label COLUMN`"
     path = str(tmp_path / "x.vec")
     (tmp_path / "x.vec").write_bytes(data)
     with pytest.raises(DataError, match=f"is not a .vec file; {way}"):
@@ -96,6 +106,43 @@ def test_the_start_of_text_is_no_table():
     file = io.BytesIO(b"PARTS 1:2\n")
     file.name = "x"
     assert list(blocks(file)) == [(b"PARTS 1:2\n", 1)]
+
+
+@pytest.mark.parametrize(
+    "head, kind",
+    [
+        *((line + b"\n1", "table") for line, _ in TABLES),
+        *((data, "table") for data, _ in STARTS[:-1]),
+        (b"PK\x03\x04" + bytes(40), "table"),  # the reader of tables says what it is
+        ("a,b\n1,2\n".encode("utf-16"), "table"),
+        (b"\xef\xbb\xbf#id,x,kind\n1,2,a\n", "table"),
+        (b"# points\n2\n1.5 2 red\n", "lvq"),
+        (b"3\n1 2 3\n", "lvq"),
+        (b"1 1:2\n", "svm"),
+        (b"1 2 3 x\n", ""),  # LVQ text without its first line
+        (b'"-c 1" 0 / 1;\n{0 1}\n', ""),
+        (b'# names: a, b\n"" {"" 0 / 1; {0 1} 2}\n', ""),
+        (b'{"labels": [0, 1], "contingency": [[1, 2], [3, 4]]}\n', ""),
+        (b"0 1 50 3 40 2\n", ""),  # errors of pairs
+        (bytes([2, 0, 0, 0]) + b",,,,;;;;", ""),
+        (b"", ""),
+    ],
+)
+def test_the_first_bytes_tell_the_kind_of_data(head, kind, tmp_path):
+    for name, data in (("x", head), ("x.gz", gzip.compress(head))):
+        (tmp_path / name).write_bytes(data)
+        assert kind_of_file(str(tmp_path / name)) == kind
+
+
+def test_a_pipe_begins_again_with_the_bytes_that_were_looked_at(tmp_path):
+    path, text = str(tmp_path / "pipe"), b"a,b\n" + b"1,2\n" * 40_000
+    os.mkfifo(path)
+    writer = threading.Thread(target=lambda: Path(path).write_bytes(text))
+    writer.start()
+    assert kind_of_file(path) == "table"
+    with open_input(path) as file:
+        assert file.read() == text
+    writer.join()
 
 
 @pytest.mark.parametrize(
