@@ -307,10 +307,11 @@ def moments(x: np.ndarray, w: np.ndarray | None = None) -> tuple[np.ndarray, np.
 
     `w` (n,) are weights of the points, None for 1. Missing values, NaN, are left out of each
     feature. The standard deviation is over n - 1, or sum w - 1, so that whole weights are copies;
-    where weights are below 1 on average, such as shares that sum to 1, it is over sum w - their mean.
+    where those above 0 are below 1 on average, such as shares that sum to 1, it is over sum w - their
+    mean.
     """
-    total = len(x) if w is None else w.sum()
-    point = min(1.0, total / len(x))
+    total, count = (len(x), len(x)) if w is None else (w.sum(), np.count_nonzero(w))
+    point = min(1.0, total / max(count, 1))  # a point of weight 0 is no point
     with np.errstate(over="ignore", invalid="ignore"):
         sums = [
             (np.nansum(block * v, axis=0), (np.isnan(block) * v).sum(axis=0))
