@@ -70,15 +70,15 @@ def get_parser():
     group.add("-F, --features", "select the listed features, in the listed order")
     group.add("-U, --relabel", "number the classes 0 to k-1 in ascending order of their labels")
     group.add(
-        "--rows N",
+        "--sample N",
         "draw a stratified random sample of N rows, or take all if there are no more",
         whole_number(1),
     )
     group.add(
         "--min-per-class M",
-        "with --rows: at least M rows of each class, or all of a smaller one (default: 1)",
+        "with --sample: at least M rows of each class, or all of a smaller one (default: 1)",
         whole_number(0),
-        needs="--rows",
+        needs="--sample",
     )
     group = parser.group("order and splitting")
     group.add("-z, --shuffle", "put the rows in random order")
@@ -125,7 +125,7 @@ def execute(args):
     )
     source, output, test, rest = _operands(args, form.kind)
     recipe = Recipe(
-        rows=args.rows,
+        rows=args.sample,
         least=_least(args),
         shuffle=args.shuffle,
         fraction=args.fraction,

@@ -140,7 +140,7 @@ def get_parser():
 
 def _add_decoding(group):
     group.add(
-        "-Q, --method METHOD",
+        "-Q, --method, --decoder DECODER",
         "the decoder of coding matrices, by number or name (default: the one "
         "that control or the model names, else 0):\n"
         + "\n".join(

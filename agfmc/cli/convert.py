@@ -241,7 +241,7 @@ def _add_class_options(parser):
     )
     group = parser.group("classes")
     group.add(
-        "-q, --classes N",
+        "-q, --class-count N",
         "number of classes, of equal width between min and max (default 2)",
         whole_number(2, 10_000_000),
     )
@@ -251,8 +251,8 @@ def _add_class_options(parser):
         "one threshold more than classes: values below the first or above the last have class -1",
     )
     group.add(
-        "-T, --missing MISSING",
-        "values above MISSING are missing, and ignored for min and max",
+        "-T, --missing-above LIMIT",
+        "values above LIMIT are missing, and ignored for min and max",
         finite_number,
     )
     group = parser.group("output")
@@ -271,17 +271,22 @@ def _convert_floats(args):
     from ..data.libagf import cls_bytes
 
     if args.out is None:
-        if args.classes or args.geometric or args.open or args.break_down:
+        if args.class_count or args.geometric or args.open or args.break_down:
             raise UsageError(
                 "-q, -g, -o and -Q need the file of classes to be written, after the file of values"
             )
-        values = present_values(args.file, args.missing if args.range else None).tolist()
+        values = present_values(args.file, args.missing_above if args.range else None).tolist()
         sys.stdout.writelines(map(_line, [min(values), max(values)] if args.range else values))
         return
     beside = f"{args.out[:-4]}.names" if args.out.endswith(".cls") else None
     check_files(args.files, {"out": [args.out, beside]})
     binning = classes_from_floats(
-        args.file, args.classes, args.geometric, tuple(args.numbers), args.missing, args.open
+        args.file,
+        args.class_count,
+        args.geometric,
+        tuple(args.numbers),
+        args.missing_above,
+        args.open,
     )
     lines = [_line(value) for value in binning.range] if args.range else []
     lines.extend(

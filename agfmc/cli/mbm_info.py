@@ -32,7 +32,7 @@ def get_parser():
     add_model_files(group)
     group = parser.group("output")
     group.add(
-        "--control",
+        "--print-control",
         "print only the control file, to be trained again: it has the training "
         "options that the models record in place of their names",
         excludes="--json",
@@ -70,7 +70,7 @@ def execute(args):
     if show is not _model:
         refuse_given(
             args,
-            ("--control", "-y", "--calibration", "--uncalibrated", "--importance"),
+            ("--print-control", "-y", "--calibration", "--uncalibrated", "--importance"),
             f"is for models: {args.model} is {kind}",
         )
     reports = reports_of(args)
@@ -104,7 +104,7 @@ def _model(args):
         draw_control(path, configuration.tree, shares=node_shares(configuration))
 
     text = format_description(info)
-    if args.control:
+    if args.print_control:
         text = format_tree(training_tree(configuration))
     return info, text, lambda: _page_text(args, configuration, info), draw
 

@@ -62,6 +62,12 @@ _ROWS: tuple[tuple[dict[str, str], str], ...] = (
         "multi_borders",
     ),
     ({"--feature-names": "no weights of features are printed any more"}, "mbm_info"),
+    ({"--classes": "--class-count={}"}, "eval_uc float_to_class simulate_decoders"),
+    ({"--missing": "--missing-above={}"}, "float_to_class"),
+    ({"--top": "--top-accuracy={}"}, "eval_uc"),
+    ({"--control": "--print-control"}, "mbm_info"),
+    ({"--error": "--error-rate={}"}, "simulate_decoders"),
+    ({"--rows": "--sample={}"}, "agf_preprocess"),
 )
 EARLIER: dict[str, dict[str, str]] = {}  # by command
 for _options, _commands in _ROWS:

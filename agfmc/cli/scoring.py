@@ -15,7 +15,7 @@ def add_scores(parser):
     """The options of what is scored, and how."""
     group = parser.group("scores")
     group.add(
-        "--top K",
+        "--top-accuracy K",
         "share of the points whose true class is among the K most probable ones",
         whole_number(1),
     )
@@ -77,7 +77,7 @@ def add_classes(parser):
     """The options of the classes and weights of the points."""
     group = parser.group("classes")
     group.add(
-        "-k, --classes K",
+        "-k, --class-count K",
         "number of classes, on which confidence ratings depend; it is "
         "never inferred from the labels",
         whole_number(2),
@@ -190,7 +190,7 @@ def answers_request(args, truth, result=None, probabilities=None, column=None, *
         probabilities,
         source,
         weight_source(args, "-" if "-" in read else None),
-        args.classes,
+        args.class_count,
         args.labels,
         args.names,
         args.before,
@@ -206,7 +206,8 @@ def score_request(args, **changes):
     from ..score.evaluation import ScoreRequest
 
     return replace(
-        ScoreRequest(args.top, args.ordered, args.by_class, args.intervals, args.seed), **changes
+        ScoreRequest(args.top_accuracy, args.ordered, args.by_class, args.intervals, args.seed),
+        **changes,
     )
 
 
@@ -228,7 +229,7 @@ def read_results(request, scores, arrange=None):
         results, arranged = arrange(results, names_of())
         names_of = lambda: arranged
     names_of = functools.cache(names_of)  # which warns
-    for option, value in (("--top", scores.top), ("--by-class", scores.by_class)):
+    for option, value in (("--top-accuracy", scores.top), ("--by-class", scores.by_class)):
         if value and results.p is None:
             raise UsageError(
                 f"{option} needs probabilities of all classes: "

@@ -26,12 +26,12 @@ def get_parser():
     )
     group = parser.group("model")
     group.add(
-        "--classes K,K,...",
+        "--class-count K,K,...",
         "numbers of classes (default 16,32,64,128,256,512)",
         _distinct(whole_number(2, 4096)),
     )
     group.add(
-        "--error P,P,...",
+        "--error-rate P,P,...",
         "probabilities that a classifier of the true class is wrong; the "
         "others toss a coin (default 0.1,0.3)",
         _distinct(probability),
@@ -39,7 +39,7 @@ def get_parser():
     )
     group.add(
         "--similarity R",
-        "in place of --error, the similarity of the point to each class, "
+        "in place of --error-rate, the similarity of the point to each class, "
         "the true one first: values `r,r,...`, a file of them, or a family for any number of "
         "classes, `geometric:Q` (Q to the power i - 1) or `power:Q` (1/i to the power Q). "
         "Classifier {i, j} says i with probability r_i/(r_i + r_j)",
@@ -130,13 +130,13 @@ def _json(args, rows):
 def _plan(args):
     from ..experiments.simulation import read_similarity, similarity_family, SimulationPlan
 
-    classes, errors, similarity = args.classes or CLASSES, args.error or ERRORS, None
+    classes, errors, similarity = args.class_count or CLASSES, args.error_rate or ERRORS, None
     if args.similarity is not None:
         errors, similarity = [None], similarity_family(args.similarity)
         if similarity is None:
             r = read_similarity(args.similarity)
-            if args.classes not in (None, [len(r)]):
-                raise UsageError(f"--classes: there are similarities of {len(r)} classes")
+            if args.class_count not in (None, [len(r)]):
+                raise UsageError(f"--class-count: there are similarities of {len(r)} classes")
             classes, similarity = [len(r)], lambda k: r
     return SimulationPlan(
         classes,

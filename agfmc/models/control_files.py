@@ -25,7 +25,7 @@ def read_control(path, raw=None):
     if raw.startswith((MAGIC, b"svm_type ")):
         raise ControlError(
             "expected a control file, found a model: print_control "
-            "writes one, mbm_info --control prints that of the model",
+            "writes one, mbm_info --print-control prints that of the model",
             file=source,
             line=1,
             column=1,

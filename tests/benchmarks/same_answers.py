@@ -93,7 +93,7 @@ mbh2mbm --libsvm o.mbc pairs.model
 mbh2mbm pairs.model pairs.mbm
 mbm_info digits.mbm
 mbm_info --json nested.mbm
-mbm_info --control tree.mbm
+mbm_info --print-control tree.mbm
 classify_m --header digits.mbm test.vec answer > answer.txt
 classify_m -j 2 digits.mbm - piped-answer < test.vec
 classify_m -Q wu-lin-weng -a m.std m.mbc test.vec wlw
@@ -137,8 +137,8 @@ one-vs-one adjacent:least-squares,vote | cut -d, -f1-3,10-
 tune_m --no-state --by accuracy --log2c 0:4:4 --log2g -8:-6:2 --refine 0 -d 3 adjacent otrain
 print_control --best --no-state --by accuracy --trials 2 --options "-c 10 -g 0.005" otrain \
 > best.mbt
-simulate_decoders --classes 4,8 --rounds 200 --seed 7
-simulate_decoders --classes 4 --rounds 100 --report=-.csv
+simulate_decoders --class-count 4,8 --rounds 200 --seed 7
+simulate_decoders --class-count 4 --rounds 100 --report=-.csv
 """
 GOLDEN = """
 classify_m -Z segment/models/{code}.mbaio segment/tst.vec g
@@ -176,7 +176,7 @@ classify_m wb.mbc pen9.vec wb9
 classify_m --priors .5,.2,.3 wl.mbc pen9.vec wl9
 classify_m --costs costs.csv --decisions wb.mbc pen9.vec wb9c
 classify_m --costs costs.csv w.mbm penguins-2009.csv wc.csv
-eval_uc --json --costs costs.csv --class-weight balanced --top 2 pen9.cls ww9 ww9.txt
+eval_uc --json --costs costs.csv --class-weight balanced --top-accuracy 2 pen9.cls ww9 ww9.txt
 eval_uc --ordered --by-class --costs costs.csv pen9.cls ww9 ww9.txt
 multi_borders -n -+ "learner=nystrom -m 40 -g 0.1 -l 0.01" one-vs-one pen ny ny.mbc
 multi_borders -n --weight weights.txt --kernel-memory 1 -+ "learner=nystrom -m 40 -g 0.05" \

@@ -186,7 +186,7 @@ def test_names_and_normalisation_join_any_model(here, run):
     told = json.loads(run("mbm_info", "--json", "named.mbm").out)
     assert told["classes"] == [{"label": i, "name": f"class{i}"} for i in (2, 5, 9)]
     assert told["normalised"]
-    assert run("mbm_info", "--control", "named.mbm").out.startswith(
+    assert run("mbm_info", "--print-control", "named.mbm").out.startswith(
         "# class 2: class2\n# class 5: class5\n"
     )
     done = run("mbh2mbm", "-a", "n.std", "named.mbm", "twice.mbm", status=1)

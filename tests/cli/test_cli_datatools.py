@@ -67,8 +67,8 @@ RECIPES = [
     ["-f", "0.25", "--stratified"],
     ["-d", "3"],
     ["partition"],
-    ["--rows", "40"],
-    ["--rows", "40", "--min-per-class", "9", "-n", "-f", "0.25"],
+    ["--sample", "40"],
+    ["--sample", "40", "--min-per-class", "9", "-n", "-f", "0.25"],
 ]
 
 
@@ -239,36 +239,36 @@ def kept(data, base):
 
 
 def test_rows_of_every_class_in_their_order(run, data):
-    run("agf_preprocess", "--rows", "30", "trn", "o")
+    run("agf_preprocess", "--sample", "30", "trn", "o")
     rows = kept(data, "o")
     assert len(rows) == 30 and rows == sorted(rows)
     assert read_cls("o.cls").tolist() == data[1][rows].tolist()
     classes, size = np.unique(data[1], return_counts=True)
     share = np.array([np.count_nonzero(data[1][rows] == c) for c in classes])
     assert np.all(np.abs(share - 30 * size / size.sum()) < 1)
-    run("agf_preprocess", "--rows", "30", "trn", "again")
+    run("agf_preprocess", "--sample", "30", "trn", "again")
     assert content("again.vec") == content("o.vec")
-    run("agf_preprocess", "--rows", "30", "--seed", "2", "trn", "other")
+    run("agf_preprocess", "--sample", "30", "--seed", "2", "trn", "other")
     assert kept(data, "other") != rows
-    run("agf_preprocess", "--rows", "30", "-z", "trn", "shuffled")
+    run("agf_preprocess", "--sample", "30", "-z", "trn", "shuffled")
     assert kept(data, "shuffled") != rows and sorted(kept(data, "shuffled")) == rows
 
 
 def test_rows_are_drawn_before_the_parts(run, data):
-    run("agf_preprocess", "--rows", "30", "trn", "o")
-    run("agf_preprocess", "--rows", "30", "--stratified", "-f", "0.3", "trn", "a", "b")
+    run("agf_preprocess", "--sample", "30", "trn", "o")
+    run("agf_preprocess", "--sample", "30", "--stratified", "-f", "0.3", "trn", "a", "b")
     run("agf_preprocess", "--stratified", "-f", "0.3", "o", "c", "d")
     assert content("a.vec") == content("c.vec") and content("b.vec") == content("d.vec")
-    run("agf_preprocess", "--rows", "12", "--min-per-class", "5", "trn", "o", "1", "/", "3")
+    run("agf_preprocess", "--sample", "12", "--min-per-class", "5", "trn", "o", "1", "/", "3")
     assert sorted(read_cls("o.cls").tolist()) in (
         [0] * zeros + [1] * (12 - zeros) for zeros in range(5, 8)
     )
 
 
 def test_rows_without_classes(run, data):
-    run("agf_preprocess", "-C", "--rows", "17", "trn", "o")
+    run("agf_preprocess", "-C", "--sample", "17", "trn", "o")
     assert kept(data, "o") == sorted(kept(data, "o")) and len(kept(data, "o")) == 17
-    run("agf_preprocess", "-L", "--rows", "17", "trn", "p")
+    run("agf_preprocess", "-L", "--sample", "17", "trn", "p")
     assert content("p.vec") == content("o.vec")
     assert (
         np.fromfile("p.dat", "<f4").tolist()
@@ -277,11 +277,11 @@ def test_rows_without_classes(run, data):
 
 
 def test_more_rows_than_there_are(run, data):
-    told = run("agf_preprocess", "--rows", "9999", "trn", "o").err
+    told = run("agf_preprocess", "--sample", "9999", "trn", "o").err
     assert f"trn has {len(data[0])} rows, fewer than 9999: all are kept" in told
     assert content("o.vec") == content("trn.vec") and content("o.cls") == content("trn.cls")
-    assert "fewer" not in run("agf_preprocess", "--rows", str(len(data[0])), "trn", "p").err
-    run("agf_preprocess", "--rows", "5", "--min-per-class", "3", "trn", "q", status=1).refused(
+    assert "fewer" not in run("agf_preprocess", "--sample", str(len(data[0])), "trn", "p").err
+    run("agf_preprocess", "--sample", "5", "--min-per-class", "3", "trn", "q", status=1).refused(
         "trn: 5 rows cannot hold 3 of each class"
     )
 
@@ -313,10 +313,10 @@ def test_a_partition_leaves_rejected_points_out(run, data):
         ("-R --stratified -f 0.5 trn o t", "exclude each other"),
         ("-P -f 0.5 trn o t", "exclude each other"),
         ("-P", "input and output"),
-        ("--min-per-class 3 trn o", "needs --rows"),
-        ("--rows 0 trn o", "1"),
-        ("--rows 9 --min-per-class 3 -L trn o", "needs classes"),
-        ("--rows 9 trn trn", "overwrite"),
+        ("--min-per-class 3 trn o", "needs --sample"),
+        ("--sample 0 trn o", "1"),
+        ("--sample 9 --min-per-class 3 -L trn o", "needs classes"),
+        ("--sample 9 trn trn", "overwrite"),
         ("-A -0", "input and output"),
         ("trn o 1 / 3 / 1", "class 1 is on two sides"),
         ("trn o 1 / / 3", "empty"),

@@ -334,7 +334,7 @@ ERRORS = {
         ("grammar trn m2 o", r"grammar:3:1: expected ';'"),
         ("ctl trn m2 o", r"ctl:1:1: .*trained already"),
         ("all.mbm trn m2 o", r"all\.mbm:1:1: expected a control file, found a model"),
-        ("m-00 trn m2 o", r"m-00:1:1: .* found a model: print_control .* mbm_info --c"),
+        ("m-00 trn m2 o", r"m-00:1:1: .* found a model: print_control .* mbm_info --p"),
         ("plan ctl m2 o", r"ctl: there is no .*; it looks like a control file, not like data$"),
         ("-n plan faint m2 o", FAINT),
         ("-a trn.vec plan trn m2 o", r"trn: the data have 4 features"),
@@ -420,7 +420,7 @@ ERRORS = {
     ],
     ("simulate_decoders", 2): [
         ("nothing", r"unrecognized arguments: nothing"),
-        ("--classes 1", r"--classes"),
+        ("--class-count 1", r"--class-count"),
     ],
     ("svm2agf", 1): [
         (

@@ -71,7 +71,7 @@ FILES = "truth.cls", "out", "probs"
     "words",
     [
         ["--by-class"],
-        ["--top", "2", "--ordered"],
+        ["--top-accuracy", "2", "--ordered"],
         ["--intervals", "20", "-q", "4"],
         ["--priors", "0.2,0.5,0.3"],
         ["-b"],
@@ -181,7 +181,7 @@ def test_rows_without_ids_are_in_one_order(run, points):
     run("eval_uc", "a.csv", "--truth", "kind", "--data", "d.csv", status=1).refused(
         "a.csv: has 80 answers, and d.csv has 79 rows"
     )
-    run("eval_uc", "--top", "2", "a.csv", "--truth", "kind", "--data", "d.csv", status=1)
+    run("eval_uc", "--top-accuracy", "2", "a.csv", "--truth", "kind", "--data", "d.csv", status=1)
 
 
 def test_sets(run, points):

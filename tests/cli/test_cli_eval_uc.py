@@ -289,7 +289,7 @@ def test_the_page_has_the_numbers_of_json(ten, run, more):
 
 def test_csv_and_json_have_the_same_numbers(ten, run):
     told = [
-        "--top",
+        "--top-accuracy",
         "2",
         "--ordered",
         "--by-class",
@@ -424,7 +424,7 @@ def test_before_and_after(ten, run):
 
 
 def test_options_that_need_probabilities(ten, run):
-    for option in (["--top", "2"], ["--by-class"]):
+    for option in (["--top-accuracy", "2"], ["--by-class"]):
         assert (
             f"{option[0]} needs probabilities"
             in run("eval_uc", *option, "truth.cls", "out", status=2).err

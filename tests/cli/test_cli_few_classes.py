@@ -1,4 +1,4 @@
-"""classify_m --stop and --top, and eval_uc of sets in a tree, on the ordered sample."""
+"""classify_m --stop and --top-accuracy, and eval_uc of sets in a tree, on the ordered sample."""
 
 import json
 from pathlib import Path

@@ -91,7 +91,7 @@ def test_a_control_file_names_its_normalisation(run, three):
     for words in ([], ["-a", "m.std"]):
         run("mbh2mbm", *words, "m.mbc", f"{len(words)}.mbm")
     assert Path("0.mbm").read_bytes() == Path("2.mbm").read_bytes()
-    assert "normalisation" not in run("mbm_info", "--control", "0.mbm").out
+    assert "normalisation" not in run("mbm_info", "--print-control", "0.mbm").out
     run("agf_preprocess", "-a", "m.std", "other", "done")
     assert run("classify_m", "-a", "none", "m.mbc", "done.vec", "o").err == ""
     run("mbh2mbm", "m.mbc", "m.std", status=2).refused("out would overwrite control")

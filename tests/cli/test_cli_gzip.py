@@ -128,7 +128,7 @@ def test_a_chain_of_compressed_text(made, run):
                 Path("d.vec").read_bytes(),
                 run("lvq2agf", f"t.lvq{end}", "d").err,
                 Path("d.vec").read_bytes(),
-                run("mbm_info", "--control", f"m.mbc{end}").out.replace(".gz", ""),
+                run("mbm_info", "--print-control", f"m.mbc{end}").out.replace(".gz", ""),
             ]
         )
     assert answers[0] == answers[1]

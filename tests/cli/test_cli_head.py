@@ -61,7 +61,7 @@ def test_the_control_of_a_model_trains_it_again(run, trained):
     trained('# decoder: full\n"" {2 "learner=logistic" {5 9}}', "-n")
     merged = Path("m.mbm").read_bytes()
     for model in ("m.mbc", "m.mbm"):
-        control = run("mbm_info", "--control", model).out
+        control = run("mbm_info", "--print-control", model).out
         assert (
             control.startswith('# decoder: full\n"-s 0 -t 2 -g 0 -c 1.0 ')
             and '"learner=logistic -c 1.0 ' in control
@@ -85,7 +85,7 @@ def test_the_control_of_a_model_trains_it_again(run, trained):
 def test_models_keep_their_decoder(run, trained, text, decoder, same):
     trained(f"# decoder: {decoder}\n{text}")
     assert Path("m.mbc").read_text().startswith(f"# decoder: {decoder}\n")
-    head = run("mbm_info", "--control", "m.mbm").out
+    head = run("mbm_info", "--print-control", "m.mbm").out
     assert head.startswith(f"# decoder: {decoder}\n")
     assert re.search(f"^decoder           {decoder}, unless", run("mbm_info", "m.mbm").out, re.M)
     answers = []

@@ -195,7 +195,7 @@ def chain(call, name):
     assert kept("multi_borders", "-M", o, f"{o}.svm", model + "t", "-").count(b"\n") > 5
     kept("mbh2mbm", "-a", f"{o}.std", "--names", f"{o}.names", f"{o}.c", f"{o}.b")
     kept("mbm_info", f"{o}.b")
-    kept("mbm_info", "--control", f"{o}.b")
+    kept("mbm_info", "--print-control", f"{o}.b")
     json.loads(kept("mbm_info", "--json", f"{o}.b"))
     rows = kept("classify_m", f"{o}.b", f"{o}.vec", f"{o}.r")
     assert call("classify_m", "-a", f"{o}.std", f"{o}.c", f"{o}.vec", f"{o}.r") == rows
@@ -210,7 +210,7 @@ def chain(call, name):
     kept("float_to_class", f"{o}.r.con", f"{o}.q")
     save(f"{name}.s", b"labels 0 1 2\n0 0.5 0.3 0.2\n")
     kept("svmout2agf", f"{o}.s", f"{o}.so")
-    kept("simulate_decoders", "--classes", "3", "--rounds", "50", "--report=-.csv")
+    kept("simulate_decoders", "--class-count", "3", "--rounds", "50", "--report=-.csv")
     state = o[:100] + ".st"
     kept("nfold", "-b", "-d", "2", "--state", state, o, o, f"{o}.f")
     shutil.rmtree(state)

@@ -285,7 +285,7 @@ def test_wrong_command_lines(order, plan, words, message):
     refused(order(*words), 2, message)
 
 
-SMALL = ["--classes", "4,8", "--error", ".2,.1", "--rounds", "400"]
+SMALL = ["--class-count", "4,8", "--error-rate", ".2,.1", "--rounds", "400"]
 
 
 def printed(run, *words, **more):
@@ -354,7 +354,9 @@ def test_csv_and_json_agree(run):
 
 def test_a_line_does_not_depend_on_the_others(run):
     lines = printed(run, *SMALL, "--report=-.csv").splitlines()
-    alone = printed(run, "--classes", "8", "--error", ".1", "--rounds", "400", "--report=-.csv")
+    alone = printed(
+        run, "--class-count", "8", "--error-rate", ".1", "--rounds", "400", "--report=-.csv"
+    )
     assert alone.splitlines()[1] == lines[4]
     assert printed(run, *SMALL, "--report=-.csv", "--seed", "2").splitlines()[1:] != lines[1:]
 
@@ -368,7 +370,7 @@ def test_defaults_are_the_published_experiment(run):
 
 
 def test_two_classes_have_no_separation(run):
-    words = ["--classes", "2", "--error", "0.1", "--rounds", "100"]
+    words = ["--class-count", "2", "--error-rate", "0.1", "--rounds", "100"]
     assert printed(run, *words).splitlines()[1].split()[-4:-2] == ["-", "1.800"]
     assert json.loads(printed(run, *words, "--json"))["results"][0]["separation"] is None
     assert printed(run, *words, "--report=-.csv").splitlines()[1].split(",")[-4] == ""
@@ -401,7 +403,7 @@ def test_similarity(run, tmp_path):
 
 
 def test_families_of_similarity(run):
-    words = ["--classes", "3,5", "--rounds", "300", "--json"]
+    words = ["--class-count", "3,5", "--rounds", "300", "--json"]
     family = json.loads(printed(run, "--similarity", "geometric:0.5", *words))["results"]
     values = json.loads(printed(run, "--similarity", "4,2,1", "--rounds", "300", "--json"))
     assert [row["classes"] for row in family] == [3, 5]
@@ -413,22 +415,22 @@ def test_families_of_similarity(run):
 @pytest.mark.parametrize(
     "words, told",
     [
-        (["--classes", "1"], "2 to 4096"),
-        (["--classes", "8,8"], "each value once"),
-        (["--classes", "8,x"], "whole number"),
-        (["--error", "1.5"], "expected a number from 0 to 1"),
+        (["--class-count", "1"], "2 to 4096"),
+        (["--class-count", "8,8"], "each value once"),
+        (["--class-count", "8,x"], "whole number"),
+        (["--error-rate", "1.5"], "expected a number from 0 to 1"),
         (["--opponents", "0"], "such as 3log"),
         (["--opponents", "0log"], "such as 3log"),
         (["--finalists", "0"], "1 or more"),
         (["--top", "2"], "unrecognized arguments: --top"),
         (["--report=-.csv", "--report=-.json"], "expected a file, not standard output"),
         (["file"], "unrecognized"),
-        (["--error", "0.1", "--similarity", "2,1"], "exclude each other"),
-        (["--classes", "4", "--similarity", "2,1"], "similarities of 2 classes"),
+        (["--error-rate", "0.1", "--similarity", "2,1"], "exclude each other"),
+        (["--class-count", "4", "--similarity", "2,1"], "similarities of 2 classes"),
         (["--similarity", "geometric:2"], "0 < Q < 1"),
         (["--similarity", "power:x"], "Q > 0"),
         (["--similarity", "cubic:2"], "geometric:Q"),
-        (["--similarity", "geometric:0.01", "--classes", "512"], "span more"),
+        (["--similarity", "geometric:0.01", "--class-count", "512"], "span more"),
         (["--report", "picture.gif"], ".svg or .png or .pdf"),
     ],
 )

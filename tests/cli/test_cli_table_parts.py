@@ -62,10 +62,10 @@ def test_same_rows_as_in_binary_files(run, rows):
         ["-f", "0.3", "-R", "--seed", "5"],
         ["-zf", "0.25"],
         ["-f", "0.4", "--stratified", "--seed", "2"],
-        ["--rows", "40", "--min-per-class", "8", "-z", "-f", "0.3", "--stratified"],
+        ["--sample", "40", "--min-per-class", "8", "-z", "-f", "0.3", "--stratified"],
     ):
         same(options, *two)
-    same(["--rows", "21"], ["s"], ["s.csv"], ("s", "s.csv"))
+    same(["--sample", "21"], ["s"], ["s.csv"], ("s", "s.csv"))
     for options in (["-d", "4"], ["-z", "-d", "4", "--seed", "3"]):
         same(options, ["d"], ["d.csv"], *((f"d-0{i}", f"d-0{i}.csv") for i in range(4)))
 
@@ -75,10 +75,10 @@ def test_without_classes(run, rows):
     write("t.csv", rows)
     run("agf_preprocess", "-f", "0.5", "t.csv", "p.tsv", "q.csv")
     assert read("p.tsv", "\t")[1:] + read("q.csv")[1:] == rows
-    run("agf_preprocess", "-C", "--rows", "9", "t.csv", "s.csv")
+    run("agf_preprocess", "-C", "--sample", "9", "t.csv", "s.csv")
     assert len(read("s.csv")) == 10
     told = "t.csv:6: column 'kind' has no class"
-    for options in (["--rows", "9"], ["-z"]):
+    for options in (["--sample", "9"], ["-z"]):
         run("agf_preprocess", *options, *LABEL, "t.csv", "x.csv", status=1).refused(told)
     assert not Path("x.csv").exists()
 
@@ -90,13 +90,13 @@ def test_standard_input_and_output_without_header(run, rows):
         "-0",
         "-1",
         "-H",
-        "--rows",
+        "--sample",
         "30",
         "--label",
         "4",
         stdin=Path("n.csv").read_bytes(),
     )
-    run("agf_preprocess", "t.csv", "s.csv", "--rows", "30", *LABEL)
+    run("agf_preprocess", "t.csv", "s.csv", "--sample", "30", *LABEL)
     assert list(csv.reader(io.StringIO(told.out, newline=""))) == read("s.csv")[1:]
     assert "standard output: 30 rows" in told.err
 

@@ -56,7 +56,7 @@ def test_a_recipe_is_shown(folder, run):
         "fill": "red",
         "indicator": False,
     }
-    for option in ("--control", "--uncalibrated", "-y.", "--report=t.html"):
+    for option in ("--print-control", "--uncalibrated", "-y.", "--report=t.html"):
         run("mbm_info", option, "t.recipe", status=2).refused("t.recipe")
     run("mbm_info", "--report=t.png", "t.recipe", status=2).refused("no picture of a recipe")
     Path("u.recipe").write_text("{}")

@@ -248,7 +248,7 @@ def test_preprocessing_a_table(run):
     for options in (
         ["-f", "0.3", "--stratified"],
         ["-z", "-f", "0.2"],
-        ["--rows", "40", "-d", "2"],
+        ["--sample", "40", "-d", "2"],
     ):
         rest = ["q"] if "-f" in options else []
         for source, words in (("t.csv", LABEL), ("b", ())):

@@ -49,7 +49,7 @@ def test_weights_go_with_their_rows(run, data):
     for options, names, rows in (
         (["-z"], ["a"], N),
         (["-B"], ["a"], N),
-        (["--rows", "30"], ["a"], 30),
+        (["--sample", "30"], ["a"], 30),
         (["-z", "-f", ".3"], ["a", "b"], N),
         (["--stratified", "-f", ".3"], ["a", "b"], N),
         (["-d", "3"], ["a-00", "a-01", "a-02"], N),

@@ -286,7 +286,7 @@ def commands(depth, shapes, folder, run):
             "print_control -Q 9 ctl",
             "mbh2mbm ctl all.mbm",
             "mbm_info all.mbm",
-            "mbm_info --control ctl",
+            "mbm_info --print-control ctl",
             "classify_m -M ctl t.svm o",
             "classify_m -M all.mbm t.svm o",
             "classify_m --tree full -M all.mbm t.svm o",

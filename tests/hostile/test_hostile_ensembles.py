@@ -111,7 +111,7 @@ def test_commands_on_many_members(folder, run):
         "print_control --dot ctl",
         "mbh2mbm ctl all.mbm",
         "mbm_info all.mbm",
-        "mbm_info --control ctl",
+        "mbm_info --print-control ctl",
         "classify_m -M ctl t.svm o",
         "classify_m -M --tree geometric all.mbm t.svm o",
     ):

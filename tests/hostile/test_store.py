@@ -402,7 +402,7 @@ def parse_text(path):
 
 
 def test_control_text_on_a_terminal(shown, root):
-    command = [sys.executable, "-c", RUN, "mbm_info", "--control", str(shown)]
+    command = [sys.executable, "-c", RUN, "mbm_info", "--print-control", str(shown)]
     piped = subprocess.run(command, cwd=root, capture_output=True, timeout=60)
     plain = piped.stdout.decode()
     assert "\x1b]0;x" in plain and '"-c 1" 0 / 1;' in plain  # as it is, where it goes on to a file

@@ -213,7 +213,7 @@ def test_only_one_from_either_kind_of_control_file(place):
 TRAIN = ("multi_borders", "--retrain", "-M", "plan", "trn.svm", "n", "nctl")
 DRAWN = (
     ("print_control", "-Q", "7", "6", "12"),
-    ("simulate_decoders", "--rounds", "200", "--classes", "5"),
+    ("simulate_decoders", "--rounds", "200", "--class-count", "5"),
 )
 
 

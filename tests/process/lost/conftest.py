@@ -71,7 +71,10 @@ SCENES = {
         "j.json v.csv t.svg",
     ),
     "order_classes": ("order_classes --path -n -a o.std plan trn", "o.std"),
-    "simulate_decoders": ("simulate_decoders --classes 4,6 --rounds 20 --report s.svg", "s.svg"),
+    "simulate_decoders": (
+        "simulate_decoders --class-count 4,6 --rounds 20 --report s.svg",
+        "s.svg",
+    ),
     "validate_probabilities": ("validate_probabilities -H from0.cls probs curves", "curves"),
     "svmout2agf": ("svmout2agf answers so", "so.cls so.con"),
     "agf_preprocess": (

@@ -53,7 +53,7 @@ def test_an_option_that_is_gone_says_what_to_use(run, table, word):
 
 
 def test_operands_and_values_of_options_are_no_options(table):
-    args = parsed("--top", "3", "--", "--boxes", "-Z")
+    args = parsed("--top-accuracy", "3", "--", "--boxes", "-Z")
     assert "--boxes" in vars(args).values() and args.result == "-Z"
 
 
