@@ -231,7 +231,7 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
     >>> from sklearn.model_selection import train_test_split
     >>> X, X_apart, y, y_apart = train_test_split(X, y, random_state=0)
     >>> model = MultiClassFromBinary(normalise=True).fit(X, y).calibrate(X_apart, y_apart)
-    >>> model.predict_set(X[:2], alpha=0.1).shape
+    >>> model.predict_set(X[:2], coverage=0.9).shape
     (2, 3)
     """
 
@@ -578,21 +578,21 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         return self.classes_[self._labelled.positions(answers.ranked)], answers.columns
 
     @available_if(_has(gives_probabilities))
-    def predict_set(self, X, alpha=0.05, *, by_class=False, score="lac"):
-        """Sets of classes that hold the true one with probability 1 - alpha or more.
+    def predict_set(self, X, *, coverage=0.95, by_class=False, score="lac"):
+        """Sets of classes that hold the true one with probability `coverage` or more.
 
         The probability is over calibration points and new points of the same kind together, and
         for all points on average.  A set may have all classes or, where no class is probable
-        enough, none: if fewer than a share alpha of the answers are wrong, some sets must be empty.
+        enough, none: if more than this share of the answers are right, some sets must be empty.
         The probability is exact after `calibrate`; with the points that `fit` has held out coverage
-        is close to 1 - alpha in practice, but nothing proves it.  Warns where there are too few
-        points: less than 1 / alpha - 1.
+        is close to it in practice, but nothing proves it.  Warns where there are too few points:
+        less than 1 / (1 - coverage) - 1.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-        alpha : float, default=0.05
-            Share of the points, at most, whose set lacks the true class.
+        coverage : float, default=0.95
+            Share of the points, at least, whose set has the true class.
         by_class : bool, default=False
             The same for the points of each class by itself, which needs as many calibration points
             of each class; rare classes share theirs.
@@ -606,8 +606,8 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
             True where a class, in the order of `classes_`, is in the set of the point.
         """
         check_is_fitted(self)
-        if not 0 < alpha < 1:
-            raise ValueError(f"alpha must be between 0 and 1, not {alpha!r}")
+        if not 0 < coverage < 1:
+            raise ValueError(f"coverage must be between 0 and 1, not {coverage!r}")
         if score not in SCORES:
             raise ValueError(f"score must be one of {', '.join(SCORES)}, not {score!r}")
         calibration = self._calibration()
@@ -617,7 +617,7 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
                 "there are none: calibrate(X, y) makes them from holdout points"
             )
         limits = quantiles(
-            calibration.points, self.configuration_.tree.classes, alpha, score, by_class
+            calibration.points, self.configuration_.tree.classes, 1 - coverage, score, by_class
         )
         return prediction_sets(self._answers(X).columns, limits, score)[:, self._labelled.columns]
 

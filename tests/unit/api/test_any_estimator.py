@@ -199,7 +199,7 @@ def test_copies_threads_and_searches(wine):
     p = model.predict_proba(x)
     assert np.array_equal(pickle.loads(pickle.dumps(model)).predict_proba(x), p)
     assert np.array_equal(clone(model).set_params(n_jobs=2).fit(x, y).predict_proba(x), p)
-    assert model.predict_set(x, alpha=0.1).shape == (len(x), 3)
+    assert model.predict_set(x, coverage=0.9).shape == (len(x), 3)
     plain = clone(model).set_params(calibrated=False)
     search = GridSearchCV(plain, {"estimator__svc__C": [0.001, 10]}, cv=3).fit(x, y)
     assert search.best_params_ == {"estimator__svc__C": 10}

@@ -79,19 +79,19 @@ def test_sets_by_definition(control, apart):
     kept = points_kept(model)
     assert len(kept.label) == (500 if apart else 400)
     p = model.predict_proba(TEST_X)
-    found = model.predict_set(TEST_X, 0.1)
+    found = model.predict_set(TEST_X, coverage=0.9)
     assert found.shape == (4000, 4) and found.dtype == bool
     worst = np.sort(1 - kept.p_true)[(451 if apart else 361) - 1]  # of 501 * .9, 401 * .9
     np.testing.assert_array_equal(found, 1 - p <= worst + 1e-12)
     assert abs(found[ROWS, TRUTH].mean() - 0.9) < 0.04
-    larger = model.predict_set(TEST_X, 0.01)
+    larger = model.predict_set(TEST_X, coverage=0.99)
     assert (larger >= found).all() and larger[ROWS, TRUTH].mean() > 0.97
-    by_class = model.predict_set(TEST_X, 0.1, by_class=True)
+    by_class = model.predict_set(TEST_X, coverage=0.9, by_class=True)
     for j in range(4):
         assert abs(by_class[ROWS, TRUTH][TRUTH == j].mean() - 0.9) < 0.1
     sums = np.cumsum(-np.sort(-p, axis=1), axis=1)
     np.testing.assert_array_equal(
-        model.predict_set(TEST_X, 0.1, score="aps").sum(axis=1) > 0,
+        model.predict_set(TEST_X, coverage=0.9, score="aps").sum(axis=1) > 0,
         sums[:, 0] <= np.sort(kept.cumulative)[(451 if apart else 361) - 1] + 1e-12,
     )
 
@@ -220,9 +220,9 @@ def test_wrong_settings(settings, message):
 def test_wrong_calls():
     model = fitted("one-vs-one")
     for call, message in (
-        (lambda: model.predict_set(X, 0), "alpha"),
-        (lambda: model.predict_set(X, 1.0), "alpha"),
-        (lambda: model.predict_set(X, 0.1, score="best"), "lac, aps"),
+        (lambda: model.predict_set(X, coverage=0), "coverage"),
+        (lambda: model.predict_set(X, coverage=1.0), "coverage"),
+        (lambda: model.predict_set(X, coverage=0.9, score="best"), "lac, aps"),
         (lambda: model.calibrate(X, np.where(Y == "elm", "ash", Y)), "class .*ash"),
         (lambda: model.calibrate(X, Y, map="sigmoid"), "temperature"),
         (lambda: model.calibrate(X[:, :2], Y), "2 features"),
@@ -240,7 +240,7 @@ def test_wrong_calls():
             call()
     assert not hasattr(fitted("tree"), "predict_set")
     with pytest.warns(AgfmcWarning, match="needs 999 calibration points"):
-        assert model.predict_set(TEST_X, 0.001).all()
+        assert model.predict_set(TEST_X, coverage=0.999).all()
 
 
 @pytest.mark.long
@@ -250,7 +250,7 @@ def test_learned_decoder(control):
     model = fitted(control, decoder="learned")
     p = model.predict_proba(TEST_X)
     assert log_loss(TEST_Y, p) < log_loss(TEST_Y, fitted(control).predict_proba(TEST_X)) + 0.02
-    sets = model.predict_set(TEST_X, alpha=0.1)
+    sets = model.predict_set(TEST_X, coverage=0.9)
     assert 0.87 < sets[ROWS, TRUTH].mean() < 0.94
     with pytest.raises(ValueError, match="has no learned decoder"):
         fitted(control, decoder="learned", calibrated=False)
