@@ -156,8 +156,8 @@ def train(
     seed : int, default=1
         Seed of all random choices.
     **training
-        Further settings: sample_weight, an array of shape (n,) that counts samples like copies;
-        groups, an array of shape (n,) of words or whole numbers, which no fold divides;
+        Further settings: weight, an array of shape (n,) that counts samples like copies;
+        group, an array of shape (n,) of words or whole numbers, which no fold divides;
         class_weight, a mapping from classes to factors or "balanced"; and fields of
         `agfmc.training.fit.TrainingSettings`, such as calibration=0 for uncalibrated
         probabilities, or member_weights="held-out" to learn the weights of the members of an
@@ -199,11 +199,11 @@ def _data(x, y, training, missing):
     """The checked `Dataset` of x and y, or the one that x is, with the weights and groups of its
     points.
 
-    training: further arguments, of which sample_weight, class_weight and groups are taken away;
+    training: further arguments, of which weight, class_weight and group are taken away;
     missing: values may be NaN.
     """
-    groups = training.pop("groups", None)
-    weights = [training.pop(name, None) for name in ("sample_weight", "class_weight")]
+    group = training.pop("group", None)
+    weights = [training.pop(name, None) for name in ("weight", "class_weight")]
     if not isinstance(x, Dataset):
         names, classes = None, y if isinstance(y, (list, tuple)) else np.ravel(y)
         if _are_words(classes):
@@ -221,9 +221,9 @@ def _data(x, y, training, missing):
     elif y is not None or x.y is None:
         raise UsageError("expected classes, y, and points, or both in one Dataset")
     points, labels = checked_points(x.x, x.y, missing)
-    if groups is not None and x.groups is not None:
-        raise UsageError("the data have groups: the argument groups would be others")
-    return given_weights(with_groups(replace(x, x=points, y=labels), groups), *weights)
+    if group is not None and x.groups is not None:
+        raise UsageError("the data have groups: the argument group would be others")
+    return given_weights(with_groups(replace(x, x=points, y=labels), group), *weights)
 
 
 def _may_miss(control, options):
@@ -432,7 +432,7 @@ def scores(
     probabilities: np.ndarray | None = None,
     labels: np.ndarray | None = None,
     *,
-    sample_weight: np.ndarray | None = None,
+    weight: np.ndarray | None = None,
     costs: np.ndarray | CostMatrix | None = None,
     **options,
 ) -> dict:
@@ -449,13 +449,13 @@ def scores(
         Probabilities of the classes `labels`.
     labels : array of shape (k,), default=None
         The classes, ascending; None: those that occur.
-    sample_weight : array of shape (n,), default=None
+    weight : array of shape (n,), default=None
         Weights of the points, 0 or more.
     costs : array of shape (k, k) or (k, k + 1), or CostMatrix, default=None
         Cost of answering class j (column) where class i (row) is true; a last column is the cost
         of no answer.
     **options
-        Fields of `ScoreRequest`: top, ordered, by_class, resamples, seed.
+        Fields of `ScoreRequest`: top_accuracy, ordered, by_class, intervals, seed.
 
     Returns
     -------
@@ -496,8 +496,8 @@ def scores(
         probabilities,
         costs=None if costs is None else cost_matrix(costs, labels.tolist()),
     )
-    if sample_weight is not None:
-        results = with_weights(results, sample_weight)
+    if weight is not None:
+        results = with_weights(results, weight)
     return evaluate(results, request=request)
 
 

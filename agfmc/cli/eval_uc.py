@@ -199,7 +199,7 @@ def _page_text(args, request, scoring, results, names, model):
     from .gather import answers_part, data_of_model, report_score_request
 
     page = page_of(args, _inputs(args, request))
-    scores = report_score_request(results, scoring, scoring.resamples or None)
+    scores = report_score_request(results, scoring, scoring.intervals or None)
     tree = None if model is None else model.tree
     part = answers_part(
         results, _origin(args), scores=scores, bins=args.bins, tree=tree, ids=_ids(request.source)

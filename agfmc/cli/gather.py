@@ -124,8 +124,8 @@ def report_score_request(
     if resamples is None:
         size = n * (1 if results.p is None else k)
         resamples = max(min(_RESAMPLES, _DRAWN // max(size, 1)), _FEWEST)
-    top = scores.top or (_TOP if k >= _FEW_CLASSES and results.p is not None else None)
-    return replace(scores, top=top, by_class=results.p is not None, resamples=resamples)
+    top = scores.top_accuracy or (_TOP if k >= _FEW_CLASSES and results.p is not None else None)
+    return replace(scores, top_accuracy=top, by_class=results.p is not None, intervals=resamples)
 
 
 def answers_part(

@@ -229,7 +229,7 @@ def read_results(request, scores, arrange=None):
         results, arranged = arrange(results, names_of())
         names_of = lambda: arranged
     names_of = functools.cache(names_of)  # which warns
-    for option, value in (("--top-accuracy", scores.top), ("--by-class", scores.by_class)):
+    for option, value in (("--top-accuracy", scores.top_accuracy), ("--by-class", scores.by_class)):
         if value and results.p is None:
             raise UsageError(
                 f"{option} needs probabilities of all classes: "

@@ -172,13 +172,13 @@ def read_class_weights(path: str, stdin=None) -> Mapping[int | str, float]:
 
 
 def given_weights(
-    data: Dataset, sample_weight=None, classes: Mapping[int | str, float] | str | None = None
+    data: Dataset, weight=None, classes: Mapping[int | str, float] | str | None = None
 ) -> Dataset:
     """`with_final_weights`, with the weights that a Python program gives.
 
     Parameters
     ----------
-    sample_weight : array (n,), optional
+    weight : array (n,), optional
         Numbers of 0 or more; None for those of the data.
     classes : mapping or str, optional, class weights, as of `WeightSource`
 
@@ -187,10 +187,10 @@ def given_weights(
     UsageError : for weights beside those of the data
     DataError : as `sample_weights` and `with_final_weights` do
     """
-    if sample_weight is not None:
+    if weight is not None:
         if data.weights is not None:
-            raise UsageError("the data have weights: sample_weight would be others")
-        data = replace(data, weights=sample_weights(sample_weight, len(data.y)))
+            raise UsageError("the data have weights: the argument weight would be others")
+        data = replace(data, weights=sample_weights(weight, len(data.y)))
     return with_final_weights(data, None, classes)
 
 

@@ -55,13 +55,13 @@ class Sets(NamedTuple):
 
 @dataclass(frozen=True)
 class ScoreRequest:
-    """Scores that `evaluate` computes on request: top-K accuracy (top), scores of classes in the
+    """Scores that `evaluate` computes on request: top-K accuracy, scores of classes in the
     order of their labels, calibration of each class, and bootstrap intervals."""
 
-    top: int | None = None
+    top_accuracy: int | None = None
     ordered: bool = False
     by_class: bool = False
-    resamples: int = 0
+    intervals: int = 0
     seed: int = 1
 
 
@@ -262,7 +262,7 @@ def evaluate(results, bins=10, request=ScoreRequest()):
     pairs = area = None
     if results.p is not None:
         pairs = places(results.p, y)
-        if request.resamples and request.resamples * results.p.size <= MOST_PLACES:
+        if request.intervals and request.intervals * results.p.size <= MOST_PLACES:
             pairs = list(pairs)
         area = separation(pairs, y, k, results.weights)
     values = _overall(results, bins, points, area)
@@ -322,8 +322,8 @@ def _requested_scores(results, table, bins, request):
         )
         if paths is not None:
             scores["sets"] |= hierarchical_scores(paths, results.weights)
-    if request.top is not None:
-        scores["top"] = request.top
+    if request.top_accuracy is not None:
+        scores["top"] = request.top_accuracy
     if results.p is not None and results.before is not None:
         scores["before"] = _before(results, bins)
     if request.by_class:
@@ -361,8 +361,8 @@ def _scores_of_points(results, request):
     """Yield (name, (score of each point (n,), True where it counts (n,)))."""
     p, y, answered = results.p, results.y, results.result >= 0
     every = np.full(len(answered), True)
-    if request.top is not None and p is not None:
-        yield "top_accuracy", (top_shares(p, y, request.top), every)
+    if request.top_accuracy is not None and p is not None:
+        yield "top_accuracy", (top_shares(p, y, request.top_accuracy), every)
     if request.ordered:
         errors = class_errors(y, np.searchsorted(results.labels, results.result))
         yield "mean_class_error", (errors, answered)
@@ -393,7 +393,7 @@ def _of_shares(results, values, points):
 
 
 def _resampled(results, values, request, overall):
-    if not request.resamples and results.costs is None:
+    if not request.intervals and results.costs is None:
         return {}
     paid = results.paid
 
@@ -401,16 +401,16 @@ def _resampled(results, values, request, overall):
         weights = counts if results.weights is None else counts * results.weights
         return (
             overall(replace(results, weights=weights))
-            if request.resamples
+            if request.intervals
             else {COST.name: mean(paid, weights)}
         )
 
     requested = {
         name: value
         for name, value in values.items()
-        if value is not None and name not in _SHARES and (request.resamples or name == COST.name)
+        if value is not None and name not in _SHARES and (request.intervals or name == COST.name)
     }
-    number = request.resamples or min(
+    number = request.intervals or min(
         max(_MOST_DRAWN // max(len(results.y), 1), _LEAST_RESAMPLES), _RESAMPLES
     )
     intervals = resampled_summary(

@@ -52,7 +52,7 @@ def test_a_session(data, tmp_path):
     np.testing.assert_array_equal(classifier.classes[p.argmax(axis=1)], answers.classes)
     scores = agfmc.scores(y, answers.classes, p)
     assert scores["accuracy"] == (answers.classes == y).mean() > 0.8
-    more = agfmc.scores(y, answers.classes, p, top=2, ordered=True, resamples=20)
+    more = agfmc.scores(y, answers.classes, p, top_accuracy=2, ordered=True, intervals=20)
     assert more["top_accuracy"] >= scores["accuracy"] and "top_accuracy" not in scores
     assert more["intervals"]["log_loss"][0] < scores["log_loss"]
     assert scores["brier_all"] > 0 and agfmc.scores(y, answers.classes)["brier_all"] is None
@@ -341,24 +341,22 @@ def test_weights_of_training():
     x, y, w = weighted_points()
     options = {"options": "learner=nystrom -l 0.1", "calibration": 0}
     with pytest.warns(AgfmcWarning, match="of 90 samples have weight 0 and are left out"):
-        model = agfmc.train("one-vs-rest", x, y, sample_weight=w, **options)
+        model = agfmc.train("one-vs-rest", x, y, weight=w, **options)
     copies = agfmc.train("one-vs-rest", x.repeat(w, 0), y.repeat(w), **options)
     one, two = (MachineValues(each)(range(3), x)[0] for each in (model, copies))
     np.testing.assert_allclose(one, two, rtol=0, atol=1e-9)
     data = Dataset(x, y, ("a", "b", "c"), weights=Weights(w.astype(float)))
     with pytest.warns(AgfmcWarning, match="weight 0"):
         same = agfmc.train("one-vs-rest", data, class_weight={"b": 3, 2: 1}, **options)
-        other = agfmc.train(
-            "one-vs-rest", x, y, sample_weight=np.where(y == 1, 3 * w, w), **options
-        )
+        other = agfmc.train("one-vs-rest", x, y, weight=np.where(y == 1, 3 * w, w), **options)
     np.testing.assert_array_equal(same.machines.coef, other.machines.coef)
     assert same.provenances[1].weights is not None
     with pytest.raises(UsageError, match="the data have weights"):
-        agfmc.train("one-vs-rest", data, sample_weight=w, **options)
+        agfmc.train("one-vs-rest", data, weight=w, **options)
     with pytest.raises(DataError, match="there is no class 'd'"):
         agfmc.train("one-vs-rest", x, y, class_weight={"d": 3}, **options)
     with pytest.raises(DataError, match=r"expected 90 numbers, .* of shape \(2,\)"):
-        agfmc.train("one-vs-rest", x, y, sample_weight=[1, 2], **options)
+        agfmc.train("one-vs-rest", x, y, weight=[1, 2], **options)
 
 
 @pytest.mark.long
@@ -367,7 +365,7 @@ def test_weights_of_a_search():
     settings = {"options": "learner=nystrom -m 20"}
     tuned = [
         agfmc.tune("one-vs-rest", x, y, by="accuracy", **weights, **settings)[1]["points"]
-        for weights in ({}, {"class_weight": {1: 4}}, {"sample_weight": 1 + 3.0 * (y == 1)})
+        for weights in ({}, {"class_weight": {1: 4}}, {"weight": 1 + 3.0 * (y == 1)})
     ]
     assert tuned[1][0]["score"] == pytest.approx(tuned[2][0]["score"], rel=1e-9)
     assert tuned[0][0]["score"] != tuned[1][0]["score"]
@@ -471,7 +469,7 @@ def test_arguments_of_scores_that_are_none(data):
         with pytest.raises((DataError, UsageError), match=words):
             agfmc.scores(*given)
     with pytest.raises(DataError, match="weights: .*found words"):
-        agfmc.scores(y, y, sample_weight=WORDS)
+        agfmc.scores(y, y, weight=WORDS)
 
 
 def test_warnings_name_the_line_that_called_the_package(tmp_path):

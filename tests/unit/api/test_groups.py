@@ -32,11 +32,11 @@ def held_out(configuration):
 def test_functions_take_groups():
     options = {"options": "learner=nystrom -m 20 -g 1 -l 0.1"}
     rows = agfmc.train("one-vs-rest", X, Y, **options)
-    whole = agfmc.train("one-vs-rest", X, Y, groups=NAMES, **options)
+    whole = agfmc.train("one-vs-rest", X, Y, group=NAMES, **options)
     assert held_out(rows) > 0.9 > 0.7 > held_out(whole)
     assert whole.provenances[0].to_line().endswith("groups 9")
     # numbers of groups are names as well
-    same = agfmc.train("one-vs-rest", X, Y, groups=GROUPS.astype(float), **options)
+    same = agfmc.train("one-vs-rest", X, Y, group=GROUPS.astype(float), **options)
     assert same.digest() == whole.digest() and held_out(same) == held_out(whole)
 
 
@@ -66,14 +66,14 @@ def test_values_that_are_held_out_are_those_of_training_without_the_group():
 def test_wrong_groups_are_refused():
     for groups, message in ((NAMES[1:], "expected 72 words"), (X[:, 0], "expected words or whole")):
         with pytest.raises(DataError, match=message):
-            agfmc.train("one-vs-rest", X, Y, groups=groups)
+            agfmc.train("one-vs-rest", X, Y, group=groups)
     with pytest.raises(DataError, match="class 0 lies in one group only, '0'"):
-        agfmc.train("one-vs-rest", X, Y, groups=Y)
+        agfmc.train("one-vs-rest", X, Y, group=Y)
     with pytest.raises(UsageError, match="the data have groups"):
         agfmc.train(
             "one-vs-rest",
             Dataset(X, Y, groups=GROUPS, group_names=tuple("abcdefghi")),
-            groups=GROUPS,
+            group=GROUPS,
         )
 
 

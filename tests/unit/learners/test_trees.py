@@ -433,7 +433,7 @@ def test_weights_count():
     x, y = points()
     w = np.where(x[:, 3] > 0, 3.0, 1.0)
     models = [
-        train("one-vs-rest", x, y, options=SMALL, calibration=0, sample_weight=weights)
+        train("one-vs-rest", x, y, options=SMALL, calibration=0, weight=weights)
         for weights in (None, np.ones(len(x)), w)
     ]
     p = [Classifier(model).probabilities(x) for model in models]

@@ -41,7 +41,7 @@ def scores_of(k=4, n=400, sharp=2.0, **more):
             **more,
         ),
         10,
-        ScoreRequest(top=2, resamples=20),
+        ScoreRequest(top_accuracy=2, intervals=20),
     )
 
 

@@ -152,7 +152,7 @@ def verdict(**parts):
 def answers(truth, result, **parts):
     k = max(truth) + 1
     found = Results(np.array(truth), np.array(result), np.arange(k), k)
-    return AnswersPart("x", evaluate(found, 10, ScoreRequest(resamples=20)), **parts)
+    return AnswersPart("x", evaluate(found, 10, ScoreRequest(intervals=20)), **parts)
 
 
 def test_the_verdict_says_how_good_against_what_and_what_is_confused():
@@ -317,7 +317,7 @@ def test_scores_without_errors_have_no_interval_of_certainty():
     found = replace(
         found, p=np.eye(3)[found.truth] * 0.7 + 0.1, result=found.truth, winner=np.full(60, 0.8)
     )
-    scores = evaluate(found, 10, ScoreRequest(resamples=20))
+    scores = evaluate(found, 10, ScoreRequest(intervals=20))
     assert "accuracy" in scores["intervals"] and not {
         "balanced_accuracy",
         "macro_f1",

@@ -161,7 +161,7 @@ def scores_of(copies, groups):
         sets=Sets((p > 0.2).sum(axis=1), p[np.arange(len(y)), y] > 0.2),
         groups=groups,
     )
-    return evaluate(results, request=ScoreRequest(top=2, ordered=True, resamples=20))
+    return evaluate(results, request=ScoreRequest(top_accuracy=2, ordered=True, intervals=20))
 
 
 def widths(scores):

@@ -74,7 +74,7 @@ def test_scores_of_any_results(seed, k, n):
     p, y = probabilities(seed, n, k)
     answer = np.where(p.max(axis=1) > 0.4, p.argmax(axis=1), -1)
     results = Results(y, answer, np.arange(k), k, p.max(axis=1), p, before=p)
-    scores = evaluate(results, 10, ScoreRequest(top=k, by_class=True, resamples=2))
+    scores = evaluate(results, 10, ScoreRequest(top_accuracy=k, by_class=True, intervals=2))
     assert scores["top_accuracy"] == 1
     assert scores["coverage"] == pytest.approx(1 - scores["rejected"] / n)
     assert scores["before"]["difference"]["brier"]["mean"] == 0

@@ -215,7 +215,7 @@ def test_integer_weights_repeat_points(seed, k, n):
     weights = np.random.default_rng(seed + 1).integers(0, 4, n)
     if not weights.any():
         weights[0] = 1
-    asked = ScoreRequest(top=2, ordered=True, by_class=True)
+    asked = ScoreRequest(top_accuracy=2, ordered=True, by_class=True)
     some = evaluate(results(seed, k, n, weights.astype(float)), 4, asked)
     many = evaluate(results(seed, k, n, repeated=weights), 4, asked)
     assert some["points"] == n and many["points"] == weights.sum()

@@ -42,7 +42,7 @@ def made(k, n=300, weights=False, rounded=False):
 def case(request):
     k, weights, rounded = request.param
     results = made(k, weights=weights, rounded=rounded)
-    return results, evaluate(results, 10, ScoreRequest(top=2 if k > 2 else None))
+    return results, evaluate(results, 10, ScoreRequest(top_accuracy=2 if k > 2 else None))
 
 
 def test_scores_of_classes(case):
@@ -93,7 +93,7 @@ def test_top(k, top, weights):
     wanted = metrics.top_k_accuracy_score(
         results.truth, results.p, k=top, sample_weight=results.weights
     )
-    assert evaluate(results, 10, ScoreRequest(top=top))["top_accuracy"] == pytest.approx(
+    assert evaluate(results, 10, ScoreRequest(top_accuracy=top))["top_accuracy"] == pytest.approx(
         wanted, **CLOSE
     )
 

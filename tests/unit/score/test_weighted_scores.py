@@ -87,7 +87,7 @@ def numbers(value, path=()):
 @pytest.mark.parametrize("rejecting", [True, False])
 def test_whole_weights_are_copies(rejecting):
     results, w = drawn(rejecting=rejecting)
-    asked = ScoreRequest(top=2, ordered=True, by_class=True)
+    asked = ScoreRequest(top_accuracy=2, ordered=True, by_class=True)
     with pytest.warns(UserWarning, match=f"{(w == 0).sum()} of {N} points have weight 0"):
         given = with_weights(results, w)
     found = dict(numbers(evaluate(given, 7, asked)))
@@ -114,7 +114,7 @@ def test_scores_are_those_of_scikit_learn(seed):
     metrics = pytest.importorskip("sklearn.metrics")
     results, _ = drawn(seed, rejecting=False)
     w = np.random.default_rng(seed).gamma(0.5, size=N) + 1e-3
-    found = evaluate(with_weights(results, w), request=ScoreRequest(top=2))
+    found = evaluate(with_weights(results, w), request=ScoreRequest(top_accuracy=2))
     truth, result, p = results.truth, results.result, results.p
     p = np.clip(p, 1e-300, None)
 
@@ -164,7 +164,7 @@ def test_scores_are_those_of_scikit_learn(seed):
     apart = p + np.arange(K) * 1e-9  # scikit-learn breaks ties
     assert evaluate(
         with_weights(Results(truth, result, np.arange(K), K, p.max(axis=1), apart), w),
-        request=ScoreRequest(top=2),
+        request=ScoreRequest(top_accuracy=2),
     )["top_accuracy"] == pytest.approx(
         metrics.top_k_accuracy_score(truth, apart, k=2, sample_weight=w), abs=1e-12
     )
@@ -217,7 +217,7 @@ def test_weights_that_are_none(w):
 
 def test_scores_of_arrays():
     results, w = drawn()
-    found = scores(results.truth, results.result, results.p, sample_weight=w + 1, costs=COSTS)
+    found = scores(results.truth, results.result, results.p, weight=w + 1, costs=COSTS)
     wanted = evaluate(
         with_weights(
             Results(
