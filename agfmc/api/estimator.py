@@ -32,7 +32,6 @@ from ..data.weights import with_final_weights
 from ..decode.costs import expected_costs
 from ..designs import design
 from ..designs.design import designed
-from ..designs.schemes import find_scheme
 from ..executors.threads import available_cores
 from ..experiments.candidates import open_rows
 from ..learners.estimators import MemberLearners
@@ -109,7 +108,7 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
     control : str, pathlib.Path or Tree, default="one-vs-one"
         The layout of the binary classifiers: the name of a scheme ("one-vs-one" or "ovo",
         "one-vs-rest" or "ovr", "orthogonal", "adjacent", "tree", "empirical", "random",
-        "best-tree", "ensemble", ...); the text of a control file, which holds braces; a control
+        "ensemble", ...); the text of a control file, which holds braces; a control
         file as a `pathlib.Path`; or an `agfmc.control.tree.Tree`.  Where classes are not whole
         numbers from 0, a control file names them, or numbers them 0, 1, 2 ... in their order.
     decoder : str, default=None
@@ -293,7 +292,6 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
             data, tree, labelled, settings = self._prepare(X, y, sample_weight, groups)
             with named_features(getattr(self, "feature_names_in_", ())):
                 if tree is None:
-                    _refuse_search(self.control, self.estimator)
                     tree, settings = designed(self.control, data, labelled.names, settings)
                 decoding = self._decoder_for(tree)
                 self._deciding(decoding, labelled)  # refused before the training
@@ -950,17 +948,6 @@ def _given(control):
             f"pathlib.Path, or a Tree, not {control!r}"
         )
     return parse(control) if "{" in control else None
-
-
-def _refuse_search(scheme, estimator):
-    """Raise ValueError for an estimator and a scheme that is searched by losses of least squares."""
-    row = find_scheme(scheme)
-    if estimator is not None and row.searched and "classes" not in row.made_of:
-        raise ValueError(
-            f"{row.name!r} is searched by leave-one-out losses of the suite's least "
-            "squares, not by those of an estimator: expected another scheme, such as "
-            "'empirical' or 'ensemble', or the tree of agfmc.design as control"
-        )
 
 
 # Parameters of the learners, and the fields of their options, whose `letters` tell the rest.

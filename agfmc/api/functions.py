@@ -142,7 +142,7 @@ def train(
     Parameters
     ----------
     control : str or Tree
-        Name of a scheme ("one-vs-one", "one-vs-rest", "orthogonal", "tree", "best-tree",
+        Name of a scheme ("one-vs-one", "one-vs-rest", "orthogonal", "tree",
         "ensemble" ...), or a control tree as `design` makes it.
     x : array or sparse matrix of shape (n, d), or Dataset
         Training points; a `Dataset` holds labels, weights and the recipe of a table too. Sparse

@@ -277,11 +277,11 @@ def _control(source, settings):
     candidate = read_candidate(source.control, seed=settings.seed)
     if not candidate.made_of_data:
         counts, names = class_totals(source.path, source.form, source.min_class)
-        return candidate.tree_for(Dataset(None, list(counts)), names, settings)
+        return candidate.tree_for(Dataset(None, list(counts)), names)
     data, _ = PointsRequest(
         source.path, source.form, settings, source.norm_file, source.min_class
     ).load()
-    return candidate.tree_for(data, data.name_of, settings)
+    return candidate.tree_for(data, data.name_of)
 
 
 def _check_together(args, form, binary):

@@ -110,7 +110,6 @@ def _number(expected, fits):
 
 probability = _number("a number from 0 to 1", lambda value: 0 <= value <= 1)
 fraction = _number("a number between 0 and 1", lambda value: 0 < value < 1)
-not_negative = _number("a number, 0 or more", lambda value: 0 <= value < math.inf)
 
 
 def or_auto(convert):

@@ -21,18 +21,11 @@ from .data_options import (
 from .designs import (
     add_drawing,
     add_scheme_options,
-    add_searching,
-    draw_design,
     joined_controls,
     Operands,
     refuse_unheeded,
     scheme_settings,
-    search_choices,
-    searched_design,
-    SEARCHING,
-    searches_with,
     with_average,
-    with_losses,
 )
 from .experiments import (
     add_answers,
@@ -65,8 +58,6 @@ _IS_FOR = {  # what the scheme of an option has
     "--metric": "metric",
     "--linkage": "linkage",
     **dict.fromkeys(NORMALISATION, "data"),
-    **SEARCHING,
-    "--by": "search",
     "-y": "control",
 }
 
@@ -90,7 +81,7 @@ def get_parser():
     )
     parser.add(
         "nrow",
-        "rows of a random code (default 4 ceil(n/4)) or of -Q best-code; for -Q "
+        "rows of a random code (default 4 ceil(n/4)); for -Q "
         "10 the number of non-zero entries in a row of the full matrix; for -Q ensemble "
         "of control files, the other files",
         nargs="*",
@@ -141,16 +132,13 @@ def get_parser():
     group.add(
         "--by SCORE",
         "with --best, the score on all holdout data that decides: "
-        f"{', '.join(BY_OPTION)}; with -Q best-tree, and random-tree with --draws, the "
-        "loss to be minimised: log-loss, error, or cost:FILE, costs of answers (default "
-        "log-loss). With few points per class, uncertainty is too large, even of random "
-        "answers",
+        f"{', '.join(BY_OPTION)} (default log-loss). With few points per class, uncertainty is "
+        "too large, even of random answers",
     )
     add_time_limit(group, "write the best of the splits that are finished")
     add_answers(group)
     add_sample(add_splits(parser, "10 with -f, 2 with -d; -d 5 if neither is given"))
     add_state(parser)
-    add_searching(parser)
     add_drawing(parser)
     group = parser.group("pictures")
     group.add("--dot", "Graphviz text in place of the control file")
@@ -166,7 +154,9 @@ def get_parser():
         "-f",
         "-d",
         "--trials",
+        "--by",
         "--sample",
+        "--state",
         "--time-limit",
         "--executor",
         "--uncalibrated",
@@ -227,7 +217,7 @@ def execute(args):
         _write(output, joined_controls(args))
         return
     request = design_request(args, scheme)
-    design = (_searched if scheme is not None and scheme.searched else designed)(request)
+    design = designed(request)
     _write(output, design.tree, design)
 
 
@@ -251,13 +241,16 @@ def _write(output, tree, design=None):
     require_readable(tree)
     if output.print_matrix:
         _print_matrix(tree)
-    output.reports.write({}, lambda path: draw_design(path, tree, design))
+
+    def draw(path):
+        from ..report.chart_control import draw_control
+
+        draw_control(path, tree, design and design.heights)
+
+    output.reports.write({}, draw)
     if output.dot:
-        sys.stdout.write(format_dot(with_losses(tree, design)))
+        sys.stdout.write(format_dot(tree))
     else:
-        # comments of any kind would be in libAGF's way
-        notes = () if design is None or output.no_names else design.notes
-        write_stdout(f"# {line}\n" for line in notes)
         write_stdout(tree_lines(for_output(tree)))
     sys.stdout.flush()
 
@@ -284,18 +277,12 @@ def _refuse_idle(args, scheme):
     all schemes, is only reported with its schemes."""
     name = "a control file that is shown" if scheme is None else scheme.name
     made_of = ("control",) if scheme is None else scheme.made_of
-    if scheme is None or "store" not in scheme.options:
-        refuse_given(args, ["--state"], "needs --best or a search for a tree")
     for option in given(args, *_IS_FOR):
         suited = [s for s in SCHEMES if _IS_FOR[option] in (*s.options, *s.made_of)]
         if scheme in suited:
             continue
         *first, last = (s.name for s in suited)
-        text = f"{option} is for " + (
-            searches_with(option)
-            if _IS_FOR[option] in ("search", "options")
-            else f"-Q {', '.join(first)}{' and ' * bool(first)}{last}"
-        )
+        text = f"{option} is for -Q {', '.join(first)}{' and ' * bool(first)}{last}"
         if option not in _LETTERS or scheme is None or scheme.number is None:
             raise UsageError(f"{text}, not for {name}")
         report(f"{text}, and changes nothing in {name}")
@@ -344,7 +331,6 @@ class _DesignRequest(NamedTuple):
     points : `PointsRequest` of training data, None for a number
     folder : folder of -y
     of_points : given options that are for training data
-    choices : `SearchChoices` of a search, or None
     """
 
     source: str
@@ -353,27 +339,17 @@ class _DesignRequest(NamedTuple):
     points: object
     folder: str | None
     of_points: list
-    choices: object
 
 
 def design_request(args, scheme):
     """The `_DesignRequest` of the options; `UsageError` where they do not go together."""
-    form, source, choices = input_format(args, args.source), args.source, None
-    if scheme is not None and scheme.searched:
-        if is_number(source) and "classes" not in scheme.made_of:
-            raise UsageError(
-                f"-Q {scheme.name} searches in data: expected training data, found "
-                f"the number {source}"
-            )
+    form, source = input_format(args, args.source), args.source
+    if scheme is not None and "sizes" in scheme.made_of:
         if "members" in scheme.options and _is_file(args) and not os.path.exists(f"{source}.cls"):
             raise UsageError(
                 f"-Q {scheme.name} joins two control files or more: found one, {source}"
             )
         refuse_unheeded(args, scheme)
-        if is_number(source):
-            refuse_given(args, NORMALISATION, f"is for training data: found the number {source}")
-        else:
-            choices = search_choices(args, scheme)
     of_data = not is_number(source) and scheme is not None and "control" not in scheme.made_of
     return _DesignRequest(
         source,
@@ -382,12 +358,11 @@ def design_request(args, scheme):
         points_request(args, source, form) if of_data else None,
         args.path,
         given(args, "--metric", *NORMALISATION, "--min-class", *WEIGHTS),
-        choices,
     )
 
 
 def designed(request):
-    """The `Design` of a scheme without a search."""
+    """The `Design` of a request."""
     from ..designs.design import Design, make_design
 
     scheme, source = request.scheme, request.source
@@ -421,8 +396,12 @@ def _labels(request):
         if k > 100_000:
             raise UsageError(f"{source} classes are more than the 100000 that are supported")
         return range(k), {}
-    from ..data.training import class_limits, large_classes, training_labels
+    from ..data.training import class_limits, class_totals, large_classes, training_labels
 
+    if "sizes" in request.scheme.made_of:
+        counts, names = class_totals(source, points.form, points.min_class)
+        _require_two(counts, source)
+        return counts, names
     counts, names = training_labels(source, points.form)
     labels = (
         list(counts)
@@ -462,24 +441,12 @@ def _from_operand(request):
     )
 
 
-def _searched(request):
-    if request.points is None:
-        from ..designs.design import make_design
-
-        return make_design(request.scheme.name, _labels(request)[0], **request.settings)
-    return searched_design(
-        request.scheme, _labelled_points(request), request.source, request.settings, request.choices
-    )
-
-
 def _labelled_points(request):
     from ..designs.design import LabelledPoints
 
     data = load_normalised(request.points)
     _require_two(data.counts, request.source)
-    return LabelledPoints(
-        data.x, data.y, sorted(data.counts), data.name_of, data.weights, data.groups
-    )
+    return LabelledPoints(data.x, data.y, sorted(data.counts), data.name_of, data.weights)
 
 
 def _require_two(labels, source):
@@ -492,7 +459,6 @@ def _best_request(args):
     --best."""
     from ..experiments.candidates import read_candidates
 
-    refuse_given(args, SEARCHING, "is for a search alone, not for --best")
     refuse_given(args, ["--average"], "is for -Q ensemble alone: --best tries both averages")
     if args.by not in (None, *BY_OPTION):
         raise UsageError(f"--by {args.by}: expected, with --best, one of {', '.join(BY_OPTION)}")

@@ -9,6 +9,11 @@ import shlex
 
 from ..core.errors import UsageError
 
+_CHOICE = (
+    "print_control writes one scheme; agf_train chooses a configuration for data, compare_control "
+    "compares given ones"
+)
+
 # ({option: the option of today, or what to use instead}, commands that had it)
 _ROWS: tuple[tuple[dict[str, str], str], ...] = (
     (
@@ -68,6 +73,10 @@ _ROWS: tuple[tuple[dict[str, str], str], ...] = (
     ({"--control": "--print-control"}, "mbm_info"),
     ({"--error": "--error-rate={}"}, "simulate_decoders"),
     ({"--rows": "--sample={}"}, "agf_preprocess"),
+    (
+        dict.fromkeys("--search-options --splits --balance --rows --pool --from".split(), _CHOICE),
+        "print_control",
+    ),
 )
 EARLIER: dict[str, dict[str, str]] = {}  # by command
 for _options, _commands in _ROWS:

@@ -11,8 +11,8 @@ from ..control.parse import MAX_TEXT
 from ..control.tree import MAX_CELLS, Tree
 from ..core.errors import DataError, UsageError
 from ..core.memory import refuse_beyond
-from ..core.weights import Weights
-from .schemes import COMPARED_SPLITS, find_scheme
+from ..core.weights import total_weights, Weights
+from .schemes import find_scheme
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _TABLES = 21  # bytes for each pair of classes, twice of which are held while they are joined
 _SOURCES = {
     "data": "training data",
+    "sizes": "the numbers of points in the classes",
     "confusions": "a contingency table",
     "control": "a control file",
 }
@@ -27,38 +28,18 @@ _SOURCES = {
 
 class LabelledPoints(NamedTuple):
     """Points that a design is made for: x (n, d), y (n,), the labels in y, ascending, their names
-    {label: name}, or None, and the weights and groups (n,) of the points, or None."""
+    {label: name}, or None, and the weights of the points, or None."""
 
     x: np.ndarray
     y: np.ndarray
     labels: Sequence[int]
     names: Mapping[int, str] | None = None
     weights: Weights | None = None
-    groups: np.ndarray | None = None
-
-    def positions(self) -> np.ndarray:
-        """The classes (n,) of the points as positions in `labels`.
-
-        Raises `DataError` for a class of one point, which has no leave-one-out value.
-        """
-        import numpy as np
-
-        classes = np.searchsorted(self.labels, self.y)
-        counts = np.bincount(classes)
-        if counts.min() < 2:
-            label = self.labels[int(counts.argmin())]
-            names = self.names or {}
-            name = f", {names[label]!r}," if label in names else ""
-            raise DataError(
-                f"class {label}{name} has one point: a leave-one-out value needs two "
-                "or more; --min-class 2 leaves such classes out"
-            )
-        return classes
 
 
 @dataclass(frozen=True, eq=False)
 class Design:
-    """A training control tree, and lines about it.
+    """A training control tree.
 
     `heights` are the distances between the two sides of each node, in the order of `tree.nodes`,
     where the tree was made by distances, else None.
@@ -66,16 +47,15 @@ class Design:
 
     tree: Tree
     heights: list | None = None
-    notes: Sequence[str] = ()
 
 
-def design(scheme, labels, *, names=None, x=None, y=None, weights=None, groups=None, **options):
+def design(scheme, labels, *, names=None, x=None, y=None, weights=None, **options):
     """Make the training control tree of a scheme.
 
     Parameters
     ----------
     scheme : str or int
-        Name or number of the scheme, such as "one-vs-one", "orthogonal" or "best-tree".
+        Name or number of the scheme, such as "one-vs-one", "orthogonal" or "empirical".
     labels : sequence of int
         Labels of the classes.
     names : mapping, default=None
@@ -86,8 +66,6 @@ def design(scheme, labels, *, names=None, x=None, y=None, weights=None, groups=N
         Labels of the training points.
     weights : Weights, default=None
         Weights of the training points.
-    groups : array of shape (n,), default=None
-        Groups of the training points, which are left out as a whole.
     **options
         Options of the scheme; None stands for the default, and options of other schemes are
         ignored.
@@ -102,30 +80,32 @@ def design(scheme, labels, *, names=None, x=None, y=None, weights=None, groups=N
     UsageError
         If the scheme does not exist for this number of classes, or needs other input.
     """
-    source = labels if y is None else LabelledPoints(x, y, list(labels), names, weights, groups)
+    source = labels if y is None else LabelledPoints(x, y, list(labels), names, weights)
     return make_design(scheme, source, names, **options).tree
 
 
 def make_design(scheme, source, names=None, **options):
-    """The `Design` of a scheme for labels, `LabelledPoints` or `Confusions`; the other arguments
-    are those of `design`.
+    """The `Design` of a scheme for labels, {label: points, or the sum of their weights},
+    `LabelledPoints` or `Confusions`; the other arguments are those of `design`.
 
     In a tree from distances, classes that lie closest, or are most confused, are split last: Mills,
     "Solving for multi-class", section 3.1, where the metric is Hausdorff's and the linkage single,
     as they are here by default.
     """
     scheme = find_scheme(scheme)
-    kind = (
-        "data"
-        if isinstance(source, LabelledPoints)
-        else "confusions"
-        if hasattr(source, "labels")
-        else "classes"
-    )
-    labels = source if kind == "classes" else source.labels
-    if kind == "data":
+    labels, kind = getattr(source, "labels", source), "classes"
+    if isinstance(source, LabelledPoints):
         names = source.names
-        kind = "data" if "data" in scheme.made_of or "classes" not in scheme.made_of else "classes"
+        kind = next(
+            (word for word in ("data", "sizes", "classes") if word in scheme.made_of), "data"
+        )
+        if kind == "sizes" and len(labels) == 2:
+            scheme, kind = find_scheme("tree"), "classes"  # there is one design
+    elif isinstance(source, Mapping):
+        labels = list(source)
+        kind = "sizes" if "sizes" in scheme.made_of else "classes"
+    elif labels is not source:
+        kind = "confusions"
     if kind not in scheme.made_of:
         raise UsageError(
             f"the scheme '{scheme.name}' is made of "
@@ -136,30 +116,27 @@ def make_design(scheme, source, names=None, **options):
         _refuse_missing(scheme, source)
     if len(labels) < 2:
         raise UsageError(f"expected at least 2 classes, found {len(labels)}")
-    if scheme.searched and kind == "data":
-        return (
-            search(scheme.name, source, **options)
-            if len(labels) > 2
-            else make_design("tree", labels, names)
-        )  # of which there is one
     options = scheme.settings(options)
     _refuse_huge(scheme, len(labels), options)
-    made_of = len(labels) if kind == "classes" else _distances(source, options)
-    made = scheme.make(made_of, **options)
-    tree, heights = made if type(made) is tuple else (getattr(made, "tree", made), None)
-    return Design(
-        relabelled(tree, labels, names)
-        if isinstance(tree, Tree)
-        else from_rows(tree, labels, names),
-        heights,
-    )
+    if kind == "classes":
+        material = len(labels)
+    elif kind == "sizes":
+        material = _sizes(source)
+    else:
+        material = _distances(source, options)
+    result = scheme.make(material, **options)
+    tree, heights = result if type(result) is tuple else (result, None)
+    if isinstance(tree, Tree):
+        return Design(relabelled(tree, labels, names), heights)
+    return Design(from_rows(tree, labels, names), heights)
 
 
-def search(scheme, points, **options):
-    """The design that a scheme finds for `LabelledPoints`, and what its search knows of it."""
-    scheme = find_scheme(scheme)
-    _refuse_missing(scheme, points)
-    return scheme.make(points, **scheme.settings(options))
+def _sizes(source):
+    """The sizes of the classes, ascending labels, for `make_design`."""
+    if isinstance(source, LabelledPoints):
+        w = None if source.weights is None else source.weights.w
+        source = total_weights(source.y, w)
+    return list(source.values())
 
 
 def _refuse_missing(scheme, points):
@@ -174,8 +151,6 @@ def sketch(scheme):
     import numpy as np
 
     scheme = find_scheme(scheme)
-    if scheme.searched:
-        return design(scheme.name if "classes" in scheme.made_of else "tree", range(4))
     return design(scheme.name, range(4), x=np.arange(4.0)[:, None], y=np.arange(4), rows=3)
 
 
@@ -185,7 +160,7 @@ def _distances(source, options):
     metric = options.pop("metric", None)
     if not isinstance(source, LabelledPoints):
         return confusion_distances(source.errors, source.samples, source.alternatives)
-    x, y, labels, _, weights, _ = source
+    x, y, labels, _, weights = source
     refuse_beyond(_TABLES * len(labels) ** 2, f"the distances of {len(labels)} classes", None)
     return class_distances(x, y, labels, metric, w=None if weights is None else weights.w)
 
@@ -218,22 +193,6 @@ def matrix_of(tree):
     return rows, tree.classes
 
 
-def sides_text(left: Sequence[int], right: Sequence[int], names: Mapping[int, str]) -> str:
-    """The classes on both sides of a node or a row, labels, by their names."""
-    # a name with one of the separators is shown by its label
-    words = [
-        [
-            str(label)
-            if {",", "/", ";"}.intersection(names.get(label, ""))
-            else names.get(label, str(label))
-            for label in side
-        ]
-        for side in (left, right)
-    ]
-    separator = ", " if any(" " in name for name in names.values()) else " "
-    return " / ".join(map(separator.join, words))
-
-
 def designed(scheme, data, names, settings):
     """(tree, settings): the training control tree of a scheme for a `Dataset`.
 
@@ -257,22 +216,5 @@ def designed(scheme, data, names, settings):
         x=data.x,
         y=data.y,
         weights=data.weights,
-        groups=data.groups,
-        **searching(settings, len(labels)),
+        seed=settings.seed,
     ), settings
-
-
-def searching(settings, k):
-    """The arguments of `design` for a search beside training: the options, whose kernel it
-    takes, seed and threads of these settings, and `COMPARED_SPLITS` splits, or the fewest that it
-    can try for k classes."""
-    from .best_tree import fewest_splits
-    from .split_costs import TreeSearch
-
-    workers = settings.workers if isinstance(settings.workers, int) else 1
-    return {
-        "options": settings.options,
-        "seed": settings.seed,
-        "workers": max(1, workers),
-        "search": TreeSearch(splits=max(COMPARED_SPLITS, fewest_splits(k))),
-    }

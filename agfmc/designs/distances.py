@@ -254,15 +254,12 @@ def join(distances: np.ndarray, linkage: str = "single") -> tuple[tuple, list[fl
             look(c)
 
 
-def parts_of(pairs, turn: int = -1) -> list:
-    """All parts of nested pairs, pairs and leaves, in pre-order; they may be thousands deep.
-
-    `turn` is -1 for the left side of each pair first, 1 for the right side.
-    """
+def parts_of(pairs) -> list:
+    """All parts of nested pairs, pairs and leaves, in pre-order; they may be thousands deep."""
     order, stack = [], [pairs]
     while stack:
         part = stack.pop()
         order.append(part)
         if isinstance(part, tuple):
-            stack += part[::turn]
+            stack += part[::-1]
     return order

@@ -14,10 +14,8 @@ import numpy as np
 from ..control.matrix import code_rank, distances, joins_all, positions, rows_to_matrix
 from ..core.errors import UsageError, warn_user
 from .orthogonal import hadamard_order, instead_of_orthogonal
-from .standard import one_vs_one, one_vs_rest
 
 MOST_DRAWS = 1000
-SPLITS_OF_A_SET = 16  # rows with the same classes, among candidates
 
 
 def available_rows(k: int, strict: bool = False) -> int:
@@ -59,39 +57,6 @@ def random_as_orthogonal(k: int, seed: int = 1, draws: int = 1) -> Sequence:
     if k < 4:
         return instead_of_orthogonal(k)
     return random_code(k, hadamard_order(k), True, seed, draws)
-
-
-def candidate_rows(k: int, most: int, seed: int = 1) -> list:
-    """Rows of which a code may be chosen, at most so many: all there are, if they are no more.
-
-    Else one-vs-rest and, where they fit, all pairs; half of what is left are strict rows, and the
-    others have entries 0, in groups of rows of the same classes, as their classifiers can be
-    trained together.  The first class of a row is on its left.
-    """
-    if available_rows(k) <= most:
-        return [_any_row(k, rank) for rank in range(available_rows(k))]
-    if most < k:
-        raise UsageError(f"{most} candidate rows are too few: one-vs-rest alone has {k} rows")
-    generator = random.Random(seed)
-    rows = dict.fromkeys(_first_left(row) for row in one_vs_rest(k))
-    if most - k >= k * (k - 1) // 2:
-        rows |= dict.fromkeys(one_vs_one(k))
-    strict = available_rows(k, True)
-    for rank in _sample(generator, strict, min(strict, (most - len(rows)) // 2)):
-        rows[_strict_row(k, rank)] = None
-    while len(rows) < most:
-        classes = sorted(generator.sample(range(k), generator.randint(3, k - 1)))
-        splits = available_rows(len(classes), True)
-        for rank in _sample(generator, splits, min(splits, SPLITS_OF_A_SET, most - len(rows))):
-            rows[
-                tuple(tuple(classes[i] for i in side) for side in _strict_row(len(classes), rank))
-            ] = None
-    return list(rows)
-
-
-def _first_left(row):
-    left, right = map(tuple, row)
-    return (left, right) if min(left) < min(right) else (right, left)
 
 
 def _first_draw(k, rows, strict, available, seed):

@@ -12,7 +12,7 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 
 from ..core.errors import UsageError
-from .best_tree import oriented
+from .distances import parts_of
 
 _IDLE = 200  # draws without a new tree, after which there are taken to be no more
 
@@ -87,6 +87,20 @@ def different_trees(kind: str, counts: Sequence[int], seed: int = 1) -> Iterator
             last = number
             yield pairs
         number += 1
+
+
+def oriented(pairs):
+    """The tree with the side of the lowest class on the left of every node."""
+    sides: dict = {}  # {id of a part: (its lowest class, the part turned)}
+    for part in reversed(parts_of(pairs)):
+        if isinstance(part, tuple):
+            (low, left), (_, right) = sorted(
+                (sides[id(side)] for side in part), key=lambda side: side[0]
+            )
+            sides[id(part)] = low, (left, right)
+        else:
+            sides[id(part)] = part, part
+    return sides[id(pairs)][1]
 
 
 def _shuffled(classes, generator):

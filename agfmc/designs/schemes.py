@@ -13,8 +13,8 @@ from ..core.rows import by_name
 class Scheme(
     namedtuple(
         "Scheme",
-        "number name aliases summary maker made_of options extent searched",
-        defaults=(("classes",), {}, None, False),
+        "number name aliases summary maker made_of options extent",
+        defaults=(("classes",), {}, None),
     )
 ):
     """One way to lay out binary classifiers.
@@ -24,19 +24,17 @@ class Scheme(
     aliases     other names that are understood
     summary     one line for help and manual page
     maker       "module:function" of agfmc, loaded when it is called; the function takes the
-                number of classes k, the distances (k, k) between them where it is made of data
-                or confusions, or a control `Tree`.  It returns rows (left, right) of class
-                positions; or a `Tree` with the positions as labels, or (tree, heights) where
-                its nodes are at known distances
-    made_of     any of "classes" (their number is enough), "data", "confusions", "control"
+                number of classes k, the sizes of these where it is made of sizes, the distances
+                (k, k) between them where it is made of data or confusions, or a control `Tree`.
+                It returns rows (left, right) of class positions; or a `Tree` with the positions
+                as labels, or (tree, heights) where its nodes are at known distances
+    made_of     any of "classes" (their number is enough), "sizes" (the points in each, or the sums
+                of their weights), "data", "confusions", "control"
     options     {keyword: default} of the maker; "metric" is that of the distances
     extent      function of k and the options -> (rows, share of the entries that are not 0,
                 "at least " where there may be more rows): codes too large to be read again
                 are refused before they are made.  None where the maker, or the size of the
                 control text alone, sets the limit
-    searched    True where the maker takes `design.LabelledPoints` for data, and returns
-                an object whose `tree` is the control tree over their labels, and whose `notes`
-                are lines about it
     """
 
     __slots__ = ()
@@ -60,7 +58,11 @@ class Scheme(
 
 METRICS = ("hausdorff", "mean-deviation")  # distances of classes
 LINKAGES = ("single", "complete", "average")  # distances of groups of them
-_SEARCH = {"search": None, "options": "", "workers": 1, "progress": None, "store": None}
+# of the version before, with what takes their place
+_REMOVED = {
+    "best-tree": "empirical makes a tree from data, ensemble an average of random trees",
+    "best-code": "orthogonal and random are codes for any data",
+}
 
 SCHEMES = (
     Scheme(
@@ -184,43 +186,21 @@ SCHEMES = (
     ),
     Scheme(
         None,
-        "best-tree",
-        (),
-        "decision tree from data: that with the least leave-one-out loss a search can find",
-        "designs.tree_search:best_tree",
-        ("data",),
-        {"seed": 1, **_SEARCH},
-        searched=True,
-    ),
-    Scheme(
-        None,
-        "best-code",
-        (),
-        "code from data: rows are added one by one for the least leave-one-out loss, nrow of "
-        "them or until none helps",
-        "designs.code_search:best_code",
-        ("data",),
-        {"code": None, "rows": None, "options": "", "seed": 1, "workers": 1, "progress": None},
-        searched=True,
-    ),
-    Scheme(
-        None,
         "random-tree",
         (),
-        "decision tree that is drawn at random, or from data the best of many such trees",
+        "decision tree that is drawn at random",
         "designs.drawn:random_tree",
-        ("classes", "data"),
-        {"kind": "uniform", "seed": 1, "draws": 1, **_SEARCH},
-        searched=True,
+        ("classes", "sizes"),
+        {"kind": "uniform", "seed": 1},
     ),
     Scheme(
         None,
         "ensemble",
         (),
         "several different configurations, the probabilities of which are averaged: random "
-        "ones, the best trees of parts of the points, or control files",
+        "ones, or control files",
         "designs.drawn:ensemble",
-        ("classes", "data"),
+        ("classes", "sizes"),
         {
             "of": "random-tree",
             "members": None,
@@ -229,9 +209,7 @@ SCHEMES = (
             "strict": False,
             "seed": 1,
             "draws": 1,
-            **_SEARCH,
         },
-        searched=True,
     ),
 )
 
@@ -245,12 +223,8 @@ COMPARED = (
     "adjacent",
     "tree",
     "empirical",
-    "best-tree",
     "ensemble",
 )
-
-# Splits that a search for a tree tries there: all of them for 8 classes, some for up to 26.
-COMPARED_SPLITS = 3600
 
 
 def find_scheme(text: str) -> Scheme:
@@ -260,6 +234,8 @@ def find_scheme(text: str) -> Scheme:
         numbers = () if scheme.number is None else (str(scheme.number),)
         if word in (*numbers, scheme.name, *scheme.aliases):
             return scheme
+    if word in _REMOVED:
+        raise UsageError(f"there is no scheme {word} any more: {_REMOVED[word]}")
     raise UsageError(
         f"there is no scheme '{text}': expected one of "
         + ", ".join(scheme.heading for scheme in SCHEMES)

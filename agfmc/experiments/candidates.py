@@ -18,13 +18,11 @@ from ..core.errors import ControlError, in_control_file, UsageError
 from ..data.training import for_classes
 from ..data.types import Dataset
 from ..decode.methods import find_method
-from ..designs.best_tree import fewest_splits
-from ..designs.design import design, searching
-from ..designs.schemes import COMPARED_SPLITS, find_scheme
+from ..designs.design import design
+from ..designs.schemes import find_scheme
 from ..learners.protocol import parse_options, plan_jobs
 from ..models.control_files import read_control
 from ..prediction.decoding import decoders_of, Decoding, named_decoding
-from ..training.fit import TrainingSettings
 from .search import SearchedOptions
 
 CANNOT_JUDGE = "a learned decoder is fitted to the leave-one-out values: --loo cannot evaluate it"
@@ -58,9 +56,7 @@ class Candidate:
         """The candidate without classes that are not in `labels`; a scheme names none."""
         return self if self.tree is None else replace(self, tree=for_classes(self.tree, labels))
 
-    def tree_for(
-        self, data: Dataset, names: dict, settings: TrainingSettings = TrainingSettings()
-    ) -> Tree:
+    def tree_for(self, data: Dataset, names: dict) -> Tree:
         """The training control tree for a training part with names {label: name}."""
         if self.tree is not None:
             return named_as(self.tree, names)
@@ -72,8 +68,7 @@ class Candidate:
             x=data.x,
             y=data.y,
             weights=data.weights,
-            groups=data.groups,
-            **{**searching(settings, len(labels)), **self.design},
+            **self.design,
         )
 
 
@@ -156,14 +151,9 @@ def read_candidates(words, decoders: tuple | None = None, **design) -> list[Cand
 
 
 def suited(candidates, k: int) -> list[Candidate]:
-    """The default `Candidate`s of a comparison that suit k classes: a scheme that searches
-    where there is more than one tree, and a search for the best takes few enough splits."""
-    searches = k > 2 and fewest_splits(k) <= COMPARED_SPLITS
-    return [
-        candidate
-        for candidate in candidates
-        if searches or not find_scheme(candidate.scheme).searched
-    ]
+    """The default `Candidate`s of a comparison that suit k classes: ensembles have different trees
+    of three and more."""
+    return [candidate for candidate in candidates if k > 2 or candidate.scheme != "ensemble"]
 
 
 def _split_word(text):

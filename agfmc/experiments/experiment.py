@@ -176,9 +176,7 @@ class PreparedSplit:
 
     def design_of(self, candidate, experiment: Experiment) -> Design:
         """The `Design` of a `Candidate` for the training part."""
-        return design_of(
-            candidate, self.data, self.data.name_of, experiment.settings, experiment.cache
-        )
+        return design_of(candidate, self.data, self.data.name_of, experiment.cache)
 
     @property
     def test_weights(self) -> np.ndarray | None:
@@ -363,7 +361,7 @@ class Experiment:
         """(`Design` of a `Candidate` for all of the data, its points normalised)."""
         data = self.data
         x = _normalised(_normalisation(self.settings, data), data.x)
-        return design_of(candidate, replace(data, x=x), data.name_of, self.settings, self.cache), x
+        return design_of(candidate, replace(data, x=x), data.name_of, self.cache), x
 
 
 def part_of(progress, done: int, total: int, words: str = "", size: int = 1):

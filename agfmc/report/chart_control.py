@@ -1,12 +1,10 @@
-"""Designs in files: the tree of a control file, its coding matrix, its dendrogram, or the tree that
-a search chose, with the losses of its nodes."""
+"""Designs in files: the tree of a control file, its coding matrix, or its dendrogram."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from ..control.tree import Leaf, Tree
 from .picture_file import picture_names, save
@@ -54,7 +52,7 @@ def control_pictures(tree: Tree, shares: Mapping[int, float] | None = None) -> l
             pictures.append(coding_matrix(member, names, title))
             continue
         boxes = {
-            number: (_words(node, sides, names, (shares or {}).get(number)), 0)
+            number: _words(node, sides, names, (shares or {}).get(number))
             for number, (node, sides) in enumerate(zip(member.nodes, member.branch_labels()))
         }
         picture = decision_tree(member, names, title=title, boxes=boxes)
@@ -130,36 +128,4 @@ def dendrogram(tree: Tree, heights: Sequence[float]) -> Picture:
         )
     return Picture(
         drawing, "Dendrogram", f"{len(texts)} classes, which join at distances up to {largest:.4g}"
-    )
-
-
-def draw_losses(path: str, scored: Any, shares: Mapping[int, float], what: str) -> None:
-    """Draw a decision tree with the loss of each node, and the share of the points on each line.
-
-    Parameters
-    ----------
-    scored : result of a search of trees, has `tree`, `nodes`, with `loss` and `error`, `loss`,
-        `error` and `queries`
-    shares : mapping, {label: share of the points}
-    what : str, name of the loss
-    """
-    tree, called = scored.tree, picture_names(scored.tree.names)
-    names = {
-        label: f"{called.get(label) or label}, {100 * shares[label]:.1f} %" for label in tree.labels
-    }
-    top = max(node.loss for node in scored.nodes) or 1.0
-    boxes = {
-        number: (f"{node.loss:.4f} \u00b1{node.error:.4f}", node.loss / top)
-        for number, node in enumerate(scored.nodes)
-    }
-    picture = decision_tree(tree, names, boxes=boxes, shares=shares)
-    note = (
-        f"{picture.note} At the nodes their losses, the larger the deeper in colour, with "
-        "standard errors; lines are as wide as the share of the points."
-    )
-    save(
-        path,
-        f"{what} {scored.loss:.4f} \u00b1 {scored.error:.4f} per point; "
-        f"{scored.queries:.2f} of {len(tree.nodes)} classifiers evaluated per point, mean",
-        [replace(picture, note=note)],
     )

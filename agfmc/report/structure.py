@@ -305,7 +305,6 @@ def _options(row):
 
 _MOST_NAME = 400  # pixels
 _MOST_BOXED, _WIDEST_BOX = 3600, 190  # pixels of nodes below each other with texts; of a text
-_WIDEST_LINE = 12  # pixels, for all points of the data
 
 
 def decision_tree(
@@ -313,18 +312,16 @@ def decision_tree(
     names: Mapping[int, str],
     nodes: Sequence[NodeCost] = (),
     title: str = "Tree of the classes",
-    boxes: Mapping[int, tuple] | None = None,
-    shares: Mapping[int, float] | None = None,
+    boxes: Mapping[int, str] | None = None,
 ) -> Picture:
     """A tree with its classes at the right, the side -1 of each node above the side +1.
 
     Parameters
     ----------
     nodes : sequence, what the nodes cost, by which their discs grow
-    boxes : mapping, optional, {number of a node: (text at it, depth of its colour from 0 to 1)}
-    shares : mapping, optional, {label: share of the points}, by which the branches are wide
+    boxes : mapping, optional, {number of a node: text at it}
     """
-    layout = _Tree(tree, names, {cost.node: cost for cost in nodes}, boxes, shares)
+    layout = _Tree(tree, names, {cost.node: cost for cost in nodes}, boxes)
     k, inner = len(tree.labels), len(tree.nodes)
     deepest = max(node.depth for node in tree.nodes) + 1
     summary = (
@@ -346,8 +343,8 @@ def decision_tree(
 class _Tree:
     """Places of nodes and classes, and the drawing; `ends` are the labels as they stand there."""
 
-    def __init__(self, tree, names, costs, boxes, shares):
-        self.tree, self.names, self.costs, self.shares = tree, names, costs, shares
+    def __init__(self, tree, names, costs, boxes):
+        self.tree, self.names, self.costs = tree, names, costs
         self.labels, self.place = tree.branch_labels(), _positions_of_labels(tree)
         self.branches = [
             tuple(_positions(self.place, labels) for labels in node) for node in self.labels
@@ -356,14 +353,10 @@ class _Tree:
         self.pitch = 18 if len(self.ends) <= 60 else 15
         depth = max(node.depth for node in tree.nodes) + 1
         self.boxes = dict(enumerate(map(_box_text, tree.nodes)))
-        self.depths = {}
         if boxes is not None and depth * (_WIDEST_BOX + 30) <= _MOST_BOXED:
             self.boxes |= {
-                number: cut_to_width(text, _WIDEST_BOX)
-                for number, (text, _) in boxes.items()
-                if text
+                number: cut_to_width(text, _WIDEST_BOX) for number, text in boxes.items() if text
             }
-            self.depths = {number: deep for number, (_, deep) in boxes.items()}
         self.step = max(8, min(46, 480 / depth))
         widest = max(map(self._wide, self.numbers))
         if widest:
@@ -448,20 +441,10 @@ class _Tree:
                         f"{pixels(height)}H{pixels(far)}"
                     )
                 look = ("left", "right")[branch] if node.bare else "grey"
-                share = (
-                    None
-                    if self.shares is None
-                    else max(
-                        0.8,
-                        _WIDEST_LINE
-                        * sum(self.shares[label] for label in self.labels[number][branch]),
-                    )
-                )
                 self.drawing.add(
                     "path",
-                    look if share else f"{look} branch",
+                    f"{look} branch",
                     d=path,
-                    stroke_width=share,
                     data_classes=self.branches[number][branch],
                 )
 
@@ -476,22 +459,15 @@ class _Tree:
                 data_classes=_positions(self.place, *self.labels[number]),
             ):
                 if self.boxes[number]:
-                    for look, opacity in (
-                        ("fill-paper", None),
-                        ("fill-right", f"{0.7 * self.depths.get(number, 0):.2f}"),
-                    ):
-                        self.drawing.add(
-                            "rect",
-                            f"{look} edged mark",
-                            x=x,
-                            y=y - 10,
-                            rx=4,
-                            width=self._wide(number),
-                            height=20,
-                            fill_opacity=opacity,
-                        )
-                        if not self.depths.get(number):
-                            break
+                    self.drawing.add(
+                        "rect",
+                        "fill-paper edged mark",
+                        x=x,
+                        y=y - 10,
+                        rx=4,
+                        width=self._wide(number),
+                        height=20,
+                    )
                     self.drawing.text(x + 7, y + 4, self.boxes[number])
                 else:
                     radius = (

@@ -115,7 +115,7 @@ def trees(paths):
         y, train = np.unique(y, return_inverse=True)[1], 20 * len(np.unique(y))
         spread = x[:train].std(axis=0)
         x = (x - x[:train].mean(axis=0)) / np.where(spread > 0, spread, 1)
-        for scheme in ("empirical", "best-tree", "random-tree"):
+        for scheme in ("empirical", "random-tree"):
             tree = agfmc.design(scheme, range(y.max() + 1), x=x[:train], y=y[:train])
             model = agfmc.train(tree, x[:train], y[:train], options="-c 1 -g 0.02", calibration=0)
             p, left = (

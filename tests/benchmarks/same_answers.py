@@ -182,14 +182,12 @@ multi_borders -n -+ "learner=nystrom -m 40 -g 0.1 -l 0.01" one-vs-one pen ny ny.
 multi_borders -n --weight weights.txt --kernel-memory 1 -+ "learner=nystrom -m 40 -g 0.05" \
 one-vs-rest pen nw nw.mbc
 classify_m ny.mbc pen9.vec ny9
-print_control -Q best-tree -n --search-options "-m 60 -g 0.02" --balance 0.001 small > best-tree.mbt
-print_control -Q best-tree --by error --splits 200 \
---search-options "-m 40 -g 0.02" small
-print_control -Q best-code -n --pool 60 --search-options "-m 40 -g 0.02" small 8 > best-code.mbt
-print_control -Q random-tree --draws 3 --kind data-balanced --search-options "-m 40 -g 0.02" small
+print_control -Q empirical -n small > empirical.mbt
+print_control -Q random -G --draws 3 small 8 > code.mbt
+print_control -Q random-tree --kind data-balanced small
 print_control -Q ensemble --members 3 --seed 4 --average geometric small > ensemble.mbt
-multi_borders -n -+ "-c 10 -g 0.05" best-tree.mbt small bt bt.mbc
-multi_borders -n -+ "-c 10 -g 0.05" best-code.mbt small bc bc.mbc
+multi_borders -n -+ "-c 10 -g 0.05" empirical.mbt small bt bt.mbc
+multi_borders -n -+ "-c 10 -g 0.05" code.mbt small bc bc.mbc
 multi_borders -n --member-weights held-out -+ "-c 10 -g 0.05" ensemble.mbt small en en.mbc
 classify_m en.mbc ordered.vec en
 classify_m --uncalibrated bc.mbc ordered.vec bc

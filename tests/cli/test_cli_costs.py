@@ -379,11 +379,6 @@ def test_costs_are_a_part_of_what_is_kept(run, here):
             "--by cost:costs trn pairs",
             "given separately: --by cost --costs FILE",
         ),
-        (
-            "print_control",
-            "--costs costs --by cost -Q best-tree trn",
-            "unrecognized arguments: --co",
-        ),
         ("tune_m", "--costs costs --by cost --per-partition pairs trn", "--per-partition scores"),
         ("nfold", "--costs two pairs trn", "two:1: class 7 has no column"),
     ],
@@ -392,15 +387,6 @@ def test_errors_of_experiments(run, here, command, words, told):
     write_costs("two", COSTS[:2, :2])
     done = run(command, "--no-state", *words.split(), status=None)
     assert done.status in (1, 2) and told in done.err and done.err.count("\n") == 1
-
-
-def test_the_best_tree_leaves_the_cost_of_no_answer_aside(run, here):
-    found = [
-        run("print_control", "--by", f"cost:{name}", "-Q", "best-tree", "trn").out
-        for name in ("costs", "refusing")
-    ]
-    assert "{" in found[0]
-    assert found[0].replace("costs", "") == found[1].replace("refusing", "")
 
 
 def test_costs_in_python(run, here):

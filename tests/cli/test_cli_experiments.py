@@ -118,8 +118,6 @@ def test_default_configurations(ask, data):
         "tree",
         "empirical",
         "empirical",
-        "best-tree",
-        "best-tree",
         "ensemble",
     ]
     design = [row["design_s"]["pooled"] for row in rows]

@@ -135,7 +135,7 @@ def test_groups_beside_data_are_taken_unless_they_are_not_wanted(run):
 @pytest.mark.long
 def test_nodes_and_designs_divide_no_group(run, recorded):
     Path("k.mbt").write_text('"" {"" K {0 1} 2}')
-    for control in ("k.mbt", "best-tree", "best-code"):
+    for control in ("k.mbt", "empirical"):
         run("multi_borders", "-n", "-+", "learner=nystrom -m 30", control, "b", "m", "m.mbc")
         check(recorded)
 
@@ -201,7 +201,7 @@ def test_what_is_wrong_with_groups_is_said(run):
         (["nfold", "-d", "3"], ["one-vs-rest", "t.csv", "held"]),
         some(["nfold", "-d", "3", "--report", "p.html"], ["one-vs-rest", "t.csv"]),
         some(["nfold", "--tune"], ["k.mbt", "t.csv"]),
-        some(["compare_control", "-d", "3"], ["t.csv", "one-vs-one", "best-tree"]),
+        some(["compare_control", "-d", "3"], ["t.csv", "one-vs-one", "empirical"]),
         some(
             ["compare_control", "-f", ".3", "--trials", "2"], ["t.csv", "one-vs-one", "one-vs-rest"]
         ),
@@ -345,20 +345,6 @@ def test_holdout_points_have_groups(run, recorded):
     assert groups_of("held") == groups_of("b")
     recorded.clear()
     run("calibrate_m", "--from", "held", "a.mbm")
-    check(recorded)
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["-Q", "best-tree"],
-        some(["-Q", "best-code"]),
-        some(["-Q", "ensemble", "--of", "best-tree"]),
-        some(["--best", "-d", "3", "--no-state", "--options", "learner=nystrom -m 20"]),
-    ],
-)
-def test_designs_divide_no_group(run, recorded, words):
-    run("print_control", *words, "-n", "--group", "day", "t.csv")
     check(recorded)
 
 

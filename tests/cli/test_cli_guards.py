@@ -787,7 +787,6 @@ def test_no_output_option_of_any_command_names_another_of_its_files(command, fol
     "words, kept",
     [
         ("nfold --state h.txt -d 2 one-vs-rest trn h", "h.txt"),
-        ("print_control -Q best-tree --state z.png --report z.png trn", "z.png"),
         ("tune_m --state z.json --json ./z.json one-vs-one trn", "z.json"),
         ("compare_control --state z.html --report z.html trn", "z.html"),
     ],

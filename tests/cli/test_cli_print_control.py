@@ -209,7 +209,7 @@ def test_refused(control, words, status, text):
 @pytest.mark.parametrize(
     "words, plain, told",
     [
-        (["-Q", "one-vs-one", "-n", "4"], ["4"], "-n is for -Q empirical, adjacent-ordered, "),
+        (["-Q", "one-vs-one", "-n", "4"], ["4"], "-n is for -Q empirical and adjacent-ordered"),
         (["-Q", "0", "-S", "2", "-a", "f.std", "4"], ["-Q", "0", "4"], "-a is for"),
         (
             ["-Q", "5", "-G", "4"],
@@ -457,7 +457,7 @@ def test_a_tree_from_a_contingency_table(control):
         (["-Q", "contingency", "line"], 1, "line: cannot read"),
         (["-Q", "contingency", "bad"], 1, "bad: `labels` lists class 1 twice"),
         (["-Q", "contingency", "-M", "two.svm"], 2, "-M and -A are for training data"),
-        (["-Q", "contingency", "-n", "bad"], 2, "-n is for -Q empirical, adjacent-ordered"),
+        (["-Q", "contingency", "-n", "bad"], 2, "-n is for -Q empirical and adjacent-ordered"),
         (
             ["-Q", "contingency", "--metric", "hausdorff", "bad"],
             2,

@@ -150,16 +150,14 @@ def test_a_given_normalisation_of_a_table(run):
         "tree",
         "empirical",
         "adjacent-ordered",
-        "best-tree",
-        "best-code",
         "random-tree",
         "ensemble",
     ],
 )
 def test_designs_are_those_of_binary_files(run, scheme):
     found = [
-        run("print_control", "-Q", scheme, *words, "--no-state").out
-        for words in (["t.csv", *LABEL], ["b", *["-n"] * scheme.startswith(("best", "emp"))])
+        run("print_control", "-Q", scheme, *words).out
+        for words in (["t.csv", *LABEL], ["b", *["-n"] * scheme.startswith("emp")])
     ]
     assert found[0] == found[1] and "# class 1: bee fly\n" in found[0]
 

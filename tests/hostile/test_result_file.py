@@ -392,25 +392,6 @@ def keys_of(cache):
     return [path.rpartition("/")[2] for _, _, path in room._files(cache.path)]
 
 
-def test_forged_costs_of_splits_are_computed_again(run, points):
-    words = ["-Q", "best-tree", "--state", "st", "d"]
-    expected = run("print_control", *words).out
-    for forge in (
-        lambda costs: costs[:1, :1],
-        lambda costs: costs[:, 0],
-        lambda costs: costs.astype("<f4"),
-        lambda costs: np.full_like(costs, 1e308),
-        lambda costs: np.full_like(costs, np.nan),
-        lambda costs: -1 - costs,
-    ):
-        with ResultCache("st", keep=True) as cache:
-            for key in keys_of(cache):
-                head, arrays = cache.get(key)
-                cache.put(key, Record(head, {"0": forge(arrays["0"])}))
-        done = run("print_control", *words)
-        assert done.out == expected and "encountered" not in done.err
-
-
 def test_forged_values_through_a_command(run, points):
     """Results of right keys whose values are someone else's: the same table as without."""
     words = ["-d", "2", "--state", "st", "--report=-.csv", "d", "one-vs-one"]

@@ -19,7 +19,7 @@ COMPARE = (
     "big",
     "one-vs-one",
     "tree:full,inverse",
-    "best-tree",
+    "empirical",
     "ensemble",
     "nodes",
     "shared",

@@ -29,7 +29,7 @@ def data():
 def test_the_way_to_probabilities_of_a_tree(data):
     x, y = data
     joint = agfmc.joined(
-        [agfmc.design("best-tree", [0, 2, 4], x=x, y=y), agfmc.design("tree", [0, 2, 4])]
+        [agfmc.design("empirical", [0, 2, 4], x=x, y=y), agfmc.design("tree", [0, 2, 4])]
     )
     model = agfmc.train(joint, x, y, calibration=0)
     assert agfmc.Classifier(model).probabilities(x).shape == (90, 3)
@@ -282,8 +282,8 @@ def test_training_options(word):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("control, members", [("best-tree", 1), ("ensemble", 3)])
-def test_layouts_that_are_searched_in_the_points(data, control, members):
+@pytest.mark.parametrize("control, members", [("empirical", 1), ("ensemble", 3)])
+def test_layouts_that_are_made_of_the_points(data, control, members):
     x, y = data
     options = "learner=nystrom -m 20"
     one, two = (

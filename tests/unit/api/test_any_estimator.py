@@ -219,7 +219,7 @@ def test_copies_threads_and_searches(wine):
         ),
         (
             {"estimator": SVC(), "control": "best-tree"},
-            "'best-tree' is searched .* of agfmc.design as",
+            "there is no scheme best-tree any more: empirical ",
         ),
     ],
 )

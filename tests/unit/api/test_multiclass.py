@@ -255,7 +255,6 @@ def test_seeds():
         ("tree", "full", True, True),
         ("empirical", None, False, False),
         ("empirical", "least-squares", True, True),
-        ("best-tree", None, False, False),
         ("ensemble", None, True, True),
         ('"" K {1 4 7}', None, True, True),
         ('"" {1 "" L {4 7}}', None, False, False),
@@ -497,7 +496,7 @@ def test_the_example_of_the_documentation():
         estimator("tree", normalise=True),
         MultiClassFromBinary("one-vs-rest", decoder="vote", options="-t 0", C=10),
         MultiClassFromBinary(learner="nystrom"),
-        MultiClassFromBinary("best-tree", learner="nystrom"),
+        MultiClassFromBinary("empirical", learner="nystrom"),
     ],
 )
 @pytest.mark.few(1)

@@ -57,7 +57,6 @@ def commands(run, x, y, design, way=()):
         ("empirical", (), ("-S", 4), {"n_components": 4}),
         ("adjacent-ordered", (), ("-n", "--platt", "loo"), {"normalise": True, "platt": "loo"}),
         ("random", ("--seed", 7), ("--seed", 7), {"random_state": 7}),
-        ("best-tree", ("-n", "--search-options", "-g 0.1"), ("-n",), {"normalise": True}),
         ("ensemble", ("--seed", 7), ("--seed", 7), {"random_state": 7}),
     ],
 )

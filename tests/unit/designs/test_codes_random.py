@@ -7,7 +7,7 @@ from hypothesis import given, strategies as st
 
 from agfmc.control import matrix
 from agfmc.designs import random_codes
-from agfmc.designs.random_codes import available_rows, candidate_rows, random_code
+from agfmc.designs.random_codes import random_code
 from agfmc.core.errors import AgfmcWarning, UsageError
 
 
@@ -192,32 +192,3 @@ def test_all_rows_there_are_are_drawn_once():
 def test_as_many_rows_as_the_orthogonal_code(k, m):
     rows = random_codes.random_as_orthogonal(k, 3, 2)
     assert rows == random_code(k, m, True, 3, 2) and len(rows) == m
-
-
-@pytest.mark.parametrize("k", [3, 4, 5])
-def test_candidates_are_all_rows_where_these_are_few(k):
-    found = candidate_rows(k, 90)
-    assert different(found) == all_rows(k, False) and len(found) == available_rows(k)
-
-
-@pytest.mark.parametrize("k,most", [(5, 89), (9, 300), (9, 20), (26, 400), (40, 60)])
-def test_candidates_are_different_rows_of_all_kinds(k, most):
-    found = candidate_rows(k, most, seed=4)
-    assert found == candidate_rows(k, most, seed=4) != candidate_rows(k, most, seed=5)
-    assert len(found) == len(set(found)) == most
-    assert all(
-        min(left) == min(*left, *right)
-        and left == tuple(sorted(left))
-        and right == tuple(sorted(right))
-        and not set(left) & set(right)
-        for left, right in found
-    )
-    singles = [row for row in found if len(row[0] + row[1]) == k and 1 in map(len, row)]
-    pairs = [row for row in found if len(row[0] + row[1]) == 2]
-    assert len(singles) >= k and len(pairs) in (0, k * (k - 1) // 2)
-    assert bool(pairs) == (most - k >= k * (k - 1) // 2)
-
-
-def test_too_few_candidates():
-    with pytest.raises(UsageError, match="8 candidate rows are too few"):
-        candidate_rows(9, 8)

@@ -102,7 +102,7 @@ def test_a_design_takes_data_where_it_needs_them():
     )
     assert design("tree", LABELS, x=x, y=y) == design("tree", LABELS)
     with pytest.raises(UsageError, match="made of training data"):
-        design("best-tree", LABELS)
+        design("empirical", LABELS)
 
 
 def test_sketches_before_any_data():

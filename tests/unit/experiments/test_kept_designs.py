@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 import json
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,9 +15,7 @@ from agfmc.experiments.caches import design_of
 from agfmc.files.result_store import Record, ResultCache
 from agfmc.designs.schemes import COMPARED
 from agfmc.data.types import Dataset
-from agfmc.designs import design
 from agfmc.training.fit import TrainingSettings
-from agfmc.designs.split_costs import SplitCosts, TreeSearch
 from agfmc.core.weights import Weights
 
 MADE_OF_DATA = [name for name in COMPARED if read_candidate(name).made_of_data]
@@ -33,65 +30,52 @@ def clusters():
     return Dataset(x, y)
 
 
-@pytest.fixture
-def searches(monkeypatch):
-    """The sizes of the data of all searches."""
-    made = []
-
-    class Counted(SplitCosts):
-        def __init__(self, x, y, *more):
-            made.append(len(x))
-            super().__init__(x, y, *more)
-
-    monkeypatch.setattr("agfmc.designs.tree_search.SplitCosts", Counted)
-    return made
-
-
-def test_a_search_is_made_once_for_each_training_part(clusters, searches, tmp_path):
+def test_a_design_is_made_once_for_each_training_part(clusters, monkeypatch, tmp_path):
+    made, tree_for = [], Candidate.tree_for
+    monkeypatch.setattr(
+        Candidate,
+        "tree_for",
+        lambda self, data, *more: made.append(len(data.y)) or tree_for(self, data, *more),
+    )
     settings = TrainingSettings("learner=nystrom -m 20")
 
     def rows():
         with ResultCache(str(tmp_path / "cache"), keep=True) as cache:
             return compare(
                 Experiment(clusters, SplitPlan(trials=2), settings, cache, (False,)),
-                [read_candidate("best-tree"), read_candidate("one-vs-one")],
+                [read_candidate("empirical")],
             )["rows"]
 
     first = rows()
-    assert searches == [84, 84]
+    assert made == [84, 84]
     assert json.dumps(rows()) == json.dumps(first)  # with the seconds of the first run
-    assert len(searches) == 2
-    assert min(first[0]["design_s"]["values"]) > 0 and first[-1]["design_s"]["values"] == [0.0, 0.0]
+    assert len(made) == 2 and min(first[0]["design_s"]["values"]) > 0
 
 
-def test_designs_of_other_options_are_made_anew(clusters):
+def test_designs_of_other_weights_are_made_anew(clusters):
     kept = {}
 
     class Cache:
         get, put = staticmethod(kept.get), staticmethod(kept.__setitem__)
 
-    for options in ("-g 0.1", "-g 2", "-g 0.1"):
-        design_of(read_candidate("best-tree"), clusters, {}, TrainingSettings(options), Cache())
-    assert len(kept) == 2
     for factor in (1.0, 2.0, 1.0):
         design_of(
             read_candidate("empirical", metric="mean-deviation"),
             replace(clusters, weights=Weights(np.full(len(clusters.y), factor))),
             {},
-            TrainingSettings(),
             Cache(),
         )
-    assert len(kept) == 4
+    assert len(kept) == 2
 
 
 def test_kept_designs_are_checked(clusters, monkeypatch):
-    kept, settings, names = {}, TrainingSettings(), {5: "five", 6: "six"}
+    kept, names = {}, {5: "five", 6: "six"}
 
     class Cache:
         get, put = staticmethod(kept.get), staticmethod(kept.__setitem__)
 
     def made(names=names):
-        return design_of(read_candidate("best-tree"), clusters, names, settings, Cache())
+        return design_of(read_candidate("empirical"), clusters, names, Cache())
 
     first = made()
     assert first.seconds > 0 and first.tree.names == names
@@ -122,41 +106,14 @@ def test_kept_designs_are_checked(clusters, monkeypatch):
         assert made().tree == "anew"
 
 
-@pytest.mark.parametrize("k, fits", [(2, False), (3, True), (26, True), (27, False)])
-def test_searches_are_compared_where_their_budget_suffices(k, fits):
+@pytest.mark.parametrize("k, count", [(2, 6), (3, 7), (26, 7)])
+def test_ensembles_are_compared_where_there_are_different_trees(k, count):
     names = [candidate.name for candidate in suited(read_candidates(COMPARED), k)]
-    assert names == list(COMPARED[: 8 if fits else 6])
+    assert names == list(COMPARED[:count])
 
 
-@pytest.mark.parametrize("k, splits", [(4, 3600), (26, 3600), (28, 4005)])
-def test_a_search_takes_more_splits_only_where_it_must(monkeypatch, k, splits):
-    found = {}
-    monkeypatch.setattr(
-        design,
-        "search",
-        lambda *points, **options: found.update(options) or SimpleNamespace(tree=None),
-    )
-    y = np.arange(k)
-    read_candidate("best-tree", seed=3).tree_for(
-        Dataset(y[:, None], y), {}, TrainingSettings("-c 5")
-    )
-    assert (found["search"].splits, found["options"], found["seed"]) == (splits, "-c 5", 3)
-    own = TreeSearch(splits=9000)
-    read_candidate("best-tree", search=own).tree_for(Dataset(y[:, None], y), {})
-    assert found["search"] is own
-
-
-@pytest.mark.parametrize(
-    "name, options",
-    [
-        ("empirical", {}),
-        ("best-tree", {}),
-        ("ensemble", {"of": "best-tree", "members": 3}),
-        ("random-tree", {"draws": 5}),
-    ],
-)
-def test_held_out_points_do_not_change_a_design(clusters, name, options):
-    candidate = read_candidate(name, **options)
+def test_held_out_points_do_not_change_a_design(clusters):
+    candidate = read_candidate("empirical")
     split = next(splits(clusters.y, SplitPlan(trials=1)))
     rng = np.random.default_rng(5)
     x, y = clusters.x.copy(), clusters.y.copy()
@@ -170,10 +127,7 @@ def test_held_out_points_do_not_change_a_design(clusters, name, options):
     assert before == after
     # where it sees all points it is another
     x[split.test] = clusters.x[split.test] + 9.0 * (y[split.test, None] % 2)
-    whole = [
-        design_of(candidate, data, {}, experiment.settings).tree
-        for data in (clusters, Dataset(x, y))
-    ]
+    whole = [design_of(candidate, data, {}).tree for data in (clusters, Dataset(x, y))]
     assert whole[0] != whole[1]
 
 
@@ -191,12 +145,3 @@ def test_shuffled_labels_are_answered_no_better_than_by_chance(clusters):
     for row in rows:
         assert row["accuracy"]["pooled"] < 0.25 + 3 * np.sqrt(0.25 * 0.75 / 120)
         assert row["log_loss"]["pooled"] > np.log(4) - 0.02
-
-
-@pytest.mark.parametrize("workers", [2, 3])
-def test_threads_change_no_search(clusters, workers):
-    trees = [
-        read_candidate("best-tree").tree_for(clusters, {}, TrainingSettings(workers=number))
-        for number in (1, workers)
-    ]
-    assert trees[0] == trees[1]

@@ -315,7 +315,7 @@ def test_missing_values_of_tables_stay_missing(tmp_path, run):
     answers = np.fromfile(tmp_path / "o.cls", "<i4")
     expected = [line.split(",")[1] for line in (tmp_path / "o.csv").read_text().split()[1:]]
     assert ["xyz"[answer] for answer in answers] == expected
-    for scheme, words in (("one-vs-rest", "learner=svm takes none"), ("best-tree", "best-tree")):
+    for scheme, words in (("one-vs-rest", "learner=svm takes none"), ("empirical", "empirical")):
         result = run(
             "multi_borders", "--missing", "keep", scheme, table, base, control, status=None
         )
@@ -347,8 +347,8 @@ def test_arrays_with_missing_values():
         train("one-vs-rest", x, y)
     with pytest.raises(UsageError, match="'m-01'.*learner=svm"):
         train(parse(f'"{SMALL}" 0 / 1; "-c 1" 0 / 2; "" 1 / 2; {{0 1 2}}'), x, y % 3)
-    with pytest.raises(DataError, match="one-vs-rest|best-tree"):
-        train("best-tree", x, y, options=SMALL)
+    with pytest.raises(DataError, match="'empirical' is made of data without missing values"):
+        train("empirical", x, y, options=SMALL)
 
 
 def test_estimator_of_trees():

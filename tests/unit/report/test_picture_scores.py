@@ -1,13 +1,10 @@
 """Scores, searches, simulations, weights and losses in files: what is drawn, without overlaps."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 
-from agfmc.control.build import from_pairs
 from agfmc.experiments.simulation import SimulationPlan, simulations
-from agfmc.report import chart_control, chart_scores, chart_simulation
+from agfmc.report import chart_scores, chart_simulation
 from agfmc.score.evaluation import ScoreRequest, evaluate, Results
 
 
@@ -114,32 +111,3 @@ def test_simulations(saved):
     drawing = chart_simulation.simulation_pictures(rows, 3)[0].drawing
     bars = [shape for shape in drawing.shapes if "bar" in shape.look.split()]
     assert len(bars) == 7 * 2
-
-
-def chain(k):
-    pairs = 0
-    for i in range(1, k):
-        pairs = (pairs, i)
-    return pairs
-
-
-@pytest.mark.parametrize(
-    "pairs, k, names",
-    [
-        (((0, 1), 2), 3, None),
-        (((0, (3, 1)), (2, 4)), 5, {2: "two $x$", 4: "four"}),
-        (chain(60), 60, None),
-    ],
-)
-def test_losses_and_shares(saved, pairs, k, names):
-    tree = from_pairs(pairs, range(k), names)
-    nodes = [SimpleNamespace(loss=0.01 * i, error=0.001) for i in range(len(tree.nodes))]
-    scored = SimpleNamespace(tree=tree, nodes=nodes, loss=0.2, error=0.01, queries=2.5)
-    shares = {i: 1 / k for i in range(k)}
-    figure = saved(chart_control, lambda: chart_control.draw_losses("", scored, shares, "log loss"))
-    assert (
-        f"log loss 0.2000 \u00b1 0.0100 per point; 2.50 of {k - 1} classifiers evaluated per "
-        "point, mean" in figure.texts
-    )
-    assert ("0.0100 \u00b10.0010" in figure.texts) == (k < 60)
-    assert f"{(names or {}).get(2, '2')}, {100 / k:.1f} %" in figure.texts
