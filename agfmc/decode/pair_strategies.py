@@ -270,10 +270,11 @@ def adag(table: PairTable, queries: PairQueries) -> Callable:
 def radag(table: PairTable, queries: PairQueries) -> Callable:
     """Reordering adaptive graph: a tournament that pairs the classes anew in each round.
 
-    As `adag`, but the sum of the weights of the pairs of a round is smallest; of an odd number, the
-    class that the best pairing leaves out passes on. The weights (k, k) are the errors of each
-    pair, from training (w + w^T counts). Queries k - 1 pairs per point, in each round each pair in
-    at most one call. Raises `UsageError` if they are missing, have another shape or are not finite.
+    As `adag`, but the sum of the weights of the pairs of a round is smallest, of more than 20
+    classes by a search; of an odd number, the class that the pairing leaves out passes on. The
+    weights (k, k) are the errors of each pair, from training (w + w^T counts). Queries k - 1 pairs
+    per point, in each round each pair in at most one call. Raises `UsageError` if they are missing,
+    have another shape or are not finite.
 
     References
     ----------
@@ -381,7 +382,7 @@ class Matcher:
         even = size + size % 2
         weights = np.zeros((g, even, even))
         weights[:, :size, :size] = self.weights[sets[:, :, None], sets[:, None, :]]
-        partner = match_by_masks(weights) if even <= LARGEST else map(match_by_milp, weights)
+        partner = match_by_masks(weights) if even <= LARGEST else match_by_exchange(weights)
         position = np.empty((g, size), dtype=np.intp)
         for one, mates in zip(position, partner, strict=True):
             lower = [i for i in range(size) if i < mates[i] < size]
@@ -452,32 +453,53 @@ def _levels(s):
     return tuple(levels)
 
 
-def match_by_milp(weights: np.ndarray) -> np.ndarray:
-    """partner (s,) in the perfect matching of smallest weight, weights (s, s), s even.
+def match_by_exchange(weights: np.ndarray) -> np.ndarray:
+    """partner (g, s) in a perfect matching of small weight, weights (g, s, s), s even.
 
-    An integer programme with one variable for each pair; each class is in one pair.
+    The lightest pair comes first, and so on of what is left; then two pairs exchange partners, those
+    that gain most, as long as any gain.
     """
-    from scipy.optimize import Bounds, LinearConstraint, milp
-    from scipy.sparse import csr_array
-
-    s = len(weights)
-    first, second = np.triu_indices(s, 1)
-    pairs = np.arange(len(first))
-    once = csr_array(
-        (np.ones(2 * len(pairs)), (np.concatenate([first, second]), np.concatenate([pairs, pairs])))
-    )
-    cost = weights[first, second]
-    # The solver stops 1e-6 from the optimum, whatever the unit.
-    size = float(np.abs(cost).max()) or 1.0
-    solved = milp(
-        cost / size * 1e4,
-        integrality=np.ones(len(pairs)),
-        bounds=Bounds(0, 1),
-        constraints=LinearConstraint(once, 1, 1),
-        options={"mip_rel_gap": 0},
-    )
-    taken = np.flatnonzero(solved.x > 0.5)
-    partner = np.empty(s, dtype=np.intp)
-    partner[first[taken]] = second[taken]
-    partner[second[taken]] = first[taken]
+    g, s = weights.shape[:2]
+    partner = np.empty((g, s), dtype=np.intp)
+    step = max(1, BUDGET // (8 * s * s))
+    for start in range(0, g, step):
+        part = weights[start : start + step]
+        sets = np.arange(len(part))[:, None]
+        a, b = _lightest_pairs(part)
+        least = 1e-12 * np.abs(part).max()  # rounding is no gain
+        gains = True
+        while gains:
+            straight = part[sets[:, None], a[:, :, None], a[:, None]]
+            straight = straight + part[sets[:, None], b[:, :, None], b[:, None]]
+            crossed = part[sets[:, None], a[:, :, None], b[:, None]]
+            crossed = crossed + crossed.transpose(0, 2, 1)
+            now = part[sets, a, b]
+            gain = now[:, :, None] + now[:, None] - np.minimum(straight, crossed)
+            gain[:, range(s // 2), range(s // 2)] = 0.0
+            i, j = np.divmod(gain.reshape(len(part), -1).argmax(axis=1), s // 2)
+            better = np.flatnonzero(gain[sets[:, 0], i, j] > least)
+            gains = len(better) > 0
+            i, j = i[better], j[better]
+            turned = straight[better, i, j] < crossed[better, i, j]
+            first, second = b[better, i], np.where(turned, a[better, j], b[better, j])
+            # i keeps its a: with the a of j, whose b then goes with the b of i, or with the b of j
+            b[better, i] = second
+            a[better, j] = np.where(turned, first, a[better, j])
+            b[better, j] = np.where(turned, b[better, j], first)
+        rows = sets + start
+        partner[rows, a], partner[rows, b] = b, a
     return partner
+
+
+def _lightest_pairs(weights):
+    """(a, b), each (g, s/2): the lightest pair of each set, then that of what is left."""
+    g, s = weights.shape[:2]
+    left = weights.copy()
+    left[:, range(s), range(s)] = np.inf
+    sets = np.arange(g)
+    a, b = np.empty((2, g, s // 2), dtype=np.intp)
+    for number in range(s // 2):
+        a[:, number], b[:, number] = np.divmod(left.reshape(g, -1).argmin(axis=1), s)
+        for taken in (a[:, number], b[:, number]):
+            left[sets, taken] = left[sets, :, taken] = np.inf
+    return a, b

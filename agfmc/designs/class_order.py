@@ -9,7 +9,8 @@ class decides which of the two is dropped, until one is left.  The order of the 
 which it is right most often: Pavan Kumar and Jawahar, "On improving the design of multiclass
 classifiers", with the recursion carried out for each class by itself: the output is right with
 probability V_t for class t, and J = sum_t P_t V_t with the priors P_t.
-The best order is looked for by local search, with swaps and insertions.
+
+Both are the best of all orders for few classes; for more they are looked for by local search.
 
 Shapes: k classes, b orders, c moves.  An order is a sequence of the classes 0..k-1.
 """
@@ -18,7 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import lru_cache, partial
+from functools import lru_cache
 from itertools import permutations
 from typing import NamedTuple
 
@@ -30,9 +31,8 @@ from ..core.errors import ControlError, DataError, UsageError, warn_user
 from .distances import class_distances
 from .standard import adjacent
 
-_EXACT = 13  # classes
-_ALL_ORDERS = 8  # classes: 20160 orders and their mirror images take milliseconds, 9 a second
-_STARTS = 1 << 20  # numbers in the matrices of all paths that are improved
+_EXACT = 8  # classes, whose 20,160 orders take a few tenths of a second
+_SWAP, _INSERT, _REVERSE = range(3)  # moves
 
 
 def ordered_adjacent(distances: np.ndarray) -> Tree:
@@ -44,19 +44,14 @@ def ordered_adjacent(distances: np.ndarray) -> Tree:
 def shortest_path(distances: np.ndarray) -> tuple[list[int], float, bool]:
     """(order, length, exact): the shortest path that visits every class once, first < last.
 
-    distances (k, k), symmetric; infinite ones are avoided as far as possible.  Exact for k <= 13
-    (Held and Karp's recursion over subsets); above, paths to the nearest neighbour from all starts,
-    improved by reversals (2-opt) and by moving up to three neighbours elsewhere.
+    distances (k, k), symmetric; infinite ones are avoided as far as possible.  `exact` is as for
+    `best_order`.
     """
     distances = np.asarray(distances, dtype=np.float64)
-    k = len(distances)
     if np.isnan(distances).any():
         raise DataError("a distance between classes is not a number")
-    finite = _finite(distances)
-    exact = k <= _EXACT
-    order = _held_karp(finite) if exact else _improved_neighbours(finite)
-    if order[0] > order[-1]:
-        order = order[::-1]
+    problem = PathProblem(_finite(distances))
+    order, exact = best_order(problem, [_nearest_neighbours(problem.distances)], 1)
     return order, path_length(distances, order), exact
 
 
@@ -75,101 +70,18 @@ def _finite(distances):
     return np.where(far, longest * len(distances) + 1.0, distances)
 
 
-def _held_karp(distances):
-    """The shortest path: best[mask, j], over the classes in `mask`, ending at j."""
+def _nearest_neighbours(distances):
+    """The shortest of the paths, one from each class, that go to the nearest class next."""
     k = len(distances)
-    masks = np.arange(1 << k)
-    size = sum(masks >> j & 1 for j in range(k))
-    best = np.full((1 << k, k), np.inf)
-    before = np.zeros((1 << k, k), dtype=np.int8)
-    best[1 << np.arange(k), np.arange(k)] = 0.0
-    for n in range(2, k + 1):
-        level = masks[size == n]
-        for j in range(k):
-            ending = level[level >> j & 1 == 1]
-            lengths = best[ending ^ (1 << j)] + distances[:, j]
-            last = np.argmin(lengths, axis=1)
-            before[ending, j] = last
-            best[ending, j] = lengths[np.arange(len(ending)), last]
-    mask = (1 << k) - 1
-    order = [int(np.argmin(best[mask]))]
-    while len(order) < k:
-        last = order[-1]
-        order.append(int(before[mask, last]))
-        mask ^= 1 << last
-    return order
-
-
-def _improved_neighbours(distances):
-    k, length = len(distances), partial(path_length, distances)
-    paths = sorted((_nearest_neighbours(distances, start) for start in range(k)), key=length)
-    return min(
-        (_improved(distances, order) for order in paths[: max(4, _STARTS // k**2)]), key=length
-    )
-
-
-def _nearest_neighbours(distances, start):
-    distances = distances.copy()
-    order = [start]
-    for _ in range(len(distances) - 1):
-        distances[:, order[-1]] = np.inf
-        order.append(int(np.argmin(distances[order[-1]])))
-    return order
-
-
-def _improved(distances, order):
-    """The local optimum below `order`; a class at distance 0 from all others closes the circle."""
-    k = len(distances)
-    circle = np.zeros((k + 1, k + 1))
-    circle[:k, :k] = distances
-    tour = np.array([k, *order])
-    smallest = 1e-12 * max(float(distances.max()), 1e-300)
-    while True:
-        gain, changed = max(
-            (_reversal(circle, tour), _move(circle, tour)), key=lambda pair: pair[0]
-        )
-        if gain <= smallest:
-            return tour[1:].tolist()
-        tour = changed
-
-
-def _reversal(circle, tour):
-    """(gain, tour) of the best reversal of places i..j, 1 <= i < j."""
-    after = np.roll(tour, -1)
-    step = circle[tour, after]
-    # from i - 1 to j and from i to j + 1 in place of i - 1 to i and j to j + 1
-    gains = (
-        step[:, None] + step[None, :] - circle[np.ix_(tour, tour)] - circle[np.ix_(after, after)]
-    )
-    gains[np.tril_indices(len(tour))] = -np.inf
-    i, j = np.unravel_index(np.argmax(gains), gains.shape)
-    return gains[i, j], np.concatenate([tour[: i + 1], tour[i + 1 : j + 1][::-1], tour[j + 1 :]])
-
-
-def _move(circle, tour):
-    """(gain, tour) of the best move of one to three neighbours to another place, either way."""
-    n = len(tour)
-    best = (-np.inf, 0, 0, 0, False)
-    for length in range(1, min(3, n - 2) + 1):
-        first = np.arange(1, n - length + 1)  # the class at distance 0 stays where it is
-        a, b = tour[first], tour[first + length - 1]
-        left, right = tour[first - 1], tour[(first + length) % n]
-        saved = circle[left, a] + circle[b, right] - circle[left, right]
-        gap = np.arange(n)  # between place and the next
-        u, v = tour, np.roll(tour, -1)
-        here = circle[u, v]
-        touching = (gap >= first[:, None] - 1) & (gap < first[:, None] + length)
-        for turned, (x, y) in ((False, (a, b)), (True, (b, a))):
-            gains = saved[:, None] + here - circle[x[:, None], u] - circle[y[:, None], v]
-            gains[touching] = -np.inf
-            i, j = np.unravel_index(np.argmax(gains), gains.shape)
-            if gains[i, j] > best[0]:
-                best = (gains[i, j], int(first[i]), length, int(j), turned)
-    gain, first, length, gap, turned = best
-    part = tour[first : first + length]
-    rest = np.delete(tour, slice(first, first + length))
-    at = gap + 1 if gap < first else gap + 1 - length
-    return gain, np.concatenate([rest[:at], part[::-1] if turned else part, rest[at:]])
+    starts = np.arange(k)
+    orders = np.empty((k, k), dtype=np.intp)
+    orders[:, 0] = starts
+    visited = np.eye(k, dtype=bool)
+    for place in range(1, k):
+        near = np.where(visited, np.inf, distances[orders[:, place - 1]])
+        orders[:, place] = np.argmin(near, axis=1)
+        visited[starts, orders[:, place]] = True
+    return orders[np.argmax(PathProblem(distances).values(orders))]
 
 
 def success(orders: np.ndarray, keep: np.ndarray, h: np.ndarray | None = None) -> np.ndarray:
@@ -258,6 +170,8 @@ class Problem:
     1/2. `work` grows with the time that values() takes, and does not depend on the machine.
     """
 
+    moves = (_SWAP, _INSERT)
+
     def __init__(self, priors, e, h=None):
         self.priors, e = np.asarray(priors, dtype=np.float64), np.asarray(e, dtype=np.float64)
         self.h = None if h is None else np.ascontiguousarray(h, dtype=np.float64)
@@ -278,15 +192,51 @@ class Problem:
         return result
 
 
+class PathProblem:
+    """Minus the length of the path along orders, by distances (k, k), as of a `Problem`.
+
+    Without reversals the paths that are found are some percent longer.
+    """
+
+    moves = (_INSERT, _REVERSE)
+
+    def __init__(self, distances):
+        self.distances, self.k, self.work = distances, len(distances), 0
+
+    def values(self, orders):
+        """Minus the length (c,) of orders (c, k)."""
+        self.work += orders.size
+        return -self.distances[orders[:, :-1], orders[:, 1:]].sum(axis=1)
+
+
+def best_order(
+    problem: Problem | PathProblem, starts: Sequence, seed: int
+) -> tuple[list[int], bool]:
+    """(order, exact): the best of all orders for 8 classes or fewer, else of a `local_search`.
+
+    An order and its reverse are the same: the first class is the lower one of the two ends.
+    """
+    exact = problem.k <= _EXACT
+    if exact:
+        orders = np.array([o for o in permutations(range(problem.k)) if o[0] <= o[-1]])
+        values = problem.values(orders)
+        order = orders[np.argmax(values >= values.max() - _BETTER)]  # whatever the rounding
+    else:
+        order, _ = local_search(problem, starts, seed)
+    if order[0] > order[-1]:
+        order = order[::-1]
+    return order.tolist(), exact
+
+
 def local_search(
-    problem: Problem,
+    problem: Problem | PathProblem,
     starts: Sequence,
     seed: int,
     restarts: int = _RESTARTS,
     most: int = _WORK,
     least: int = _RESTART_WORK,
 ) -> tuple[np.ndarray, float]:
-    """(order (k,), J): the best local optimum of swaps and insertions.
+    """(order (k,), J): the best local optimum of the moves of a problem.
 
     It climbs from each of `starts`, then from random orders and shaken best ones in turn; no
     restart begins with more `work` than `least`, and the search ends at `most`.
@@ -304,14 +254,6 @@ def local_search(
         if reached > value + _BETTER:
             best, value = order, reached
     return best, value
-
-
-def best_of_all(problem: Problem) -> tuple[np.ndarray, float]:
-    """(order (k,), J) of the best of all orders with first < last; a mirror image has the same J."""
-    orders = np.array([order for order in permutations(range(problem.k)) if order[0] <= order[-1]])
-    values = problem.values(orders)
-    best = int(np.argmax(values))
-    return orders[best], values[best]
 
 
 def pairs_training_share(k: int, power: float = 2.0) -> float:
@@ -337,7 +279,7 @@ def _climb(problem, order, rng, most):
     """The local optimum above `order`: steepest ascent, over blocks of the moves in turn."""
     k = problem.k
     value = problem.values(order[None])[0]
-    moves = _moves(k)
+    moves = _moves(k, problem.moves)
     step = max(1, _BLOCK // k**2)
     if len(moves) > step:
         moves = moves[rng.permutation(len(moves))]
@@ -354,25 +296,26 @@ def _climb(problem, order, rng, most):
     return order, value
 
 
-def _moves(k):
-    """(c, 3): kind, i, j: swaps (0) of i < j, insertions (1) of i at j, two or more away."""
+def _moves(k, kinds):
+    """(c, 3): kind, i, j: swaps of i < j, insertions of i at j, two or more away, reversals of i
+    to j."""
     i, j = np.divmod(np.arange(k * k), k)
-    swap, insert = i < j, np.abs(i - j) > 1
-    return np.concatenate(
-        [
-            np.stack([np.full(np.count_nonzero(chosen), kind), i[chosen], j[chosen]], axis=1)
-            for kind, chosen in ((0, swap), (1, insert))
-        ]
-    )
+    chosen = {_SWAP: i < j, _INSERT: np.abs(i - j) > 1, _REVERSE: i < j}
+    parts = []
+    for kind in kinds:
+        first, second = i[chosen[kind]], j[chosen[kind]]
+        parts.append(np.stack([np.full(len(first), kind), first, second], axis=1))
+    return np.concatenate(parts)
 
 
 def _sources(k, moves):
     """(c, k): the position that each position is filled from, for each move."""
     kind, i, j = (column[:, None] for column in moves.T)
     to = np.arange(k)[None]
-    shifted = to + ((to >= i) & (to < j)) - ((to > j) & (to <= i))
-    result = np.where(kind == 1, shifted, np.where(to == i, j, to))
-    return np.where(to == j, i, result)
+    result = to + ((to >= i) & (to < j)) - ((to > j) & (to <= i))
+    result = np.where(kind == _SWAP, np.where(to == i, j, to), result)
+    result = np.where(to == j, i, result)
+    return np.where((kind == _REVERSE) & (to >= i) & (to <= j), i + j - to, result)
 
 
 def greedy_order(priors: Sequence[float]) -> list[int]:
@@ -408,9 +351,8 @@ def order_for_pairs(tree, *, error_rate, priors=None, counts=None, pair_errors=N
     counts : dict, optional
         {label: samples, or sum of their weights} in place of `priors`. Without both, the samples in
         `pair_errors`, else equal ones.
-    pair_errors : PairErrors, optional, the best order is then the best of all for up to eight
-        classes, else of several local searches from the greedy, the natural and the present order,
-        and from `seed`
+    pair_errors : PairErrors, optional, the order is then that of `best_order`, which starts from
+        the greedy, the natural and the present order, and from `seed`
 
     Raises
     ------
@@ -421,17 +363,13 @@ def order_for_pairs(tree, *, error_rate, priors=None, counts=None, pair_errors=N
     labels = tree.classes
     present = np.array([labels.index(label) for label in tree.labels])
     priors = _priors(labels, priors, counts, pair_errors)
-    order, method = np.array(greedy_order(priors.tolist())), "greedy, best for equal errors"
+    order, method = greedy_order(priors.tolist()), "greedy, best for equal errors"
     if pair_errors is None:
         problem = Problem(priors, np.full((len(labels),) * 2, error_rate))
     else:
         problem = Problem(priors, pair_errors.error_rates(labels), pair_errors.shares(labels))
-        if len(labels) <= _ALL_ORDERS:
-            order, _ = best_of_all(problem)
-            method = "optimal, all orders were tried"
-        else:
-            order, _ = local_search(problem, [order, np.arange(len(labels)), present], seed)
-            order, method = order if order[0] <= order[-1] else order[::-1], "local search"
+        order, exact = best_order(problem, [order, np.arange(len(labels)), present], seed)
+        method = "optimal, all orders were tried" if exact else "local search"
     before, after = problem.values(np.array([present, order])).tolist()
     return Ordered(_renumbered(tree, [labels[i] for i in order]), method, before, after)
 
@@ -456,7 +394,7 @@ def order_for_path(tree, x, y, metric="mean-deviation", weights=None):
     order, after, exact = shortest_path(distances)
     before = path_length(distances, [labels.index(label) for label in tree.labels])
     node = changed(tree.nodes[0], children=tuple(Leaf(labels[i]) for i in order))
-    method = "the shortest path there is" if exact else "nearest neighbours and local search"
+    method = "the shortest path there is" if exact else "local search"
     return Ordered(changed(tree, nodes=(node,)), method, before, after)
 
 

@@ -7,9 +7,21 @@ import numpy as np
 import pytest
 
 from agfmc.designs import class_order
-from agfmc.designs.class_order import best_of_all, pairs_training_share
 from agfmc.designs.class_order import order_for_pairs, order_for_path, path_length, shortest_path
-from agfmc.designs.class_order import _moves, _sources, greedy_order, local_search, Problem, success
+from agfmc.designs.class_order import (
+    _INSERT,
+    _moves,
+    _REVERSE,
+    _sources,
+    _SWAP,
+    best_order,
+    greedy_order,
+    local_search,
+    pairs_training_share,
+    PathProblem,
+    Problem,
+    success,
+)
 from agfmc.designs.distances import class_distances
 from agfmc.control.build import from_rows
 from agfmc.core.errors import DataError
@@ -93,7 +105,7 @@ def test_local_search_against_all_permutations(k, with_shares):
 
 def test_moves_are_all_swaps_and_insertions():
     k = 6
-    found = sorted(map(tuple, _sources(k, _moves(k)).tolist()))
+    found = sorted(map(tuple, _sources(k, _moves(k, (_SWAP, _INSERT))).tolist()))
     expected = set()
     for i in range(k):
         for j in range(k):
@@ -105,6 +117,10 @@ def test_moves_are_all_swaps_and_insertions():
                 rest = [x for x in range(k) if x != i]
                 expected.add(tuple(rest[:j] + [i] + rest[j:]))
     assert found == sorted(expected)
+    turned = [
+        (*range(i), *range(j, i - 1, -1), *range(j + 1, k)) for i, j in combinations(range(k), 2)
+    ]
+    assert sorted(map(tuple, _sources(k, _moves(k, (_REVERSE,))).tolist())) == sorted(turned)
 
 
 @pytest.mark.few(1)
@@ -121,7 +137,7 @@ def test_local_search_of_more_classes(with_shares):
     assert sorted(order.tolist()) == list(range(k))
     assert value == pytest.approx(problem.values(order[None])[0], abs=1e-12)
     assert value >= problem.values(np.array(starts)).max()
-    assert problem.values(order[_sources(k, _moves(k))]).max() <= value + 1e-12
+    assert problem.values(order[_sources(k, _moves(k, problem.moves))]).max() <= value + 1e-12
     again, same = local_search(problem, starts, 1)
     assert again.tolist() == order.tolist() and same == value
 
@@ -133,7 +149,7 @@ def test_every_climb_ends_at_a_local_optimum(monkeypatch, block):
         priors, e, _ = problem_of(seed, 10, False)
         problem = Problem(priors, e)
         order, value = local_search(problem, [range(10)], 1, 0, 10**9)
-        around = np.asarray(order)[_sources(10, _moves(10))]
+        around = np.asarray(order)[_sources(10, _moves(10, problem.moves))]
         assert problem.values(around).max() <= value + 1e-12
         assert problem.values(order[None])[0] == pytest.approx(value, abs=1e-14)
 
@@ -158,13 +174,37 @@ def random_distances(k, seed, planar=False):
     return np.triu(d, 1) + np.triu(d, 1).T
 
 
+def shortest_length(d):
+    """By the recursion over subsets: {(set of classes, last one): length}."""
+    k = len(d)
+    best = {(1 << j, j): 0.0 for j in range(k)}
+    for _ in range(k - 1):
+        longer = {}
+        for (mask, last), length in best.items():
+            for j in range(k):
+                if not mask >> j & 1:
+                    key = mask | 1 << j, j
+                    longer[key] = min(longer.get(key, np.inf), length + d[last, j])
+        best = longer
+    return min(best.values())
+
+
 @pytest.mark.few(6)
 @pytest.mark.parametrize("seed", range(12))
-def test_local_search_is_nearly_exact(seed):
+def test_local_search_finds_shortest_paths(seed):
     d = random_distances(10, seed, seed % 2 == 0)
-    order = class_order._improved_neighbours(d)
-    assert sorted(order) == list(range(10))
-    assert shortest_path(d)[1] - 1e-12 <= path_length(d, order) <= 1.02 * shortest_path(d)[1]
+    order, value = local_search(PathProblem(d), [range(10)], 1)
+    assert sorted(order.tolist()) == list(range(10))
+    assert -value == pytest.approx(path_length(d, order)) == pytest.approx(shortest_length(d))
+
+
+@pytest.mark.parametrize("third", [False, True])
+def test_best_order_of_few_classes_is_that_of_all(third):
+    problem = Problem(*problem_of(3, 6, third))
+    order, exact = best_order(problem, [], 1)
+    values = problem.values(np.array(list(permutations(range(6)))))
+    assert exact and order[0] < order[-1]
+    assert problem.values(np.array([order]))[0] == pytest.approx(values.max(), abs=1e-13)
 
 
 def test_a_line_of_many_classes():
@@ -315,43 +355,8 @@ def test_order_for_path_is_the_shortest_there_is(k, seed):
     )
 
 
-@pytest.mark.parametrize("n", [3, 4, 7, 8])
-def test_a_move_is_the_best_of_all(n):
-    """Of one to three neighbours to another place, either way; the first class stays."""
-    rng = np.random.default_rng(n)
-    circle = rng.random((n, n))
-    circle += circle.T
-    tour = rng.permutation(n)
-
-    def length(order):
-        return circle[order, np.roll(order, -1)].sum()
-
-    lengths = []
-    for count in range(1, min(3, n - 2) + 1):
-        for first in range(1, n - count + 1):
-            part, rest = tour[first : first + count], np.delete(tour, range(first, first + count))
-            lengths += [
-                length(np.concatenate([rest[:at], turned, rest[at:]]))
-                for at in range(1, len(rest) + 1)
-                if at != first
-                for turned in (part, part[::-1])
-            ]
-    gain, moved = class_order._move(circle, tour)
-    assert gain == pytest.approx(length(tour) - min(lengths))
-    assert length(moved) == pytest.approx(min(lengths)) and moved[0] == tour[0]
-
-
 @pytest.mark.parametrize("k, share", [(2, 0.5), (4, 0.375), (10, 0.18)])
 def test_training_of_pairs_takes_its_share(k, share):
     # (k - 1)/2 (2/k)^2 = 2(k - 1)/k^2 of one-vs-rest
     assert pairs_training_share(k) == pytest.approx(share)
     assert pairs_training_share(k, 1.0) == pytest.approx((k - 1) / k)
-
-
-@pytest.mark.parametrize("with_shares", [False, True])
-def test_best_of_all_is_never_below_local_search(with_shares):
-    problem = Problem(*problem_of(3, 6, with_shares))
-    order, value = best_of_all(problem)
-    assert sorted(order) == list(range(6)) and order[0] < order[-1]
-    assert value == pytest.approx(problem.values(order[::-1][None])[0], abs=1e-14)
-    assert value >= local_search(problem, [range(6)], 1)[1] - 1e-14
