@@ -276,7 +276,7 @@ def _searched(run):
                 f"Comparison on {result['points']} points, {result['classes']} classes; "
                 f"{result['plan']}; ± is the deviation over the splits\n"
                 f"{data_lines(request.head(experiment))}"
-                f"{plain_table(result, brief=True)}{row_notes(result)}"
+                f"{plain_table(result)}{row_notes(result)}"
             )
             run.comparison = plain(
                 {"data": args.train, "options": "", **result, **request.head(experiment)}

@@ -1,14 +1,13 @@
-"""print_control: write the control file of a scheme, given or chosen by cross-validation."""
+"""print_control: write the control file of a scheme."""
 
 import os
 import sys
 from logging import CRITICAL
 from typing import NamedTuple
 
-from ..core.errors import DataError, JobsFailed, UsageError, warn_user
-from ..designs.schemes import COMPARED, DEFAULT, find_scheme, SCHEMES
+from ..core.errors import DataError, UsageError
+from ..designs.schemes import DEFAULT, find_scheme, SCHEMES
 from ..files.kinds import is_table
-from ..score.rows import BY_OPTION
 from .data_options import (
     add_normalisation,
     add_training_kind,
@@ -27,22 +26,10 @@ from .designs import (
     scheme_settings,
     with_average,
 )
-from .experiments import (
-    add_answers,
-    add_sample,
-    add_splits,
-    add_state,
-    add_trying,
-    CONTINUES,
-    experiment_request,
-    opened_experiment,
-    plan_of,
-    report_reused,
-)
 from .hints import refuse_scheme
-from .messages import Progress, report, write_stdout, write_stderr
+from .messages import report, write_stdout, write_stderr
 from .option_types import given, refuse_given
-from .options import add_seed, add_time_limit, deadline_of, Parser
+from .options import add_seed, Parser
 from .reports import add_report, PICTURES, reports_of
 
 _LETTERS = ("-G", "-Y", "-n", "-S", "-a")  # libAGF's
@@ -107,8 +94,7 @@ def get_parser():
     add_seed(group)
     group.add(
         "-+, --options TEXT",
-        "training options to write into the quotes, or with --best "
-        'into the head of the control file (default none: "")',
+        'training options to write into the quotes (default none: "")',
         default="",
     )
     group.add("-y, --path FOLDER", "with -Q 9: folder to put before the names of the models")
@@ -120,25 +106,6 @@ def get_parser():
         "omit the class names and all else in the head of the control file, "
         "which libAGF cannot read",
     )
-    group = parser.group("best")
-    group.add(
-        "--best",
-        "the configuration that cross-validation on data prefers, with its "
-        "decoder, and a table of all of them on standard error; -Q may list schemes with "
-        f"commas (default {', '.join(COMPARED)} and adjacent-ordered), and --options are "
-        "those of their training",
-    )
-    add_trying(group)
-    group.add(
-        "--by SCORE",
-        "with --best, the score on all holdout data that decides: "
-        f"{', '.join(BY_OPTION)} (default log-loss). With few points per class, uncertainty is "
-        "too large, even of random answers",
-    )
-    add_time_limit(group, "write the best of the splits that are finished")
-    add_answers(group)
-    add_sample(add_splits(parser, "10 with -f, 2 with -d; -d 5 if neither is given"))
-    add_state(parser)
     add_drawing(parser)
     group = parser.group("pictures")
     group.add("--dot", "Graphviz text in place of the control file")
@@ -149,25 +116,12 @@ def get_parser():
     )
     add_training_kind(parser, "data")
     add_normalisation(parser)
-    parser.need(
-        "--best",
-        "-f",
-        "-d",
-        "--trials",
-        "--by",
-        "--sample",
-        "--state",
-        "--time-limit",
-        "--executor",
-        "--uncalibrated",
-        "--platt",
-    )
     parser.file_names = {"source": "design"}
     return parser.finish()
 
 
 class _Output(NamedTuple):
-    """The values of the options on how a design is written; options: "" for those of the design."""
+    """The values of the options on how a design is written."""
 
     options: str
     average: str | None
@@ -181,9 +135,7 @@ class _Output(NamedTuple):
 def execute(args):
     """Design the control tree, draw it, print it."""
     reports = reports_of(args)
-    if args.controls and (
-        args.best or args.type is None or "members" not in find_scheme(args.type).options
-    ):
+    if args.controls and (args.type is None or "members" not in find_scheme(args.type).options):
         raise UsageError(
             f"unrecognized operands: {' '.join(args.controls[1:])}"
             if len(args.controls) > 1
@@ -191,7 +143,7 @@ def execute(args):
             f"found '{args.controls[0]}'; -Q ensemble joins control files"
         )
     output = _Output(
-        args.options if args.no_names or not args.best else "",
+        args.options,
         args.average,
         args.no_names,
         args.names,
@@ -199,18 +151,6 @@ def execute(args):
         reports,
         args.dot,
     )
-    if args.best:
-        request, candidates = _best_request(args)
-        _write_best(
-            output,
-            request,
-            candidates,
-            args.type is not None,
-            args.by or "log-loss",
-            args.options,
-            deadline_of(args),
-        )
-        return
     scheme = scheme_of(args)
     _refuse_idle(args, scheme)
     if args.controls:
@@ -452,83 +392,3 @@ def _labelled_points(request):
 def _require_two(labels, source):
     if len(labels) < 2:
         raise DataError("holds one class: expected at least two", file=source)
-
-
-def _best_request(args):
-    """The `ExperimentRequest` and `Candidate`s of the options; `UsageError` where they are not for
-    --best."""
-    from ..experiments.candidates import read_candidates
-
-    refuse_given(args, ["--average"], "is for -Q ensemble alone: --best tries both averages")
-    if args.by not in (None, *BY_OPTION):
-        raise UsageError(f"--by {args.by}: expected, with --best, one of {', '.join(BY_OPTION)}")
-    if is_number(args.source):
-        raise UsageError(
-            "--best tries configurations on training data, and cannot know them by "
-            f"their number of classes: found {args.source}"
-        )
-    words = (
-        (*COMPARED, "adjacent-ordered")
-        if args.type is None
-        else [word.strip() for word in args.type.split(",")]
-    )
-    candidates = read_candidates(words, **{**scheme_settings(args), "draws": args.draws or 1})
-    return experiment_request(
-        args, args.source, plan_of(args, 10, 5, 2), args.platt == "loo"
-    ), candidates
-
-
-def _write_best(output, request, candidates, chosen, by, options, deadline):
-    """Write the best of the candidates by the option of a score, with its decoder, and the options
-    if there are any, in the head; the table goes to standard error. The candidates are the user's
-    if `chosen`; `deadline` is on `time.monotonic`, or None."""
-    from ..control.build import with_heading
-    from ..experiments.candidates import suited
-    from ..experiments.comparison import find_best
-    from ..report.text import data_lines, plain_table, row_notes
-    from ..training.run import TimeUp
-
-    with opened_experiment(request) as experiment:
-        if not chosen:
-            candidates = suited(candidates, len(experiment.data.counts))
-        candidates = [request.suited(candidate, experiment) for candidate in candidates]
-        try:
-            with Progress("comparing", deadline=deadline) as progress:
-                choice = find_best(
-                    experiment, candidates, by=BY_OPTION[by], progress=progress, deadline=deadline
-                )
-        except TimeUp:
-            raise JobsFailed(
-                f"time limit reached before the end of the first split; {CONTINUES}"
-            ) from None
-        report_reused(experiment)
-        for failed in choice.result["rows"]:
-            if "error" in failed:
-                warn_user(f"{failed['configuration']}: {failed['error']}")
-        result = choice.result
-        write_stderr(
-            f"{result['points']} points, {result['classes']} classes; {result['plan']}\n"
-            f"{data_lines(request.head(experiment))}"
-            f"{plain_table(result, brief=True)}{row_notes(result)}"
-        )
-        _report_choice(by, choice)
-        tree = with_heading(choice.tree, "decoder", choice.row["decoder"])
-        _write(output, with_heading(tree, "options", options or tree.options or None))
-        if not choice.complete:  # raised in here, so that what is finished is stored
-            raise JobsFailed(
-                f"time limit reached after {choice.splits} of {result['splits']} "
-                f"splits, the best of which is written; {CONTINUES}"
-            )
-
-
-def _report_choice(by, choice):
-    row, top, margin = choice.row, choice.top, choice.margin
-    if margin is not None:
-        first = choice.result["rows"][0]
-        report(
-            f"{top['configuration']} {top['decoder']} is better by {by} than "
-            f"{first['configuration']} {first['decoder']} by {margin.gain:.4f}, "
-            f"{'more' if row is top else 'not more'} than one standard error of the difference, "
-            f"{margin.error:.4f} ({margin.source})"
-        )
-    report(f"best by {by}: {row['configuration']} with the decoder {row['decoder']}")

@@ -74,7 +74,12 @@ _ROWS: tuple[tuple[dict[str, str], str], ...] = (
     ({"--error": "--error-rate={}"}, "simulate_decoders"),
     ({"--rows": "--sample={}"}, "agf_preprocess"),
     (
-        dict.fromkeys("--search-options --splits --balance --rows --pool --from".split(), _CHOICE),
+        dict.fromkeys(
+            "--search-options --splits --balance --rows --pool --from --best --by -f --fraction -d "
+            "--parts --trials --sample --platt --kernel-memory -j --jobs --executor --time-limit "
+            "--uncalibrated --state --no-state".split(),
+            _CHOICE,
+        ),
         "print_control",
     ),
 )

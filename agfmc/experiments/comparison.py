@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..control.build import to_code
-from ..core.errors import JobsFailed, UsageError
+from ..core.errors import UsageError
 from ..core.text import spread
 from ..learners.protocol import has_left_out, plan_jobs
 from ..score.evaluation import Results
 from ..score.intervals import NOTHING
 from ..score.rows import ALL_SCORES, columns_of, COST_PER_POINT, UNCALIBRATED
 from ..score.significance import mcnemar, paired_mean, paired_shares, resampled_t
-from ..training.run import TimeUp
 from .candidates import CANNOT_JUDGE, Candidate, decoders_for
 from .experiment import Experiment, part_of
-from .pooling import added, difference_of, pooled, summary, zero_probability
+from .pooling import added, pooled, summary, zero_probability
 from .trial import run_trial
 
 
@@ -63,51 +60,29 @@ def compare(
     single split, which gives that of accuracies and of means over the points alone. "pooled" is the
     score of the held-out points of all splits together.
     """
-    result, _, _ = _compared(experiment, candidates, against, by, progress, tuning)
-    return result if tuning is None else {**result, "tuned": tuning.words}
-
-
-def _compared(experiment, candidates, against, by, progress, tuning=None):
-    """(the result of `compare`, for each row its outcomes, number of splits done).
-
-    A `TimeUp` that `progress` raises ends the comparison after the splits that are finished.
-    """
     names = [candidate.name for candidate in candidates]
     _check_against(against, names, decoders=True)
-    tally, done = {}, 0
+    tally = {}
     if experiment.plan.left_out and tuning is None:
         _check_left_out(experiment, candidates)
-    try:
-        for _, outcomes in _trials(
-            experiment, candidates, tuning, progress, lambda: _best_words(names, tally, by)
-        ):
-            for outcome in outcomes:
-                tally.setdefault((outcome.candidate, outcome.decoder), []).append(outcome)
-            if done == 0:
-                _check_against(
-                    against,
-                    [
-                        word
-                        for number, decoder in tally
-                        for word in (names[number], f"{names[number]}:{decoder}")
-                    ],
-                )
-            done += 1
-    except TimeUp:
-        if not done:
-            raise
-    outcomes_of = list(tally.values())
-    return (
-        table_of(
-            experiment,
-            [(names[number], decoder) for number, decoder in tally],
-            outcomes_of,
-            by,
-            against,
-        ),
-        outcomes_of,
-        done,
-    )
+    for _, outcomes in _trials(
+        experiment, candidates, tuning, progress, lambda: _best_words(names, tally, by)
+    ):
+        is_first = not tally
+        for outcome in outcomes:
+            tally.setdefault((outcome.candidate, outcome.decoder), []).append(outcome)
+        if is_first:
+            _check_against(
+                against,
+                [
+                    word
+                    for number, decoder in tally
+                    for word in (names[number], f"{names[number]}:{decoder}")
+                ],
+            )
+    rows = [(names[number], decoder) for number, decoder in tally]
+    result = table_of(experiment, rows, list(tally.values()), by, against)
+    return result if tuning is None else {**result, "tuned": tuning.words}
 
 
 def table_of(
@@ -305,85 +280,6 @@ def _differences(row, reference, plan, outcomes, known):
             "interval": list(interval) if all(map(math.isfinite, interval)) else None,
         }
     return differences
-
-
-@dataclass(frozen=True)
-class Choice:
-    """The choice of `find_best`: the training control tree, its row of the table, the row with the
-    best score, the `Difference` to the first row that decided, or None, the result of `compare`,
-    and how many splits were finished."""
-
-    tree: object
-    row: dict
-    top: dict
-    margin: object
-    result: dict
-    splits: int
-
-    @property
-    def complete(self) -> bool:
-        """False where the time limit came before the last split."""
-        return self.splits == self.result["splits"]
-
-
-def find_best(
-    experiment: Experiment,
-    candidates: list,
-    *,
-    by: str = "log_loss",
-    progress=None,
-    deadline: float | None = None,
-) -> Choice:
-    """The configuration that is best by a score of all held-out points, as a `Choice`.
-
-    The first row stays where the best is not better than it by more than the standard error of
-    their difference, see `difference_of`: a configuration that is chosen in place of the first has
-    to be worth it (the one standard error rule of Breiman et al., "Classification and regression
-    trees", 1984).
-
-    The tree is made from all the data, normalised as the training parts were; it is a coding matrix
-    where a tree did best as one. Arguments are as for `compare`.
-
-    Parameters
-    ----------
-    deadline : float, optional
-        On the clock of `time.monotonic`; the splits that are finished then choose.
-
-    Raises
-    ------
-    JobsFailed : where no candidate could be trained, or none has the score
-    TimeUp : where the deadline came before the end of the first split
-    """
-
-    def follow(*words):
-        if deadline is not None and time.monotonic() >= deadline:
-            raise TimeUp
-        if progress is not None:
-            progress(*words)
-
-    result, outcomes, done = _compared(
-        experiment, candidates, None, by, progress if deadline is None else follow
-    )
-    rows = result["rows"]
-    top = best_row(rows, by)
-    if top is None:
-        raise JobsFailed(
-            next(
-                (row["error"] for row in rows if "error" in row),
-                f"no decoder gives the score {ALL_SCORES[by].title}: choose another with --by",
-            )
-        )
-    row, margin = top, None
-    if top is not rows[0] and best_row(rows[:1], by) is not None:
-        margin = difference_of(by, outcomes[rows.index(top)], outcomes[0], experiment.plan)
-        # a difference that cannot be measured is no reason to leave the first
-        row = top if margin.gain > margin.error else rows[0]
-    candidate = next(c for c in candidates if c.name == row["configuration"])
-    tree = experiment.design_of(candidate)[0].tree
-    (decoder,) = decoders_for(tree, (row["decoder"],))
-    if decoder.tree == "flat" and tree.hierarchical:
-        tree = to_code(tree)
-    return Choice(tree, row, top, margin, result, done)
 
 
 @dataclass(frozen=True, eq=False)

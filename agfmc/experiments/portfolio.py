@@ -26,7 +26,7 @@ from ..learners.protocol import parse_options
 from ..score.rows import ALL_SCORES
 from ..training.run import TimeUp
 from .candidates import Candidate, decoders_for, read_candidate
-from .comparison import Choice, table_of
+from .comparison import table_of
 from .experiment import Experiment, Part
 from .pooling import corrected, Difference, difference_of, joined as joined_outcomes, losses, pooled
 from .racing import COMPARED, first_parts, gap_of, HOPELESS, race, Tuner
@@ -181,12 +181,22 @@ class Entry:
         return self.contender.learner, self.contender.options
 
 
+class Choice(NamedTuple):
+    """The rows of a table that were chosen and that have the best score, the `Difference` of the
+    latter to the single best, or None, and the result of `table_of`."""
+
+    row: dict
+    top: dict
+    margin: Difference | None
+    result: dict
+
+
 class Chosen(NamedTuple):
     """The choice of a portfolio: the control tree, and the reasons for it.
 
     tree: for training on all rows;  member_weights: "held-out" for an average of contenders, whose
     weights are learned, else None: members of one contender differ by chance alone;  choice: the
-    `comparison.Choice`, or None where nothing could be scored in time;  estimate: for new data, as
+    `Choice`, or None where nothing could be scored in time;  estimate: for new data, as
     `report.text.estimate_line` takes it, or None;  seconds: expected for the training on all rows,
     or None;  cut: sentences on options that the time limit has left as they were;  result: plain
     values, that of the choice, with the contenders, the members of averages, and the choice.
@@ -410,7 +420,7 @@ class Portfolio:
             next(row for row in result["rows"] if row["configuration"] == one.candidate.name)
             for one in (chosen, top)
         )
-        choice = Choice(chosen.candidate.tree, row, best, margin, result, stage.done)
+        choice = Choice(row, best, margin, result)
         result |= {
             "contenders": self.tried,
             "estimate": estimate,

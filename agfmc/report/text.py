@@ -124,11 +124,9 @@ def data_lines(result: dict) -> str:
     return "".join(f"{name}: {result[name]}\n" for name in ("weights", "groups") if name in result)
 
 
-def plain_table(result: dict, brief: bool = False) -> str:
-    """The tables of a comparison for a terminal; brief: the first alone."""
-    return "".join(
-        table_text(table, star=True) for table in comparison_tables(result)[: 1 if brief else None]
-    ).translate(_TYPED)
+def plain_table(result: dict) -> str:
+    """The main table of a comparison for a terminal."""
+    return table_text(comparison_tables(result)[0], star=True).translate(_TYPED)
 
 
 def markdown_table(result: dict) -> str:

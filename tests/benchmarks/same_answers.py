@@ -135,8 +135,6 @@ nfold --seed 1 --json --no-state -f 0.3 --trials 2 adjacent otrain
 compare_control --no-state --report=-.csv --trials 2 -+ "-c 10 -g 0.005" otrain \
 one-vs-one adjacent:least-squares,vote | cut -d, -f1-3,10-
 tune_m --no-state --by accuracy --log2c 0:4:4 --log2g -8:-6:2 --refine 0 -d 3 adjacent otrain
-print_control --best --no-state --by accuracy --trials 2 --options "-c 10 -g 0.005" otrain \
-> best.mbt
 simulate_decoders --class-count 4,8 --rounds 200 --seed 7
 simulate_decoders --class-count 4 --rounds 100 --report=-.csv
 """
@@ -234,7 +232,6 @@ EXPECTED = {
         "the limits of the classes are their names",
     ),
     "mbm_info": (("standard output",), "calibrations and decoders are shown"),
-    "print_control": (("best.mbt",), "options and decoder are in its head"),
     "eval_uc": (("standard output",), "more scores, and intervals"),
     "nfold": (("standard output",), "more scores"),
     "compare_control": (("standard output",), "more scores"),
@@ -243,7 +240,7 @@ EXPECTED = {
 UNCALIBRATED = {
     "multi_borders": "--no-calibration",
     **dict.fromkeys(
-        ("classify_m", "nfold", "compare_control", "tune_m", "print_control --best"),
+        ("classify_m", "nfold", "compare_control", "tune_m"),
         "--uncalibrated",
     ),
 }

@@ -125,28 +125,3 @@ def test_control_files_are_joined(control):
 def test_refused(control, words, status, text):
     answer = control("-Q", *words)
     assert answer[:2] == (status, "") and answer[2].count("\n") == 1 and text in answer[2]
-
-
-def test_best_tries_them(control):
-    answer = control(
-        "--best",
-        "-Q",
-        "ensemble,random-tree",
-        "--members",
-        "2",
-        "--kind",
-        "class-balanced",
-        "-d",
-        "2",
-        "--trials",
-        "1",
-        "--no-state",
-        "-j",
-        "1",
-        "-M",
-        "train",
-    )
-    assert answer[0] == 0 and "\nensemble " in answer[2] and "\nrandom-tree " in answer[2]
-    made = parse(answer[1])
-    assert all(len(left) == len(right) for one in made.members for left, right in one.sides()[:1])
-    assert "--average is for" in control("--best", "--average", "geometric", "-M", "train")[2]

@@ -1,4 +1,4 @@
-"""compare_control, nfold, print_control --best and tune_m: tables, and work that is kept."""
+"""compare_control, nfold and tune_m: tables, and work that is kept."""
 
 import csv
 import functools
@@ -14,7 +14,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from agfmc.cli import compare_control, main_of, nfold, print_control, run as wrapper, tune_m
+from agfmc.cli import compare_control, main_of, nfold, run as wrapper, tune_m
 from agfmc.control.learners import LEARNERS
 from agfmc.experiments import binary_problems, comparison, nested, search, tuning
 from agfmc.data.libagf import read_cls, read_con, read_vec, write_std
@@ -354,62 +354,9 @@ def test_nfold_refuses(ask, words, status, message, data):
     assert got[0] == status and message in got[2] and got[1] == ""
 
 
-@pytest.fixture
-def classes(ask, data):
-    """print_control --best; -> status, output, messages."""
-    return functools.partial(ask, "print_control", "--best")
-
-
 @pytest.mark.long
-def test_a_tree_may_be_best_as_a_code(classes, ask, data):
-    status, text, messages = classes("-Q", "tree:least-squares", "train")
-    assert status == 0 and "tree with the decoder least-squares" in messages
-    assert text.endswith('"" 0 / 1 2;\n"" 1 / 2;\n{ 2 5 9}\n')
-    lines = classes("-Q", "tree:full", "train")[1].splitlines()
-    assert lines[0] == "# decoder: full" and lines[4] == '"" {'
-
-
-def test_best_needs_data(classes):
-    status, out, err = classes("5")
-    assert (status, out) == (2, "") and "by their number of classes: found 5" in err
-
-
-def test_options_of_best_alone(ask, data):
-    got = ask("print_control", "-d", "3", "5")
-    assert got[0] == 2 and "-d needs --best" in got[2]
-    for option in "--sample", "--time-limit":
-        assert f"{option} needs --best" in ask("print_control", option, "3", "5")[2]
-
-
-@pytest.mark.long
-def test_best_has_a_time_limit(ask, data, monkeypatch):
-    words = ("print_control", "--best", "-Q", "one-vs-one,one-vs-rest", "train")
-    assert ask(*words, "--time-limit", "0")[:3] == (
-        3,
-        "",
-        "print_control: time limit reached before the end of the first split; the same "
-        "command continues from there\n",
-    )
-    clock = SimpleNamespace(monotonic=itertools.count().__next__)  # a second at each look
-    with monkeypatch.context() as patch:
-        patch.setattr("agfmc.cli.options.time", clock)
-        patch.setattr("agfmc.experiments.comparison.time", clock)
-        status, text, err = ask(*words, "--time-limit", "20")
-    assert status == 3 and text.startswith("# decoder: ")
-    assert re.search("reached after [1-9] of 10 splits, the best of which is written; the", err)
-    again = ask(*words)
-    assert "reused" in again[2] and again[1] == ask(*words, "--no-state")[1]
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("print_control", "--best", "-d", "2", "-Q", "one-vs-one,one-vs-rest"),
-        ("tune_m", "-d", "3", "--log2c", "1", "--log2g", "-3:-1", "--refine", "0", "one-vs-one"),
-    ],
-)
-def test_a_sample_of_the_rows_chooses(ask, data, words):
+def test_a_sample_of_the_rows_chooses(ask, data):
+    words = ("tune_m", "-d", "3", "--log2c", "1", "--log2g", "-3:-1", "--refine", "0", "one-vs-one")
     whole = ask(*words, "train")
     assert ask(*words, "--sample", "120", "train")[:2] == whole[:2]
     some = ask(*words, "--sample", "60", "train")
@@ -502,8 +449,8 @@ def test_control_from_a_pipe_and_rows_of_their_own(ask, data):
 @pytest.mark.long
 def test_commands_share_one_state_of_the_same_data(ask, monkeypatch, data):
     words = ("-d", "3", "--platt", "loo", "-+", "-c 2")
-    best = ask("print_control", "--best", *words, "-Q", "one-vs-one,one-vs-rest", "train")
-    assert "reused" not in best[2]
+    first = ask("compare_control", *words, "train", "one-vs-one", "one-vs-rest")
+    assert "reused" not in first[2]
     trained = []
     fit = binary_problems.fit
     monkeypatch.setattr(
@@ -773,7 +720,6 @@ WORDS = {
         "one-vs-one",
         "train",
     ),
-    print_control: ("--best", "-d", "2", "--trials", "1", "-Q", "one-vs-one", "train"),
 }
 GOES_ON = "the same command continues from there"
 
@@ -828,16 +774,6 @@ def test_a_picture_that_could_not_be_drawn(small, monkeypatch, capsys):
         patch.setattr("agfmc.report.chart_scores.draw_scores", draw)
         assert main_of("nfold")(["--report", "p.png", *WORDS[nfold]]) == 1
     assert kept() == [".results"]
-
-
-def test_the_best_control_though_its_table_is_lost(small, monkeypatch, capsys):
-    words = WORDS[print_control]
-    assert main_of("print_control")(words) == 0
-    want = capsys.readouterr().out
-    with open("/dev/full", "w", buffering=1) as full, monkeypatch.context() as patch:
-        patch.setattr(sys, "stderr", full)
-        assert main_of("print_control")(words) == 0
-    assert capsys.readouterr().out == want and want
 
 
 @pytest.mark.parametrize(

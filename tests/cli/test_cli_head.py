@@ -168,23 +168,9 @@ def test_models_whose_decoder_is_not_known_take_another(run, trained):
 
 
 @pytest.mark.long
-def test_from_the_best_to_a_tuned_model(run, data):
-    best = run(
-        "print_control",
-        "--best",
-        "-Q",
-        "one-vs-one:wu-lin-weng",
-        "--trials",
-        "1",
-        "-+",
-        "-c 3 -g 0.1 -e 0.01",
-        "train",
-    )
-    assert best.out.startswith(
-        '# options: -c 3 -g 0.1 -e 0.01\n# decoder: wu-lin-weng\n"" 0 / 1;\n'
-    )
-    assert best.err.endswith("best by log-loss: one-vs-one with the decoder wu-lin-weng\n")
-    Path("best.mbt").write_text(best.out)
+def test_the_head_of_a_control_file_is_heeded_up_to_a_tuned_model(run, data):
+    head = "# options: -c 3 -g 0.1 -e 0.01\n# decoder: wu-lin-weng\n"
+    Path("best.mbt").write_text(head + PAIRS)
     Path("bare.mbt").write_text(PAIRS)
     head, bare = (
         run("nfold", "-b", *words, "train").out.splitlines()

@@ -444,14 +444,6 @@ def test_printed_commands_and_resume(rare, run, trained_rare):
     run("multi_borders", "--min-class", 4, "--only", "m-06", "plan", "rare", "m", "m.mbc", status=2)
 
 
-def test_the_best_configuration_is_that_of_data_without_them(run, rare):
-    options = ("--best", "-Q", "one-vs-one,adjacent", "--quiet", "-d", "3", "--trials", 1)
-    assert (
-        run("print_control", *options, "--min-class", 4, "rare").out
-        == run("print_control", *options, "clean").out
-    )
-
-
 def test_orders_are_those_of_data_without_them(rare, run):
     for name in ("rare", "clean"):
         (rare / name).write_text(run("print_control", "-Q", "adjacent", name).out)

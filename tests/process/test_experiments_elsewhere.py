@@ -69,8 +69,6 @@ def test_same_tables(big, executor):
         files = big.files()
         assert table(big.ok(*words, "--no-state", "--executor", executor)) == one
         assert big.files() == files
-    best = ("print_control", "--best", "--no-state", "-d", "2", "-Q", "one-vs-rest,tree", "big")
-    assert big.ok(*best) == big.ok(*best, f"--executor={executor}")
 
 
 @pytest.mark.long
@@ -116,7 +114,7 @@ def test_error_of_a_learner_comes_back_as_it_is(big):
 def test_wrong_executors(big, words, status, told):
     if "dask:1" in words[0] or "scheduler" in told:
         pytest.importorskip("distributed")
-    commands = (TUNE, ("nfold", "-d", "2", "one-vs-one", "big"), ("print_control", "--best", "big"))
+    commands = (TUNE, ("nfold", "-d", "2", "one-vs-one", "big"))
     for command in commands[:1] if "no scheduler" in told else commands:  # which is waited for
         big.call(*command, *words, status=status).refused(told)
     assert not (big / "cache").exists()
