@@ -405,7 +405,6 @@ def _answers(run, control, seconds):
         experiment,
         candidate,
         results,
-        _,
     ):
         rows = TrainingRows(args.train, request.form, experiment.data)
         part = nfold.answers_of(

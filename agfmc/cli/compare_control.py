@@ -13,9 +13,7 @@ from .designs import add_scheme_options
 from .experiments import (
     add_answers,
     add_experiment,
-    add_nested,
     experiment_request,
-    nested_tuning,
     opened_experiment,
     plan_of,
     report_reused,
@@ -72,7 +70,6 @@ def get_parser():
     group = parser.group("schemes, as for print_control")
     group.add("--rows N", "rows of random codes", whole_number(1))
     add_scheme_options(group, draws=1)
-    add_nested(parser)
     add_experiment(
         parser,
         "10 with -f, 1 with -d; -f 0.3 if neither is given",
@@ -90,7 +87,7 @@ def execute(args):
 
     reports = reports_of(args)
     page = page_of(args, training_inputs(args, *filter(os.path.isfile, args.control)))
-    tuning, plan, by = nested_tuning(args), plan_of(args, 10), BY_COST[args.by]
+    plan, by = plan_of(args, 10), BY_COST[args.by]
     decoders = (
         None if args.decoders is None else tuple(word.strip() for word in args.decoders.split(","))
     )
@@ -116,7 +113,6 @@ def execute(args):
                 by=by,
                 against=args.against,
                 progress=progress,
-                tuning=tuning,
             )
         report_reused(experiment)
         result = {"data": args.train, "options": args.options, **request.head(experiment), **result}

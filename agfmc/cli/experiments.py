@@ -15,11 +15,10 @@ from .data_options import (
     training_settings,
 )
 from .messages import counted, report
-from .option_types import fraction, output_file, time_span, whole_number
+from .option_types import fraction, output_file, whole_number
 from .options import add_executor, add_kernel_memory, add_seed, add_workers, workers
 
 CONTINUES = "the same command continues from there"
-SEARCHES = ("fast", "full")  # of tune_m; the first is the default
 _BY = "log-loss"  # decides wherever something is chosen
 
 
@@ -114,45 +113,6 @@ def add_answers(group, both=False):
         group.add(
             "--both", "score calibrated and uncalibrated probabilities", excludes="--uncalibrated"
         )
-
-
-def add_nested(parser, by=False):
-    """--tune, --search and --time-limit; by: with --by for it alone."""
-    group = parser.group("tuning")
-    group.add(
-        "--tune",
-        "search the options that a control leaves open, as tune_m does, inside "
-        "each training part, so that holdout data test options that they did not choose",
-    )
-    if by:
-        group.add(
-            "--by SCORE",
-            f"score that this search optimises: {', '.join(BY_OPTION)} "
-            f"(default {_BY}), or, with --costs, {COST.option}",
-            choices=tuple(BY_COST),
-            needs="--tune",
-        )
-    group.add(
-        "--search WAY",
-        "fast or full, as for tune_m (default fast)",
-        choices=SEARCHES,
-        needs="--tune",
-    )
-    group.add(
-        "--time-limit TIME",
-        "end each of these searches after TIME, in seconds, M:SS or H:MM:SS, with the best so far",
-        time_span,
-        needs="--tune",
-    )
-
-
-def nested_tuning(args):
-    """The `NestedTuning` of the options, or None."""
-    if not args.tune:
-        return None
-    from ..experiments.nested import NestedTuning
-
-    return NestedTuning(BY_COST[args.by or _BY], args.search or "fast", args.time_limit)
 
 
 def add_state(parser):
@@ -311,7 +271,7 @@ def read_one_candidate(args):
     if candidate.decoders is not None and len(candidate.decoders) > 1:
         raise UsageError(f"{args.parser.prog} takes one decoder: compare_control takes several")
     if candidate.decoders is None and candidate.tree is not None:
-        _check_named(candidate.tree, args.by or getattr(args, "tune", False) and _BY)
+        _check_named(candidate.tree, getattr(args, "by", None))
     return candidate
 
 

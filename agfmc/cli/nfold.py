@@ -13,9 +13,7 @@ from .data_options import add_control
 from .experiments import (
     add_answers,
     add_experiment,
-    add_nested,
     experiment_request,
-    nested_tuning,
     opened_experiment,
     plan_of,
     read_one_candidate,
@@ -70,7 +68,6 @@ def get_parser():
         "--curve",
         "a learning curve: the scores with 1/8, 1/4, 1/2, 3/4 and all of each "
         "training part, which say whether more samples would help",
-        excludes="--tune",
     )
     add_bins(group)
     add_report(
@@ -81,7 +78,6 @@ def get_parser():
         *PICTURES,
         ".json",
     )
-    add_nested(parser, by=True)
     add_experiment(parser, "1; -d 5 if neither -d nor -f is given", seed=_SEED)
     return parser.finish()
 
@@ -100,7 +96,6 @@ def execute(args):
         experiment,
         candidate,
         results,
-        tuning,
     ):
         if args.curve:
             from ..experiments.learning_curve import learning_curve
@@ -110,15 +105,7 @@ def execute(args):
         if args.outbase is not None:
             write_held_out(args.outbase, *results, data=experiment.data)
         # in here, so that what is finished is stored where it fails
-        _print(
-            output,
-            request,
-            experiment,
-            candidate,
-            results,
-            None if tuning is None else tuning.words,
-            curve,
-        )
+        _print(output, request, experiment, candidate, results, curve)
 
 
 def _check_outputs(args):
@@ -144,30 +131,30 @@ class _Output(NamedTuple):
 
 
 def validation(args, both):
-    """The `ExperimentRequest`, `Candidate`, and `NestedTuning` or None, of the options, with `both`
-    also for the probabilities before a calibration."""
-    tuning, plan = nested_tuning(args), plan_of(args, 1, 5)
+    """The `ExperimentRequest` and the `Candidate` of the options, with `both` also for the
+    probabilities before a calibration."""
+    plan = plan_of(args, 1, 5)
     if args.seed is None:
         plan = plan._replace(seed=_SEED)
     candidate = read_one_candidate(args)
     request = experiment_request(args, args.train, plan, args.platt == "loo")
     if both and not args.uncalibrated:
         request = request._replace(calibrated=(True, False))
-    return request, candidate, tuning
+    return request, candidate
 
 
 @contextmanager
-def cross_validated(request, candidate, tuning):
-    """(`ExperimentRequest`, `Experiment`, `Candidate`, list of `CrossValidation`, `NestedTuning` or
-    None) of a `validation`, for `with`: finished work is stored until that block ends well."""
+def cross_validated(request, candidate):
+    """(`ExperimentRequest`, `Experiment`, `Candidate`, list of `CrossValidation`) of a `validation`,
+    for `with`: finished work is stored until that block ends well."""
     from ..experiments.comparison import cross_validate
 
     with opened_experiment(request) as experiment:
         candidate = request.suited(candidate, experiment)
         with Progress("cross-validating") as progress:
-            results = cross_validate(experiment, candidate, progress=progress, tuning=tuning)
+            results = cross_validate(experiment, candidate, progress=progress)
         report_reused(experiment)
-        yield request, experiment, candidate, results, tuning
+        yield request, experiment, candidate, results
 
 
 def answers_of(experiment, candidate, results, rows, bins=10):
@@ -225,19 +212,17 @@ def _make_page(page, request, experiment, candidate, results, bins, curve):
     )
 
 
-def _print(output, request, experiment, candidate, results, tuned, curve):
+def _print(output, request, experiment, candidate, results, curve):
     from ..experiments.results import group_errors
     from ..report.chart_importance import curve_table, learning_curves
     from ..report.chart_scores import draw_scores
     from ..report.text import (
-        blocks_text,
         data_lines,
         format_scores,
         score_lines,
         table_text,
         zero_line,
     )
-    from ..report.trials import tuned_blocks
     from ..score.evaluation import classwise_calibration, evaluate
 
     plan, names = experiment.plan, experiment.data.name_of
@@ -254,7 +239,6 @@ def _print(output, request, experiment, candidate, results, tuned, curve):
         **request.head(experiment),
         **group_errors(result.results),
         "calibrated": result.calibrated,
-        **({} if tuned is None else {"tuned": tuned}),
     }
 
     def all_numbers():
@@ -289,7 +273,7 @@ def _print(output, request, experiment, candidate, results, tuned, curve):
         text = all_numbers()
     else:
         text = (
-            f"{one_line(candidate.name)}{', tuned' * (tuned is not None)}, {result.decoder}: "
+            f"{one_line(candidate.name)}, {result.decoder}: "
             f"{result.classifiers} binary classifiers; {plan.description}\n" + data_lines(head)
         )
         for one in [*uncalibrated, result]:
@@ -305,8 +289,6 @@ def _print(output, request, experiment, candidate, results, tuned, curve):
                 )
                 + "\n"
             )
-        if tuned is not None:
-            text += blocks_text(tuned_blocks(tuned, plan.count), folded=True)
         if curve is not None:
             text += f"\n{table_text(curve_table(curve))}{curve['words']}\n"
         if not output.brief:

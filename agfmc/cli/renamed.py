@@ -13,6 +13,10 @@ _CHOICE = (
     "print_control writes one scheme; agf_train chooses a configuration for data, compare_control "
     "compares given ones"
 )
+_SEARCH = (
+    "tune_m searches the options of one configuration, and agf_train those of several; both estimate "
+    "the score for new data"
+)
 
 # ({option: the option of today, or what to use instead}, commands that had it)
 _ROWS: tuple[tuple[dict[str, str], str], ...] = (
@@ -82,6 +86,8 @@ _ROWS: tuple[tuple[dict[str, str], str], ...] = (
         ),
         "print_control",
     ),
+    (dict.fromkeys(("--tune", "--search", "--time-limit"), _SEARCH), "compare_control nfold"),
+    ({"--by": _SEARCH}, "nfold"),
 )
 EARLIER: dict[str, dict[str, str]] = {}  # by command
 for _options, _commands in _ROWS:

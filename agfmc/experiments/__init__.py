@@ -1,1 +1,1 @@
-"""Splits, trials, comparison, tuning, nested estimates, simulation of decoders."""
+"""Splits, trials, comparison, tuning, simulation of decoders."""

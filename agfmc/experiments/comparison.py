@@ -27,7 +27,6 @@ def compare(
     by: str = "log_loss",
     against: str | None = None,
     progress=None,
-    tuning=None,
 ) -> dict:
     """Try `candidates` on the splits of an `Experiment`; -> everything as plain values.
 
@@ -38,7 +37,6 @@ def compare(
         with, by default one-vs-one, or else the first
     progress : function of (done, total, words), optional, the words are for the split and the best
         so far
-    tuning : NestedTuning, optional, its `words` are then under the key tuned
 
     Returns
     -------
@@ -63,10 +61,10 @@ def compare(
     names = [candidate.name for candidate in candidates]
     _check_against(against, names, decoders=True)
     tally = {}
-    if experiment.plan.left_out and tuning is None:
+    if experiment.plan.left_out:
         _check_left_out(experiment, candidates)
     for _, outcomes in _trials(
-        experiment, candidates, tuning, progress, lambda: _best_words(names, tally, by)
+        experiment, candidates, progress, lambda: _best_words(names, tally, by)
     ):
         is_first = not tally
         for outcome in outcomes:
@@ -81,8 +79,7 @@ def compare(
                 ],
             )
     rows = [(names[number], decoder) for number, decoder in tally]
-    result = table_of(experiment, rows, list(tally.values()), by, against)
-    return result if tuning is None else {**result, "tuned": tuning.words}
+    return table_of(experiment, rows, list(tally.values()), by, against)
 
 
 def table_of(
@@ -134,18 +131,16 @@ def table_of(
     }
 
 
-def _trials(experiment, candidates, tuning, progress, words, **how):
-    """Yield (split, its outcomes), after a check of a `NestedTuning`.
+def _trials(experiment, candidates, progress, words, **how):
+    """Yield (split, its outcomes).
 
     words() is what there is so far, for the progress; `how` is as for `run_trial`.
     """
-    if tuning is not None:
-        tuning.check(experiment, candidates)
-    trial, plan = run_trial if tuning is None else tuning.trial, experiment.plan
+    plan = experiment.plan
     done = cached = 0
 
     for split in experiment.splits():
-        outcomes = trial(
+        outcomes = run_trial(
             split,
             candidates,
             experiment,
@@ -300,7 +295,7 @@ class CrossValidation:
 
 
 def cross_validate(
-    experiment: Experiment, candidate: Candidate, *, progress=None, tuning=None
+    experiment: Experiment, candidate: Candidate, *, progress=None
 ) -> list[CrossValidation]:
     """Train and try `candidate` on the splits of an `Experiment`; -> a list of `CrossValidation`.
 
@@ -323,9 +318,7 @@ def cross_validate(
             if column is not None
         )
 
-    for split, outcomes in _trials(
-        experiment, [candidate], tuning, progress, words, keep=True, first=True
-    ):
+    for split, outcomes in _trials(experiment, [candidate], progress, words, keep=True, first=True):
         for outcome in outcomes:
             if outcome.error is not None:
                 raise outcome.error

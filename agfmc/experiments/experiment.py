@@ -318,26 +318,10 @@ class Experiment:
             )
         return replace(prepare_split(split, self.data, self.settings), part=part)
 
-    def check_splits(self, inside: SplitPlan | None = None) -> None:
-        """Raise `DataError` where a class has fewer than two samples in a training part.
-
-        `inside` is a plan for each training part, whose inner training parts are checked too."""
-        y, groups = self.data.y, self.data.groups
-        for split in splits(y, self.plan, groups):
+    def check_splits(self) -> None:
+        """Raise `DataError` where a class has fewer than two samples in a training part."""
+        for split in splits(self.data.y, self.plan, self.data.groups):
             _check_training_part(split, self.data)
-            for inner in (
-                ()
-                if inside is None
-                else splits(y[split.train], inside, of_rows(groups, split.train))
-            ):
-                _check_training_part(
-                    Split(
-                        f"{inner.name} of the training part of {split.name}",
-                        split.train[inner.train],
-                        split.test,
-                    ),
-                    self.data,
-                )
 
     @property
     def left_out(self) -> Experiment:
@@ -364,15 +348,15 @@ class Experiment:
         return design_of(candidate, replace(data, x=x), data.name_of, self.cache), x
 
 
-def part_of(progress, done: int, total: int, words: str = "", size: int = 1):
-    """Progress(done, total, words) within `size` of `total` equal parts, `done` of them behind."""
+def part_of(progress, done: int, total: int, words: str = ""):
+    """Progress(done, total, words) within one of `total` equal parts, `done` of them behind."""
     if progress is None:
         return None
 
     def follow(part, whole, *more):
         text = "; ".join(word for word in (words, *more) if word)
         progress(
-            1000 * done + 1000 * size * part // max(whole, 1),
+            1000 * done + 1000 * part // max(whole, 1),
             1000 * total,
             *([text] if text else []),
         )

@@ -81,11 +81,6 @@ def point_parts(data) -> tuple:
     )
 
 
-def is_number(value) -> bool:
-    """Return True if `value`, from a file, is a finite number."""
-    return type(value) in (int, float) and abs(value) < 1e300
-
-
 class Record(NamedTuple):
     """A result: values that JSON has, and arrays by their names."""
 

@@ -192,8 +192,6 @@ def comparison_blocks(result: Mapping) -> list[Block]:
         for row in result["rows"]
         if "error" in row
     ]
-    if result.get("tuned"):
-        blocks += tuned_blocks(result["tuned"], result["splits"])
     return blocks
 
 
@@ -454,59 +452,6 @@ def _difference(row, result):
     test = row["difference"].get(result["by"]) or {}
     tested = row["difference"].get("accuracy", {}) if result["mcnemar"] else test
     return signed(test.get("mean")), interval(test.get("interval")), tested.get("p_value")
-
-
-def tuned_blocks(tuned: Mapping, splits: int) -> list[Block]:
-    """Blocks of the options that were chosen inside the training parts, by `tuned`, the `words` of
-    a `NestedTuning`."""
-    rows = tuple(
-        TableRow(
-            (
-                search["configuration"],
-                search["searched"],
-                search["split"],
-                search["options"],
-                search["seconds"],
-                "" if search["complete"] else "time limit",
-            )
-        )
-        for search in tuned["searches"][: 2 * _MOST]
-    )
-    ended = sum(not search["complete"] for search in tuned["searches"])
-    blocks = [
-        heading("Options tuned inside each training part"),
-        text(
-            f"{tuned['search'].capitalize()} search, {tuned['plan']}, by "
-            f"{ALL_SCORES[tuned['by']].title}: held-out points test options that they did "
-            "not choose."
-        ),
-    ]
-    if ended:
-        blocks.append(
-            note(f"{ended} of {plural(len(rows), 'search', 'es')} ended at the time limit")
-        )
-    if tuned["untuned"]:
-        blocks.append(text(f"Not tuned, as all options are given: {', '.join(tuned['untuned'])}."))
-    return [
-        *blocks,
-        table(
-            without_empty(
-                DataTable(
-                    "The options of each split.",
-                    (
-                        Column("configuration"),
-                        Column("score in the search", "number"),
-                        Column("split"),
-                        Column("options", "code"),
-                        Column("seconds", "number", "of a core", digits=1),
-                        Column("ended by"),
-                    ),
-                    rows,
-                    folded=splits > 5,
-                )
-            )
-        ),
-    ]
 
 
 # -- searches --------------------------------------------------------------------------------------

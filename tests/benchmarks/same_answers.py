@@ -209,7 +209,6 @@ one-vs-rest | cut -d"|" -f2-6,8-
 tune_m --no-state --report tuned.json --report tuned.csv --log2c 0:4:4 --log2g -6:-2:4 --refine 0 -d 3 \
 -n one-vs-one pen > tuned.mbt
 tune_m --no-state --search full --report raced.json -+ "learner=nystrom -m 40" --loo one-vs-one pen
-nfold --no-state --tune --search fast --json -n -d 2 -+ "learner=linear" one-vs-one pen
 nfold --no-state --report nfold.html -n -d 3 -+ "-c 10 -g 0.1" one-vs-one \
 pen
 eval_uc --truth species --predicted class --model w.mbm --report page.html w.jsonl

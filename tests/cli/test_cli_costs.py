@@ -373,7 +373,12 @@ def test_costs_are_a_part_of_what_is_kept(run, here):
     "command, words, told",
     [
         ("compare_control", "--by cost trn pairs", "--by cost needs the costs of the answers"),
-        ("nfold", "--by cost --tune pairs trn", "--by cost needs the costs of the answers"),
+        ("nfold", "--tune pairs trn", "there is no option --tune any more: tune_m searches the"),
+        (
+            "compare_control",
+            "--search full trn pairs",
+            "there is no option --search any more: tune_m",
+        ),
         (
             "compare_control",
             "--by cost:costs trn pairs",

@@ -16,7 +16,7 @@ import pytest
 
 from agfmc.cli import compare_control, main_of, nfold, run as wrapper, tune_m
 from agfmc.control.learners import LEARNERS
-from agfmc.experiments import binary_problems, comparison, nested, search, tuning
+from agfmc.experiments import binary_problems, comparison, tuning
 from agfmc.data.libagf import read_cls, read_con, read_vec, write_std
 from agfmc.data.normalisation import Normalisation
 from agfmc.core.splits import stratified_sample
@@ -267,74 +267,6 @@ def test_nfold_has_parts_of_its_own(ask, data):
         "rows"
     ]
     assert seeded == row["log_loss"]["values"] != own
-
-
-@pytest.fixture
-def narrow(monkeypatch):
-    """Searches that begin with four points."""
-    monkeypatch.setattr(
-        nested,
-        "NestedTuning",
-        functools.partial(
-            nested.NestedTuning,
-            space=search.SearchSpace(
-                log2c=search.Axis(0.0, 4.0, 4.0), log2g=search.Axis(-4.0, -2.0, 2.0), refine=0
-            ),
-        ),
-    )
-
-
-@pytest.mark.long
-def test_options_are_searched_inside_the_training_parts(ask, data, narrow):
-    words = ("-n", "--tune", "-d", "2", "1v1", "train", "held")
-    _, text, err = ask("nfold", "-b", *words)
-    assert err == ""
-    assert text.startswith("one-vs-one, tuned, inverse: 3 binary classifiers; each of 2 parts ")
-    assert (
-        "\nOptions tuned inside each training part\nFast search, each of 5 parts held out, by "
-        "log loss: held-out points test options that they did not choose.\n" in text
-    )
-    np.testing.assert_array_equal(read_cls("held.truth"), read_cls("train.cls"))
-    assert os.path.exists("held.raw.txt")
-    told = json.loads(ask("nfold", "--json", *words)[1])
-    first, second = told["tuned"]["searches"]
-    assert first["split"] == "trial 1, part 1" and second["split"] == "trial 1, part 2"
-    assert all(one["options"] in text and 4 < one["tried"] < 40 for one in (first, second))
-    for part in (first, second):  # its options, given, have the scores that it has
-        given = json.loads(
-            ask("nfold", "-n", "-d", "2", "-+", part["options"], "--json", "1v1", "train")[1]
-        )["over_splits"]["log_loss"]["values"]
-        assert given[part is second] == told["over_splits"]["log_loss"]["values"][part is second]
-    other = json.loads(ask("nfold", "--by", "accuracy", "--json", *words)[1])["tuned"]
-    assert (told["tuned"]["by"], other["by"]) == ("log_loss", "accuracy")
-
-
-@pytest.mark.long
-def test_tuned_configurations_are_compared(ask, data, narrow):
-    Path("own").write_text('"-c 3" 0 / 1; "-c 3" 0 / 2; "-c 3" 1 / 2; {2 5 9}')
-    words = ("-n", "--tune", "-d", "2", "train", "1v1", "own")
-    _, text, _ = ask("compare_control", *words)
-    assert "\none-vs-one (inverse)" in text and "\nown (inverse)" in text
-    assert "\nNot tuned, as all options are given: own.\n" in text
-    told = json.loads(ask("compare_control", "--json", *words)[1])
-    assert [row["configuration"] for row in told["rows"]] == ["one-vs-one", "own"]
-    assert told["tuned"]["untuned"] == ["own"] and len(told["tuned"]["searches"]) == 2
-
-
-@pytest.mark.parametrize(
-    "command, words, status, message",
-    [
-        ("nfold", ("--by", "accuracy", "1v1", "train"), 2, "--by needs --tune"),
-        ("compare_control", ("--search", "full", "train"), 2, "--search needs --tune"),
-        ("nfold", ("--tune", "-Q", "vote", "1v1", "train"), 2, "gives no log loss"),
-        ("nfold", ("--tune", "-+", "-s 1", "1v1", "train"), 2, "nu-SVC"),
-        ("nfold", ("--tune", "--time-limit", "0", "1v1", "train"), 3, "time limit"),
-    ],
-)
-def test_what_cannot_be_tuned_inside(ask, data, narrow, command, words, status, message):
-    got = ask(command, *words)
-    assert got[0] == status and message in got[2] and got[1] == "", got
-    assert got[2].count("\n") == 1
 
 
 @pytest.mark.parametrize(

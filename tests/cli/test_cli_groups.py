@@ -200,7 +200,6 @@ def test_what_is_wrong_with_groups_is_said(run):
     [
         (["nfold", "-d", "3"], ["one-vs-rest", "t.csv", "held"]),
         some(["nfold", "-d", "3", "--report", "p.html"], ["one-vs-rest", "t.csv"]),
-        some(["nfold", "--tune"], ["k.mbt", "t.csv"]),
         some(["compare_control", "-d", "3"], ["t.csv", "one-vs-one", "empirical"]),
         some(
             ["compare_control", "-f", ".3", "--trials", "2"], ["t.csv", "one-vs-one", "one-vs-rest"]

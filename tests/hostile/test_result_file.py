@@ -18,7 +18,7 @@ from agfmc.core.errors import DataError
 from agfmc.files import result_store as room
 from agfmc.experiments.binary_problems import Trained
 from agfmc.experiments.caches import to_record
-from agfmc.files.result_store import is_number, Record, ResultCache
+from agfmc.files.result_store import Record, ResultCache
 from agfmc.experiments.trial import Outcome
 from agfmc.files.npz import NpzReader, write_npz
 from agfmc.score.rows import SCORES
@@ -371,10 +371,6 @@ def test_classifiers_of_wrong_arrays(name, array):
     assert Trained.from_record(Record({**head, name: "new"}, {**arrays, "new": array}), 3) is None
     makes_vectors = replace(TRAINED, rows=np.empty(0, int), vectors=np.ones((3, 2)))
     assert Trained.from_record(stored(makes_vectors), 3).vectors.shape == (3, 2)
-
-
-def test_numbers_of_wrong_types():
-    assert is_number(1) and is_number(2.0) and not is_number(True) and not is_number("1")
 
 
 @pytest.fixture

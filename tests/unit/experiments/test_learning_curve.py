@@ -124,7 +124,6 @@ def test_curve_of_a_command(run, folder, data):
     accuracy, log_loss = learning_curves(curve)
     assert log_loss.title == "Learning curve, log loss" and "53 samples" in log_loss.svg
     assert [row.cells[0] for row in accuracy.table.rows] == [8, 14, 27, 41, 53]
-    run(*words, "--tune", "one-vs-one", "t", status=2).line("--curve and --tune exclude each other")
 
 
 def test_first_point_is_what_training_on_the_sample_gives(run, folder, data):

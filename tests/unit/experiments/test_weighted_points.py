@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from agfmc.experiments import nested, racing
+from agfmc.experiments import racing
 from agfmc.experiments.candidates import read_candidate
 from agfmc.experiments.comparison import compare, cross_validate
 from agfmc.experiments.experiment import Experiment, Part, SplitPlan as Plan, splits
@@ -217,17 +217,6 @@ def test_results_are_kept_for_their_weights(fits, tmp_path):
         assert changed["rows"][0]["log_loss"] != result["rows"][0]["log_loss"]
     plain, unweighted = run(replace(data, weights=None))
     assert plain == first and unweighted["rows"][0]["log_loss"] != result["rows"][0]["log_loss"]
-
-
-def test_nested_searches_see_the_weights():
-    data = points()
-    experiment = Experiment(data, Plan(None, 3, 1), LOGISTIC, ResultCache(None))
-    split = experiment.prepared(Part(1))
-    inner = nested._inside(split, experiment)
-    kept = np.setdiff1d(np.arange(120), split.rows)
-    assert (inner.data.weights.w == data.weights.w[kept]).all()
-    assert (inner.data.y == data.y[kept]).all()
-    assert nested._inside(split, replace(experiment, data=points(False))).data.weights is None
 
 
 @pytest.mark.filterwarnings("ignore:the best C")
