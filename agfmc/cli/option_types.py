@@ -112,18 +112,6 @@ probability = _number("a number from 0 to 1", lambda value: 0 <= value <= 1)
 fraction = _number("a number between 0 and 1", lambda value: 0 < value < 1)
 
 
-def or_auto(convert):
-    """A type for options: the word auto, or another type."""
-
-    def value(text):
-        try:
-            return text if text == "auto" else convert(text)
-        except argparse.ArgumentTypeError as error:
-            raise argparse.ArgumentTypeError(f"expected auto, or a value: {error}") from None
-
-    return value
-
-
 def time_span(text):
     """A type for options: seconds, or M:SS, or H:MM:SS."""
     parts = text.split(":")

@@ -88,6 +88,7 @@ _ROWS: tuple[tuple[dict[str, str], str], ...] = (
     ),
     (dict.fromkeys(("--tune", "--search", "--time-limit"), _SEARCH), "compare_control nfold"),
     ({"--by": _SEARCH}, "nfold"),
+    ({"--per-partition": "all open rows of a control get the same options"}, "tune_m"),
 )
 EARLIER: dict[str, dict[str, str]] = {}  # by command
 for _options, _commands in _ROWS:

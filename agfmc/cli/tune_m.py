@@ -9,7 +9,7 @@ from ..core.errors import JobsFailed, UsageError
 from ..core.kernels import KERNEL_NAMES, SEARCHED_KERNELS, TUNED_KERNELS
 from ..core.version import RESULTS
 from ..files.kinds import name_of_file
-from ..score.rows import BY_COST, COST
+from ..score.rows import BY_COST
 from .data_options import add_control
 from .experiments import (
     add_answers,
@@ -54,12 +54,6 @@ def get_parser():
         "also tune the rows of control that have options: those of the learner "
         "of -+, of the options in the head of control, or else of its first row. The "
         "search starts from -+, the head, or the most frequent options of these rows",
-    )
-    group.add(
-        "--per-partition",
-        "also tune each binary problem separately, and use the result "
-        "if other splits show that it is better than one set of options for all; with "
-        "--search full always use it",
     )
     group.add(
         "--kernels KERNEL,...",
@@ -124,12 +118,11 @@ def get_parser():
 
 def execute(args):
     """Read, search, write."""
-    _check_outputs(args)
     reports = reports_of(args, printable=False)
     page = page_of(args, training_inputs(args, args.control))
     candidate = _again(args, read_one_candidate(args))
     request = experiment_request(args, args.train, plan_of(args, 1, 5), args.platt != "cv")
-    how = {"by": BY_COST[args.by], "search": args.search, "per_partition": args.per_partition}
+    how = {"by": BY_COST[args.by], "search": args.search}
     with _searched(
         request, candidate, args.platt, deadline_of(args), {"space": _space(args), **how}
     ) as (result, tree, task):
@@ -206,14 +199,6 @@ def _again(args, candidate):
     return replace(candidate, tree=opened_again(candidate.tree, args.options, args.seed))
 
 
-def _check_outputs(args):
-    if args.per_partition and args.by == COST.option:
-        raise UsageError(
-            "--per-partition scores binary classifiers, whose answers have no cost: "
-            f"leave out --by {COST.option}"
-        )
-
-
 def _write_reports(reports, page, request, task, result, tree):
     from ..report.chart_scores import draw_search
     from ..report.content import ModelPart
@@ -234,7 +219,7 @@ def _write_reports(reports, page, request, task, result, tree):
         {
             PAGE: page_text,
             ".json": lambda: json_text({"version": RESULTS, **result}),
-            ".csv": lambda: search_csv(result.get("partitions") or [result.get("common", result)]),
+            ".csv": lambda: search_csv(result),
         },
         lambda path: draw_search(path, result),
     )
@@ -256,12 +241,10 @@ def _print(result, tree):
 def _unfinished(cache, result, tree):
     words = []
     if tree is not None:
-        written = "the best of which is written"
-        if "common" in result:
-            written = (
-                f"{'options for each partition' if result['own'] else 'common options'} are written"
-            )
-        words = [f"after {result['tried']} options, {written}", "no estimate for new data"]
+        words = [
+            f"after {result['tried']} options, the best of which is written",
+            "no estimate for new data",
+        ]
     elif result["tried"]:
         words = ["when only the given options had been tried"]
     else:

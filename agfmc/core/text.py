@@ -67,12 +67,6 @@ def spread(summary: dict | None) -> str:
     return "±".join(f"{value:.4f}".removeprefix("0") for value in parts)
 
 
-def partition_text(search: dict, width: int | None = None) -> str:
-    """The partition of a search, as a control file with labels for positions would have it."""
-    text = " / ".join(" ".join(map(str, search[side])) for side in ("left", "right"))
-    return text if width is None or len(text) <= width else text[: width - 3] + "..."
-
-
 def member_text(member: dict) -> str:
     """A dictionary of `models.description.describe_members` in words."""
     return (

@@ -97,11 +97,6 @@ def together_of(executor: Executor) -> int:
     return getattr(executor, "together", None) or workers_of(executor)
 
 
-def threads_here(workers: int | Executor) -> int:
-    """The number of threads for what is done here beside the work of an executor."""
-    return workers_of(workers) if isinstance(workers, int) else available_cores()
-
-
 def run_remote(
     executor: Executor,
     function: Callable,

@@ -223,24 +223,13 @@ def searched_options(tree: Tree, text: str) -> SearchedOptions:
     return SearchedOptions("", codes[0])
 
 
-def with_options(tree: Tree, texts) -> Tree:
-    """`tree` with options for what is open: one text for all, or one for each row of `tree`."""
+def with_options(tree: Tree, text: str) -> Tree:
+    """`tree` with the options `text` for what is open."""
     is_open = open_rows(tree)
-    if isinstance(texts, str):
-        if not any(is_open):
-            nodes = set(open_nodes(tree))
-            return changed(
-                tree,
-                nodes=tuple(
-                    changed(node, direct=changed(node.direct, options=texts))
-                    if number in nodes
-                    else node
-                    for number, node in enumerate(tree.nodes)
-                ),
-            )
-        texts = [texts] * len(tree.rows)
-    return rename(
-        tree,
-        [text if replaced else row.text for row, text, replaced in zip(tree.rows, texts, is_open)],
-        quoted=True,
-    )
+    if any(is_open):
+        texts = [text if replaced else row.text for row, replaced in zip(tree.rows, is_open)]
+        return rename(tree, texts, quoted=True)
+    nodes = list(tree.nodes)
+    for number in open_nodes(tree):
+        nodes[number] = changed(nodes[number], direct=changed(nodes[number].direct, options=text))
+    return changed(tree, nodes=tuple(nodes))

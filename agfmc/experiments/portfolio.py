@@ -590,7 +590,7 @@ class _Stage:
                 log2c=None if contender.learner == "nystrom" else Axis(1, 7, 3),
             )
         grids = space.for_options(whole.searched).grids(task.scale, task.scales)
-        (state,) = race(tuner, whole, grids, self._refine, self._search)
+        state = race(tuner, whole, grids, self._refine, self._search)
         if tuner.complete:
             cut.pop(contender, None)
         elif kin not in best:

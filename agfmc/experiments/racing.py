@@ -20,7 +20,7 @@ from itertools import groupby
 
 import numpy as np
 
-from ..core.errors import AgfmcError, DataError, UsageError, warn_user
+from ..core.errors import AgfmcError, UsageError, warn_user
 from ..core.kernels import kernel_word, KERNELS
 from ..core.probabilities import mean, standard_error
 from ..score.rows import ALL_SCORES
@@ -229,26 +229,23 @@ class Tuner:
         """The work of one trial on each of these parts: about as large as its training."""
         return sum(self.experiment.training_size(part) ** 1.5 for part in parts)
 
-    def trials(self, task, items, parts) -> list[dict]:
-        """For each of `items` (number of the search, options), {part: `Outcome` or error}.
-
-        Raises `TimeUp` at the time limit.
-        """
-        self.begun = results = [{} for _ in items]
+    def trials(self, task, texts, parts) -> list[dict]:
+        """For each of the options, {part: `Outcome` or error}.  Raises `TimeUp` at the time limit."""
+        self.begun = results = [{} for _ in texts]
         for part in parts:
             self._check_time()
-            work, steps = self.work([part]) * len(items), []
+            work, steps = self.work([part]) * len(texts), []
 
             def follow(done, whole, part=part, work=work, steps=steps):
                 steps.append(done)
-                self._report(self._words(items, part), work * done / max(whole, 1))
+                self._report(self._words(texts, part), work * done / max(whole, 1))
                 self._check_time()
 
             if self._split is None or self._split[0] != part:
                 self._split = part, self.experiment.prepared(part)
                 self.held_out[part] = self._split[1].rows
                 self._check_time()
-            for outcome, result in zip(task.score(self._split[1], items, follow), results):
+            for outcome, result in zip(task.score(self._split[1], texts, follow), results):
                 result[part] = outcome
             self.done += work
             if not steps:
@@ -260,12 +257,11 @@ class Tuner:
             here = self.done - self.reused + more
             self.progress(round(here), round(max(self.total - self.reused, here, 1)), words)
 
-    def _words(self, items, part):
+    def _words(self, texts, part):
         rows = f", {part.rows} points" if part.rows is not None else ""
-        more = f" and {len(items) - 1} more" if len(items) > 1 else ""
-        text = items[0][1] if isinstance(items[0][1], str) else "each its own"
+        more = f" and {len(texts) - 1} more" if len(texts) > 1 else ""
         where = "" if self.experiment.plan.left_out else f", part {part.number + 1}"
-        return f"{self.best and f'best {self.best}; '}{text}{more}{rows}{where}"
+        return f"{self.best and f'best {self.best}; '}{texts[0]}{more}{rows}{where}"
 
     def _check_time(self):
         if self.deadline is not None and time.monotonic() >= self.deadline:
@@ -273,7 +269,7 @@ class Tuner:
 
     def summary(self, results: dict):
         """The `summary` of the scores on parts, with their numbers and about how many rows were
-        trained on, or an error; values are None on parts without a sample of a binary problem."""
+        trained on, or an error."""
         outcomes = list(results.values())
         error = _first_error(outcomes)
         if error is not None:
@@ -285,8 +281,6 @@ class Tuner:
             if value is not None and math.isfinite(value)
         ]
         if not sound:
-            if not any(len(outcome.truth) for outcome in outcomes):
-                return DataError("no part that was held out has samples of it")
             raise UsageError(
                 f"the decoder gives no {ALL_SCORES[self.by].title}: choose another "
                 "score with --by, or another decoder with -Q"
@@ -299,11 +293,11 @@ class Tuner:
             "parts": [part.number + 1 for part in results],
         }
 
-    def summaries(self, task, texts, parts):
-        """{name of a score: summary or None} of options for a whole configuration, None with a
-        warning where it cannot be trained, and at the time limit."""
+    def summaries(self, task, text, parts):
+        """{name of a score: summary or None} of options, None with a warning where they cannot be
+        trained, and at the time limit."""
         try:
-            outcomes = list(self.trials(task, [(0, texts)], parts)[0].values())
+            outcomes = list(self.trials(task, [text], parts)[0].values())
             error = _first_error(outcomes)
         except TimeUp:
             error = "time limit reached"
@@ -327,18 +321,13 @@ def scores_of(outcomes: list) -> dict:
     }
 
 
-def first_parts(experiment: Experiment, share: float = 1.0, spare: int | None = None) -> list[Part]:
-    """The splits that choose: as few as hold out enough points.
-
-    `share` is that of the points that count. `spare` splits are left over in any case; without it
-    all splits choose where the others would hold out too few points to judge.
-    """
+def first_parts(experiment: Experiment) -> list[Part]:
+    """The splits that choose: as few as hold out enough points, or all where the others would hold
+    out too few to judge."""
     plan = experiment.plan
     held_out = plan.held_out * len(experiment.data.y)
-    count = math.ceil(_HELD_OUT / max(held_out * share, 1))
-    if spare is not None:
-        count = min(count, max(plan.count - spare, 1))
-    elif (plan.count - count - 1) * held_out < _HELD_OUT:
+    count = math.ceil(_HELD_OUT / max(held_out, 1))
+    if (plan.count - count - 1) * held_out < _HELD_OUT:
         count = plan.count
     return [Part(number) for number in range(count)]
 
@@ -350,35 +339,33 @@ def race(
     refine: int,
     parts: Sequence[Part] | None = None,
     rest: Sequence[Part] = (),
-) -> list[SearchState]:
-    """Search `grids` for each of the searches of `task`; -> a list of `SearchState`.
+) -> SearchState:
+    """Search `grids` for the options of a `task`, as `tuning.WholeConfiguration`.
 
     The step is halved `refine` times at most. `parts` choose in a race, None where each point is
     scored on all splits; the finalists meet on `rest`. At the time limit it ends, and
     `tuner.complete` is False.
     """
     levels = [tuner.parts] if parts is None else _levels(tuner.experiment, parts)
-    states = [SearchState(task.searched.given, ALL_SCORES[tuner.by].sign) for _ in task.rows]
+    state = SearchState(task.searched.given, ALL_SCORES[tuner.by].sign)
     with without_repeated_warnings():
         try:
             for number, level in enumerate(levels):
                 ahead = [*levels[number + 1 :], *([rest] if rest else [])]
-                later = len(states) * sum(map(tuner.work, ahead)) * _SURVIVORS
+                later = sum(map(tuner.work, ahead)) * _SURVIVORS
                 last = number == len(levels) - 1
-                for state in states:
-                    steps = refine if last else 0
-                    state.search = (
-                        Search(grids, steps, state.sign)
-                        if parts is None
-                        else _search_of_level(tuner.by, state, grids, number, steps)
-                    )
-                _rounds(tuner, task, states, (number, level), later, last)
-            _finals(tuner, task, states, len(levels) - 1, rest)
+                steps = refine if last else 0
+                state.search = (
+                    Search(grids, steps, state.sign)
+                    if parts is None
+                    else _search_of_level(tuner.by, state, grids, number, steps)
+                )
+                _rounds(tuner, task, state, (number, level), later, last)
+            _finals(tuner, task, state, len(levels) - 1, rest)
         except TimeUp:
             tuner.complete = False
-    for state in states:
-        state.settle(tuner.by)
-    return states
+    state.settle(tuner.by)
+    return state
 
 
 def _is_costly(text):
@@ -418,62 +405,51 @@ def _search_of_level(by, state, grids, number, refine):
     )
 
 
-def _finals(tuner, task, states, level, rest):
-    """Score the finalists of each search on parts that had no say: on the first of them some, then
-    few, which have the others as their judges."""
+def _finals(tuner, task, state, level, rest):
+    """Score the finalists on parts that had no say: on the first of them some, then few, which have
+    the others as their judges."""
     for most, parts in zip(_FINALISTS, (rest[:1], rest[1:])):
-        items = [
-            (number, text)
-            for number, state in enumerate(states)
-            for text in (state.near(tuner.by, _NEAR, most) if parts else ())
-        ]
+        texts = state.near(tuner.by, _NEAR, most) if parts else []
         for done, part in enumerate(parts):
-            tuner.total = tuner.done + len(items) * tuner.work(parts[done:])
-            for (number, text), result in zip(items, tuner.trials(task, items, [part])):
-                results = {**states[number].outcomes[text], **result}
-                states[number].record(text, results, level, tuner.summary(results))
-        for state in states:
-            state.judges = list(parts) or state.judges
+            tuner.total = tuner.done + len(texts) * tuner.work(parts[done:])
+            for text, result in zip(texts, tuner.trials(task, texts, [part])):
+                results = {**state.outcomes[text], **result}
+                state.record(text, results, level, tuner.summary(results))
+        state.judges = list(parts) or state.judges
 
 
-def _rounds(tuner, task, states, level, later, last):
-    """Score what each search proposes at a level (its number, its parts), and the options given:
+def _rounds(tuner, task, state, level, later, last):
+    """Score what the search proposes at a level (its number, its parts), and the options given:
     first or, above the lowest level, after the best of the level below, but for those that a level
     has shown to be hopeless where another level follows."""
-    given = [
-        (number, None)
-        for number, state in enumerate(states)
-        if last
+    given = (
+        last
         or state.given not in state.depth
         or state.best is None
         or state.gap(tuner.by, state.given, state.best) <= HOPELESS
-    ]
+    )
     if level[0] == 0:
-        _score(tuner, task, states, given, level, later)
-        given = []
-    while items := [
-        (number, point)
-        for number, state in enumerate(states)
-        for point in state.search.next_points()
-    ]:
-        for batch in _batches(items, task.jobs):
-            _score(tuner, task, states, batch, level, later)
+        _score(tuner, task, state, [None], level, later)
+        given = False
+    while points := state.search.next_points():
+        for batch in _batches(points, task.jobs):
+            _score(tuner, task, state, batch, level, later)
             if given:
-                _score(tuner, task, states, given, level, later)
-                given = []
+                _score(tuner, task, state, [None], level, later)
+                given = False
 
 
-def _batches(items, jobs):
+def _batches(points, jobs):
     """Points with the same kernel and gamma together: they share kernel values."""
 
-    def kernel(item):
-        return item[1][:4]
+    def kernel(point):
+        return point[:4]
 
     order = {}
-    for item in items:
-        order.setdefault(kernel(item), len(order))
+    for point in points:
+        order.setdefault(kernel(point), len(order))
     batch = []
-    for _, group in groupby(sorted(items, key=lambda item: order[kernel(item)]), kernel):
+    for _, group in groupby(sorted(points, key=lambda point: order[kernel(point)]), kernel):
         batch += group
         if len(batch) * jobs >= _TOGETHER:
             yield batch
@@ -482,47 +458,40 @@ def _batches(items, jobs):
         yield batch
 
 
-def _score(tuner, task, states, batch, level, later):
+def _score(tuner, task, state, batch, level, later):
+    """Score points of a search, None for the options given, that the level has not scored yet."""
     depth, parts = level
-    texts = [
-        states[number].given if point is None else point.text(task.searched.fixed)
-        for number, point in batch
-    ]
-    fresh = [
-        (number, text)
-        for (number, _), text in zip(batch, texts)
-        if states[number].level.get(text, -1) < depth
-    ]
-    missing = sum(max(state.search.expected - len(state.search.scores), 0) for state in states)
+    texts = [state.given if point is None else point.text(task.searched.fixed) for point in batch]
+    fresh = [text for text in texts if state.level.get(text, -1) < depth]
+    missing = max(state.search.expected - len(state.search.scores), 0)
     tuner.total = tuner.done + later + max(missing, len(fresh)) * tuner.work(parts)
     if fresh:
         try:
             tuner.trials(task, fresh, parts)
         except TimeUp:
-            if len(states) == 1 and states[0].best is None:
-                _record_begun(tuner, states[0], dict(zip(texts, batch)), fresh, depth)
+            if state.best is None:
+                _record_begun(tuner, state, dict(zip(texts, batch)), fresh, depth)
             raise
-        for (number, text), results in zip(fresh, tuner.begun):
-            states[number].record(text, results, depth, tuner.summary(results))
-    for (number, point), text in zip(batch, texts):
+        for text, results in zip(fresh, tuner.begun):
+            state.record(text, results, depth, tuner.summary(results))
+    for point, text in zip(batch, texts):
         if point is not None:
-            state = states[number]
             state.texts[point] = text
             scored = state.summary(text)
             state.search.record(point, None if scored is None else scored["pooled"])
-    if len(states) == 1 and (best := states[0].best) is not None:
-        tuner.best = f"{best}: " + f"{states[0].tried[best]['pooled']:.4f}".removeprefix("0")
+    if (best := state.best) is not None:
+        tuner.best = f"{best}: " + f"{state.tried[best]['pooled']:.4f}".removeprefix("0")
 
 
-def _record_begun(tuner, state, items, fresh, level):
+def _record_begun(tuner, state, points, fresh, level):
     """Compare the first options of a search with those given on the parts that both have."""
-    begun = {text: results for (_, text), results in zip(fresh, tuner.begun) if results}
+    begun = {text: results for text, results in zip(fresh, tuner.begun) if results}
     given = state.outcomes.get(state.given)
     if begun and given:
         begun[state.given] = {part: given[part] for part in next(iter(begun.values()))}
         for text, results in begun.items():
             state.record(text, results, level, tuner.summary(results))
-        state.texts |= {point: text for text, (_, point) in items.items() if point is not None}
+        state.texts |= {point: text for text, point in points.items() if point is not None}
 
 
 @contextmanager

@@ -392,12 +392,8 @@ def _covered(spot, wide, taken, box):
 
 def search_surface(search: Mapping) -> list[Picture]:
     """The scores of all options that a search tried: a picture for each kernel, over log2 C and
-    log2 gamma, or over one of these.
-
-    Empty without points (a separate search of each partition shows its common options, if any).
-    """
-    search = search if search.get("points") else search.get("common") or {}
-    points = search.get("points") or []
+    log2 gamma, or over one of these.  Empty without points."""
+    points = search["points"]
     if not points:
         return []
     score = ALL_SCORES[search.get("by", "log_loss")]

@@ -9,7 +9,7 @@ from itertools import zip_longest
 from ..calibration.separate_points import COMPARED_SCORES
 from ..control.learners import PARAMETERS
 from ..core.errors import one_line
-from ..core.text import partition_text, runs_text
+from ..core.text import runs_text
 from ..files.csv import csv_of_numbers
 from ..score.rows import ALL_SCORES, COLUMNS, columns_of, COST_PER_POINT, HIERARCHICAL
 from .answers import score_blocks
@@ -221,50 +221,27 @@ def row_notes(result: dict) -> str:
     return "".join(f"{words}\n" for words in comparison_notes(result))
 
 
-def search_csv(searches: list) -> str:
-    """One line for each point of each search; searches: dictionaries of `search_result`.
-
-    Where they have left and right, the labels of a partition, these come first.
-    """
+def search_csv(search: dict) -> str:
+    """One line for each point of a search, a dictionary of `search_result`."""
+    points = search["points"]
+    parameters = [key for point in points for key in point if key in PARAMETERS]
     columns = list(
         dict.fromkeys(
-            (
-                "options",
-                "kernel",
-                "degree",
-                "coef0",
-                "log2g",
-                "log2c",
-                *(
-                    key
-                    for search in searches
-                    for point in search["points"]
-                    for key in point
-                    if key in PARAMETERS
-                ),
-                "score",
-                "sd",
-                "rows",
-                "parts",
-            )
+            "options kernel degree coef0 log2g log2c".split()
+            + parameters
+            + "score sd rows parts".split()
         )
     )
-    parted = any("left" in search for search in searches)
-    lines = [[*["partition"] * parted, *columns, "chosen", "given"]]
-    for search in searches:
-        before = [partition_text(search)] if parted else []
-        lines += [
+    lines = [[*columns, "chosen", "given"]]
+    for number, point in enumerate(points):
+        cells = {**point, "parts": runs_text(point.get("parts", []))}
+        lines.append(
             [
-                *before,
-                *(
-                    runs_text(point.get(column, [])) if column == "parts" else point.get(column)
-                    for column in columns
-                ),
+                *map(cells.get, columns),
                 number == search["best"],
                 number == search["given"],
             ]
-            for number, point in enumerate(search["points"])
-        ]
+        )
     return csv_of_numbers(lines)
 
 

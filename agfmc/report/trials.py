@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 
 from ..core.provenance import Provenance
-from ..core.text import partition_text, runs_text
+from ..core.text import runs_text
 from ..score.intervals import clopper_pearson
 from ..score.rows import ALL_SCORES, COLUMNS, COST_PER_POINT, UNCALIBRATED
 from .answers import shares_alone
@@ -125,13 +125,8 @@ def best_row(result: Mapping) -> Mapping | None:
 
 
 def best_point(result: Mapping) -> Mapping | None:
-    """The options that a search of one set of options chose, with their score, or None."""
-    search = result.get("common", result)
-    return (
-        None
-        if search.get("best") is None or "points" not in search
-        else search["points"][search["best"]]
-    )
+    """The options that a search chose, with their score, or None."""
+    return None if result.get("best") is None else result["points"][result["best"]]
 
 
 # -- comparisons -----------------------------------------------------------------------------------
@@ -459,7 +454,7 @@ def _difference(row, result):
 
 def _other_model(content):
     best, info = best_point(content.search), content.model and content.model.info
-    if best is None or not info or content.search.get("own"):
+    if best is None or not info:
         return []
     searched = _numbers(best["options"])
     for one in info["binary_models"]:
@@ -509,12 +504,11 @@ def search_blocks(result: Mapping) -> list[Block]:
                 "chose is the best so far"
             )
         )
-    best, search = best_point(result), result.get("common", result)
-    if best is not None and best.get("score") is not None and not result.get("own"):
-        among = search.get("tried", tried)
+    best = best_point(result)
+    if best is not None and best.get("score") is not None:
         among = (
-            f"It is the best of {among} on these points, so this score is too good for new data."
-            if among > 1
+            f"It is the best of {tried} on these points, so this score is too good for new data."
+            if tried > 1
             else "Nothing else was tried."
         )
         blocks.append(
@@ -531,17 +525,15 @@ def search_blocks(result: Mapping) -> list[Block]:
             else f"Estimate for new data: {estimate_words(estimate, by)}."
         )
     )
-    if search.get("border"):
+    if result.get("border"):
         blocks.append(
             note(
                 "The best lies on a limit of the search ("
-                f"{', '.join(search['border'])}): a wider one may find better"
+                f"{', '.join(result['border'])}): a wider one may find better"
             )
         )
-    if "points" in search:
-        blocks += pictures(*search_surface(search | {"by": by}))
-        blocks += [heading("Options that were tried"), *_tried(search, by)]
-    return [*blocks, *_partitions(result, by), *_whole(result)]
+    blocks += pictures(*search_surface(result))
+    return [*blocks, heading("Options that were tried"), *_tried(result, by), *_whole(result)]
 
 
 def _tried(search, by):
@@ -606,79 +598,20 @@ def _tried_row(search, index):
     )
 
 
-def _partitions(result, by):
-    partitions = result.get("partitions")
-    if not partitions:
+def _whole(result):
+    """The scores of the configuration on the splits, where leave-one-out values chose."""
+    whole = result.get("whole")
+    if not whole:
         return []
-    rows = []
-    for search in partitions[:_TRIED]:
-        best, given = (
-            {} if search[key] is None else search["points"][search[key]]
-            for key in ("best", "given")
-        )
-        rows.append(
-            TableRow(
-                (partition_text(search), best.get("score"), best.get("options"), given.get("score"))
-            )
-        )
-    left = (
-        ""
-        if len(rows) == len(partitions)
-        else f"{len(rows)} of {count(len(partitions))} partitions: tune_m --report FILE.csv has all."
-    )
+    titles = {"given": "given", "tuned": "chosen"}
+    names = list(next(iter(whole.values())))
+    rows = [
+        TableRow((titles[key], *(_spread(scores[name]) for name in names)))
+        for key, scores in whole.items()
+    ]
     shown = DataTable(
-        left or "The best options of each partition of the classes.",
-        (
-            Column("partition", "code"),
-            Column(ALL_SCORES[by].title, "number"),
-            Column("options", "code"),
-            Column("given", "number"),
-        ),
+        f"Scores of the whole configuration, {result['plan']}.",
+        (Column("options"), *(Column(ALL_SCORES[name].title, "number") for name in names)),
         tuple(rows),
     )
-    return [heading("Options of each partition"), table(without_empty(shown))]
-
-
-def _whole(result):
-    """Blocks of the scores of the whole configuration with different options, where these were
-    judged on splits that did not choose them, and of what was chosen by that."""
-    whole, blocks = result.get("whole"), []
-    if whole:
-        titles = {
-            "given": "given",
-            "common": "common options",
-            "tuned": "options of each partition" if "partitions" in result else "chosen",
-        }
-        names = list(next(iter(whole.values())))
-        blocks = [
-            table(
-                without_empty(
-                    DataTable(
-                        "Scores of the whole configuration on splits that chose neither."
-                        if "common" in whole
-                        else f"Scores of the whole configuration, {result['plan']}.",
-                        (
-                            Column("options"),
-                            *(Column(ALL_SCORES[name].title, "number") for name in names),
-                        ),
-                        tuple(
-                            TableRow((titles[key], *(_spread(scores[name]) for name in names)))
-                            for key, scores in whole.items()
-                        ),
-                    )
-                )
-            )
-        ]
-    if whole and "common" in whole:
-        chosen, better = (
-            ("Those of each partition", "better")
-            if result["own"]
-            else ("Common options", "not better")
-        )
-        blocks.append(
-            text(
-                f"{chosen} were chosen, as those of each partition are {better} by more "
-                "than one standard error of the difference."
-            )
-        )
-    return blocks
+    return [table(without_empty(shown))]

@@ -384,7 +384,6 @@ def test_costs_are_a_part_of_what_is_kept(run, here):
             "--by cost:costs trn pairs",
             "given separately: --by cost --costs FILE",
         ),
-        ("tune_m", "--costs costs --by cost --per-partition pairs trn", "--per-partition scores"),
         ("nfold", "--costs two pairs trn", "two:1: class 7 has no column"),
     ],
 )

@@ -321,15 +321,12 @@ def test_messages_help(ask, command, words, status, message, data):
 QUICK = ("-d", "3", "--log2c", "-1:1", "--log2g", "-3:-1", "--refine", "1")
 
 
-@pytest.mark.few(1)
-@pytest.mark.parametrize("words", [(), ("--per-partition",)])
-def test_what_is_written_trains_and_keeps_the_score(ask, words, data):
+def test_what_is_written_trains_and_keeps_the_score(ask, data):
     _, text, err = ask(
         "tune_m",
         *QUICK,
         "--kernels",
         "rbf",
-        *words,
         "--uncalibrated",
         "--json",
         "all.json",
@@ -357,15 +354,9 @@ def test_what_is_written_trains_and_keeps_the_score(ask, words, data):
             "tuned.mbc",
         )[1]
     )["rows"]
-    if words:
-        columns = found["whole"]["tuned" if found["own"] else "common"]  # on parts 2 and 3
-        assert told["accuracy"]["values"][1:] == columns["accuracy"]["values"]
-        assert "\nScores of the whole configuration on splits that chose neither.\n" in err
-        assert ("in the search" in err) != found["own"] and " were chosen, as those of " in err
-    else:
-        best = found["points"][found["best"]]
-        assert told["log_loss"]["pooled"] == best["score"] and best["options"] in err
-        assert "one-vs-one (decoder inverse)" in err
+    best = found["points"][found["best"]]
+    assert told["log_loss"]["pooled"] == best["score"] and best["options"] in err
+    assert "one-vs-one (decoder inverse)" in err
 
 
 @pytest.mark.long
@@ -465,6 +456,11 @@ def test_a_state_that_is_a_folder_of_other_files(ask, data):
         ),
         (("-Q", "recursive", "tree", "train"), 2, "the decoder gives no log loss: choose"),
         (("-Q", "inverse,vote", "one-vs-one", "train"), 2, "no decoder"),
+        (
+            ("--per-partition", "1v1", "train"),
+            2,
+            "no option --per-partition any more: all open rows",
+        ),
         (("-", "-"), 2, "cannot both be standard input"),
         (("own.mbc", "train"), 2, "there is nothing to tune"),
         (("nu.mbc", "train", "--platt", "loo"), 2, "nu.mbc:2:1: --platt loo is for C-SVC only"),
@@ -529,7 +525,6 @@ def test_a_second_search_tunes_the_nodes(ask, data):
         (("--log2k", "0:2", "one-vs-one"), "--log2k: learner=svm has no k to search"),
         (("--log2k=-2:2", "nodes.mbc"), "expected exponents from 0 on, found -2"),
         (("--log2c", "0:2", "nodes.mbc"), "--log2c: K has no C to search"),
-        (("--per-partition", "nodes.mbc"), "--per-partition: no row of the control"),
         (("both.mbc",), "nodes of several learners, K and L"),
     ],
 )

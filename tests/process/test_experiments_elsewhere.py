@@ -77,7 +77,6 @@ def test_same_tables(big, executor):
     "more",
     [
         ("--log2c=0:2:2",),
-        ("--log2c=0:2:2", "--per-partition"),
         ("-+", "learner=nystrom -m 30"),
         ("--log2c=0:0", "-n"),
     ],

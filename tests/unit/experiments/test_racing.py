@@ -12,11 +12,10 @@ import pytest
 
 from agfmc.core.costs import cost_matrix
 from agfmc.data.training import load_training
-from agfmc.core.errors import UsageError
 from agfmc.experiments import binary_problems, racing, tuning
 from agfmc.experiments.candidates import read_candidate, with_options
 from agfmc.experiments.experiment import Experiment, Part, SplitPlan
-from agfmc.experiments.pooling import Difference, pooled
+from agfmc.experiments.pooling import pooled
 from agfmc.files.result_store import ResultCache
 from agfmc.experiments.search import Axis, Grid, Point, Search, SearchSpace
 from agfmc.experiments.trial import run_trial
@@ -74,7 +73,6 @@ def test_levels_and_parts(monkeypatch):
         [Part(0), Part(1)],
     ]
     assert racing.first_parts(begin(blobs(300)).experiment) == [Part(n) for n in range(5)]
-    assert racing.first_parts(begin(blobs(300)).experiment, spare=2) == [Part(0), Part(1), Part(2)]
     assert racing.first_parts(begin(blobs(700)).experiment) == [Part(n) for n in range(5)]
     assert racing._levels(begin(blobs(300)).experiment, [Part(0)]) == [[Part(0)]]
     many = begin(blobs(9000, 10))
@@ -157,7 +155,7 @@ def test_the_race_knows_the_direction_of_each_score(by):
     tuner = racing.Tuner(costs, by)
     whole = tuning.WholeConfiguration(task.candidate, task.tree, costs)
     grids = [Grid("rbf", 0, 0.0, Axis(-9.0, 3.0, 4.0), Axis(-5.0, -1.0, 4.0))]
-    (state,) = racing.race(tuner, whole, grids, 0, tuner.parts[:2], tuner.parts[2:])
+    state = racing.race(tuner, whole, grids, 0, tuner.parts[:2], tuner.parts[2:])
     sign, gaps = scores.ALL_SCORES[by].sign, []
     for text, other in itertools.permutations(state.outcomes, 2):
         if state.depth[text] == state.depth[other]:
@@ -165,18 +163,17 @@ def test_the_race_knows_the_direction_of_each_score(by):
             gaps.append((gain, state.gap(by, text, other)))
     assert len(gaps) >= 12
     assert all((gain < 0) == (gap > 0) for gain, gap in gaps if abs(gain) > 1e-9)
-    (full,) = racing.race(tuner, whole, grids, 0)
+    full = racing.race(tuner, whole, grids, 0)
     assert sign * (state.tried[state.best]["pooled"] - full.tried[full.best]["pooled"]) > -0.02
 
 
 @pytest.mark.long
 @pytest.mark.usefixtures("scaled_down")
-@pytest.mark.parametrize("parted", [False, True])
-def test_same_result_with_workers_and_after_a_resume(tmp_path, parted):
+def test_same_result_with_workers_and_after_a_resume(tmp_path):
     data = blobs(200)
 
     def run(cache=ResultCache(None), **more):
-        return tune(begin(data, cache=cache, **more), SMALL, by="log_loss", per_partition=parted)
+        return tune(begin(data, cache=cache, **more), SMALL, by="log_loss")
 
     one = run()
     assert run(workers=3) == one
@@ -192,9 +189,7 @@ def test_same_result_with_workers_and_after_a_resume(tmp_path, parted):
 
     path = str(tmp_path / "state")
     with ResultCache(path, keep=True) as cache:
-        part, _ = tune(
-            begin(data, cache=cache), SMALL, by="log_loss", per_partition=parted, deadline=Clock()
-        )
+        part, _ = tune(begin(data, cache=cache), SMALL, by="log_loss", deadline=Clock())
     assert not part["complete"] and part["estimate"] is None
     with ResultCache(path, keep=True) as cache:
         assert run(cache) == one and cache.reused
@@ -321,42 +316,6 @@ def test_a_start_is_followed_by_half_steps_around_the_best():
     } == {(0, 1), (1, 0), (1, 1)}
 
 
-@pytest.mark.long
-@pytest.mark.usefixtures("scaled_down")
-def test_partitions_are_taken_only_where_they_are_better(monkeypatch):
-    data = blobs(200)
-    start, space = begin(data), SMALL._replace(refine=0)
-    result, tree = tune(start, space, by="log_loss", per_partition=True)
-    common = result["common"]["points"][result["common"]["best"]]["options"]
-    assert len(result["partitions"]) == 3 and set(result["whole"]) == {"common", "tuned"}
-    gain = (
-        result["whole"]["common"]["log_loss"]["pooled"]
-        - result["whole"]["tuned"]["log_loss"]["pooled"]
-    )
-    assert result["own"] == (gain > 0) or not result["own"]
-    if not result["own"]:
-        assert {row.text for row in tree.rows} == {common}
-    for gain, error, own in ((0.2, 0.1, True), (0.1, 0.2, False)):
-        margin = Difference(gain, error, "")
-        monkeypatch.setattr(tuning, "difference_of", lambda *args, margin=margin: margin)
-        result, tree = tune(start, space, by="log_loss", per_partition=True)
-        assert result["own"] is own
-        texts = [row.text for row in tree.rows]
-        chosen = [part["points"][part["best"]]["options"] for part in result["partitions"]]
-        assert texts == (chosen if own else [common] * 3)
-
-
-def test_partitions_of_a_single_split_cannot_be_judged():
-    data = blobs(300)
-    plan = SplitPlan(0.3, None, 1, 1)
-    start = prepare_tuning(
-        Experiment(data, plan, TrainingSettings(loo=True), ResultCache(None)),
-        read_candidate("one-vs-one"),
-    )
-    with pytest.raises(UsageError, match="evaluated on splits that chose nothing"):
-        tune(start, SMALL, by="log_loss", per_partition=True)
-
-
 @pytest.mark.usefixtures("scaled_down")
 def test_options_that_fail_on_a_sample_are_tried_on_more():
     """More landmarks than the lowest level has points."""
@@ -376,10 +335,10 @@ def test_hopeless_options_are_left_out_but_for_the_first_and_the_last_level(monk
     start = begin(blobs(900), base=given, calibrated=True)
     score = tuning.WholeConfiguration.score
 
-    def watched(self, split, items, progress):
-        if self._experiment.quick_maps and any(text == "-g 1e-06 -c 0.001" for _, text in items):
+    def watched(self, split, texts, progress):
+        if self._experiment.quick_maps and "-g 1e-06 -c 0.001" in texts:
             seen.append(len(split.data.y))
-        return score(self, split, items, progress)
+        return score(self, split, texts, progress)
 
     monkeypatch.setattr(tuning.WholeConfiguration, "score", watched)
     result, _ = tune(start, SMALL, by="log_loss")
@@ -389,19 +348,6 @@ def test_hopeless_options_are_left_out_but_for_the_first_and_the_last_level(monk
     kernels = SearchSpace(("linear", "rbf"), log2c=Axis(-1.0, 3.0, 2.0), refine=1)
     monkeypatch.setattr(racing, "COMPARED", 2)  # the outcomes of few are kept
     assert tune(start, kernels, by="log_loss")[1] is not None
-
-
-@pytest.mark.long
-@pytest.mark.usefixtures("scaled_down")
-def test_partitions_of_shared_landmarks_are_judged_on_parts():
-    space = SearchSpace(log2g=Axis(-4.0, -2.0, 2.0), refine=0)
-    start = begin(blobs(160), base="learner=nystrom -m 20")
-    result, tree = tune(start, space, by="log_loss", per_partition=True)
-    assert result["left_out"] is None and set(result["whole"]) == {"common", "tuned"}
-    for name in ("common", "tuned"):
-        assert len(result["whole"][name]["log_loss"]["values"]) == 2
-    assert all(len(point["parts"]) == 3 for point in result["common"]["points"])
-    assert result["estimate"]["points"] == 64
 
 
 def test_unbounded_solutions_stand_for_larger_c(monkeypatch):

@@ -8,8 +8,8 @@ import pytest
 
 from agfmc.control.parse import parse
 from agfmc.control.write import format_tree
-from agfmc.core.errors import AgfmcWarning, DataError, ModelError, UsageError
-from agfmc.experiments import binary_problems, tuning
+from agfmc.core.errors import DataError, ModelError, UsageError
+from agfmc.experiments import tuning
 from agfmc.experiments.candidates import Candidate, open_rows, read_candidate, with_options
 from agfmc.experiments.comparison import compare
 from agfmc.experiments.pooling import Estimate
@@ -20,7 +20,7 @@ from agfmc.experiments.search import Axis, Grid, Search, SearchSpace
 from agfmc.report.text import search_csv
 from agfmc.experiments.trial import Outcome
 from agfmc.experiments.racing import race, SearchState, Tuner
-from agfmc.experiments.tuning import BinaryProblems, prepare_tuning, WholeConfiguration
+from agfmc.experiments.tuning import prepare_tuning, WholeConfiguration
 from agfmc.learners.protocol import parse_options
 from agfmc.data.types import Dataset
 from agfmc.calibration.maps import apply_map
@@ -81,8 +81,7 @@ def test_open_rows_are_those_of_the_base_options():
     ]
     nested = parse('"" {"." {0 1} "-c 2" {"." {2 3} 4}}')
     assert open_rows(nested) == [True, True, False, False]
-    texts = with_options(nested, ("-c 5", "-c 6", "x", "y"))
-    assert [row.text for row in texts.rows] == ["-c 5", "-c 6", "-c 2", "."]
+    assert [row.text for row in with_options(nested, "-c 5").rows] == ["-c 5", "-c 5", "-c 2", "."]
 
 
 def test_score_is_that_of_compare(data):
@@ -120,13 +119,10 @@ def test_points_with_one_gamma_are_one_call(data, fits):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("parted", [False, True])
-def test_finished_work_is_not_done_again(data, fits, tmp_path, parted):
+def test_finished_work_is_not_done_again(data, fits, tmp_path):
     def run(space):
         with ResultCache(str(tmp_path / "state"), keep=True) as cache:
-            return tune(
-                begin(data, "one-vs-one", cache=cache), space, by="brier_all", per_partition=parted
-            ), cache.reused
+            return tune(begin(data, "one-vs-one", cache=cache), space, by="brier_all"), cache.reused
 
     first, found = run(SMALL)
     assert found == 0
@@ -139,60 +135,6 @@ def test_finished_work_is_not_done_again(data, fits, tmp_path, parted):
     assert fits == [] and found > 0 and again == first
     run(SMALL._replace(refine=2))  # a finer search takes over the coarse one
     assert 0 < sum(map(len, fits)) < trained / 2
-
-
-@pytest.mark.long
-def test_equal_problems_are_tuned_once_and_rows_of_their_own_are_kept(data, fits):
-    candidate = of_text('"" 0 / 1; "-c 3 -g 0.5" 0 / 2; "" 1 / 0; "" 2 / 1; { 2 5 9 }')
-    result, tree = tune(begin(data, candidate), SMALL, by="log_loss", per_partition=True)
-    # mirrored sides give mirrored models, and are problems of their own
-    assert [part["rows"] for part in result["partitions"]] == [[0], [2], [3]]
-    assert tree.rows[1].text == "-c 3 -g 0.5"
-    twice = of_text('"" {"" 0 / 1; {2 5} 9}')
-    flat = of_text('"" 0 / 1; "" 0 / 1; "" 0 1 / 2; {2 5 9}')
-    for candidate, rows in ((flat, [[0, 1], [2]]), (twice, [[0], [1]])):
-        result, tree = tune(begin(data, candidate), SMALL, by="log_loss", per_partition=True)
-        assert [part["rows"] for part in result["partitions"]] == rows
-    for part in result["partitions"]:
-        best = part["points"][part["best"]]
-        assert best["score"] == min(point["score"] for point in part["points"])
-        assert [tree.rows[row].text for row in part["rows"]] == [best["options"]]
-    assert result["whole"]["tuned"]["accuracy"]["mean"] > 0.5
-
-
-def test_score_of_a_problem_by_hand(data):
-    start = begin(data, '"" 0 / 1 2; "" 2 / 0 1; {2 5 9}')
-    split = next(start.experiment.splits())
-    task = BinaryProblems(start.tree, start.experiment)
-    [outcome] = task.score(split, [(1, "-g 0.25 -c 2")], None)
-    scores = outcome.scores
-    job = task.job(1, "-g 0.25 -c 2")
-    assert job.sides == ((9,), (2, 5))
-    trained = binary_problems.train_missing({"key": job}, split, start.experiment)
-    model = binary_problems.binary_model(job, trained["key"], split.data.x)
-    a, b = model.scale
-    distance = ((split.test.x[:, None] - model.sv) ** 2).sum(axis=2)
-    r = np.tanh(a * (np.exp(-0.25 * distance) @ model.coef - model.rho) + b)
-    right = split.test.y != 9
-    assert scores["accuracy"] == pytest.approx(np.mean((r >= 0) == right))
-    p = np.where(right, 1 + r, 1 - r) / 2
-    assert scores["log_loss"] == pytest.approx(-np.log(p).mean())
-
-
-def test_known_scores_are_those_of_the_same_points(data, tmp_path, fits):
-    with ResultCache(str(tmp_path / "state"), keep=True) as cache:
-        start = begin(data, "one-vs-one", cache=cache)
-        split = next(start.experiment.splits())
-        task = BinaryProblems(start.tree, start.experiment)
-
-        def score(split, text):
-            outcome = task.score(split, [(0, text)], None)[0]
-            return outcome.scores, outcome.train_s, outcome.forecasts.tobytes()
-
-        one = score(split, "-c 2")
-        other = score(replace(split, test=replace(split.test, x=split.test.x[::-1] + 1)), "-c 2")
-        assert len(fits) == 1 and other != one == score(split, "-c 2")
-        assert one != score(split, "-c 4") and len(fits) == 2
 
 
 @pytest.mark.long
@@ -241,9 +183,6 @@ def test_time_limit(data):
     result, tree = tune(start, SMALL, by="accuracy", deadline=Clock())
     assert not result["complete"] and 1 < result["tried"] < 16
     assert {row.text for row in tree.rows} == {result["points"][result["best"]]["options"]}
-    Clock.left = 100
-    result, tree = tune(start, SMALL, by="brier_all", deadline=Clock(), per_partition=True)
-    assert not result["complete"] and result["whole"] is None and tree is not None
 
 
 @pytest.mark.long
@@ -253,12 +192,12 @@ def test_failures(data, monkeypatch):
     monkeypatch.setattr(tuning, "corrected", lambda *args, **more: Estimate(0.5, 0.1, 1, 1))
 
     def broken(worst):
-        def score(self, stage, items, progress):
+        def score(self, stage, texts, progress):
             return [
                 ModelError("it breaks")
-                if isinstance(text, tuple) or parse_options(text).cost >= worst
+                if parse_options(text).cost >= worst
                 else outcome_of(-parse_options(text).cost)
-                for _, text in items
+                for text in texts
             ]
 
         monkeypatch.setattr(WholeConfiguration, "score", score)
@@ -272,10 +211,6 @@ def test_failures(data, monkeypatch):
     broken(0.0)
     with pytest.raises(ModelError, match="it breaks"):
         tune(start, SMALL, by="accuracy")
-    # the problems can be trained, and the whole cannot
-    with pytest.warns(AgfmcWarning, match="written, and not scored: it breaks"):
-        result, tree = tune(start, SMALL, by="log_loss", per_partition=True)
-    assert result["whole"] is None and tree is not None
 
 
 @pytest.mark.long
@@ -285,8 +220,8 @@ def test_data_schemes_are_laid_out_for_each_training_part(data, monkeypatch):
     monkeypatch.setattr(
         Candidate,
         "tree_for",
-        lambda self, x, y, *more: (
-            seen.append((self.tree is None, len(y))) or whole(self, x, y, *more)
+        lambda self, part, names: (
+            seen.append((self.tree is None, len(part.y))) or whole(self, part, names)
         ),
     )
     tune(begin(data, "empirical"), SMALL, by="accuracy")
@@ -322,23 +257,16 @@ def test_what_cannot_be_tuned(data):
 def test_one_warning_for_each_border(data):
     """A score that grows with C alone, all the way."""
 
-    def score(self, stage, items, progress):
-        return [
-            outcome_of(0.0 if isinstance(text, tuple) else -parse_options(text).cost)
-            for _, text in items
-        ]
+    def score(self, stage, texts, progress):
+        return [outcome_of(-parse_options(text).cost) for text in texts]
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tuning, "corrected", lambda *args, **more: Estimate(0.5, 0.1, 1, 1))
         patch.setattr(WholeConfiguration, "score", score)
-        patch.setattr(BinaryProblems, "score", score)
         with own_warnings() as caught:
             result, tree = tune(begin(data, "one-vs-one"), SMALL, by="log_loss")
-            tune(begin(data, "one-vs-one"), SMALL, by="log_loss", per_partition=True)
     assert texts_of(caught) == [
         "the best C is the largest that was tried: a wider --log2c may find a better one",
-        "the best C for 2 / 5, 2 / 9, 5 / 9 is the largest that was tried: a wider --log2c may "
-        "find a better one",
     ]
     assert result["border"] == ["C high"]
     assert {row.text for row in tree.rows} == {"-g 0.001953125 -c 128"}
@@ -348,14 +276,11 @@ def test_one_warning_for_each_border(data):
 def test_tables(data):
     start = begin(data, "one-vs-one")
     result, _ = tune(start, SMALL, by="accuracy")
-    text = search_csv([result]).splitlines()
+    text = search_csv(result).splitlines()
     assert text[0] == "options,kernel,degree,coef0,log2g,log2c,score,sd,rows,parts,chosen,given"
     assert len(text) == 1 + result["tried"]
     assert sum(line.split(",")[-2] == "1" for line in text) == 1
-    parted, _ = tune(start, SMALL, by="brier_all", per_partition=True)
-    text = search_csv(parted["partitions"]).splitlines()
-    assert text[0].startswith("partition,options") and text[1].startswith("2 / 5,-c 1,rbf")
-    assert sum(line.split(",")[-2] == "1" for line in text) == 3
+    assert text[1].startswith("-c 1,rbf")
 
 
 # -- learner=nystrom: leave-one-out values in the place of parts -----------------------------------
@@ -408,24 +333,6 @@ def test_each_gamma_is_trained_once_and_parts_judge_the_result(data, fits):
 def test_some_points_are_left_out_of_many(data):
     result, _ = tune(left_out(data, calibration=60), GAMMAS, by="accuracy")
     assert result["left_out"] == 60
-
-
-def test_partitions_are_scored_by_values_that_were_left_out(data):
-    start = left_out(data)
-    result, tree = tune(start, GAMMAS, by="log_loss", per_partition=True)
-    search = result["partitions"][1]
-    assert (search["left"], search["right"]) == ([2], [9])
-    best = search["points"][search["best"]]
-    part = np.isin(data.y, [2, 9])
-    alone, held_out = train_configuration(
-        parse(f'"{best["options"]}" 0 / 1; {{2 9}}'), data.x[part], data.y[part]
-    )
-    a, b = alone.machines.a[0], alone.machines.b[0]
-    p = 0.5 + 0.5 * np.tanh(a * held_out.value + b)
-    right = held_out.y[held_out.point] == 9
-    assert best["score"] == pytest.approx(-np.log(np.where(right, p, 1 - p)).mean(), rel=1e-5)
-    assert [row.text for row in tree.rows][1] == best["options"]
-    assert len(result["whole"]["tuned"]["log_loss"]["values"]) == 1
 
 
 def test_points_that_tell_nothing_are_not_chosen(data):

@@ -16,7 +16,7 @@ from agfmc.experiments.search import Axis, Grid, Search, SearchSpace
 from agfmc.report.text import estimate_line
 from agfmc.experiments.results import data_words
 from agfmc.experiments.trial import Outcome
-from agfmc.experiments.tuning import BinaryProblems, prepare_tuning, tune
+from agfmc.experiments.tuning import prepare_tuning, tune
 from agfmc.data.types import Dataset
 from agfmc.score.evaluation import evaluate, Results
 from agfmc.core.probabilities import standard_error
@@ -220,8 +220,7 @@ def test_results_are_kept_for_their_weights(fits, tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore:the best C")
-@pytest.mark.parametrize("per_partition", [False, True])
-def test_tuning_scores_are_weighted(per_partition):
+def test_tuning_scores_are_weighted():
     """A factor of all weights changes C alone."""
     data, space = points(), SearchSpace(log2c=Axis(0.0, 2.0, 2.0), refine=0)
     found = []
@@ -236,12 +235,11 @@ def test_tuning_scores_are_weighted(per_partition):
             ),
             read_candidate("one-vs-one"),
         )
-        result, _ = tune(task, space, by="accuracy", search="full", per_partition=per_partition)
-        one = result["partitions"][0] if per_partition else result
+        result, _ = tune(task, space, by="accuracy", search="full")
         found.append(
             {
                 point["log2c"]: point["score"]
-                for point in one["points"]
+                for point in result["points"]
                 if point["score"] is not None
             }
         )
@@ -249,20 +247,6 @@ def test_tuning_scores_are_weighted(per_partition):
     # scores of the same machines: C w is the same
     assert first[2.0] == pytest.approx(fourfold[0.0], abs=1e-12)
     assert first[0.0] != pytest.approx(plain[0.0], abs=1e-4)
-
-
-def test_binary_problems_are_scored_by_weights():
-    experiment = Experiment(points(), Plan(None, 3, 1), LOGISTIC, ResultCache(None))
-    task = prepare_tuning(experiment, read_candidate("one-vs-one"))
-    problems = BinaryProblems(task.tree, experiment)
-    split = experiment.prepared(Part(0))
-    (outcome,) = problems.score(split, [(1, "learner=logistic")], None)
-    left, right = (np.flatnonzero(np.isin(split.test.y, side)) for side in problems.sides[1])
-    weights = split.test_weights[np.concatenate([left, right])]
-    assert outcome.truth.tolist() == [0] * len(left) + [1] * len(right)
-    right = outcome.classes == outcome.truth
-    assert outcome.scores["accuracy"] == pytest.approx(np.average(right, weights=weights))
-    assert np.average(right, weights=weights) != pytest.approx(right.mean(), abs=1e-4)
 
 
 def words_of(data):

@@ -492,7 +492,6 @@ def test_kernels_have_one_scale_and_the_best_comes_first(read, search):
 
 
 def test_searches_without_a_surface():
-    assert search_surface({"partitions": []}) == []
     assert search_surface({"points": [], "best": None}) == []
 
 

@@ -67,7 +67,7 @@ def test_csv_marks_the_chosen_and_the_given():
         "best": 1,
         "given": 0,
     }
-    head, *lines = (line.split(",") for line in search_csv([race]).splitlines())
+    head, *lines = (line.split(",") for line in search_csv(race).splitlines())
     assert head[-4:] == ["rows", "parts", "chosen", "given"]
     assert [line[-4:] for line in lines] == [
         ["500", "1", "0", "1"],

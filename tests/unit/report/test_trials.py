@@ -2,7 +2,7 @@
 
 from agfmc.report.content import DataPart, ReportContent
 from agfmc.report.text import table_text
-from agfmc.report.trials import best_point, best_row, contender_table, trial_sections, trial_verdict
+from agfmc.report.trials import best_row, contender_table, trial_sections, trial_verdict
 
 
 def summary(value, sd=None):
@@ -277,14 +277,6 @@ def test_options_of_a_search_the_best_first_and_what_is_left_out():
     assert more.caption.startswith(
         "60 of 100 options that were tried: tune_m --report FILE.csv has all."
     )
-
-
-def test_partitions_with_options_of_their_own():
-    own = search() | {"left": [0], "right": [1, 2]}
-    result = search(partitions=[own], own=True, common=search())
-    found = section(search=result)
-    assert tables(found)[-1].rows[0].cells == ("0 / 1 2", 0.1, "-c 1", 0.11)
-    assert "Chosen: " not in told(found, "text") and best_point(result)["options"] == "-c 1"
 
 
 def test_columns_of_contenders_are_aligned_and_seconds_have_no_exponent():
