@@ -159,8 +159,9 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         of a pipeline is not.
     n_components : int, default=None
         Project the features on so many singular vectors.
-    platt : {"cv", "loo"}, default="cv"
-        Probabilities from cross-validation, or from leaving out single samples.
+    platt : {"auto", "loo", "cv"}, default="auto"
+        Decision values that probabilities are fitted to: "loo", of samples left out by a formula
+        for C-SVC, "cv", from five folds, or "auto", "loo" where it applies, else "cv".
     class_weight : dict or "balanced", default=None
         {class: factor} of the weights of its samples, 1 for a class that is not named, or
         "balanced": n_samples / (n_classes * samples of the class), by the sums of `sample_weight`
@@ -256,7 +257,7 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         options="",
         normalise=False,
         n_components=None,
-        platt="cv",
+        platt="auto",
         class_weight=None,
         priors=None,
         member_weights=None,
@@ -389,7 +390,7 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
             result, best = search_options(
                 tree or self.control,
                 data,
-                replace(settings, loo=True),
+                settings,
                 None if self.decoder is None else (self.decoder,),
                 by=by,
                 search=search,
@@ -417,8 +418,6 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         classes, codes = np.unique(y, return_inverse=True)
         if len(classes) < 2:
             raise ValueError("expected samples of at least 2 classes, found 1 class")
-        if self.platt not in ("cv", "loo"):
-            raise ValueError(f"platt must be 'cv' or 'loo', not {self.platt!r}")
         labelled, seed = labels_for(classes), seed_of(self.random_state)
         tree = _given(self.control)
         if tree is not None:
@@ -438,7 +437,7 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
             learners=learners,
             scale=bool(self.normalise),
             nsv=self.n_components,
-            loo=self.platt == "loo",
+            platt=self.platt,
             workers=workers_of(self.n_jobs),
             kernel_memory=self.kernel_memory,
             **({} if self.calibrated else {"calibration": 0}),

@@ -276,8 +276,7 @@ def tune(
         Kernels and ranges of parameters, such as
         `agfmc.SearchSpace(log2c=agfmc.Axis(-2, 8, 2))`; None: ranges that suit the data.
     **training
-        As for `train`. Options that are not searched stay; `loo` says whether probabilities come
-        from leaving out single samples by a formula (default: in the search alone) or from folds.
+        As for `train`. Options that are not searched stay.
 
     Returns
     -------
@@ -310,7 +309,7 @@ def tune(
         result, tree = search_options(
             control,
             data,
-            replace(settings, loo=training.get("loo", True)),
+            settings,
             by=by,
             search=search,
             time_limit=time_limit,
@@ -374,7 +373,7 @@ def train_best(
     start, data = time.monotonic(), _data(x, y, training, True)
     if by not in SCORES:
         raise UsageError(f"by: expected one of {', '.join(SCORES)}, found {by!r}")
-    settings = _settings("", **{"normalise": True, "loo": True, "workers": 0, **training})
+    settings = _settings("", **{"normalise": True, "workers": 0, **training})
     with (
         named_features(data.recipe.features if data.recipe else ()),
         clear_worker_caches(),

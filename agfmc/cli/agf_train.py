@@ -23,7 +23,6 @@ from .options import add_seed, Parser
 from .pages import names_in, page_of, plain, training_inputs, training_part
 from .reports import add_report, PAGE, reports_of
 
-_LOO = "--platt=loo"  # as the search does: folds would take several times as long
 _RESERVED = 0.2  # of the time limit, for the page
 _OVERRUN = 10.0, 0.1  # by which the page may exceed the limit: seconds, or a share of it
 _PARTS, _OTHER_SPLITS = 5, 1000  # of the answers for the page; added to the seed of their splits
@@ -243,7 +242,7 @@ def _searched(run):
     args = run.args
     words = ["tune_m", f"--by={args.by}", *run.trying, *run.common, "one-vs-one", run.train]
     parsed = run.parsed(tune_m, words)
-    request = experiment_request(parsed, args.train, plan_of(parsed, 1, _PARTS), True)
+    request = experiment_request(parsed, args.train, plan_of(parsed, 1, _PARTS))
     with opened_experiment(request) as experiment:
         with (
             Progress("searching", deadline=run.start + args.time_limit) as progress,
@@ -350,7 +349,6 @@ def _train(run, control, chosen):
     words = [
         "multi_borders",
         *run.common,
-        _LOO,
         *weights,
         "-a",
         run.path("m.std"),
@@ -387,7 +385,6 @@ def _answers(run, control, seconds):
         f"-d{_PARTS}",
         *run.trying,
         *(splits if word.startswith("--seed=") else word for word in run.common),
-        _LOO,
         control,
         run.train,
     ]

@@ -101,7 +101,7 @@ def execute(args):
         metric=args.metric,
         linkage=args.linkage,
     )
-    request = experiment_request(args, args.train, plan, args.platt == "loo")
+    request = experiment_request(args, args.train, plan)
     with opened_experiment(request) as experiment:
         if not args.control:
             candidates = suited(candidates, len(experiment.data.counts))

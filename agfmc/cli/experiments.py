@@ -16,17 +16,17 @@ from .data_options import (
 )
 from .messages import counted, report
 from .option_types import fraction, output_file, whole_number
-from .options import add_executor, add_kernel_memory, add_seed, add_workers, workers
+from .options import add_executor, add_kernel_memory, add_platt, add_seed, add_workers, workers
 
 CONTINUES = "the same command continues from there"
 _BY = "log-loss"  # decides wherever something is chosen
 
 
-def add_experiment(parser, trials, by=False, platt="cv", loo=None, seed=1):
+def add_experiment(parser, trials, by=False, loo=None, seed=1):
     """The options of splits, training, data and unfinished work.
 
-    `trials` and `platt` are the defaults of these options; `by` adds the option --by, and `loo`, a
-    help text, the option --loo; `seed` is as for `add_seed`, of the splits.
+    `trials` is the default of that option; `by` adds the option --by, and `loo`, a help text, the
+    option --loo; `seed` is as for `add_seed`, of the splits.
     """
     group = add_splits(parser, trials)
     if loo is not None:
@@ -38,7 +38,7 @@ def add_experiment(parser, trials, by=False, platt="cv", loo=None, seed=1):
         'training options where a control file has "", as for multi_borders',
         default="",
     )
-    add_trying(group, by, platt)
+    add_trying(group, by)
     group.add(
         "--costs FILE",
         "costs of each answer for each true class, as for classify_m: "
@@ -78,20 +78,9 @@ def add_sample(group):
     )
 
 
-def add_trying(group, by=False, platt="cv"):
+def add_trying(group, by=False):
     """--platt, --kernel-memory, -j, --executor and --by."""
-    text = (
-        "cv, from five folds (default), or loo, by a formula, in about half the time"
-        if platt == "cv"
-        else "loo, by a formula (default where all classifiers are C-SVC), or "
-        "cv, from five folds, which takes at least half as long again"
-    )
-    group.add(
-        "--platt WAY",
-        f"decision values for fitting the probabilities: {text}. Does not apply to learner=nystrom",
-        choices=("cv", "loo"),
-        default=platt,
-    )
+    add_platt(group)
     add_kernel_memory(group)
     add_workers(group)
     add_executor(group)
@@ -181,8 +170,8 @@ class ExperimentRequest(NamedTuple):
         )
 
 
-def experiment_request(args, source, plan, loo):
-    """The `ExperimentRequest` of the options for data `source`; loo: as of `TrainingSettings`."""
+def experiment_request(args, source, plan):
+    """The `ExperimentRequest` of the options for data `source`."""
     costs = getattr(args, "costs", None)
     if costs is None and getattr(args, "by", None) == COST.option:
         raise UsageError(f"--by {COST.option} needs the costs of the answers: --costs FILE")
@@ -190,7 +179,7 @@ def experiment_request(args, source, plan, loo):
     settings = training_settings(
         args,
         form,
-        loo=loo,
+        platt=args.platt,
         workers=args.jobs if args.executor is None else 0,
         kernel_memory=args.kernel_memory,
     )

@@ -32,6 +32,7 @@ from .option_types import option_words, output_base, output_file
 from .options import (
     add_executor,
     add_kernel_memory,
+    add_platt,
     add_seed,
     add_time_limit,
     add_workers,
@@ -97,12 +98,7 @@ def get_parser():
     )
     group.add("--retrain", "train everything, also models that an earlier run has finished")
     add_time_limit(group, "store finished models", excludes="--cv-errors")
-    group.add(
-        "--platt WAY",
-        "decision values for fitting the probabilities: from five folds "
-        "(default), or, for C-SVC, leave-one-out values by a formula, in half the time",
-        choices=("cv", "loo"),
-    )
+    add_platt(group)
     add_kernel_memory(group)
     group.add(
         "--cv-errors FILE",
@@ -250,7 +246,7 @@ def _run_of(args, beside):
     settings = training_settings(
         args,
         form,
-        loo=args.platt == "loo",
+        platt=args.platt,
         workers=args.jobs,
         kernel_memory=args.kernel_memory,
         calibration=0 if args.no_calibration else CALIBRATION_POINTS,

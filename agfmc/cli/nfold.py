@@ -137,7 +137,7 @@ def validation(args, both):
     if args.seed is None:
         plan = plan._replace(seed=_SEED)
     candidate = read_one_candidate(args)
-    request = experiment_request(args, args.train, plan, args.platt == "loo")
+    request = experiment_request(args, args.train, plan)
     if both and not args.uncalibrated:
         request = request._replace(calibrated=(True, False))
     return request, candidate

@@ -496,6 +496,18 @@ def is_trained(tree):
     )
 
 
+def add_platt(group):
+    """The option --platt."""
+    group.add(
+        "--platt WAY",
+        "decision values that probabilities are fitted to: loo, of samples left out by a formula "
+        "for C-SVC, cv, from five folds, or auto, loo where it applies, else cv (default). Does "
+        "not apply to learner=nystrom",
+        choices=("auto", "loo", "cv"),
+        default="auto",
+    )
+
+
 def add_kernel_memory(group):
     """The option --kernel-memory."""
     group.add(

@@ -110,7 +110,6 @@ def get_parser():
         parser,
         "1; -d 5 if neither -d nor -f is given",
         by=True,
-        platt=None,
         loo="learner=nystrom: also score the result by leave-one-out values, without holdout data",
     )
     return parser.finish()
@@ -121,11 +120,13 @@ def execute(args):
     reports = reports_of(args, printable=False)
     page = page_of(args, training_inputs(args, args.control))
     candidate = _again(args, read_one_candidate(args))
-    request = experiment_request(args, args.train, plan_of(args, 1, 5), args.platt != "cv")
+    request = experiment_request(args, args.train, plan_of(args, 1, 5))
     how = {"by": BY_COST[args.by], "search": args.search}
-    with _searched(
-        request, candidate, args.platt, deadline_of(args), {"space": _space(args), **how}
-    ) as (result, tree, task):
+    with _searched(request, candidate, deadline_of(args), {"space": _space(args), **how}) as (
+        result,
+        tree,
+        task,
+    ):
         if args.report and not result["tried"]:
             report("nothing was tried, so no report is written")
         elif args.report:
@@ -157,22 +158,17 @@ def _space(args):
 
 
 @contextmanager
-def _searched(request, candidate, platt, deadline, how):
+def _searched(request, candidate, deadline, how):
     """(result, control tree, `TuningTask`) of an `ExperimentRequest` and a `Candidate`, for `with`:
     what is finished is stored until that block ends well.
 
-    `platt` is as the option, or None; `deadline` on `time.monotonic`, or None; `how` as for `tune`.
+    `deadline` on `time.monotonic`, or None; `how` as for `tune`.
     """
     from ..experiments.tuning import prepare_tuning, tune
 
     with opened_experiment(request) as experiment:
         candidate = request.suited(candidate, experiment)
-        task = prepare_tuning(experiment, candidate, platt == "loo")
-        if platt is not None and task.left_out:
-            report(
-                "--platt does not apply: probabilities of learner=nystrom come from its exact "
-                "leave-one-out values"
-            )
+        task = prepare_tuning(experiment, candidate)
         with Progress("tuning", deadline=deadline) as progress:
             result, tree = tune(task, deadline=deadline, progress=progress, **how)
         report_reused(experiment)

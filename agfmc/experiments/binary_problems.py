@@ -16,7 +16,7 @@ from ..core.provenance import Provenance
 from ..data.types import Dataset
 from ..executors.remote import together_of, workers_of
 from ..files.result_store import CLASSIFIER, Record, result_key, shuffled_for
-from ..learners.protocol import Fitted, for_weights
+from ..learners.protocol import Fitted, for_weights, leaves_one_out
 from ..training.fit import check_fit, fit, fit_one, TrainingData
 from .caches import from_record, to_record
 from .experiment import Experiment, part_of, run_on_workers
@@ -91,8 +91,8 @@ class Trained:
 
 def problem_key(split, job, experiment: Experiment) -> str:
     """The key of a binary problem: equal partitions with equal options are one problem."""
-    # values of shared landmarks are left out anyway
-    loo = not job.options.uses_shared_landmarks and experiment.settings.loo
+    grouped = split.data.groups is not None
+    loo = leaves_one_out(job.options, experiment.settings.platt, grouped)
     return CLASSIFIER + result_key(
         "binary 7",
         split.digest,

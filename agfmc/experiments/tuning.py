@@ -75,14 +75,8 @@ class TuningTask:
     scales: Mapping = field(default_factory=dict)
 
 
-def prepare_tuning(
-    experiment: Experiment, candidate: Candidate, must_loo: bool = False
-) -> TuningTask:
-    """The `TuningTask` of a candidate; everything is checked that needs no training.
-
-    With `must_loo` it is an error where `settings.loo` is not possible, as where rows with options
-    in the control file are nu-SVC; else such controls are trained with folds.
-    """
+def prepare_tuning(experiment: Experiment, candidate: Candidate) -> TuningTask:
+    """The `TuningTask` of a candidate; everything is checked that needs no training."""
     settings = experiment.settings
     if candidate.tree is not None:
         settings = replace(settings, options=settings.options or candidate.tree.options)
@@ -90,8 +84,7 @@ def prepare_tuning(
     check_classes(tree, experiment.data.counts, "the data")
     searched_options(tree, settings.options)
     jobs = plan_jobs(tree, "m", settings.options, settings.seed)
-    if must_loo:
-        check_learners(jobs, loo=True)
+    check_learners(jobs, settings.platt)
     learned = decoders_for(tree, candidate.decoders)[0].decoder.takes == "learned"
     left_out = has_left_out(jobs) and not learned
     if experiment.plan.left_out and not left_out:
@@ -102,8 +95,7 @@ def prepare_tuning(
         )
     if left_out and not experiment.plan.left_out:  # these come last
         experiment.check_splits()
-    loo = settings.loo and not any(job.options.no_loo for job in jobs)
-    experiment = replace(experiment, settings=replace(settings, loo=loo), quick_maps=True)
+    experiment = replace(experiment, settings=settings, quick_maps=True)
     scales = {
         name: scale_exponent(x, name)
         for name, kind in KERNELS.items()

@@ -92,6 +92,7 @@ from ..core.splits import derived_seed, of_rows, rows_by_class
 
 _WORD = "learner="
 _LISTED = 3  # classes of a side in a message
+WAYS = ("auto", "loo", "cv")  # of decision values that probabilities are fitted to
 
 
 def learner_class(name: str) -> type:
@@ -490,14 +491,33 @@ def check_missing(jobs, x):
             return
 
 
-def check_learners(jobs, loo=False):
+def leaves_one_out(options: Any, platt: str, grouped: bool = False) -> bool:
+    """Return whether probabilities are fitted to leave-one-out values of the formula.
+
+    Else they are fitted to values of folds, or need neither: those of a learner that gives
+    probabilities, or that shares landmarks.
+
+    Parameters
+    ----------
+    options : a binary learner
+    platt : {"auto", "loo", "cv"}, "auto" is "loo" where there is a formula for the learner
+    grouped : bool, samples are held out in groups, which takes folds
+    """
+    if grouped or options.gives_probabilities or options.uses_shared_landmarks:
+        return False
+    return platt != "cv" and not options.no_loo
+
+
+def check_learners(jobs, platt="auto"):
     """Raise `UsageError`, with its place, for a learner that is not installed.
 
-    With `loo` also for one that leave-one-out is not for.
+    With the `platt` "loo" also for one that has no formula for leaving out samples.
     """
-    for job in jobs if loo else ():
+    if platt not in WAYS:
+        raise UsageError(f"platt: expected one of {', '.join(WAYS)}, found {platt!r}")
+    for job in jobs if platt == "loo" else ():
         if job.options.no_loo:
-            raise job.place.error(UsageError, f"--platt loo is {job.options.no_loo}")
+            raise job.place.error(UsageError, f"platt loo is {job.options.no_loo}")
     for job in {type(job.options): job for job in reversed(jobs)}.values():
         try:
             job.options.made_by()

@@ -42,6 +42,7 @@ from ..learners.protocol import (
     Fitted,
     for_weights,
     Job,
+    leaves_one_out,
     samples,
 )
 from .held_out import CALIBRATION_POINTS
@@ -57,8 +58,8 @@ class TrainingSettings:
     Attributes
     ----------
     options : training options where a control file has `""`
-    loo : probabilities are fitted to decision values by a formula for leaving out single samples
-        (`loo_values`), and from folds only where that would be more work or is in doubt
+    platt : where the decision values that probabilities are fitted to come from, "loo", "cv" or
+        "auto", as of `leaves_one_out`
     normalisation : normalisation of the points, or None
     scale, nsv : in its place, one that is fitted to the points: by standard deviations, by so many
         singular vectors
@@ -75,7 +76,7 @@ class TrainingSettings:
     scale: bool = False
     nsv: int | None = None
     normalisation: Normalisation | None = None
-    loo: bool = False
+    platt: str = "auto"
     calibration: int = CALIBRATION_POINTS
     workers: int | Executor = 1
     kernel_memory: int = MEGABYTES
@@ -190,13 +191,13 @@ def fit(
     """Train binary `jobs` on points x (n, d), an array or `SparsePoints`, with labels y (n,).
 
     Yields `Fitted` as jobs finish; the order depends on the workers, the models do not. Each job is
-    six fits, the classifier itself and five folds whose decision values fit the probabilities
-    (Platt 1999), and the fits of all jobs share the threads; a learner that gives probabilities
-    needs only the first, unless a `HeldOutRequest` asks for more. x went through the normalisation
-    of the settings already. progress(fits done, all fits) has jobs in their place where an executor
-    has the workers. Raises `DataError` before any training where a side has fewer than two samples,
-    and `UsageError` for a learner that is not installed, that needs folds, or that takes no
-    weights.
+    one fit, and where its samples are not left out by a formula (`leaves_one_out`) five more: folds
+    whose decision values fit the probabilities (Platt 1999). The fits of all jobs share the
+    threads; a learner that gives probabilities needs only the first, unless a `HeldOutRequest` asks
+    for more. x went through the normalisation of the settings already. progress(fits done, all
+    fits) has jobs in their place where an executor has the workers. Raises `DataError` before any
+    training where a side has fewer than two samples, and `UsageError` for a learner that is not
+    installed, that needs folds, or that takes no weights.
     """
     if weights is not None:
         jobs = for_weights(jobs)
@@ -225,7 +226,7 @@ def check_fit(
 ) -> None:
     """Raise the errors of `fit` about jobs, labels y (n,), groups and learners; warn of few
     samples."""
-    check_learners(jobs, settings.loo)
+    check_learners(jobs, settings.platt)
     check_groups(Dataset(np.empty((len(y), 0)), y, groups=groups))
     few = check_jobs(jobs, label_counts(y))
     if few:
@@ -273,10 +274,10 @@ class HeldOutRequest:
         )
 
     def with_folds(self, job, loo):
-        """Return whether the job begins with folds."""
+        """Return whether the job begins with folds; loo: as of `leaves_one_out`."""
         if job.options.gives_probabilities:
             return self.sides or self.chosen is not None
-        return not loo or self.groups is not None
+        return not loo
 
     def work(self, job, part, loo, weights=None):
         """The `_Training` of a job with its `Samples`; weights: of all points, or None."""
@@ -323,18 +324,23 @@ class HeldOutRequest:
 
 def _fit_by_threads(jobs, data, progress):
     x, settings, requested, rows_of = data.x, data.settings, data.requested, rows_by_class(data.y)
-    workers, loo = settings.workers or available_cores(), settings.loo
+    workers = settings.workers or available_cores()
+    grouped = requested.groups is not None
+    loo = {job.name: leaves_one_out(job.options, settings.platt, grouped) for job in jobs}
     # each of the five folds trains on four fifths: 5 (4/5)^2 of the work, which goes by squares
-    tables = Tables(x, jobs, rows_of, 1.0 if loo else 4.2, workers, settings.kernel_memory)
+    fits = {name: 1.0 if alone else 4.2 for name, alone in loo.items()}
+    tables = Tables(x, jobs, rows_of, fits, workers, settings.kernel_memory)
     finish = functools.partial(_finished, data)
     done = 0
     total = len(jobs) + sum(
-        requested.fold_count(job, rows_of) for job in jobs if requested.with_folds(job, loo)
+        requested.fold_count(job, rows_of)
+        for job in jobs
+        if requested.with_folds(job, loo[job.name])
     )
     again = []
     for work, (count, outcome) in _outcomes(
         functools.partial(_task, x, tables, finish),
-        _items(jobs, rows_of, tables, data),
+        _items(jobs, rows_of, tables, data, loo),
         again,
         workers,
     ):
@@ -355,22 +361,22 @@ def _fit_by_threads(jobs, data, progress):
             yield fitted
         if progress is not None:  # after what is finished: it may end the work
             progress(done, total)
-    if again:
+    if again and settings.platt == "loo":
         names = sorted(work.job.title for work in again)
         warn_user(
             f"{names[0]}{and_more(names)}: leaving out single samples by the formula is "
-            "inexact or takes too much memory here: folds are used (--platt cv)"
+            "inexact or takes too much memory here: folds are used"
         )
 
 
-def _items(jobs, rows_of, tables, data):
-    """(work, its fits that are one task, None for all) of every job."""
-    loo = data.settings.loo
-    equal = row_digests(data.x) if loo else None
+def _items(jobs, rows_of, tables, data, loo):
+    """(work, its fits that are one task, None for all) of every job; loo: {name of a job: samples
+    of it are left out by the formula}."""
+    equal = row_digests(data.x) if any(loo.values()) else None
     if equal is not None and len(np.unique(equal)) == len(equal):
         equal = None
     for job in jobs:
-        work = data.requested.work(job, samples(job, rows_of), loo, data.weights)
+        work = data.requested.work(job, samples(job, rows_of), loo[job.name], data.weights)
         work.equal = equal
         yield from (
             [(work, None)] if tables.has_own(job) else [(work, [one]) for one in work.parts()]

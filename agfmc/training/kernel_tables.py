@@ -35,7 +35,7 @@ class Tables:
     x : array or SparsePoints (n, d), all points
     jobs : sequence, binary `Job`s
     rows_of : dict, {label: rows of x}
-    fits : float, how many fits on all its points a job amounts to
+    fits : dict, {name of a job: how many fits on all its points it amounts to}
     megabytes : float, for all tables
     """
 
@@ -66,18 +66,19 @@ class Tables:
         """Choose the tables of the jobs of one kernel; return megabytes of their common table."""
         d, needed = self._x.shape[1], not KERNELS[kernel.kind].in_libsvm
         sizes = [self._points(job) for job in jobs]
+        times = [fits[job.name] for job in jobs]
         labels = sorted({label for job in jobs for label in job.labels})
         size = sum(len(self._rows_of[label]) for label in labels)
         most = most_rows(megabytes // self._workers)
         whole = sum(samples**2 for samples in sizes)
-        several = fits > 1 and len(jobs) >= _SPREAD * self._workers
+        several = max(times) > 1 and len(jobs) >= _SPREAD * self._workers
         # those of pairs of classes have less than twice the values, and go when a job is finished
         short_lived = several and max(sizes) <= most and whole < 2 * size**2
         if (
             not short_lived
             and size <= most_rows(megabytes)
             and size**2 <= whole
-            and (needed or table_pays(size, [(samples, fits) for samples in sizes], d))
+            and (needed or table_pays(size, list(zip(sizes, times)), d))
         ):
             rows = np.concatenate([self._rows_of[label] for label in labels])
             table = KernelTable(self._x, rows, kernel, self._bounds[kernel])
@@ -109,8 +110,8 @@ class Tables:
         elif several:
             self._separate.update(
                 job.name
-                for job, samples in zip(jobs, sizes)
-                if samples <= most and table_pays(samples, [(samples, fits)], d)
+                for job, samples, count in zip(jobs, sizes, times)
+                if count > 1 and samples <= most and table_pays(samples, [(samples, count)], d)
             )
         return 0
 

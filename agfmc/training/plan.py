@@ -32,6 +32,7 @@ from ..learners.protocol import (
     distinct,
     for_weights,
     Job,
+    leaves_one_out,
     named,
     parse_options,
     plan_jobs,
@@ -185,7 +186,7 @@ class _Origins:
         self._x, self._y = plan.data.x if plan.raw is None else plan.raw, plan.data.y
         self._weights, self._point_groups = plan.data.weights, plan.data.groups
         self._groups = {}
-        self._counts_errors = plan.counts_errors
+        self._counts_errors, self._platt = plan.counts_errors, plan.settings.platt
         normalisation, chosen = plan.settings.normalisation, plan.calibration_rows
         self._chosen = None if chosen is None else label_counts(self._y[chosen])
         self._common = [
@@ -193,7 +194,6 @@ class _Origins:
             __version__,
             self._x.shape[1],
             is_sparse(self._x),
-            plan.settings.loo,
             plan.raw is not None,
             None if normalisation is None else normalisation.digest(),
         ]
@@ -215,8 +215,11 @@ class _Origins:
 
     def __call__(self, job):
         sides = [sorted(side) for side in job.sides]
+        loo = job.is_binary and leaves_one_out(
+            job.options, self._platt, self._point_groups is not None
+        )
         digest = blake2b(
-            repr([self._common, job.options.identity(job), sides]).encode(), digest_size=8
+            repr([self._common, job.options.identity(job), sides, loo]).encode(), digest_size=8
         )
         if self._chosen is not None and job.is_binary:
             chosen = [self._chosen[label] for label in sum(sides, [])]
@@ -284,7 +287,7 @@ def plan(
     if base.startswith("-"):
         base = os.path.join(os.curdir, base)
     jobs = _jobs(tree, base, settings, parse, only is not None)
-    check_learners(jobs, settings.loo)
+    check_learners(jobs, settings.platt)
     if output.unnormalised:
         for kind, binary in (("direct", False), ("linear", True)):
             if any(job.options.stores_vectors and job.is_binary == binary for job in jobs):

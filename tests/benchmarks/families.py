@@ -71,7 +71,7 @@ def trained(name, scheme, options, points):
     tree = agfmc.design(scheme, range(points.y.max() + 1))
     settings = TrainingSettings(options, scale=True)
     if "trees" not in options:
-        _, tree = search_options(tree, points, replace(settings, loo=True))
+        _, tree = search_options(tree, points, settings)
     return train_configuration(tree, points, settings=settings, name=name)
 
 

@@ -58,7 +58,7 @@ def draws(data, classes, rows, seed):
 
 def promise(data, train, rest, by, search):
     """{"searched", "estimate", "error", "truth", "options"} of one search."""
-    settings = TrainingSettings(scale=True, loo=True)
+    settings = TrainingSettings(scale=True)
     cache, candidate = ResultCache(None), read_candidate("one-vs-one")
     searched = Experiment(
         Dataset(data.x[train], data.y[train]), SplitPlan(None, 5, 1, 1), settings, cache

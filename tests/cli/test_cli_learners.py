@@ -160,7 +160,7 @@ def test_other_ways_to_probabilities(folder, run):
         (
             ("--platt", "loo", "plan", "trn", "m", "c"),
             2,
-            "plan:1:43: --platt loo is for LIBSVM's C-SVC only, not for learner=linear -s 1",
+            "plan:1:43: platt loo is for LIBSVM's C-SVC only, not for learner=linear -s 1",
         ),
         (("-+", "learner=tree", "other", "trn", "m", "c"), 2, "there is no learner 'tree'"),
         (

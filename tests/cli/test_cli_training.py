@@ -250,7 +250,8 @@ def test_one_fit(run, trio):
     run("multi_borders", "--no-calibration", "--platt", "cv", "plan", "trn", "six", "six.mbc")
     run("multi_borders", "--no-calibration", "plan", "trn", "default", "default.mbc")
     assert all(b"; platt loo; seed 1" in model for model in models(trio, "one"))
-    assert models(trio, "six") == models(trio, "default")
+    assert models(trio, "one") == models(trio, "default")
+    assert all(b"; folds 5; seed 1" in model for model in models(trio, "six"))
 
 
 def test_the_commands_carry_the_options(trio, run):
@@ -287,7 +288,7 @@ def test_memory_changes_nothing(run, trio):
     [
         (("--platt", "other"), "--platt"),
         (("--kernel-memory", "-1"), "--kernel-memory"),
-        (("--platt", "loo", "-+", "-s 1"), "--platt loo is for C-SVC only"),
+        (("--platt", "loo", "-+", "-s 1"), "platt loo is for C-SVC only"),
         (("--platt", "loo", "--command", "svm-train"), "-- COMMAND and --platt exclude each other"),
         (
             ("--kernel-memory", "3", "--command", "svm-train"),

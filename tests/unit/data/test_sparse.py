@@ -189,7 +189,8 @@ def test_models_are_those_of_the_table(text):
 def test_leaving_out_single_samples():
     x, y = points()
     for one, other in zip(
-        trained(x, y, "-t 0 -c 0.1", loo=True), trained(sparse_of(x), y, "-t 0 -c 0.1", loo=True)
+        trained(x, y, "-t 0 -c 0.1", platt="loo"),
+        trained(sparse_of(x), y, "-t 0 -c 0.1", platt="loo"),
     ):
         np.testing.assert_allclose(other.platt, one.platt, rtol=1e-6)
 

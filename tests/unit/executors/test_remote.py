@@ -78,12 +78,12 @@ def same(one, other):
 
 
 @pytest.mark.few()
-@pytest.mark.parametrize("loo", [False, True])
-def test_models_are_those_of_threads(executor, loo):
+@pytest.mark.parametrize("platt", ["cv", "loo"])
+def test_models_are_those_of_threads(executor, platt):
     x, y = data()
     jobs = jobs_of(CODE.replace('"-s 1 -n 1"', '"-c 2"'))
     normalisation = Normalisation(np.eye(2, dtype=np.float32), np.zeros(2, dtype=np.float32))
-    settings, done = TrainingSettings(normalisation=normalisation, loo=loo), []
+    settings, done = TrainingSettings(normalisation=normalisation, platt=platt), []
     expected = {one.job: one for one in fit(jobs, x, y, settings, requested=HeldOutRequest(True))}
     found = {
         one.job: one

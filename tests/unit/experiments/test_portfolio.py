@@ -48,7 +48,7 @@ def begin(data, cache, limit=1e4, **more):
     experiment = Experiment(
         data,
         SplitPlan(None, 5, 1, 1),
-        TrainingSettings(scale=True, loo=True),
+        TrainingSettings(scale=True),
         cache,
         calibrated=(False,),
     )

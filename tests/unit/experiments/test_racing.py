@@ -44,9 +44,7 @@ def begin(
 ):
     plan = SplitPlan(None, parts, 1, 1)
     return prepare_tuning(
-        Experiment(
-            data, plan, TrainingSettings(base, loo=True, **more), cache, calibrated=(calibrated,)
-        ),
+        Experiment(data, plan, TrainingSettings(base, **more), cache, calibrated=(calibrated,)),
         read_candidate(text),
     )
 

@@ -62,9 +62,7 @@ def begin(data, candidate, base="", plan=PLAN, cache=ResultCache(None), calibrat
     if isinstance(candidate, str):
         candidate = of_text(candidate) if '"' in candidate else read_candidate(candidate)
     return prepare_tuning(
-        Experiment(
-            data, plan, TrainingSettings(base, loo=True, **more), cache, calibrated=(calibrated,)
-        ),
+        Experiment(data, plan, TrainingSettings(base, **more), cache, calibrated=(calibrated,)),
         candidate,
     )
 
@@ -235,9 +233,8 @@ def test_what_cannot_be_tuned(data):
     with pytest.raises(UsageError, match="nu-SVC"):
         begin(data, "one-vs-one", "-s 1")
     own = of_text('"-s 1 -n 0.2" 0 / 1; "" 0 / 2; "" 1 / 2; {2 5 9}')
-    assert begin(data, own).experiment.settings.loo is False
-    with pytest.raises(UsageError, match="--platt loo"):
-        prepare_tuning(Experiment(data, PLAN, TrainingSettings(loo=True)), own, must_loo=True)
+    with pytest.raises(UsageError, match="platt loo is for C-SVC only"):
+        begin(data, own, platt="loo")
     assert tune(begin(data, own), SMALL, by="accuracy")[1] is not None
     # greedy descent gives no probabilities of all classes
     with pytest.raises(UsageError, match="no log loss: choose another score with --by"):

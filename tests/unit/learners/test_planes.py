@@ -10,7 +10,13 @@ from sklearn.exceptions import ConvergenceWarning
 from agfmc.core.points import SparsePoints
 from agfmc.core.errors import UsageError
 from agfmc.core.models import Kernel
-from agfmc.learners.protocol import check_learners, learner_class, parse_options, plan_jobs
+from agfmc.learners.protocol import (
+    check_learners,
+    learner_class,
+    leaves_one_out,
+    parse_options,
+    plan_jobs,
+)
 from agfmc.learners.points import Nodes, Solution
 from agfmc.control.learners import LEARNERS
 from agfmc.learners.svm import SvmOptions
@@ -66,9 +72,9 @@ def test_leaving_out_single_samples_is_for_some():
     jobs = plan_jobs(
         parse('"-c 1" {"learner=linear" {"learner=logistic" {0 1} 2} 3}', "f"), "m", "", 1
     )
-    check_learners(jobs, loo=True)
+    check_learners(jobs, "loo")
     for text, words in (
-        ("-s 1", "--platt loo is for C-SVC only, not for nu-SVC"),
+        ("-s 1", "platt loo is for C-SVC only, not for nu-SVC"),
         ("learner=linear -s 5", "not for learner=linear -s 5"),
         ("learner=linear -w0 2", "not for learner=linear -s 0 with weights"),
         ("learner=logistic -w0 2", "not for learner=logistic with weights"),
@@ -76,8 +82,26 @@ def test_leaving_out_single_samples_is_for_some():
         jobs = plan_jobs(parse(f'"-c 1" {{"{text}" {{0 1}} 2}}', "f"), "m", "", 1)
         check_learners(jobs)
         with pytest.raises(UsageError) as caught:
-            check_learners(jobs, loo=True)
+            check_learners(jobs, "loo")
         assert words in str(caught.value) and str(caught.value).startswith("f:1:9: ")
+
+
+@pytest.mark.parametrize(
+    "text, platt, grouped, expected",
+    [
+        ("-c 5", "auto", False, True),
+        ("-t 0 -w0 3", "auto", False, True),
+        ("-c 5", "loo", False, True),
+        ("-c 5", "cv", False, False),
+        ("-c 5", "loo", True, False),
+        ("-s 1", "auto", False, False),
+        ("learner=linear -s 1", "auto", False, False),
+        ("learner=linear", "loo", False, False),  # has probabilities
+        ("learner=nystrom -m 9", "loo", False, False),  # has exact values
+    ],
+)
+def test_the_one_rule_of_leaving_out(text, platt, grouped, expected):
+    assert leaves_one_out(parse_options(text), platt, grouped) is expected
 
 
 def test_a_library_that_is_missing(monkeypatch):

@@ -26,12 +26,12 @@ def data(n=400, d=12):
     return generator.normal(size=(n, d)) + 0.7 * y[:, None] * (np.arange(d) % 3), y
 
 
-def models(text=PAIRS, options="-g 0.1 -c 5", progress=None, **settings):
+def models(text=PAIRS, options="-g 0.1 -c 5", progress=None, platt="cv", **settings):
     x, y = data()
     jobs = plan_jobs(parse(text), "m", options, 1)
     done = {
         one.job.name: format_svm_model(one.model)
-        for one in fit(jobs, x, y, TrainingSettings(**settings), progress)
+        for one in fit(jobs, x, y, TrainingSettings(platt=platt, **settings), progress)
     }
     return [done[job.name] for job in jobs]
 
@@ -39,6 +39,7 @@ def models(text=PAIRS, options="-g 0.1 -c 5", progress=None, **settings):
 def tables(text=PAIRS, options="-g 0.1 -c 5", workers=1, megabytes=512, fits=4.2):
     x, y = data()
     jobs = plan_jobs(parse(text), "m", options, 1)
+    fits = {job.name: fits for job in jobs}
     return Tables(x, jobs, rows_by_class(y), fits, workers, megabytes), jobs
 
 
@@ -95,14 +96,14 @@ def test_progress_of_jobs_with_tables_of_their_own():
 @pytest.mark.parametrize("workers", [1, 3])
 def test_one_fit_in_place_of_six(workers):
     seen = []
-    once = models(loo=True, workers=workers, progress=lambda *args: seen.append(args))
+    once = models(platt="loo", workers=workers, progress=lambda *args: seen.append(args))
     assert seen == [(i, 10) for i in range(1, 11)]
     for one, six in zip(once, models()):
         assert "; platt loo; seed 1" in one and "; folds 5; seed 1" in six
         assert one.split("\nSV\n")[1].split("#")[0] == six.split("\nSV\n")[1].split("#")[0]
         a, b = (float(text.split("probA ")[1].split()[0]) for text in (one, six))
         assert a != b and a / b == pytest.approx(1, abs=0.5)
-    assert once == models(loo=True)
+    assert once == models(platt="loo")
 
 
 def test_folds_where_leaving_out_single_ones_is_too_much(monkeypatch):
@@ -113,8 +114,8 @@ def test_folds_where_leaving_out_single_ones_is_too_much(monkeypatch):
 
     monkeypatch.setattr(fit_module, "loo_values", some)
     seen = []
-    mixed = models(loo=True, workers=2, progress=lambda *args: seen.append(args))
-    plain, once = models(), models(loo=True)
+    mixed = models(platt="loo", workers=2, progress=lambda *args: seen.append(args))
+    plain, once = models(), models(platt="loo")
     assert mixed == once
     folded = [text for text in mixed if "; folds 5;" in text]
     assert 0 < len(folded) < 10 and set(folded) <= set(plain)

@@ -25,11 +25,12 @@ def data(n=120, seed=0):
 
 
 def fitted(text=CODE, workers=1, progress=None):
+    """By folds."""
     x, y = data()
     jobs = plan_jobs(parse(text), "m", "-c 5 -g 0.5", 1)
     done = {
         one.job.name: (one.model, one.rows)
-        for one in fit(jobs, x, y, TrainingSettings(workers=workers), progress)
+        for one in fit(jobs, x, y, TrainingSettings(platt="cv", workers=workers), progress)
     }
     return [done[job.name] for job in jobs]
 
@@ -72,7 +73,7 @@ def test_seed_decides_the_folds_and_nothing_else():
     for seed in (1, 2):
         jobs = plan_jobs(parse('"" {0 9}'), "m", "", seed)
         keep = y != 4
-        (one,) = fit(jobs, x[keep], y[keep])
+        (one,) = fit(jobs, x[keep], y[keep], TrainingSettings(platt="cv"))
         told.append(one.model)
     assert told[0].coef.tobytes() == told[1].coef.tobytes() and told[0].platt != told[1].platt
 
@@ -93,7 +94,8 @@ def test_progress_ends_at_the_total():
     seen.clear()
     jobs = plan_jobs(parse('"" {0 9}'), "m", "", 1)
     with pytest.warns(AgfmcWarning, match="has 3 samples: its probabilities rest on very few"):
-        list(fit(jobs, x[few], y[few], progress=lambda *args: seen.append(args)))
+        settings = TrainingSettings(platt="cv")
+        list(fit(jobs, x[few], y[few], settings, lambda *args: seen.append(args)))
     assert seen == [(i + 1, 4) for i in range(4)]
 
 
@@ -153,7 +155,7 @@ def test_probabilities_are_calibrated():
 def test_labels_that_say_nothing_get_their_shares_where_points_are_left_out():
     rng = np.random.default_rng(1)
     x, y = rng.normal(size=(60, 3)), rng.permutation(np.repeat([0, 1], [20, 40])).astype(np.int32)
-    settings = TrainingSettings(options="-c 0.001 -g 0.1", loo=True, calibration=0)
+    settings = TrainingSettings(options="-c 0.001 -g 0.1", platt="loo", calibration=0)
     [job] = plan_jobs(from_pairs((0, 1), range(2)), "m", settings.options, 1)
     [fitted] = fit([job], x, y, settings)
     a, b = fitted.model.platt

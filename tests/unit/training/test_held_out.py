@@ -29,7 +29,7 @@ def trained(tree, **settings):
 
 @pytest.mark.parametrize("scheme", ["one-vs-one", "one-vs-rest", "tree"])
 @pytest.mark.parametrize(
-    "settings", [{}, {"loo": True}, {"options": "learner=logistic"}, {"calibration": 30}], ids=str
+    "settings", [{}, {"platt": "cv"}, {"options": "learner=logistic"}, {"calibration": 30}], ids=str
 )
 def test_every_point_has_a_value_of_every_classifier_of_its_class(scheme, settings):
     tree = design(scheme, [0, 2, 5], x=X, y=Y)

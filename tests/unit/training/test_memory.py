@@ -38,7 +38,11 @@ def test_trained_saved_and_read_again(tmp_path, scheme):
         tree = design(scheme, [0, 2, 4])
     steps = []
     configuration = train(
-        tree, x, y, TrainingSettings("-t 0", scale=True), progress=lambda *step: steps.append(step)
+        tree,
+        x,
+        y,
+        TrainingSettings("-t 0", scale=True, platt="cv"),
+        progress=lambda *step: steps.append(step),
     )
     assert steps[-1] == (6 * len(tree.rows), 6 * len(tree.rows))
     answers = probabilities(configuration, x)

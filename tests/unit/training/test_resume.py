@@ -35,7 +35,7 @@ def planned(text=PAIRS, norm_file="n.std", output=Output("m"), **settings):
     return plan(
         Source(parse(text), "trn", norm_file=norm_file),
         output,
-        TrainingSettings(**{"options": "-c 5", "scale": True, **settings}),
+        TrainingSettings(**{"options": "-c 5", "scale": True, "platt": "cv", **settings}),
     )
 
 
@@ -59,7 +59,7 @@ def test_everything_is_kept(x_y):
         ({"options": "-c 6"}, {"m-01"}),
         ({"options": "-c 5 -w0 2"}, {"m-01"}),
         ({"options": "-c 5 -g 0.3333"}, {"m-01"}),
-        ({"loo": True}, set()),
+        ({"platt": "loo"}, set()),
         ({"scale": False}, ALL),
         ({"scale": False, "norm_file": None}, set()),
         ({"nsv": 3}, set()),

@@ -296,6 +296,6 @@ def test_a_model_whose_last_fit_ends_at_the_limit_is_handed_out():
 
     found = []
     with pytest.raises(TimeUp):
-        for fitted in fit(jobs, x, y, progress=limit):
+        for fitted in fit(jobs, x, y, TrainingSettings(platt="cv"), limit):
             found.append(fitted.job.name)
     assert found == ["m-00"]
