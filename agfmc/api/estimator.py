@@ -108,9 +108,10 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
     control : str, pathlib.Path or Tree, default="one-vs-one"
         The layout of the binary classifiers: the name of a scheme ("one-vs-one" or "ovo",
         "one-vs-rest" or "ovr", "orthogonal", "adjacent", "tree", "empirical", "random",
-        "ensemble", ...); the text of a control file, which holds braces; a control
-        file as a `pathlib.Path`; or an `agfmc.control.tree.Tree`.  Where classes are not whole
-        numbers from 0, a control file names them, or numbers them 0, 1, 2 ... in their order.
+        "ensemble", ...), with its parameters as in "empirical linkage=average"; the text of a
+        control file, which holds braces; a control file as a `pathlib.Path`; or an
+        `agfmc.control.tree.Tree`.  Where classes are not whole numbers from 0, a control file names
+        them, or numbers them 0, 1, 2 ... in their order.
     decoder : str, default=None
         How classes are found from the binary classifiers: "least-squares", "inverse",
         "vote", "max-win", ...; for trees also "recursive" (down the branches) and "full" (all

@@ -21,7 +21,7 @@ from ..data.types import Dataset, InputFormat
 from ..data.weights import given_weights
 from ..designs.design import designed
 from ..executors.threads import available_cores
-from ..experiments.candidates import Candidate
+from ..experiments.candidates import Candidate, scheme_candidate
 from ..experiments.experiment import clear_worker_caches, Experiment, SplitPlan
 from ..experiments.portfolio import Portfolio
 from ..experiments.search import SearchSpace
@@ -143,7 +143,8 @@ def train(
     ----------
     control : str or Tree
         Name of a scheme ("one-vs-one", "one-vs-rest", "orthogonal", "tree",
-        "ensemble" ...), or a control tree as `design` makes it.
+        "ensemble" ...), with its parameters as in "empirical linkage=average", or a control tree
+        as `design` makes it.
     x : array or sparse matrix of shape (n, d), or Dataset
         Training points; a `Dataset` holds labels, weights and the recipe of a table too. Sparse
         points stay sparse for linear classifiers without normalisation.
@@ -409,7 +410,7 @@ def search_options(control, data, settings, decoders=None, **how):
     candidate = (
         Candidate("control", control, None, decoders)
         if isinstance(control, Tree)
-        else Candidate(control, None, control, decoders, {"seed": settings.seed})
+        else scheme_candidate(control, decoders, settings.seed)
     )
     return find_options(experiment, candidate, **how)
 

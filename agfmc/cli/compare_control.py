@@ -9,7 +9,6 @@ from ..designs.schemes import COMPARED
 from ..files.kinds import name_of_file
 from ..score.rows import BY_COST
 from .data_options import add_train
-from .designs import add_scheme_options
 from .experiments import (
     add_answers,
     add_experiment,
@@ -19,7 +18,6 @@ from .experiments import (
     report_reused,
 )
 from .messages import json_text, Progress, write_message
-from .option_types import whole_number
 from .options import Parser
 from .pages import make_page, page_of, plain, training_inputs
 from .reports import add_report, PAGE, PICTURES, reports_of
@@ -36,14 +34,15 @@ def get_parser():
     add_train(parser)
     parser.add(
         "control",
-        "a training control file, or the name of a scheme of print_control; "
+        "a training control file, or a scheme of print_control, with its parameters as in "
+        '"empirical linkage=average"; '
         "optionally with decoders after a colon, as in one-vs-one:inverse,vote (default: "
         f"{' '.join(COMPARED)})",
         nargs="*",
     )
     group = parser.group("decoders")
     group.add(
-        "-Q, --decoders DECODER,...",
+        "-Q, --decoder DECODER,...",
         "decoders of every control that names none: those of "
         "classify_m, and for trees recursive and full; any other decodes a tree as a "
         "coding matrix (default: those that suit the control; for trees full and "
@@ -67,9 +66,6 @@ def get_parser():
         ".csv",
         ".md",
     )
-    group = parser.group("schemes, as for print_control")
-    group.add("--rows N", "rows of random codes", whole_number(1))
-    add_scheme_options(group, draws=1)
     add_experiment(
         parser,
         "10 with -f, 1 with -d; -f 0.3 if neither is given",
@@ -89,18 +85,9 @@ def execute(args):
     page = page_of(args, training_inputs(args, *filter(os.path.isfile, args.control)))
     plan, by = plan_of(args, 10), BY_COST[args.by]
     decoders = (
-        None if args.decoders is None else tuple(word.strip() for word in args.decoders.split(","))
+        None if args.decoder is None else tuple(word.strip() for word in args.decoder.split(","))
     )
-    candidates = read_candidates(
-        args.control or COMPARED,
-        decoders,
-        rows=args.rows,
-        strict=args.strict,
-        seed=args.seed,
-        draws=args.draws,
-        metric=args.metric,
-        linkage=args.linkage,
-    )
+    candidates = read_candidates(args.control or COMPARED, decoders, args.seed)
     request = experiment_request(args, args.train, plan)
     with opened_experiment(request) as experiment:
         if not args.control:

@@ -255,7 +255,7 @@ def read_one_candidate(args):
     candidate = read_candidate(
         args.control,
         None if args.decoder is None else (args.decoder,),
-        seed=1 if args.seed is None else args.seed,
+        1 if args.seed is None else args.seed,
     )
     if candidate.decoders is not None and len(candidate.decoders) > 1:
         raise UsageError(f"{args.parser.prog} takes one decoder: compare_control takes several")

@@ -51,10 +51,12 @@ def file_named(name, what):
 
 def names_scheme(name):
     """Return True if the name is that of a scheme, and of no file."""
-    from ..designs.schemes import find_scheme
+    from ..designs.schemes import find_scheme, scheme_name
 
     try:
-        return name is not None and not os.path.exists(name) and bool(find_scheme(name))
+        return (
+            name is not None and not os.path.exists(name) and bool(find_scheme(scheme_name(name)))
+        )
     except UsageError:
         return False
 

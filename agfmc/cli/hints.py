@@ -132,5 +132,5 @@ def refuse_scheme(control, then):
     if names_scheme(control):
         raise UsageError(
             f"there is no file '{control}'; for the scheme of that name: "
-            f"print_control -Q {control} {then}"
+            f"print_control -Q {shlex.quote(control)} {then}"
         )

@@ -270,7 +270,7 @@ def _control(source, settings):
     from ..data.types import Dataset
     from ..experiments.candidates import read_candidate
 
-    candidate = read_candidate(source.control, seed=settings.seed)
+    candidate = read_candidate(source.control, None, settings.seed)
     if not candidate.made_of_data:
         counts, names = class_totals(source.path, source.form, source.min_class)
         return candidate.tree_for(Dataset(None, list(counts)), names)

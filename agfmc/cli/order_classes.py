@@ -2,7 +2,7 @@
 
 from ..control.build import check_classes, for_output, named_as
 from ..control.write import tree_lines
-from ..designs.schemes import METRICS
+from ..designs.schemes import METRICS, PARAMETERS
 from .data_options import (
     add_normalisation,
     add_training_kind,
@@ -22,16 +22,16 @@ def get_parser():
         "order_classes",
         "Write a control file to standard output with its classes "
         "in a better order: for DDAGs, which evaluate one-vs-one classifiers in the "
-        "order of the braces, or, with --path, for adjacent codes.",
+        "order of the braces, or, with --adjacent, for adjacent codes.",
     )
     parser.add(
         "control",
-        "control file: one-vs-one, trained or not; with --path any untrained "
+        "control file: one-vs-one, trained or not; with --adjacent any untrained "
         "coding matrix (- is standard input)",
     )
     parser.add(
         "train",
-        "training data, for the frequencies of the classes or, with --path, their "
+        "training data, for the frequencies of the classes or, with --adjacent, their "
         "distances (base name, table, LIBSVM text, or LVQ with -A)",
         nargs="?",
     )
@@ -57,20 +57,15 @@ def get_parser():
     add_seed(group)
     group = parser.group("order for adjacent codes")
     group.add(
-        "--path",
-        "the shortest path through the classes of train",
+        "--adjacent METRIC",
+        f"the shortest path through the classes of train, by their {PARAMETERS['metric'].meaning}",
+        choices=METRICS,
         needs="train",
         excludes=("--errors", "--priors", "--error-rate"),
     )
-    group.add(
-        "--metric",
-        "distance of two classes: that of the means over the root of the "
-        "product of the deviations (default), or the Hausdorff distance",
-        choices=METRICS,
-    )
     add_training_kind(parser)
     add_normalisation(parser)
-    parser.need("--path", "--metric", "-n", "-S", "-a")
+    parser.need("--adjacent", "-n", "-S", "-a")
     parser.need("train", "-M", "-A", "--min-class", "--weight", "--class-weight")
     parser.file_names = {"control": "control", "train": "data"}
     return parser.finish()
@@ -82,7 +77,7 @@ def execute(args):
     refuse_scheme(args.control, "DATA writes it")
     ordered = _ordered(args, form)
     write_stdout(tree_lines(for_output(ordered.tree)))
-    what = "length of the path" if args.path else "expected accuracy"
+    what = "length of the path" if args.adjacent else "expected accuracy"
     report(f"{ordered.method}: {what} {ordered.before:.6g} before, {ordered.after:.6g} now")
     if not args.path:
         from ..designs.class_order import pairs_training_share
@@ -101,7 +96,7 @@ def _ordered(args, form):
     from ..models.control_files import read_control
 
     tree, data, counts = read_control(args.control), None, None
-    if args.path:
+    if args.adjacent:
         class_order.require_untrained_matrix(tree)
         data = load_normalised(points_request(args, args.train, form))
         counts, names = data.counts, data.name_of
@@ -114,11 +109,9 @@ def _ordered(args, form):
             tree = for_classes(tree, counts)
         check_classes(tree, counts, args.train)
         named_as(tree, names)  # refused where they disagree
-    if args.path:
+    if args.adjacent:
         with with_source_in_errors(args.train):
-            return class_order.order_for_path(
-                tree, data.x, data.y, args.metric or "mean-deviation", data.weights
-            )
+            return class_order.order_for_path(tree, data.x, data.y, args.adjacent, data.weights)
     errors = None if args.errors is None else read_pair_errors(args.errors)
     return class_order.order_for_pairs(
         tree,

@@ -6,7 +6,7 @@ from logging import CRITICAL
 from typing import NamedTuple
 
 from ..core.errors import DataError, UsageError
-from ..designs.schemes import DEFAULT, find_scheme, SCHEMES
+from ..designs.schemes import DEFAULT, read_scheme, SCHEMES
 from ..files.kinds import is_table
 from .data_options import (
     add_normalisation,
@@ -17,33 +17,16 @@ from .data_options import (
     points_request,
     WEIGHTS,
 )
-from .designs import (
-    add_drawing,
-    add_scheme_options,
-    joined_controls,
-    Operands,
-    refuse_unheeded,
-    scheme_settings,
-    with_average,
-)
+from .designs import add_scheme, joined_controls, LETTERS, Operands, scheme_settings
 from .hints import refuse_scheme
 from .messages import report, write_stdout, write_stderr
 from .option_types import given, refuse_given
 from .options import add_seed, Parser
 from .reports import add_report, PICTURES, reports_of
 
-_LETTERS = ("-G", "-Y", "-n", "-S", "-a")  # libAGF's
+_TAKEN_BY_ALL = ("-G", "-Y", "-n", "-S", "-a")  # of libAGF
 _IS_FOR = {  # what the scheme of an option has
-    "nrow": "rows",
-    "-G": "strict",
-    "-Y": "reduced",
-    "--draws": "draws",
-    "--kind": "kind",
-    "--of": "of",
-    "--members": "members",
-    "--average": "members",
-    "--metric": "metric",
-    "--linkage": "linkage",
+    **{option: name for name, option in LETTERS.items()},
     **dict.fromkeys(NORMALISATION, "data"),
     "-y": "control",
 }
@@ -68,20 +51,15 @@ def get_parser():
     )
     parser.add(
         "nrow",
-        "rows of a random code (default 4 ceil(n/4)); for -Q "
-        "10 the number of non-zero entries in a row of the full matrix; for -Q ensemble "
-        "of control files, the other files",
+        "the parameter rows of a scheme (default of random codes 4 ceil(n/4)); for "
+        "-Q ensemble of control files, the other files",
         nargs="*",
         action=Operands,
     )
     parser.set_defaults(controls=())
     group = parser.group("scheme")
-    group.add(
-        "-Q, --type TYPE",
-        "the scheme, by number or name:\n"
-        + "\n".join(f"{s.heading}: {s.summary}" for s in SCHEMES),
-    )
-    add_scheme_options(group)
+    add_scheme(group)
+    group.add("-G, --strict", "random codes without 0: every classifier separates all classes")
     group.add(
         "-Y, --reduced",
         "orthogonal codes with one row fewer: normalise the Hadamard "
@@ -106,7 +84,6 @@ def get_parser():
         "omit the class names and all else in the head of the control file, "
         "which libAGF cannot read",
     )
-    add_drawing(parser)
     group = parser.group("pictures")
     group.add("--dot", "Graphviz text in place of the control file")
     add_report(
@@ -124,7 +101,6 @@ class _Output(NamedTuple):
     """The values of the options on how a design is written."""
 
     options: str
-    average: str | None
     no_names: bool
     names: str | None
     print_matrix: bool
@@ -135,7 +111,7 @@ class _Output(NamedTuple):
 def execute(args):
     """Design the control tree, draw it, print it."""
     reports = reports_of(args)
-    if args.controls and (args.type is None or "members" not in find_scheme(args.type).options):
+    if args.controls and (args.type is None or "members" not in read_scheme(args.type)[0].options):
         raise UsageError(
             f"unrecognized operands: {' '.join(args.controls[1:])}"
             if len(args.controls) > 1
@@ -144,7 +120,6 @@ def execute(args):
         )
     output = _Output(
         args.options,
-        args.average,
         args.no_names,
         args.names,
         args.print_matrix,
@@ -167,7 +142,6 @@ def _write(output, tree, design=None):
     from ..control.tree import changed
     from ..control.write import require_readable, tree_lines
 
-    tree = with_average(output.average, tree)
     if output.options:
         tree = with_options(tree, output.options)
     if output.no_names or output.names is not None:
@@ -223,7 +197,7 @@ def _refuse_idle(args, scheme):
             continue
         *first, last = (s.name for s in suited)
         text = f"{option} is for -Q {', '.join(first)}{' and ' * bool(first)}{last}"
-        if option not in _LETTERS or scheme is None or scheme.number is None:
+        if option not in _TAKEN_BY_ALL or scheme is None or scheme.number is None:
             raise UsageError(f"{text}, not for {name}")
         report(f"{text}, and changes nothing in {name}")
     if not {"classes", "data"}.intersection(made_of) or is_number(args.source):
@@ -242,7 +216,7 @@ def scheme_of(args):
     """The requested `Scheme`; None where a control file is shown as it is. That is without
     -Q, with --dot or --report, where the operand is standard input or a file of exactly that name."""
     if args.type is not None:
-        return find_scheme(args.type)
+        return read_scheme(args.type)[0]
     if not is_number(args.source) and not os.path.exists(f"{args.source}.cls"):
         refuse_scheme(args.source, "N, for N classes, or DATA")
     return (
@@ -289,15 +263,14 @@ def design_request(args, scheme):
             raise UsageError(
                 f"-Q {scheme.name} joins two control files or more: found one, {source}"
             )
-        refuse_unheeded(args, scheme)
     of_data = not is_number(source) and scheme is not None and "control" not in scheme.made_of
     return _DesignRequest(
         source,
         scheme,
-        scheme_settings(args),
+        {} if scheme is None else scheme_settings(args, scheme),
         points_request(args, source, form) if of_data else None,
         args.path,
-        given(args, "--metric", *NORMALISATION, "--min-class", *WEIGHTS),
+        given(args, *NORMALISATION, "--min-class", *WEIGHTS),
     )
 
 

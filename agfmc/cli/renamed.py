@@ -89,6 +89,29 @@ _ROWS: tuple[tuple[dict[str, str], str], ...] = (
     (dict.fromkeys(("--tune", "--search", "--time-limit"), _SEARCH), "compare_control nfold"),
     ({"--by": _SEARCH}, "nfold"),
     ({"--per-partition": "all open rows of a control get the same options"}, "tune_m"),
+    (
+        {
+            f"--{name}": f"-Q {name}={{}}"
+            for name in ("metric", "linkage", "draws", "kind", "of", "members", "average")
+        },
+        "print_control",
+    ),
+    (
+        dict.fromkeys(
+            ("--metric", "--linkage", "--rows", "--draws", "--strict", "-G"),
+            "it is a parameter of the scheme, as in compare_control DATA "
+            '"random rows=20 draws=100 strict=yes" "empirical metric=hausdorff linkage=average"',
+        ),
+        "compare_control",
+    ),
+    ({"--decoders": "--decoder={}"}, "compare_control"),
+    (
+        {
+            "--path": "--adjacent=mean-deviation",
+            "--metric": "--adjacent hausdorff takes the place of --path --metric hausdorff",
+        },
+        "order_classes",
+    ),
 )
 EARLIER: dict[str, dict[str, str]] = {}  # by command
 for _options, _commands in _ROWS:

@@ -12,7 +12,7 @@ from ..control.tree import MAX_CELLS, Tree
 from ..core.errors import DataError, UsageError
 from ..core.memory import refuse_beyond
 from ..core.weights import total_weights, Weights
-from .schemes import find_scheme
+from .schemes import find_scheme, read_scheme
 
 if TYPE_CHECKING:
     import numpy as np
@@ -55,7 +55,8 @@ def design(scheme, labels, *, names=None, x=None, y=None, weights=None, **option
     Parameters
     ----------
     scheme : str or int
-        Name or number of the scheme, such as "one-vs-one", "orthogonal" or "empirical".
+        Name or number of the scheme, such as "one-vs-one", "orthogonal" or "empirical"; its
+        parameters may follow, as in "empirical linkage=average".
     labels : sequence of int
         Labels of the classes.
     names : mapping, default=None
@@ -67,8 +68,7 @@ def design(scheme, labels, *, names=None, x=None, y=None, weights=None, **option
     weights : Weights, default=None
         Weights of the training points.
     **options
-        Options of the scheme; None stands for the default, and options of other schemes are
-        ignored.
+        Parameters of the scheme; None stands for the default.
 
     Returns
     -------
@@ -78,7 +78,8 @@ def design(scheme, labels, *, names=None, x=None, y=None, weights=None, **option
     Raises
     ------
     UsageError
-        If the scheme does not exist for this number of classes, or needs other input.
+        If the scheme does not exist for this number of classes, needs other input, or has no
+        such parameter or value.
     """
     source = labels if y is None else LabelledPoints(x, y, list(labels), names, weights)
     return make_design(scheme, source, names, **options).tree
@@ -92,7 +93,8 @@ def make_design(scheme, source, names=None, **options):
     "Solving for multi-class", section 3.1, where the metric is Hausdorff's and the linkage single,
     as they are here by default.
     """
-    scheme = find_scheme(scheme)
+    scheme, settings = read_scheme(scheme)
+    options = scheme.settings({**settings, **options})
     labels, kind = getattr(source, "labels", source), "classes"
     if isinstance(source, LabelledPoints):
         names = source.names
@@ -100,7 +102,7 @@ def make_design(scheme, source, names=None, **options):
             (word for word in ("data", "sizes", "classes") if word in scheme.made_of), "data"
         )
         if kind == "sizes" and len(labels) == 2:
-            scheme, kind = find_scheme("tree"), "classes"  # there is one design
+            scheme, kind, options = find_scheme("tree"), "classes", {}  # there is one design
     elif isinstance(source, Mapping):
         labels = list(source)
         kind = "sizes" if "sizes" in scheme.made_of else "classes"
@@ -116,7 +118,6 @@ def make_design(scheme, source, names=None, **options):
         _refuse_missing(scheme, source)
     if len(labels) < 2:
         raise UsageError(f"expected at least 2 classes, found {len(labels)}")
-    options = scheme.settings(options)
     _refuse_huge(scheme, len(labels), options)
     if kind == "classes":
         material = len(labels)
@@ -150,8 +151,7 @@ def sketch(scheme):
     """A tree of the kind that `scheme` makes, before any data: 4 classes in a line."""
     import numpy as np
 
-    scheme = find_scheme(scheme)
-    return design(scheme.name, range(4), x=np.arange(4.0)[:, None], y=np.arange(4), rows=3)
+    return design(scheme, range(4), x=np.arange(4.0)[:, None], y=np.arange(4))
 
 
 def _distances(source, options):
@@ -202,19 +202,15 @@ def designed(scheme, data, names, settings):
     import numpy as np
 
     labels = [int(label) for label in np.unique(data.y)]
-    if "data" in find_scheme(scheme).made_of:
+    found, options = read_scheme(scheme, settings.seed)
+    if "data" in found.made_of:
         data = replace(data, x=np.asarray(data.x))
         if settings.fits_normalisation:
             settings = replace(
                 settings, normalisation=settings.fit_normalisation(data), scale=False, nsv=None
             )
             data = replace(data, x=settings.normalisation.apply(data.x))
-    return design(
-        scheme,
-        labels,
-        names=names,
-        x=data.x,
-        y=data.y,
-        weights=data.weights,
-        seed=settings.seed,
-    ), settings
+    tree = design(
+        found.name, labels, names=names, x=data.x, y=data.y, weights=data.weights, **options
+    )
+    return tree, settings

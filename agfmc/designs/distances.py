@@ -10,7 +10,6 @@ import numpy as np
 from ..control.build import from_pairs
 from ..control.tree import Tree
 from ..core.errors import DataError, UsageError
-from .schemes import LINKAGES, METRICS
 
 CHUNK = 1 << 20  # numbers in a block of work
 
@@ -34,10 +33,8 @@ def class_distances(
 
     `w` (n,) are weights of the samples, or None for 1, of which "mean-deviation" takes sums: whole
     weights are copies; where the sum of a class is below 2, half of it stands for n_i - 1. Raises
-    DataError for a class without samples, UsageError for an unknown metric.
+    DataError for a class without samples.
     """
-    if metric not in METRICS:
-        raise UsageError(f"no distance called {metric!r}: use {' or '.join(METRICS)}")
     points, starts, w = _by_class(x, y, labels, w)
     if metric == "mean-deviation":
         return _mean_deviation(points, starts, w)
@@ -195,12 +192,10 @@ def join(distances: np.ndarray, linkage: str = "single") -> tuple[tuple, list[fl
     Ties: each two groups have a closest pair of members i > j, the first by (distance, i, j). Of
     groups that are equally far, those whose closest pair comes first are joined. The larger group
     goes left; of two equal ones, that which holds i. heights (k - 1,) are in the pre-order of the
-    pairs. Raises DataError for NaN, UsageError for an unknown linkage.
+    pairs. Raises DataError for NaN.
     """
     distances = np.asarray(distances, dtype=np.float64)
     k = len(distances)
-    if linkage not in LINKAGES:
-        raise UsageError(f"no linkage called {linkage!r}: use {', '.join(LINKAGES)}")
     if np.isnan(distances).any():
         raise DataError("a distance between classes is not a number")
     higher, lower = np.tril_indices(k, -1)  # ordered by (i, j) already

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import count, islice
 
-from ..control.build import from_pairs, joined
+from ..control.build import from_pairs, joined, with_heading
 from ..control.parse import MAX_TEXT
 from ..control.tree import Tree
 from ..core.errors import UsageError
 from ..core.splits import derived_seed
 from .design import design
 from .random_trees import different_trees, drawn_tree
-from .schemes import find_scheme
+from .schemes import AVERAGES, find_scheme
 
 MEMBERS = 10  # of an ensemble, by default, where there are as many
 _IDLE = 50  # draws that give nothing new, after which there are taken to be no more designs
@@ -44,21 +44,17 @@ def ensemble(
     *,
     of: str = "random-tree",
     members: int | None = None,
+    average: str | None = None,
     **settings,
 ) -> Tree:
     """An ensemble of different designs of one scheme over the positions of the classes.
 
     `source` is as for `random_tree`.  The scheme `of` is "random-tree", the first trees that its
     seed draws, or a random code, of seeds derived from the seed.  By default there are `MEMBERS`, or
-    as many as exist.  Raises `UsageError` for any other scheme, and for more members than there
-    are.
+    as many as exist.  The decoder of the `average` is written into its head.  Raises `UsageError`
+    for more members than there are.
     """
     scheme = find_scheme(of)
-    if scheme.name not in _MEMBERS:
-        raise UsageError(
-            f"there are no different designs of the scheme {scheme.name} for an "
-            f"ensemble: expected one of {', '.join(_MEMBERS)}"
-        )
     number = members or MEMBERS
     k = source if isinstance(source, int) else len(source)
     # of level trees, which have the least text
@@ -67,7 +63,8 @@ def ensemble(
             f"an ensemble of {number} configurations of {k} classes is too large to "
             f"be read again: expected {MAX_TEXT >> 20} MiB of text at most"
         )
-    trees = _MEMBERS[scheme.name](scheme, source, number, scheme.settings(settings))
+    draw = _random_trees if of == "random-tree" else _codes
+    trees = draw(scheme, source, number, {name: settings.get(name) for name in scheme.options})
     if len(trees) < (members or 2):
         has = (
             f"the scheme {scheme.name} has {len(trees)} different "
@@ -77,9 +74,14 @@ def ensemble(
             f"{has}: an ensemble needs two or more"
             if len(trees) < 2
             else f"{has}, of {members} that were requested for an ensemble: expected "
-            f"--members {len(trees)} or fewer"
+            f"members={len(trees)} or fewer"
         )
-    return joined(trees)
+    return with_average(average, joined(trees))
+
+
+def with_average(average: str | None, tree: Tree) -> Tree:
+    """`tree` with the decoder of an average in its head."""
+    return tree if average is None else with_heading(tree, "decoder", AVERAGES[average])
 
 
 def _random_trees(scheme, source, number, settings):
@@ -103,7 +105,3 @@ def _codes(scheme, source, number, settings):
         if len(codes) == number or draw - last > _IDLE:
             break
     return list(codes.values())
-
-
-# {scheme with different designs: function of it, a source, how many, its settings}
-_MEMBERS = {"random-tree": _random_trees, "random": _codes, "random-as-orthogonal": _codes}

@@ -11,7 +11,6 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Sequence
 
-from ..core.errors import UsageError
 from .distances import parts_of
 
 _IDLE = 200  # draws without a new tree, after which there are taken to be no more
@@ -69,10 +68,6 @@ KINDS: dict[str, Callable] = {
 
 def drawn_tree(kind: str, counts: Sequence[int], seed: int = 1, number: int = 0):
     """A random tree over classes with so many points; each `number` of a seed gives another."""
-    if kind not in KINDS:
-        raise UsageError(
-            f"there is no kind of random trees '{kind}': expected one of " + ", ".join(KINDS)
-        )
     generator = random.Random(f"{seed}:{number}" if number else seed)
     return oriented(KINDS[kind](counts, generator))
 

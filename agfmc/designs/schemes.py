@@ -5,9 +5,85 @@ heavy is imported here.  A new scheme is one function and one row.
 """
 
 from collections import namedtuple
+from typing import NamedTuple
 
 from ..core.errors import UsageError
 from ..core.rows import by_name
+
+_SPELLED = {"yes": True, "no": False}
+
+
+class Parameter(NamedTuple):
+    """A parameter of schemes: one of its `choices`, else a whole number from `least` to `most`."""
+
+    meaning: str
+    choices: tuple = ()
+    least: int = 1
+    most: int = 10**9
+
+    @property
+    def range(self):
+        """What may be given, in words."""
+        if not self.choices:
+            return f"a whole number from {self.least} to {self.most}"
+        if self.choices == (False, True):
+            return "yes or no"
+        return ", ".join(self.choices)
+
+    def checked(self, name, value):
+        """The value that is given, or that its text stands for; `UsageError` out of the range."""
+        value = _SPELLED.get(value, value)
+        if isinstance(value, str) and value.isascii() and value.isdigit():
+            value = int(value[:20])
+        if self.choices:
+            in_range = value in self.choices
+        else:
+            in_range = not isinstance(value, str) and self.least <= value <= self.most
+        if not in_range:
+            raise UsageError(f"parameter {name}: expected {self.range}, found '{value}'")
+        return value
+
+
+METRICS = ("hausdorff", "mean-deviation")  # distances of classes
+LINKAGES = ("single", "complete", "average")  # distances of groups of them
+KINDS = ("uniform", "class-balanced", "data-balanced")  # of random trees
+AVERAGES = {"arithmetic": "average", "geometric": "geometric"}  # their decoders
+_OWN = ("of", "members", "average")  # of ensembles, not of the schemes of their members
+
+# what a scheme may be given as NAME=VALUE after its name
+PARAMETERS = {
+    "metric": Parameter(
+        "distance of two classes, Hausdorff's or that of the means over the root of the product "
+        "of the deviations",
+        METRICS,
+    ),
+    "linkage": Parameter(
+        "distance of two groups: the smallest, the largest or the mean of the distances "
+        "between their classes",
+        LINKAGES,
+    ),
+    "rows": Parameter(
+        "rows of a random code; for orthogonal-special the number of entries in a row that are "
+        "not 0"
+    ),
+    "strict": Parameter("no entries 0: every classifier separates all classes", (False, True)),
+    "reduced": Parameter("without the constant row of the Hadamard matrix", (False, True)),
+    "draws": Parameter(
+        "the best of so many random codes, which has the largest distances between columns, "
+        "then rows"
+    ),
+    "kind": Parameter(
+        "all random trees with equal probability, or with half of the classes, or about half of "
+        "the points, on each side of every node",
+        KINDS,
+    ),
+    "of": Parameter("scheme of the members", ("random-tree", "random", "random-as-orthogonal")),
+    "members": Parameter("number of different configurations", least=2, most=10_000),
+    "average": Parameter(
+        "average of the probabilities, whose decoder is written into the head", tuple(AVERAGES)
+    ),
+    "seed": Parameter("seed of what is drawn, in place of --seed", least=0, most=2**64),
+}
 
 
 class Scheme(
@@ -30,7 +106,7 @@ class Scheme(
                 as labels, or (tree, heights) where its nodes are at known distances
     made_of     any of "classes" (their number is enough), "sizes" (the points in each, or the sums
                 of their weights), "data", "confusions", "control"
-    options     {keyword: default} of the maker; "metric" is that of the distances
+    options     {name in `PARAMETERS`: default} of the maker; "metric" is that of the distances
     extent      function of k and the options -> (rows, share of the entries that are not 0,
                 "at least " where there may be more rows): codes too large to be read again
                 are refused before they are made.  None where the maker, or the size of the
@@ -44,11 +120,34 @@ class Scheme(
         """Number and name, as lists of schemes show them."""
         return self.name if self.number is None else f"{self.number} {self.name}"
 
+    @property
+    def parameters(self):
+        """The parameters, with their defaults but for those that depend on the classes."""
+        return ", ".join(
+            name if default is None else f"{name}={'no' if default is False else default}"
+            for name, default in self.options.items()
+        )
+
     def settings(self, given):
-        """The options of this scheme: those of `given` that it has, else their defaults."""
-        return {
-            word: default if given.get(word) is None else given[word]
-            for word, default in self.options.items()
+        """The options of this scheme with the values of `given`, else their defaults; None stands
+        for the default.
+
+        Raises `UsageError` for a parameter that the scheme, or that of its members, does not have,
+        and for a value out of its range.
+        """
+        given = {name: value for name, value in given.items() if value is not None}
+        known, title = list(self.options), self.name
+        if "of" in known:
+            members = given.get("of", self.options["of"])
+            PARAMETERS["of"].checked("of", members)
+            known = [*_OWN, *find_scheme(members).options]
+            title = f"{title} of {members}"
+        for name in given:
+            if name not in known:
+                expected = f"expected {', '.join(known)}" if known else "it has none"
+                raise UsageError(f"the scheme {title} has no parameter '{name}': {expected}")
+        return self.options | {
+            name: PARAMETERS[name].checked(name, value) for name, value in given.items()
         }
 
     def make(self, source, **options):
@@ -56,8 +155,6 @@ class Scheme(
         return by_name(self.maker)(source, **options)
 
 
-METRICS = ("hausdorff", "mean-deviation")  # distances of classes
-LINKAGES = ("single", "complete", "average")  # distances of groups of them
 # of the version before, with what takes their place
 _REMOVED = {
     "best-tree": "empirical makes a tree from data, ensemble an average of random trees",
@@ -92,8 +189,7 @@ SCHEMES = (
         3,
         "empirical",
         ("emp", "dendrogram", "tree-from-data"),
-        "decision tree from data: single linkage on Hausdorff distances, or what "
-        "--linkage and --metric say",
+        "decision tree from data, by the distances of the classes",
         "designs.distances:joined_tree",
         ("data",),
         {"metric": "hausdorff", "linkage": "single"},
@@ -127,7 +223,7 @@ SCHEMES = (
         7,
         "random",
         ("rand",),
-        "random code of nrow rows, from a seed; without entries 0 with -G",
+        "random code, from a seed",
         "designs.random_codes:random_code",
         options={"rows": None, "strict": False, "seed": 1, "draws": 1},
         extent=lambda k, rows, strict, **_: (rows or 4 * -(-k // 4), 1 if strict else 0.66, ""),
@@ -151,7 +247,7 @@ SCHEMES = (
         10,
         "orthogonal-special",
         ("special", "weighing"),
-        "orthogonal code with entries 0; nrow is the number of entries in a row that are not 0",
+        "orthogonal code with entries 0",
         "designs.weighing:special",
         options={"rows": None},
         extent=lambda k, rows: (k, 0, "at least "),
@@ -204,6 +300,7 @@ SCHEMES = (
         {
             "of": "random-tree",
             "members": None,
+            "average": None,
             "kind": "class-balanced",
             "rows": None,
             "strict": False,
@@ -240,3 +337,25 @@ def find_scheme(text: str) -> Scheme:
         f"there is no scheme '{text}': expected one of "
         + ", ".join(scheme.heading for scheme in SCHEMES)
     )
+
+
+def scheme_name(text: str) -> str:
+    """`text` without its words NAME=VALUE."""
+    return " ".join(word for word in text.split() if "=" not in word)
+
+
+def read_scheme(text: str | int, seed: int | None = None) -> tuple[Scheme, dict]:
+    """A scheme and its settings, of its name or number with NAME=VALUE after it.
+
+    `seed` is that of schemes which draw and are not given another.  Raises `UsageError`, also for
+    a value that is out of its range.
+    """
+    scheme, settings = find_scheme(scheme_name(str(text))), {}
+    if seed is not None and "seed" in scheme.options:
+        settings["seed"] = seed
+    for word in str(text).split():
+        name, equals, value = word.partition("=")
+        if equals:
+            settings[name] = PARAMETERS[name].checked(name, value) if name in PARAMETERS else value
+    scheme.settings(settings)
+    return scheme, settings

@@ -19,7 +19,7 @@ from ..data.training import for_classes
 from ..data.types import Dataset
 from ..decode.methods import find_method
 from ..designs.design import design
-from ..designs.schemes import find_scheme
+from ..designs.schemes import find_scheme, read_scheme, scheme_name
 from ..learners.protocol import parse_options, plan_jobs
 from ..models.control_files import read_control
 from ..prediction.decoding import decoders_of, Decoding, named_decoding
@@ -36,7 +36,7 @@ class Candidate:
     ----------
     tree : training control tree, or None for a scheme that is laid out anew for each training part
     decoders : names, or None for those that suit
-    design : further arguments of `design`
+    design : parameters of the scheme
     design_s : seconds of a core that a tree from the same points took
     """
 
@@ -95,10 +95,10 @@ def decoders_for(
     )
 
 
-def read_candidate(text: str, decoders: tuple | None = None, **design) -> Candidate:
-    """The `Candidate` of a word of the command line, FILE or SCHEME, with `:DECODER,...` behind.
+def read_candidate(text: str, decoders: tuple | None = None, seed: int = 1) -> Candidate:
+    """The `Candidate` of FILE or SCHEME, a scheme with its parameters, and `:DECODER,...` behind.
 
-    `decoders` are names, where the word has none. Raises `UsageError` for a word that is neither,
+    `decoders` are names, where the text has none. Raises `UsageError` for text that is neither,
     and for a trained control file `ControlError`.
     """
     name, words = _split_word(text)
@@ -122,7 +122,7 @@ def read_candidate(text: str, decoders: tuple | None = None, **design) -> Candid
                 )
         return Candidate(name, tree, None, decoders)
     try:
-        scheme = find_scheme(name)
+        find_scheme(scheme_name(name))
     except UsageError as error:
         data, order = (
             (f" but the data {name}.vec", ": is the order of the operands right?")
@@ -130,17 +130,24 @@ def read_candidate(text: str, decoders: tuple | None = None, **design) -> Candid
             else ("", "")
         )
         raise UsageError(f"there is no file '{name}'{data}, and {error.message}{order}") from None
+    return scheme_candidate(name, decoders, seed)
+
+
+def scheme_candidate(text: str, decoders: tuple | None = None, seed: int = 1) -> Candidate:
+    """The `Candidate` of a scheme, which has its parameters in its name."""
+    scheme, settings = read_scheme(text, seed)
     if not {"classes", "data"}.intersection(scheme.made_of):
         raise UsageError(
             f"the scheme {scheme.name} starts from a file: let print_control make a "
             "control file of it"
         )
-    return Candidate(scheme.name, None, scheme.name, decoders, design)
+    name = " ".join([scheme.name, *(word for word in text.split() if "=" in word)])
+    return Candidate(name, None, scheme.name, decoders, settings)
 
 
-def read_candidates(words, decoders: tuple | None = None, **design) -> list[Candidate]:
-    """The `Candidate`s of words of the command line, each file or scheme once."""
-    candidates = [read_candidate(word, decoders, **design) for word in words]
+def read_candidates(texts, decoders: tuple | None = None, seed: int = 1) -> list[Candidate]:
+    """The `Candidate`s of texts, each file or scheme with its parameters once."""
+    candidates = [read_candidate(text, decoders, seed) for text in texts]
     names = [candidate.name for candidate in candidates]
     for name in names:
         if names.count(name) > 1:

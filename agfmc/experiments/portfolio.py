@@ -25,7 +25,7 @@ from ..data.weights import chosen_rows
 from ..learners.protocol import parse_options
 from ..score.rows import ALL_SCORES
 from ..training.run import TimeUp
-from .candidates import Candidate, decoders_for, read_candidate
+from .candidates import Candidate, decoders_for, scheme_candidate
 from .comparison import table_of
 from .experiment import Experiment, Part
 from .pooling import corrected, Difference, difference_of, joined as joined_outcomes, losses, pooled
@@ -753,7 +753,7 @@ def _best_of_kinds(entries):
 def _candidates(experiment, contenders):
     """Yield the `Candidate` of each contender, with the control tree for all of the data."""
     for contender in contenders:
-        scheme = read_candidate(contender.scheme, seed=experiment.settings.seed)
+        scheme = scheme_candidate(contender.scheme, seed=experiment.settings.seed)
         settings = replace(experiment.settings, options=contender.options)
         tree = replace(experiment, settings=settings).design_of(scheme)[0].tree
         yield _candidate(contender.name, tree)

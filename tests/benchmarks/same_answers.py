@@ -53,12 +53,12 @@ print_control -Q orthogonal 10 > orthogonal.mbt
 print_control -Q adjacent -P 8 > adjacent.mbt
 print_control -Q tree-code 8
 print_control -Q 7 -G --seed 5 8 12
-print_control -Q random --draws 50 8 12 > random.mbt
+print_control -Q "random draws=50" 8 12 > random.mbt
 print_control -Q exhaustive 5
 print_control -Q orthogonal-special --seed 2 8 6
 print_control -Q 16 10
 print_control -Q empirical -n train > empirical.mbt
-print_control -Q empirical --metric mean-deviation --linkage average train
+print_control -Q "empirical metric=mean-deviation linkage=average" train
 print_control -Q adjacent-ordered train
 print_control -Q convert tree.mbt
 print_control --dot tree.mbt
@@ -81,7 +81,7 @@ multi_borders -M --executor processes:2 -+ "-c 10 -g 0.0005" tree.mbt digits.svm
 multi_borders no-such-file.mbt train m m.mbc
 order_classes --errors errors v.mbc > ordered.mbc
 order_classes --priors .3,.1,.2,.4 --error-rate .1 four.mbt
-order_classes --path adjacent.mbt otrain
+order_classes --adjacent mean-deviation adjacent.mbt otrain
 mbh2mbm -a m.std m.mbc digits.mbm
 mbh2mbm e.mbc tree.mbm
 mbh2mbm n.mbc nested.mbm
@@ -181,9 +181,9 @@ multi_borders -n --weight weights.txt --kernel-memory 1 -+ "learner=nystrom -m 4
 one-vs-rest pen nw nw.mbc
 classify_m ny.mbc pen9.vec ny9
 print_control -Q empirical -n small > empirical.mbt
-print_control -Q random -G --draws 3 small 8 > code.mbt
-print_control -Q random-tree --kind data-balanced small
-print_control -Q ensemble --members 3 --seed 4 --average geometric small > ensemble.mbt
+print_control -Q "random draws=3" -G small 8 > code.mbt
+print_control -Q "random-tree kind=data-balanced" small
+print_control -Q "ensemble members=3 average=geometric" --seed 4 small > ensemble.mbt
 multi_borders -n -+ "-c 10 -g 0.05" empirical.mbt small bt bt.mbc
 multi_borders -n -+ "-c 10 -g 0.05" code.mbt small bc bc.mbc
 multi_borders -n --member-weights held-out -+ "-c 10 -g 0.05" ensemble.mbt small en en.mbc

@@ -5,8 +5,8 @@ import functools
 import numpy as np
 import pytest
 
-from agfmc.cli.designs import _KINDS
 from agfmc.designs.random_trees import KINDS
+from agfmc.designs.schemes import PARAMETERS
 from agfmc.control.parse import parse
 from agfmc.designs.design import design
 
@@ -30,8 +30,8 @@ def control(run, folder):
     return call
 
 
-def test_the_kinds_of_the_option_are_those_of_the_trees():
-    assert list(_KINDS) == list(KINDS)
+def test_the_kinds_of_the_parameter_are_those_of_the_trees():
+    assert PARAMETERS["kind"].choices == tuple(KINDS)
 
 
 def test_random_trees(control):
@@ -39,41 +39,24 @@ def test_random_trees(control):
         parse(control("-Q", "random-tree", "--seed", "3", "6")[1]).sides()
         == design("random-tree", range(6), seed=3).sides()
     )
-    status, out, err = control("-Q", "random-tree", "-M", "--kind", "data-balanced", "train")
+    status, out, err = control("-Q", "random-tree kind=data-balanced", "-M", "train")
     assert (status, err) == (0, "")
     assert parse(out).names == dict(enumerate(NAMES)) and len(parse(out).rows) == 3
 
 
 @pytest.mark.parametrize(
-    "words",
-    [
-        (),
-        ("--kind", "data-balanced"),
-        ("--of", "random", "--draws", "4"),
-        ("--of", "16"),
-    ],
+    "parameters", ["", "kind=data-balanced", "of=random draws=4", "of=random-as-orthogonal"]
 )
-def test_ensembles_of_data(control, words):
-    answer = control(
-        "-Q",
-        "ensemble",
-        "-M",
-        *words,
-        "--members",
-        "3",
-        "--average",
-        "geometric",
-        "-+",
-        "-c 5",
-        "train",
-    )
+def test_ensembles_of_data(control, parameters):
+    scheme = f"ensemble {parameters} members=3 average=geometric"
+    answer = control("-Q", scheme, "-M", "-+", "-c 5", "train")
     tree = parse(answer[1])
     assert len(tree.members) == 3 and tree.decoder == "geometric" and answer[2] == ""
     assert {row.text for row in tree.rows} == {"-c 5"} and tree.names == dict(enumerate(NAMES))
 
 
 def test_control_files_are_joined(control):
-    tree = parse(control("-Q", "ensemble", "tree", "pairs", "--average", "arithmetic")[1])
+    tree = parse(control("-Q", "ensemble average=arithmetic", "tree", "pairs")[1])
     assert [len(one.rows) for one in tree.members] == [3, 6] and tree.decoder == "average"
     assert [row.text for row in tree.rows] == 3 * ["-c 2"] + 6 * [""]
     again = parse(control("-Q", "ensemble", "trained", "trained")[1])
@@ -83,13 +66,13 @@ def test_control_files_are_joined(control):
 @pytest.mark.parametrize(
     "words, status, text",
     [
-        (["random-tree", "--kind", "best", "4"], 2, "--kind"),
+        (["random-tree kind=best", "4"], 2, "parameter kind: expected uniform, class-balanced, "),
         (
-            ["random-tree", "--kind", "data-balanced", "4"],
+            ["random-tree kind=data-balanced", "4"],
             2,
             "expected training data, found the num",
         ),
-        (["random-tree", "--draws", "3", "4"], 2, "--draws is for -Q random, random-as-ortho"),
+        (["random-tree draws=3", "4"], 2, "has no parameter 'draws': expected kind, seed"),
         (["random-tree", "-n", "-M", "train"], 2, "-n is for -Q empirical and adjacent-ordered"),
         (["best-tree", "-M", "train"], 2, "there is no scheme best-tree any more: empirical "),
         (
@@ -97,16 +80,14 @@ def test_control_files_are_joined(control):
             2,
             "there is no option --splits any more: print_control writes one scheme",
         ),
-        (["random-tree", "--of", "random", "4"], 2, "--of is for -Q ensemble, not for random-tree"),
         (["random-tree", "4", "9"], 2, "nrow is for -Q random, "),
         (["tree", "tree", "pairs"], 2, "-Q ensemble joins control files"),
-        (["ensemble", "--of", "tree", "4"], 2, "expected one of random-tree, random, "),
-        (["ensemble", "--of", "random", "--kind", "uniform", "4"], 2, "--kind is not for an ens"),
-        (["ensemble", "--draws", "2", "4"], 2, "--draws is not for an ensemble of random-tree"),
-        (["ensemble", "--members", "1", "4"], 2, "out of range"),
+        (["ensemble", "5", "7"], 2, "the scheme ensemble of random-tree has no parameter 'rows'"),
+        (["random rows=4", "5", "4"], 2, "nrow and the parameter rows exclude each other"),
+        (["ensemble members=1", "4"], 2, "members: expected a whole number from 2 to 10000"),
         (["ensemble", "pairs"], 2, "-Q ensemble joins two control files or more: found one, pairs"),
         (["ensemble", "-", "-"], 2, "- is standard input, which can be read once"),
-        (["ensemble", "--members", "2", "tree", "pairs"], 2, "--members is for new configurations"),
+        (["ensemble members=2", "tree", "pairs"], 2, "parameter members is for new configurations"),
         (
             ["ensemble", "--options", "-c 1", "tree", "pairs"],
             2,
@@ -119,7 +100,6 @@ def test_control_files_are_joined(control):
             "trained:1:1: expected training options in double quotes",
         ),
         (["ensemble", "trained", "tree"], 1, "tree:1:1: expected the name of a trained model"),
-        (["tree", "--average", "geometric", "4"], 2, "--average is for -Q ensemble, not for tree"),
     ],
 )
 def test_refused(control, words, status, text):

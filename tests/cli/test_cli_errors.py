@@ -406,7 +406,7 @@ ERRORS = {
     ("order_classes", 1): [("nowhere", r"^order_classes: nowhere: cannot read")],
     ("order_classes", 2): [
         ("1v1", r"print_control -Q 1v1 DATA writes it"),
-        ("--path ctl", r"--path"),
+        ("--adjacent hausdorff ctl", r"--adjacent needs train"),
     ],
     ("print_control", 1): [
         ("plan", r"plan: there is no plan\.cls; it looks like a control file, not like data$"),

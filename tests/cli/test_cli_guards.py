@@ -400,7 +400,7 @@ def test_names_that_are_not_those_of_the_data(three, run, lines, words):
         ("multi_borders", "named", "trn", "m", "m.mbc"),
         ("multi_borders", "-M", "named", "trn.svm", "m", "m.mbc"),
         ("compare_control", "--trials", 2, "trn", "named"),
-        ("order_classes", "--path", "named", "trn"),
+        ("order_classes", "--adjacent", "mean-deviation", "named", "trn"),
         ("order_classes", "named", "trn"),
         ("nfold", "-d", 2, "named", "trn", "out"),
     ):
@@ -503,8 +503,8 @@ def refused(run, words, text="both are the file"):
         "validate_probabilities -H trn.cls p.txt trn.cls",
         "validate_probabilities -H trn.cls p.txt p.txt",
         "validate_probabilities -b trn.cls part-01 part-01.cls",
-        "order_classes --path -n -a trn.cls plan trn",
-        "order_classes --path -n -a plan plan trn",
+        "order_classes --adjacent mean-deviation -n -a trn.cls plan trn",
+        "order_classes --adjacent mean-deviation -n -a plan plan trn",
         "simulate_decoders --similarity r.svg --report r.svg",
     ],
 )

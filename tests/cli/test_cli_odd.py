@@ -206,7 +206,7 @@ def chain(call, name):
     kept("cls_comp_stats", f"{o}.cls", f"{o}.r")
     kept("validate_probabilities", "-H", f"{o}.cls", f"{o}.t", f"{o}.v")
     kept("order_classes", "--errors", f"{o}.e", f"{o}.p")
-    kept("order_classes", "--path", f"{o}.p", o)
+    kept("order_classes", "--adjacent", "mean-deviation", f"{o}.p", o)
     kept("float_to_class", f"{o}.r.con", f"{o}.q")
     save(f"{name}.s", b"labels 0 1 2\n0 0.5 0.3 0.2\n")
     kept("svmout2agf", f"{o}.s", f"{o}.so")
@@ -713,7 +713,7 @@ def commands_of(control):
     yield "classify_m", "-M", control, "trn.svm", "out"
     yield "classify_m", "-M", "-O", "./predict", control, "trn.svm", "answer"
     yield "classify_m", "-M", "--executor", "processes:1", control, "trn.svm", "out"
-    yield "order_classes", "--path", "-M", control, "trn.svm"
+    yield "order_classes", "--adjacent", "mean-deviation", "-M", control, "trn.svm"
     yield "nfold", "-M", "--no-state", "-d", "2", control, "trn.svm"
     yield "compare_control", "-M", "--no-state", "-d", "2", "trn.svm", control
     yield (

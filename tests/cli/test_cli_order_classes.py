@@ -185,10 +185,10 @@ def test_errors_of_more_classes_than_needed_and_of_fewer(order, plan):
     refused(order("--errors", "e.txt", "c"), 1, "e.txt:1: 6 errors on class 0")
 
 
-def test_path_puts_ordered_classes_in_order(order):
+def test_adjacent_puts_ordered_classes_in_order(order):
     save("trn", {3: 30, 0: 40, 4: 30, 1: 20, 2: 30})
     adjacent = order("-Q", "5", "trn", command="print_control")[1]
-    status, out, err = order("--path", "-", "trn", stdin=adjacent)
+    status, out, err = order("--adjacent", "mean-deviation", "-", "trn", stdin=adjacent)
     assert status == 0
     # the second feature is noise that hides the first
     assert parse(out).labels != (2, 1, 4, 0, 3)
@@ -196,8 +196,8 @@ def test_path_puts_ordered_classes_in_order(order):
     x = np.fromfile("trn.vec", "<f4", offset=4).reshape(-1, 2)
     x[:, 1] /= 1000
     write_vec("trn.vec", x)
-    for words in ([], ["--metric", "hausdorff"], ["--metric", "mean-deviation"]):
-        status, out, err = order("--path", *words, "-", "trn", stdin=adjacent)
+    for metric in ("hausdorff", "mean-deviation"):
+        status, out, err = order("--adjacent", metric, "-", "trn", stdin=adjacent)
         tree = parse(out)
         assert status == 0 and tree.labels == (2, 1, 4, 0, 3)
         rows, old = tree.rows, parse(adjacent).rows
@@ -206,20 +206,27 @@ def test_path_puts_ordered_classes_in_order(order):
         assert tree.sides()[1] == ((2, 1), (4, 0, 3))
         before, now = re.search(r"length of the path (\S+) before, (\S+) now", err).groups()
         assert "the shortest path there is" in err and float(now) < float(before)
-    again = order("--path", "-", "trn", stdin=out)
+    again = order("--adjacent", "mean-deviation", "-", "trn", stdin=out)
     assert again[1] == out
 
 
-def test_path_normalises_as_print_control_does(order):
+def test_adjacent_normalises_as_print_control_does(order):
     save("trn", {1: 30, 0: 30, 2: 30})
     adjacent = order("-Q", "5", "3", command="print_control")[1]
-    plain = order("--path", "-", "trn", stdin=adjacent)
-    scaled = order("--path", "-n", "-a", "f.std", "-", "trn", stdin=adjacent)
+    plain = order("--adjacent", "mean-deviation", "-", "trn", stdin=adjacent)
+    scaled = order("--adjacent", "mean-deviation", "-n", "-a", "f.std", "-", "trn", stdin=adjacent)
     assert scaled[0] == 0 and scaled[2] != plain[2]
     assert read_std("f.std").matrix.shape == (2, 2)
-    assert order("--path", "-a", "f.std", "-", "trn", stdin=adjacent) == scaled
-    assert order("--path", "-n", "-M", "-", "trn.svm", stdin=adjacent)[1] == scaled[1]
-    assert order("--path", "-n", "-S", "1", "-", "trn", stdin=adjacent)[0] == 0
+    assert (
+        order("--adjacent", "mean-deviation", "-a", "f.std", "-", "trn", stdin=adjacent) == scaled
+    )
+    assert (
+        order("--adjacent", "mean-deviation", "-n", "-M", "-", "trn.svm", stdin=adjacent)[1]
+        == scaled[1]
+    )
+    assert (
+        order("--adjacent", "mean-deviation", "-n", "-S", "1", "-", "trn", stdin=adjacent)[0] == 0
+    )
 
 
 TREE = '"" {\n 0\n 1\n}\n'
@@ -244,16 +251,20 @@ def test_other_control_files_are_refused(order, text, message):
     refused(order("-", stdin=text), 1, message)
 
 
-def test_path_refuses_what_is_trained_and_trees(order):
+def test_adjacent_refuses_what_is_trained_and_trees(order):
     save("trn", {4: 9, 7: 9, 9: 9})
-    refused(order("--path", "-", "trn", stdin=TRAINED), 1, "is this file trained already?")
-    refused(order("--path", "-", "trn", stdin=TREE), 1, "found a tree")
+    refused(
+        order("--adjacent", "mean-deviation", "-", "trn", stdin=TRAINED),
+        1,
+        "is this file trained already?",
+    )
+    refused(order("--adjacent", "mean-deviation", "-", "trn", stdin=TREE), 1, "found a tree")
 
 
 def test_data_of_other_classes_are_refused(order, plan):
     save("few", {0: 5, 1: 5, 2: 5, 3: 5})
     save("many", {i: 5 for i in range(6)})
-    for words in ([], ["--path"]):
+    for words in ([], ["--adjacent", "hausdorff"]):
         refused(order(*words, "c", "few"), 1, "class 4 has no samples in few")
         refused(order(*words, "c", "many"), 1, "hold class 5, which the control file does not name")
         assert order(*words, "c", "none")[0] == 1
@@ -262,14 +273,12 @@ def test_data_of_other_classes_are_refused(order, plan):
 @pytest.mark.parametrize(
     "words, message",
     [
-        (["--path", "c"], "--path needs train"),
-        (["--path", "--errors", "e", "c", "trn"], "--path and --errors exclude each other"),
+        (["--adjacent", "mean-deviation", "c"], "--adjacent needs train"),
         (
-            ["--path", "--error-rate", ".1", "c", "trn"],
-            "--path and --error-rate exclude each other",
+            ["--adjacent", "mean-deviation", "--errors", "e", "c", "trn"],
+            "--adjacent and --errors exclude each other",
         ),
-        (["--metric", "hausdorff", "c", "trn"], "--metric needs --path"),
-        (["-n", "c", "trn"], "-n needs --path"),
+        (["-n", "c", "trn"], "-n needs --adjacent"),
         (["-M", "c"], "-M needs train"),
         (["--priors", "1,2", "c", "trn"], "--priors and train exclude each other"),
         (["--priors", "1,2", "c"], "expected 5 priors, one for each class, found 2"),
@@ -278,7 +287,7 @@ def test_data_of_other_classes_are_refused(order, plan):
         (["--errors", "e", "--error-rate", ".1", "c"], "exclude each other"),
         (["--error-rate", "1.5", "c"], "expected a number from 0 to 1"),
         (["--errors", "-", "-"], "control and --errors cannot both be standard input"),
-        (["--path", "--metric", "x", "c", "trn"], "invalid choice"),
+        (["--adjacent", "x", "c", "trn"], "invalid choice"),
     ],
 )
 def test_wrong_command_lines(order, plan, words, message):
@@ -530,5 +539,8 @@ def test_frequencies_and_distances_are_weighted(order, plan):
     even = order("c")[1]
     assert order("--weight", "none", "c", "trn")[1] == even != expected
     write("one", "# path\n" + "\n".join(str(1 + 40 * (row % 6 == 0)) for row in range(30)))
-    plain, weighted = (order("--path", "c", "trn", "--weight", name)[2] for name in ("none", "one"))
+    plain, weighted = (
+        order("--adjacent", "mean-deviation", "c", "trn", "--weight", name)[2]
+        for name in ("none", "one")
+    )
     assert plain != weighted

@@ -415,20 +415,19 @@ def save_line():
 def test_metrics_and_linkages(control):
     save_line()
     single = control("-Q", "3", "line")
-    assert control("-Q", "3", "--metric", "hausdorff", "--linkage", "single", "line") == single
+    assert control("-Q", "3 metric=hausdorff linkage=single", "line") == single
+    status, out, err = control("--linkage", "single", "-Q", "3", "line")  # as it was before
+    assert (status, out) == single[:2] and err.endswith("another name: -Q linkage=single\n")
     assert len(tree_of(single).nodes) == 5
     assert max(node.depth for node in tree_of(single).nodes) == 4  # a chain
     for linkage in ("complete", "average"):
-        tree = tree_of(control("-Q", "3", "--linkage", linkage, "line"))
+        tree = tree_of(control("-Q", f"3 linkage={linkage}", "line"))
         assert max(node.depth for node in tree.nodes) == 2
     # 0 is wide, 1 and 2 are narrow and beside each other
     save_designs("wide.svm", "0 1:0\n0 1:8\n1 1:1\n1 1:1.1\n2 1:5\n2 1:5.1\n")
     assert tree_of(control("-Q", "3", "-M", "wide.svm")).labels == (2, 1, 0)
-    assert tree_of(control("-Q", "3", "-M", "--metric", "mean-deviation", "wide.svm")).labels == (
-        2,
-        0,
-        1,
-    )
+    tree = tree_of(control("-Q", "3 metric=mean-deviation", "-M", "wide.svm"))
+    assert tree.labels == (2, 0, 1)
 
 
 def test_a_tree_from_a_contingency_table(control):
@@ -438,7 +437,7 @@ def test_a_tree_from_a_contingency_table(control):
     assert {frozenset(side) for side in tree.sides()[0]} == {frozenset({0, 2}), frozenset({1, 3})}
     for words in (
         ["-Q", "confusion", "r.json"],
-        ["--linkage", "average", "-Q", "Contingency", "-"],
+        ["-Q", "Contingency linkage=average", "-"],
     ):
         assert control(*words, stdin=json.dumps(TABLE)) == answer
     save_designs("e.txt", PAIRS)
@@ -459,21 +458,16 @@ def test_a_tree_from_a_contingency_table(control):
         (["-Q", "contingency", "-M", "two.svm"], 2, "-M and -A are for training data"),
         (["-Q", "contingency", "-n", "bad"], 2, "-n is for -Q empirical and adjacent-ordered"),
         (
-            ["-Q", "contingency", "--metric", "hausdorff", "bad"],
+            ["-Q", "contingency metric=hausdorff", "bad"],
             2,
-            "--metric is for -Q empirical and",
+            "the scheme contingency has no parameter 'metric': expected linkage",
         ),
-        (
-            ["-Q", "ordered", "--linkage", "single", "line"],
-            2,
-            "--linkage is for -Q empirical and con",
-        ),
+        (["-Q", "ordered linkage=single", "line"], 2, "has no parameter 'linkage'"),
         (["-Q", "ordered", "-n", "good"], 2, "-n is for training data, and good holds"),
-        (["-Q", "3", "--draws", "4", "line"], 2, "--draws is for -Q random, random-as-"),
-        (["--linkage", "single", "4"], 2, "not for one-vs-one"),
-        (["-Q", "3", "--linkage", "ward", "line"], 2, "ward"),
-        (["-Q", "3", "--metric", "l2", "line"], 2, "l2"),
-        (["-Q", "7", "--draws", "0", "5"], 2, "1 to 10000000"),
+        (["-Q", "3 draws=4", "line"], 2, "no parameter 'draws': expected metric, linkage"),
+        (["-Q", "3 linkage=ward", "line"], 2, "ward"),
+        (["-Q", "3 metric=l2", "line"], 2, "l2"),
+        (["-Q", "7 draws=0", "5"], 2, "1 to 1000000000"),
         (["-Q", "contingency", "line", "4"], 2, "nrow is for"),
         (["--dot", "-y", "f", "shown"], 2, "not for a control file that is shown"),
         (["--dot", "--options", "-c 2", "shown"], 2, "one that is shown keeps its own"),
@@ -515,15 +509,17 @@ def test_the_kind_of_the_operand(control):
 @pytest.mark.parametrize("words", [["-Q", "7"], ["-Q", "7", "-G"], ["-Q", "16"]])
 def test_draws(control, words):
     first = control(*words, "10")
-    assert control(*words, "--draws", "1", "10") == first
+    scheme = words[1]
+    assert control("-Q", f"{scheme} draws=1", *words[2:], "10") == first
     worth = []
     for draws in ("1", "10", "200"):
-        answer = control(*words, "--draws", draws, "--seed", "3", "10")
-        assert control(*words, "--draws", draws, "--seed", "3", "10") == answer
+        called = ("-Q", f"{scheme} draws={draws}", *words[2:], "10")
+        answer = control(*called, "--seed", "3")
+        assert control(*called, "--seed", "3") == answer
         rows, labels = matrix_of(tree_of(answer))
         worth.append(smallest_distances(rows, len(labels))[::-1])
     assert worth == sorted(worth) and worth[-1][0] > worth[0][0]
-    told = control(*words, "-P", "--draws", "200", "--seed", "3", "10")[2].splitlines()[-1]
+    told = control(*called, "-P", "--seed", "3")[2].splitlines()[-1]
     assert told.endswith(f"rows {worth[-1][1]}, between columns {worth[-1][0]}")
 
 
@@ -586,7 +582,7 @@ def test_pictures(control, monkeypatch):
         assert (path, heights) == ("p.png", None) and tree.sides() == shown.sides()
     for words in (
         ["-Q", "3", "line"],
-        ["-Q", "3", "--linkage", "complete", "line"],
+        ["-Q", "3 linkage=complete", "line"],
         ["-Q", "contingency", "t.json"],
     ):
         assert control("--report", "p.svg", *words) == control(*words)
@@ -594,3 +590,26 @@ def test_pictures(control, monkeypatch):
         assert len(heights) == len(tree.nodes) and heights[0] == max(heights)
     assert control("--dot", "--report", "p.pdf", "3") == control("--dot", "3")
     assert drawn.pop()[0] == "p.pdf" and not drawn
+
+
+def test_a_scheme_with_its_parameters_is_a_control_of_every_command(control, run):
+    save_line()
+    scheme = "3 linkage=complete"
+    plan = control("-Q", scheme, "line")[1]
+    Path("plan").write_text(plan)
+    options = ("-+", "-t 0", "--no-state")
+    run("multi_borders", "--no-calibration", "-+", "-t 0", scheme, "line", "m", "m.mbc")
+    run("multi_borders", "--no-calibration", "-+", "-t 0", "plan", "line", "m", "n.mbc")
+    assert Path("m.mbc").read_bytes() == Path("n.mbc").read_bytes()
+    words = (*options, "-d", "2", "--trials", "1", "--json")
+    told = run("compare_control", *words, "line", scheme, "empirical", "plan").out
+    names = [row["configuration"] for row in json.loads(told)["rows"]]
+    assert {"empirical linkage=complete", "empirical", "plan"} == set(names)
+    scores = json.loads(run("nfold", *words, scheme, "line").out)
+    assert scores["configuration"] == "empirical linkage=complete" and scores["classifiers"] == 5
+    tuned = run("tune_m", "-d", "2", "--log2c", "0", "--refine", "0", *options, scheme, "line").out
+    assert parse(tuned).sides() == parse(plan).sides()
+    wrong = run("compare_control", "--draws", "3", "line", "random", status=2)
+    assert 'as in compare_control DATA "random draws=100"' in wrong.line(
+        "no option --draws any more"
+    )

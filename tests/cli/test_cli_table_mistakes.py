@@ -24,7 +24,7 @@ COMMANDS = (
     "nfold --no-state pairs t.csv q",
     "tune_m --no-state pairs t.csv",
     "compare_control --no-state t.csv one-vs-one",
-    "order_classes --path path t.csv",
+    "order_classes --adjacent mean-deviation path t.csv",
 )
 
 

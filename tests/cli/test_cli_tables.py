@@ -187,7 +187,7 @@ def test_cross_validation_is_that_of_binary_files(run):
 
 
 def test_orders_are_those_of_binary_files(run):
-    for options in ([], ["--path"]):
+    for options in ([], ["--adjacent", "mean-deviation"]):
         (Path("ordered")).write_text(
             '"" 0 / 1; "" 0 / 2; "" 1 / 2; {0 1 2}'
             if not options

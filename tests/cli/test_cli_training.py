@@ -450,8 +450,8 @@ def test_orders_are_those_of_data_without_them(rare, run):
         (rare / name).write_text(run("print_control", "-Q", "adjacent", name).out)
         (rare / f"{name}1").write_text(run("print_control", name).out)
     assert (
-        run("order_classes", "--path", "--min-class", 4, "rare", "rare").out
-        == run("order_classes", "--path", "clean", "clean").out
+        run("order_classes", "--adjacent", "mean-deviation", "--min-class", 4, "rare", "rare").out
+        == run("order_classes", "--adjacent", "mean-deviation", "clean", "clean").out
     )
     assert (
         run("order_classes", "--min-class", 4, "rare1", "rare").out

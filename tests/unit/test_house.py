@@ -164,7 +164,6 @@ def test_rows_of_tables_are_not_listed_again():
         ("maps", "calibration/types.py"),
         ("schemes", "designs/schemes.py"),  # the tables
         ("learners", "core/models.py"),  # what the file of a node may hold
-        ("schemes", "designs/drawn.py"),
         ("learners", "experiments/portfolio.py"),
         ("decoders", "report/text.py"),
     }

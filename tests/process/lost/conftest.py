@@ -70,7 +70,7 @@ SCENES = {
         "--report t.svg plan trn",
         "j.json v.csv t.svg",
     ),
-    "order_classes": ("order_classes --path -n -a o.std plan trn", "o.std"),
+    "order_classes": ("order_classes --adjacent mean-deviation -n -a o.std plan trn", "o.std"),
     "simulate_decoders": (
         "simulate_decoders --class-count 4,6 --rounds 20 --report s.svg",
         "s.svg",

@@ -59,6 +59,15 @@ def control_of(model):
     return format_tree(model.configuration_.tree)
 
 
+def test_control_may_be_a_scheme_with_parameters():
+    x, y = points()
+    model = estimator("ensemble members=2 of=random rows=3", random_state=2).fit(x, y)
+    tree = design("ensemble", [1, 4, 7], members=2, of="random", rows=3, seed=2)
+    assert model.configuration_.tree.sides() == tree.sides()
+    with pytest.raises(ValueError, match="scheme one-vs-one has no parameter 'rows': it has none"):
+        estimator("one-vs-one rows=3").fit(x, y)
+
+
 def test_control_may_be_a_scheme_text_file_or_tree(tmp_path):
     x, y = points()
     (tmp_path / "c.mbc").write_text(TEXT)

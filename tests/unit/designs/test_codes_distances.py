@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from agfmc.designs import distances
-from agfmc.designs.distances import class_distances, confusion_distances, join, LINKAGES, METRICS
-from agfmc.cli import print_control
+from agfmc.designs.distances import class_distances, confusion_distances, join
+from agfmc.designs.schemes import LINKAGES
 from agfmc.control.build import from_pairs
 from agfmc.core.errors import DataError, UsageError
 
@@ -112,11 +112,9 @@ def test_mean_deviation_is_the_formula():
             assert d[i, j] == pytest.approx(expected, rel=1e-12)
 
 
-def test_an_empty_class_and_an_unknown_metric():
+def test_an_empty_class():
     with pytest.raises(DataError, match="class 7 has no samples"):
         class_distances(X, Y, [0, 7])
-    with pytest.raises(UsageError, match="hausdorff or mean-deviation"):
-        class_distances(X, Y, [0, 1], "cosine")
 
 
 def test_trees_are_used_in_few_dimensions_only():
@@ -297,14 +295,6 @@ def test_a_deep_chain():
 def test_what_is_no_distance():
     with pytest.raises(DataError, match="not a number"):
         join([[0, np.nan], [np.nan, 0]])
-    with pytest.raises(UsageError, match="no linkage called 'ward'"):
-        join(np.zeros((3, 3)), "ward")
-
-
-def test_the_parser_knows_the_linkages_and_metrics():
-    options = print_control.get_parser()._option_string_actions
-    assert LINKAGES == tuple(options["--linkage"].choices)
-    assert METRICS == tuple(options["--metric"].choices)
 
 
 def test_whole_weights_are_copies():

@@ -8,8 +8,8 @@ import pytest
 
 from agfmc.cli import main_of
 from agfmc.designs import random_codes, schemes
-from agfmc.designs.distances import class_distances, join, LINKAGES
-from agfmc.designs.schemes import find_scheme, SCHEMES
+from agfmc.designs.distances import class_distances, join
+from agfmc.designs.schemes import find_scheme, LINKAGES, PARAMETERS, read_scheme, SCHEMES
 from agfmc.control.build import from_rows
 from agfmc.control.write import format_tree
 from agfmc.core.errors import DataError, UsageError
@@ -54,6 +54,44 @@ def test_options_reach_their_schemes():
         != design("random", range(9), seed=2)
     )
     assert len(design("ortho", range(6), reduced=True).rows) == 7
+
+
+def test_parameters_follow_the_name_of_a_scheme():
+    assert design("7 rows=6 strict=yes seed=8", LABELS) == design(
+        "random", LABELS, rows=6, strict=True, seed=8
+    )
+    assert design("ensemble members=2 average=geometric", range(4)).decoder == "geometric"
+    assert read_scheme("linkage=average emp", seed=3)[1] == {"linkage": "average"}
+    assert read_scheme("rand", seed=3)[1] == {"seed": 3}
+    assert read_scheme("rand seed=4", seed=3)[1] == {"seed": 4}
+    assert {name for scheme in SCHEMES for name in scheme.options} == set(PARAMETERS)
+    for scheme in SCHEMES:
+        for name, default in scheme.options.items():
+            assert default is None or PARAMETERS[name].checked(name, default) == default
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("tree linkage=single", "the scheme tree has no parameter 'linkage': it has none"),
+        ("empirical draws=2", "the scheme empirical has no parameter 'draws': expected metric, li"),
+        ("ensemble draws=2", "the scheme ensemble of random-tree has no parameter 'draws': expec"),
+        ("ensemble of=random kind=uniform", "ensemble of random has no parameter 'kind'"),
+        ("ensemble of=tree", "parameter of: expected random-tree, random, random-as-orthogonal, "),
+        ("empirical linkage=ward", "parameter linkage: expected single, complete, average, found "),
+        ("random strict=2", "parameter strict: expected yes or no, found '2'"),
+        (
+            "random rows=0",
+            "parameter rows: expected a whole number from 1 to 1000000000, found '0'",
+        ),
+        ("random rows=1e3", "parameter rows: expected a whole number from 1 to 1000000000, found "),
+        ("random rows", "there is no scheme 'random rows'"),
+        ("rows=3", "there is no scheme ''"),
+    ],
+)
+def test_wrong_parameters(text, message):
+    with pytest.raises(UsageError, match=message):
+        design(text, range(4))
 
 
 @pytest.mark.parametrize("name", ["9", "contingency", "confusion", "to-code"])
@@ -108,7 +146,7 @@ def test_a_design_takes_data_where_it_needs_them():
 def test_sketches_before_any_data():
     assert sketch("empirical").hierarchical and sketch("tree").hierarchical
     assert sketch("ordered").labels in ((0, 1, 2, 3), (3, 2, 1, 0))
-    assert len(sketch("random").rows) == 3
+    assert len(sketch("random rows=3").rows) == 3
     with pytest.raises(UsageError, match="made of a control file, not of training data"):
         sketch("convert")
 
@@ -209,7 +247,7 @@ def test_a_new_scheme_reaches_the_command(new_schemes, monkeypatch, tmp_path, ca
     x, y = points()
     svm = "".join(f"{label} 1:{a} 2:{b} 3:{c}\n" for label, (a, b, c) in zip(y, x))
     (tmp_path / "train.svm").write_text(svm)
-    words = ["-Q", "apart", "--metric", "mean-deviation", "-M", "train.svm"]
+    words = ["-Q", "apart metric=mean-deviation", "-M", "train.svm"]
     assert main_of("print_control")(words) == 0
     assert capsys.readouterr().out == format_tree(from_rows([((0, 2, 3), (1,))], LABELS))
     assert main_of("print_control")(["-Q", "apart", "4"]) == 2

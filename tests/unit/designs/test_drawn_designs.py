@@ -97,21 +97,10 @@ def test_as_many_members_as_there_are():
         design("ensemble", range(2), of="random", rows=1)
 
 
-def test_schemes_without_different_designs():
-    with pytest.raises(
-        UsageError,
-        match="no different designs of the scheme one-vs-one .*: expec"
-        "ted one of random-tree, random, random-as-",
-    ):
-        design("ensemble", range(5), of="1v1")
-
-
 @pytest.mark.parametrize("scheme", ["best-tree", "Best_Code"])
 def test_searched_schemes_of_the_version_before_are_named(scheme):
     with pytest.raises(UsageError, match="there is no scheme best-.* any more: "):
         design(scheme, range(5))
-    with pytest.raises(UsageError, match="there is no scheme best-.* any more: "):
-        design("ensemble", range(5), of=scheme)
 
 
 def test_ensembles_that_could_not_be_read_again():

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, strategies as st
 from scipy.stats import chisquare
 
-from agfmc.core.errors import UsageError
 from agfmc.designs.distances import parts_of
 from agfmc.designs.random_trees import different_trees, drawn_tree, KINDS, oriented
 
@@ -85,8 +84,3 @@ def test_large_trees_do_not_recurse():
     for kind in KINDS:
         assert len(leaves_of(drawn_tree(kind, [1] * 3000))) == 3000
     assert len(leaves_of(drawn_tree("data-balanced", [2**i for i in range(1200)]))) == 1200
-
-
-def test_what_cannot_be_drawn():
-    with pytest.raises(UsageError, match="no kind of random trees 'best'.*uniform, class-balanced"):
-        drawn_tree("best", (3, 3))

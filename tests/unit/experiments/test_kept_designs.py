@@ -60,7 +60,7 @@ def test_designs_of_other_weights_are_made_anew(clusters):
 
     for factor in (1.0, 2.0, 1.0):
         design_of(
-            read_candidate("empirical", metric="mean-deviation"),
+            read_candidate("empirical metric=mean-deviation"),
             replace(clusters, weights=Weights(np.full(len(clusters.y), factor))),
             {},
             Cache(),
