@@ -347,9 +347,9 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
             all;  "full": each point on all of the data.
         time_limit : float, default=None
             Seconds of the search, after which the best so far is taken.
-        space : agfmc.SearchSpace, default=None
-            Kernels and grids; None: an rbf kernel, gamma and C around values that
-            suit the data.
+        space : agfmc.SearchSpace or str, default=None
+            Kernels and exponents of 2, such as `"C=-2:8:2 kernel=rbf"`, as of `tune_m --space`;
+            None: an rbf kernel, gamma and C around values that suit the data.
         progress : callable, default=None
             progress(done, total, words) is called again and again during the search.
         sample_weight : array-like of shape (n_samples,), default=None

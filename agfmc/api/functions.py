@@ -254,7 +254,7 @@ def tune(
     by: str = "log_loss",
     search: str = "fast",
     time_limit: float | None = None,
-    space: SearchSpace | None = None,
+    space: SearchSpace | str | None = None,
     **training,
 ) -> tuple[Configuration, dict]:
     """Search the training options by cross-validation, then train with the best.
@@ -273,9 +273,9 @@ def tune(
         "full": score all options on all of the data.
     time_limit : float, default=None
         Seconds after which the search ends with the best options so far.
-    space : SearchSpace, default=None
-        Kernels and ranges of parameters, such as
-        `agfmc.SearchSpace(log2c=agfmc.Axis(-2, 8, 2))`; None: ranges that suit the data.
+    space : SearchSpace or str, default=None
+        Kernels and exponents of 2 of parameters, such as `"C=-2:8:2 kernel=rbf"`, as of `tune_m
+        --space`; None: ranges that suit the data.
     **training
         As for `train`. Options that are not searched stay.
 

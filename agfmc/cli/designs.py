@@ -6,7 +6,7 @@ from ..core.errors import UsageError
 from ..designs.schemes import PARAMETERS, read_scheme, SCHEMES
 from .data_options import NORMALISATION
 from .option_types import given, refuse_given, whole_number
-from .options import is_trained
+from .options import is_trained, Joined
 
 # parameters of schemes that have libAGF's letter or operand, too
 LETTERS = {"rows": "nrow", "strict": "-G", "reduced": "-Y"}
@@ -25,17 +25,8 @@ def add_scheme(group):
         "-Q, --type SCHEME",
         "the scheme, by number or name, and its parameters, as in "
         f'-Q "empirical linkage=average":\n{schemes}\nparameters:\n{parameters}',
-        action=_Joined,
+        action=Joined,
     )
-
-
-class _Joined(argparse.Action):
-    """The values of an option that is given several times, as one text."""
-
-    def __call__(self, parser, namespace, value, option_string=None):
-        """Add a value."""
-        earlier = getattr(namespace, self.dest)
-        setattr(namespace, self.dest, value if earlier is None else f"{earlier} {value}")
 
 
 def scheme_settings(args, scheme):

@@ -356,6 +356,15 @@ def _with_relations(action):
     return "\n".join([first + f" ({'; '.join(notes)})" * bool(notes), *rest])
 
 
+class Joined(argparse.Action):
+    """The values of an option that is given several times, as one text."""
+
+    def __call__(self, parser, namespace, value, option_string=None):
+        """Add a value."""
+        earlier = getattr(namespace, self.dest)
+        setattr(namespace, self.dest, value if earlier is None else f"{earlier} {value}")
+
+
 class _HelpAll(argparse._HelpAction):
     def __call__(self, parser, *rest):
         parser._print_message(argparse.ArgumentParser.format_help(parser), sys.stdout)

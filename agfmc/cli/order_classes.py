@@ -79,7 +79,7 @@ def execute(args):
     write_stdout(tree_lines(for_output(ordered.tree)))
     what = "length of the path" if args.adjacent else "expected accuracy"
     report(f"{ordered.method}: {what} {ordered.before:.6g} before, {ordered.after:.6g} now")
-    if not args.path:
+    if not args.adjacent:
         from ..designs.class_order import pairs_training_share
 
         share = pairs_training_share(len(ordered.tree.classes))

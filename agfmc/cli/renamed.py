@@ -108,9 +108,26 @@ _ROWS: tuple[tuple[dict[str, str], str], ...] = (
     (
         {
             "--path": "--adjacent=mean-deviation",
-            "--metric": "--adjacent hausdorff takes the place of --path --metric hausdorff",
+            "--metric": "it is the value of --adjacent, as in --adjacent hausdorff",
         },
         "order_classes",
+    ),
+    (
+        {
+            f"--{name}": f"--space {word}={{}}"
+            for name, word in (
+                ("log2c", "C"),
+                ("log2g", "gamma"),
+                ("log2k", "k"),
+                ("log2leaves", "leaves"),
+                ("log2r", "ridge"),
+                ("log2rate", "rate"),
+                ("degrees", "degree"),
+                ("coef0", "coef0"),
+                ("kernels", "kernel"),
+            )
+        },
+        "tune_m",
     ),
 )
 EARLIER: dict[str, dict[str, str]] = {}  # by command

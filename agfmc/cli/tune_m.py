@@ -1,12 +1,11 @@
 """tune_m: search training options by cross-validation, and write them into the control file."""
 
-import argparse
 from contextlib import contextmanager
 from dataclasses import replace
 
 from ..control.learners import LEARNERS, PARAMETERS
 from ..core.errors import JobsFailed, UsageError
-from ..core.kernels import KERNEL_NAMES, SEARCHED_KERNELS, TUNED_KERNELS
+from ..core.kernels import SEARCHED_KERNELS, TUNED_KERNELS
 from ..core.version import RESULTS
 from ..files.kinds import name_of_file
 from ..score.rows import BY_COST
@@ -23,13 +22,10 @@ from .experiments import (
     report_reused,
 )
 from .messages import json_text, Progress, report, write_stdout, write_stderr
-from .option_types import finite_number, list_of, whole_number
-from .options import add_time_limit, deadline_of, Parser
+from .option_types import whole_number
+from .options import add_time_limit, deadline_of, Joined, Parser
 from .pages import make_page, page_of, plain, training_inputs
 from .reports import add_report, PAGE, PICTURES, reports_of
-
-_LARGEST = 60  # exponent of 2
-_STEP = 2.0  # of exponents, where none is given
 
 
 def get_parser():
@@ -55,32 +51,7 @@ def get_parser():
         "of -+, of the options in the head of control, or else of its first row. The "
         "search starts from -+, the head, or the most frequent options of these rows",
     )
-    group.add(
-        "--kernels KERNEL,...",
-        f"kernels to try: {', '.join(TUNED_KERNELS)} (default: "
-        f"that of the given options, -t, or {' and '.join(SEARCHED_KERNELS)} if they name "
-        "none)",
-        _kernels,
-    )
-    for column, parameter in sorted(PARAMETERS.items()):
-        group.add(
-            f"--{column} LO:HI[:STEP]",
-            f"first grid of {parameter.name}, exponents of 2, from LO to HI in steps of STEP "
-            f"({_STEP:g} if left out), or a single one (default {_grids(column)})",
-            _axis,
-        )
-    group.add(
-        "--degrees LO:HI",
-        "degrees of polynomials, or a single one (default 1:6)",
-        _degrees,
-        default=(1, 6),
-    )
-    group.add(
-        "--coef0 VALUE,...",
-        "options -r of polynomials (default 0,1: homogeneous and inhomogeneous)",
-        list_of(finite_number),
-        default=(0.0, 1.0),
-    )
+    group.add("--space NAME=VALUES", _space_help(), action=Joined)
     group.add(
         "--refine N",
         "largest number of times that the step is halved around the best "
@@ -117,16 +88,15 @@ def get_parser():
 
 def execute(args):
     """Read, search, write."""
+    from ..experiments.search import read_space
+
     reports = reports_of(args, printable=False)
     page = page_of(args, training_inputs(args, args.control))
     candidate = _again(args, read_one_candidate(args))
     request = experiment_request(args, args.train, plan_of(args, 1, 5))
-    how = {"by": BY_COST[args.by], "search": args.search}
-    with _searched(request, candidate, deadline_of(args), {"space": _space(args), **how}) as (
-        result,
-        tree,
-        task,
-    ):
+    space = read_space(args.space or "", args.refine)
+    how = {"space": space, "by": BY_COST[args.by], "search": args.search}
+    with _searched(request, candidate, deadline_of(args), how) as (result, tree, task):
         if args.report and not result["tried"]:
             report("nothing was tried, so no report is written")
         elif args.report:
@@ -135,26 +105,6 @@ def execute(args):
         if not result["complete"]:
             # raised in here, so that what is finished is stored
             raise JobsFailed(_unfinished(task.experiment.cache, result, tree))
-
-
-def _space(args):
-    """The `SearchSpace` of the options."""
-    from ..experiments.search import Axis, SearchSpace
-
-    axes = {
-        column: Axis(*getattr(args, column))
-        for column in PARAMETERS
-        if getattr(args, column) is not None
-    }
-    return SearchSpace(
-        args.kernels,
-        range(args.degrees[0], args.degrees[1] + 1),
-        tuple(dict.fromkeys(args.coef0)),
-        axes.get("log2c"),
-        axes.get("log2g"),
-        args.refine,
-        axes,
-    )
 
 
 @contextmanager
@@ -250,60 +200,28 @@ def _unfinished(cache, result, tree):
     return f"time limit reached {'; '.join(words)}"
 
 
-def _grids(column):
-    learners = {}
-    for name, row in LEARNERS.items():
-        for one in row.searched:
-            if one.column == column:
-                grid = (
-                    f"{one.low:g}:{one.high:g}:{one.step:g}"
-                    + ", shifted to suit the scale of the data," * bool(one.scaled)
-                )
-                learners.setdefault(grid, []).append(name)
-    return "; ".join(f"{grid} for {' and '.join(names)}" for grid, names in learners.items())
-
-
-def _range_words(text, form, convert, most):
-    words = text.split(":")
-    try:
-        numbers = [convert(word) for word in words]
-    except argparse.ArgumentTypeError as error:
-        raise argparse.ArgumentTypeError(f"expected {form}: {error}") from None
-    if len(words) > most:
-        raise argparse.ArgumentTypeError(f"expected {form}, found '{text}'")
-    if numbers[:2][-1] < numbers[0]:
-        raise argparse.ArgumentTypeError(f"expected LO not above HI, found '{text}'")
-    return numbers
-
-
-def _axis(text):
-    """(low, high, step) of exponents; a number alone is low and high."""
-    form = "LO:HI[:STEP], exponents of 2 such as -3:5:2, or a single one"
-    low, *more = _range_words(text, form, finite_number, 3)
-    high, step = (*more, *[low, _STEP][len(more) :])
-    if not -_LARGEST <= low <= high <= _LARGEST:
-        raise argparse.ArgumentTypeError(
-            f"expected exponents of 2 within -{_LARGEST} and {_LARGEST}, found '{text}'"
-        )
-    if not step > 0 or (high - low) / step > 100 or low < high < low + step:
-        raise argparse.ArgumentTypeError(
-            f"expected LO:HI:STEP with a step ({_STEP:g} if left out) "
-            f"that leaves 2 to 101 values, found '{text}'"
-        )
-    return low, high, step
-
-
-def _degrees(text):
-    numbers = _range_words(text, "LO:HI or a single degree", whole_number(1, 100), 2)
-    return numbers[0], numbers[-1]
-
-
-def _kernels(text):
-    words = [word.strip() for word in text.split(",")]
-    words = tuple(KERNEL_NAMES.get(word.lower(), word) for word in words)
-    for word in words:
-        if word not in TUNED_KERNELS or words.count(word) > 1:
-            raise argparse.ArgumentTypeError(
-                f"expected {', '.join(TUNED_KERNELS)}, each once at most, found '{text}'"
-            )
-    return words
+def _space_help():
+    lines = [
+        'what is tried, as in --space "C=-5:15:2 gamma=-10:4 kernel=rbf"; the first grids of '
+        "numbers are exponents of 2, LO:HI[:STEP] or a single one:"
+    ]
+    for parameter in reversed(PARAMETERS.values()):
+        grids = {}
+        for name, row in LEARNERS.items():
+            for searched in row.searched:
+                if searched.column == parameter.column:
+                    grid = f"{searched.low:g}:{searched.high:g}:{searched.step:g}"
+                    if searched.scaled:
+                        grid += ", shifted to suit the scale of the data,"
+                    grids.setdefault(grid, []).append(name)
+        words = "; ".join(f"{grid} for {' and '.join(names)}" for grid, names in grids.items())
+        lines.append(f"{parameter.word}: default {words}")
+    return "\n".join(
+        [
+            *lines,
+            "degree: degrees of polynomials, LO:HI or a single one (default 1:6)",
+            "coef0: -r of polynomials, with commas (default 0,1: homogeneous and inhomogeneous)",
+            f"kernel: {', '.join(TUNED_KERNELS)}, with commas (default: that of the given options, "
+            f"-t, or {' and '.join(SEARCHED_KERNELS)} if they name none)",
+        ]
+    )

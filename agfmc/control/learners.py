@@ -31,8 +31,13 @@ class Parameter(NamedTuple):
 
     @property
     def column(self) -> str:
-        """The name of its exponent in tables and, after two dashes, of the option for its grid."""
+        """The name of its exponent in tables."""
         return "log2" + (self.key or self.letter[1:])
+
+    @property
+    def word(self) -> str:
+        """Its name in the text of a search space."""
+        return "C" if self.field == "cost" else self.field
 
 
 GAMMA = Parameter("-g", "gamma", "gamma", -4.0, 4.0, 2.0, 1)

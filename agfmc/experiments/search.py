@@ -21,7 +21,8 @@ import numpy as np
 
 from ..control.learners import COST, GAMMA, LEARNERS, Parameter, PARAMETERS
 from ..core.errors import UsageError
-from ..core.kernels import kernel_word, KERNELS, SEARCHED_KERNELS, TUNED_KERNELS
+from ..core.kernels import KERNEL_NAMES, kernel_word, KERNELS, SEARCHED_KERNELS, TUNED_KERNELS
+from ..core.text import numeral
 from ..learners.protocol import learner_class, parse_options
 
 BEYOND = 3  # coarse steps that a search may go beyond its grid, on either side
@@ -310,7 +311,7 @@ class SearchSpace(NamedTuple):
         """
         known, kernels = {row.column for row in options.parameters}, self.kernels
         if kernels is not None and "log2g" not in known:
-            raise UsageError(f"--kernels: {options.learner} has no kernel to search")
+            raise UsageError(f"space: {options.learner} has no kernel to search")
         if kernels is None and "log2g" in known:
             kernels = (
                 (options.options.kernel,) if "-t" in options.text.split() else SEARCHED_KERNELS
@@ -318,28 +319,28 @@ class SearchSpace(NamedTuple):
             if kernels[0] not in TUNED_KERNELS:
                 raise UsageError(
                     f"the {kernels[0]} kernel (-t {kernel_word(kernels[0])}) "
-                    "cannot be searched: --kernels names others, of "
-                    f"{', '.join(TUNED_KERNELS)}"
+                    "cannot be searched: choose others for the space, as in "
+                    f"kernel={','.join(TUNED_KERNELS)}"
                 )
         for column, axis in self._axes.items():
             if axis is None:
                 continue
             row = PARAMETERS[column]
             if column not in known:
-                raise UsageError(f"--{column}: {options.learner} has no {row.name} to search")
+                raise UsageError(f"space: {options.learner} has no {row.word} to search")
             if not axis.values:
                 raise UsageError(
-                    f"--{column}: there is no value from {axis.low:g} to "
+                    f"space: {row.word}: there is no value from {axis.low:g} to "
                     f"{axis.high:g} in steps of {axis.step:g}"
                 )
             if row.whole and axis.low < row.least:
                 raise UsageError(
-                    f"--{column}: {row.name} is a whole number: "
+                    f"space: {row.word} is a whole number: "
                     f"expected exponents from {row.least:g} on, found {axis.low:g}"
                 )
             if axis.values[-1] > row.most:
                 raise UsageError(
-                    f"--{column}: expected exponents up to {row.most:g}, found {axis.values[-1]:g}"
+                    f"space: {row.word}: expected exponents up to {row.most:g}, found {axis.values[-1]:g}"
                 )
         return self._replace(searched=options.parameters, kernels=kernels)
 
@@ -408,6 +409,95 @@ class SearchSpace(NamedTuple):
                 "there is no point to try: no kernel, or no degree or -r of a polynomial"
             )
         return grids
+
+
+_LARGEST = 60  # exponent of 2: C and gamma beyond it are no options of anything
+STEP = 2.0  # of exponents, where none is given
+MOST = 101  # values of a grid
+DEGREE = 100  # the largest
+
+
+def read_space(text: str, refine: int | None = None) -> SearchSpace:
+    """The space of a text such as `C=-5:15:2 gamma=-10 degree=1:6 coef0=0,1 kernel=rbf,linear`.
+
+    Parameters of learners have exponents of 2, LO:HI[:STEP] or a single one.  The last of equal
+    names counts.  Raises `UsageError`.
+    """
+    columns = {row.word: column for column, row in reversed(PARAMETERS.items())}
+    readers = {
+        **dict.fromkeys(columns, _read_axis),
+        "degree": _read_degrees,
+        "coef0": _read_coefficients,
+        "kernel": _read_kernels,
+    }
+    values: dict[str, Any] = {}
+    for word in text.split():
+        name, _, value = word.partition("=")
+        if name not in readers:
+            raise UsageError(
+                f"space: expected NAME=VALUES, a name of {', '.join(readers)}, found '{word}'"
+            )
+        try:
+            values[name] = readers[name](value)
+        except ValueError as error:
+            raise UsageError(f"space: {name}: expected {error}, found '{value}'") from None
+    axes = {columns[name]: value for name, value in values.items() if name in columns}
+    return SearchSpace(
+        values.get("kernel"),
+        values.get("degree", SearchSpace().degrees),
+        values.get("coef0", SearchSpace().coefficients),
+        axes.pop("log2c", None),
+        axes.pop("log2g", None),
+        refine,
+        axes,
+    )
+
+
+def _read_numbers(text, separator, expected, whole=False):
+    try:
+        return [numeral(word, whole) for word in text.split(separator)]
+    except ValueError:
+        raise ValueError(expected) from None
+
+
+def _read_axis(text):
+    expected = (
+        f"exponents of 2 from -{_LARGEST} to {_LARGEST}, LO:HI[:STEP] with {MOST} values at most "
+        f"and a step ({STEP:g} if left out) not above HI - LO, or a single one"
+    )
+    numbers = _read_numbers(text, ":", expected)
+    if len(numbers) == 1:
+        numbers *= 2
+    if len(numbers) == 2:
+        numbers.append(STEP)
+    low, high, step = numbers[:3]
+    in_range = -_LARGEST <= low <= high <= _LARGEST and step > 0
+    fits = low == high or step <= high - low < MOST * step
+    if len(numbers) > 3 or not in_range or not fits:
+        raise ValueError(expected)
+    return Axis(low, high, step)
+
+
+def _read_degrees(text):
+    expected = f"whole numbers from 1 to {DEGREE}, LO:HI or a single one"
+    numbers = _read_numbers(text, ":", expected, True)
+    if len(numbers) > 2 or not 1 <= numbers[0] <= numbers[-1] <= DEGREE:
+        raise ValueError(expected)
+    return range(numbers[0], numbers[-1] + 1)
+
+
+def _read_coefficients(text):
+    numbers = _read_numbers(text, ",", "numbers")
+    if not all(map(math.isfinite, numbers)):
+        raise ValueError("numbers")
+    return tuple(dict.fromkeys(numbers))
+
+
+def _read_kernels(text):
+    kernels = tuple(KERNEL_NAMES.get(word.lower(), word) for word in text.split(","))
+    if not set(kernels) <= set(TUNED_KERNELS):
+        raise ValueError(", ".join(TUNED_KERNELS))
+    return tuple(dict.fromkeys(kernels))
 
 
 class Search:

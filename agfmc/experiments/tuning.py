@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ..control.build import check_classes
-from ..control.learners import PARAMETERS
 from ..control.tree import Tree
 from ..core.errors import AgfmcError, JobsFailed, UsageError, warn_user
 from ..core.kernels import KERNELS, SEARCHED_KERNELS, TUNED_KERNELS
@@ -46,12 +45,11 @@ from .racing import (
     without_repeated_warnings,
 )
 from .results import search_result
-from .search import scale_exponent, SearchedOptions, SearchSpace
+from .search import read_space, scale_exponent, SearchedOptions, SearchSpace
 from .trial import run_trial
 
 SEARCHES = {"fast": 1, "full": 2}  # how often each halves the step of the grids, at most
 _SIDES = {"low": "smallest", "high": "largest"}
-_OPTIONS = {row.name: f"--{column}" for column, row in PARAMETERS.items()}
 
 
 # -- from data to a control tree -------------------------------------------------------------------
@@ -301,8 +299,8 @@ def _warn_of_borders(limits):
     for limit in limits:
         name, side = limit.split()
         warn_user(
-            f"the best {name} is the {_SIDES[side]} that was tried: a wider "
-            f"{_OPTIONS[name]} may find a better one"
+            f"the best {name} is the {_SIDES[side]} that was tried: a wider space "
+            "may find a better one"
         )
 
 
@@ -343,7 +341,7 @@ def find_options(
     by: str = "log_loss",
     search: str = "fast",
     time_limit: float | None = None,
-    space: SearchSpace | None = None,
+    space: SearchSpace | str | None = None,
     progress=None,
 ) -> tuple[dict, Tree]:
     """The best training options of a candidate's open rows; -> (result, control tree with them).
@@ -355,7 +353,7 @@ def find_options(
     by : str, name of a score, also as tune_m has it (log-loss)
     search : {"fast", "full"}
     time_limit : float, optional, in seconds
-    space : SearchSpace, optional, by default the kernels of tune_m
+    space : SearchSpace or its text, optional, by default the kernels of tune_m
     progress : function of (done, total, words), optional
 
     Raises
@@ -365,6 +363,7 @@ def find_options(
     """
     start, by = time.monotonic(), BY_OPTION.get(by, by)
     space = SearchSpace() if space is None else space
+    space = read_space(space) if isinstance(space, str) else space
     if not isinstance(space, SearchSpace):
         raise UsageError(f"space: expected an agfmc.SearchSpace, found {space!r}")
     kernels = (("kernels", kernel, TUNED_KERNELS) for kernel in space.kernels or ())

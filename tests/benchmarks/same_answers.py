@@ -134,7 +134,7 @@ nfold -n -d 3 --seed 1 --no-state -+ "-c 50 -g 0.01" one-vs-one few held
 nfold --seed 1 --json --no-state -f 0.3 --trials 2 adjacent otrain
 compare_control --no-state --report=-.csv --trials 2 -+ "-c 10 -g 0.005" otrain \
 one-vs-one adjacent:least-squares,vote | cut -d, -f1-3,10-
-tune_m --no-state --by accuracy --log2c 0:4:4 --log2g -8:-6:2 --refine 0 -d 3 adjacent otrain
+tune_m --no-state --by accuracy --space "C=0:4:4 gamma=-8:-6:2" --refine 0 -d 3 adjacent otrain
 simulate_decoders --class-count 4,8 --rounds 200 --seed 7
 simulate_decoders --class-count 4 --rounds 100 --report=-.csv
 """
@@ -206,8 +206,8 @@ compare_control --no-state --json --trials 1 -d 3 -+ "-c 10 -g 0.1" --costs cost
 pen one-vs-one tree:recursive,full > compared.json
 compare_control --no-state --report=-.md --loo -n -+ "learner=nystrom -m 40 -g 0.1" pen one-vs-one \
 one-vs-rest | cut -d"|" -f2-6,8-
-tune_m --no-state --report tuned.json --report tuned.csv --log2c 0:4:4 --log2g -6:-2:4 --refine 0 -d 3 \
--n one-vs-one pen > tuned.mbt
+tune_m --no-state --report tuned.json --report tuned.csv --space "C=0:4:4 gamma=-6:-2:4" \
+--refine 0 -d 3 -n one-vs-one pen > tuned.mbt
 tune_m --no-state --search full --report raced.json -+ "learner=nystrom -m 40" --loo one-vs-one pen
 nfold --no-state --report nfold.html -n -d 3 -+ "-c 10 -g 0.1" one-vs-one \
 pen

@@ -445,7 +445,7 @@ ERRORS = {
     ],
     ("table2agf", 1): [("table.csv x", r"table\.csv: no column is named class, label or target")],
     ("tune_m", 1): [],
-    ("tune_m", 2): [("--log2c x 1v1 trn", r"log2c")],
+    ("tune_m", 2): [("--space C=x 1v1 trn", r"space: C: expected")],
     ("validate_probabilities", 1): [
         ("-b trn.cls nothing", r"nothing\.cls: cannot read"),
         ("trn.cls labels", r"labels: cannot read: No such file"),

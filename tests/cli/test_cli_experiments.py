@@ -288,7 +288,7 @@ def test_nfold_refuses(ask, words, status, message, data):
 
 @pytest.mark.long
 def test_a_sample_of_the_rows_chooses(ask, data):
-    words = ("tune_m", "-d", "3", "--log2c", "1", "--log2g", "-3:-1", "--refine", "0", "one-vs-one")
+    words = ("tune_m", "-d", "3", "--space", "C=1 gamma=-3:-1", "--refine", "0", "one-vs-one")
     whole = ask(*words, "train")
     assert ask(*words, "--sample", "120", "train")[:2] == whole[:2]
     some = ask(*words, "--sample", "60", "train")
@@ -318,15 +318,15 @@ def test_messages_help(ask, command, words, status, message, data):
     assert got[0] == status and message in got[2] and len(got[2].splitlines()) == 1
 
 
-QUICK = ("-d", "3", "--log2c", "-1:1", "--log2g", "-3:-1", "--refine", "1")
+QUICK = ("-d", "3", "--space", "C=-1:1 gamma=-3:-1", "--refine", "1")
 
 
 def test_what_is_written_trains_and_keeps_the_score(ask, data):
     _, text, err = ask(
         "tune_m",
         *QUICK,
-        "--kernels",
-        "rbf",
+        "--space",
+        "kernel=rbf",
         "--uncalibrated",
         "--json",
         "all.json",
@@ -391,10 +391,8 @@ def test_commands_share_one_state_of_the_same_data(ask, monkeypatch, data):
         in ask(
             "tune_m",
             *words,
-            "--log2c",
-            "1:3:2",
-            "--log2g",
-            "0:2:2",
+            "--space",
+            "C=1:3:2 gamma=0:2:2",
             "--refine",
             "0",
             "one-vs-one",
@@ -440,17 +438,11 @@ def test_a_state_that_is_a_folder_of_other_files(ask, data):
     "words, status, message",
     [
         (("-+", "-s 1", "one-vs-one", "train"), 2, "a nu-SVC has no C to search"),
-        (("--log2c", "3:1", "one-vs-one", "train"), 2, "expected LO not above HI, found '3:1'"),
-        (("--log2c", "1:99", "one-vs-one", "train"), 2, "exponents of 2 within -60 and 60"),
-        (("--log2c", "1:2:3:4", "one-vs-one", "train"), 2, "expected LO:HI[:STEP]"),
-        (("--log2c", "1:2", "one-vs-one", "train"), 2, "LO:HI:STEP with a step (2 if left out)"),
-        (("--log2g", "0:5:0", "one-vs-one", "train"), 2, "with a step"),
-        (("--degrees", "3:2", "one-vs-one", "train"), 2, "expected LO not above HI, found '3:2'"),
-        (("--degrees", "0:2", "one-vs-one", "train"), 2, "expected LO:HI or a single degree: "),
+        (("--space", "C=3:1", "one-vs-one", "train"), 2, "space: C: expected exponents of 2"),
         (("train", "one-vs-one"), 2, ": is the order of the operands right?"),
         (("-+", "-t 3", "one-vs-one", "train"), 2, "the sigmoid kernel (-t 3) cannot be searched"),
         (
-            ("--kernels", "rbf,cubic", "one-vs-one", "train"),
+            ("--space", "kernel=rbf,cubic", "one-vs-one", "train"),
             2,
             "expected linear, polynomial, rbf, laplacian, exponential",
         ),
@@ -520,11 +512,17 @@ def test_a_second_search_tunes_the_nodes(ask, data):
 @pytest.mark.parametrize(
     "words, message",
     [
-        (("-+", "learner=linear", "--log2g", "0:2", "one-vs-one"), "learner=linear has no gamma"),
-        (("-+", "learner=logistic", "--kernels", "rbf", "one-vs-one"), "has no kernel to search"),
-        (("--log2k", "0:2", "one-vs-one"), "--log2k: learner=svm has no k to search"),
-        (("--log2k=-2:2", "nodes.mbc"), "expected exponents from 0 on, found -2"),
-        (("--log2c", "0:2", "nodes.mbc"), "--log2c: K has no C to search"),
+        (
+            ("-+", "learner=linear", "--space", "gamma=0:2", "one-vs-one"),
+            "learner=linear has no gamma",
+        ),
+        (
+            ("-+", "learner=logistic", "--space", "kernel=rbf", "one-vs-one"),
+            "has no kernel to search",
+        ),
+        (("--space", "k=0:2", "one-vs-one"), "space: learner=svm has no k to search"),
+        (("--space", "k=-2:2", "nodes.mbc"), "expected exponents from 0 on, found -2"),
+        (("--space", "C=0:2", "nodes.mbc"), "space: K has no C to search"),
         (("both.mbc",), "nodes of several learners, K and L"),
     ],
 )
@@ -536,7 +534,7 @@ def test_what_a_learner_does_not_search(ask, words, message, data):
     assert (code, text) == (2, "") and message in err and err.count("\n") == 1, err
 
 
-SHARED = ("-+", "learner=nystrom -m 15", "--log2g=-4:0", "--refine", "0")
+SHARED = ("-+", "learner=nystrom -m 15", "--space", "gamma=-4:0", "--refine", "0")
 
 
 @pytest.mark.long
@@ -578,9 +576,9 @@ def test_shared_landmarks_are_tuned_without_parts(ask, data):
 @pytest.mark.long
 def test_leave_one_out_scores_alone(ask, data):
     words = (*SHARED, "--loo", "--report", "all.svg", "one-vs-one", "train")
-    one = ask("tune_m", *words, "--kernels", "linear,rbf", "-j", "2")
+    one = ask("tune_m", *words, "--space", "kernel=linear,rbf", "-j", "2")
     assert "leave-one-out values of 44 points" in one[2] and "±" not in one[2]
-    assert ask("tune_m", *words, "--kernels", "linear,rbf", "--no-state")[:2] == one[:2]
+    assert ask("tune_m", *words, "--space", "kernel=linear,rbf", "--no-state")[:2] == one[:2]
     assert Path("all.svg").stat().st_size
 
 
@@ -636,10 +634,8 @@ WORDS = {
     tune_m: (
         "-d",
         "2",
-        "--kernels",
-        "linear",
-        "--log2c",
-        "0:2:2",
+        "--space",
+        "kernel=linear C=0:2:2",
         "--refine",
         "0",
         "one-vs-one",

@@ -179,7 +179,7 @@ def test_the_head_of_a_control_file_is_heeded_up_to_a_tuned_model(run, data):
     assert head[0].startswith("best.mbt, wu-lin-weng: ") and head[2:-2] == bare[2:-2]
     table = run("compare_control", "--trials", "2", "train", "best.mbt").out.splitlines()
     assert [line.split()[1] for line in table[4:6]] == ["(wu-lin-weng)", "(inverse)"]
-    search = ("--log2c=1:3:2", "--log2g=-3", "--refine", "0")
+    search = ("--space", "C=1:3:2 gamma=-3", "--refine", "0")
     tuned = run("tune_m", *search, "best.mbt", "train")
     assert " of best.mbt (decoder wu-lin-weng) were tried" in tuned.err
     assert re.search("^-g 0.1 -c 3 -e 0.01 .*given$", tuned.err, re.M)
@@ -201,7 +201,7 @@ def test_the_head_of_a_control_file_is_heeded_up_to_a_tuned_model(run, data):
 @pytest.mark.long
 def test_again_tunes_the_rows_of_one_learner(run, data):
     rest = '"-c 4" 0 1 / 2; "-c 4" 0 / 1; "learner=logistic -c 9" 0 2 / 1; {2 5 9}'
-    small = ("--again", "--log2c=1", "--log2g=-3", "--refine", "0", "plan", "train")
+    small = ("--again", "--space", "C=1 gamma=-3", "--refine", "0", "plan", "train")
     Path("plan").write_text('"-c 3" 0 / 2; ' + rest)
     done = run("tune_m", *small)
     rows = [line.split('"')[1] for line in done.out.splitlines()[:4]]

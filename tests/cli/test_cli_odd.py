@@ -223,10 +223,8 @@ def chain(call, name):
         "-d",
         "2",
         "--no-state",
-        "--log2c",
-        "0:1:1",
-        "--log2g",
-        "0:1:1",
+        "--space",
+        "C=0:1:1 gamma=0:1:1",
         "--refine",
         "0",
         "--json",
@@ -426,10 +424,8 @@ def test_graphviz_draws_names_and_no_markup(data, call, scheme):
             "tune_m",
             "--refine",
             "0",
-            "--log2c",
-            "0:1:1",
-            "--log2g",
-            "0:1:1",
+            "--space",
+            "C=0:1:1 gamma=0:1:1",
             "-d",
             "2",
             "--no-state",
@@ -724,11 +720,11 @@ def commands_of(control):
         "2",
         "--refine",
         "0",
-        "--log2c",
-        "0:1:1",
-        "--log2g",
+        "--space",
+        "C=0:1:1 gamma=0:1:1",
+        control,
+        "trn.svm",
     )
-    "0:1:1", control, "trn.svm"
 
 
 @pytest.mark.few(3)

@@ -607,9 +607,9 @@ def test_a_scheme_with_its_parameters_is_a_control_of_every_command(control, run
     assert {"empirical linkage=complete", "empirical", "plan"} == set(names)
     scores = json.loads(run("nfold", *words, scheme, "line").out)
     assert scores["configuration"] == "empirical linkage=complete" and scores["classifiers"] == 5
-    tuned = run("tune_m", "-d", "2", "--log2c", "0", "--refine", "0", *options, scheme, "line").out
+    tuned = run(
+        "tune_m", "-d", "2", "--space", "C=0", "--refine", "0", *options, scheme, "line"
+    ).out
     assert parse(tuned).sides() == parse(plan).sides()
     wrong = run("compare_control", "--draws", "3", "line", "random", status=2)
-    assert 'as in compare_control DATA "random draws=100"' in wrong.line(
-        "no option --draws any more"
-    )
+    assert 'as in compare_control DATA "random rows=20' in wrong.line("no option --draws any more")

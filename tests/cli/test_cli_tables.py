@@ -388,7 +388,7 @@ def test_standard_input_of_other_commands(run):
     for command in (
         ["print_control", "-Q", "empirical", "-"],
         ["order_classes", "pairs", "-"],
-        ["tune_m", "pairs", "-", "--log2c", "0", "--log2g=-1", "-d", "2", "--no-state"],
+        ["tune_m", "pairs", "-", "--space", "C=0 gamma=-1", "-d", "2", "--no-state"],
     ):
         given = run(*command, *LABEL, stdin=content).out
         command[command.index("-")] = "t.csv"

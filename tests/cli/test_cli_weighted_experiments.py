@@ -116,7 +116,7 @@ def test_class_weights_from_standard_input(run):
             "one-vs-one:inverse",
             "empirical:full",
         ),
-        ("tune_m", *SEARCH, "--log2c", "0:2", "one-vs-one", "t"),
+        ("tune_m", *SEARCH, "--space", "C=0:2", "one-vs-one", "t"),
     ],
     ids=lambda words: words[0],
 )

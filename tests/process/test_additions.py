@@ -103,7 +103,7 @@ TUNE = ("tune_m", "-M", "--no-state", "-d", 3, "--refine", 0)
 @pytest.mark.long
 def test_a_learner_with_a_parameter_of_its_own(house):
     """It is searched, on its default grid and on the one given, and trained."""
-    for grid, tried in ((), 5), (("--log2z=0:4",), 3):
+    for grid, tried in ((), 5), (("--space", "z=0:4"), 3):
         done = started(
             house,
             *TUNE,
@@ -127,7 +127,7 @@ def test_a_learner_with_a_parameter_of_its_own(house):
     started(house, "multi_borders", "-M", "plan", "trn", "m", "m.mbc")
     started(house, "mbh2mbm", "m.mbc", "m.mbm")
     assert "options learner=toy -z " in started(house, "mbm_info", "m.mbm").stdout
-    assert "--log2z LO:HI" in started(house, "tune_m", "--help").stdout
+    assert "z: default " in started(house, "tune_m", "--help").stdout
 
 
 @pytest.mark.long
@@ -140,8 +140,8 @@ def test_a_score_for_which_larger_is_better(house):
         "mean-p",
         "--report",
         "t.json",
-        "--log2c=-4:4:4",
-        "--log2g=-8:0:4",
+        "--space",
+        "C=-4:4:4 gamma=-8:0:4",
         "one-vs-one",
         "trn",
     )
@@ -179,8 +179,8 @@ def test_a_kernel_of_products(house, learner):
     started(
         house,
         *TUNE,
-        "--kernels",
-        "quadratic",
+        "--space",
+        "kernel=quadratic",
         "--report=-.csv",
         "t.csv",
         "-+",

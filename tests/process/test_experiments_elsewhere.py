@@ -28,7 +28,8 @@ TUNE = (
     "tune_m",
     "-d",
     "3",
-    "--log2g=-2:0:2",
+    "--space",
+    "gamma=-2:0:2",
     "--refine",
     "0",
     "--report",
@@ -76,9 +77,12 @@ def test_same_tables(big, executor):
 @pytest.mark.parametrize(
     "more",
     [
-        ("--log2c=0:2:2",),
+        (
+            "--space",
+            "C=0:2:2",
+        ),
         ("-+", "learner=nystrom -m 30"),
-        ("--log2c=0:0", "-n"),
+        ("--space", "C=0:0", "-n"),
     ],
 )
 def test_same_search(big, executor, more):

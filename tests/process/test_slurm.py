@@ -238,7 +238,7 @@ def test_several_commands_a_task_and_a_failure(two, slurm):
     assert {name: (there / name).stat().st_mtime_ns for name in before} == before
 
 
-SEARCH = "-n --log2c 0:2:2 --log2g=-2:0:2 --refine 0 -d 2 one-vs-one"
+SEARCH = "-n --space C=0:2:2 --space gamma=-2:0:2 --refine 0 -d 2 one-vs-one"
 
 
 @for_real

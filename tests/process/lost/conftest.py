@@ -66,8 +66,8 @@ SCENES = {
     "compare_control, automatic": ("compare_control --trials 2 trn one-vs-one tree", ""),
     "nfold": ("nfold -d 3 --state st --report c.svg plan trn nf", "c.svg nf.cls nf.truth"),
     "tune_m": (
-        "tune_m --log2c 0:2:2 --log2g=-2:0:2 --refine 0 --state st --report j.json --report v.csv "
-        "--report t.svg plan trn",
+        "tune_m --space C=0:2:2 --space gamma=-2:0:2 --refine 0 --state st --report j.json "
+        "--report v.csv --report t.svg plan trn",
         "j.json v.csv t.svg",
     ),
     "order_classes": ("order_classes --adjacent mean-deviation -n -a o.std plan trn", "o.std"),

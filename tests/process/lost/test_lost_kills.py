@@ -25,7 +25,7 @@ CHAIN = (
     "classify_m -j 2 tctl pb.vec out2",
     "eval_uc --report scores.svg pb.cls out",
     "compare_control --trials 4 --state cstate --json pa one-vs-one tree",
-    "tune_m --log2c=-1:3:2 --log2g=-4:0:2 --refine 0 --state tstate --report j.json "
+    "tune_m --space C=-1:3:2 --space gamma=-4:0:2 --refine 0 --state tstate --report j.json "
     "--report v.csv plan pa",
 )
 OLDER = (

@@ -13,6 +13,7 @@ from agfmc.experiments.search import (
     number_text,
     Point,
     power,
+    read_space,
     scale_exponent,
     Search,
     SearchedOptions,
@@ -379,24 +380,29 @@ def test_trees_have_a_learning_rate_and_leaves():
             "exponents up to 0, found 1",
         ),
         (None, "learner=trees", {"others": {"log2leaves": Axis(0, 1, 1)}}, "from 1 on, found 0"),
-        (None, "learner=linear", {"log2g": Axis(0, 1, 1)}, "--log2g: learner=linear has no gamma"),
+        (None, "learner=linear", {"log2g": Axis(0, 1, 1)}, "space: learner=linear has no gamma"),
         (
             None,
             "learner=logistic",
             {"kernels": ("rbf",)},
-            "--kernels: learner=logistic has no kernel",
+            "space: learner=logistic has no kernel",
         ),
-        (None, "learner=nystrom", {"log2c": Axis(0, 1, 1)}, "--log2c: learner=nystrom has no C"),
-        (None, "", {"others": {"log2k": Axis(0, 1, 1)}}, "--log2k: learner=svm has no k"),
-        ("K", "", {"log2c": Axis(0, 1, 1)}, "--log2c: K has no C"),
+        (None, "learner=nystrom", {"log2c": Axis(0, 1, 1)}, "space: learner=nystrom has no C"),
+        (None, "", {"others": {"log2k": Axis(0, 1, 1)}}, "space: learner=svm has no k"),
+        ("K", "", {"log2c": Axis(0, 1, 1)}, "space: K has no C"),
         ("K", "", {"others": {"log2k": Axis(-1, 1, 1)}}, "expected exponents from 0 on, found -1"),
         (
             None,
             "",
             {"log2c": Axis(3, 1, 1)},
-            "--log2c: there is no value from 3 to 1 in steps of 1",
+            "space: C: there is no value from 3 to 1 in steps of 1",
         ),
-        (None, "-t 3", {}, r"the sigmoid kernel \(-t 3\) cannot be searched: --kernels"),
+        (
+            None,
+            "-t 3",
+            {},
+            r"the sigmoid kernel \(-t 3\) cannot be searched: choose others for the space",
+        ),
         (None, "", {"kernels": ()}, "no point to try"),
         (None, "", {"kernels": ("polynomial",), "degrees": ()}, "no point to try"),
         (None, "", {"kernels": ("polynomial",), "coefficients": ()}, "no point to try"),
@@ -406,3 +412,43 @@ def test_trees_have_a_learning_rate_and_leaves():
 def test_what_cannot_be_searched(code, base, space, message):
     with pytest.raises(UsageError, match=message):
         space_of(code, base, **space).grids(0.0)
+
+
+def test_a_space_as_text():
+    space = read_space("C=-5:15:2 gamma=-3 rate=-4:-2 degree=1:6 coef0=0,1 kernel=RBF,poly", 2)
+    assert space == SearchSpace(
+        ("rbf", "polynomial"),
+        range(1, 7),
+        (0.0, 1.0),
+        Axis(-5.0, 15.0, 2.0),
+        Axis(-3.0, -3.0, 2.0),
+        2,
+        {"log2rate": Axis(-4.0, -2.0, 2.0)},
+    )
+    assert read_space("k=3 k=2") == read_space("k=2")
+    assert read_space("") == SearchSpace() and read_space("degree=4").degrees == range(4, 5)
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        *(
+            (f"C={text}", "space: C: expected exponents of 2 from -60 to 60, LO:HI")
+            for text in ("3:1", "1:99", "1:2:3:4", "1:2", "0:5:0", "-60:60:1", "nan", "x", "")
+        ),
+        *(
+            (f"degree={text}", "space: degree: expected whole numbers from 1 to 100, LO:HI or")
+            for text in ("3:2", "0:2", "1:2:3", "1.5", "101")
+        ),
+        ("coef0=0,inf", "space: coef0: expected numbers, found '0,inf'"),
+        ("kernel=rbf,cubic", "space: kernel: expected linear, polynomial, rbf, laplacian, expone"),
+        ("C", "space: C: expected exponents"),
+        (
+            "nu=3",
+            "space: expected NAME=VALUES, a name of C, gamma, .*, found 'nu=3'",
+        ),
+    ],
+)
+def test_a_space_that_cannot_be_read(text, message):
+    with pytest.raises(UsageError, match=message):
+        read_space(text)

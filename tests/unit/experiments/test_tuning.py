@@ -263,7 +263,7 @@ def test_one_warning_for_each_border(data):
         with own_warnings() as caught:
             result, tree = tune(begin(data, "one-vs-one"), SMALL, by="log_loss")
     assert texts_of(caught) == [
-        "the best C is the largest that was tried: a wider --log2c may find a better one",
+        "the best C is the largest that was tried: a wider space may find a better one",
     ]
     assert result["border"] == ["C high"]
     assert {row.text for row in tree.rows} == {"-g 0.001953125 -c 128"}
