@@ -30,7 +30,7 @@ def add_experiment(parser, trials, by=False, loo=None, seed=1):
     """
     group = add_splits(parser, trials)
     if loo is not None:
-        group.add("--loo", loo, excludes=("-f", "-d", "--trials"))
+        group.add("--leave-one-out", loo, excludes=("-f", "-d", "--trials"))
     add_seed(group, seed)
     group = parser.group("training")
     group.add(
@@ -122,7 +122,7 @@ def plan_of(args, trials, parts=None, repeats=1):
     data are divided into parts `repeats` times."""
     from ..experiments.experiment import SplitPlan
 
-    if getattr(args, "loo", False):
+    if getattr(args, "leave_one_out", False):
         return SplitPlan(seed=args.seed, left_out=True)
     chosen = args.parts if args.fraction is not None or args.parts is not None else parts
     default = trials if chosen is None else repeats

@@ -25,7 +25,7 @@ from ..models.control_files import read_control
 from ..prediction.decoding import decoders_of, Decoding, named_decoding
 from .search import SearchedOptions
 
-CANNOT_JUDGE = "a learned decoder is fitted to the leave-one-out values: --loo cannot evaluate it"
+CANNOT_JUDGE = "a learned decoder is fitted to the leave-one-out values, which cannot evaluate it"
 
 
 @dataclass(frozen=True)

@@ -170,7 +170,7 @@ def _check_left_out(experiment, candidates):
             raise UsageError(CANNOT_JUDGE)
     if others:
         raise UsageError(
-            "--loo is for configurations all of whose classifiers are "
+            "leave-one-out values are of configurations all of whose classifiers are "
             f"learner=nystrom: {', '.join(others)} has others"
         )
 

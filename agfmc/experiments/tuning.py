@@ -89,7 +89,8 @@ def prepare_tuning(experiment: Experiment, candidate: Candidate) -> TuningTask:
         raise UsageError(
             CANNOT_JUDGE
             if learned
-            else "--loo is for a configuration all of whose classifiers are learner=nystrom"
+            else "leave-one-out values are of a configuration all of whose classifiers are "
+            "learner=nystrom"
         )
     if left_out and not experiment.plan.left_out:  # these come last
         experiment.check_splits()

@@ -565,17 +565,17 @@ def test_shared_landmarks_are_tuned_without_parts(ask, data):
     words = ("--uncalibrated", "--json", "train", "tuned.mbc")
     [parts] = json.loads(ask("compare_control", "-d", "3", *words)[1])["rows"]
     assert parts["log_loss"] == found["whole"]["tuned"]["log_loss"]
-    left_out = json.loads(ask("compare_control", "--loo", *words)[1])
+    left_out = json.loads(ask("compare_control", "--leave-one-out", *words)[1])
     assert left_out["rows"][0]["log_loss"]["pooled"] == best["score"]
     assert left_out["plan"] == "leave-one-out values"
-    table = ask("compare_control", "--loo", "train", "tuned.mbc")[1]
+    table = ask("compare_control", "--leave-one-out", "train", "tuned.mbc")[1]
     assert "leave-one-out values of 44 points" in table and "test s" not in table
     ask("multi_borders", "tuned.mbc", "train", "m", "m.mbc")
 
 
 @pytest.mark.long
 def test_leave_one_out_scores_alone(ask, data):
-    words = (*SHARED, "--loo", "--report", "all.svg", "one-vs-one", "train")
+    words = (*SHARED, "--leave-one-out", "--report", "all.svg", "one-vs-one", "train")
     one = ask("tune_m", *words, "--space", "kernel=linear,rbf", "-j", "2")
     assert "leave-one-out values of 44 points" in one[2] and "±" not in one[2]
     assert ask("tune_m", *words, "--space", "kernel=linear,rbf", "--no-state")[:2] == one[:2]
@@ -607,17 +607,29 @@ def test_time_is_over_before_the_result_is_scored(ask, monkeypatch, data):
     [
         (
             "tune_m",
-            ("--loo", "-d", "3", *SHARED, "one-vs-one", "train"),
-            "--loo and -d exclude each other",
+            ("--leave-one-out", "-d", "3", *SHARED, "one-vs-one", "train"),
+            "--leave-one-out and -d exclude each other",
         ),
-        ("tune_m", ("-+", "learner=nystrom -m 999", "--loo", "one-vs-one", "train"), "-m 999"),
-        ("tune_m", ("--loo", "-Q", "vote", *SHARED, "one-vs-one", "train"), "gives no log loss"),
+        (
+            "tune_m",
+            ("-+", "learner=nystrom -m 999", "--leave-one-out", "one-vs-one", "train"),
+            "-m 999",
+        ),
+        (
+            "tune_m",
+            ("--leave-one-out", "-Q", "vote", *SHARED, "one-vs-one", "train"),
+            "gives no log loss",
+        ),
         (
             "compare_control",
-            ("--loo", "train", "one-vs-one", "tree"),
+            ("--leave-one-out", "train", "one-vs-one", "tree"),
             "one-vs-one, tree has others",
         ),
-        ("compare_control", ("--loo", "-f", ".5", "train"), "--loo and -f exclude each other"),
+        (
+            "compare_control",
+            ("--leave-one-out", "-f", ".5", "train"),
+            "--leave-one-out and -f exclude each other",
+        ),
     ],
 )
 def test_what_shared_landmarks_cannot(ask, command, words, message, data):
