@@ -12,7 +12,7 @@ import numpy as np
 
 from ..control.tree import Tree
 from ..core.errors import DataError
-from ..core.provenance import libsvm_version, Provenance
+from ..core.provenance import libsvm_version, settings_text
 from ..core.version import __version__
 from ..data.types import Dataset, InputFormat
 from ..files.opening import is_stream, open_input
@@ -248,8 +248,8 @@ def settings_of(info: Mapping) -> list[tuple[str, str]]:
     ]
     lines: dict[str, int] = {}
     for one in [*info["binary_models"], *info["direct_classifiers"]]:
-        line = Provenance.from_line(one["made_by"]).without_identity().to_line()
-        lines[line or "unknown"] = lines.get(line or "unknown", 0) + 1
+        line = settings_text(one["made_by"]) or "unknown"
+        lines[line] = lines.get(line, 0) + 1
     pairs += [
         ("trained by" if len(lines) == 1 else f"trained by, {count} classifiers", line)
         for line, count in list(lines.items())[:_SETTINGS]

@@ -1,196 +1,136 @@
-"""Provenance of a trained model, and the one line of text in which its file has it.
-
-The line has parts between semicolons: the version of this package, the library that trained,
-`options ...`, `features N`, how the probabilities were fitted, `seed N`, `samples N N` (of each
-side), `classes 0-2,5/3` (of each side), `weights W W` (the sums of the weights of the samples of
-each side, where they had any), `seen W W` (the same without class weights, where these were given),
-`groups N` (of the samples, where no fold divided them),
-`normalised DIGEST`, `vectors raw`, `leave-one-out N` (samples whose values the
-probabilities were fitted to).  A part that is not understood, as another program's may be, or that
-tells of a metric, as of version 0.3.0, stays where it stands.
-"""
+"""Provenance of a trained model, and the JSON record in which its file has it."""
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
-from functools import cached_property
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
+from .errors import one_line
 from .text import runs_text
 
-_SUM = r"[0-9]{1,16}(?:\.[0-9]{1,16})?(?:e[+-][0-9]{1,3})?"
-_PARTS = {
-    "options": re.compile(r"options (.*)"),
-    "features": re.compile(r"features ([0-9]{1,8})"),
-    "seed": re.compile(r"seed ([0-9]+)"),
-    "samples": re.compile(r"samples ([0-9]{1,12}(?: [0-9]{1,12})*)"),
-    "classes": re.compile(r"classes ([-0-9,/]+)"),
-    "weights": re.compile(rf"weights ({_SUM}(?: {_SUM})*)"),
-    "seen": re.compile(rf"seen ({_SUM}(?: {_SUM})*)"),
-    "groups": re.compile(r"groups ([0-9]{1,12})"),
-    "normalised": re.compile(r"normalised ([0-9a-f]{16})"),
-    "vectors": re.compile(r"vectors (raw)"),
-    "leave-one-out": re.compile(r"leave-one-out ([0-9]{1,12})"),
-}
-_SIZES = ("samples", "weights", "seen")  # of each side, or of each class
-# what one model of a configuration does not share with others
-_OF_ONE = (*_SIZES, "classes", "groups")
-_RANGE = re.compile(r"(-?[0-9]{1,10})(?:-([0-9]{1,10}))?")
-
-
-def _value(name, convert, doc):
-    """The property of a `Provenance` that its part of that name gives; None without the part."""
-
-    def value(self):
-        words = self._words.get(name)
-        return None if words is None else convert(*words)
-
-    return property(value, doc=doc)
+# What models of one configuration do not share: fields of each side, or of each class, and others.
+_SIZES = ("samples", "weights", "seen")
+_OF_ONE = (*_SIZES, "classes", "groups", "left_out")
+_MOST = 10**12  # of any whole number, which a file may have chosen
 
 
 @dataclass(frozen=True)
 class Provenance:
     """The origin of a model: options, seed, samples, normalisation.
 
-    `parts` are those of its line, in their order. A property is None where the line has no such
-    part.
+    Attributes
+    ----------
+    version : str
+        That of this package.
+    library : str
+        The library that trained, and its version.
+    options : str
+        The training options in their one spelling.
+    features : int
+        The number of features that the model was trained on.
+    probabilities : str
+        How they were fitted.
+    seed : int
+        That of the training.
+    samples : tuple of int
+        The numbers of samples of each side in training.
+    classes : str
+        The labels of each side in training, as `classes_text` writes them.
+    weights : tuple of float
+        The sums of the weights of the samples of each side.
+    seen : tuple of float
+        The same without class weights.
+    groups : int
+        The number of groups of the samples, which no fold divided.
+    left_out : int
+        The number of samples that were left out in turn, for the probabilities.
+    normalised : str
+        The digest of the normalisation of the points in training.
+    vectors : str
+        "raw" if the support vectors are not normalised.
+
+    A field is None where it is not known, or there was no such thing.  The record in a file may have
+    a seal besides (`files.codec.sealed`), which belongs to the file.
     """
 
-    parts: tuple = ()
-
-    options = _value("options", str, "The training options in their one spelling.")
-    features = _value("features", int, "The number of features that the model was trained on.")
-    samples = _value(
-        "samples",
-        lambda text: tuple(map(int, text.split())),
-        "The numbers of samples of each side in training.",
-    )
-    weights = _value(
-        "weights",
-        lambda text: tuple(map(float, text.split())),
-        "The sums of the weights of the samples of each side.",
-    )
-    _seen = _value(
-        "seen", lambda text: tuple(map(float, text.split())), "The sums without class weights."
-    )
-    groups = _value("groups", int, "The number of groups of the samples, which no fold divided.")
-    classes = _value(
-        "classes", str, "The labels of each side in training, as `classes_text` writes them."
-    )
-    normalisation = _value(
-        "normalised", str, "The digest of the normalisation of the points in training."
-    )
-    raw_vectors = _value("vectors", bool, "True if the support vectors are not normalised.")
-
-    @property
-    def seen(self):
-        """The `weights` without class weights; where there are none, the `weights`."""
-        return self._seen or self.weights
+    version: str | None = None
+    library: str | None = None
+    options: str | None = None
+    features: int | None = None
+    probabilities: str | None = None
+    seed: int | None = None
+    samples: tuple | None = None
+    classes: str | None = None
+    weights: tuple | None = None
+    seen: tuple | None = None
+    groups: int | None = None
+    left_out: int | None = None
+    normalised: str | None = None
+    vectors: str | None = None
 
     @classmethod
-    def from_line(cls, line):
-        """The provenance in a line; `to_line` gives the same line."""
-        return cls(tuple(line.split("; ")) if line else ())
+    def from_line(cls, line: str) -> Provenance:
+        """The provenance in a line that `to_line` wrote, or version 0.3.0.
 
-    @classmethod
-    def of_training(
-        cls, version, options, *, library="", features=None, probabilities="", seed=None
-    ):
-        """The provenance of a model that is trained here, but for its samples.
-
-        `options` are in their normal spelling; `probabilities` says how they were fitted.
+        That of any other program is unknown, and has no fields.
         """
-        return cls(
-            tuple(
-                filter(
-                    None,
-                    [
-                        version,
-                        library,
-                        f"options {options}",
-                        "" if features is None else f"features {features}",
-                        probabilities,
-                        "" if seed is None else f"seed {seed}",
-                    ],
-                )
+        if not line:
+            return cls()
+        try:
+            record = json.loads(line) if line.startswith("{") else _record_of_old(line)
+            return cls(
+                **{
+                    field.name: _checked(field.type, record[field.name])
+                    for field in fields(cls)
+                    if field.name in record
+                }
             )
-        )
+        except (ValueError, TypeError, RecursionError):
+            return cls()
 
-    def with_samples(self, samples, sides, normalised=(), weights=(), groups=None):
+    def to_record(self) -> dict[str, Any]:
+        """The fields that are known, as plain values."""
+        return {name: value for name, value in vars(self).items() if value is not None}
+
+    def to_line(self) -> str:
+        """The record as a line of JSON, "" for a model of unknown origin."""
+        return json.dumps(self.to_record()) if self else ""
+
+    def __bool__(self) -> bool:
+        return self != Provenance()
+
+    def with_samples(self, samples, sides, sums=(None, None), groups=None) -> Provenance:
         """The provenance of a model with so many samples of each side in training.
 
-        `sides` has the labels of each side, `normalised` the parts about the normalisation of the
-        samples, from `Normalisation.provenance`. `weights` are the sums of the weights of each
-        side, with class weights in them and without, or None where there are no class weights; ()
-        where samples have no weights. `groups` are those of the samples, or None.
+        `sides` has the labels of each side. `sums` are those of the weights of each side, with
+        class weights in them and without, the latter None where there are no class weights; both
+        None where samples have no weights. `groups` are those of the samples, or None.
         """
-        sums = [
-            f"{name} {' '.join(f'{total:.12g}' for total in totals)}"
-            for name, totals in zip(("weights", "seen"), weights)
-            if totals is not None
-        ]
-        if groups is not None:
-            sums.append(f"groups {len(set(groups.tolist()))}")
-        return Provenance(
-            (
-                *self.parts,
-                f"samples {' '.join(map(str, samples))}",
-                f"classes {classes_text(sides)}",
-                *sums,
-                *normalised,
-            )
+        weights, seen = sums
+        return replace(
+            self,
+            samples=tuple(map(int, samples)),
+            classes=classes_text(sides),
+            weights=_rounded(weights),
+            seen=_rounded(weights if seen is None else seen),
+            groups=None if groups is None else len(set(groups.tolist())),
         )
 
-    def __bool__(self):
-        return bool(self.parts)
-
-    def to_line(self):
-        """The line, "" for a model of unknown origin."""
-        return "; ".join(self.parts)
-
-    @cached_property
-    def _words(self):
-        words = {}
-        for part in self.parts:
-            name = part.partition(" ")[0]
-            if name in _PARTS and (match := _PARTS[name].fullmatch(part)):
-                words.setdefault(name, match.groups())
-        return words
-
-    def other_classes(self, sides):
+    def other_classes(self, sides) -> str | None:
         """The classes in training, as text, where they are not true of `sides`; else None.
 
         They are true where every label stands on the side that it stood on in training, be it
-        that labels are left out.  A line that says nothing of classes fits any sides.
+        that labels are left out.  A record that says nothing of classes fits any sides.
         """
         if self.classes is None or self.classes == classes_text(sides):
             return None
         trained = self.classes.split("/")
-        if len(trained) == len(sides) and all(map(_within, sides, trained)):
+        if len(trained) == len(sides) and all(map(_is_within, sides, trained)):
             return None
         return self.classes
-
-    def without_identity(self):
-        """The provenance without what differs from one model of a configuration to another."""
-        return Provenance(
-            tuple(
-                "leave-one-out" if _is(part, ("leave-one-out",)) else part
-                for part in self.parts
-                if not _is(part, _OF_ONE)
-            )
-        )
-
-    def with_raw_vectors(self, features):
-        """The provenance of a model whose support vectors, of so many features, are not normalised."""
-        return Provenance(
-            (
-                *(
-                    f"features {features}" if _is(part, ("features",)) else part
-                    for part in self.parts
-                ),
-                "vectors raw",
-            )
-        )
 
     def for_pairs(self, labels):
         """A function of two labels: the `Provenance` of one classifier of a file for all of them.
@@ -203,81 +143,48 @@ class Provenance:
         position = {label: i for i, label in enumerate(sorted(labels))}
 
         def of_pair(left, right):
-            parts = []
-            for part in self.parts:
-                name, *numbers = part.split(" ")
-                pair = position[left], position[right]
-                if not _is(part, _SIZES) or max(pair) >= len(numbers):
-                    parts.append(part)
-                    continue
-                parts.append(f"{name} {numbers[pair[0]]} {numbers[pair[1]]}")
-                if name == "samples":
-                    parts.append(f"classes {left}/{right}")
-            return Provenance(tuple(parts))
+            sizes = {}
+            for name in _SIZES:
+                values = getattr(self, name)
+                if values is not None and len(values) == len(labels):
+                    sizes[name] = values[position[left]], values[position[right]]
+            return replace(self, classes=f"{left}/{right}", **sizes)
 
         return of_pair
 
 
-def shared(provenances, sides, features=None):
+def shared(provenances, sides, features=None) -> Provenance:
     """The `Provenance` that all classifiers of a file have in common, `sides` being their labels.
 
     The samples are those of the classes, ascending, if the classifiers agree on them. A
     normalisation stays if any classifier went through it: its points are normalised, even if the
     others have none. `features` is added where no classifier has the number.
     """
-    first = provenances[0].parts
-    common = set(first).intersection(*(one.parts for one in provenances[1:]))
-    common = {part for part in common if not _is(part, _OF_ONE)}
+    record: dict[str, Any] = {"features": features}
+    for field in fields(Provenance):
+        values = {getattr(provenance, field.name) for provenance in provenances}
+        if field.name == "normalised":
+            values.discard(None)
+        if len(values) == 1 and values != {None} and field.name not in _OF_ONE:
+            (record[field.name],) = values
     sizes = {name: _sizes_of_all(name, provenances, sides) for name in _SIZES}
-    if sizes["samples"] is None:
-        sizes = {}
-    parts = [
-        part if part in common else sizes[part.partition(" ")[0]]
-        for part in first
-        if part in common or _is(part, _SIZES) and sizes.get(part.partition(" ")[0])
-    ]
-    digests = {
-        f"normalised {one.normalisation}" for one in provenances if one.normalisation is not None
-    } - common
-    if features is not None and not any(_is(part, ("features",)) for part in parts):
-        parts.insert(1, f"features {features}")
-    return Provenance((*parts, *(digests if len(digests) == 1 else ())))
+    if sizes["samples"] is not None:
+        record.update(sizes)
+    return Provenance(**record)
 
 
-def _sizes_of_all(name, provenances, sides):
-    """The part of that name, of `_SIZES`, with a number for each class, ascending; None unless the
-    classifiers agree on them."""
-    size = {}
-    for one, labels in zip(provenances, sides):
-        words = one._words.get(name, ("",))[0].split()
-        if (
-            len(words) != 2
-            or one.classes != classes_text([[label] for label in labels])
-            or any(size.setdefault(label, word) != word for label, word in zip(labels, words))
-        ):
-            return None
-    return f"{name} {' '.join(size[label] for label in sorted(size))}"
+def settings_text(record: Mapping) -> str:
+    """What a record says of the settings of the training, which other models share, for people."""
+    return "; ".join(
+        str(value) if name in ("version", "library", "probabilities") else f"{name} {value}"
+        for name, value in record.items()
+        if name not in _OF_ONE
+    )
 
 
-def _is(part, names):
-    name = part.partition(" ")[0]
-    return name in names and _PARTS[name].fullmatch(part) is not None
-
-
-def classes_text(sides):
+def classes_text(sides) -> str:
     """`0-2,5/3`: the labels on each side, ascending, those that follow each other as a range."""
     return "/".join(runs_text(sorted(labels)) for labels in sides)
-
-
-def _within(labels, text):
-    words = [_RANGE.fullmatch(word) for word in text.split(",")]
-    if None in words:
-        return False
-    labels = sorted(labels, reverse=True)
-    for first, last in sorted((int(word[1]), int(word[2] or word[1])) for word in words):
-        while labels and first <= labels[-1] <= last:  # both are walked once
-            labels.pop()
-    return not labels
 
 
 def libsvm_version() -> str:
@@ -288,3 +195,79 @@ def libsvm_version() -> str:
         return version("libsvm-official")
     except PackageNotFoundError:
         return "unknown"
+
+
+def _record_of_old(line):
+    """The record of a line of version 0.3.0, of parts between semicolons."""
+    parts = line.split("; ")
+    record: dict[str, Any] = {}
+    for part in parts:
+        name, _, value = part.partition(" ")
+        if name in ("options", "classes", "normalised", "vectors"):
+            record[name] = value
+        elif name in ("features", "groups", "seed"):
+            record[name] = int(value)
+        elif name in _SIZES:
+            record[name] = json.loads(f"[{value.replace(' ', ',')}]")
+        elif name == "leave-one-out":
+            record |= {"probabilities": name, "left_out": int(value)}
+        elif name in ("folds", "platt", "own"):
+            record["probabilities"] = part
+        elif part == parts[0]:
+            record["version"] = part
+        elif part == parts[1]:
+            record["library"] = part
+    if "weights" in record:
+        record.setdefault("seen", record["weights"])
+    return record
+
+
+def _checked(kind, value):
+    """A value of a record as a field has it; `ValueError` for what is none."""
+    if kind.startswith("tuple"):
+        numbers = tuple(value)
+        if not all(type(number) in (int, float) and 0 <= number < math.inf for number in numbers):
+            raise ValueError("expected numbers")
+        return numbers
+    if kind.startswith("int"):
+        if type(value) is not int or not 0 <= value < _MOST:
+            raise ValueError("expected a whole number")
+    elif type(value) is not str:
+        raise ValueError("expected text")
+    else:
+        return one_line(value)
+    return value
+
+
+def _rounded(sums):
+    """Sums of weights with twelve digits: the order of the samples changes others."""
+    return None if sums is None else tuple(float(f"{total:.12g}") for total in sums)
+
+
+def _sizes_of_all(name, provenances, sides):
+    """The field of that name, of `_SIZES`, with a number for each class, ascending; None unless the
+    classifiers agree on them."""
+    sizes: dict[int, float] = {}
+    for provenance, labels in zip(provenances, sides):
+        numbers = getattr(provenance, name)
+        if numbers is None or provenance.classes != classes_text([[label] for label in labels]):
+            return None
+        if any(sizes.setdefault(label, size) != size for label, size in zip(labels, numbers)):
+            return None
+    return tuple(sizes[label] for label in sorted(sizes))
+
+
+def _is_within(labels, text):
+    """Return True if all labels are within the ranges of a text such as `0-2,5`."""
+    ranges = []
+    for word in text.split(","):
+        first, _, last = word.partition("-")
+        try:
+            ranges.append((int(first), int(last or first)))
+        except ValueError:
+            return False
+    labels = sorted(labels, reverse=True)
+    for first, last in sorted(ranges):
+        while labels and first <= labels[-1] <= last:  # both are walked once
+            labels.pop()
+    return not labels

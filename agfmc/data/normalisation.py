@@ -72,11 +72,6 @@ class Normalisation:
         """Itself, as the only part."""
         return (self,)
 
-    @property
-    def provenance(self) -> tuple[str, ...]:
-        """The parts of the `Provenance` of a model whose points went through it."""
-        return (f"normalised {self.digest()}",)
-
     def digest(self):
         """Sixteen hexadecimal digits that tell one normalisation from another."""
         return hashlib.sha256(

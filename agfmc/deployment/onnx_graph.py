@@ -18,6 +18,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from scipy.sparse import issparse
 
 from ..calibration.maps import KINDS
+from ..core.provenance import settings_text
 from ..core.errors import ModelError, needed_library, UsageError
 from ..core.kernels import KERNELS
 from ..core.probabilities import SMALLEST
@@ -108,7 +109,7 @@ def onnx_model(steps: Steps, configuration: Configuration) -> bytes:
         ir_version=_IR_VERSION,
         opset_imports=[onnx.helper.make_opsetid(*one) for one in _OPSETS.items()],
     )
-    lines = [one.without_identity().to_line() for one in configuration.provenances]
+    lines = [settings_text(one.to_record()) for one in configuration.provenances]
     onnx.helper.set_model_props(
         model,
         {

@@ -371,7 +371,7 @@ def binary_model(job, trained: Trained, x: np.ndarray, shared: dict | None = Non
         trained.labels,
         trained.n_sv,
         trained.platt,
-        Provenance((f"options {job.options.canonical()}",)),
+        Provenance(options=job.options.canonical()),
         x.shape[1],
         trained.forest,
     )

@@ -17,9 +17,9 @@ A sidecar is such a dataclass in a separate file:
      ...
     }
 
-The last line of a model file that is sealed, a comment, ends in `; made from DIGEST; sum DIGEST`,
-of sixteen hexadecimal digits each.  The sum is that of all bytes before it.  Readers leave the seal
-out of what a model says of its making: it belongs to the file.
+The last line of a model file that is sealed, a comment with the record of its making, ends in
+`"run": DIGEST, "sum": DIGEST}`, of sixteen hexadecimal digits each: of all that decides the file, and
+of all bytes before the sum.  Version 0.3.0 wrote `; made from DIGEST; sum DIGEST`.
 """
 
 import dataclasses
@@ -48,8 +48,10 @@ _PLAIN = {
 }
 _VERSION = 1
 _SUM = re.compile(rb'\n "sum": "[^"\n]*",(?=\n)')
-_SEAL = re.compile(r"; made from ([0-9a-f]{16}); sum ([0-9a-f]{16})")
-_LENGTH = len("; made from ; sum ") + 32
+_SEAL = re.compile(
+    r'(?:, "run": "|; made from )([0-9a-f]{16})(?:", "sum": "|; sum )([0-9a-f]{16})("})?\Z'
+)
+_LENGTH = 70  # more characters than a seal has
 
 
 def strict_json(raw: bytes):
@@ -382,19 +384,22 @@ def _plain(title, raw, path, error):
 
 
 def sealed(text, digest):
-    """`text`, whose last line is a comment, with a seal at its end; digest: of its origin."""
-    head = f"{text.removesuffix(chr(10))}; made from {digest}; sum "
-    return f"{head}{_digest(head.encode())}\n"
+    """`text`, whose last line has a record, with a seal in that; digest: of its origin."""
+    head = text.removesuffix("}\n")
+    head = f'{head}, "run": "{digest}", "sum": "'
+    return f'{head}{_digest(head.encode())}"}}\n'
 
 
 def seal_of(raw):
     """The digest of its origin in the bytes of a file; None where a byte was changed."""
     if not raw.endswith(b"\n"):
         return None
-    match = _SEAL.fullmatch(raw[-_LENGTH - 1 : -1].decode("latin-1"))
-    if match is None or _digest(memoryview(raw)[:-17]) != match[2]:
+    tail = raw[-_LENGTH - 1 : -1].decode("latin-1")
+    match = _SEAL.search(tail)
+    if match is None:
         return None
-    return match[1]
+    behind = len(tail) - match.start(2) + 1
+    return match[1] if _digest(memoryview(raw)[:-behind]) == match[2] else None
 
 
 def check_seal(raw, path):
@@ -412,8 +417,3 @@ def check_seal(raw, path):
             file=path,
             line=end.count(b"\n") + 1,
         )
-
-
-def unsealed(settings):
-    """The text of a last line without the seal, if there is one; what cannot be shown, escaped."""
-    return one_line(settings[:-_LENGTH] if _SEAL.fullmatch(settings[-_LENGTH:]) else settings)

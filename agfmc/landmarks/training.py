@@ -302,19 +302,18 @@ class _Trainer:
         if a > 0:  # where points tell nothing, each is nearer to the other side when it is left out
             a, b, converged = fit_sigmoid(np.zeros_like(values), side, totals, w)
         options = replace(job.options, ridge=ridge, landmarks=len(group.rows))
-        provenance = Provenance.of_training(
+        sums = None, None
+        if group.weights is not None:
+            sums = group.weights.of_totals(group.totals, job.sides)
+        provenance = Provenance(
             __version__,
-            options.canonical(),
+            options=options.canonical(),
             features=x.shape[1],
-            probabilities=f"leave-one-out {len(rows)}",
+            probabilities="leave-one-out",
             seed=job.seed,
-        ).with_samples(
-            counts,
-            job.sides,
-            self._normalised,
-            () if group.weights is None else group.weights.of_totals(group.totals, job.sides),
-            of_rows(group.groups, rows),
-        )
+            left_out=len(rows),
+            normalised=self._normalised,
+        ).with_samples(counts, job.sides, sums, of_rows(group.groups, rows))
         model = BinaryModel(
             job.name,
             job.options.svm_type,

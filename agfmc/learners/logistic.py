@@ -39,7 +39,7 @@ from ..core.points import is_sparse, padded_blocks
 from ..core.provenance import Provenance
 from ..core.version import __version__
 from ..files.atomic import checked
-from ..files.codec import check_seal, sealed, unsealed
+from ..files.codec import check_seal, sealed
 from ..files.number_text import ascii_text, line_numbers, number_of
 from ..files.opening import read_bytes
 from .options import NodeLearner, PlaneLearner
@@ -128,9 +128,9 @@ class MultinomialOptions(NodeLearner):
         weights = fit_logistic(
             problem.x[part.rows], part.side, branches, self.ridge, problem.weights
         )
-        provenance = Provenance.of_training(__version__, self.canonical()).with_samples(
-            np.bincount(part.side, minlength=branches), job.sides, problem.normalised, problem.sums
-        )
+        provenance = Provenance(
+            __version__, options=self.canonical(), normalised=problem.normalised
+        ).with_samples(np.bincount(part.side, minlength=branches), job.sides, problem.sums)
         return NodeModel("L", job.name, branches, provenance, weights=weights)
 
     def write(self, job, problem, streams):
@@ -316,7 +316,7 @@ def read_logistic_model(path, raw=None):
     )
     provenance = Provenance()
     if rest and rest[0].startswith(_MARK):
-        provenance = Provenance.from_line(unsealed(rest.pop(0)[len(_MARK) :]))
+        provenance = Provenance.from_line(rest.pop(0)[len(_MARK) :])
     if rest:
         raise fail("expected the end of the file", len(lines) - len(rest) + 1)
     return LogisticModel(weights, ridge, points, provenance)

@@ -140,7 +140,7 @@ class NeighbourOptions(NodeLearner):
             "K",
             name,
             branches,
-            Provenance((f"options {self.canonical()}",)),
+            Provenance(options=self.canonical()),
             points=points,
             y=y,
             k=self.k,

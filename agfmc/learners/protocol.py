@@ -393,7 +393,7 @@ class NodeProblem:
     Attributes
     ----------
     x : all points (n, d)
-    normalised : parts of a `Provenance` about the normalisation of the points
+    normalised : digest of the normalisation of the points, or None
     origin : digest that seals the model, or None
     text : "svm" or "lvq", the text that a program gets
     weights : weights (l,) of its samples, or None
@@ -403,17 +403,17 @@ class NodeProblem:
 
     x: np.ndarray
     samples: Samples
-    normalised: tuple[str, ...] = ()
+    normalised: str | None = None
     origin: str | None = None
     text: str = "svm"
     weights: np.ndarray | None = None
-    sums: tuple = ()
+    sums: tuple = (None, None)
     groups: np.ndarray | None = None
 
     @classmethod
-    def of(cls, data, job, normalised=(), **more) -> NodeProblem:
+    def of(cls, data, job, normalised=None, **more) -> NodeProblem:
         """The problem of a job with the points of a `Dataset`; more: other fields."""
-        part, weights, sums = samples(job, rows_by_class(data.y)), None, ()
+        part, weights, sums = samples(job, rows_by_class(data.y)), None, (None, None)
         if data.weights is not None:
             of_part = data.weights[part.rows]
             weights, sums = of_part.w, of_part.of_sides(data.y[part.rows], job.sides)

@@ -144,7 +144,7 @@ class Configuration:
     def lacks_normalisation(self) -> bool:
         """True if points were normalised in training, but the configuration has no normalisation."""
         return self.normalisation is None and any(
-            one.normalisation is not None for one in self.provenances
+            one.normalised is not None for one in self.provenances
         )
 
     def renamed(self, names: Mapping[int, str]) -> Configuration:

@@ -14,7 +14,7 @@ from ..control.write import format_tree
 from ..core.errors import ModelError, one_line
 from ..core.kernels import KERNELS
 from ..core.models import MergedModel
-from ..core.provenance import Provenance
+from ..core.provenance import Provenance, settings_text
 from ..core.text import listed, member_text
 from ..data.normalisation import Normalisation
 from ..files.codec import encode
@@ -59,7 +59,7 @@ def describe(configuration: Configuration) -> dict:
                 ),
                 "kernel": int(model.kernel_of[i]),
                 "probabilities": bool(np.isfinite(model.a[i])),
-                "made_by": made.to_line(),
+                "made_by": made.to_record(),
                 **{
                     name: list(sizes)
                     for name, sizes in (("samples", made.samples), ("weights", made.weights))
@@ -77,7 +77,7 @@ def describe(configuration: Configuration) -> dict:
                 "kind": direct.learner.title,
                 "options": direct.options,
                 "branches": list(map(list, tree.branch_labels()[number])),
-                "made_by": configuration.node_classifiers[number].provenance.to_line(),
+                "made_by": configuration.node_classifiers[number].provenance.to_record(),
             }
             for number, direct in tree.directs.items()
         ],
@@ -388,8 +388,8 @@ def format_description(info: dict) -> str:
     ]
     settings = {}
     for binary in binaries:
-        text = Provenance.from_line(binary["made_by"]).without_identity().to_line()
-        settings.setdefault(text or "unknown", []).append(binary["name"])
+        text = settings_text(binary["made_by"]) or "unknown"
+        settings.setdefault(text, []).append(binary["name"])
     for text, names in settings.items():
         which = "all" if len(names) == len(binaries) else f"{len(names)} models"
         lines.append(("trained by", f"{which}: {text}"))

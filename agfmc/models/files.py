@@ -416,7 +416,7 @@ def _normalised(configuration, source, file):
     machines, normalisation = configuration.machines, source.normalisation
     provenances = configuration.provenances
     unnormalised = source.unnormalised
-    if configuration.normalisation is None and any(one.raw_vectors for one in provenances):
+    if configuration.normalisation is None and any(one.vectors for one in provenances):
         if normalisation is None:
             raise ModelError(
                 "the support vectors are not normalised, and the points were for the "
@@ -429,7 +429,7 @@ def _normalised(configuration, source, file):
     if configuration.normalisation is not None:
         raise ModelError("holds its own normalisation: leave -a out", file=file)
     for one in provenances:
-        if one.normalisation not in (None, normalisation.digest()):
+        if one.normalised not in (None, normalisation.digest()):
             raise ModelError(
                 "the models were trained with another normalisation than the one given",
                 file=file,
@@ -473,7 +473,7 @@ def check_one_run(tree, models, classifiers):
     names = {}
     for model in [*models, *classifiers.values()]:
         if model.provenance.samples is not None:
-            names.setdefault(model.provenance.normalisation, model.name)
+            names.setdefault(model.provenance.normalised, model.name)
     if len(names) > 1:
         one, other = list(names.values())[:2]
         raise ModelError(

@@ -37,7 +37,7 @@ from ..core.provenance import Provenance, shared
 from ..data.class_names import ByValue, named_by_value, number_classes
 from ..data.libsvm import sparse_text
 from ..files.atomic import checked
-from ..files.codec import check_seal, unsealed
+from ..files.codec import check_seal
 from ..files.number_text import ascii_text, NUMBER, numbers, wrong_number
 from ..files.opening import read_bytes
 from .checks import check_kernel, require_one_kernel
@@ -204,7 +204,7 @@ def _provenance(lines, end, total, path):
         end += 1
     for number, line in enumerate(lines[end:], end + 1):
         if line.startswith(_MARK) and not provenance:
-            provenance = Provenance.from_line(unsealed(line[len(_MARK) :]))
+            provenance = Provenance.from_line(line[len(_MARK) :])
         elif line.strip():
             raise ModelError(
                 f"expected the end of the file after {total} support vectors, found '{line[:30]}'",
@@ -572,7 +572,7 @@ def _lines(model, classes, pairs, labels):
         yield f"{' '.join(map(repr, values.tolist()))} {sparse_text(model.sv[point])} \n"
     labels = list(classes)
     sides = [(labels[a], labels[b]) for a, b in pairs.tolist()]
-    normalised = any(one.normalisation is not None for one in model.provenances)
+    normalised = any(one.normalised is not None for one in model.provenances)
     provenance = shared(
         model.provenances, sides, model.sv.shape[1] if normalised or not model.any_width else None
     )

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Mapping
 
 from ..core.kernels import KERNELS
-from ..core.provenance import Provenance
 from ..core.text import member_text
 from . import chart_importance, charts, structure
 from .answers import answer_sections, answer_verdict, score_tiles
@@ -331,9 +330,7 @@ def _calibration(calibration, decoder):
 
 
 def _trained_by(info):
-    times_of = Counter(
-        Provenance.from_line(one["made_by"]).options or "unknown" for one in info["binary_models"]
-    )
+    times_of = Counter(one["made_by"].get("options", "unknown") for one in info["binary_models"])
     if not times_of:
         return []
     return [

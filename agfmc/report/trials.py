@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 
-from ..core.provenance import Provenance
 from ..core.text import runs_text
 from ..score.intervals import clopper_pearson
 from ..score.rows import ALL_SCORES, COLUMNS, COST_PER_POINT, UNCALIBRATED
@@ -458,7 +457,7 @@ def _other_model(content):
         return []
     searched = _numbers(best["options"])
     for one in info["binary_models"]:
-        options = Provenance.from_line(one["made_by"]).options or ""
+        options = one["made_by"].get("options", "")
         trained = _numbers(options.replace("1/d", f"{1 / info['features']!r}"))  # the default
         if any(
             abs(trained[name] - value) > 1e-4 * abs(value)

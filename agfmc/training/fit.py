@@ -89,9 +89,9 @@ class TrainingSettings:
         return self.scale or self.nsv is not None
 
     @property
-    def normalised(self) -> tuple[str, ...]:
-        """The parts of a model's `Provenance` about the normalisation."""
-        return () if self.normalisation is None else self.normalisation.provenance
+    def normalised(self) -> str | None:
+        """The digest of the normalisation, for the `Provenance` of models."""
+        return None if self.normalisation is None else self.normalisation.digest()
 
     def fit_normalisation(self, data: Dataset) -> Normalisation:
         """The Normalisation of the points of a `Dataset`.
@@ -484,18 +484,21 @@ def _finished(data, work, seconds):
             # where points tell nothing, each is nearer to the other side when it is left out
             a, b, converged = platt.fit_sigmoid(np.zeros_like(work.values), first, w=work.w)
         source = "platt loo" if work.fold is None else f"folds {work.fold.max() + 1}"
-    provenance = Provenance.of_training(
+    sums = None, None
+    if work.w is not None:
+        sums = data.weights[work.rows].of_sides(data.y[work.rows], job.sides)
+    provenance = Provenance(
         __version__,
+        options.made_by() or None,
         options.canonical(),
-        library=options.made_by(),
         features=x.shape[1],
         probabilities=source,
         seed=job.seed,
+        normalised=data.settings.normalised,
     ).with_samples(
         (np.count_nonzero(work.side == 0), np.count_nonzero(work.side)),
         job.sides,
-        data.settings.normalised,
-        () if work.w is None else data.weights[work.rows].of_sides(data.y[work.rows], job.sides),
+        sums,
         work.groups,
     )
     model = BinaryModel(

@@ -103,13 +103,13 @@ def fit_nodes(tree, jobs, data, normalisation=None):
 
     `data` is a `Dataset` after the normalisation. Raises `ModelError` for the program of a node.
     """
-    parts = () if normalisation is None else normalisation.provenance
+    normalised = None if normalisation is None else normalisation.digest()
     nodes = [job for job in jobs if not job.is_binary]
     check_missing(nodes, data.x)
     if data.weights is not None:
         nodes = for_weights(nodes)
     return {
-        number: job.options.fit(job, NodeProblem.of(data, job, parts))
+        number: job.options.fit(job, NodeProblem.of(data, job, normalised))
         for number, job in zip(tree.directs, nodes)
     }
 

@@ -252,7 +252,7 @@ def _train_binary(plan, progress, earlier, deadline, held_out, workers):
                         model,
                         sv=plan.raw[rows],
                         features=features,
-                        provenance=model.provenance.with_raw_vectors(features),
+                        provenance=replace(model.provenance, features=features, vectors="raw"),
                     )
                 elif fitted.values is not None and size <= _SMALL:
                     trained[job.name] = fitted

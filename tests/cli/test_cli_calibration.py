@@ -324,8 +324,8 @@ def test_models_are_what_they_were(train):
     train("pairs")
     for name, raw in files(*plain).items():
         lines = [line for line in raw.split(b"\n") if not line.startswith(b"# agfmc held out")]
-        assert [line for line in lines if b"; sum " not in line] == [
-            line for line in plain[name].split(b"\n") if b"; sum " not in line
+        assert [line for line in lines if b'"sum": ' not in line] == [
+            line for line in plain[name].split(b"\n") if b'"sum": ' not in line
         ]
 
 

@@ -329,7 +329,7 @@ def trained_priors(run, tmp_path_factory):
             run("mbh2mbm", "--quiet", f"{name}.mbc", f"{name}.mbm")
         # as if made elsewhere
         text = (folder / "logistic").read_text()
-        (folder / "silent").write_text(re.sub("; samples [0-9 ]+.*", "", text))
+        (folder / "silent").write_text(re.sub(', "samples": .*', "}", text))
         (folder / "silent.mbc").write_text(
             (folder / "logistic.mbc").read_text().replace("logistic", "silent")
         )
@@ -464,7 +464,7 @@ def test_rejection_goes_by_the_new_probabilities(classified):
 def test_models_that_do_not_tell(classified, refused, prior):
     for i in range(3):
         text = (prior / f"one-{i:02d}").read_text()
-        assert "; seed 1; samples " in text
+        assert '"seed": 1, "samples": ' in text
         (prior / f"old-{i:02d}").write_text(text[: text.index("# agfmc")])
     (prior / "old.mbc").write_text((prior / "one.mbc").read_text().replace("one-", "old-"))
     shutil.copy(prior / "one.mbc.cal", prior / "old.mbc.cal")
@@ -487,8 +487,8 @@ def test_models_that_do_not_tell(classified, refused, prior):
     assert classified("--priors", PRIORS, "old.mbc") == classified("--priors", PRIORS, "one.mbc")
     # models of different samples are of no use together
     text = (prior / "one-02").read_text()
-    text = text[: text.index("; made from")] + "\n"  # without its checksum
-    (prior / "old-02").write_text(text.replace("; samples 30 45", "; samples 31 45"))
+    text = text[: text.index(', "run": ')] + "}\n"  # without its checksum
+    (prior / "old-02").write_text(text.replace('"samples": [30, 45]', '"samples": [31, 45]'))
     assert "different samples" in refused(2, "classify_m", "--priors", PRIORS, "old.mbc", lines=2)
 
 

@@ -353,7 +353,7 @@ def test_a_libsvm_model_keeps_the_settings_of_its_models(run, three):
         info = json.loads(run("mbm_info", "--json", model).out)
         told[model] = info["samples"], [one["made_by"] for one in info["binary_models"]]
     assert told["m.mbc"] == told["m.model"] == told["m.mbm"]
-    assert "; normalised " in told["m.mbc"][1][0] and told["m.mbc"][0]
+    assert told["m.mbc"][1][0]["normalised"] and told["m.mbc"][0]
     done = run("mbh2mbm", "-a", "strange.std", "m.model", "x", status=1)
     done.line("trained with another normalisation")
     done = run("classify_m", "m.model", "trn.vec", "x")

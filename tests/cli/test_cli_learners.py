@@ -66,15 +66,13 @@ def test_mixed_learners_from_control_file_to_classes(folder, run):
     for name, options in NAMES.items():
         model = read_svm_model(f"1/{name}")
         if options is None:
-            assert "; libsvm 3" in model.provenance.to_line() and len(model.sv) > 20
+            assert model.provenance.library.startswith("libsvm 3") and len(model.sv) > 20
             continue
-        library = "; " if options.startswith("logistic") else "; liblinear 2"
-        assert (
-            model.provenance.to_line().count(library) and "libsvm" not in model.provenance.to_line()
-        )
-        assert f"options learner={options}; features 4; " in model.provenance.to_line()
+        made = model.provenance
+        assert options.startswith("logistic") or made.library.startswith("liblinear 2")
+        assert (made.options, made.features, made.seed) == (f"learner={options}", 4, 1)
         folds = "folds 5" if "-s 1" in options else "own probabilities"
-        assert f"; {folds}; seed 1; samples " in model.provenance.to_line()
+        assert made.probabilities == folds and made.samples
         assert (model.platt == (-1.0, 0.0)) == (folds != "folds 5")
         assert model.kernel.kind == "linear" and model.sv.shape == (1, 4)
         assert model.coef.tolist() == [1.0] and model.n_sv == (1, 0)
@@ -147,11 +145,11 @@ def test_commands_of_a_dry_run_train_the_same(folder, run):
 def test_other_ways_to_probabilities(folder, run):
     (folder / "mixed").write_text(TREE.replace("-s 1", "-s 7"), encoding="ascii")
     run("multi_borders", "--platt", "loo", "mixed", "trn", "m", "c")
-    assert "; platt loo; " in read_svm_model("m").provenance.to_line()
-    assert "; own probabilities; " in read_svm_model("m.00.01").provenance.to_line()
+    assert read_svm_model("m").provenance.probabilities == "platt loo"
+    assert read_svm_model("m.00.01").provenance.probabilities == "own probabilities"
     (folder / "weighted").write_text(TREE.replace("-c 2", "-w0 2"), encoding="ascii")
     run("multi_borders", "weighted", "trn", "w", "c")
-    assert "; folds 5; " in read_svm_model("w.00").provenance.to_line()
+    assert read_svm_model("w.00").provenance.probabilities == "folds 5"
 
 
 @pytest.mark.parametrize(

@@ -76,7 +76,7 @@ def test_vectors_as_they_were(ok, refused, way):
         assert raw.rho == normal.rho and raw.coef.tolist() == normal.coef.tolist()
         known = {row.tobytes() for row in x.astype(float)}
         assert all(row.tobytes() in known for row in raw.sv)
-        assert raw.provenance.raw_vectors and raw.features == 3
+        assert raw.provenance.vectors == "raw" and raw.features == 3
     wanted = ok("classify_m", "-a", "n.std", "nctl", "trn.vec", "n")
     for more in ([], ["-u"]):  # the models say so themselves
         assert ok("classify_m", *more, "-a", "u.std", "uctl", "trn.vec", "u") == wanted
@@ -249,9 +249,9 @@ def test_one_fit(run, trio):
     run("multi_borders", "--no-calibration", "--platt", "loo", "plan", "trn", "one", "one.mbc")
     run("multi_borders", "--no-calibration", "--platt", "cv", "plan", "trn", "six", "six.mbc")
     run("multi_borders", "--no-calibration", "plan", "trn", "default", "default.mbc")
-    assert all(b"; platt loo; seed 1" in model for model in models(trio, "one"))
+    assert all(b'"platt loo", "seed": 1' in model for model in models(trio, "one"))
     assert models(trio, "one") == models(trio, "default")
-    assert all(b"; folds 5; seed 1" in model for model in models(trio, "six"))
+    assert all(b'"folds 5", "seed": 1' in model for model in models(trio, "six"))
 
 
 def test_the_commands_carry_the_options(trio, run):

@@ -158,7 +158,7 @@ def _model(tree, rng):
                 "K",
                 node.name,
                 c,
-                Provenance(("options -k 2",)),
+                Provenance(options="-k 2"),
                 k=2,
                 points=rng.normal(size=(5, d)).astype(np.float32),
                 y=np.arange(5, dtype=np.int32) % c,
@@ -168,7 +168,7 @@ def _model(tree, rng):
                 "L",
                 node.name,
                 c,
-                Provenance.from_line("options -r 1.0; samples 3 4 5"),
+                Provenance(options="-r 1.0", samples=(3, 4, 5)),
                 weights=rng.normal(size=(c, d + 1)),
             )
     return Configuration(
@@ -185,7 +185,7 @@ def _model(tree, rng):
             a=rng.normal(size=m),
             b=rng.normal(size=m),
             orientation=rng.choice([-1, 1], m).astype(np.int8),
-            provenances=(Provenance.from_line("0.1; options -c 1; samples 3 4"),) * m,
+            provenances=(Provenance("0.1", options="-c 1", samples=(3, 4)),) * m,
         ),
         direct,
     )

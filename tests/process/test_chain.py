@@ -103,8 +103,8 @@ def test_options_of_each_partition(place):
     place.ok("multi_borders", "own", "trn", "o", "octl")
     assert (place / "octl").read_text().split() == "o { o.00 { 2 5 } 9 }".split()
     models = json.loads(place.ok("mbm_info", "--json", "octl"))["binary_models"]
-    assert "-t 2 -g 0.5 -c 1.0" in models[0]["made_by"]
-    assert "-t 0 -c 2.0" in models[1]["made_by"]
+    assert "-t 2 -g 0.5 -c 1.0" in models[0]["made_by"]["options"]
+    assert "-t 0 -c 2.0" in models[1]["made_by"]["options"]
     assert (models[0]["left"], models[0]["right"]) == ([2, 5], [9])
     (place / "default").write_text('"" {"-c 2 -t 0" {2 5} 9}\n')
     place.ok("multi_borders", "-+", "-c 1 -g 0.5", "default", "trn", "d", "dctl")

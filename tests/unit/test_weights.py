@@ -7,7 +7,6 @@ import agfmc
 from agfmc.calibration.priors import class_counts
 from agfmc.core.errors import DataError, ModelError, UsageError
 from agfmc.models.description import class_samples, class_sums
-from agfmc.core.provenance import Provenance, shared
 from agfmc.designs.design import design
 from agfmc.training.fit import TrainingSettings
 from agfmc.training.in_memory import train_configuration
@@ -72,39 +71,6 @@ def test_factors_by_label_and_by_name():
 def test_factors_that_cannot_be(wanted, error, words):
     with pytest.raises(error, match=words):
         class_factors(wanted, {3: 1.0, 7: 1.0})
-
-
-def test_sums_in_a_line_of_provenance():
-    line = "0.2; options -c 1.0; samples 6 3; classes 0-1/2; weights 7.25 12; seen 7.25 3; x y"
-    told = Provenance.from_line("0.2; options -c 1.0; x y").with_samples(
-        (6, 3), [[0, 1], [2]], weights=((7.25, 12.0), (7.25, 3.0))
-    )
-    assert (
-        told.to_line() == "0.2; options -c 1.0; x y; samples 6 3; classes 0-1/2; "
-        "weights 7.25 12; seen 7.25 3"
-    )
-    made = Provenance.from_line(line)
-    assert (made.weights, made.seen, made.samples) == ((7.25, 12.0), (7.25, 3.0), (6, 3))
-    only = Provenance.from_line("0.2; samples 6 3; classes 0/2; weights 1 2")
-    assert only.seen == only.weights == (1.0, 2.0)
-    assert Provenance.from_line("0.2; samples 6 3").seen is None
-
-
-def test_sums_of_the_classes_of_a_file_for_all_pairs():
-    sides = [((0,), (1,)), ((0,), (2,)), ((1,), (2,))]
-    sums, samples = (1.5, 2.0, 1 / 3), (4, 5, 6)
-    made = [
-        Provenance.from_line("0.2").with_samples(
-            [samples[a] for (a,) in pair], pair, weights=([sums[a] for (a,) in pair], None)
-        )
-        for pair in sides
-    ]
-    one = shared(made, [tuple(label for side in pair for label in side) for pair in sides])
-    assert one.parts == ("0.2", "samples 4 5 6", "weights 1.5 2 0.333333333333")
-    of_pair = one.for_pairs([0, 1, 2])
-    assert [of_pair(left, right).to_line() for ((left,), (right,)) in sides] == [
-        one.to_line() for one in made
-    ]
 
 
 def test_sums_of_classes_from_those_of_sides():

@@ -44,7 +44,7 @@ def model_of(**changes):
         a=np.array([1.5, np.nan]),
         b=np.array([-0.5, np.nan]),
         orientation=np.array([1, -1], dtype=np.int8),
-        provenances=(Provenance.from_line("0.1; options -c 1"), Provenance()),
+        provenances=(Provenance("0.1", options="-c 1"), Provenance()),
     )
     whole = {name: changes.pop(name) for name in ("tree", "normalisation") if name in changes}
     return Configuration(**{"tree": TREE, **whole}, machines=replace(model, **changes))

@@ -187,62 +187,58 @@ def test_landmarks_of_all_pairs_are_written_for_all_classes_but_one():
 
 
 def test_the_number_of_features_may_be_told():
-    text = HAND + "# agfmc 0.1.0; features 5; seed 1\n"
-    given = collated(*read(text))
-    model = given.machines
-    assert model.sv.shape == (3, 5) and not model.any_width
-    assert [one.to_line() for one in model.provenances] == ["0.1.0; features 5; seed 1"] * 3
-    assert written(given).endswith("# agfmc 0.1.0; features 5; seed 1\n")
-    mixed = written(with_lines(given, "abc"))
-    assert mixed.endswith("# agfmc features 5\n")
+    record = '# agfmc {"version": "0.4.0", "features": 5, "seed": 1}\n'
+    for line in (record, "# agfmc 0.4.0; features 5; seed 1\n"):
+        given = collated(*read(HAND + line))
+        model = given.machines
+        assert model.sv.shape == (3, 5) and not model.any_width
+        assert list(model.provenances) == [Provenance("0.4.0", features=5, seed=1)] * 3
+        assert written(given).endswith(record)
+    mixed = written(with_provenances(given, map(Provenance, "abc")))
+    assert mixed.endswith('# agfmc {"features": 5}\n')
     assert collated(*read(mixed)).machines.sv.shape == (3, 5)
 
 
-def with_lines(given, lines):
-    """A configuration whose classifiers have these lines of provenance."""
-    return replace(
-        given, machines=replace(given.machines, provenances=tuple(map(Provenance.from_line, lines)))
-    )
+def with_provenances(given, provenances):
+    """A configuration whose classifiers have these."""
+    return replace(given, machines=replace(given.machines, provenances=tuple(provenances)))
 
 
 def test_what_made_the_classifiers_is_told_once_and_comes_back():
     given = model_of([(9, 4), (0, 4), (9, 0)], (9, 0, 4))
     count = {0: 7, 4: 30, 9: 5}
+    digest = "62cc0e70d8bc0229"
 
-    def line(left, right, options="-c 1", samples=count, more="; normalised 62cc0e70d8bc0229"):
-        return (
-            f"0.1.0; options {options}; features 3; seed 1; samples {samples[left]} "
-            f"{samples[right]}; classes {left}/{right}{more}"
-        )
+    def of_pair(left, right, options="-c 1", samples=count, normalised=digest):
+        made = Provenance("0.4.0", options=options, features=3, seed=1, normalised=normalised)
+        return made.with_samples((samples[left], samples[right]), ((left,), (right,)))
 
-    def last(settings):
-        text = written(with_lines(given, settings))
-        return text.splitlines()[-1], tuple(
-            one.to_line() for one in collated(*read(text)).provenances
-        )
+    def last(provenances):
+        text = written(with_provenances(given, provenances))
+        line = text.splitlines()[-1].removeprefix("# agfmc ")
+        return Provenance.from_line(line), collated(*read(text)).machines.provenances
 
     sides = [(9, 4), (0, 4), (9, 0)]
-    assert last(line(*side) for side in sides) == (
-        "# agfmc 0.1.0; options -c 1; features 3; seed 1; samples 7 30 5; normalised "
-        "62cc0e70d8bc0229",
-        (line(0, 4), line(0, 9), line(4, 9)),
+    whole = Provenance(
+        "0.4.0", options="-c 1", features=3, seed=1, samples=(7, 30, 5), normalised=digest
+    )
+    assert last(of_pair(*side) for side in sides) == (
+        whole,
+        (of_pair(0, 4), of_pair(0, 9), of_pair(4, 9)),
     )
     # what differs is left out: options, samples of another run, classes of another use
-    told = "# agfmc 0.1.0; features 3; seed 1; normalised 62cc0e70d8bc0229"
-    assert last([line(9, 4), line(0, 4, "-c 2"), line(9, 0)])[0] == told.replace(
-        "seed 1;", "seed 1; samples 7 30 5;"
+    assert last([of_pair(9, 4), of_pair(0, 4, "-c 2"), of_pair(9, 0)])[0] == replace(
+        whole, options=None
     )
-    for odd in (line(0, 4, samples={0: 8, 4: 30}), line(4, 0)):
-        alone, back = last([line(9, 4), odd, line(9, 0)])
-        assert alone == told.replace("0.1.0;", "0.1.0; options -c 1;")
-        assert back == (alone.removeprefix("# agfmc "),) * 3
+    for odd in (of_pair(0, 4, samples={0: 8, 4: 30}), of_pair(4, 0)):
+        alone, back = last([of_pair(9, 4), odd, of_pair(9, 0)])
+        assert alone == replace(whole, samples=None)
+        assert back == (alone,) * 3
     # one model of another program tells nothing: its points were normalised all the same
-    assert (
-        last([line(9, 4), "", line(9, 0)])[0] == "# agfmc features 3; normalised 62cc0e70d8bc0229"
+    assert last([of_pair(9, 4), Provenance(), of_pair(9, 0)])[0] == Provenance(
+        features=3, normalised=digest
     )
-    assert last([line(9, 4), line(0, 4, more=""), line(9, 0)])[0].endswith(
-        "samples 7 30 5; normalised 62cc0e70d8bc0229"
-    )
+    assert last([of_pair(9, 4), of_pair(0, 4, normalised=None), of_pair(9, 0)])[0] == whole
 
 
 def model_of(sides, labels, seed=3, platt=True, shared=True, kernel=Kernel("rbf", 0.5)):

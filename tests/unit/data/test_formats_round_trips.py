@@ -357,7 +357,7 @@ def binary_models(draw):
         draw(st.sampled_from([(0, 1), (1, 0)])),
         (split, n - split),
         draw(st.one_of(st.none(), st.tuples(FLOATS, FLOATS))),
-        Provenance.from_line(f"1; features {sv.shape[1]}"),
+        Provenance("1", features=sv.shape[1]),
         sv.shape[1],
     )
 
@@ -374,7 +374,7 @@ def binary_models(draw):
         (1, 0),
         (0, 2),
         (0.1 + 0.7, -0.1 - 0.2),
-        Provenance(("1", "features 4")),
+        Provenance("1", features=4),
         4,
     )
 )
@@ -389,7 +389,7 @@ def binary_models(draw):
         (0, 1),
         (0, 0),
         None,
-        Provenance(("1", "features 4")),
+        Provenance("1", features=4),
         4,
     )
 )
@@ -422,7 +422,7 @@ def test_logistic_models(folder, data):
         hnp.arrays(np.float64, st.tuples(st.integers(2, 4), st.integers(2, 4)), elements=FLOATS)
     )
     model = LogisticModel(
-        weights, data.draw(FLOATS.map(abs)), 10**11, Provenance(("1", "options -r 1"))
+        weights, data.draw(FLOATS.map(abs)), 10**11, Provenance("1", options="-r 1")
     )
     (folder / "l").write_text(format_logistic_model(model))
     got = read_logistic_model(folder / "l")
@@ -460,7 +460,7 @@ def collated(draw, ascii_only=False):
                     "K",
                     "k",
                     2,
-                    Provenance(("options -k 2",)),
+                    Provenance(options="-k 2"),
                     points=draw(hnp.arrays(np.float32, (3, d), elements=SINGLES)),
                     y=np.array([0, 1, 1], np.int32),
                     k=2,
@@ -469,7 +469,7 @@ def collated(draw, ascii_only=False):
                     "L",
                     "l",
                     3,
-                    Provenance(("1",)),
+                    Provenance("1"),
                     weights=draw(hnp.arrays(np.float64, (3, d + 1), elements=FLOATS)),
                 ),
             }
@@ -502,12 +502,9 @@ def collated(draw, ascii_only=False):
             a=a,
             b=b,
             orientation=orientation.astype(np.int8),
-            provenances=tuple(
-                map(
-                    Provenance.from_line,
-                    ("", "", "") if ascii_only else ("0.1; options -c 1", "", "x"),
-                )
-            ),
+            provenances=(Provenance(),) * 3
+            if ascii_only
+            else (Provenance("0.1", options="-c 1"), Provenance(), Provenance("x")),
         ),
         direct,
         normalisation,

@@ -36,7 +36,7 @@ def model_of(kernel=KERNELS[2], **changes):
         (0, 1),
         (2, 4),
         (-1.2345678901234567, 1e-17),
-        Provenance(("0.1.0", "features 4", "seed 1")),
+        Provenance("0.1.0", features=4, seed=1),
         4,
     )
     return replace(model, **changes)
@@ -55,7 +55,7 @@ def test_support_vectors_of_several_files_are_read_once(tmp_path):
         model,
         model_of(coef=-model.coef),
         model_of(sv=model.sv[::-1]),
-        model_of(features=5, provenance=Provenance(("features 5",))),
+        model_of(features=5, provenance=Provenance(features=5)),
     ]
     for path, one in zip(paths, models):
         path.write_text(format_svm_model(one))
@@ -283,7 +283,7 @@ def test_real_libsvm_writes_and_reads_them(tmp_path, libsvm, kind, first):
     assert model.kernel.kind == ("linear", "polynomial", "rbf", "sigmoid")[kind]
     assert len(model.sv) == len(model.coef) == sum(model.n_sv)
     (tmp_path / "ours").write_text(
-        format_svm_model(replace(model, provenance=Provenance.from_line("0.1; seed 1")))
+        format_svm_model(replace(model, provenance=Provenance("0.1", seed=1)))
     )
     told = []
     for name in ("theirs", "ours"):

@@ -48,7 +48,7 @@ def two_classes(features, names=(), recipe=None, forest=None, kernel=Kernel("rbf
         (0, 1),
         (s, 0),
         (-1.0, 0.1),
-        Provenance(("agfmc 9", "seed 7")),
+        Provenance("9", seed=7),
         features,
         forest,
     )
@@ -161,7 +161,7 @@ def test_metadata():
         "labels": [0, 1],
         "decoder": "full",
         "gives": "probabilities",
-        "provenance": ["agfmc 9; seed 7"],
+        "provenance": ["9; seed 7"],
     }
 
 

@@ -99,7 +99,7 @@ def test_one_fit_in_place_of_six(workers):
     once = models(platt="loo", workers=workers, progress=lambda *args: seen.append(args))
     assert seen == [(i, 10) for i in range(1, 11)]
     for one, six in zip(once, models()):
-        assert "; platt loo; seed 1" in one and "; folds 5; seed 1" in six
+        assert '"platt loo", "seed": 1' in one and '"folds 5", "seed": 1' in six
         assert one.split("\nSV\n")[1].split("#")[0] == six.split("\nSV\n")[1].split("#")[0]
         a, b = (float(text.split("probA ")[1].split()[0]) for text in (one, six))
         assert a != b and a / b == pytest.approx(1, abs=0.5)
@@ -117,7 +117,7 @@ def test_folds_where_leaving_out_single_ones_is_too_much(monkeypatch):
     mixed = models(platt="loo", workers=2, progress=lambda *args: seen.append(args))
     plain, once = models(), models(platt="loo")
     assert mixed == once
-    folded = [text for text in mixed if "; folds 5;" in text]
+    folded = [text for text in mixed if '"folds 5"' in text]
     assert 0 < len(folded) < 10 and set(folded) <= set(plain)
     assert seen[-1] == (10 + 5 * len(folded),) * 2
 

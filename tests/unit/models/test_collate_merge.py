@@ -101,7 +101,7 @@ def several(draw):
                 draw(st.sampled_from([(0, 1), (1, 0)])),
                 (split, len(rows) - split),
                 draw(st.sampled_from([None, (-1.5, 0.25)])),
-                Provenance((f"s{i}",)),
+                Provenance(f"s{i}"),
                 d,
             )
         )
@@ -299,7 +299,7 @@ def model_of(name, sv, coef, n_sv, **changes):
         (0, 1),
         n_sv,
         (-2.0, 0.25),
-        Provenance((f"made {name}",)),
+        Provenance(f"made {name}"),
         0,
     )
     return replace(model, **changes)

@@ -61,10 +61,9 @@ def test_models():
         (0, 1) if np.argmax(np.isin(y, left)) < np.argmax(np.isin(y, right)) else (1, 0)
         for left, right in sides
     ]
-    assert (
-        "options -s 0 -t 2 -g 0.5 -c 5.0 -e 0.001 -h 1; features 2; folds 5; seed 1"
-        in models[0][0].provenance.to_line()
-    )
+    made = models[0][0].provenance
+    assert made.options == "-s 0 -t 2 -g 0.5 -c 5.0 -e 0.001 -h 1"
+    assert (made.features, made.probabilities, made.seed) == (2, "folds 5", 1)
 
 
 def test_seed_decides_the_folds_and_nothing_else():

@@ -58,7 +58,7 @@ def test_a_given_normalisation():
     given = fit_normalisation(x)
     one = train(tree, x, y, TrainingSettings(normalisation=given))
     two = train(tree, x, y, TrainingSettings(scale=True))
-    assert one.provenances == two.provenances and one.provenances[0].normalisation is not None
+    assert one.provenances == two.provenances and one.provenances[0].normalised is not None
     np.testing.assert_array_equal(one.machines.coef, two.machines.coef)
 
 

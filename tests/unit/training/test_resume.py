@@ -176,11 +176,11 @@ def test_the_same_classes_parted_elsewhere(x_y):
     "spoil",
     [
         lambda raw: raw[:-1],
-        lambda raw: raw.replace(b"seed 1", b"seed 2"),
+        lambda raw: raw.replace(b'"seed": 1', b'"seed": 2'),
         lambda raw: raw + b"\n",
         lambda raw: raw[:40] + b"7" + raw[41:],
         lambda raw: b"",
-        lambda raw: raw.split(b"; made")[0],
+        lambda raw: raw.split(b', "run"')[0],
     ],
 )
 def test_files_that_are_not_what_was_written(x_y, spoil):
