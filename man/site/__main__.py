@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import agfmc
+from agfmc.cli.renamed import EARLIER
 from man.generate import command_page, commands
 from man.site.pictures import draw_pictures
 
@@ -155,6 +156,29 @@ def write_rest():
         )
 
 
+def earlier_options():
+    """The page of the options of the version before, from their table."""
+    rows = {}
+    for command, options in EARLIER.items():
+        for name, text in options.items():
+            rows.setdefault((name, text), []).append(command)
+    lines = [
+        "# Options of version 0.3.0",
+        "",
+        "An option with a new name is accepted for one version more, with a line on standard error "
+        "that names the new one. One that is gone is refused, with the words below.",
+        "",
+        "| option | now | commands |",
+        "|---|---|---|",
+    ]
+    for (name, text), commands_with in sorted(rows.items()):
+        now = _escaped(text)
+        if text.startswith("-"):
+            now = f"`{text.replace('{}', 'VALUE')}`"
+        lines.append(f"| `{name}` | {now} | {', '.join(sorted(commands_with))} |")
+    return "\n".join(lines) + "\n"
+
+
 def main(words):
     """Make all pages anew and run mkdocs; -> exit status."""
     shutil.rmtree(PAGES, ignore_errors=True)
@@ -163,6 +187,7 @@ def main(words):
     write_commands()
     write_python()
     write_rest()
+    write("earlier-options.md", earlier_options())
     config = PAGES.parent / "mkdocs.yml"
     text = Path(__file__).with_name("mkdocs.yml").read_text(encoding="utf-8")
     listed = "[" + ", ".join(f"{{{name}: commands/{name}.md}}" for name in commands()) + "]"
