@@ -18,8 +18,8 @@ from .data_options import add_train, add_training_kind, input_format, TABLES, we
 from .experiments import add_state, experiment_request, opened_experiment, plan_of, report_reused
 from .hints import classify_command, operand
 from .messages import messages_from, Progress, report, time_words, write_stderr, write_stdout
-from .option_types import list_of, option_words, output_file, time_span, whole_number
-from .options import add_seed, Parser
+from .option_types import list_of, option_words, output_file, time_span
+from .options import add_seed, add_workers, Parser
 from .pages import names_in, page_of, plain, training_inputs, training_part
 from .reports import add_report, PAGE, reports_of
 
@@ -82,13 +82,7 @@ def get_parser():
         "answers that are compared are those with the least expected cost, and the mean cost "
         "is one more score",
     )
-    group.add(
-        "-j, --jobs N",
-        "threads; 0 means all cores of this process (default). The model "
-        "does not depend on it unless the time limit is reached",
-        whole_number(0, 1024),
-        default=0,
-    )
+    add_workers(group, default=0)
     add_seed(group)
     add_state(parser)
     add_report(
@@ -233,7 +227,7 @@ def _searched(run):
     """The `Chosen` of a portfolio, for `with`: what is finished is kept until that block ends."""
     from ..core.weights import total_weights
     from ..data.training import with_source_in_errors
-    from ..executors.threads import available_cores
+    from ..executors.remote import workers_of
     from ..experiments.portfolio import Portfolio
     from ..report.answers import shares_alone
     from ..report.text import data_lines, plain_table, row_notes, table_text
@@ -253,7 +247,7 @@ def _searched(run):
                 BY_COST[args.by],
                 run.start,
                 run.search_limit,
-                args.jobs or available_cores(),
+                workers_of(experiment.settings.workers),
                 True if args.ensemble else False if args.single else None,
                 progress,
             )
@@ -440,6 +434,8 @@ def _importance(run, chosen, answers, seconds):
     ):
         return None
     settings = replace(experiment.settings, member_weights=chosen.member_weights)
+    if not isinstance(settings.workers, int):  # the executor has ended
+        settings = replace(settings, workers=0)
     configuration = calibrated(
         *train_configuration(chosen.tree, train, settings=settings), weights=settings.member_weights
     )

@@ -23,6 +23,7 @@ from .options import (
     add_model_files,
     add_seed,
     add_workers,
+    workers,
     check_files,
     model_source,
     Parser,
@@ -116,7 +117,6 @@ def get_parser():
 
 def execute(args):
     """Read the model and the points, fit, write, print."""
-    from ..executors.threads import available_cores
     from ..calibration.file import format_calibration
     from ..models.control_files import model_files
     from ..models.files import load_configuration, save
@@ -153,14 +153,15 @@ def execute(args):
         if configuration.calibration is None or args.data is None
         else configuration.calibration.decoders
     )
-    configuration, reports = recalibrated(
-        configuration,
-        _answers(args, configuration, form, args.jobs or available_cores()),
-        args.map,
-        args.seed,
-        args.folds,
-        stored,
-    )
+    with workers(args) as pool:
+        configuration, reports = recalibrated(
+            configuration,
+            _answers(args, configuration, form, pool),
+            args.map,
+            args.seed,
+            args.folds,
+            stored,
+        )
     if args.output is not None:
         if as_text:
             with replacing(args.output) as file:
@@ -171,7 +172,7 @@ def execute(args):
     sys.stdout.flush()
 
 
-def _answers(args, configuration, form, workers):
+def _answers(args, configuration, form, pool):
     from ..data.training import read_points
     from ..prediction.decoding import decoders_of, Decoding
     from ..prediction.calibrate import answers_of_data, answers_of_files, stored_decodings
@@ -203,5 +204,5 @@ def _answers(args, configuration, form, workers):
             key,
             answers_of_files(configuration, key, args.base)
             if data is None
-            else answers_of_data(configuration, decoding, data, form.kind, args.data, workers),
+            else answers_of_data(configuration, decoding, data, form.kind, args.data, pool),
         )

@@ -25,7 +25,6 @@ from .option_types import (
     whole_number,
 )
 from .options import (
-    add_executor,
     add_model_files,
     add_seed,
     add_workers,
@@ -113,7 +112,7 @@ def get_parser():
         "answer each line of test as it comes: a table of text, whose heading "
         "comes first, JSON objects with the names of its columns, or LIBSVM text with -M. A "
         "wrong line has the answer error, and the exit status is 1 at the end",
-        excludes=("-A", "-O", "-j", "--executor", "--margins"),
+        excludes=("-A", "-O", "-j", "--margins"),
     )
     group = parser.group("other programs")
     group.add(
@@ -121,7 +120,7 @@ def get_parser():
         "program that reads the binary models, called `COMMAND "
         "points model output` like svm-predict -b 1; test is then LVQ text, unless -M or its "
         "name ends in .vec, and output a text file as svm-predict's",
-        excludes=("--stop", "--top", "--count", "--margins", "--quantity", "--executor"),
+        excludes=("--stop", "--top", "--count", "--margins", "--quantity"),
     )
     group.add(
         "-K, --keep",
@@ -131,7 +130,6 @@ def get_parser():
     group.add(
         "--allow-commands",
         "run the commands that control names for classifiers of code G",
-        excludes="--executor",
     )
     parser.hints = NORMALISED_BY_MODEL
     parser.file_names = {"model": "model", "test": "points"}
@@ -217,7 +215,6 @@ def _add_decoding(group):
     )
     group.add("-Z, --libsvm", "the models are LIBSVM's (always the case)")
     add_workers(group)
-    add_executor(group)
     group.add("--header", "print a first line `labels 0 1 ...`, the labels of the columns")
     group.add(
         "--quantity",

@@ -16,7 +16,7 @@ from .data_options import (
 )
 from .messages import counted, report
 from .option_types import fraction, output_file, whole_number
-from .options import add_executor, add_kernel_memory, add_platt, add_seed, add_workers, workers
+from .options import add_kernel_memory, add_platt, add_seed, add_workers, workers
 
 CONTINUES = "the same command continues from there"
 _BY = "log-loss"  # decides wherever something is chosen
@@ -79,11 +79,10 @@ def add_sample(group):
 
 
 def add_trying(group, by=False):
-    """--platt, --kernel-memory, -j, --executor and --by."""
+    """--platt, --kernel-memory, -j and --by."""
     add_platt(group)
     add_kernel_memory(group)
     add_workers(group)
-    add_executor(group)
     if by:
         group.add(
             "--by SCORE",
@@ -180,7 +179,6 @@ def experiment_request(args, source, plan):
         args,
         form,
         platt=args.platt,
-        workers=args.jobs if args.executor is None else 0,
         kernel_memory=args.kernel_memory,
     )
     norm_file = norm_file_of(args)

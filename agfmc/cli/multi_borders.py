@@ -30,7 +30,6 @@ from .hints import operand
 from .messages import counted, Progress, report, write_message, write_stdout
 from .option_types import option_words, output_base, output_file
 from .options import (
-    add_executor,
     add_kernel_memory,
     add_platt,
     add_seed,
@@ -83,12 +82,11 @@ def get_parser():
     )
     add_seed(group)
     add_workers(group)
-    add_executor(group)
     group.add(
         "-0, --dry-run",
         "train nothing: print shell commands that train the classifiers, in "
         "any order or in parallel; then the same command without -0 adds the calibration",
-        excludes=("--only", "--executor"),
+        excludes="--only",
     )
     group.add("--null", "with -0: end each command with a NUL character, for xargs -0", needs="-0")
     group.add(
@@ -137,7 +135,6 @@ def get_parser():
             "--kernel-memory",
             "--time-limit",
             "--cv-errors",
-            "--executor",
             "--member-weights",
         ),
     )
@@ -243,6 +240,10 @@ def _run_of(args, beside):
         args.cv_errors,
         calibration_of(beside) if all_of_it else None,
     )
+    if trainer is not None and isinstance(args.jobs, str):
+        raise UsageError(
+            f"external programs run on this machine only: expected a number as -j, not {args.jobs}"
+        )
     settings = training_settings(
         args,
         form,

@@ -28,6 +28,19 @@ def whole_number(low, high=2**62):
     return convert
 
 
+def workers_of_option(text):
+    """The value of -j: a number of threads, or the text that names an executor."""
+    if text[:1].isdigit() or text[:1] == "-":
+        return whole_number(0, 1024)(text)
+    from ..executors.remote import executor_kind
+
+    try:
+        executor_kind(text)
+    except UsageError as error:
+        raise argparse.ArgumentTypeError(error.message) from None
+    return text
+
+
 def class_limit(text):
     """A type for options: the least number of samples of a class, and, after a comma, of groups."""
     samples, comma, groups = text.partition(",")

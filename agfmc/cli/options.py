@@ -22,7 +22,14 @@ from .data_options import fits_normalisation, norm_file_of
 from .file_names import file_named, kind_by_content
 from .hints import hint_for, refuse_unquoted, reword
 from .messages import report
-from .option_types import is_given, output_base, output_file, time_span, whole_number
+from .option_types import (
+    is_given,
+    output_base,
+    output_file,
+    time_span,
+    whole_number,
+    workers_of_option,
+)
 from .renamed import option_of_today
 
 # Marks words after `--`, which argparse forgets on its second round over mixed operands;
@@ -557,36 +564,26 @@ def add_seed(group, splits=1):
     )
 
 
-def add_workers(group):
+def add_workers(group, default=1):
     """The option -j."""
+    text = "default 1" if default else "default"
     group.add(
-        "-j, --jobs N",
-        "threads; 0 means all cores of this process (default 1). Results do not depend on it",
-        whole_number(0, 1024),
-        default=1,
-    )
-
-
-def add_executor(group):
-    """Add --executor to a group that has -j."""
-    group.add(
-        "--executor WHERE",
-        "workers, in place of -j: dask:HOST:PORT or dask:FILE, a "
-        "running dask.distributed cluster by its scheduler's address or scheduler file; "
-        "processes:N, N processes on this machine (processes: one for each core); or "
-        "threads:N, as -j. Results do not depend on it",
-        excludes="-j",
+        "-j, --jobs WORKERS",
+        f"where tasks run: a number of threads, 0 for all cores of this process ({text}), "
+        "processes:N, N processes on this machine (processes: one for each core), or dask:HOST:PORT "
+        "or dask:FILE, a running dask.distributed cluster by its scheduler's address or scheduler "
+        "file. Results do not depend on it",
+        workers_of_option,
+        default=default,
     )
 
 
 def workers(args):
-    """The workers of -j or --executor, for a `with` block: a number of threads, or an executor.
-    `UsageError` at once, before the block, for text that names none."""
-    if args.executor is None:
-        from ..executors.threads import available_cores
+    """The workers of -j, for a `with` block: a number of threads, or an executor."""
+    if isinstance(args.jobs, str):
+        from ..executors.remote import open_executor
 
-        return contextlib.nullcontext(args.jobs or available_cores())
-    from ..executors.remote import executor_kind, open_executor
+        return open_executor(args.jobs)
+    from ..executors.threads import available_cores
 
-    executor_kind(args.executor)
-    return open_executor(args.executor)
+    return contextlib.nullcontext(args.jobs or available_cores())

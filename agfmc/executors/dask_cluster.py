@@ -24,7 +24,7 @@ def connected(where):
     Raises `UsageError` without dask.distributed, and `CommandFailed` where no scheduler answers
     within ten seconds, and where there are no workers, or they do not have this package.
     """
-    with needed_library("--executor dask needs dask.distributed: pip install 'agfmc[dask]'"):
+    with needed_library("dask needs dask.distributed: pip install 'agfmc[dask]'"):
         from distributed import Client
     address = address_of(where)
     with _quiet():

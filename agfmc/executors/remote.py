@@ -52,8 +52,8 @@ def executor_kind(text: str) -> tuple[str, str]:
     ):
         return kind, rest
     raise UsageError(
-        "expected dask:HOST:PORT, dask:FILE, processes:N or threads:N, N from 1 to "
-        f"1024, as executor, found '{text}'"
+        "expected a number of threads, processes:N, N from 1 to 1024, dask:HOST:PORT or "
+        f"dask:FILE, found '{text}'"
     )
 
 

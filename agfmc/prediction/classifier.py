@@ -673,7 +673,7 @@ def classify(classifier, chunks, workers=1, then=None, explain=None):
     if not isinstance(workers, int):
         if commands or not isinstance(classifier.values, MachineValues):
             raise UsageError(
-                "external programs run on this machine only: --executor cannot be used with them"
+                "external programs run on this machine only, by threads: expected a number of workers"
             )
         for _, answers in run_remote(
             workers,

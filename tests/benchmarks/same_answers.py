@@ -77,7 +77,7 @@ multi_borders -+ "learner=linear -c 1" adjacent.mbt otrain q q.mbc
 multi_borders -0 -n -+ "-c 50 -g 0.01" 1v1.mbt train z z.mbc
 multi_borders --only a-03 -+ "-c 20 -g 0.005" adjacent.mbt otrain a x.mbc
 multi_borders -n --cv-errors errors -+ "-c 50 -g 0.01" 1v1.mbt train v v.mbc
-multi_borders -M --executor processes:2 -+ "-c 10 -g 0.0005" tree.mbt digits.svm p p.mbc
+multi_borders -M -j processes:2 -+ "-c 10 -g 0.0005" tree.mbt digits.svm p p.mbc
 multi_borders no-such-file.mbt train m m.mbc
 order_classes --errors errors v.mbc > ordered.mbc
 order_classes --priors .3,.1,.2,.4 --error-rate .1 four.mbt

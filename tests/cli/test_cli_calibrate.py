@@ -110,6 +110,12 @@ def test_weights_of_points_and_classes(run, here):
     assert json.loads(run(*words, "--data", "apart", "--weight", "none").out) == [alike]
 
 
+def test_processes_answer_as_threads_do(run, here):
+    # over a second: the time that a process takes to start
+    words = ("calibrate_m", "--json", "--data", "apart", "pairs.mbm")
+    assert run(*words, "-j", "processes:1").out == run(*words).out
+
+
 @pytest.mark.long
 def test_answers_of_a_cross_validation(run, here, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(here / "cache"))
@@ -271,7 +277,7 @@ def test_errors_are_bounded(run, here, model, words):
     [
         ("--max-error .001", "at least 2995 without an error among them would be needed"),
         pytest.param(
-            "--max-error .1 -Q renormalised --executor processes:2",
+            "--max-error .1 -Q renormalised -j processes:2",
             "no calibration points of this decoder: calibrate_m",
             marks=pytest.mark.long,
         ),

@@ -423,7 +423,7 @@ def test_workers_get_the_costs(run, here):
             "--costs",
             "-",
             "--decisions",
-            "--executor",
+            "-j",
             "processes:1",
             "pairs.mbm",
             "trn.vec",

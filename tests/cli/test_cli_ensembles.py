@@ -108,7 +108,7 @@ def numbers(text):
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize("words", [["-j", 2], ["--executor", "processes:2"]], ids=str)
+@pytest.mark.parametrize("words", [["-j", 2], ["-j", "processes:2"]], ids=str)
 def test_the_same_files_for_any_workers(trained, run, words):
     before = contents()
     for name in before:

@@ -708,7 +708,7 @@ def commands_of(control):
     yield "mbm_info", control
     yield "classify_m", "-M", control, "trn.svm", "out"
     yield "classify_m", "-M", "-O", "./predict", control, "trn.svm", "answer"
-    yield "classify_m", "-M", "--executor", "processes:1", control, "trn.svm", "out"
+    yield "classify_m", "-M", "-j", "processes:1", control, "trn.svm", "out"
     yield "order_classes", "--adjacent", "mean-deviation", "-M", control, "trn.svm"
     yield "nfold", "-M", "--no-state", "-d", "2", control, "trn.svm"
     yield "compare_control", "-M", "--no-state", "-d", "2", "trn.svm", control
@@ -812,10 +812,10 @@ def process(outside, *words, **more):
         ("print_control", "--report", "x.svg", "4"),
         ("multi_borders", "-M", "plan", "trn.svm", "m", "c"),
         ("multi_borders", "-M", "-+", "learner=linear", "plan", "trn.svm", "m", "c"),
-        ("multi_borders", "-M", "--executor", "processes:1", "plan", "trn.svm", "m", "c"),
+        ("multi_borders", "-M", "-j", "processes:1", "plan", "trn.svm", "m", "c"),
         ("nfold", "-M", "-d", "2", "plan", "trn.svm"),
         pytest.param(
-            ("multi_borders", "-M", "--executor", "dask:127.0.0.1:1", "plan", "trn.svm", "m", "c"),
+            ("multi_borders", "-M", "-j", "dask:127.0.0.1:1", "plan", "trn.svm", "m", "c"),
             marks=pytest.mark.long,
         ),
     ],
@@ -848,7 +848,7 @@ def test_a_stranger_s_scheduler_file(ran, outside):
         with contextlib.suppress(ImportError):
             importlib.import_module("distributed")
         status, out, err = ran(
-            "multi_borders", "-M", "--executor", "dask:cluster.json", "plan", "trn.svm", "m", "c"
+            "multi_borders", "-M", "-j", "dask:cluster.json", "plan", "trn.svm", "m", "c"
         )
         assert status in (1, 2) and err.count("\n") == 1 and "internal error" not in err, err
 

@@ -258,7 +258,6 @@ def test_wrong_lines_of_json_and_libsvm_text(run):
     "words, message",
     [
         (("-j", "2"), "--stream and -j exclude each other"),
-        (("--executor", "processes:2"), "exclude each other"),
         (("-A",), "exclude each other"),
         (("--margins",), "exclude each other"),
         (("pairs.mbm", "new.csv", "out"), "standard output"),

@@ -144,7 +144,7 @@ def test_the_same_answers_from_every_layout_and_stream(run, make):
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize("workers", [("-j", "2"), ("--executor", "processes:2")])
+@pytest.mark.parametrize("workers", [("-j", "2"), ("-j", "processes:2")])
 def test_the_same_bytes_from_any_workers(run, workers, monkeypatch):
     expected = printed(run, "pairs.mbm", "test.csv")
     monkeypatch.setattr("agfmc.prediction.classifier.Classifier.rows", 7)

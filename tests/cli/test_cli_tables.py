@@ -122,7 +122,7 @@ def without_times(found):
         ["-a", "none", "-S", "2"],
         ["-+", "learner=nystrom -m 20 -g 0.2"],
         ["-+", "-c 4 -g 0.3", "--platt", "cv"],
-        ["--executor", "threads:2"],
+        ["-j", "threads:2"],
     ],
     ids=str,
 )

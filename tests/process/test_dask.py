@@ -127,12 +127,12 @@ def test_same_models_and_answers(cluster, place, many):
     here, there = place.below("here"), place.below("there")
     words = ("-n", "-+", "-c 3", "--cv-errors", "errors", "../plan", "../trn", "m", "ctl")
     here.ok("multi_borders", *words)
-    there.ok("multi_borders", f"--executor=dask:{cluster.file}", *words)
+    there.ok("multi_borders", f"-jdask:{cluster.file}", *words)
     assert here.files() == there.files() and len(here.files()) == 7
     for more in ((), ("-Q", "ddag", "--count"), ("-0",)):
         words = (*more, "-a", "m.std", "ctl", "../many.vec", "out")
         assert here.ok("classify_m", *words) == there.ok(
-            "classify_m", f"--executor=dask:{cluster.file}", *words
+            "classify_m", f"-jdask:{cluster.file}", *words
         )
         assert here.files() == there.files()
 
@@ -142,7 +142,7 @@ def test_worker_killed_in_the_middle(cluster, slow):
     here, there = slow.below("here"), slow.below("there")
     words = ("-+", "-c 20", "../bigplan", "../big", "m", "ctl")
     here.ok("multi_borders", *words)
-    with there.start("multi_borders", f"--executor=dask:{cluster.file}", *words) as process:
+    with there.start("multi_borders", f"-jdask:{cluster.file}", *words) as process:
         wait_for(lambda: list(there.folder.glob("m-*")) or process.poll() is not None)
         os.kill(cluster.workers[0].pid, signal.SIGKILL)
         _, words = process.communicate(timeout=PATIENCE)
@@ -162,10 +162,10 @@ def test_sums_of_shared_landmarks(cluster, slow):
     here, there, killed = (slow.below(name) for name in ("here", "there", "killed"))
     words = ("-+", "learner=nystrom -m 900", "../rest", "../large", "m", "ctl")
     here.ok("multi_borders", *words)
-    there.ok("multi_borders", f"--executor=dask:{cluster.file}", *words)
+    there.ok("multi_borders", f"-jdask:{cluster.file}", *words)
     assert here.files() == there.files()
     before = used(cluster.workers[0].pid)
-    with killed.start("multi_borders", f"--executor=dask:{cluster.file}", *words) as process:
+    with killed.start("multi_borders", f"-jdask:{cluster.file}", *words) as process:
         wait_for(lambda: used(cluster.workers[0].pid) > before + 0.6)
         os.kill(cluster.workers[0].pid, signal.SIGKILL)
         _, said = process.communicate(timeout=PATIENCE)
@@ -203,7 +203,7 @@ def test_same_comparison(cluster, slow):
     )
     one = table(slow.ok(*words))
     before = used(cluster.workers[0].pid)
-    with slow.start(*words, f"--executor=dask:{cluster.file}") as process:
+    with slow.start(*words, f"-jdask:{cluster.file}") as process:
         wait_for(lambda: used(cluster.workers[0].pid) > before + 0.6)
         os.kill(cluster.workers[0].pid, signal.SIGKILL)
         done, said = process.communicate(timeout=PATIENCE)
@@ -211,7 +211,7 @@ def test_same_comparison(cluster, slow):
     assert table(done) == one
     cluster.workers[0] = cluster.join()
     cluster.wait(2)
-    assert table(slow.ok(*words, f"--executor=dask:{cluster.file}")) == one
+    assert table(slow.ok(*words, f"-jdask:{cluster.file}")) == one
     words = (
         "compare_control",
         "--no-state",
@@ -224,7 +224,7 @@ def test_same_comparison(cluster, slow):
         "big",
         "one-vs-rest",
     )
-    assert table(slow.ok(*words)) == table(slow.ok(*words, f"--executor=dask:{cluster.file}"))
+    assert table(slow.ok(*words)) == table(slow.ok(*words, f"-jdask:{cluster.file}"))
 
 
 def used(number):
@@ -237,7 +237,7 @@ def test_data_error_comes_back_as_it_is(cluster, place):
     here, there = place.below("here"), place.below("there")
     words = ("-+", "-s 1 -n 1", "../plan", "../trn", "m", "ctl")
     a = here.run("multi_borders", *words)
-    b = there.run("multi_borders", f"--executor=dask:{cluster.file}", *words)
+    b = there.run("multi_borders", f"-jdask:{cluster.file}", *words)
     assert a.returncode == b.returncode == 3 and sorted(a.stderr.splitlines()) == sorted(
         b.stderr.splitlines()
     )
@@ -250,14 +250,14 @@ def test_points_without_values_are_the_same_error(cluster, place):
     (place / "bad.vec").write_bytes(np.int32(4).tobytes() + x.tobytes())
     words = ("all.mbm", "bad.vec", "out")
     a = place.run("classify_m", *words)
-    b = place.run("classify_m", f"--executor=dask:{cluster.file}", *words)
+    b = place.run("classify_m", f"-jdask:{cluster.file}", *words)
     assert a.returncode == b.returncode == 1 and a.stderr == b.stderr
     assert not (place / "out.cls").exists()
 
 
 def test_no_scheduler_at_that_address(place):
     began = time.monotonic()
-    done = place.run("classify_m", "--executor=dask:127.0.0.1:1", "all.mbm", "tst.vec", "out")
+    done = place.run("classify_m", "-jdask:127.0.0.1:1", "all.mbm", "tst.vec", "out")
     assert done.returncode == 1 and time.monotonic() - began < 30
     assert done.stderr.startswith(b"classify_m: there is no scheduler of dask at 127.0.0.1:1: ")
     assert done.stderr.count(b"\n") == 1
@@ -301,7 +301,7 @@ def test_another_service(place, words):
 
         threading.Thread(target=serve, daemon=True).start()
         where = f"127.0.0.1:{server.getsockname()[1]}"
-        done = place.run("classify_m", f"--executor=dask:{where}", "all.mbm", "tst.vec", "out")
+        done = place.run("classify_m", f"-jdask:{where}", "all.mbm", "tst.vec", "out")
         for connection in kept:
             connection.close()
     assert done.returncode == 1
@@ -316,5 +316,5 @@ def test_other_versions_are_refused(cluster, place, tmp_path):
         "import agfmc.core.version\nagfmc.core.version.__version__ = '0.0.dev0'\n"
     )
     place.env["PYTHONPATH"] = f"{tmp_path}{os.pathsep}{place.env['PYTHONPATH']}"
-    done = place.run("classify_m", f"--executor=dask:{cluster.file}", "all.mbm", "tst.vec", "out")
+    done = place.run("classify_m", f"-jdask:{cluster.file}", "all.mbm", "tst.vec", "out")
     assert done.returncode == 1 and b"and here it is 0.0.dev0: both must be the same" in done.stderr

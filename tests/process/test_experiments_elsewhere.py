@@ -68,7 +68,7 @@ def test_same_tables(big, executor):
     for words in (COMPARE, ("nfold", "-n", "-d", "2", "--json", "one-vs-rest", "big", "held")):
         one = table(big.ok(*words, "--no-state"))
         files = big.files()
-        assert table(big.ok(*words, "--no-state", "--executor", executor)) == one
+        assert table(big.ok(*words, "--no-state", "-j", executor)) == one
         assert big.files() == files
 
 
@@ -88,14 +88,14 @@ def test_same_tables(big, executor):
 def test_same_search(big, executor, more):
     one = big.ok(*TUNE, *more, "--no-state")
     tried = (big / "tried.csv").read_bytes()
-    assert big.ok(*TUNE, *more, "--no-state", f"--executor={executor}") == one
+    assert big.ok(*TUNE, *more, "--no-state", f"-j{executor}") == one
     assert (big / "tried.csv").read_bytes() == tried
 
 
 @pytest.mark.long
 def test_error_of_a_learner_comes_back_as_it_is(big):
     words = ("compare_control", "--no-state", "-d", "2", "-+", "-s 1 -n 1", "--json", "big", "tree")
-    one, two = big.call(*words), big.run(*words, "--executor=processes:2")
+    one, two = big.call(*words), big.run(*words, "-jprocesses:2")
     assert one.status == two.returncode == 3
     assert (one.out, one.err) == (two.stdout.decode(), two.stderr.decode())
 
@@ -105,13 +105,12 @@ def test_error_of_a_learner_comes_back_as_it_is(big):
     "words, status, told",
     [
         (
-            ("--executor=proceses",),
+            ("-jproceses",),
             2,
-            "expected dask:HOST:PORT, dask:FILE, processes:N or threads:N",
+            "expected a number of threads, processes:N, N from 1 to 1024, dask:",
         ),
-        (("--executor=dask:nowhere",), 1, "expected HOST:PORT or a scheduler file"),
-        (("--executor=dask:127.0.0.1:1",), 1, "there is no scheduler of dask at 127.0.0.1:1"),
-        (("-j", "2", "--executor=processes:2"), 2, "--executor and -j exclude each other"),
+        (("-jdask:nowhere",), 1, "expected HOST:PORT or a scheduler file"),
+        (("-jdask:127.0.0.1:1",), 1, "there is no scheduler of dask at 127.0.0.1:1"),
     ],
 )
 def test_wrong_executors(big, words, status, told):

@@ -278,7 +278,7 @@ for number in range(rounds):
     if pictures:
         call("eval_uc", "--report", "p.svg", "tst.cls", "out")
     if number % 20 == 3:
-        call("multi_borders", "-n", "--retrain", "--executor", "processes:1", "-+", "-c 5", "plan",
+        call("multi_borders", "-n", "--retrain", "-j", "processes:1", "-+", "-c 5", "plan",
              "trn", "t", "tctl")
     print(json.dumps(held()), file=sys.__stderr__, flush=True)
 """

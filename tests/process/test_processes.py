@@ -53,12 +53,10 @@ def test_same_models_and_answers(place, many):
     here, there = place.below("here"), place.below("there")
     words = ("-n", "-+", "-c 3", "--cv-errors", "errors", "../plan", "../trn", "m", "ctl")
     here.ok("multi_borders", *words)
-    there.ok("multi_borders", "--executor=processes:2", *words)
+    there.ok("multi_borders", "-jprocesses:2", *words)
     assert here.files() == there.files() and len(here.files()) == 7
     words = ("-a", "m.std", "ctl", "../many.vec", "out")
-    assert here.ok("classify_m", *words) == there.ok(
-        "classify_m", "--executor", "processes:2", *words
-    )
+    assert here.ok("classify_m", *words) == there.ok("classify_m", "-j", "processes:2", *words)
     assert here.files() == there.files()
 
 
@@ -87,7 +85,7 @@ def kill_worker(place, wait):
             STAYS.format(module=module, function=function, at=str(at))
         )
         here.env = {**here.env, "PYTHONPATH": f"{here.env['PYTHONPATH']}:{place / 'site'}"}
-        with here.start(*words, "--executor=processes:2") as process:
+        with here.start(*words, "-jprocesses:2") as process:
             wait(at.is_symlink, process)
             number = int(os.readlink(at))
             os.kill(number, signal.SIGKILL)
@@ -128,7 +126,7 @@ def test_worker_killed_while_it_makes_sums(place, kill_worker):
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM], ids=lambda n: n.name)
 def test_no_worker_is_left_behind(slow, number, wait, gone):
     with slow.start(
-        "multi_borders", "--executor=processes:2", "-+", "-c 100", "bigplan", "big", "b", "bctl"
+        "multi_borders", "-jprocesses:2", "-+", "-c 100", "bigplan", "big", "b", "bctl"
     ) as process:
         busy_worker(process)
         workers = workers_of(process)
@@ -164,8 +162,8 @@ if "-c" in sys.orig_argv:
 @pytest.mark.parametrize(
     "words",
     [
-        "multi_borders --executor processes:2 plan trn x xctl",
-        "classify_m --executor processes:2 all.mbm tst.vec out",
+        "multi_borders -j processes:2 plan trn x xctl",
+        "classify_m -j processes:2 all.mbm tst.vec out",
     ],
 )
 @pytest.mark.parametrize(
@@ -201,14 +199,13 @@ def test_workers_that_cannot_work(place, words, program, told):
 @pytest.mark.parametrize(
     "words, told",
     [
-        (("--executor=proceses",), "expected dask:HOST:PORT, dask:FILE, processes:N or threads:N"),
+        (("-jproceses",), "expected a number of threads, processes:N, N from 1 to 1024, dask:"),
         (
-            ("--executor=processes:0",),
-            "threads:N, N from 1 to 1024, as executor, found 'processes:0'",
+            ("-jprocesses:0",),
+            "dask:HOST:PORT or dask:FILE, found 'processes:0'",
         ),
-        (("--executor=dask:nowhere",), "expected HOST:PORT or a scheduler file"),
-        (("-j", "2", "--executor=processes:2"), "--executor and -j exclude each other"),
-        (("--executor=processes:2", "-O", "cat"), "-O and --executor exclude each other"),
+        (("-jdask:nowhere",), "expected HOST:PORT or a scheduler file"),
+        (("-jprocesses:2", "-O", "cat"), "external programs run on this machine only"),
     ],
 )
 def test_wrong_executors(place, words, told):

@@ -319,9 +319,7 @@ EVERY = pytest.mark.parametrize(
     [
         ("classify_m", "all.mbm", "-", "out"),
         ("classify_m", "-j", "2", "all.mbm", "-", "out"),
-        pytest.param(
-            ("classify_m", "--executor", "processes:1", "all.mbm", "-", "out"), marks=LONG
-        ),
+        pytest.param(("classify_m", "-j", "processes:1", "all.mbm", "-", "out"), marks=LONG),
         ("classify_m", "-M", "all.mbm", "-", "out"),
         ("classify_m", "-A", "all.mbm", "-", "out"),
     ],
@@ -426,7 +424,7 @@ def test_a_writer_that_ends_at_once(place, data):
     [
         (),
         pytest.param(("-j", "2"), marks=LONG),
-        pytest.param(("--executor", "processes:1"), marks=LONG),
+        pytest.param(("-j", "processes:1"), marks=LONG),
     ],
     ids=lambda words: " ".join(words) or "plain",
 )
@@ -458,7 +456,7 @@ def test_a_slow_reader_gets_everything(many, how, words):
 
 @pytest.mark.parametrize(
     "words",
-    [(), ("-j", "2"), ("--executor", "processes:1")],
+    [(), ("-j", "2"), ("-j", "processes:1")],
     ids=lambda words: " ".join(words) or "plain",
 )
 @pytest.mark.parametrize("megabytes", [pytest.param(16, marks=LONG), pytest.param(400, marks=LONG)])
@@ -522,7 +520,7 @@ CHAIN = [
     ("classify_m", "-j", "8", "ctl", "tst.vec", "out"),
     ("multi_borders", "--time-limit", "1:00", "plan", "trn", "l", "lctl"),
     ("nfold", "--no-state", "-d", "2", "-j", "4", "plan", "trn"),
-    ("multi_borders", "--executor", "processes:2", "plan", "trn", "e", "ectl"),
+    ("multi_borders", "-j", "processes:2", "plan", "trn", "e", "ectl"),
     ("multi_borders", "-M", "-j", "4", "--", "cp", "plan", "trn.svm", "x", "xctl"),
 ]
 

@@ -36,7 +36,7 @@ SCENES = {
     ),
     "multi_borders, time limit": ("multi_borders -n --time-limit 9:00 plan trn m ctl", "models"),
     "multi_borders, processes": (
-        "multi_borders --executor processes:2 -n plan trn m ctl",
+        "multi_borders -j processes:2 -n plan trn m ctl",
         "models",
     ),
     "multi_borders, direct": ("multi_borders -M direct trn.svm d dctl", "d.vec d.cls d.00 dctl"),

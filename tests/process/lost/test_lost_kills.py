@@ -19,7 +19,7 @@ CHAIN = (
     "print_control -n -a best.std -Q 3 --report tree.svg pa",
     "multi_borders -n plan pa m ctl",
     "multi_borders -n -j 2 --cv-errors errors.txt plan pa t tctl",
-    "multi_borders --executor processes:2 plan pa r rctl",
+    "multi_borders -j processes:2 plan pa r rctl",
     "mbh2mbm -a m.std ctl all.mbm",
     "classify_m all.mbm pb.vec out",
     "classify_m -j 2 tctl pb.vec out2",

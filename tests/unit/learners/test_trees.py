@@ -400,7 +400,7 @@ def test_search_of_rate_and_leaves():
 
 
 @pytest.mark.parametrize(
-    "workers", [("-j", 2), pytest.param(("--executor", "processes:2"), marks=pytest.mark.long)]
+    "workers", [("-j", 2), pytest.param(("-j", "processes:2"), marks=pytest.mark.long)]
 )
 def test_the_same_bytes_for_any_workers(run, tmp_path, workers):
     x, y = points(120)
