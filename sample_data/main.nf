@@ -2,12 +2,12 @@
 //
 //   nextflow run sample_data/main.nf --outdir results
 //
-// Other data: --table /path/of/table.csv --label class --columns '--label class --missing median'.
+// Other data: --table /path/of/table.csv --label class --columns '--label class --id number'.
 // In containers: -with-docker agfmc, the image of the Dockerfile beside this file.
 
 params.table = "${projectDir}/penguins.csv"
 params.label = 'species'
-params.columns = '--label species --id id --ignore year,comments --missing indicator'
+params.columns = '--label species --id id --ignore year,comments'
 params.schemes = 'one-vs-one,one-vs-rest'
 params.outdir = 'results'
 

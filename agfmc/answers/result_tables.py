@@ -40,6 +40,7 @@ class AnswerSource:
     names : names of the classes in their order, () for that of the columns of probabilities
     weight : column of the weights, in the table of the true classes, or a file of them, or
         `NO_WEIGHTS`, or None
+    layout, data_layout : layouts of the tables of answers, and of the table `data`
     """
 
     path: str
@@ -52,6 +53,7 @@ class AnswerSource:
     names: tuple[str, ...] = ()
     weight: str | None = None
     label: str | None = None
+    data_layout: TableFormat = TableFormat()
 
     def __post_init__(self):
         if self.ids and self.data is None:
@@ -170,7 +172,8 @@ def _default_truth(table, names, source, columns):
     alike = [name for name in names if name.removeprefix("input:").lower() in known]
     if not alike and columns.p and not is_stream(table.file):
         classes = set(columns.p.values())
-        with open_answers(table.file, source.layout) as again:
+        layout = source.layout if source.data is None else source.data_layout
+        with open_answers(table.file, layout) as again:
             cells = again.read(dict.fromkeys(names, "words")).cells
         alike = [
             name
@@ -257,7 +260,7 @@ def _weights(table, column, source):
 
 def _read_truth(source, columns):
     others = columns.others
-    with open_answers(source.data, source.layout) as table:
+    with open_answers(source.data, source.data_layout) as table:
         column = (
             _default_truth(table, table.names, source, columns)
             if source.truth is None

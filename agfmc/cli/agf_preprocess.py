@@ -184,19 +184,14 @@ def _divide_table(args, recipe, source, output, test, rest):
         args,
         (
             "-E",
-            "--categorical",
-            "--min-words",
-            "--ordered",
             "--id",
             "--ignore",
             "--weight",
         ),
         what,
     )
-    if args.no_labels and (args.label or args.classes or args.stratified):
-        raise UsageError(
-            "-C says that there are no classes: not with --label, --classes or --stratified"
-        )
+    if args.no_labels and (args.label or args.stratified):
+        raise UsageError("-C says that there are no classes: not with --label or --stratified")
     for name in (output, test):
         if name not in (None, "-") and not name.lower().endswith(TEXT_ENDINGS):
             raise UsageError(

@@ -9,12 +9,19 @@ from logging import WARNING
 
 from ..core.errors import AgfmcError, one_line, UsageError
 from ..core.text import spread
-from ..files.atomic import check_output, private_folder
+from ..files.atomic import check_output, private_folder, replacing_with
 from ..files.kinds import name_of_file
 from ..files.opening import is_stream
 from ..score.rows import BY_COST, BY_OPTION, COST, SCORES
 from . import mbh2mbm, multi_borders, nfold, tune_m
-from .data_options import add_train, add_training_kind, input_format, TABLES, weight_files
+from .data_options import (
+    add_train,
+    add_training_kind,
+    gives_dialect,
+    input_format,
+    recipe_path,
+    weight_files,
+)
 from .experiments import add_state, experiment_request, opened_experiment, plan_of, report_reused
 from .hints import classify_command, operand
 from .messages import messages_from, Progress, report, time_words, write_stderr, write_stdout
@@ -93,7 +100,7 @@ def get_parser():
         PAGE,
         printable=False,
     )
-    add_training_kind(parser, stream="")
+    add_training_kind(parser, stream="", dialect=True)
     return parser.finish()
 
 
@@ -112,14 +119,19 @@ def execute(args):
         what = "groups" if args.group == "-" else "weights"
         raise UsageError(f"the {what} are read several times: expected the name of a file")
     form = input_format(args, args.train)
-    check_output(args.model)
+    recipe = f"{os.path.splitext(args.model)[0]}.recipe"
+    for path in (args.model, recipe) if gives_dialect(args) else (args.model,):
+        check_output(path)
     args.norm_file = None  # as for commands that have -a
     page, reports = page_of(args, training_inputs(args)), reports_of(args, printable=False)
     with private_folder() as folder:
-        run = _Run(args, folder, start)
+        run = _Run(args, form, folder, start)
         with _searched(run) as chosen:
             control = _write_control(run, chosen)
             seconds = _train(run, control, chosen)
+            if run.recipe is not None:
+                with replacing_with({recipe: run.recipe}):
+                    pass
         try:
             if reports.has(PAGE):
                 answers = _answers(run, control, seconds)
@@ -148,7 +160,7 @@ class _Run:
     scores without features.
     """
 
-    def __init__(self, args, folder, start):
+    def __init__(self, args, form, folder, start):
         self.args, self.folder, self.start = args, folder, start
         self.model, self.train = operand(args.model), operand(args.train)
         self.steps = f"{os.path.splitext(self.model)[0]}.steps"
@@ -161,16 +173,39 @@ class _Run:
             args,
             "-M",
             "-A",
-            *TABLES,
-            "--missing",
-            "--no-header",
+            "--label",
+            "--id",
+            "--ignore",
             "--weight",
             "--class-weight",
             "--group",
             "--min-class",
         )
+        self.recipe = None  # the text of one that is made
+        if form.kind == "table":
+            self.data += self._recipe_words(form)
+        else:
+            self.data += option_words(args, "--missing", "--no-header")
         self.common = ["-n", f"-j{args.jobs}", f"--seed={args.seed}", *self.data]
         self.trying = option_words(args, "--costs", "--state", "--no-state")
+
+    def _recipe_words(self, form):
+        """--recipe for the steps: the one that is made of the options, or the one that was found."""
+        path = recipe_path(self.args.recipe, self.args.train)
+        if gives_dialect(self.args):
+            from ..data.from_table import read_table
+            from ..tables.recipe_file import format_recipe
+
+            path = self.path("train.recipe")
+            self.recipe = format_recipe(read_table(self.args.train, form, lazy=True).recipe, path)
+            self.add_file(path, self.recipe)
+        return [] if path is None else ["--recipe", path]
+
+    def add_file(self, path, text):
+        """Write a file between the steps, and add it to the script."""
+        with replacing_with({path: text}):
+            pass
+        self.script.append(f"cat > {self.line([path])} <<'END'\n{text}END\n")
 
     def comment(self, text):
         """Add comments."""
@@ -279,15 +314,11 @@ def _searched(run):
 
 def _write_control(run, chosen):
     """Write the control file that was chosen, and what is said of it; -> its name."""
-    from ..models.control_files import control_text, write_control
+    from ..models.control_files import control_text
     from ..report.text import estimate_line
 
-    path, choice = os.path.join(run.folder, "chosen.mbt"), chosen.choice
-    write_control(path, chosen.tree)
-    run.script.append(
-        f"cat > {shlex.quote(os.path.join(run.steps, 'chosen.mbt'))} <<'END'\n"
-        f"{control_text(chosen.tree, path)}END\n"
-    )
+    path, choice = run.path("chosen.mbt"), chosen.choice
+    run.add_file(path, control_text(chosen.tree, path))
     if choice is None:
         run.comment("no estimate for new data, because nothing was scored before the time limit")
     else:

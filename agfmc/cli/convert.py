@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 
 from ..core.errors import UsageError, warn_user
 from ..core.text import first_words
-from ..files.atomic import replacing_with
+from ..files.atomic import check_output, replacing_with
 from ..files.kinds import is_answer_table, TEXT_ENDINGS
-from .data_options import add_table, table_format
+from ..files.opening import is_stream
+from .data_options import add_dialect, add_table, dialect_of, HEADER, MISSING
 from .messages import counted, report, write_bytes
 from .option_types import finite_number, output_base, output_file, whole_number
 from .options import check_files, data_files, Parser, refuse_ending
@@ -314,19 +315,20 @@ def _line(value):
 
 def _add_table_options(parser):
     parser.add("source", "the table, whatever its name, or - for standard input", metavar="table")
-    parser.add(*_BASE)
-    group = parser.group("conversion")
-    group.add(
-        "-E, --missing POLICY",
-        "treatment of missing values: error, replacement by mean, "
-        "median or value:X, indicator: the median, and a feature that is 1 if a value is "
-        "missing (default), or keep: numbers stay missing, as NaN in base.vec, for "
-        "learner=trees",
+    parser.add(
+        "base",
+        "base name of the files to write; left out: only the recipe is written, beside the table, "
+        "as lakes.recipe for lakes.csv, and every command then reads lakes.csv so",
+        output_base,
+        nargs="?",
     )
+    group = parser.group("conversion")
+    group.add("-E, --missing POLICY", MISSING)
     group.add(
         "--recipe FILE",
         "recipe of the training table: test data get its features, "
         "columns identified by name, and its class numbers",
+        needs="base",
         excludes=("-E", "--ignore", "--categorical", "--min-words", "--ordered", "--classes"),
     )
     group.add(
@@ -336,11 +338,9 @@ def _add_table_options(parser):
         needs="--recipe",
         excludes="--label",
     )
-    group.add(
-        "-H, --no-header",
-        "the first line has no column names; columns are then named by numbers from 1",
-    )
+    group.add("-H, --no-header", HEADER)
     group = add_table(parser)
+    add_dialect(group)
     group.add("--weight COLUMN", "the column of the weights of the rows, numbers of 0 or more")
     group.add(
         "--group COLUMN",
@@ -351,8 +351,15 @@ def _add_table_options(parser):
 
 def _convert_table(args):
     from ..data.from_table import convert_table, CONVERTED
+    from ..data.types import InputFormat
     from ..tables.recipe_file import read_recipe
 
+    layout, roles = dialect_of(args)
+    roles = replace(roles, weight=args.weight, group=args.group)
+    form = InputFormat("table", labels=not args.no_labels, layout=layout, roles=roles)
+    if args.base is None:
+        _write_recipe(args, form)
+        return
     refuse_ending(args.base, (*CONVERTED[:2], ".recipe", ".names"))
     # a recipe that is given is written again as it is
     again = args.recipe == f"{args.base}.recipe"
@@ -362,15 +369,37 @@ def _convert_table(args):
         {"source": [args.source], "--recipe": [None if again else args.recipe]},
     )
     recipe = None if args.recipe is None else read_recipe(args.recipe)
-    form = table_format(args, not args.no_labels)
-    form = replace(form, roles=replace(form.roles, weight=args.weight, group=args.group))
     recipe, rows, counts = convert_table(args.source, form, args.base, recipe)
+    _report_table(
+        f"{os.path.basename(args.base)}.vec",
+        recipe,
+        rows,
+        None if counts is None else counts.tolist(),
+    )
+
+
+def _write_recipe(args, form):
+    from ..data.from_table import read_table
+    from ..tables.recipe_file import format_recipe, recipe_of_table
+
+    if is_stream(args.source):
+        raise UsageError("expected the base name of the files to be written after the table")
+    path = recipe_of_table(args.source)
+    check_output(path)
+    check_files(args.files, {"base": [path]}, {"source": [args.source]})
+    data = read_table(args.source, form, lazy=True)
+    with replacing_with({path: format_recipe(data.recipe, path)}):
+        pass
+    _report_table(path, data.recipe, len(data.y), data.counts.values())
+
+
+def _report_table(name, recipe, rows, counts):
     text = (
-        f"{os.path.basename(args.base)}.vec: {counted(rows, 'row')}, "
+        f"{name}: {counted(rows, 'row')}, "
         f"{counted(len(recipe.features), 'feature')} ({first_words(recipe.features, _SHOWN)})"
     )
     if counts is not None:
-        classes = [f"{name} {count}" for name, count in zip(recipe.classes, counts.tolist())]
+        classes = [f"{name} {count}" for name, count in zip(recipe.classes, counts)]
         text += f", classes: {first_words(classes, _SHOWN)}"
     report(text)
 

@@ -3,6 +3,7 @@
 import argparse
 import contextlib
 import os
+from dataclasses import replace
 from typing import NamedTuple
 
 from ..control.tree import NO_NORMALISATION
@@ -10,30 +11,36 @@ from ..core.errors import DataError, UsageError, warn_user
 from ..core.weights import BALANCED, NO_WEIGHTS, WeightSource
 from ..files.atomic import check_output
 from ..files.kinds import is_table
+from .messages import report
 from .option_types import (
     blanks,
     class_limit,
     CLASS_WEIGHTS,
     class_weights,
     finite_number,
+    given,
     names,
     refuse_given,
     whole_number,
 )
 
-TABLES = (
+DIALECT = (
     "--delimiter",
     "--decimal",
     "--no-quotes",
     "--blanks",
-    "--label",
-    "--id",
-    "--ignore",
     "--categorical",
     "--min-words",
     "--ordered",
     "--classes",
+)  # options of `add_dialect`
+TABLES = ("--label", "--id", "--ignore", "--recipe")
+MISSING = (
+    "treatment of missing values: error, replacement by mean, median or value:X, indicator: the "
+    "median, and a feature that is 1 if a value is missing (default), or keep: numbers stay "
+    "missing, for learner=trees"
 )
+HEADER = "the first line has no column names; columns are then named by numbers from 1"
 WEIGHTS = ("--weight", "--class-weight")
 NORMALISATION = (
     "-n",
@@ -47,6 +54,33 @@ def add_table(parser, roles=True):
     """The options of tables; roles: as for `add_input_kind`."""
     group = parser.group("tables (.csv, .tsv, .parquet, .feather)")
     parser.set_defaults(table=False)  # what the first bytes tell, where the name does not
+    if roles:
+        default = "of the recipe, else the one named class, label or target"
+        if roles == "label":
+            default = "of the training table"
+        group.add(
+            "--label COLUMN",
+            "the column of the classes, by its name, or its number from 1 "
+            f"(default: the one {default})",
+        )
+    if roles is True:
+        group.add("--id COLUMN,...", "columns that identify the rows, and are not features", names)
+        group.add("--ignore COLUMN,...", "columns to leave out", names)
+    return group
+
+
+def add_recipe(group, **settings):
+    """--recipe, of the commands that read tables."""
+    group.add(
+        "--recipe FILE",
+        "how the table is read, as table2agf writes it: delimiter, decimal point, missing values, "
+        "words and classes (default: the file beside the table, as lakes.recipe for lakes.csv)",
+        **settings,
+    )
+
+
+def add_dialect(group):
+    """The options that a recipe holds, of the commands that write one, beside -E and -H."""
     group.add(
         "--delimiter C",
         "the character between cells, or tab (default: the best of comma, "
@@ -66,19 +100,6 @@ def add_table(parser, roles=True):
         "NA, N/A, n/a, #N/A, NaN, nan, null, NULL and ?)",
         blanks,
     )
-    if not roles:
-        return group
-    trains = roles is True
-    group.add(
-        "--label COLUMN",
-        "the column of the classes, by its name, or its number from 1 "
-        "(default: the one "
-        + ("named class, label or target)" if trains else "of the training table)"),
-    )
-    if roles == "label":
-        return group
-    group.add("--id COLUMN,...", "columns that identify the rows, and are not features", names)
-    group.add("--ignore COLUMN,...", "columns to leave out", names)
     group.add(
         "--categorical COLUMN,...",
         "columns of numbers to treat as words: each word is a feature, 1 or 0",
@@ -101,14 +122,22 @@ def add_table(parser, roles=True):
 
 
 def table_format(args, labels=True, ordinates=False, source=None):
-    """The `InputFormat` of a table, of the options of `add_table`, -E, -H and `add_weights`.
-    `source` is the table."""
+    """The `InputFormat` of a table by the options of `add_dialect`, or else by its recipe, and those
+    of `add_table` and `add_weights`. `source` is the table."""
     from ..data.types import InputFormat
+    from ..tables.types import ColumnRoles
 
+    if gives_dialect(args):
+        layout, roles = dialect_of(args)
+    else:
+        layout, roles = _recipe_parts(args, source)
+        if not hasattr(args, "ignore"):  # the model knows the columns
+            roles = ColumnRoles()
+        roles = replace(roles, **_chosen_columns(args))
     return InputFormat(
         "table",
-        layout=table_layout(args, not args.no_header),
-        roles=_roles(args),
+        layout=layout,
+        roles=roles,
         labels=labels,
         ordinates=ordinates,
         weights=weight_source(args, source),
@@ -116,31 +145,65 @@ def table_format(args, labels=True, ordinates=False, source=None):
     )
 
 
-def table_layout(args, header=True):
-    """The `TableFormat` of the options of `add_table`."""
-    from ..tables.types import BLANKS, TableFormat
+def gives_dialect(args):
+    """Return True if one of the options of `add_dialect`, -E or -H is given."""
+    return hasattr(args, "delimiter") and bool(given(args, *DIALECT, "--missing", "--no-header"))
+
+
+def dialect_of(args):
+    """The `TableFormat` and `ColumnRoles` of the options of `add_dialect` and `add_table`."""
+    from ..tables.types import BLANKS, ColumnRoles, TableFormat
 
     blanks = BLANKS if args.blanks is None else ("", *args.blanks)
     delimiter = {"tab": "\t", "\\t": "\t"}.get(args.delimiter, args.delimiter)
-    return TableFormat(delimiter, header, not args.no_quotes, blanks, args.decimal)
-
-
-def _roles(args):
-    from ..tables.types import ColumnRoles
-
     missing = args.missing
     with contextlib.suppress(argparse.ArgumentTypeError):
         missing = missing and f"value:{finite_number(missing)!r}"  # a number alone, as with -M
-    return ColumnRoles(
-        getattr(args, "label", None),
-        getattr(args, "id", None) or (),
-        ignored=getattr(args, "ignore", None) or (),
-        categorical=getattr(args, "categorical", None) or (),
-        classes=getattr(args, "classes", None),
+    roles = ColumnRoles(
+        categorical=args.categorical or (),
+        classes=args.classes,
         missing=missing,
-        min_words=getattr(args, "min_words", None),
-        ordered=getattr(args, "ordered", None) or (),
+        min_words=args.min_words,
+        ordered=args.ordered or (),
+        **_chosen_columns(args),
     )
+    layout = TableFormat(delimiter, not args.no_header, not args.no_quotes, blanks, args.decimal)
+    return layout, roles
+
+
+def _chosen_columns(args):
+    columns = {"label": "label", "id": "ids", "ignore": "ignored"}
+    found = {role: getattr(args, option, None) for option, role in columns.items()}
+    return {role: value for role, value in found.items() if value is not None}
+
+
+def recipe_path(recipe, source):
+    """The file of --recipe, or the one beside the table `source`, or None."""
+    from ..tables.recipe_file import recipe_of_table
+
+    if recipe is not None or source in (None, "-"):
+        return recipe
+    path = recipe_of_table(source)
+    return path if os.path.isfile(path) else None
+
+
+def _recipe_parts(args, source):
+    """The `TableFormat` and `ColumnRoles` that the recipe of a table says."""
+    from ..tables.recipe_file import read_recipe
+    from ..tables.types import ColumnRoles, TableFormat
+
+    path = recipe_path(args.recipe, source)
+    recipe = None if path is None else read_recipe(path)
+    if recipe is None or recipe.layout is recipe.roles is None:
+        return TableFormat(), ColumnRoles()
+    if args.recipe is None:
+        report(f"{source} is read as {path} says")
+    return recipe.layout or TableFormat(), recipe.roles or ColumnRoles()
+
+
+def table_layout(args, source):
+    """The `TableFormat` of a table of answers or true classes, by its recipe."""
+    return _recipe_parts(args, source)[0]
 
 
 def add_weights(group, classes=True):
@@ -231,13 +294,18 @@ def add_control(parser):
     parser.file_names["control"] = "control"
 
 
-def add_input_kind(parser, what="train", roles=True, excludes="-A", stream=_STREAM):
+def add_input_kind(parser, what="train", roles=True, excludes="-A", stream=_STREAM, dialect=False):
     """-M and -A: LIBSVM or LVQ text in place of libAGF's binary files; and those of tables.
 
     With `roles` the columns of a table can be chosen, all or, "label", that of the classes: a model
     knows the others. -M excludes the options `excludes`. `stream` says that - is standard input.
+    With `dialect` there are the options of `add_dialect` beside --recipe.
     """
     group = parser.group("input")
+    missing, header = "with -M: the value of omitted features (default 0)", ""
+    if dialect:
+        missing += f". With a table: {MISSING}"
+        header = f". With a table: {HEADER}"
     group.add(
         "-M, --svm",
         f"{what} is LIBSVM text, `label index:value ...`{stream} (default for "
@@ -246,15 +314,7 @@ def add_input_kind(parser, what="train", roles=True, excludes="-A", stream=_STRE
     )
     group.add(
         "-E, --missing VALUE",
-        "with -M: the value of omitted features (default 0)"
-        + (
-            ". With a table: treatment of missing values: error, "
-            "replacement by mean, median or value:X, indicator: the median, and a feature "
-            "that is 1 if a value is missing (default), or keep: numbers stay missing, for "
-            "learner=trees"
-            if roles is True
-            else ""
-        ),
+        missing,
     )
     group.add(
         "-A, --lvq",
@@ -263,18 +323,21 @@ def add_input_kind(parser, what="train", roles=True, excludes="-A", stream=_STRE
     )
     group.add(
         "-H, --no-header",
-        "with -A: the first line has no number of features. With a "
-        "table: the first line has no column names; columns are then named by numbers from "
-        "1",
+        "with -A: the first line has no number of features" + header,
     )
-    add_table(parser, roles)
+    columns = add_table(parser, roles)
+    if dialect:
+        add_dialect(columns)
+        add_recipe(columns, excludes=(*DIALECT, "-E", "-H"))
+    else:
+        add_recipe(columns)
     return group
 
 
-def add_training_kind(parser, what="train", stream=_STREAM):
+def add_training_kind(parser, what="train", stream=_STREAM, dialect=False):
     """The options of training data: those of `add_input_kind`, the weights and groups, and
     --min-class."""
-    group = add_input_kind(parser, what, stream=stream)
+    group = add_input_kind(parser, what, stream=stream, dialect=dialect)
     add_weights(group)
     add_groups(group)
     group.add(
@@ -297,26 +360,28 @@ def input_format(args, source, lvq=None, labels=True, ordinates=False, table=Fal
 
     lvq = args.lvq if lvq is None else lvq
     if args.table or not (args.svm or lvq) and (table or source is not None and is_table(source)):
-        if args.missing is not None and not hasattr(args, "categorical"):
-            raise UsageError(
-                "-E with a table is for training: the model knows how missing values are filled"
+        if not hasattr(args, "delimiter"):
+            refuse_given(
+                args,
+                ("--missing", "--no-header"),
+                "is for LIBSVM or LVQ text: a table has a recipe, which table2agf writes",
             )
         return table_format(args, labels, ordinates, source)
     refuse_given(
         args,
-        TABLES,
+        (*TABLES, *DIALECT),
         "is for tables" + (f", and {source!r} is none" if source is not None else ""),
     )
     weights, missing = weight_source(args, source), None
     if args.missing is not None:
         if not args.svm:
-            raise UsageError("-E needs -M, or a table")
+            raise UsageError("-E needs -M")
         try:
             missing = finite_number(args.missing)
         except argparse.ArgumentTypeError as error:
             raise UsageError(f"argument -E/--missing: {error}") from None
     if args.no_header and not lvq:
-        raise UsageError("-H needs -A, or a table")
+        raise UsageError("-H needs -A")
     return InputFormat(
         "svm" if args.svm else "lvq" if lvq else "binary",
         missing,

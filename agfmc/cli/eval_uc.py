@@ -8,7 +8,7 @@ from ..core.errors import DataError, UsageError
 from ..core.version import RESULTS
 from ..files.kinds import ANSWERS_IN_HELP, is_answer_table, name_of_file
 from ..files.opening import is_stream
-from .data_options import add_table, weight_files
+from .data_options import add_recipe, add_table, weight_files
 from .file_names import kind_by_content
 from .messages import json_text
 from .options import add_bins, Parser
@@ -51,6 +51,7 @@ def get_parser():
     )
     add_scores(parser)
     group = add_table(parser, roles=False)
+    add_recipe(group)
     group.add(
         "--truth COLUMN",
         "column of the true classes, in the table of the answers or of "

@@ -454,7 +454,7 @@ def _command_line(args, form, work, words, control=None, **other):
     if form.kind == "lvq":
         words += ["-A"] + ["-H"] * args.no_header
     if form.kind == "table":
-        words += option_words(args, *TABLES, "--missing", "--no-header")
+        words += option_words(args, *TABLES)
     norm_file = work.norm_file or args.norm_file
     words += option_words(
         argparse.Namespace(**{**vars(args), "norm_file": norm_file, **other}),

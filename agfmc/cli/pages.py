@@ -4,7 +4,7 @@ import shlex
 from typing import NamedTuple
 
 from ..files.kinds import is_table
-from .data_options import norm_file_of, weight_files
+from .data_options import norm_file_of, recipe_path, weight_files
 from .messages import json_text
 from .options import data_files
 
@@ -122,6 +122,7 @@ def training_inputs(args, *others):
     return [
         *data_files(args.train, "text" if is_text else "binary"),
         *weight_files(args),
+        recipe_path(args.recipe, args.train) if is_text else None,
         getattr(args, "costs", None),
         norm_file_of(args),
         *others,

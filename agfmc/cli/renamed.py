@@ -18,6 +18,11 @@ _SEARCH = (
     "the score for new data"
 )
 
+_DIALECT = (
+    "table2agf with it writes a recipe beside the table, as lakes.recipe for lakes.csv, and every "
+    "command reads the table so (or --recipe FILE)"
+)
+
 # ({option: the option of today, or what to use instead}, commands that had it)
 _ROWS: tuple[tuple[dict[str, str], str], ...] = (
     (
@@ -38,6 +43,15 @@ _ROWS: tuple[tuple[dict[str, str], str], ...] = (
         {"--table": "leave it out: the first line tells what is a table"},
         "agf_preprocess agf_train calibrate_m classify_m compare_control eval_uc mbh2mbm "
         "multi_borders nfold order_classes print_control tune_m",
+    ),
+    (
+        dict.fromkeys(("--categorical", "--ordered", "--min-words", "--classes"), _DIALECT),
+        "agf_preprocess compare_control multi_borders nfold order_classes print_control tune_m",
+    ),
+    (
+        dict.fromkeys(("--delimiter", "--decimal", "--no-quotes", "--blanks"), _DIALECT),
+        "agf_preprocess calibrate_m classify_m compare_control eval_uc mbh2mbm multi_borders nfold "
+        "order_classes print_control tune_m",
     ),
     (
         {"--no-normalise": "--norm-file=none"},

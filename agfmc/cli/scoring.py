@@ -120,10 +120,7 @@ def check_kind(args, of_table, *more):
             "--data",
             "--id",
             "--predicted",
-            "--delimiter",
-            "--decimal",
-            "--no-quotes",
-            "--blanks",
+            "--recipe",
         ),
         "is for a table of answers, with --truth COLUMN",
     )
@@ -178,9 +175,13 @@ def answers_request(args, truth, result=None, probabilities=None, column=None, *
             args.id or (),
             args.predicted or "class",
             args.before,
-            table_layout(args),
-            () if args.names is None else read_names(args.names),
-            args.weight,
+            names=() if args.names is None else read_names(args.names),
+            weight=args.weight,
+            **{
+                "layout" if args.data is None else "data_layout": table_layout(
+                    args, args.data or truth
+                )
+            },
         )
     )
     read = [truth, probabilities, args.data, args.before, args.costs]

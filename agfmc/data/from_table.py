@@ -40,7 +40,7 @@ from ..tables.survey import (
     survey_table,
 )
 from ..tables.text import Block, Table
-from ..tables.types import plain_word, ROW, TableRecipe
+from ..tables.types import ColumnRoles, plain_word, ROW, TableFormat, TableRecipe
 from .class_names import names_bytes
 from .groups import groups_bytes, with_groups, with_groups_of
 from .libagf import cls_bytes, VecWriter
@@ -165,7 +165,7 @@ def read_table(
         form = with_columns(table, form)
         if not given:
             survey = survey_table(table, form.roles)
-            recipe, roles, rows = survey.recipe, survey.roles, survey.rows
+            recipe, roles, rows = _with_dialect(survey.recipe, form), survey.roles, survey.rows
         else:
             roles, rows = resolve_roles(table, _with_weights(table, form, recipe)), None
         encoder = TableEncoder(table, recipe)
@@ -211,6 +211,15 @@ def with_columns(table: Table, form: InputFormat) -> InputFormat:
         if column is not None:
             roles, groups = replace(roles, group=column), None
     return replace(form, roles=roles, weights=weights, groups=groups)
+
+
+def _with_dialect(recipe, form):
+    """A recipe with what the format says of the table, for others of the same making."""
+    return replace(
+        recipe,
+        layout=None if form.layout == TableFormat() else form.layout,
+        roles=None if form.roles == ColumnRoles() else form.roles,
+    )
 
 
 def _warn_of_groups(table, roles, names):
@@ -344,7 +353,7 @@ def convert_table(
             roles = _roles_beside(table, form, recipe)
         else:
             survey = survey_table(table, form.roles)
-            recipe, roles = survey.recipe, survey.roles
+            recipe, roles = _with_dialect(survey.recipe, form), survey.roles
         encoder = TableEncoder(table, recipe)
         ends = [
             end

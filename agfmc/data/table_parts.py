@@ -41,7 +41,7 @@ def divide_table(
         if header and all(number_of(name) is not None for name in table.names):
             raise DataError(
                 "the names of the columns are numbers, which nobody could tell from "
-                "a row of CSV: --no-header writes no names",
+                "a row of CSV: table2agf --no-header writes a recipe that has none",
                 file=table.file,
             )
         data = _rows_of(table, recipe, source)

@@ -35,7 +35,7 @@ from typing import Annotated, get_args, get_origin, get_type_hints, Literal, Uni
 
 import numpy as np
 
-from ..core.errors import ModelError, one_line
+from ..core.errors import ModelError, one_line, UsageError
 from ..core.version import __version__
 from .atomic import checked
 from .opening import open_input
@@ -234,13 +234,15 @@ class _Decoder:
                     f"{where}.{key[:40]}",
                     "this key is missing" if key in expected else "there is no such key",
                 )
-        return kind(
-            **{
-                key: self.value(part, value[key], f"{where}.{key}")
-                for key, part in expected.items()
-                if key in value
-            }
-        )
+        parts = {
+            key: self.value(part, value[key], f"{where}.{key}")
+            for key, part in expected.items()
+            if key in value
+        }
+        try:
+            return kind(**parts)
+        except UsageError as error:  # of a value that no option could have given
+            raise self._at(where, error) from None
 
 
 def _array(value, dtype, dimensions):

@@ -191,6 +191,7 @@ def format_recipe_lines(info: dict) -> str:
 
 
 def _recipe_lines(info):
+    layout = info.get("layout") or {}
     return [
         (
             "table",
@@ -201,6 +202,8 @@ def _recipe_lines(info):
         ("identifiers", _listed(info["ids"]) if info["ids"] else None),
         ("weights", info["weight"]),
         ("column of groups", info.get("group")),
+        ("delimiter", layout.get("delimiter")),
+        ("decimal point", layout.get("decimal")),
     ]
 
 

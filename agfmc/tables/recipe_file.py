@@ -5,6 +5,7 @@ import os
 from ..core.errors import DataError
 from ..core.text import name_fault
 from ..files.codec import Sidecar
+from ..files.kinds import is_table
 from ..files.opening import read_bytes, SMALL_TEXT
 from .types import MISSING_POLICIES, MOST_LETTERS, size_of_names, TableRecipe
 
@@ -63,6 +64,14 @@ _RECIPE = Sidecar(
 def recipe_beside(path: str) -> str:
     """The file of the recipe beside a control file, or of data with that base name."""
     return f"{path}.recipe"
+
+
+def recipe_of_table(path: str) -> str:
+    """The file of the recipe beside a table: `lakes.recipe` for `lakes.csv` and `lakes.csv.gz`."""
+    stem = path.removesuffix(".gz")
+    if is_table(stem):
+        stem = os.path.splitext(stem)[0]
+    return recipe_beside(stem)
 
 
 def format_recipe(recipe: TableRecipe, path=None) -> str:

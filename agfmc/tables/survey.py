@@ -44,7 +44,7 @@ _MARKED = re.compile(  # a number with marks of thousands, a unit, a percent sig
     r"(?:\s?[%\u2030]|\s[^\W\d]\S{0,5})?"
 )
 _WAYS = (
-    "--blanks names words that mean a missing value, --categorical takes all cells as "
+    "table2agf --blanks names words that mean a missing value, --categorical takes all cells as "
     "words, --ignore leaves the column out"
 )
 _SHORT_YEAR = re.compile(r"\d\d?[-/.]\d\d?[-/.]\d\d(?: .*)?")
@@ -160,10 +160,10 @@ def _header_hint(names):
     if len(names) == 1:
         return (
             ": the first line must have the names alone, without a title or comment, and "
-            "--delimiter names the character between cells"
+            "table2agf --delimiter names the character between cells"
         )
     return (
-        ": --no-header where the first line does not name them"
+        ": table2agf --no-header where the first line does not name them"
         if any(number_of(name) is not None for name in names) and names[0] != "1"
         else ""
     )
@@ -350,7 +350,7 @@ def survey_table(table: Table, roles: ColumnRoles) -> Survey:
         word, number = column.first_word
         notes.doubts.append(
             f"column {_quoted(column.name)} has words beside numbers, first {_quoted(word)} in "
-            f"{table.counted} {number}, and all are taken as words (--blanks names words that "
+            f"{table.counted} {number}, and all are taken as words (table2agf --blanks names words that "
             "mean a missing value)"
         )
     gaps = [columns[at] for at in used if columns[at].missing]
@@ -359,14 +359,14 @@ def survey_table(table: Table, roles: ColumnRoles) -> Survey:
             table,
             min(column.first_missing for column in gaps),
             (
-                f"{_missing_cells(gaps)}, the first here: --missing median, mean, indicator or "
+                f"{_missing_cells(gaps)}, the first here: table2agf --missing median, mean, indicator or "
                 "value:X fills them, --ignore leaves columns out"
             ),
         )
     if gaps and is_default:
         notes.done.append(
             f"{_missing_cells(gaps)} of {rows} rows: an indicator feature for each "
-            "column marks them (--missing)"
+            "column marks them (table2agf --missing)"
         )
     recipe = TableRecipe(
         tuple(used.values()),
@@ -543,7 +543,10 @@ def _recipe_of_words(table, column, roles, filled, missing, notes):
     if different > max(_FEW_ROWS, 0.9 * column.rows) and (column.endless or not column.categorical):
         notes.left_out[
             "a different value in nearly every row"
-            + ("; --categorical keeps it, --id copies it to answers" * (not column.endless))
+            + (
+                "; table2agf --categorical keeps it, --id copies it to answers"
+                * (not column.endless)
+            )
         ].append(column.name)
         return None
     words, other = _with_rare_words(column, roles.min_words)
@@ -554,7 +557,7 @@ def _recipe_of_words(table, column, roles, filled, missing, notes):
         raise DataError(
             f"column {name} has {'more than ' * column.endless}{len(words)} different "
             "words, of which each would be a feature: --ignore leaves the column out"
-            + ", --categorical makes the features"
+            + ", table2agf --categorical makes the features"
             * (not column.endless),
             file=table.file,
         )
@@ -563,7 +566,7 @@ def _recipe_of_words(table, column, roles, filled, missing, notes):
         notes.done.append(
             f"{rare} of {different} words of column {name}, in fewer than "
             f"{roles.min_words or _RARE} rows each, share the feature '{_OTHER}' "
-            "(--min-words)"
+            "(table2agf --min-words)"
         )
     elif different >= _MANY_WORDS and not column.categorical:
         notes.done.append(

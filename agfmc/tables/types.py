@@ -37,11 +37,11 @@ class TableFormat:
         the first cells of a column have one
     """
 
-    delimiter: str | None = None
+    delimiter: Word | None = None
     header: bool = True
     quotes: bool = True
-    blanks: tuple[str, ...] = BLANKS
-    decimal: str | None = None
+    blanks: tuple[Word, ...] = BLANKS
+    decimal: Word | None = None
 
     def __post_init__(self):
         if self.decimal not in (None, ".", ","):
@@ -56,10 +56,18 @@ class TableFormat:
             )
 
     def for_model(self, recipe: TableRecipe) -> TableFormat:
-        """The layout of a table for a model: what was missing in training is missing there too."""
-        more = () if self.blanks == BLANKS else self.blanks
+        """The layout of a table for a model: that of the training table where this one says nothing.
+
+        What was missing in training is missing there too.
+        """
+        layout = self
+        if recipe.layout is not None and self == TableFormat():
+            layout = recipe.layout
+        more = () if layout.blanks == BLANKS else layout.blanks
         blanks = {*recipe.blanks, *more}
-        return self if blanks == {*self.blanks} else replace(self, blanks=tuple(sorted(blanks)))
+        if blanks == {*layout.blanks}:
+            return layout
+        return replace(layout, blanks=tuple(sorted(blanks)))
 
 
 @dataclass(frozen=True)
@@ -80,16 +88,16 @@ class ColumnRoles:
     ordered : columns of words that become numbers, as "size=small<medium<large"
     """
 
-    label: str | None = None
-    ids: tuple[str, ...] = ()
-    weight: str | None = None
-    ignored: tuple[str, ...] = ()
-    categorical: tuple[str, ...] = ()
-    classes: tuple[str, ...] | None = None
-    missing: str | None = None
-    min_words: int | None = None
-    ordered: tuple[str, ...] = ()
-    group: str | None = None
+    label: Word | None = None
+    ids: tuple[Word, ...] = ()
+    weight: Word | None = None
+    ignored: tuple[Word, ...] = ()
+    categorical: tuple[Word, ...] = ()
+    classes: tuple[Word, ...] | None = None
+    missing: Word | None = None
+    min_words: Annotated[int, range(1, 2**62)] | None = None
+    ordered: tuple[Word, ...] = ()
+    group: Word | None = None
 
     def __post_init__(self):
         if self.missing not in (None, *MISSING_POLICIES) and not (
@@ -172,6 +180,7 @@ class TableRecipe:
     missing : policy, as of `ColumnRoles`
     source : name of the training table
     blanks : cells that were missing values in training
+    layout, roles : what was said of the training table, or None where that was nothing
     """
 
     columns: tuple[ColumnRecipe, ...]
@@ -183,6 +192,8 @@ class TableRecipe:
     source: Word = ""
     blanks: tuple[Word, ...] = BLANKS
     group: Word | None = field(default=None, metadata={"optional": True})
+    layout: TableFormat | None = field(default=None, metadata={"optional": True})
+    roles: ColumnRoles | None = field(default=None, metadata={"optional": True})
 
     def apply(self, rows: Any) -> np.ndarray:
         """Make points of rows, whose classes are not read.

@@ -149,7 +149,7 @@ FEATURES = """
 agf_preprocess --stratified -f 0.7 --seed 2 ordered rest small
 table2agf --label species --id id --ignore comments,year -E median penguins.csv pen
 table2agf --recipe pen.recipe penguins-2009.csv pen9
-multi_borders --label species --id id --ignore comments,year -E indicator -+ "-c 10 -g 0.1" \
+multi_borders --label species --id id --ignore comments,year -+ "-c 10 -g 0.1" \
 one-vs-one penguins.csv w w.mbc
 mbh2mbm w.mbc w.mbm
 mbm_info w.mbm
@@ -162,12 +162,12 @@ eval_uc --truth species --predicted class w.jsonl
 eval_uc --json --intervals 50 --truth species w.parquet
 eval_uc --data penguins-2009.csv --truth species --id id --report=-.csv w.csv
 multi_borders --label species --ignore id,comments,year,class,p:Adelie,p:Chinstrap,p:Gentoo \
--E value:0 -+ "-c 10 -g 0.1" tree w.parquet wp wp.mbc
+-+ "-c 10 -g 0.1" tree w.parquet wp wp.mbc
 multi_borders -n --weight weights.txt -+ "-c 10 -g 0.1" one-vs-rest pen ww ww.mbc
 multi_borders -n --class-weight balanced --platt loo -+ "-c 10 -g 0.1" one-vs-one pen wb wb.mbc
 multi_borders -n --class-weight 0=2,2=.5 --weight weights.txt -+ "learner=linear" one-vs-one pen \
 wl wl.mbc
-multi_borders --weight year --label species --ignore id,comments -E mean -+ "learner=logistic" \
+multi_borders --weight year --label species --ignore id,comments -+ "learner=logistic" \
 one-vs-one penguins.csv wy wy.mbc
 classify_m --header ww.mbc pen9.vec ww9 > ww9.txt
 classify_m wb.mbc pen9.vec wb9
@@ -220,7 +220,7 @@ agf_train --class-weight balanced -j 1 pen again.mbm
 classify_m trained.mbm penguins-2009.csv trained.csv
 agf_train small no-such-folder/model.mbm
 classify_m --weight x bt.mbc ordered.vec wrong
-multi_borders --no-quotes --delimiter , --blanks NA one-vs-one pen x x.mbc
+multi_borders --ignore year one-vs-one pen x x.mbc
 eval_uc --truth species ordered.cls cover
 """
 CODES = ("m_1v1", "m_1vR", "m_adj", "m_ortho", "m_hier_lsq", "m_emp_lsq", "m_hier", "m_emp")

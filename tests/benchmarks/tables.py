@@ -236,8 +236,6 @@ def classify(folder, args):
                 "species",
                 "--id",
                 "id",
-                "--missing",
-                "median",
                 "-+",
                 "-c 4 -g 0.02",
                 "plan.mbt",

@@ -43,6 +43,15 @@ def table(folder, monkeypatch):
 WORDS = ("my trees.csv", "--label", "tree", "--id=no", "-E", "median")
 
 
+def with_files(script):
+    """The commands of a script, whose files are written."""
+    Path("m.steps").mkdir()
+    parts = re.split(r"cat > (\S+) <<'END'\n(.*?)END\n", script, flags=re.DOTALL)
+    for path, text in zip(parts[1::3], parts[2::3]):
+        Path(path).write_text(text)
+    return parts[-1].splitlines()
+
+
 @pytest.fixture
 def shell(root, folder):
     """Function that runs a script by sh, in processes of their own: sums of numbers depend on the
@@ -91,14 +100,20 @@ def test_the_printed_commands_make_the_same_model(run, table, shell):
     assert re.fullmatch("# configuration: (one-vs-|average of ).*", comments[2])
     number = r"(0|1)?\.\d{4}(±\.\d{4})?"
     assert re.match(rf"#   in the comparison: log loss {number}, accuracy {number} ", comments[3])
-    assert script.startswith("'a model.steps'\ncat > 'a model.steps/chosen.mbt' <<'END'\n")
+    assert script.startswith("'a model.steps'\ncat > 'a model.steps/train.recipe' <<'END'\n{")
+    assert "END\ncat > 'a model.steps/chosen.mbt' <<'END'\n" in script
     assert "\nEND\nmulti_borders -n " in script and script.endswith(" 'a model.mbm'\n")
     assert "one-vs-one rbf" in err
     assert err.endswith(
         "agf_train: wrote a model.mbm; classify new data with: "
         "classify_m 'a model.mbm' NEW.csv answers.csv\n"
     )
-    assert sorted(path.name for path in table.iterdir()) == ["a model.mbm", "cache", "my trees.csv"]
+    assert sorted(path.name for path in table.iterdir()) == [
+        "a model.mbm",
+        "a model.recipe",
+        "cache",
+        "my trees.csv",
+    ]
     assert is_repeated(shell, out, "a model.mbm")
     run("classify_m", "a model.mbm", "my trees.csv", "answer.csv")
     assert Path("answer.csv").read_text().startswith("no,class,")
@@ -140,16 +155,11 @@ def test_an_average_of_learners_is_one_control_file_and_the_commands_repeat_it(
     assert "stage, with the best log loss of their search." in err and "\nComparison on 50 p" in err
     assert "# configuration: average of " in out and "--class-weight=balanced" in out
     first = Path("m.mbm").read_bytes()
-    lines = iter(out.split("mkdir -p ")[1].splitlines())
-    Path("m.steps").mkdir()
-    text = []
-    for line in lines:
-        if line == "END":
-            break
-        text.append(line)
-    Path("m.steps/chosen.mbt").write_text("\n".join(text[2:]) + "\n")
-    assert '"-t laplacian -g ' in "".join(text) and '"learner=trees -n 5"' in "".join(text)
-    for line in lines:
+    commands = with_files(out)
+    text = Path("m.steps/chosen.mbt").read_text()
+    assert '"-t laplacian -g ' in text and '"learner=trees -n 5"' in text
+    assert Path("m.steps/train.recipe").read_bytes() == Path("m.recipe").read_bytes()
+    for line in commands:
         run(*shlex.split(line))
     assert Path("m.mbm").read_bytes() == first
     assert "average of" not in run("agf_train", *WORDS, "s.mbm", "--single").out
@@ -262,8 +272,7 @@ def test_a_page_may_exceed_the_limit_by_seconds_and_says_what_adds_the_rest(
         in Path("p.html").read_text()
     )
     lines = done.err.split("commands for it: ")[1].splitlines()[0].split("; ")
-    Path("m.steps").mkdir()
-    Path("m.steps/chosen.mbt").write_text(done.out.split("<<'END'\n")[1].split("END\n")[0])
+    with_files(done.out)
     for line in lines:
         run(*shlex.split(line))
     assert Path("FILE.html").exists()

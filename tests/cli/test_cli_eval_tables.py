@@ -395,8 +395,9 @@ def test_the_real_commands_give_the_same_scores_both_ways(run, root):
     Path("t.csv").write_text("\n".join(rows) + "\n")
     words = "--label", "species", "--id", "id", "--ignore", "comments,sex", "-E", "median"
     run("table2agf", "t.csv", "b", *words)
+    run("table2agf", "t.csv", *words)
     control = run("print_control", "-Q", "one-vs-one", "b").out
-    run("multi_borders", "-n", "-", "t.csv", "m", "m.mbc", "-a", "m.std", *words, stdin=control)
+    run("multi_borders", "-n", "-", "t.csv", "m", "m.mbc", "-a", "m.std", stdin=control)
     run("mbh2mbm", "-a", "m.std", "m.mbc", "m.mbm")
     run("classify_m", "m.mbm", "t.csv", "a.csv")
     Path("p.txt").write_text(run("classify_m", "--header", "m.mbm", "b.vec", "out").out)

@@ -9,7 +9,8 @@ import pytest
 
 pytest.importorskip("jinja2")
 
-TABLE = ("--label", "species", "--id", "id", "--ignore", "comments,year", "--missing", "median")
+TABLE = ("--label", "species", "--id", "id", "--ignore", "comments,year")
+DIALECT = ("--missing", "median")
 
 
 @pytest.fixture(scope="module")
@@ -20,6 +21,7 @@ def made(tmp_path_factory, root, run):
         patch.chdir(folder)
         for name in ("penguins.csv", "penguins-2009.csv"):
             Path(name).write_bytes((root / "sample_data" / name).read_bytes())
+        run("table2agf", *TABLE, *DIALECT, "penguins.csv")
         done = run(
             "nfold",
             "-n",
@@ -113,7 +115,7 @@ def test_page_of_a_cross_validation(here):
     for part in ("224", "Adelie", "12 in 5 columns", "Hardest points", "Nodes of the tree", "seed"):
         assert part in text, part
     found = pairs("nfold.html")
-    assert found["--missing"] == "median" and found["seed of the splits"] == "2"
+    assert "sha256 of penguins.recipe" in found and found["seed of the splits"] == "2"
     assert len(found["sha256 of penguins.csv"]) == 64
     assert "nfold -n -d2 --report nfold.html" in text
 

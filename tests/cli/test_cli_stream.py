@@ -50,17 +50,12 @@ def models(run, tmp_path_factory):
         patch.chdir(folder)
         Path("t.csv").write_text(text(rows()))
         Path("plan").write_text('"" 0 / 1; "" 0 / 2; "" 1 / 2; {0 1 2}')
+        run("table2agf", "--quiet", "--label", "kind", "--id", "id", "--missing", "mean", "t.csv")
         run(
             "multi_borders",
             "--quiet",
             "--platt",
             "loo",
-            "--label",
-            "kind",
-            "--id",
-            "id",
-            "--missing",
-            "mean",
             "plan",
             "t.csv",
             "m",

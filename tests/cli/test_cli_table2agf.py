@@ -83,17 +83,9 @@ def test_models_have_the_bytes_of_those_of_the_table_and_of_files_made_by_hand(r
     Path("c.mbt").write_text(
         "".join(f'"" {pair};' for pair in ("0 / 1", "0 / 2", "1 / 2")) + "{0 1 2}"
     )
-    for data, words in (("b", ()), ("h", ()), ("t.csv", WORDS)):
-        run(
-            "multi_borders",
-            "-a",
-            "none",
-            "c.mbt",
-            data,
-            "m" + data[0],
-            data[0] + ".mbc",
-            *words,
-        )
+    run("table2agf", "t.csv", *WORDS)
+    for data in ("b", "h", "t.csv"):
+        run("multi_borders", "-a", "none", "c.mbt", data, "m" + data[0], data[0] + ".mbc")
     models = [[Path(f"m{data}-0{i}").read_bytes() for i in range(3)] for data in "bht"]
     assert models[0] == models[1] == models[2]
     assert Path("b.mbc.recipe").read_bytes() == Path("t.mbc.recipe").read_bytes()
@@ -128,12 +120,12 @@ def test_the_reading_of_a_table_is_one_line_and_no_warning(run, rows):
     first, second, _ = run("table2agf", "t.csv", "b", "--label", "kind").err.splitlines()
     assert first.startswith(
         "table2agf: t.csv: left out: 'id' (a different value in nearly every "
-        "row; --categorical keeps it, --id copies it to answers), 'same' "
+        "row; table2agf --categorical keeps it, --id copies it to answers), 'same' "
         "(constant), 'word' (no word in"
     )
     assert first.endswith(
         "; 2 missing values in column 'b' (2) of 60 rows: an indicator feature "
-        "for each column marks them (--missing)"
+        "for each column marks them (table2agf --missing)"
     )
     assert second.startswith("table2agf: warning: t.csv: column 'number' has another whole number")
     rows[3][3] = "green"

@@ -61,13 +61,14 @@ def models(run, tmp_path_factory):
             ("filled", "pairs", "holes", ("--missing", "median")),
             ("marked", "pairs", "holes", ("--missing", "indicator")),
         ):
+            if more:
+                run("table2agf", "--quiet", *roles, *more, f"{base}.csv")
             run(
                 "multi_borders",
                 "--quiet",
                 "--platt",
                 "loo",
                 *roles,
-                *more,
                 plan,
                 f"{base}.csv",
                 f"{name}.m",
@@ -461,7 +462,7 @@ def test_points_may_have_a_table_of_answers(run):
             "the answers to a table are a table: expected a name that ends in .csv",
         ),
         (("--header", "pairs.mbm", "test.csv", "o.csv"), "--header: a table of answers has one"),
-        (("-E", "0", "pairs.mbm", "test.csv", "o.csv"), "-E with a table is for training"),
+        (("-E", "0", "pairs.mbm", "test.csv", "o.csv"), "--missing is for LIBSVM or LVQ text"),
         (("-O", "true", "pairs.mbc", "test.csv", "o.csv"), "-O: other programs read points"),
         (("--all-columns", "pairs.mbm", "p.vec", "o.csv"), "--all-columns is for tables"),
         (("--id", "x", "pairs.mbm", "p.vec", "o.csv"), "--id is for tables"),

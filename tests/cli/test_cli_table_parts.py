@@ -85,17 +85,9 @@ def test_without_classes(run, rows):
 
 def test_standard_input_and_output_without_header(run, rows):
     write("n.csv", rows, None, delimiter=";")
-    told = run(
-        "agf_preprocess",
-        "-0",
-        "-1",
-        "-H",
-        "--sample",
-        "30",
-        "--label",
-        "4",
-        stdin=Path("n.csv").read_bytes(),
-    )
+    run("table2agf", "-H", "--label", "4", "n.csv")
+    words = "agf_preprocess", "-0", "-1", "--recipe", "n.recipe", "--sample", "30"
+    told = run(*words, stdin=Path("n.csv").read_bytes())
     run("agf_preprocess", "t.csv", "s.csv", "--sample", "30", *LABEL)
     assert list(csv.reader(io.StringIO(told.out, newline=""))) == read("s.csv")[1:]
     assert "standard output: 30 rows" in told.err
@@ -113,9 +105,14 @@ def test_parquet(run, rows):
         [row[0], str(i) if i < 89 else "", row[3]] for i, row in enumerate(rows)
     ]
     parquet.write_table(pa.table({"1": columns[0], "2": columns[3]}), "n.parquet")
-    run("agf_preprocess", "n.parquet", "x.csv", status=1).refused("--no-header writes no names")
-    run("agf_preprocess", "-H", "n.parquet", "x.csv")
-    assert read("x.csv") == [[row[0], row[3]] for row in rows]
+    run("agf_preprocess", "n.parquet", "x.csv", status=1).refused(
+        "table2agf --no-header writes a recipe that has none"
+    )
+    numbers = list(map(str, range(len(rows))))
+    parquet.write_table(pa.table({"1": numbers, "2": columns[3]}), "n.parquet")
+    run("table2agf", "-H", "--label", "2", "--categorical", "1", "n.parquet")
+    run("agf_preprocess", "n.parquet", "x.csv")
+    assert read("x.csv") == [[number, row[3]] for number, row in zip(numbers, rows)]
 
 
 def test_refused(run):
@@ -129,8 +126,6 @@ def test_refused(run):
         ["-B"],
         ["-L"],
         ["-P"],
-        ["-E", "mean"],
-        ["--categorical", "a"],
         ["--id", "id"],
         ["--ignore", "a"],
     ):

@@ -73,14 +73,9 @@ def table(folder, run):
     ]
     rows[3] = "a3,,,k0"
     Path("t.csv").write_text("\n".join(["id,size,colour,kind", *rows]) + "\n")
+    run("table2agf", "--label", "kind", "--id", "id", "-E", "median", "t.csv")
     run(
         "multi_borders",
-        "--label",
-        "kind",
-        "--id",
-        "id",
-        "-E",
-        "median",
         "-",
         "t.csv",
         "m",
@@ -92,7 +87,7 @@ def table(folder, run):
 
 def test_features_have_their_names(table, run):
     design = run("print_control", "-Q", "one-vs-one", "3").out
-    train = "multi_borders", "--label", "kind", "--id", "id", "-E", "median", "-n"
+    train = "multi_borders", "--recipe", "t.recipe", "-n"
     text = Path("t.csv").read_text().replace("green", "blue") + "b1,3,green,k3\n"
     Path("u.csv").write_text(text)
     told = run(*train, "--min-class", "2", "-", "u.csv", "u", "u.mbc", stdin=design).err

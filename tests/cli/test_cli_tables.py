@@ -1,6 +1,7 @@
 """Commands that take training data, from tables: as from binary files made of them by hand."""
 
 import gzip
+import json
 import os
 import shutil
 import subprocess
@@ -221,7 +222,8 @@ def test_calibration_by_points_of_tables(run):
         for data in ("words", "o")
     ]
     assert found[0] == found[1]
-    assert Path("words.cal").read_bytes() == Path("o.cal").read_bytes()
+    one, two = (json.loads(Path(f"{data}.cal").read_text()) for data in ("words", "o"))
+    assert one["decoders"] == two["decoders"]
     run("calibrate_m", "-a", "none", "--data", "o.csv", "m.c", status=2).line(
         "m.c was trained on normalised points, and tables are not"
     )
@@ -373,7 +375,7 @@ def test_all_kinds_of_tables_give_the_same_models(run, folder, kind):
     elif kind == "stdin":
         name, options, stdin = "-", [], content
     elif kind == "any":
-        name, options = "t", ["--delimiter", "tab"]
+        name = "t"
         Path(name).write_text(text(rows(), mark="\t"))
     else:
         arrow_files(folder)
@@ -408,52 +410,82 @@ def test_no_header_numbers_for_names_and_other_blanks(run):
         table,
         [numbers(table, 1), numbers([*table[:5], filled, *table[6:]], 2), *categories(table, 4)],
     )
-    same_models(
-        run,
-        [
-            "h.csv",
-            "-H",
-            "--label",
-            "6",
-            "--id",
-            "1",
-            "--ignore",
-            "4",
-            "--categorical",
-            "5",
-            "--blanks",
-            "none,-",
-            "-E",
-            "7.5",
-        ],
-        ["h", "-n"],
+    columns = "--label", "6", "--id", "1", "--ignore", "4"
+    words = "-H", "--categorical", "5", "--blanks", "none,-", "-E", "7.5"
+    done = run("table2agf", *columns, *words, "h.csv")
+    assert "h.recipe: 90 rows, 5 features (2, 3, 5=1, 5=2, 5=3), classes: ant" in done.err
+    assert not Path("h.ids").exists()
+    assert "h.csv is read as h.recipe says" in run("nfold", "--no-state", "pairs", "h.csv").err
+    same_models(run, ["h.csv"], ["h", "-n"])
+
+
+def test_a_table_is_read_as_its_recipe_says_from_training_to_scores(run):
+    """Numbers with commas and words of their own for missing values, said once."""
+    table, points = rows(), rows()
+    for row in table:
+        row[1:3] = [cell.replace(".", ",") for cell in row[1:3]]
+    table[3][2], points[3][2] = "none", ""
+    Path("t.csv").write_text(text(points))
+    Path("lakes.csv").write_text(text(table, mark="|"))
+    words = ["--quiet", *LABEL, "--missing", "mean"]
+    run("table2agf", *words, "t.csv")
+    done = run("table2agf", *words[1:], "--decimal", ",", "--blanks", "none", "lakes.csv")
+    done.line("table2agf: lakes.recipe: 90 rows, 6 features (length, ")
+    assert "lakes.vec" not in os.listdir()
+    recipe = read_recipe("lakes.recipe")
+    assert (recipe.layout.decimal, recipe.roles.missing, recipe.roles.label) == (
+        ",",
+        "mean",
+        "species",
     )
+    same_models(run, ["lakes.csv"], ["t.csv"])
+    trained(run, "lakes.csv")
+    run("mbh2mbm", "m.c", "m.mbm")
+    Path("new.csv").write_text(text(table, mark="|"))  # without a recipe: that of the model
+    run("classify_m", "m.mbm", "new.csv", "new-answers.csv")
+    run("classify_m", "m.mbm", "lakes.csv", "answers.csv")
+    assert Path("new-answers.csv").read_bytes() == Path("answers.csv").read_bytes()
+    scores = [
+        run("eval_uc", "--json", "--data", data, "--truth", "species", *options, "answers.csv").out
+        for data, options in (("lakes.csv", []), ("new.csv", ["--recipe", "lakes.recipe"]))
+    ]
+    assert scores[0] == scores[1]
+    run("nfold", "--no-state", "-d", "2", "pairs", "new.csv", "--recipe", "lakes.recipe")
+    Path("new.recipe").write_text("{}")
+    run("nfold", "pairs", "new.csv", status=1).refused("new.recipe: expected 'agfmc table recipe'")
+
+
+def test_a_recipe_of_an_earlier_version_changes_nothing(run):
+    trained(run, "t.csv", *LABEL)
+    run("table2agf", "t.csv", *LABEL, "--missing", "mean", "--delimiter", ",")
+    recipe = json.loads(Path("t.recipe").read_text())
+    Path("t.recipe").write_text(
+        json.dumps({key: recipe[key] for key in recipe if key not in ("layout", "roles")})
+    )
+    before = outputs("m.c")
+    assert trained(run, "t.csv", *LABEL) == {**outputs("m"), **before}
+    assert "as t.recipe says" not in run("nfold", "--no-state", "pairs", "t.csv", *LABEL).err
+
+
+def test_agf_train_leaves_a_recipe_for_other_commands(run):
+    words = "agf_train", "t.csv", "m.mbm", *LABEL, "--time-limit", "0", "--learners", "nystrom"
+    run(*words, "--quiet")
+    assert not Path("m.recipe").exists()
+    run(*words, "--categorical", "code")
+    assert read_recipe("m.recipe").roles.categorical == ("code",)
+    again = "agf_train", "t.csv", "n.mbm", "--recipe", "m.recipe", *words[-4:]
+    run(*again)
+    assert not Path("n.recipe").exists()
+    assert Path("n.mbm").read_bytes() == Path("m.mbm").read_bytes()
 
 
 def test_classes_in_an_order_of_their_own(run):
-    run(
-        "print_control",
-        "-Q",
-        "one-vs-one",
-        "t.csv",
-        "--label",
-        "species",
-        "--classes",
-        "cat,ant",
-        status=1,
-    ).refused("t.csv: column 'species' has the class 'bee fly'")
-    out = run(
-        "print_control",
-        "-Q",
-        "one-vs-one",
-        "t.csv",
-        "--label",
-        "species",
-        "--classes",
-        "cat,ant,bee fly",
-    ).out
+    words = "table2agf", *LABEL, "t.csv", "--classes"
+    run(*words, "cat,ant", status=1).refused("t.csv: column 'species' has the class 'bee fly'")
+    run(*words, "cat,ant,bee fly")
+    out = run("print_control", "-Q", "one-vs-one", "t.csv").out
     assert out.startswith("# class 0: cat\n# class 1: ant\n# class 2: bee fly\n")
-    run("multi_borders", "pairs", "t.csv", "m", "m.c", *LABEL, "--classes", "cat,ant,bee fly")
+    run("multi_borders", "pairs", "t.csv", "m", "m.c")
     assert "\n# class 0: cat\n# class 1: ant\n" in Path("m.c").read_text()
 
 
@@ -498,8 +530,12 @@ def test_missing_values(run, policy):
     if beside:
         features.append(np.arange(len(table)) == 7)
     by_hand("v", table, [*features, numbers(table, 4)])
-    same_models(run, ["v.csv", *LABEL, "--missing", policy], ["v", "-n"])
-    run("multi_borders", "pairs", "v.csv", "m", "m.c", *LABEL, "-E", "error", status=1).refused(
+    Path("data").mkdir()
+    shutil.copy("v.csv", "data/v.csv")
+    run("table2agf", *LABEL, "--missing", policy, "data/v.csv")
+    same_models(run, ["data/v.csv"], ["v", "-n"])
+    same_models(run, ["v.csv", "--recipe", "data/v.recipe"], ["v", "-n"])
+    run("table2agf", "v.csv", *LABEL, "-E", "error", status=1).refused(
         "v.csv:5: 3 missing values in columns 'length' (2), 'colour' (1), the first here"
     )
 
@@ -523,27 +559,10 @@ def test_the_recipe_lies_beside_the_control_file(run):
 @pytest.mark.long
 @pytest.mark.parametrize("kind", ["text", "parquet"])
 def test_printed_commands_carry_the_options_of_the_table(run, folder, kind):
-    name, options = (
-        "odd; name",
-        [
-            "--label",
-            "of what, kind",
-            "--id",
-            "1",
-            "--ignore",
-            "width",
-            "--categorical",
-            "code",
-            "--classes",
-            '"cat, of course","ant, of course","bee fly, of course"',
-            "-E",
-            "indicator",
-            "--delimiter",
-            ";",
-            "--blanks",
-            "none",
-        ],
-    )
+    name, options = "odd; name", ["--label", "of what, kind", "--id", "1", "--ignore", "width"]
+    classes = '"cat, of course","ant, of course","bee fly, of course"'
+    recipe = ["--categorical", "code", "--classes", classes, "-E", "indicator"]
+    recipe += ["--delimiter", ";", "--blanks", "none"]
     if kind == "text":
         Path("plan").write_text('"" 0 / 1; "" 0 / 2; "" 1 / 2; {0 1 2}')
         table = [
@@ -555,7 +574,9 @@ def test_printed_commands_carry_the_options_of_the_table(run, folder, kind):
         row = '"learner=nystrom -m 20 -g 0.2"'
         Path("plan").write_text(f"{row} 0 / 1 2; {row} 0 1 / 2; {{0 1 2}}")
         arrow_files(folder)
-        name, options = "t.parquet", [*LABEL, "--categorical", "code", "-a", "none"]
+        name, options, recipe = "t.parquet", [*LABEL, "-a", "none"], ["--categorical", "code"]
+    columns = [word for word in options if word not in ("-a", "none")]
+    run("table2agf", name, *columns, *recipe)
     command = "plan", name, "m", "m.c", *options, "--quiet"
     run("multi_borders", *command)
     before = outputs("m")
@@ -588,7 +609,7 @@ def test_another_program_trains(run):
 
 
 def test_points_that_stay_in_a_file(run, monkeypatch):
-    words = ["-+", "learner=nystrom -m 20 -g 0.2", "-n", "-E", "median"]
+    words = ["-+", "learner=nystrom -m 20 -g 0.2", "-n"]
     table = rows()
     table[8][1] = ""
     Path("t.csv").write_text(text(table))
@@ -625,19 +646,18 @@ def test_a_table_that_changes_while_it_is_read(run, folder, monkeypatch, rows_th
             ["multi_borders", "pairs", "b", "m", "c", "--label", "x"],
             "--label is for tables, and 'b' is none",
         ),
-        (["multi_borders", "pairs", "b", "m", "c", "--blanks", ""], "--blanks is for tables"),
-        (
-            ["multi_borders", "-M", "pairs", "t.csv", "m", "c", "--classes", "a,b"],
-            "--classes is for tables",
-        ),
-        (["compare_control", "b", "--no-quotes"], "--no-quotes is for tables"),
-        (["compare_control", "b", "-E", "mean"], "-E needs -M, or a table"),
+        (["agf_train", "b", "m.mbm", "--blanks", ""], "--blanks is for tables"),
+        (["multi_borders", "-M", "pairs", "t.csv", "m", "c", "--id", "a"], "--id is for tables"),
+        (["agf_train", "t.csv", "m.mbm", "--decimal", ",", "--recipe", "r"], "exclude each other"),
+        (["multi_borders", "pairs", "t.csv", "m", "c", "--decimal", ","], "writes a recipe beside"),
+        (["table2agf", "-"], "expected the base name of the files to be written after the table"),
+        (["compare_control", "b", "-E", "mean"], "-E needs -M"),
         (["compare_control", "-M", "b", "-E", "mean"], "expected a number, found 'mean'"),
         (["order_classes", "pairs", "--ignore", "x"], "--ignore is for tables"),
         (["calibrate_m", "--from", "x", "--weight", "w", "m.c"], "--weight needs --data"),
         (
             ["calibrate_m", "--data", "t.csv", "-E", "mean", "m.c"],
-            "-E with a table is for training: the model knows how missing values are filled",
+            "--missing is for LIBSVM or LVQ text: a table has a recipe, which table2agf writes",
         ),
         (["calibrate_m", "--data", "t.csv", "--id", "x", "m.c"], "arguments: --id"),
         (
@@ -655,9 +675,11 @@ def test_a_number_is_a_value_for_missing_ones(run):
     table = rows()
     table[0][1] = ""
     Path("t.csv").write_text(text(table))
-    first = trained(run, "t.csv", *LABEL, "-E", "3")
-    assert first == trained(run, "t.csv", *LABEL, "--missing", "value:3.0")
-    assert read_recipe("m.c.recipe").missing == "value:3.0"
+    run("table2agf", "t.csv", *LABEL, "-E", "3")
+    first = Path("t.recipe").read_bytes()
+    run("table2agf", "t.csv", *LABEL, "--missing", "value:3.0")
+    assert first == Path("t.recipe").read_bytes()
+    assert read_recipe("t.recipe").missing == "value:3.0"
     assert read_vec("b.vec").shape == (90, 6)
 
 

@@ -133,6 +133,7 @@ NO_FILE = {  # they take text that a reader has taken apart already
     "core.memory.within_memory",
     "calibration.file.calibration_of",
     "tables.recipe_file.recipe_beside",
+    "tables.recipe_file.recipe_of_table",
     "data.reading.recipe_of_points",
     "tables.text.number_of",
     "files.opening.is_stream",

@@ -125,7 +125,7 @@ def test_words_beside_numbers(block):
     cells[9] = "much"
     told = [
         "column 'x' has words beside numbers, first 'much' in line 11, and all are taken as "
-        "words (--blanks names words that mean a missing value)"
+        "words (table2agf --blanks names words that mean a missing value)"
     ]
     assert column(cells, block=block) == (ColumnRecipe("x", ("0", "1", "2", "much")), told)
     assert column(cells, block=block, categorical=("x",))[1] == []
@@ -135,7 +135,7 @@ def test_words_beside_numbers(block):
     assert column(cells, block=block) == (
         None,
         [
-            "left out: 'x' (a different value in nearly every row; --categorical keeps it, "
+            "left out: 'x' (a different value in nearly every row; table2agf --categorical keeps it, "
             "--id copies it to answers)"
         ],
     )
@@ -143,7 +143,7 @@ def test_words_beside_numbers(block):
     cells[10:14] = range(100, 104)
     text = "x,class\n" + "".join(f"{cell},{row % 2}\n" for row, cell in enumerate(cells))
     assert refused(DataError, survey, text, block).startswith(
-        "11: expected a number in column 'x', as in most rows, found 'much0' (--blanks names"
+        "11: expected a number in column 'x', as in most rows, found 'much0' (table2agf --blanks names"
     )
     assert column(cells, block=block, categorical=("x",))[0] is not None
 
@@ -158,11 +158,13 @@ def test_words_beside_numbers(block):
         (range(7, 7 + MANY), "numbers of the rows"),
         (
             [f"s{row}" for row in range(MANY)],
-            "a different value in nearly every row; --categorical keeps it, --id copies it to answers",
+            "a different value in nearly every row; "
+            "table2agf --categorical keeps it, --id copies it to answers",
         ),
         (
             [f"s{min(row, 22)}" for row in range(MANY)],
-            "a different value in nearly every row; --categorical keeps it, --id copies it to answers",
+            "a different value in nearly every row; "
+            "table2agf --categorical keeps it, --id copies it to answers",
         ),
     ],
 )
@@ -197,7 +199,7 @@ def test_many_words(monkeypatch):
     cells = [f"w{row % 9}" for row in range(MANY)]
     assert refused(DataError, column, cells) == (
         "column 'x' has 9 different words, of which each would be a feature: --ignore leaves the "
-        "column out, --categorical makes the features"
+        "column out, table2agf --categorical makes the features"
     )
     assert len(column(cells, categorical=("x",))[0].categories) == 9
     monkeypatch.setattr(column_survey, "_TRACKED", 7)
@@ -217,7 +219,7 @@ def test_rare_words_share_a_feature():
     assert len(column(cells)[0].categories) == 29
     told = (
         "27 of 30 words of column 'x', in fewer than 5 rows each, share the feature 'other' "
-        "(--min-words)"
+        "(table2agf --min-words)"
     )
     for block in (1, 1 << 20):
         assert column([*cells, "x"], block=block) == (
@@ -345,7 +347,8 @@ def test_missing_values_that_nobody_expects():
     text = "x,y,z,class\n1,u,5,a\n2,,6,b\n,,7,a\n5,v,8,b\n"
     for block in (1, 1000):
         assert refused(DataError, survey, text, block, missing="error") == (
-            "3: 3 missing values in columns 'x' (1), 'y' (2), the first here: --missing median, "
+            "3: 3 missing values in columns 'x' (1), 'y' (2), the first here: "
+            "table2agf --missing median, "
             "mean, indicator or value:X fills them, --ignore leaves columns out"
         )
     assert refused(DataError, survey, text, ignored=("y",), missing="error").startswith(
@@ -363,7 +366,7 @@ def test_missing_values_that_nobody_expects():
     )
     assert told == [
         "3 missing values in columns 'x' (1), 'y' (2) of 4 rows: an indicator feature "
-        "for each column marks them (--missing)"
+        "for each column marks them (table2agf --missing)"
     ]
     assert survey("x,y,class\n1,2,a\n2,3,b\n")[0].recipe.missing == "error"
     assert refused(UsageError, column, HOLES, missing="value:1e39") == (
@@ -392,7 +395,7 @@ def test_places_in_tables_without_lines():
 
     text = "x,y,class\n1,u,a\n,,b\n3,v,a\n"
     assert (
-        "row 2: 2 missing values in columns 'x' (1), 'y' (1), the first here: --missing"
+        "row 2: 2 missing values in columns 'x' (1), 'y' (1), the first here: table2agf --missing"
         in refused(DataError, of_rows, text)
     )
     assert "row 2: column 'x' has no class:" in refused(

@@ -1,13 +1,20 @@
 """Files of recipes of tables: text for people, without loss, and what is refused."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from agfmc.core.errors import DataError
 from agfmc.tables import recipe_file
-from agfmc.tables.recipe_file import format_recipe, read_recipe, recipe_beside, recipe_if_there
-from agfmc.tables.types import ColumnRecipe, TableRecipe
+from agfmc.tables.recipe_file import (
+    format_recipe,
+    read_recipe,
+    recipe_beside,
+    recipe_if_there,
+    recipe_of_table,
+)
+from agfmc.tables.types import ColumnRecipe, ColumnRoles, TableFormat, TableRecipe
 
 RECIPE = TableRecipe(
     (ColumnRecipe("größe", fill=0.1), ColumnRecipe("colour", ("red", 'a "b"\n'), None, True)),
@@ -45,6 +52,23 @@ TEXT = r"""{
  "blanks": ["", "-9"]
 }
 """
+
+
+def test_what_was_said_of_a_table_is_in_its_recipe(folder):
+    layout = TableFormat(";", False, False, ("", "none"), ",")
+    roles = ColumnRoles("kind", ("id",), classes=("a", "b"), min_words=2, ordered=("size=s<m",))
+    recipe = replace(RECIPE, layout=layout, roles=roles)
+    Path("lakes.recipe").write_text(format_recipe(recipe), encoding="utf-8")
+    assert read_recipe("lakes.recipe") == recipe
+    assert TableFormat().for_model(recipe) == replace(layout, blanks=("", "-9", "none"))
+    assert TableFormat("|").for_model(recipe).delimiter == "|"
+
+
+@pytest.mark.parametrize(
+    "name", ["lakes.csv", "lakes.csv.gz", "lakes.parquet", "lakes", "lakes.TSV"]
+)
+def test_the_recipe_lies_beside_the_table(name):
+    assert recipe_of_table(f"my.data/{name}") == "my.data/lakes.recipe"
 
 
 def test_text_is_for_people_and_without_loss(folder):
@@ -97,6 +121,13 @@ def test_text_is_for_people_and_without_loss(folder):
             '"indicator": true',
             '"indicator": true, "date": {"order": "year first", "first": 0, "cycles": []}',
             "'colour' of the recipe is invalid",
+        ),
+        ('"-9"]', '"-9"], "layout": {}', "layout.delimiter: this key is missing"),
+        (
+            '"-9"]',
+            '"-9"], "layout": {"delimiter": ";;", "header": true, "quotes": true, "blanks": [], '
+            '"decimal": null}',
+            "layout: expected one character that is neither a quote nor a line break",
         ),
         ("0.1", "NaN", "no JSON"),
         ("größe", "id", "has two parts"),

@@ -163,7 +163,10 @@ def test_quotes_may_be_part_of_cells():
         (b"", "expected a table, found no line"),
         (b"\n\r\n", "expected a table, found no line"),
         (b"a,b\n", "the table has no rows behind its header"),
-        (b"1,2\n3,4\n", "1: the first line holds numbers: --no-header where there are no names"),
+        (
+            b"1,2\n3,4\n",
+            "1: the first line holds numbers: table2agf --no-header where there are no names",
+        ),
         (b"a,b,a\n1,2,3\n", "1: columns 1 and 3 have the same name 'a'"),
         (
             b"a,,b\n1,2,3\n",
@@ -180,16 +183,16 @@ def test_quotes_may_be_part_of_cells():
         (
             b'a,b\n1,2\n5" pipe,3\n',
             "3: a quote inside a cell: in RFC 4180 quotes are around a whole "
-            "cell, and doubled within it; --no-quotes where quotes are a part of the cells",
+            "cell, and doubled within it; table2agf --no-quotes where quotes are a part of the cells",
         ),
         (
             b'a,b\n"1\n2,"3"\n',
             "3: a quote inside a cell: in RFC 4180 quotes are around a whole "
-            "cell, and doubled within it; --no-quotes where quotes are a part of the cells",
+            "cell, and doubled within it; table2agf --no-quotes where quotes are a part of the cells",
         ),
         (
             b'a,b\n1,2\n3,"4\n5,6\n7,8\n',
-            "3: the quote that opens here is not closed; --no-quotes where "
+            "3: the quote that opens here is not closed; table2agf --no-quotes where "
             "quotes are a part of the cells",
         ),
         (
@@ -316,7 +319,10 @@ def test_a_table_of_too_many_columns(header, monkeypatch):
 
 def test_decimal_commas():
     text = b"x;y;z;class\n1,5;2,5;w1;a\n-,5;3;1,5;b\n2,5E-1;NA;7;a\n"
-    message = r"decimals have commas, as in column 'x' \(--decimal . says that they have points\)"
+    message = (
+        r"decimals have commas, as in column 'x' \("
+        r"table2agf --decimal . says that they have points\)"
+    )
     with pytest.warns(AgfmcWarning, match=message):
         found = read(text)
     with no_own_warnings():
