@@ -65,9 +65,14 @@ def is_text(data, floats=False):
     return len(np.unique(words) if floats else words) >= _SURE
 
 
+def _tells_kind(head):
+    """Return True if first bytes tell what follows: two lines, or bytes that no text has."""
+    return head.count(b"\n") >= 2 or CONTROL.search(head) is not None
+
+
 def kind_of_file(path):
     """The kind of data in a file or stream by its first bytes: "svm", "lvq", "table", or ""."""
-    head = peek(path, _HEAD)
+    head = peek(path, _HEAD, _tells_kind)
     if head.startswith((*_STARTS, *SPREADSHEET, *_UTF_16)):
         return "table"
     if CONTROL.search(head[:_LINE]):
@@ -91,7 +96,7 @@ def _first_lines(head):
 
 def is_svm(path):
     """Return True if a file begins like LIBSVM text."""
-    return _begins_svm(peek(path, _HEAD))
+    return _begins_svm(peek(path, _HEAD, _tells_kind))
 
 
 def _begins_svm(head):

@@ -212,8 +212,12 @@ def arriving_lines(file):
 _begun = {}  # {path: (stream, its first bytes)} of streams that were looked at
 
 
-def peek(path, size):
-    """The first bytes of a file, unpacked. The next `open_input` of a stream begins with them again."""
+def peek(path, size, is_enough):
+    """The first bytes of a file, unpacked, at most `size`.
+
+    Of a stream no more is waited for than is_enough(bytes) accepts, and the next `open_input`
+    begins with them again.
+    """
     if not is_stream(path):
         with open_input(path) as file:
             return read_all(file, size)
@@ -225,7 +229,11 @@ def peek(path, size):
             stream = sys.stdin.buffer
         if stream is None:
             return b""
-        head = read_all(stream, size, head)
+        while len(head) < size and not is_enough(head):
+            piece = stream.read1(size - len(head))  # what is there, and waits only for nothing
+            if not piece:
+                break
+            head += piece
     _begun[path] = stream, head
     if head.startswith(GZIP):
         with suppress(zlib.error):

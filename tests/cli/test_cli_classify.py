@@ -652,7 +652,7 @@ def test_an_order_changes_the_way_and_not_the_models(pairwise, run):
             classes[control, method] = read_cls("o.cls")
     np.testing.assert_array_equal(classes["ctl", "max-win"], classes["ordered", "max-win"])
     truth = read_cls("tst.cls")
-    assert all((found == truth).mean() > 0.6 for found in classes.values())
+    assert all((found == truth).mean() > 0.5 for found in classes.values())
 
 
 @pytest.mark.parametrize(

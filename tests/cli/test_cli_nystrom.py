@@ -222,7 +222,7 @@ def test_bad_points(folder, run):
         file.seek(4 + 4 * (4 * 17 + 2))
         file.write(np.float32(np.nan).tobytes())
     run("multi_borders", *words, "one", "m", "c", status=1).refused(
-        "one.vec: row 17, feature 2", "NaN"
+        "one.vec: feature 2 (from 0) of row 18 is NaN"
     )
     assert not files(folder, "m") and not files(folder, "c")
 

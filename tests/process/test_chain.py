@@ -331,7 +331,7 @@ def test_help_and_codes_with_a_pattern_are_light(place):
     assert "numpy" in loaded(place, "print_control", "trn")
     assert "scipy" not in loaded(place, "classify_m", "all.mbm", "tst.vec", "out")
     assert "scipy" not in loaded(
-        place, "multi_borders", "--only", "t-00", "plan", "trn", "t", "tctl"
+        place, "multi_borders", "--platt=cv", "--only", "t-00", "plan", "trn", "t", "tctl"
     )
 
 

@@ -103,7 +103,7 @@ def test_points_that_cannot_be_written(folder):
     path = folder / "never.lvq"
     for args, message in [
         ((np.ones((2, 1)), [0]), "1 labels for 2 points"),
-        ((np.array([[1], [np.nan]]), [0, 1]), "row 1"),
+        ((np.array([[1], [np.nan]]), [0, 1]), "row 2 has NaN"),
     ]:
         with pytest.raises(DataError, match=message):
             write_lvq(path, *args)
