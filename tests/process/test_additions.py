@@ -38,7 +38,8 @@ ROW = """    "toy": Learner("toy", "learners.toy:ToyOptions", searched=(
     "K": Learner("""
 SCORE = """    Score("mean_p", "probability of the class", "Its mean.", "probabilities",
           "score.toy:mean_p", "mean-p", "mean p", "mean", lambda points: points.p_true),
-)}
+    )
+}
 HIERARCHICAL"""
 MEAN = '''"""The mean probability of the true class."""
 
@@ -75,7 +76,7 @@ def house(tmp_path_factory):
     (folder / "agfmc" / "learners" / "toy.py").write_text(LEARNER)
     insert("control/learners.py", '    "K": Learner(', ROW)
     (folder / "agfmc" / "score" / "toy.py").write_text(MEAN)
-    insert("score/rows.py", ")}\nHIERARCHICAL", SCORE)
+    insert("score/rows.py", "    )\n}\nHIERARCHICAL", SCORE)
     insert("core/kernels.py", "}\nKERNEL_NAMES", KERNEL)
     insert("kernels/values.py", "def sigmoid(", QUADRATIC)
     x, y = make_points(240, 4)
@@ -103,12 +104,12 @@ TUNE = ("tune_m", "-M", "--no-state", "-d", 3, "--refine", 0)
 @pytest.mark.long
 def test_a_learner_with_a_parameter_of_its_own(house):
     """It is searched, on its default grid and on the one given, and trained."""
-    for grid, tried in ((), 5), (("--space", "z=0:4"), 3):
+    for grid, tried in ((), 5), (("--space", "strength=0:4"), 3):
         done = started(
             house,
             *TUNE,
             *grid,
-            "--report=-.csv",
+            "--report",
             "t.csv",
             "--report",
             "t.json",
@@ -127,7 +128,7 @@ def test_a_learner_with_a_parameter_of_its_own(house):
     started(house, "multi_borders", "-M", "plan", "trn", "m", "m.mbc")
     started(house, "mbh2mbm", "m.mbc", "m.mbm")
     assert "options learner=toy -z " in started(house, "mbm_info", "m.mbm").stdout
-    assert "z: default " in started(house, "tune_m", "--help").stdout
+    assert "strength: default " in started(house, "tune_m", "--help-all").stdout
 
 
 @pytest.mark.long
@@ -181,7 +182,7 @@ def test_a_kernel_of_products(house, learner):
         *TUNE,
         "--space",
         "kernel=quadratic",
-        "--report=-.csv",
+        "--report",
         "t.csv",
         "-+",
         f"learner={learner}",
