@@ -47,7 +47,6 @@ from ..tables.recipe_file import format_recipe
 from ..tables.types import ColumnRecipe, TableRecipe
 from ..training.fit import TrainingSettings
 from ..training.in_memory import train_configuration
-from ..training.kernel_tables import MEGABYTES
 from .functions import search_options
 from .labels import factors_of, labels_for, labels_in, named, weights_of
 
@@ -199,8 +198,6 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         Seed of folds and of random codes; None draws a new one for each fit.
     n_jobs : int, default=None
         Number of threads; None is 1, -1 all cores.  The model does not depend on it.
-    kernel_memory : float, default=512
-        Megabytes for tables of kernel values in training; the model does not depend on it.
 
     Attributes
     ----------
@@ -270,7 +267,6 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         reject_label=None,
         random_state=1,
         n_jobs=None,
-        kernel_memory=MEGABYTES,
     ):
         parameters = dict(locals())
         del parameters["self"]
@@ -440,7 +436,6 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
             nsv=self.n_components,
             platt=self.platt,
             workers=workers_of(self.n_jobs),
-            kernel_memory=self.kernel_memory,
             **({} if self.calibrated else {"calibration": 0}),
         )
         return data, tree, labelled, settings

@@ -16,7 +16,7 @@ from .data_options import (
 )
 from .messages import counted, report
 from .option_types import fraction, output_file, whole_number
-from .options import add_kernel_memory, add_platt, add_seed, add_workers, workers
+from .options import add_platt, add_seed, add_workers, workers
 
 CONTINUES = "the same command continues from there"
 _BY = "log-loss"  # decides wherever something is chosen
@@ -79,9 +79,8 @@ def add_sample(group):
 
 
 def add_trying(group, by=False):
-    """--platt, --kernel-memory, -j and --by."""
+    """--platt, -j and --by."""
     add_platt(group)
-    add_kernel_memory(group)
     add_workers(group)
     if by:
         group.add(
@@ -179,7 +178,6 @@ def experiment_request(args, source, plan):
         args,
         form,
         platt=args.platt,
-        kernel_memory=args.kernel_memory,
     )
     norm_file = norm_file_of(args)
     if norm_file and settings.fits_normalisation:

@@ -30,7 +30,6 @@ from .hints import operand
 from .messages import counted, Progress, report, write_message, write_stdout
 from .option_types import option_words, output_base, output_file
 from .options import (
-    add_kernel_memory,
     add_platt,
     add_seed,
     add_time_limit,
@@ -97,7 +96,6 @@ def get_parser():
     group.add("--retrain", "train everything, also models that an earlier run has finished")
     add_time_limit(group, "store finished models", excludes="--cv-errors")
     add_platt(group)
-    add_kernel_memory(group)
     group.add(
         "--cv-errors FILE",
         "for one-vs-one: write the holdout errors of each pair of "
@@ -132,7 +130,6 @@ def get_parser():
         excludes=(
             "-u",
             "--platt",
-            "--kernel-memory",
             "--time-limit",
             "--cv-errors",
             "--member-weights",
@@ -249,7 +246,6 @@ def _run_of(args, beside):
         form,
         platt=args.platt,
         workers=args.jobs,
-        kernel_memory=args.kernel_memory,
         calibration=0 if args.no_calibration else CALIBRATION_POINTS,
     )
     source = Source(
@@ -407,7 +403,7 @@ def _print_commands(args, form, work, save):
             "-0 and --cv-errors exclude each other where classifiers share landmarks: "
             "one run counts the errors of all pairs"
         )
-    check_landmarks(shared, work.data.x, work.data.y, work.settings.kernel_memory)
+    check_landmarks(shared, work.data.x, work.data.y, work.settings.kernel_megabytes)
     if shared and args.control in (None, "-"):
         raise UsageError(
             "with -0, control must be a file where classifiers share landmarks: the "
@@ -465,7 +461,6 @@ def _command_line(args, form, work, words, control=None, **other):
         "--norm-file",
         "-u",
         "--platt",
-        "--kernel-memory",
         "--cv-errors",
         "--cv-irrelevant",
         "--retrain",

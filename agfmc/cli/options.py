@@ -524,19 +524,6 @@ def add_platt(group):
     )
 
 
-def add_kernel_memory(group):
-    """The option --kernel-memory."""
-    group.add(
-        "--kernel-memory MB",
-        "megabytes for tables of kernel values, used if they save "
-        "time (default 512, all pairs of 8,190 samples; 0: none), and for the sums of "
-        "learner=nystrom, which need at least 16 P^2 bytes with P landmarks. Results do "
-        "not depend on it",
-        whole_number(0, 10**9),
-        default=512,
-    )
-
-
 def add_time_limit(group, what, **settings):
     """The option --time-limit of commands that go on where they stopped; what: they then do."""
     group.add(

@@ -102,6 +102,10 @@ _ROWS: tuple[tuple[dict[str, str], str], ...] = (
     ),
     (dict.fromkeys(("--tune", "--search", "--time-limit"), _SEARCH), "compare_control nfold"),
     ({"--by": _SEARCH}, "nfold"),
+    (
+        {"--kernel-memory": "free memory decides, or AGFMC_KERNEL_MEMORY, MiB, in the environment"},
+        "compare_control multi_borders nfold tune_m",
+    ),
     ({"--executor": "--jobs={}"}, "classify_m compare_control multi_borders nfold tune_m"),
     ({"--per-partition": "all open rows of a control get the same options"}, "tune_m"),
     (

@@ -1,12 +1,15 @@
-"""The limit of memory, and the error for what would take more."""
+"""The limit of memory, the error for what would take more, and memory for kernel values."""
 
 import functools
 import os
 from contextlib import suppress
 
-from .errors import DataError
+from .errors import DataError, UsageError
 
+KERNEL_MEMORY = "AGFMC_KERNEL_MEMORY"  # environment variable, in MiB
 _GROUP = "/sys/fs/cgroup"
+_FREE = "/proc/meminfo"
+_USUAL = 512  # MiB, which any machine has
 
 
 @functools.cache  # called for each of half a million models
@@ -26,6 +29,30 @@ def memory_limit():
         ):
             size = min(size, int(file.read()))  # ValueError: "max"
     return size // 2
+
+
+def kernel_memory(here: bool = True) -> int:
+    """MiB for kernel values: those of the environment variable, else a quarter of the free memory.
+
+    They are 512 at least, and where the work is not `here`, but where free memory is not known.
+    Raises `UsageError` for another value of the variable than a whole number.
+    """
+    text = os.environ.get(KERNEL_MEMORY)
+    if text is None:
+        return _share_of_free() if here else _USUAL
+    if not (text.isascii() and text.isdecimal()):
+        raise UsageError(f"{KERNEL_MEMORY}: expected a whole number of MiB, found {text!r}")
+    return int(text)
+
+
+@functools.cache  # the same for all parts of a run
+def _share_of_free():
+    free = 0
+    with suppress(OSError), open(_FREE, encoding="ascii") as file:
+        words = (line.split() for line in file)
+        free = next((int(row[1]) >> 10 for row in words if row[0] == "MemAvailable:"), 0)
+    # a control group may have less than the machine
+    return max(_USUAL, min(free // 4, memory_limit() >> 21))
 
 
 def refuse_beyond(size, what, file):

@@ -287,11 +287,12 @@ def _fit_group(split, experiment, group, progress=None):
 def _fitted_on_workers(alone, groups, split, experiment):
     settings = experiment.settings
     check_fit(alone, split.data.y, settings, split.data.groups)
-    share = settings.kernel_memory // together_of(settings.workers)
+    megabytes = settings.kernel_megabytes
+    share = megabytes // together_of(settings.workers)
     tasks = [
         *(([job], share) for job in alone),
         # a group has as much as here, or it might be refused
-        *((jobs, settings.kernel_memory) for jobs in groups),
+        *((jobs, megabytes) for jobs in groups),
     ]
     for (jobs, _), result in run_on_workers(
         _fit_task, experiment, split, tasks, name=lambda task: task[0][0].title

@@ -15,6 +15,7 @@ from ..control.build import check_classes
 from ..control.tree import Tree
 from ..core.errors import AgfmcError, JobsFailed, UsageError, warn_user
 from ..core.kernels import KERNELS, SEARCHED_KERNELS, TUNED_KERNELS
+from ..core.memory import KERNEL_MEMORY, kernel_memory
 from ..executors.threads import available_cores
 from ..files.result_store import ResultCache
 from ..learners.protocol import (
@@ -141,7 +142,7 @@ def tune(
     if by_default and space.kernels == SEARCHED_KERNELS and (megabytes := _lacking(task)):
         warn_user(
             f"the laplacian kernel is left out of the search: its kernel values need "
-            f"--kernel-memory {megabytes}, or learner=nystrom"
+            f"{KERNEL_MEMORY}={megabytes} in the environment, or learner=nystrom"
         )
         space = space._replace(kernels=SEARCHED_KERNELS[:1])
     experiment = task.experiment.left_out if task.left_out else task.experiment
@@ -177,7 +178,10 @@ def _lacking(task):
     if whole**2 <= sum(size**2 for size in sizes):  # one table for all
         needed = min(needed, whole**2)
     needed = -(-needed >> 17)
-    return needed if needed > settings.kernel_memory else 0
+    # not what is free here and now: the search would depend on it
+    given = settings.kernel_memory
+    limit = kernel_memory(here=False) if given is None else given
+    return needed if needed > limit else 0
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..core.errors import DataError, warn_user
 from ..core.models import Kernel
+from ..core.memory import KERNEL_MEMORY
 from ..core.points import LowerTriangle, unique_rows
 from ..core.splits import job_seed
 from ..kernels.values import PreparedKernel
@@ -154,8 +155,8 @@ def landmarks_of(job, x, y, megabytes):
         needed = 16 * len(drawn) ** 2
         if needed > megabytes * MEGABYTE:
             raise DataError(
-                f"the sums of {len(drawn)} landmarks need --kernel-memory "
-                f"{-(-needed // MEGABYTE)} or more, found {megabytes} (or choose fewer, -m)"
+                f"the sums of {len(drawn)} landmarks need {KERNEL_MEMORY}={-(-needed // MEGABYTE)} "
+                f"or more in the environment, found {megabytes} (or choose fewer, -m)"
             )
         return drawn, Landmarks(job.options.kernel_for(x.shape[1]), x[drawn])
     except DataError as error:

@@ -389,7 +389,7 @@ class Work:
         here = isinstance(settings.workers, int)
         self._executor = None if here else settings.workers
         self.workers = settings.workers if here and settings.workers else available_cores()
-        self._megabytes = settings.kernel_memory
+        self._megabytes = settings.kernel_megabytes
         self._planned = dict.fromkeys(group.class_blocks, len(group.ranges))
         self._done, self._total = 0, sum(self._planned.values())
 

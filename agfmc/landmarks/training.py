@@ -147,7 +147,7 @@ def train_shared(
             if progress is None
             else functools.partial(_report_share, progress, number, len(groups))
         )
-        group = Group(members, x, y, settings.kernel_memory, requested, weights)
+        group = Group(members, x, y, settings.kernel_megabytes, requested, weights)
         yield from _Trainer(group, settings, report, requested).fit()
 
 
@@ -161,8 +161,8 @@ class _Trainer:
     def __init__(self, group, settings, progress, requested):
         self._group, self._requested = group, requested
         self._work = Work(group, settings, progress)
-        self._sums = Sums(group, self._work, settings.kernel_memory)
-        self._features = _LeftOut(group, settings.kernel_memory)
+        self._sums = Sums(group, self._work, settings.kernel_megabytes)
+        self._features = _LeftOut(group, settings.kernel_megabytes)
         self._normalised = settings.normalised
         self._ridge, self._signs = group.options.ridge, None
         if group.dropped and group.options.landmarks is not None:  # so many are requested

@@ -16,6 +16,7 @@ import numpy as np
 
 from ..core import splits
 from ..core.errors import AgfmcError, and_more, UsageError, warn_user
+from ..core.memory import kernel_memory
 from ..core.models import BinaryModel
 from ..core.points import is_sparse, label_counts, row_digests
 from ..core.provenance import Provenance
@@ -46,7 +47,7 @@ from ..learners.protocol import (
     samples,
 )
 from .held_out import CALIBRATION_POINTS
-from .kernel_tables import MEGABYTES, Tables
+from .kernel_tables import Tables
 
 _FULL_FIT = -1  # among the folds of a job: the classifier, trained on all its samples
 
@@ -66,7 +67,7 @@ class TrainingSettings:
     calibration : number of held-out training points that calibrate the probabilities at most
     workers : threads, 0 for all cores, or an executor of `concurrent.futures`, whose workers are
         sent whole jobs
-    kernel_memory : megabytes on each machine for tables of kernel values
+    kernel_memory : MiB on each machine for kernel values, None for those of `core.memory`
     member_weights : "held-out" where those of an ensemble are to be learned, or None
     learners : estimators of binary classifiers, in place of options
     """
@@ -79,9 +80,16 @@ class TrainingSettings:
     platt: str = "auto"
     calibration: int = CALIBRATION_POINTS
     workers: int | Executor = 1
-    kernel_memory: int = MEGABYTES
+    kernel_memory: int | None = None
     member_weights: str | None = None
     learners: MemberLearners | None = None
+
+    @property
+    def kernel_megabytes(self) -> int:
+        """MiB on each machine for kernel values."""
+        if self.kernel_memory is not None:
+            return self.kernel_memory
+        return kernel_memory(here=isinstance(self.workers, int))
 
     @property
     def fits_normalisation(self) -> bool:
@@ -208,7 +216,7 @@ def fit(
     shared = [job for job in jobs if job.options.uses_shared_landmarks]
     jobs = [job for job in jobs if not job.options.uses_shared_landmarks]
     if jobs or len({job.together for job in shared}) > 1:
-        check_landmarks(shared, x, y, settings.kernel_memory)  # before anything is trained
+        check_landmarks(shared, x, y, settings.kernel_megabytes)  # before anything is trained
     if jobs:
         linear = all(job.options.keeps_sparse for job in jobs)
         # points of a .vec file become float64 block by block: it may be larger than the memory
@@ -329,7 +337,7 @@ def _fit_by_threads(jobs, data, progress):
     loo = {job.name: leaves_one_out(job.options, settings.platt, grouped) for job in jobs}
     # each of the five folds trains on four fifths: 5 (4/5)^2 of the work, which goes by squares
     fits = {name: 1.0 if alone else 4.2 for name, alone in loo.items()}
-    tables = Tables(x, jobs, rows_of, fits, workers, settings.kernel_memory)
+    tables = Tables(x, jobs, rows_of, fits, workers, settings.kernel_megabytes)
     finish = functools.partial(_finished, data)
     done = 0
     total = len(jobs) + sum(
@@ -564,7 +572,7 @@ def _fit_elsewhere(jobs, data, progress):
         settings=replace(
             settings,
             workers=1,
-            kernel_memory=settings.kernel_memory // together_of(executor),
+            kernel_memory=settings.kernel_megabytes // together_of(executor),
         ),
     )
     for done, (job, result) in enumerate(

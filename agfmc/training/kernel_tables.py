@@ -8,11 +8,11 @@ import numpy as np
 
 from ..core.errors import UsageError
 from ..core.kernels import KERNELS
+from ..core.memory import KERNEL_MEMORY
 from ..core.points import is_sparse
 from ..executors.threads import run_tasks
 from ..learners.kernel_table import KernelTable, most_rows, rounding, table_pays
 
-MEGABYTES = 512
 PACKED = 256  # megabytes of points that are packed together; else each job's apart
 _SPREAD = 4  # jobs a worker, before a whole job may be one task
 
@@ -39,7 +39,7 @@ class Tables:
     megabytes : float, for all tables
     """
 
-    def __init__(self, x, jobs, rows_of, fits, workers, megabytes=MEGABYTES):
+    def __init__(self, x, jobs, rows_of, fits, workers, megabytes):
         self._x, self._rows_of, self._workers = x, rows_of, max(workers, 1)
         self._bounds, self._shared, self._separate = {}, {}, set()  # by kernel, and names of jobs
         self._seconds = {}  # of a core for a common table, as much as falls to a job
@@ -103,8 +103,8 @@ class Tables:
                     UsageError,
                     f"the {kernel.kind} kernel needs all kernel values of the "
                     f"{max(sizes)} samples of {job.title}, {room} MB for each worker: expected "
-                    f"--kernel-memory {room * self._workers} or more, or learner=nystrom, which "
-                    "needs no such table",
+                    f"{KERNEL_MEMORY}={room * self._workers} or more in the environment, or "
+                    "learner=nystrom, which needs no such table",
                 )
             self._separate.update(job.name for job in jobs)
         elif several:

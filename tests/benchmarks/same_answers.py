@@ -177,7 +177,7 @@ classify_m --costs costs.csv w.mbm penguins-2009.csv wc.csv
 eval_uc --json --costs costs.csv --class-weight balanced --top-accuracy 2 pen9.cls ww9 ww9.txt
 eval_uc --ordered --by-class --costs costs.csv pen9.cls ww9 ww9.txt
 multi_borders -n -+ "learner=nystrom -m 40 -g 0.1 -l 0.01" one-vs-one pen ny ny.mbc
-multi_borders -n --weight weights.txt --kernel-memory 1 -+ "learner=nystrom -m 40 -g 0.05" \
+multi_borders -n --weight weights.txt -+ "learner=nystrom -m 40 -g 0.05" \
 one-vs-rest pen nw nw.mbc
 classify_m ny.mbc pen9.vec ny9
 print_control -Q empirical -n small > empirical.mbt

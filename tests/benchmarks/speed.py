@@ -270,31 +270,6 @@ def landmarks_of_codes(b, rows, landmarks):
     )
 
 
-def kernel_memory(b, less):
-    """The time of one-vs-rest with `less` megabytes of kernel values over that with the default."""
-    b.data("sat", 4435)
-    return b.ratios(
-        *(
-            lambda words=words: b.run(
-                b.ours(
-                    "multi_borders",
-                    "--retrain",
-                    "-j",
-                    "2",
-                    *words,
-                    "-+",
-                    SAT,
-                    b.plan("one-vs-rest", 6),
-                    "sat",
-                    "k",
-                    "k.mbc",
-                )
-            )
-            for words in ((), ("--kernel-memory", less))
-        )
-    )
-
-
 def predict_in_process(b):
     b.models()
     script = f"""
@@ -455,11 +430,6 @@ ROWS = {  # name: (what, goal, function)
         "landmarks (2000), letter, 200 random rows, two cores / one-vs-rest",
         0.125,
         lambda b: landmarks_of_codes(b, 200, 2000),
-    ),
-    "memory": (
-        "sat, one-vs-rest, --kernel-memory 128 / the default 512",
-        1.3,
-        lambda b: kernel_memory(b, "128"),
     ),
     "in-process": (
         "the same model in-process / scikit-learn SVC.predict_proba",

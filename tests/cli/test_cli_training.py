@@ -255,7 +255,7 @@ def test_one_fit(run, trio):
 
 
 def test_the_commands_carry_the_options(trio, run):
-    words = "--platt=loo", "--kernel-memory=7", "--log=json"
+    words = "--platt=loo", "--log=json"
     done = run("multi_borders", *words, "-0", "plan", "trn", "m", "m.mbc")
     for line in done.out.splitlines():
         name, *printed = shlex.split(line)
@@ -266,34 +266,29 @@ def test_the_commands_carry_the_options(trio, run):
     assert models(trio, "m") == models(trio, "w")
 
 
-def test_memory_changes_nothing(run, trio):
-    for name, size in (("none", 0), ("some", 512)):
-        run(
-            "multi_borders",
-            "--no-calibration",
-            "--kernel-memory",
-            size,
-            "-j",
-            2,
-            "plan",
-            "trn",
-            name,
-            f"{name}.mbc",
-        )
-    assert models(trio, "none") == models(trio, "some")
+@pytest.mark.parametrize("size", ["0", "32"])
+def test_memory_changes_nothing(run, trio, monkeypatch, size):
+    words = ("multi_borders", "--no-calibration", "--platt", "cv", "-j", 2, "plan", "trn")
+    run(*words, "free", "free.mbc")
+    monkeypatch.setenv("AGFMC_KERNEL_MEMORY", size)
+    run(*words, "set", "set.mbc")
+    assert models(trio, "free") == models(trio, "set")
+
+
+def test_memory_that_is_no_number(run, trio, monkeypatch):
+    monkeypatch.setenv("AGFMC_KERNEL_MEMORY", "2G")
+    run("multi_borders", "plan", "trn", "m", "m.mbc", status=2).refused(
+        "AGFMC_KERNEL_MEMORY: expected a whole number of MiB, found '2G'"
+    )
 
 
 @pytest.mark.parametrize(
     "words, told",
     [
         (("--platt", "other"), "--platt"),
-        (("--kernel-memory", "-1"), "--kernel-memory"),
+        (("--kernel-memory", "9"), "there is no option --kernel-memory any more: free memory"),
         (("--platt", "loo", "-+", "-s 1"), "platt loo is for C-SVC only"),
         (("--platt", "loo", "--command", "svm-train"), "-- COMMAND and --platt exclude each other"),
-        (
-            ("--kernel-memory", "3", "--command", "svm-train"),
-            "-- COMMAND and --kernel-memory exclude each other",
-        ),
     ],
 )
 def test_what_does_not_go(words, told, run, trio):

@@ -117,7 +117,7 @@ def test_search_takes_the_kernel_that_fits():
     assert result["points"][result["best"]]["kernel"] == "laplacian"
     assert {point["kernel"] for point in result["points"]} == {"rbf", "laplacian"}
     assert model.machines.kernels[0].kind == "laplacian"
-    with pytest.warns(agfmc.AgfmcWarning, match="left out of the search.* --kernel-memory"):
+    with pytest.warns(agfmc.AgfmcWarning, match="left out of the search.* AGFMC_KERNEL_MEMORY="):
         agfmc.tune(
             "one-vs-one",
             x,

@@ -147,7 +147,9 @@ def test_landmarks_are_looked_for_among_all_points(monkeypatch):
 
 
 def test_memory_for_sums(points):
-    with pytest.raises(DataError, match="need --kernel-memory 1 or more, found 0"):
+    with pytest.raises(
+        DataError, match="need AGFMC_KERNEL_MEMORY=1 or more in the environment, found 0"
+    ):
         trained(FULL, *points, kernel_memory=0)
 
 
