@@ -62,7 +62,7 @@ def test_machines_are_those_of_precomputed_kernel_values(kind, weighted, data):
         x,
         y,
         options=f"-t {kind} -g 0.4 -r 0.5 -d 3 -c 3 -e 1e-6",
-        sample_weight=w,
+        weight=w,
         calibration=0,
     )
     gram = kernel_values(kind, x, x)
