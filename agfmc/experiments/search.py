@@ -441,15 +441,15 @@ def read_space(text: str, refine: int | None = None) -> SearchSpace:
             values[name] = readers[name](value)
         except ValueError as error:
             raise UsageError(f"space: {name}: expected {error}, found '{value}'") from None
-    axes = {columns[name]: value for name, value in values.items() if name in columns}
+    fields = {"degree": "degrees", "coef0": "coefficients", "kernel": "kernels"}
+    space = {fields[name]: values.pop(name) for name in fields if name in values}
+    axes = {columns[name]: axis for name, axis in values.items()}
     return SearchSpace(
-        values.get("kernel"),
-        values.get("degree", SearchSpace().degrees),
-        values.get("coef0", SearchSpace().coefficients),
-        axes.pop("log2c", None),
-        axes.pop("log2g", None),
-        refine,
-        axes,
+        log2c=axes.pop("log2c", None),
+        log2g=axes.pop("log2g", None),
+        refine=refine,
+        others=axes,
+        **space,
     )
 
 
