@@ -135,11 +135,13 @@ def test_options_and_parameters_mean_the_same(learner, text):
         ({"platt": "x"}, {}, "platt"),
         ({}, {"time_limit": 0}, "time limit"),
         ({"decoder": "vote"}, {}, "no log loss"),
+        ({}, {"space": "nu=3"}, "space: expected NAME=VALUES, a name of C, gamma"),
+        ({}, {"space": 3}, "space: expected an agfmc.SearchSpace"),
     ],
 )
 def test_what_is_refused_is_a_value_error(settings, arguments, message):
     with pytest.raises(ValueError, match=message):
-        MultiClassFromBinary(**settings).tune(*points(), space=SMALL, **arguments)
+        MultiClassFromBinary(**settings).tune(*points(), **{"space": SMALL, **arguments})
 
 
 def test_data_are_checked_as_those_of_fit():
