@@ -184,8 +184,6 @@ class _Run:
         self.recipe = None  # the text of one that is made
         if form.kind == "table":
             self.data += self._recipe_words(form)
-        else:
-            self.data += option_words(args, "--missing", "--no-header")
         self.common = ["-n", f"-j{args.jobs}", f"--seed={args.seed}", *self.data]
         self.trying = option_words(args, "--costs", "--state", "--no-state")
 

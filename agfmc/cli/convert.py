@@ -12,7 +12,7 @@ from ..files.kinds import is_answer_table, TEXT_ENDINGS
 from ..files.opening import is_stream
 from .data_options import add_dialect, add_table, dialect_of, HEADER, MISSING
 from .messages import counted, report, write_bytes
-from .option_types import finite_number, output_base, output_file, whole_number
+from .option_types import finite_number, output_base, output_file, refuse_given, whole_number
 from .options import check_files, data_files, Parser, refuse_ending
 
 _BASE = ("base", "base name of the files to write", output_base)
@@ -176,17 +176,17 @@ def _add_print_options(parser):
         "file as it is, which then comes first",
     )
     parser.add(
-        "out", "file to write (- or left out: standard output)", output_file, nargs="?", default="-"
+        "out",
+        "file to write (- or left out: standard output); a name that ends in .csv or .tsv (also with "
+        ".gz), or -.csv for standard output, is that of a table: with base.recipe it has the columns "
+        "and words of the original table, with base.ids its ids",
+        output_file,
+        nargs="?",
+        default="-",
     )
     group = parser.group("output")
     group.add(
         "-M, --svm", "LIBSVM text, `label index:value ...`, without zeros", excludes=("-H", "-C")
-    )
-    group.add(
-        "--table",
-        "a table: CSV, or with tabs if out ends in .tsv. With base.recipe it "
-        "has the columns and words of the original table, with base.ids its ids",
-        excludes=("-M", "-H", "-L", "-n", "--words"),
     )
     group.add("-H, --no-header", "LVQ text without the first line, the number of features")
     group.add(
@@ -213,19 +213,24 @@ def _print_data(args):
     from ..data.types import InputFormat
 
     labels = not args.no_labels
-    if not args.table:
+    if not is_answer_table(args.out):
         kind = "svm" if args.svm else "lvq"
         form = InputFormat(kind, header=not args.no_header, labels=labels, ordinates=args.ordinates)
         stdout = sys.stdout.buffer
         print_data(args.base, args.out, form, stdout, words=args.words, scale=args.normalise)
         return
-    if is_answer_table(args.out) and not args.out.lower().endswith(TEXT_ENDINGS):
+    refuse_given(
+        args,
+        ("-M", "-H", "-L", "-n", "--words"),
+        f"is for text of points, and {args.out} is a table by its name",
+    )
+    if not args.out.lower().endswith(TEXT_ENDINGS):
         raise UsageError(
             "tables are written as text: expected .csv or .tsv, with .gz or without, "
-            f"or -, found '{args.out}'"
+            f"or -.csv, found '{args.out}'"
         )
     base = args.base if labels else args.base.removesuffix(".vec")
-    print_table(base, args.out, write_bytes, labels)
+    print_table(base, "-" if args.out == "-.csv" else args.out, write_bytes, labels)
 
 
 def _add_class_options(parser):

@@ -47,6 +47,13 @@ NORMALISATION = (
     "-S",
     "-a",
 )  # options of `add_normalisation`
+_WITH_LETTERS = {
+    "agf_preprocess",
+    "classify_m",
+    "multi_borders",
+    "nfold",
+    "print_control",
+}  # libAGF's
 _STREAM = ", or - for standard input"
 
 
@@ -299,13 +306,10 @@ def add_input_kind(parser, what="train", roles=True, excludes="-A", stream=_STRE
 
     With `roles` the columns of a table can be chosen, all or, "label", that of the classes: a model
     knows the others. -M excludes the options `excludes`. `stream` says that - is standard input.
-    With `dialect` there are the options of `add_dialect` beside --recipe.
+    With `dialect` there are the options of `add_dialect` beside --recipe, and -E and -H are of these.
     """
     group = parser.group("input")
-    missing, header = "with -M: the value of omitted features (default 0)", ""
-    if dialect:
-        missing += f". With a table: {MISSING}"
-        header = f". With a table: {HEADER}"
+    parser.set_defaults(missing=None, no_header=False)
     group.add(
         "-M, --svm",
         f"{what} is LIBSVM text, `label index:value ...`{stream} (default for "
@@ -313,20 +317,17 @@ def add_input_kind(parser, what="train", roles=True, excludes="-A", stream=_STRE
         excludes=excludes,
     )
     group.add(
-        "-E, --missing VALUE",
-        missing,
-    )
-    group.add(
         "-A, --lvq",
         f"{what} is LVQ text: a line with the number of features, then a line "
         "of features and label for each sample (default for a file that begins so)",
     )
-    group.add(
-        "-H, --no-header",
-        "with -A: the first line has no number of features" + header,
-    )
+    if parser.prog in _WITH_LETTERS:
+        group.add("-E, --missing VALUE", "with -M: the value of omitted features (default 0)")
+        group.add("-H, --no-header", "with -A: the first line has no number of features")
     columns = add_table(parser, roles)
     if dialect:
+        columns.add("-E, --missing POLICY", MISSING)
+        columns.add("-H, --no-header", HEADER)
         add_dialect(columns)
         add_recipe(columns, excludes=(*DIALECT, "-E", "-H"))
     else:
@@ -367,9 +368,12 @@ def input_format(args, source, lvq=None, labels=True, ordinates=False, table=Fal
                 "is for LIBSVM or LVQ text: a table has a recipe, which table2agf writes",
             )
         return table_format(args, labels, ordinates, source)
+    of_tables = (*TABLES, *DIALECT)
+    if hasattr(args, "delimiter"):
+        of_tables += "--missing", "--no-header"
     refuse_given(
         args,
-        (*TABLES, *DIALECT),
+        of_tables,
         "is for tables" + (f", and {source!r} is none" if source is not None else ""),
     )
     weights, missing = weight_source(args, source), None

@@ -309,8 +309,8 @@ class Parser(_Options, argparse.ArgumentParser):
                 result.append(f"{takes[word]}={_OPERAND * (value == '--')}{value}")
             elif word[:2] in takes and len(word) > 2 and word[1] != "-" and word not in flags:
                 result.append(f"{takes[word[:2]]}={word[2:]}")
-            elif word not in flags and _NEGATIVE.match(word):
-                result.append(_OPERAND + word)  # argparse knows -1 and -.5, but not -1e-1
+            elif word not in flags and (_NEGATIVE.match(word) or word.startswith("-.")):
+                result.append(_OPERAND + word)  # argparse knows -1 and -.5, but not -1e-1 and -.csv
             elif self._has_unknown_letter(word, takes) or (
                 word == "-h" and words and _NEGATIVE.match(f"-{words[0]}")  # of libAGF, and LIBSVM
             ):

@@ -23,6 +23,10 @@ _DIALECT = (
     "command reads the table so (or --recipe FILE)"
 )
 
+_LETTERS = (
+    "svm2agf -E and lvq2agf -H convert such text; table2agf with it writes a recipe beside a table"
+)
+
 # ({option: the option of today, or what to use instead}, commands that had it)
 _ROWS: tuple[tuple[dict[str, str], str], ...] = (
     (
@@ -52,6 +56,11 @@ _ROWS: tuple[tuple[dict[str, str], str], ...] = (
         dict.fromkeys(("--delimiter", "--decimal", "--no-quotes", "--blanks"), _DIALECT),
         "agf_preprocess calibrate_m classify_m compare_control eval_uc mbh2mbm multi_borders nfold "
         "order_classes print_control tune_m",
+    ),
+    ({"--table": "name the output .csv or .tsv, or -.csv for standard output"}, "agf2ascii"),
+    (
+        dict.fromkeys(("-E", "--missing", "-H", "--no-header"), _LETTERS),
+        "calibrate_m compare_control mbh2mbm order_classes tune_m",
     ),
     (
         {"--no-normalise": "--norm-file=none"},

@@ -114,9 +114,7 @@ def test_a_pipeline_and_its_own_output(order, plan):
     assert accuracies(again[2])[0] == accuracies(again[2])[1] == accuracies(first[2])[1]
 
 
-@pytest.mark.parametrize(
-    "words", [["trn"], ["-M", "trn.svm"], ["-A", "trn.lvq"], ["-A", "-H", "bare.lvq"]]
-)
+@pytest.mark.parametrize("words", [["trn"], ["-M", "trn.svm"], ["-A", "trn.lvq"]])
 def test_priors_from_data(order, plan, words):
     save("trn", {0: 10, 1: 10, 2: 20, 3: 40, 4: 20})
     rows = "".join(
@@ -124,7 +122,6 @@ def test_priors_from_data(order, plan, words):
         for i, label in enumerate([0, 1, 2, 2, 3, 3, 3, 3, 4, 4, 0, 1, 2, 2, 3, 3, 3, 3, 4, 4])
     )
     write("trn.lvq", "1\n" + rows)
-    write("bare.lvq", rows)
     status, out, err = order("c", *words)
     given = order("--priors", ",".join(map(str, PRIORS)), "c")
     assert (status, out, err) == given

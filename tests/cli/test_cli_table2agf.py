@@ -227,12 +227,12 @@ def test_a_column_that_single_precision_does_not_hold(run, rows):
     assert "single" not in run("table2agf", "w.csv", "w", "--label", "kind").err
 
 
-# agf2ascii --table
+# agf2ascii to tables
 
 
 def test_a_table_again(run, rows):
     run("table2agf", "t.csv", "b", *WORDS)
-    run("agf2ascii", "--table", "b", "again.csv")
+    run("agf2ascii", "b", "again.csv")
     lines = Path("again.csv").read_text().splitlines()
     assert lines[0] == "id,a,b,colour,kind"
     assert [line.split(",")[0] for line in lines[1:]] == [row[0] for row in rows]
@@ -241,8 +241,8 @@ def test_a_table_again(run, rows):
     run("table2agf", "--recipe", "b.recipe", "again.csv", "c")
     for end in (".vec", ".cls", ".names", ".ids", ".recipe"):
         assert Path("b" + end).read_bytes() == Path("c" + end).read_bytes(), end
-    assert run("agf2ascii", "--table", "b").out == Path("again.csv").read_text()
-    run("agf2ascii", "--table", "-C", "b.vec", "again.tsv.gz")
+    assert run("agf2ascii", "b", "-.csv").out == Path("again.csv").read_text()
+    run("agf2ascii", "-C", "b.vec", "again.tsv.gz")
     run("table2agf", "--recipe", "b.recipe", "-C", "again.tsv.gz", "d")
     assert Path("b.vec").read_bytes() == Path("d.vec").read_bytes()
 
@@ -251,7 +251,7 @@ def test_missing_values_that_an_indicator_tells_are_empty_again(run, rows):
     rows[3][3] = rows[9][3] = "NA"
     write("t.csv", rows)
     run("table2agf", "t.csv", "b", *WORDS[:4], "-E", "indicator")
-    run("agf2ascii", "--table", "b", "again.csv")
+    run("agf2ascii", "b", "again.csv")
     lines = [line.split(",") for line in Path("again.csv").read_text().splitlines()]
     assert [i for i, cells in enumerate(lines[1:]) if cells[2] == ""] == [7, 40]
     assert [i for i, cells in enumerate(lines[1:]) if cells[3] == ""] == [3, 9]
@@ -265,32 +265,31 @@ def test_points_without_a_recipe_come_back_too(run):
     x[0] = 0.1, -0.0, 16777216
     write_vec("h.vec", x)
     write_cls("h.cls", [*range(3), *[1] * 37])
-    run("agf2ascii", "--table", "h", "h.csv")
+    run("agf2ascii", "h", "h.csv")
     lines = Path("h.csv").read_text().splitlines()
     assert lines[:2] == ["f1,f2,f3,class", "0.1,-0,16777216,0"]
     run("table2agf", "h.csv", "g")
     for end in (".vec", ".cls"):
         assert Path("h" + end).read_bytes() == Path("g" + end).read_bytes()
     write_cls("h.cls", [-1] * 40)
-    assert run("agf2ascii", "--table", "h").out.splitlines()[1] == "0.1,-0,16777216,"
+    assert run("agf2ascii", "h", "-.csv").out.splitlines()[1] == "0.1,-0,16777216,"
 
 
 @pytest.mark.parametrize(
     "words, status, text",
     [
-        (["--table", "b", "x.parquet"], 2, "tables are written as text: expected .csv"),
-        (["--table", "b", "b.ids"], 2, "both are the file "),
-        (["--table", "-M", "b"], 2, "--table and -M exclude each other"),
-        (["--table", "nothing"], 1, "nothing.vec: cannot read"),
-        (["--table", "few"], 1, "few.ids: has not 59 rows behind its header"),
+        (["b", "x.parquet"], 2, "tables are written as text: expected .csv"),
+        (["-M", "b", "b.csv"], 2, "-M is for text of points, and b.csv is a table by its name"),
+        (["nothing", "-.csv"], 1, "nothing.vec: cannot read"),
+        (["few", "-.csv"], 1, "few.ids: has not 59 rows behind its header"),
         (
-            ["--table", "odd", "odd.csv"],
+            ["odd", "odd.csv"],
             1,
             "odd.vec: row 5 is not made by the recipe: "
             "expected 0 and a single 1 in the features of the column "
             "'colour'",
         ),
-        (["--table", "wide"], 1, "wide.recipe: makes 5 features, and wide.vec has 2"),
+        (["wide", "-.csv"], 1, "wide.recipe: makes 5 features, and wide.vec has 2"),
     ],
 )
 def test_tables_that_cannot_be_written(run, rows, words, status, text):

@@ -535,7 +535,7 @@ def made(call, tmp_path_factory):
             status, out, _ = call("agf2ascii", *(["-M"] if kind == "-M" else []), "trn")
             assert status == 0
             Path("trn.svm" if kind == "-M" else "trn.lvq").write_text(out)
-        assert call("agf2ascii", "--table", "trn", "trn.csv")[0] == 0
+        assert call("agf2ascii", "trn", "trn.csv")[0] == 0
         Path("plan").write_text('"" 0 / 1;\n"" 0 / 2;\n"" 1 / 2;\n{ 2 5 9}\n')
         Path("tree").write_text("t0 { 2 t1 { 5 9 } }\n")
         Path("knn").write_text('"-k 3" K { 2 5 9 }\n')

@@ -86,7 +86,7 @@ SCENES = {
     "lvq2agf": ("lvq2agf trn.lvq w", "w.vec w.cls"),
     "table2agf": ("table2agf -E median t.csv w", "w.vec w.cls w.names w.recipe"),
     "agf2ascii": ("agf2ascii -M trn a.txt", "a.txt"),
-    "agf2ascii, table": ("agf2ascii --table trn a.csv.gz", "a.csv.gz"),
+    "agf2ascii, table": ("agf2ascii trn a.csv.gz", "a.csv.gz"),
     "float_to_class": ("float_to_class trn.dat f.cls", "f.cls f.names"),
 }
 QUICK = ("mbh2mbm", "multi_borders", "multi_borders, program", "classify_m", "agf_preprocess")
@@ -102,7 +102,7 @@ def stage(trained, tmp_path_factory):
         "multi_borders -n --seed 5 plan trn m ctl",
         "mbh2mbm -a m.std ctl model.mbm",
         "classify_m -Q 3 model.mbm tst.vec out",
-        "agf2ascii --table trn t.csv",
+        "agf2ascii trn t.csv",
     ):
         here.ok(*words.split())
     here.shell("sed -i '9s/,[^,]*,/,NA,/' t.csv")
