@@ -93,14 +93,9 @@ def test_a_session_with_a_table(tmp_path, run, monkeypatch):
     assert again.recipe == model.recipe == table.recipe
     assert again.tree.names == {0: "k0", 1: "k1", 2: "k2"}
     # the commands write the same file
+    run("table2agf", "--label", "kind", "--id", "id", "-E", "median", "t.csv")
     run(
         "multi_borders",
-        "--label",
-        "kind",
-        "--id",
-        "id",
-        "-E",
-        "median",
         "-n",
         "-a",
         "n.std",

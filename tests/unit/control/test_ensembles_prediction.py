@@ -47,7 +47,7 @@ PAIRS = '"" 0 / 1; "" 0 / 2; "" 0 / 3; "" 1 / 2; "" 1 / 3; "" 2 / 3; {6 2 0 5}\n
 NESTED = '"" 0 / 1; "" 1 / 2; "" 0 / 2; {2 "" {0 5} 6}\n'
 NODE = '"-k 7" K {5 6 0 2}\n'
 ALL = [TREE, OTHER_TREE, CODE, PAIRS, NESTED, NODE]
-FAST = TrainingSettings("-c 2 -g .3")
+FAST = TrainingSettings("-c 2 -g .3", platt="cv")
 MADE: dict = {}
 
 

@@ -298,8 +298,8 @@ def test_missing_values_of_tables_stay_missing(tmp_path, run):
             cells = ["" if cell != cell else f"{cell:.4f}" for cell in row]
             day = "" if row[1] != row[1] else f"2026-03-{1 + int(abs(row[1]) * 9) % 28:02}"
             file.write(",".join([*cells, day, word, "xyz"[label]]) + "\n")
-    options = ["-+", SMALL, "--missing", "keep"]
-    run("multi_borders", *options, "one-vs-rest", table, base, control)
+    run("table2agf", "--missing", "keep", table)
+    run("multi_borders", "-+", SMALL, "one-vs-rest", table, base, control)
     run("classify_m", control, table, str(tmp_path / "o.csv"))
     run("table2agf", "--missing", "keep", table, base)
     stored = read_vec(f"{base}.vec", missing=True)
@@ -316,9 +316,7 @@ def test_missing_values_of_tables_stay_missing(tmp_path, run):
     expected = [line.split(",")[1] for line in (tmp_path / "o.csv").read_text().split()[1:]]
     assert ["xyz"[answer] for answer in answers] == expected
     for scheme, words in (("one-vs-rest", "learner=svm takes none"), ("empirical", "empirical")):
-        result = run(
-            "multi_borders", "--missing", "keep", scheme, table, base, control, status=None
-        )
+        result = run("multi_borders", scheme, table, base, control, status=None)
         assert result.status and words in result.err
         assert "internal" not in result.err
 
