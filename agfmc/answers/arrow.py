@@ -45,7 +45,8 @@ class AnswerArrow:
         kinds = [kind for part in self.parts for _, kind in part.columns()]
         waiting: list[Any] = []
         with replacing(path, binary=True) as file:
-            sink, writer = pa.PythonFile(file, "w"), None
+            sink = pa.PythonFile(file, "w")
+            writer = None
 
             def add(columns, formatted):
                 copied = [

@@ -70,10 +70,14 @@ class _AnswersOfTable:
     """Answers in a table."""
 
     def __init__(self, table: Table):
-        self.file, self.names, self._table = table.file, table.names, table
+        self.file = table.file
+        self.names = table.names
+        self._table = table
 
     def read(self, kinds):
-        table, size, numbers = self._table, 0, []
+        table = self._table
+        size = 0
+        numbers = []
         parts: dict[str, list] = {name: [] for name in kinds}
         for block in table.blocks(
             {

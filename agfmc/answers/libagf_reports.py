@@ -35,11 +35,10 @@ def _guessed_classes(truth, result, path):
     k = int(truth.max()) + 1
     labels = np.unique(np.concatenate([truth, result[result >= 0]]))
     if labels[-1] >= k or len(labels) < k:
-        but = (
-            f"class {labels[-1]} is among the results"
-            if labels[-1] >= k
-            else f"only {len(labels)} of them occur"
-        )
+        if labels[-1] >= k:
+            but = f"class {labels[-1]} is among the results"
+        else:
+            but = f"only {len(labels)} of them occur"
         warn_user(
             f"{k} classes are assumed, one more than the largest label in {path}, but {but}: "
             "give eval_uc their number with -k"
@@ -79,7 +78,10 @@ def _results(truth_path, base, weights, ratings=False):
     results = load_results(truth_path, base)
     if ratings:
         results = replace(results, winner=read_con(f"{base}.con", n=len(results.truth)))
-    names = {} if weights.classes is None else names_beside(truth_path, results.labels)
+    if weights.classes is None:
+        names = {}
+    else:
+        names = names_beside(truth_path, results.labels)
     return with_weights_of(results, truth_path, weights, names)
 
 
@@ -92,7 +94,8 @@ def comparison(truth_path, base, bins, weights=WeightSource()):
     """
     rated = bins and os.path.exists(f"{base}.con")
     results = _results(truth_path, base, weights, rated)
-    truth, result = results.truth, results.result
+    truth = results.truth
+    result = results.result
     for labels, path in ((truth, truth_path), (result, f"{base}.cls")):
         _refuse_many_columns(
             int(labels.max()),
@@ -113,7 +116,8 @@ def _scores(results):
 
 
 def _page(scores, rows, columns, ratings):
-    labels, counts = np.array(scores["labels"]), np.array(scores["contingency"])
+    labels = np.array(scores["labels"])
+    counts = np.array(scores["contingency"])
     head, cell, sums = (
         ("%5d ", "%5d ", " %6d\n") if counts.dtype.kind == "i" else ("%8d ", "%8.2f ", " %9.2f\n")
     )
@@ -121,7 +125,8 @@ def _page(scores, rows, columns, ratings):
     yield "        retrieval\ntruth " + head * columns % tuple(range(columns)) + "    tot\n"
     totals = np.zeros(columns, dtype=counts.dtype)
     for label in range(rows):
-        row, of_class = np.zeros(columns, dtype=counts.dtype), counts[labels == label].sum(axis=0)
+        row = np.zeros(columns, dtype=counts.dtype)
+        of_class = counts[labels == label].sum(axis=0)
         row[seen] = of_class[: len(seen)]
         totals += row
         yield "%3d   " % label + cell * columns % tuple(row.tolist()) + sums % of_class.sum()
@@ -138,7 +143,9 @@ def _page(scores, rows, columns, ratings):
 
 def _ratings(results, k, bins, base):
     """Lines: mean rating of a bin, and what it should be by the share of correct answers."""
-    con, truth, result = results.winner, results.truth, results.result
+    con = results.winner
+    truth = results.truth
+    result = results.result
     if np.any(np.abs(con) > 1 + 1e-5):
         warn_user(
             f"{base}.con holds ratings beyond 1, perhaps made from votes: the table of "
@@ -157,7 +164,10 @@ def _ratings(results, k, bins, base):
     )
     lines = [f"\nAccuracy vs. {'confidence' if k > 2 else 'probability difference'}:\n\n"]
     for position, row in enumerate(table):
-        sign = -1 if k == 2 and position < bins else 1
+        if k == 2 and position < bins:
+            sign = -1
+        else:
+            sign = 1
         lines.append(
             "%10.3f %10.3f\n" % (row.forecast, sign * ((k * row.observed - 1) / (k - 1)))
             if row.count
@@ -168,7 +178,9 @@ def _ratings(results, k, bins, base):
 
 def _score(value, layout):
     text = format(value, layout)
-    return text if value == value else "-".rjust(len(format(0.0, layout)) if layout != "f" else 1)
+    if value == value:
+        return text
+    return "-".rjust(len(format(0.0, layout)) if layout != "f" else 1)
 
 
 class Samples(NamedTuple):
@@ -288,7 +300,10 @@ def convert_svm_output(source, base, stream, names=None):
     read, and for labels below 0 that nothing numbers.
     """
     output = _numbered(read_svm_output(source), source, names)
-    ratings = None if output.p is None else con_bytes(_ratings_of_output(output, source, names))
+    if output.p is None:
+        ratings = None
+    else:
+        ratings = con_bytes(_ratings_of_output(output, source, names))
     with replacing_with({f"{base}.cls": cls_bytes(output.classes), f"{base}.con": ratings}, True):
         if output.labels is not None:
             for text in _lines(output):
@@ -299,10 +314,16 @@ def convert_svm_output(source, base, stream, names=None):
 
 
 def _numbered(output, source, names):
-    labels = output.classes if output.labels is None else np.array(output.labels)
+    if output.labels is None:
+        labels = output.classes
+    else:
+        labels = np.array(output.labels)
     if labels.min() >= 0 and not ByValue(names).whole:
         return output
-    k = None if output.labels is None else len(labels)
+    if output.labels is None:
+        k = None
+    else:
+        k = len(labels)
     numbers = number_classes(
         labels, k, source, names, ": give the .names file of the training data (--names)"
     )
@@ -319,14 +340,16 @@ def _columns(output):
 def _ratings_of_output(output, source, names):
     """Confidence ratings (n,) of the predicted classes."""
     if output.labels is None:
-        k, winner = len(names or ()) or int(output.classes.max()) + 1, output.p[:, 0]
+        k = len(names or ()) or int(output.classes.max()) + 1
+        winner = output.p[:, 0]
         if not names:
             warn_user(
                 f"{k} classes are assumed, one more than the largest that was predicted: "
                 "without a first line `labels ...` nothing gives their number"
             )
     else:
-        k, winner = len(output.labels), output.p[np.arange(len(output.p)), _columns(output)]
+        k = len(output.labels)
+        winner = output.p[np.arange(len(output.p)), _columns(output)]
         _refuse_many_columns(
             max(output.labels), source, "number the classes before training (svm2agf -U)"
         )

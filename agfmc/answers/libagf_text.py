@@ -36,7 +36,8 @@ def format_points(values, classes=None):
                 [line % (*row, end) for row, end in zip(values.tolist(), ends.tolist())]
             )
     out = np.full((n, c * _CELL + ends.itemsize + 1), 10, dtype=np.uint8)
-    cells, left = out[:, : c * _CELL].reshape(n, c, _CELL), whole.astype(np.int32)
+    cells = out[:, : c * _CELL].reshape(n, c, _CELL)
+    left = whole.astype(np.int32)
     for place in (9, 8, 7, 6, 5, 4, 2):
         rest = left // 10
         cells[:, :, place] = left - 10 * rest + 48
@@ -102,7 +103,9 @@ def read_sets(path):
         raise DataError(
             "holds no sets: expected a line of labels for each point, - for none", file=path
         )
-    size, labels, numbers = [], [], {}
+    size = []
+    labels = []
+    numbers = {}
     for number, line in enumerate(lines, 1):
         words = line.split()
         if words == [b"-"]:

@@ -53,7 +53,8 @@ class Quantity:
             at = np.argmax((cumulative >= target[:, None]) & (p > 0), axis=1)
             before = np.where(at > 0, cumulative[rows, at - 1], 0.0)
             share = np.clip((target - before) / p[rows, at], 0.0, 1.0)
-            low, high = self.low[at], self.high[at]
+            low = self.low[at]
+            high = self.high[at]
             columns.append(np.minimum(low + share * (high - low), high))
         return np.column_stack(columns)
 
@@ -80,7 +81,8 @@ def quantity_of(classifier, levels: Sequence[float] = ()) -> Quantity:
 
     Raises `UsageError` where there are no probabilities of all classes, or no limits.
     """
-    decoding, tree = classifier.decoding, classifier.tree
+    decoding = classifier.decoding
+    tree = classifier.tree
     if (
         not classifier.all_classes
         or decoding.prints_values
@@ -93,7 +95,10 @@ def quantity_of(classifier, levels: Sequence[float] = ()) -> Quantity:
     intervals = []
     for label in classifier.classes.tolist():
         name = tree.names.get(label)
-        limits = None if name is None else limits_in(name)
+        if name is None:
+            limits = None
+        else:
+            limits = limits_in(name)
         if limits is None:
             raise UsageError(
                 "--quantity needs classes whose names tell their limits, as "

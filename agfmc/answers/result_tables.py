@@ -84,16 +84,34 @@ class _Columns:
         self.p = {name: plain_word(name.removeprefix(_P)) for name in names if name.startswith(_P)}
         if len(set(self.p.values())) < len(self.p):
             raise DataError("two columns hold the probabilities of one class", file=table.file)
-        self.winner = "p" if "p" in names and not self.p else None
+        if "p" in names and not self.p:
+            self.winner = "p"
+        else:
+            self.winner = None
         # elsewhere columns of these names have another meaning
         start = names.index(predicted)
         whole = (predicted, "p", EXPECTED_COST, MOST_PROBABLE)
-        costs = whole[2:] if names[start : start + 4] == whole else ()
-        at = names.index("set") if "set" in names else 0
+        if names[start : start + 4] == whole:
+            costs = whole[2:]
+        else:
+            costs = ()
+        if "set" in names:
+            at = names.index("set")
+        else:
+            at = 0
         before = (predicted, "p", *costs)
-        self.sets = "set" if names[max(0, at - len(before)) : at] == before else None
-        at = names.index(AGAINST) if AGAINST in names else len(names)
-        explained = (AGAINST, REASONS) if names[at + 1 : at + 2] == (MARGIN,) else ()
+        if names[max(0, at - len(before)) : at] == before:
+            self.sets = "set"
+        else:
+            self.sets = None
+        if AGAINST in names:
+            at = names.index(AGAINST)
+        else:
+            at = len(names)
+        if names[at + 1 : at + 2] == (MARGIN,):
+            explained = (AGAINST, REASONS)
+        else:
+            explained = ()
         self.others = [
             name
             for name in names
@@ -120,7 +138,10 @@ def load_answers(source: AnswerSource, tree: Tree | None = None) -> tuple[Result
     """
     with open_answers(source.path, source.layout) as table:
         columns = _Columns(table, source.predicted)
-        others = [] if source.data is None else [_read_truth(source, columns)]
+        if source.data is None:
+            others = []
+        else:
+            others = [_read_truth(source, columns)]
         if source.before is not None:
             others.append(_read_before(source, columns))
         kinds = columns.kinds
@@ -134,9 +155,13 @@ def load_answers(source: AnswerSource, tree: Tree | None = None) -> tuple[Result
         answers = table.read({**kinds, **{name: "text" for other in others for name in other.keys}})
     other, keys, (column, weight) = _Other(answers, (), held) if source.data is None else others[0]
     words, codes = _complete(other, column)
-    order, weights = _order(answers, other, keys), _weights(other, weight, source)
+    order = _order(answers, other, keys)
+    weights = _weights(other, weight, source)
     truth = Words(words, codes[order])
-    weights = None if weights is None else weights[order]
+    if weights is None:
+        weights = None
+    else:
+        weights = weights[order]
     names, known = _names(source, answers, columns, truth)
     number = {name: index for index, name in enumerate(names)}
     result = _numbered(answers.cells[columns.predicted], number)
@@ -168,11 +193,17 @@ def load_answers(source: AnswerSource, tree: Tree | None = None) -> tuple[Result
 
 def _default_truth(table, names, source, columns):
     """The column of the true classes, one of `names`, where none is named."""
-    known = LABEL_NAMES if source.label is None else (source.label.lower(),)
+    if source.label is None:
+        known = LABEL_NAMES
+    else:
+        known = (source.label.lower(),)
     alike = [name for name in names if name.removeprefix("input:").lower() in known]
     if not alike and columns.p and not is_stream(table.file):
         classes = set(columns.p.values())
-        layout = source.layout if source.data is None else source.data_layout
+        if source.data is None:
+            layout = source.layout
+        else:
+            layout = source.data_layout
         with open_answers(table.file, layout) as again:
             cells = again.read(dict.fromkeys(names, "words")).cells
         alike = [
@@ -187,16 +218,14 @@ def _default_truth(table, names, source, columns):
                 AgfmcNotice,
             )
     if len(alike) != 1:
-        where = (
-            ", and --data TABLE another table that has it"
-            if source.data is None
-            else " (--data is a table, not LIBSVM text)"
-        )
-        found = (
-            f"{listed_names(alike)} could hold them"
-            if alike
-            else f"found the columns {listed_names(names)}"
-        )
+        if source.data is None:
+            where = ", and --data TABLE another table that has it"
+        else:
+            where = " (--data is a table, not LIBSVM text)"
+        if alike:
+            found = f"{listed_names(alike)} could hold them"
+        else:
+            found = f"found the columns {listed_names(names)}"
         raise UsageError(
             f"{table.file} does not show which column has the true classes: --truth "
             f"COLUMN names it{where}; {found}"
@@ -213,7 +242,9 @@ class _Other(NamedTuple):
 
 
 def _column(table, name, option):
-    return None if name is None else table.names[column_positions(table, (name,), option)[0]]
+    if name is None:
+        return None
+    return table.names[column_positions(table, (name,), option)[0]]
 
 
 def _truth_column(table, source, columns):
@@ -261,11 +292,10 @@ def _weights(table, column, source):
 def _read_truth(source, columns):
     others = columns.others
     with open_answers(source.data, source.data_layout) as table:
-        column = (
-            _default_truth(table, table.names, source, columns)
-            if source.truth is None
-            else _column(table, source.truth, "--truth")
-        )
+        if source.truth is None:
+            column = _default_truth(table, table.names, source, columns)
+        else:
+            column = _column(table, source.truth, "--truth")
         weight = _weight_column(table, source)
         for names, file in (others, source.path), (table.names, table.file):
             for name in source.ids:
@@ -338,7 +368,8 @@ def _complete(table, column):
 
 def _order(answers, truth, keys):
     """Rows (n,) of the table of the truth, one for each answer."""
-    n, other = len(answers.numbers), len(truth.numbers)
+    n = len(answers.numbers)
+    other = len(truth.numbers)
     if not keys:
         if n != other:
             raise DataError(
@@ -347,7 +378,8 @@ def _order(answers, truth, keys):
                 file=answers.file,
             )
         return np.arange(n)
-    here, there = _rows_by_id(answers, keys), _rows_by_id(truth, keys)
+    here = _rows_by_id(answers, keys)
+    there = _rows_by_id(truth, keys)
     for rows, others, table, what in (
         (here, there, answers, "row"),
         (there, here, truth, "answer"),
@@ -381,7 +413,9 @@ def _shown(keys, values):
 
 
 def _name(table):
-    return "standard input" if table.file == "-" else table.file
+    if table.file == "-":
+        return "standard input"
+    return table.file
 
 
 def _names(source, answers, columns, truth):

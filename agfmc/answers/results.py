@@ -44,9 +44,18 @@ def load_results(truth_path, base, probabilities=None, k=None, labels=None, name
     UsageError : where k or labels are needed or contradict the files
     """
     # first: from a pipe they end when the command that writes the other files has done so
-    table = None if probabilities is None else read_probabilities(probabilities)
-    known = k if table is None else table.p.shape[1]
-    given = names if names is None or isinstance(names, tuple) else read_names(names)
+    if probabilities is None:
+        table = None
+    else:
+        table = read_probabilities(probabilities)
+    if table is None:
+        known = k
+    else:
+        known = table.p.shape[1]
+    if names is None or isinstance(names, tuple):
+        given = names
+    else:
+        given = read_names(names)
     truth = _read_truth(truth_path, known, given)
     if truth.min() < 0:
         truth = number_classes(
@@ -65,9 +74,13 @@ def load_results(truth_path, base, probabilities=None, k=None, labels=None, name
         p = _checked(table, result, probabilities, base)
         if k is not None and k != known:
             raise UsageError(f"-k says {k} classes, and {probabilities} has {known}")
-        labels = table.labels if labels is None else labels
+        if labels is None:
+            labels = table.labels
     labels = _labels(labels, present, known, p is not None)
-    k = known if labels is None else len(labels)
+    if labels is None:
+        k = known
+    else:
+        k = len(labels)
     if p is not None:
         winner = probability_of_answers(p, result, labels)
         for label in truth[~np.isin(truth, labels)][:1]:
@@ -129,7 +142,10 @@ def with_weights_of(results: Results, truth_path: str, source: WeightSource, nam
                 f"the points of {truth_path} have the weights in {path} (--weight none: "
                 "they all count alike)"
             )
-    w = None if path in (None, NO_WEIGHTS) else read_weights(path, len(results.truth))
+    if path in (None, NO_WEIGHTS):
+        w = None
+    else:
+        w = read_weights(path, len(results.truth))
     if w is None and source.classes is None:
         return results
     return with_weights(results, w, source.classes, names)
@@ -145,7 +161,10 @@ def probabilities_only(p, winner, file):
     Warns of that, and of values below 0 or above 1;  `DataError` for NaN and infinity.
     """
     for values in (p, winner):
-        problem = "" if values is None else refuted_probabilities(values)
+        if values is None:
+            problem = ""
+        else:
+            problem = refuted_probabilities(values)
         if problem:
             warn_user(f"the values in {file} {problem}; scores of probabilities are left out")
             return None, None
@@ -233,7 +252,10 @@ def with_sets(results, path, tree=None):
             file=path,
             line=int(points[at]) + 1,
         )
-    paths = None if tree is None else paths_of_sets(sets, results.truth, tree, path)
+    if tree is None:
+        paths = None
+    else:
+        paths = paths_of_sets(sets, results.truth, tree, path)
     return replace(results, sets=sets_beside_truth(sets, results.truth, paths))
 
 
@@ -252,7 +274,10 @@ def paths_of_sets(
 
     `numbers` (n,) are those of the lines in the file `path`, by default from 1.
     """
-    where = "the tree" if tree.source is None else f"the tree in {tree.source}"
+    if tree.source is None:
+        where = "the tree"
+    else:
+        where = f"the tree in {tree.source}"
     if tree.is_ensemble:
         raise DataError(
             f"sets are nodes of one tree, and {where} is not the only one: expected a "
@@ -265,7 +290,8 @@ def paths_of_sets(
         raise DataError(
             f"the tree has no class {label}, which is the true one of a point", file=tree.source
         )
-    points, known = sets.points, np.isin(sets.labels, labels)
+    points = sets.points
+    known = np.isin(sets.labels, labels)
     first, end = np.full((2, len(sets.size)), -1)
     starts = (np.cumsum(sets.size) - sets.size)[sets.size > 0]
     if len(starts) and known.all():
@@ -275,7 +301,10 @@ def paths_of_sets(
         end[end - first != sets.size] = -1
     hierarchy = Hierarchy(tree)
     node = hierarchy.nodes_of(first, end)
-    wrong = np.flatnonzero(node < 0) if known.all() else points[~known]
+    if known.all():
+        wrong = np.flatnonzero(node < 0)
+    else:
+        wrong = points[~known]
     if len(wrong):
         labels_of_set = sets.labels[points == wrong[0]].tolist()
         raise DataError(

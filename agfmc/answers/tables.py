@@ -48,7 +48,9 @@ class AnswerTable:
             # behind the classes among the words
             return len(self.labels) + most, np.take_along_axis(contributions, most, axis=1)
         if part.kind == "number":
-            return answers.cost if part.name == EXPECTED_COST else answers.winner
+            if part.name == EXPECTED_COST:
+                return answers.cost
+            return answers.winner
         if part.kind == "word":
             return self._numbers(
                 answers.probable if part.name == MOST_PROBABLE else answers.classes
@@ -57,7 +59,9 @@ class AnswerTable:
             return answers.sets
         if part.kind == "ranked":
             return self._numbers(answers.ranked), answers.columns
-        return answers.columns if self.quantity is None else self.quantity(answers.columns)
+        if self.quantity is None:
+            return answers.columns
+        return self.quantity(answers.columns)
 
     def _numbers(self, labels):
         return np.where(labels < 0, -1, np.searchsorted(self.labels, labels))
@@ -78,7 +82,8 @@ def answer_table(
     `id_columns`, with a name of the answer's gets `input:` before it. Of the columns of the data,
     those `explained`, so many `reasons` are written.
     """
-    form, words = answer_format(path), (*names, *explained)
+    form = answer_format(path)
+    words = (*names, *explained)
     if form.delimiter is None:  # text with delimiters alone keeps bytes that are no UTF-8
         words = tuple(
             word.encode("utf-8", "surrogateescape").decode("utf-8", "replace") for word in words
@@ -108,7 +113,10 @@ def _parts(classifier, names, quantity):
     decoding = classifier.decoding
     parts = [Part("word", "class")]
     if decoding.prints_values:
-        letter = "f" if decoding.raw else "r"
+        if decoding.raw:
+            letter = "f"
+        else:
+            letter = "r"
         values = tuple(f"{letter}{i + 1}" for i in range(classifier.values.count))
         return (*parts, Part("numbers", "values", values, form="%.9g"))
     scores = classifier.gives_estimates or (

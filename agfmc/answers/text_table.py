@@ -54,17 +54,17 @@ class Part(NamedTuple):
                 for number in self.names
                 for pair in ((self.prefix + number, "word"), (self.second + number, "number"))
             ]
-        return (
-            [(self.prefix + name, "number") for name in self.names]
-            if self.kind == "numbers"
-            else [(self.name, self.kind)]
-        )
+        if self.kind == "numbers":
+            return [(self.prefix + name, "number") for name in self.names]
+        return [(self.name, self.kind)]
 
     def values(self, value) -> list[np.ndarray]:
         """Their values in some rows, as they stand in `value`."""
         if self.kind == "ranked":
             return [column for pair in zip(value[0].T, value[1].T) for column in pair]
-        return list(value.T) if self.kind == "numbers" else [value]
+        if self.kind == "numbers":
+            return list(value.T)
+        return [value]
 
 
 class AnswerText:
@@ -75,18 +75,18 @@ class AnswerText:
     """
 
     def __init__(self, words: tuple[str, ...], parts: tuple[Part, ...], form: AnswerFormat):
-        self.words, self.parts, self.delimiter = words, parts, form.delimiter
+        self.words = words
+        self.parts = parts
+        self.delimiter = form.delimiter
         if form.delimiter is not None:
             refuse_divided(words, parts)
 
     @property
     def names(self) -> list[str]:
         """The names of the columns, or of the members, behind those of the head."""
-        return (
-            [part.name for part in self.parts]
-            if self.delimiter is None
-            else [name for part in self.parts for name, _ in part.columns()]
-        )
+        if self.delimiter is None:
+            return [part.name for part in self.parts]
+        return [name for part in self.parts for name, _ in part.columns()]
 
     @contextmanager
     def opened(
@@ -110,7 +110,10 @@ class AnswerText:
     def lines(self, id_columns: Sequence[str], columns: Sequence, formatted: list[str]) -> str:
         """Whole lines of some rows: cells of the input, a list or a `range` for each name, and the
         formatted answers."""
-        encode = functools.partial(map, json_string) if self.delimiter is None else self._cells
+        if self.delimiter is None:
+            encode = functools.partial(map, json_string)
+        else:
+            encode = self._cells
         cells = [
             map(str, column) if isinstance(column, range) else encode(column) for column in columns
         ]
@@ -136,16 +139,16 @@ class AnswerText:
 
     def format_answers(self, values: Sequence) -> list[str]:
         """The rest of the line of each row; values: of each part."""
-        forms, columns = [], []
+        forms = []
+        columns = []
         for part, value in zip(self.parts, values):
             form, cells = self._part(part, value)
             forms.append(_member(part.name) + form if self.delimiter is None else form)
             columns += cells
-        whole = (
-            self.delimiter + self.delimiter.join(forms) + "\n"
-            if self.delimiter
-            else ", ".join(forms) + "}\n"
-        )
+        if self.delimiter:
+            whole = self.delimiter + self.delimiter.join(forms) + "\n"
+        else:
+            whole = ", ".join(forms) + "}\n"
         return list(map(whole.__mod__, zip(*columns)))
 
     def failed(self, message: str) -> str:
@@ -169,7 +172,8 @@ class AnswerText:
             self._column(kind, part.form, column)
             for (_, kind), column in zip(part.columns(), part.values(value))
         ]
-        forms, columns = [form for form, _ in pairs], [cells for _, cells in pairs]
+        forms = [form for form, _ in pairs]
+        columns = [cells for _, cells in pairs]
         if self.delimiter is not None:
             return self.delimiter.join(forms), columns
         if part.kind == "numbers":

@@ -48,19 +48,23 @@ class Layout:
             return self.quantity.header
         if self.decisions:
             return b"decision cost most_probable\n"
-        return _header(self.labels) if self.all_classes else b""
+        if self.all_classes:
+            return _header(self.labels)
+        return b""
 
     def formatted(self, answers: Answers) -> tuple:
         """Answers without columns, the text to be printed or None, and the bytes of each file."""
-        sets = None if answers.sets is None else format_sets(answers.sets, self.labels)
+        if answers.sets is None:
+            sets = None
+        else:
+            sets = format_sets(answers.sets, self.labels)
         if sets is None:
             text = self._text(answers)
         else:
-            text = (
-                sets
-                if answers.columns is None
-                else format_sets(answers.sets, self.labels, answers.columns[:, 0])
-            )
+            if answers.columns is None:
+                text = sets
+            else:
+                text = format_sets(answers.sets, self.labels, answers.columns[:, 0])
         return (
             replace(answers, columns=None, ranked=None),
             text,
@@ -106,8 +110,12 @@ def write_answers(
     -------
     Summary
     """
-    head, summary = layout.head, Summary()
-    ends = (".cls", ".con", ".sets") if layout.sets else (".cls", ".con")
+    head = layout.head
+    summary = Summary()
+    if layout.sets:
+        ends = (".cls", ".con", ".sets")
+    else:
+        ends = (".cls", ".con")
     with replacing_all([base + end for end in ends], binary=True) as files:
         for block, text, *contents in answers:
             for file, content in zip(files, contents):

@@ -309,7 +309,10 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
                         "keep" if self._allows_nan else "error",
                     ),
                 )
-            self._factors = {} if data.weights is None else dict(data.weights.factors)
+            if data.weights is None:
+                self._factors = {}
+            else:
+                self._factors = dict(data.weights.factors)
             return self._store(configuration, labelled)
 
     def tune(
@@ -396,11 +399,10 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
                 progress=progress,
             )
             # options of nodes are written into the control
-            parameters = (
-                parameters_of(result["points"][result["best"]]["options"])
-                if tree is None or any(open_rows(tree))
-                else {"control": best}
-            )
+            if tree is None or any(open_rows(tree)):
+                parameters = parameters_of(result["points"][result["best"]]["options"])
+            else:
+                parameters = {"control": best}
         tuned.set_params(**parameters)
         result["params"] = {
             name: value for name, value in parameters.items() if value != getattr(self, name)
@@ -415,7 +417,8 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         classes, codes = np.unique(y, return_inverse=True)
         if len(classes) < 2:
             raise ValueError("expected samples of at least 2 classes, found 1 class")
-        labelled, seed = labels_for(classes), seed_of(self.random_state)
+        labelled = labels_for(classes)
+        seed = seed_of(self.random_state)
         tree = _given(self.control)
         if tree is not None:
             tree, labelled = named(tree, labelled)
@@ -427,7 +430,10 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
             with_groups(data, groups), classes=factors_of(self.class_weight, labelled)
         )
         options = options_of(self, X)
-        learners = None if self.estimator is None else MemberLearners(self._estimators, seed)
+        if self.estimator is None:
+            learners = None
+        else:
+            learners = MemberLearners(self._estimators, seed)
         settings = TrainingSettings(
             options,
             seed,
@@ -444,11 +450,14 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         """X, or X and y, as `validate_data` gives them; NaN where the estimator allows it, and
         `SparsePoints` for sparse X where it keeps them, else dense points. A frame with the columns
         of the training table is made points by the recipe of the model."""
-        missing, sparse = self._allows_nan, self._keeps_sparse
+        missing = self._allows_nan
+        sparse = self._keeps_sparse
         if settings.get("reset") is False:
             if self._takes_rows(arrays[0]):
                 X = self.configuration_.recipe.apply(arrays[0])
-                return (X, *map(np.asarray, arrays[1:])) if len(arrays) > 1 else X
+                if len(arrays) > 1:
+                    return (X, *map(np.asarray, arrays[1:]))
+                return X
             values = self._classifier.values  # which `load` has without parameters of training
             if self.estimator is None:
                 missing = (
@@ -458,7 +467,10 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
                 )
                 sparse = sparse or values.is_linear
         takes_sparse = sparse or self.estimator is None
-        finite = {_FINITE: "allow-nan"} if missing else {}
+        if missing:
+            finite = {_FINITE: "allow-nan"}
+        else:
+            finite = {}
         checked = validate_data(
             self, *arrays, dtype=_DTYPES, accept_sparse=takes_sparse, **finite, **settings
         )
@@ -467,7 +479,9 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
             X = SparsePoints.of_matrix(X)
             if not sparse:
                 X = np.asarray(X)
-        return (X, *y) if y else X
+        if y:
+            return (X, *y)
+        return X
 
     def _takes_rows(self, X):
         """Return whether X has the columns of a recipe that does more than copy numbers."""
@@ -491,11 +505,10 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
     @property
     def _keeps_sparse(self):
         try:
-            return (
-                MemberLearners(self._estimators, 0).keeps_sparse
-                if self.estimator is not None
-                else parse_options(options_of(self, np.ones((1, 1)))).keeps_sparse
-                and not (self.normalise or self.n_components)
+            if self.estimator is not None:
+                return MemberLearners(self._estimators, 0).keeps_sparse
+            return parse_options(options_of(self, np.ones((1, 1)))).keeps_sparse and not (
+                self.normalise or self.n_components
             )
         except (AgfmcError, ValueError):  # which `fit` raises
             return False
@@ -503,11 +516,9 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
     @property
     def _estimators(self):
         """The estimators of the members, or one for all."""
-        return (
-            tuple(self.estimator)
-            if isinstance(self.estimator, (list, tuple))
-            else (self.estimator,)
-        )
+        if isinstance(self.estimator, (list, tuple)):
+            return tuple(self.estimator)
+        return (self.estimator,)
 
     def _more_tags(self):  # scikit-learn before 1.6
         return {"allow_nan": self._allows_nan, "_xfail_checks": EXPECTED_FAILED_CHECKS}
@@ -675,7 +686,10 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
             )
             if map is None:
                 calibration = self._calibration()
-                old = ProbabilityMap("none") if calibration is None else calibration.map
+                if calibration is None:
+                    old = ProbabilityMap("none")
+                else:
+                    old = calibration.map
                 points, _ = mapped_points(
                     apply_map(old, decoded.p),
                     decoded.y,
@@ -776,7 +790,8 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         self._none = self._reject_label(labelled.classes)
         classifier = Classifier(configuration, self._deciding(decoder, labelled))
         self.configuration_, self._labelled, self._classifier = configuration, labelled, classifier
-        self.classes_, self.decoder_ = labelled.classes, decoder.name
+        self.classes_ = labelled.classes
+        self.decoder_ = decoder.name
         if classifier.features is not None:
             self.n_features_in_ = classifier.features
         return self
@@ -810,19 +825,22 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
             return None
         label = self.reject_label
         if label is None:
-            label = -1 if classes.dtype.kind in "biuf" else ""
+            if classes.dtype.kind in "biuf":
+                label = -1
+            else:
+                label = ""
         if label in classes.tolist():
             raise ValueError(f"reject_label: {label!r} is one of the classes")
         return label
 
     def _deciding(self, decoder, labelled):
         """The `Decoding` with the costs of answers, priors, or that rejects points, as wanted."""
-        order, priors = np.argsort(labelled.labels), self.priors
-        costs = (
-            None
-            if self.costs is None
-            else cost_matrix(self.costs, labelled.classes.tolist()).taken(order)
-        )
+        order = np.argsort(labelled.labels)
+        priors = self.priors
+        if self.costs is None:
+            costs = None
+        else:
+            costs = cost_matrix(self.costs, labelled.classes.tolist()).taken(order)
         if priors is not None and not isinstance(priors, str):
             priors = np.asarray(priors, dtype=np.float64)
             if priors.shape != order.shape:
@@ -854,9 +872,9 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         """The `DecoderCalibration` of the decoder in use, or None."""
         decoder, tree = self._decoder_and_tree()
         calibration = self.configuration_.calibration
-        return (
-            None if calibration is None else calibration.decoders.get(decoder.calibration_key(tree))
-        )
+        if calibration is None:
+            return None
+        return calibration.decoders.get(decoder.calibration_key(tree))
 
     def _answers(self, X, classifier=None):
         check_is_fitted(self)
@@ -907,7 +925,8 @@ def recipe_of_names(names, tree, missing):
 
 def _recorded(configuration):
     """Parameters to train a configuration anew, as far as its models record them."""
-    tree, parameters = training_tree(configuration), {}
+    tree = training_tree(configuration)
+    parameters = {}
     texts = {row.text for row in tree.rows if row.quoted}
     if all(text.startswith("learner=nystrom") for text in texts):
         # landmarks and penalty of single classifiers, which suit no other points
@@ -916,7 +935,9 @@ def _recorded(configuration):
         parameters = parameters_of(texts.pop())
     if len(texts) < 2:
         tree = unnamed(tree)
-    scale, text, k = configuration.normalisation, format_tree(tree), len(tree.classes)
+    scale = configuration.normalisation
+    text = format_tree(tree)
+    k = len(tree.classes)
     if scale is not None and scale.keeps_features_apart:
         parameters["normalise"] = True
     elif scale is not None:
@@ -942,7 +963,9 @@ def _given(control):
             "control must be the name of a scheme, the text of a control file, a "
             f"pathlib.Path, or a Tree, not {control!r}"
         )
-    return parse(control) if "{" in control else None
+    if "{" in control:
+        return parse(control)
+    return None
 
 
 # Parameters of the learners, and the fields of their options, whose `letters` tell the rest.
@@ -970,7 +993,10 @@ def _letters(options):
 
 def _learner_text(estimator):
     """The learner and the options of an estimator, without its parameters."""
-    learner = [] if estimator.learner is None else [f"learner={estimator.learner}"]
+    if estimator.learner is None:
+        learner = []
+    else:
+        learner = [f"learner={estimator.learner}"]
     return " ".join([*learner, estimator.options])
 
 
@@ -1015,8 +1041,10 @@ def options_of(estimator, X=None):
 def parameters_of(text):
     """Parameters of the estimator for training options `text`, whole, such that `options_of` an
     estimator with them means the same."""
-    words, options = text.split(), parse_options(text)
-    parameters, others = dict.fromkeys(_FIELDS), []
+    words = text.split()
+    options = parse_options(text)
+    parameters = dict.fromkeys(_FIELDS)
+    others = []
     if words and words[0].startswith("learner="):
         parameters["learner"] = words.pop(0).removeprefix("learner=")
     names = {letter: (name, whole) for name, (letter, whole) in _letters(options).items()}
@@ -1050,7 +1078,10 @@ def _word(name, value, whole, X=None, normalise=False):
     if name == "alpha" and isinstance(value, str) and value == "auto":
         return value
     try:
-        number = int(value) if whole else float(value)
+        if whole:
+            number = int(value)
+        else:
+            number = float(value)
         if not whole or number == value:
             return repr(number)
     except (TypeError, ValueError, OverflowError):
@@ -1075,4 +1106,6 @@ def workers_of(n_jobs):
         return 1
     if n_jobs == 0:
         raise ValueError("n_jobs == 0 has no meaning: -1 stands for all cores")
-    return int(n_jobs) if n_jobs > 0 else max(1, available_cores() + 1 + int(n_jobs))
+    if n_jobs > 0:
+        return int(n_jobs)
+    return max(1, available_cores() + 1 + int(n_jobs))

@@ -206,7 +206,8 @@ def _data(x, y, training, missing):
     group = training.pop("group", None)
     weights = [training.pop(name, None) for name in ("weight", "class_weight")]
     if not isinstance(x, Dataset):
-        names, classes = None, y if isinstance(y, (list, tuple)) else np.ravel(y)
+        names = None
+        classes = y if isinstance(y, (list, tuple)) else np.ravel(y)
         if _are_words(classes):
             words, y = np.unique(np.asarray(classes, str), return_inverse=True)
             names = tuple(words.tolist())
@@ -243,7 +244,9 @@ def _trained(tree, data, settings):
     )
     if data.names is not None:
         configuration = configuration.renamed(data.name_of)
-    return configuration if data.recipe is None else replace(configuration, recipe=data.recipe)
+    if data.recipe is None:
+        return configuration
+    return replace(configuration, recipe=data.recipe)
 
 
 def tune(
@@ -371,7 +374,8 @@ def train_best(
     >>> result["choice"]["configuration"]
     'one-vs-rest nystrom rbf'
     """
-    start, data = time.monotonic(), _data(x, y, training, True)
+    start = time.monotonic()
+    data = _data(x, y, training, True)
     if by not in SCORES:
         raise UsageError(f"by: expected one of {', '.join(SCORES)}, found {by!r}")
     settings = _settings("", **{"normalise": True, "workers": 0, **training})
@@ -407,11 +411,10 @@ def search_options(control, data, settings, decoders=None, **how):
         settings,
         calibrated=(settings.calibration > 0,),
     )
-    candidate = (
-        Candidate("control", control, None, decoders)
-        if isinstance(control, Tree)
-        else scheme_candidate(control, decoders, settings.seed)
-    )
+    if isinstance(control, Tree):
+        candidate = Candidate("control", control, None, decoders)
+    else:
+        candidate = scheme_candidate(control, decoders, settings.seed)
     return find_options(experiment, candidate, **how)
 
 
@@ -503,7 +506,10 @@ def scores(
 
 def _numbered(truth, classes, labels):
     """True classes, which are words, answers, words or numbers, and labels: positions in these."""
-    words = list(classes) if _are_words(classes) else []
+    if _are_words(classes):
+        words = list(classes)
+    else:
+        words = []
     if labels is None and not words:
         raise UsageError(
             "labels: expected the names of the classes, as the true classes are words "

@@ -17,7 +17,9 @@ from .types import Calibration
 
 def calibration_of(path):
     """The name of the calibration beside a control file; `-` where there is no file."""
-    return path if path == "-" else f"{path}.cal"
+    if path == "-":
+        return path
+    return f"{path}.cal"
 
 
 def check_calibration_output(path):
@@ -38,7 +40,10 @@ def format_calibration(calibration, path=None):
 def read_calibration(path):
     """Read the file of a `Calibration`; raises `ModelError` with the path of an invalid key."""
     # there are numbers for each point, so that the size on the disk is the limit
-    size = os.path.getsize(path) if os.path.isfile(path) else 0
+    if os.path.isfile(path):
+        size = os.path.getsize(path)
+    else:
+        size = 0
     raw = read_bytes(
         path,
         most=max(size, SMALL_TEXT),
@@ -52,7 +57,8 @@ def check_calibration(calibration, fail):
 
     The number of classifiers of a learned decoder is left to who has the configuration.
     """
-    classes, learned = calibration.classes, calibration.learned
+    classes = calibration.classes
+    learned = calibration.learned
     if not classes or list(classes) != sorted(set(classes)):
         raise fail("the classes of the calibration are invalid")
     if len(calibration.counts) != len(classes):
@@ -76,16 +82,16 @@ _CALIBRATION = Sidecar("agfmc calibration", Calibration, check_calibration)
 
 def _fault_of_map(stored, columns):
     """The fault of the map of a decoder of so many columns, or None."""
-    kind, weights, intercept = KINDS[stored.kind], stored.weights, stored.intercept
+    kind = KINDS[stored.kind]
+    weights = stored.weights
+    intercept = stored.intercept
     shape = kind.shape(columns)
     if stored.floor == 1:
         return "the floor of a calibration map is not below 1"
     if shape is None:
-        return (
-            "a calibration map of kind none has numbers"
-            if weights is not None or intercept is not None or stored.floor
-            else None
-        )
+        if weights is not None or intercept is not None or stored.floor:
+            return "a calibration map of kind none has numbers"
+        return None
     if weights is None or np.shape(weights) != shape or np.shape(intercept) != (columns,):
         return "a calibration map does not fit the number of classes"
     if not (_moderate(weights) and _moderate(intercept)):

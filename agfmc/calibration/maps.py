@@ -47,7 +47,8 @@ def apply_map(fitted: ProbabilityMap, p: np.ndarray) -> np.ndarray:
     Numbers below 1e-16, or 1e-4 for matrices, count as that: estimates may be
     negative.  A row's bits do not depend on its neighbours.
     """
-    weights, intercept = fitted.weights, fitted.intercept
+    weights = fitted.weights
+    intercept = fitted.intercept
     if weights is None or intercept is None:
         return np.asarray(p)
     kind = KINDS[fitted.kind]
@@ -76,7 +77,10 @@ def fit_temperature(
         raise DataError("a calibration map needs points, there are none")
     z = np.log(np.maximum(p, SMALLEST))
     z -= z.max(axis=1)[:, None]
-    weights = np.ones(len(y)) if weights is None else np.asarray(weights, dtype=float)
+    if weights is None:
+        weights = np.ones(len(y))
+    else:
+        weights = np.asarray(weights, dtype=float)
 
     @cache
     def profile(log_u):  # loss, and its slope in log_u, at the best floor
@@ -136,8 +140,10 @@ def _root(function, a, b, accuracy=1e-13, relative=1e-15, steps=100):
 
     It has the bits of `scipy.optimize.brentq`, which takes longer to load than most maps to fit.
     """
-    before, at = float(a), float(b)
-    f_before, f_at = float(function(before)), float(function(at))
+    before = float(a)
+    at = float(b)
+    f_before = float(function(before))
+    f_at = float(function(at))
     other, f_other = before, f_before  # the root is between it and `at`
     last = step = at - before
     for _ in range(steps):
@@ -147,7 +153,8 @@ def _root(function, a, b, accuracy=1e-13, relative=1e-15, steps=100):
         if abs(f_other) < abs(f_at):
             before, at, other = at, other, at
             f_before, f_at, f_other = f_at, f_other, f_at
-        least, half = (accuracy + relative * abs(at)) / 2, (other - at) / 2
+        least = (accuracy + relative * abs(at)) / 2
+        half = (other - at) / 2
         if f_at == 0 or abs(half) < least:
             break
         tried = math.inf
@@ -155,7 +162,8 @@ def _root(function, a, b, accuracy=1e-13, relative=1e-15, steps=100):
             if before == other:  # a secant
                 tried = -f_at * (at - before) / (f_at - f_before)
             else:
-                p, q = (f_before - f_at) / (before - at), (f_other - f_at) / (other - at)
+                p = (f_before - f_at) / (before - at)
+                q = (f_other - f_at) / (other - at)
                 tried = -f_at * (f_other * q - f_before * p) / (q * p * (f_other - f_before))
         if 2 * abs(tried) < min(abs(last), 3 * abs(half) - least):
             last, step = step, tried
@@ -179,14 +187,17 @@ def _fit_matrix(p, y, ridges, weights):
     if c > MOST_CLASSES:
         return _fit_large_matrix(p, y, ridges, weights)
     p = np.maximum(p, SMALLEST_LINEAR)
-    start, z = fit_temperature(p, y, weights), np.column_stack([np.log(p), np.ones(n)])
+    start = fit_temperature(p, y, weights)
+    z = np.column_stack([np.log(p), np.ones(n)])
     rows, weights = np.arange(n), np.ones(n) if weights is None else np.asarray(weights, float)
-    mass, identity = weights.sum(), np.eye(c, c + 1)
+    mass = weights.sum()
+    identity = np.eye(c, c + 1)
     of_classes, of_columns = (_Pairs(size) for size in (c, c + 1))
 
     def evaluated(x, ridge):
         """(loss, softmax (n, c), weights of the logistic regression (n,), floor)."""
-        deviation, u = x[:-1].reshape(c, c + 1), x[-1]
+        deviation = x[:-1].reshape(c, c + 1)
+        u = x[-1]
         s = z @ (deviation + u * identity).T
         softmax(s)
         true = s[rows, y]
@@ -202,7 +213,8 @@ def _fit_matrix(p, y, ridges, weights):
 
     def step_from(x, s, share, ridge):
         """(Newton's step, the slope along it)."""
-        error, u = s * share[:, None], x[-1]
+        error = s * share[:, None]
+        u = x[-1]
         error[rows, y] -= share
         hessian = np.zeros((len(of_classes.first), len(of_columns.first)))
         for start in range(0, n, ROWS):
@@ -213,7 +225,8 @@ def _fit_matrix(p, y, ridges, weights):
             hessian += by_class.T @ of_columns.products(z[block])
         hessian = hessian[of_classes.number[:, None, :, None], of_columns.number[:, None]]
         # of the entries of the deviation, then of u, which moves those of the identity
-        of_entries, moved = hessian.reshape(len(x) - 1, -1), identity.ravel()
+        of_entries = hessian.reshape(len(x) - 1, -1)
+        moved = identity.ravel()
         of_u = of_entries @ moved
         hessian = np.block([[of_entries, of_u[:, None]], [of_u, moved @ of_u]])
         hessian[np.diag_indices(len(x) - 1)] += 2 * mass * ridge
@@ -225,7 +238,8 @@ def _fit_matrix(p, y, ridges, weights):
         step = -np.linalg.solve(hessian, slope)
         return step, slope @ step
 
-    x, fitted = np.append(np.zeros(c * (c + 1)), start.weights), {}
+    x = np.append(np.zeros(c * (c + 1)), start.weights)
+    fitted = {}
     for ridge in sorted(ridges, reverse=True):
         loss, *state, e = evaluated(x, ridge)
         for _ in range(STEPS):
@@ -271,15 +285,21 @@ def _fit_large_matrix(p, y, ridges, weights):
     from scipy.optimize import Bounds, minimize
 
     p = np.maximum(p, SMALLEST_LINEAR)
-    start, z = fit_temperature(p, y, weights), np.log(p)
-    rows, c = np.arange(len(z)), z.shape[1]
-    n = len(z) if weights is None else weights.sum()
+    start = fit_temperature(p, y, weights)
+    z = np.log(p)
+    rows = np.arange(len(z))
+    c = z.shape[1]
+    if weights is None:
+        n = len(z)
+    else:
+        n = weights.sum()
     size = c * c
     x = np.zeros(size + c + 2)
     x[-2:] = start.weights, np.log(start.floor / (1 - start.floor))
 
     def loss(x, ridge):
-        deviation, b = x[:size].reshape(c, c), x[size:-2]
+        deviation = x[:size].reshape(c, c)
+        b = x[size:-2]
         e = 1 / (1 + np.exp(-x[-1]))
         s = x[-2] * z + b
         s += z @ deviation.T
@@ -305,7 +325,8 @@ def _fit_large_matrix(p, y, ridges, weights):
         return value, slope
 
     limit = np.log(MOST_FLOOR / (1 - MOST_FLOOR))
-    least, most = np.full(len(x), -np.inf), np.full(len(x), np.inf)
+    least = np.full(len(x), -np.inf)
+    most = np.full(len(x), np.inf)
     least[-2:], most[-2:] = (1 / BOUNDS[1], -4 * limit), (1 / BOUNDS[0], limit)
     fitted = []
     for ridge in ridges:
@@ -354,7 +375,9 @@ class Kind(NamedTuple):
     def numbers(self, c: int) -> int:
         """Parameters of W and b."""
         shape = self.shape(c)
-        return 0 if shape is None else math.prod(shape) + c * self.has_intercept
+        if shape is None:
+            return 0
+        return math.prod(shape) + c * self.has_intercept
 
 
 KINDS = {
@@ -457,9 +480,10 @@ def compare_maps(
     four points for each number, which did harm on other points even where cross-validation was for
     them.
     """
-    kinds = (
-        [name for name in KINDS if _has_points_for(name, p, weights)] if kind == "auto" else [kind]
-    )
+    if kind == "auto":
+        kinds = [name for name in KINDS if _has_points_for(name, p, weights)]
+    else:
+        kinds = [kind]
     fold = stratified_folds(y, seed, folds, groups)
     return [_best_ridge(name, p, y, fold, KINDS[name].ridges, weights) for name in kinds]
 

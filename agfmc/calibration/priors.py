@@ -64,7 +64,10 @@ def class_counts(
     ------
     ModelError : where the numbers contradict each other
     """
-    near = 1e-6 if weighted else 0.0
+    if weighted:
+        near = 1e-6
+    else:
+        near = 0.0
     total_of: dict[frozenset[int], float] = {}
     for columns, total in totals:
         if abs(total_of.setdefault(frozenset(columns), total) - total) > near * total:
@@ -87,7 +90,10 @@ def class_counts(
         if rank < rest.shape[1]:
             return None
         counts[~known] = solved if weighted else np.rint(solved)
-    low = counts.min() <= 0 if weighted else counts.min() < 1
+    if weighted:
+        low = counts.min() <= 0
+    else:
+        low = counts.min() < 1
     if low or np.any(np.abs(sides @ counts - target) > near * target):
         raise ModelError("the classifiers were trained on different samples")
     return counts

@@ -121,9 +121,14 @@ def recalibrate(
     few points, or none of a class. Maps and scores have the weights of the points; thresholds and
     sets count points, for which their guarantees are.
     """
-    p, y, weights = decoded.p, decoded.y, decoded.weights
+    p = decoded.p
+    y = decoded.y
+    weights = decoded.weights
     descended = key.startswith("recursive")
-    true = np.where(decoded.answer == y, 0, 1) if descended else y
+    if descended:
+        true = np.where(decoded.answer == y, 0, 1)
+    else:
+        true = y
     absent = _absent_classes(y, classes, decoded.source)
     if len(y) < 2:
         raise DataError(
@@ -137,7 +142,10 @@ def recalibrate(
         after, y, decoded.answer, chosen.kind, key, classes, decoded.left
     )
     fitted = refit(chosen, p, true, weights)
-    columns = (np.zeros(len(y), dtype=int),) * 2 if descended else (decoded.answer, answer)
+    if descended:
+        columns = (np.zeros(len(y), dtype=int),) * 2
+    else:
+        columns = (decoded.answer, answer)
     report = {
         "decoder": key,
         "source": decoded.source,
@@ -193,7 +201,8 @@ def _absent_classes(y, classes, source):
 
 def _scores(both, y, answers, resamples, weights):
     """{score: {before, after, difference}}, each {value, low, high}, of p before and after."""
-    rows, unit = np.arange(len(y)), np.ones(len(y)) if weights is None else weights
+    rows = np.arange(len(y))
+    unit = np.ones(len(y)) if weights is None else weights
     parts = {
         when: (
             losses(p, y),

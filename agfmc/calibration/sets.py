@@ -54,13 +54,11 @@ def answer_points(
 
 def point_scores(points: CalibrationPoints, score: str) -> np.ndarray:
     """The scores (n,) of the true classes; score: one of `SCORES`, or "node" for `node_sets`."""
-    return (
-        1 - points.p_true
-        if score == "lac"
-        else points.left
-        if score == "node"
-        else points.cumulative
-    )
+    if score == "lac":
+        return 1 - points.p_true
+    if score == "node":
+        return points.left
+    return points.cumulative
 
 
 def class_scores(p: np.ndarray, score: str) -> np.ndarray:
@@ -87,7 +85,9 @@ def quantile(scores: np.ndarray, alpha: float) -> float:
     rank = int(np.ceil((len(scores) + 1) * (1 - alpha) - 1e-9))  # .9 of 10 is 9, not 9.000...02
     if rank > len(scores):
         return float("inf")
-    return float(np.partition(scores, rank - 1)[rank - 1]) if rank > 0 else float("-inf")
+    if rank > 0:
+        return float(np.partition(scores, rank - 1)[rank - 1])
+    return float("-inf")
 
 
 def class_groups(points: CalibrationPoints, labels: Sequence[int], alpha: float) -> np.ndarray:
@@ -99,12 +99,15 @@ def class_groups(points: CalibrationPoints, labels: Sequence[int], alpha: float)
     """
     counts = np.bincount(np.searchsorted(labels, points.label), minlength=len(labels))
     group = np.arange(len(counts))
-    least, shared, total = least_points(alpha), -1, 0
+    least = least_points(alpha)
+    shared = -1
+    total = 0
     for column in np.argsort(counts, kind="stable"):
         if counts[column] == 0:
             group[column] = -1
         elif counts[column] < least or 0 < total < least:
-            shared = column if shared < 0 else shared
+            if shared < 0:
+                shared = column
             group[column] = shared
             total += counts[column]
     return group
@@ -135,7 +138,10 @@ def quantiles(
         limits[group == number] = quantile(scores[group_of_point == number], alpha)
     absent = np.asarray(labels)[group < 0].tolist()
     if absent:
-        names = f"class {absent[0]} is" if len(absent) == 1 else f"classes {listed(absent)} are"
+        if len(absent) == 1:
+            names = f"class {absent[0]} is"
+        else:
+            names = f"classes {listed(absent)} are"
         warn_user(f"{names} without calibration points: in every set")
     if np.isinf(limits[group >= 0]).any():
         warn_user(_too_few(alpha, len(scores), "rare classes are in every set"))
@@ -181,11 +187,10 @@ def p_values(
     """
     scores = point_scores(points, score)
     column = np.searchsorted(labels, points.label)
-    parts = (
-        [([j], np.sort(scores[column == j])) for j in range(len(labels))]
-        if by_class
-        else [(slice(None), np.sort(scores))]
-    )
+    if by_class:
+        parts = [([j], np.sort(scores[column == j])) for j in range(len(labels))]
+    else:
+        parts = [(slice(None), np.sort(scores))]
     out = np.empty(p.shape)
     for part in _parts(p):
         shifted = class_scores(p[part], score) - TOLERANCE

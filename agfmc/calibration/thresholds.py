@@ -37,7 +37,9 @@ def clopper_pearson_upper(errors, n, confidence: float = 0.95):
     bound = np.ones(errors.shape)
     some = errors < n
     bound[some] = betaincinv(errors[some] + 1.0, n[some] - errors[some], confidence)
-    return bound if bound.ndim else float(bound)
+    if bound.ndim:
+        return bound
+    return float(bound)
 
 
 def points_needed(max_error: float, confidence: float = 0.95) -> int:

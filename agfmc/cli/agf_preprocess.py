@@ -245,10 +245,14 @@ def _check_files(args, recipe, source, output, test):
 
     kind = recipe.output_form.kind
     ends = (".vec", ".dat" if recipe.form.ordinates else ".cls", ".names", ".recipe")
-    ends = ends if recipe.form.labels else ends[:1]
+    if not recipe.form.labels:
+        ends = ends[:1]
     for base in (output, test) if kind == "binary" else ():
         refuse_ending(base or "-", ends[:2])
-    bases = [output] if recipe.parts is None else part_names(output, recipe.parts)
+    if recipe.parts is None:
+        bases = [output]
+    else:
+        bases = part_names(output, recipe.parts)
     more = [one.ENDING if kind == "binary" else one.TEXT_ENDING for one in (weights, groups)]
     written = {
         what: [
@@ -284,7 +288,8 @@ def _partition(words):
             f"'{' '.join(words)[:40]}' (features are selected with -F, and a test "
             "part is made with -f)"
         )
-    sides, side_of = [[]], {}
+    sides = [[]]
+    side_of = {}
     for word in words:
         if word == "/":
             sides.append([])

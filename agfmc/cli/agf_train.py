@@ -116,14 +116,18 @@ def execute(args):
             f"the data are read several times: expected the name of a file, found '{args.train}'"
         )
     if "-" in weight_files(args):
-        what = "groups" if args.group == "-" else "weights"
+        if args.group == "-":
+            what = "groups"
+        else:
+            what = "weights"
         raise UsageError(f"the {what} are read several times: expected the name of a file")
     form = input_format(args, args.train)
     recipe = f"{os.path.splitext(args.model)[0]}.recipe"
     for path in (args.model, recipe) if gives_dialect(args) else (args.model,):
         check_output(path)
     args.norm_file = None  # as for commands that have -a
-    page, reports = page_of(args, training_inputs(args)), reports_of(args, printable=False)
+    page = page_of(args, training_inputs(args))
+    reports = reports_of(args, printable=False)
     with private_folder() as folder:
         run = _Run(args, form, folder, start)
         with _searched(run) as chosen:
@@ -162,10 +166,15 @@ class _Run:
 
     def __init__(self, args, form, folder, start):
         self.args, self.folder, self.start = args, folder, start
-        self.model, self.train = operand(args.model), operand(args.train)
+        self.model = operand(args.model)
+        self.train = operand(args.train)
         self.steps = f"{os.path.splitext(self.model)[0]}.steps"
-        self.comments, self.script, self.comparison, self.curve = [], [], None, []
-        self.notes, self.alone = [], ""
+        self.comments = []
+        self.script = []
+        self.comparison = None
+        self.curve = []
+        self.notes = []
+        self.alone = ""
         self.search_limit = args.time_limit
         if args.report:
             self.search_limit *= 1 - _RESERVED
@@ -197,7 +206,9 @@ class _Run:
             path = self.path("train.recipe")
             self.recipe = format_recipe(read_table(self.args.train, form, lazy=True).recipe, path)
             self.add_file(path, self.recipe)
-        return [] if path is None else ["--recipe", path]
+        if path is None:
+            return []
+        return ["--recipe", path]
 
     def add_file(self, path, text):
         """Write a file between the steps, and add it to the script."""
@@ -315,12 +326,14 @@ def _write_control(run, chosen):
     from ..models.control_files import control_text
     from ..report.text import estimate_line
 
-    path, choice = run.path("chosen.mbt"), chosen.choice
+    path = run.path("chosen.mbt")
+    choice = chosen.choice
     run.add_file(path, control_text(chosen.tree, path))
     if choice is None:
         run.comment("no estimate for new data, because nothing was scored before the time limit")
     else:
-        row, result = choice.row, choice.result
+        row = choice.row
+        result = choice.result
         members = " and ".join(result["members"].get(row["configuration"], ()))
         estimate = estimate_line(chosen.estimate, result["by"])
         if estimate:
@@ -367,7 +380,8 @@ def _train(run, control, chosen):
     """Train and merge; -> the seconds that it took."""
     from ..models.files import read_tree
 
-    start, out = time.monotonic(), run.path("m.mbc")
+    start = time.monotonic()
+    out = run.path("m.mbc")
     weights = [f"--member-weights={chosen.member_weights}"] * (chosen.member_weights is not None)
     words = [
         "multi_borders",
@@ -388,7 +402,8 @@ def _train(run, control, chosen):
         words = ["mbh2mbm", "-y", run.folder, out, run.model]
         run.add(words)
         mbh2mbm.execute(run.parsed(mbh2mbm, words))
-    count, left = len(chosen.tree.roots), len(read_tree(out).roots)
+    count = len(chosen.tree.roots)
+    left = len(read_tree(out).roots)
     if left < count:
         run.note(
             f"the model averages {left} of the {count} configurations: the others got no weight"
@@ -450,7 +465,8 @@ def _importance(run, chosen, answers, seconds):
     from ..prediction.importance import data_columns, EFFECTS, importance, POINTS, VALUES
     from ..training.in_memory import train_configuration
 
-    experiment, data = source[1], source[1].data
+    experiment = source[1]
+    data = source[1].data
     train, test = (
         chosen_rows(data, rows) for rows in next(splits(data.y, experiment.plan, data.groups))[1:]
     )
@@ -484,9 +500,11 @@ def _make_page(run, page, answers, importance):
     part, source = answers
     configuration = load(run.args.model)
     info = describe(configuration)
-    data, names = data_of_model(info), configuration.tree.names
+    data = data_of_model(info)
+    names = configuration.tree.names
     if source is not None:
-        data, names = training_part(*source), names_in(source[1].data)
+        data = training_part(*source)
+        names = names_in(source[1].data)
     title = name_of_file(run.args.model)
     steps = [
         page.step("does all of this"),

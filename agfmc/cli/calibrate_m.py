@@ -134,11 +134,10 @@ def execute(args):
     if args.output is not None:
         check_output(args.output)
     configuration = load_configuration(model_source(args, args.model))
-    models = (
-        []
-        if args.output is None or configuration.merged_from is None
-        else [args.model, *model_files(configuration.tree, args.path, [args.output])]
-    )
+    if args.output is None or configuration.merged_from is None:
+        models = []
+    else:
+        models = [args.model, *model_files(configuration.tree, args.path, [args.output])]
     check_files(args.files, {"--output": [args.output]}, {"model": models, "--calibration": []})
     if args.data is not None:
         check_normalised(configuration, form, args.model, args.norm_file)
@@ -148,11 +147,10 @@ def execute(args):
             "probabilities become those of the points, and --priors of classify_m would "
             "turn them back once more; give --class-weight as in training"
         )
-    stored = (
-        {}
-        if configuration.calibration is None or args.data is None
-        else configuration.calibration.decoders
-    )
+    if configuration.calibration is None or args.data is None:
+        stored = {}
+    else:
+        stored = configuration.calibration.decoders
     with workers(args) as pool:
         configuration, reports = recalibrated(
             configuration,
@@ -192,7 +190,10 @@ def _answers(args, configuration, form, pool):
     else:
         decodings = list(stored_decodings(configuration).values())
         decodings = decodings[: None if args.base is None else 1]
-    data = None if args.data is None else read_points(args.data, form, configuration.recipe)
+    if args.data is None:
+        data = None
+    else:
+        data = read_points(args.data, form, configuration.recipe)
     for decoding in decodings:
         key = decoding.calibration_key(tree)
         if key is None:

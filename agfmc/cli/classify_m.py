@@ -231,11 +231,15 @@ def _add_decoding(group):
 
 
 def _stop(text):
-    return text if text == "auto" else probability(text)
+    if text == "auto":
+        return text
+    return probability(text)
 
 
 def _priors(text):
-    return text if text == "training" else proportions(text)
+    if text == "training":
+        return text
+    return proportions(text)
 
 
 def _add_guarantees(group):
@@ -490,9 +494,17 @@ def _classified(request, recipe, classifier, quantity, executor, explainer):
     from ..answers.tables import numbered, write_answer_table
     from ..tables.types import ROW
 
-    form, output, decoding = request.form, request.output, classifier.decoding
-    counter = KernelCounter(classifier.values.model) if classifier.counting else None
-    step = classifier.rows if explainer is None else explainer.rows
+    form = request.form
+    output = request.output
+    decoding = classifier.decoding
+    if classifier.counting:
+        counter = KernelCounter(classifier.values.model)
+    else:
+        counter = None
+    if explainer is None:
+        step = classifier.rows
+    else:
+        step = explainer.rows
 
     def to_table(heads, rows):
         table = _table(request, classifier, heads, quantity, explainer)
@@ -565,7 +577,10 @@ def _table(request, classifier, heads, quantity, explainer, form="csv"):
             "a descent of the tree gives the probability of its class alone: --tree full "
             "gives those of all classes"
         )
-    path = f".{request.format or form}" if request.output == "-" else request.output
+    if request.output == "-":
+        path = f".{request.format or form}"
+    else:
+        path = request.output
     return answer_table(
         classifier,
         classifier.names,
@@ -584,12 +599,15 @@ def _streamed(request, recipe, classifier, quantity, explainer):
     from ..prediction.stream import LineAnswers
     from ..tables.types import ROW
 
-    rows, heads, form = request.form, (ROW,), "csv"
+    rows = request.form
+    heads = (ROW,)
+    form = "csv"
     with open_input(request.points, raw=True) as file:
         lines = arriving_lines(file)
         if rows.kind == "table":
             rows, lines = rows_of_lines(lines, rows, recipe, request.all_columns, file.name)
-            heads, form = rows.heads, rows.table.answered_in
+            heads = rows.heads
+            form = rows.table.answered_in
         table = _table(request, classifier, heads, quantity, explainer, form)
         answers = LineAnswers(
             classifier,
@@ -621,7 +639,9 @@ def _check_together(args, request):
     refuse_scheme(
         args.model, "DATA | multi_borders ... - DATA MODEL CONTROL makes one that is trained"
     )
-    external, to_table, kind = request.by_program, request.to_table, request.form.kind
+    external = request.by_program
+    to_table = request.to_table
+    kind = request.form.kind
     table = kind == "table"
     for wrong, message in (
         (table and external, "-O: other programs read points, not tables"),
@@ -680,14 +700,13 @@ def _check_files(request, classifier, model, folder, files, shares):
     from ..models.control_files import model_files
 
     tree = classifier.tree
-    outputs = (
-        [request.output]
-        if request.by_program or request.to_table
-        else [
+    if request.by_program or request.to_table:
+        outputs = [request.output]
+    else:
+        outputs = [
             request.output + end
             for end in (".cls", ".con", ".sets")[: 2 + _with_sets(classifier.decoding)]
         ]
-    )
     check_files(
         files,
         {"output": outputs},
@@ -750,14 +769,16 @@ def _report(classifier, done):
 
     decoding = classifier.decoding
     if classifier.threshold is not None or decoding.decoder.name == "and":
-        below = (
-            ""
-            if decoding.guarantees.max_error is None or classifier.threshold > 1
-            else f", below probability {classifier.threshold:g}"
-        )
+        if decoding.guarantees.max_error is None or classifier.threshold > 1:
+            below = ""
+        else:
+            below = f", below probability {classifier.threshold:g}"
         report(f"{done.rejected} of {done.points} points rejected{below}")
     if decoding.costs is not None and done.points:
-        none = f", {done.rejected} of them none" if done.rejected else ""
+        if done.rejected:
+            none = f", {done.rejected} of them none"
+        else:
+            none = ""
         report(
             f"expected cost {done.cost / done.points:.6g} of a point on average, {done.changed} "
             f"of {done.points} answers other than the most probable class{none}"

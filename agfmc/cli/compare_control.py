@@ -83,10 +83,12 @@ def execute(args):
 
     reports = reports_of(args)
     page = page_of(args, training_inputs(args, *filter(os.path.isfile, args.control)))
-    plan, by = plan_of(args, 10), BY_COST[args.by]
-    decoders = (
-        None if args.decoder is None else tuple(word.strip() for word in args.decoder.split(","))
-    )
+    plan = plan_of(args, 10)
+    by = BY_COST[args.by]
+    if args.decoder is None:
+        decoders = None
+    else:
+        decoders = tuple(word.strip() for word in args.decoder.split(","))
     candidates = read_candidates(args.control or COMPARED, decoders, args.seed)
     request = experiment_request(args, args.train, plan)
     with opened_experiment(request) as experiment:

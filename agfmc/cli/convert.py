@@ -104,7 +104,8 @@ def _convert_text(args):
     from ..data.convert import convert_text
     from ..data.types import InputFormat
 
-    source, base = args.infile, args.base
+    source = args.infile
+    base = args.base
     if base is None:
         source, base = None, source
     if source is None and base is not None and os.path.isfile(base):
@@ -165,7 +166,10 @@ def _convert_svm_output(args):
     source = vars(args)["in"]
     refuse_ending(args.base, (".cls", ".con"))
     check_files(args.files, {"base": [f"{args.base}.cls", f"{args.base}.con"]}, {"in": [source]})
-    names = None if args.names is None else read_names(args.names)
+    if args.names is None:
+        names = None
+    else:
+        names = read_names(args.names)
     convert_svm_output(source, args.base, sys.stdout, names)
 
 
@@ -214,7 +218,10 @@ def _print_data(args):
 
     labels = not args.no_labels
     if not is_answer_table(args.out):
-        kind = "svm" if args.svm else "lvq"
+        if args.svm:
+            kind = "svm"
+        else:
+            kind = "lvq"
         form = InputFormat(kind, header=not args.no_header, labels=labels, ordinates=args.ordinates)
         stdout = sys.stdout.buffer
         print_data(args.base, args.out, form, stdout, words=args.words, scale=args.normalise)
@@ -229,7 +236,10 @@ def _print_data(args):
             "tables are written as text: expected .csv or .tsv, with .gz or without, "
             f"or -.csv, found '{args.out}'"
         )
-    base = args.base if labels else args.base.removesuffix(".vec")
+    if labels:
+        base = args.base
+    else:
+        base = args.base.removesuffix(".vec")
     print_table(base, "-" if args.out == "-.csv" else args.out, write_bytes, labels)
 
 
@@ -284,7 +294,10 @@ def _convert_floats(args):
         values = present_values(args.file, args.missing_above if args.range else None).tolist()
         sys.stdout.writelines(map(_line, [min(values), max(values)] if args.range else values))
         return
-    beside = f"{args.out[:-4]}.names" if args.out.endswith(".cls") else None
+    if args.out.endswith(".cls"):
+        beside = f"{args.out[:-4]}.names"
+    else:
+        beside = None
     check_files(args.files, {"out": [args.out, beside]})
     binning = classes_from_floats(
         args.file,
@@ -294,7 +307,10 @@ def _convert_floats(args):
         args.missing_above,
         args.open,
     )
-    lines = [_line(value) for value in binning.range] if args.range else []
+    if args.range:
+        lines = [_line(value) for value in binning.range]
+    else:
+        lines = []
     lines.extend(
         break_down(binning, args.open) if args.break_down else map(_line, binning.edges.tolist())
     )
@@ -306,7 +322,10 @@ def _convert_floats(args):
     with replacing_with(contents, binary=True):
         sys.stdout.writelines(lines)
         sys.stdout.flush()  # before the file appears: a reader that left ends the run here
-    count = len(binning.edges) - 1 if args.open else len(binning.edges) + 1
+    if args.open:
+        count = len(binning.edges) - 1
+    else:
+        count = len(binning.edges) + 1
     text = f"{args.out}: {len(binning.classes)} values in {count} classes"
     if beside in contents:
         text += f", their limits in {beside}"
@@ -373,7 +392,10 @@ def _convert_table(args):
         {"base": data_files(args.base, ends=CONVERTED)},
         {"source": [args.source], "--recipe": [None if again else args.recipe]},
     )
-    recipe = None if args.recipe is None else read_recipe(args.recipe)
+    if args.recipe is None:
+        recipe = None
+    else:
+        recipe = read_recipe(args.recipe)
     recipe, rows, counts = convert_table(args.source, form, args.base, recipe)
     _report_table(
         f"{os.path.basename(args.base)}.vec",

@@ -161,7 +161,10 @@ def dialect_of(args):
     """The `TableFormat` and `ColumnRoles` of the options of `add_dialect` and `add_table`."""
     from ..tables.types import BLANKS, ColumnRoles, TableFormat
 
-    blanks = BLANKS if args.blanks is None else ("", *args.blanks)
+    if args.blanks is None:
+        blanks = BLANKS
+    else:
+        blanks = ("", *args.blanks)
     delimiter = {"tab": "\t", "\\t": "\t"}.get(args.delimiter, args.delimiter)
     missing = args.missing
     with contextlib.suppress(argparse.ArgumentTypeError):
@@ -191,7 +194,9 @@ def recipe_path(recipe, source):
     if recipe is not None or source in (None, "-"):
         return recipe
     path = recipe_of_table(source)
-    return path if os.path.isfile(path) else None
+    if os.path.isfile(path):
+        return path
+    return None
 
 
 def _recipe_parts(args, source):
@@ -200,7 +205,10 @@ def _recipe_parts(args, source):
     from ..tables.types import ColumnRoles, TableFormat
 
     path = recipe_path(args.recipe, source)
-    recipe = None if path is None else read_recipe(path)
+    if path is None:
+        recipe = None
+    else:
+        recipe = read_recipe(path)
     if recipe is None or recipe.layout is recipe.roles is None:
         return TableFormat(), ColumnRoles()
     if args.recipe is None:
@@ -248,7 +256,8 @@ def weight_source(args, source=None):
     `source` is the data. Raises `UsageError` where standard input would be read twice, `DataError`
     as `read_class_weights`, and for a word that is no such file.
     """
-    file, classes = getattr(args, "weight", None), getattr(args, "class_weight", None)
+    file = getattr(args, "weight", None)
+    classes = getattr(args, "class_weight", None)
     if file is None and classes is None:
         return WeightSource()
     if file == "":
@@ -359,7 +368,8 @@ def input_format(args, source, lvq=None, labels=True, ordinates=False, table=Fal
     """
     from ..data.types import InputFormat
 
-    lvq = args.lvq if lvq is None else lvq
+    if lvq is None:
+        lvq = args.lvq
     if args.table or not (args.svm or lvq) and (table or source is not None and is_table(source)):
         if not hasattr(args, "delimiter"):
             refuse_given(
@@ -376,7 +386,8 @@ def input_format(args, source, lvq=None, labels=True, ordinates=False, table=Fal
         of_tables,
         "is for tables" + (f", and {source!r} is none" if source is not None else ""),
     )
-    weights, missing = weight_source(args, source), None
+    weights = weight_source(args, source)
+    missing = None
     if args.missing is not None:
         if not args.svm:
             raise UsageError("-E needs -M")
@@ -435,7 +446,9 @@ def checks_scales(args, form):
 
 def norm_file_of(args):
     """The file of -a, None where there is none."""
-    return None if args.norm_file == NO_NORMALISATION else args.norm_file
+    if args.norm_file == NO_NORMALISATION:
+        return None
+    return args.norm_file
 
 
 def check_normalised(configuration, form, model, norm_file):
@@ -500,7 +513,10 @@ class PointsRequest(NamedTuple):
         normalisation that was fitted, or None."""
         from ..data.training import load_training
 
-        fit = self.settings.fit_normalisation if self.settings.fits_normalisation else None
+        if self.settings.fits_normalisation:
+            fit = self.settings.fit_normalisation
+        else:
+            fit = None
         data, normalisation, _ = load_training(
             self.source,
             self.form,
@@ -528,7 +544,8 @@ def load_normalised(points):
     """The `Dataset` of a `PointsRequest`. A normalisation is written to the file of -a."""
     from ..data.libagf import write_std
 
-    path, settings = points.norm_file, points.settings
+    path = points.norm_file
+    settings = points.settings
     written = path is not None and settings.fits_normalisation
     if written:
         check_output(path)

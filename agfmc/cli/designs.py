@@ -31,7 +31,10 @@ def add_scheme(group):
 
 def scheme_settings(args, scheme):
     """The parameters of the `Scheme` of -Q, of its text and of libAGF's letters."""
-    settings = {} if args.type is None else read_scheme(args.type, args.seed)[1]
+    if args.type is None:
+        settings = {}
+    else:
+        settings = read_scheme(args.type, args.seed)[1]
     for name, option in LETTERS.items():
         if given(args, option) and name in scheme.options:
             if name in settings:
@@ -48,10 +51,16 @@ class Operands(argparse.Action):
         """Read the operands."""
         rows = len(values) == 1 and values[0].isascii() and values[0].isdigit()
         try:
-            namespace.nrow = whole_number(1)(values[0]) if rows else None
+            if rows:
+                namespace.nrow = whole_number(1)(values[0])
+            else:
+                namespace.nrow = None
         except argparse.ArgumentTypeError as error:
             raise argparse.ArgumentError(self, str(error)) from None
-        namespace.controls = () if rows else tuple(values)
+        if rows:
+            namespace.controls = ()
+        else:
+            namespace.controls = tuple(values)
 
 
 def joined_controls(args):

@@ -114,10 +114,8 @@ def execute(args):
     _check_operands(args, of_table)
     reports = reports_of(args)
     form = next((name for name in ("json", "brier", "brief") if getattr(args, name)), None)
-    request, scoring = (
-        answers_request(args, args.truth, args.result, args.probabilities, args.column),
-        score_request(args),
-    )
+    request = answers_request(args, args.truth, args.result, args.probabilities, args.column)
+    scoring = score_request(args)
     model, arrange = None, None
     if args.model is not None:
         model = _read_model(args.model)
@@ -126,10 +124,12 @@ def execute(args):
     if model is not None:
         _check_classes(args.model, model.tree, results, names_of)
     if form in ("brief", "brier") and not args.report:
-        scores, names = compared_scores(results), {}
+        scores = compared_scores(results)
+        names = {}
         scores |= {"points": len(results.truth), "labels": results.labels}
     else:
-        scores, names = evaluate(results, args.bins, scoring), names_of()
+        scores = evaluate(results, args.bins, scoring)
+        names = names_of()
     warn_of_other_numbers(scores)
     if names:
         scores["names"] = list(names.values())
@@ -201,11 +201,17 @@ def _page_text(args, request, scoring, results, names, model):
 
     page = page_of(args, _inputs(args, request))
     scores = report_score_request(results, scoring, scoring.intervals or None)
-    tree = None if model is None else model.tree
+    if model is None:
+        tree = None
+    else:
+        tree = model.tree
     part = answers_part(
         results, _origin(args), scores=scores, bins=args.bins, tree=tree, ids=_ids(request.source)
     )
-    info = None if model is None else model.info
+    if model is None:
+        info = None
+    else:
+        info = model.info
     return render(
         ReportContent(
             name_of_file(args.model or args.result or args.truth),

@@ -122,8 +122,14 @@ def plan_of(args, trials, parts=None, repeats=1):
 
     if getattr(args, "leave_one_out", False):
         return SplitPlan(seed=args.seed, left_out=True)
-    chosen = args.parts if args.fraction is not None or args.parts is not None else parts
-    default = trials if chosen is None else repeats
+    if args.fraction is not None or args.parts is not None:
+        chosen = args.parts
+    else:
+        chosen = parts
+    if chosen is None:
+        default = trials
+    else:
+        default = repeats
     return SplitPlan(args.fraction or 0.3, chosen, args.trials or default, args.seed)
 
 
@@ -158,14 +164,17 @@ class ExperimentRequest(NamedTuple):
         """The part of the results about the data and their costs."""
         from ..experiments.results import data_words
 
-        costs = {} if self.costs is None else {"costs": self.costs}
+        if self.costs is None:
+            costs = {}
+        else:
+            costs = {"costs": self.costs}
         return {**costs, **data_words(experiment)}
 
     def suited(self, candidate, experiment):
         """The `Candidate` for the classes that --min-class has left in the data."""
-        return (
-            candidate if self.min_class is None else candidate.for_classes(experiment.data.counts)
-        )
+        if self.min_class is None:
+            return candidate
+        return candidate.for_classes(experiment.data.counts)
 
 
 def experiment_request(args, source, plan):
@@ -185,7 +194,10 @@ def experiment_request(args, source, plan):
             "-a with -n or -S would write a normalisation, and here each training "
             "part has its own: leave -a out, or give it alone"
         )
-    calibrated = (True, False) if getattr(args, "both", False) else (not args.uncalibrated,)
+    if getattr(args, "both", False):
+        calibrated = (True, False)
+    else:
+        calibrated = (not args.uncalibrated,)
     return ExperimentRequest(
         source,
         form,
@@ -214,7 +226,9 @@ def opened_experiment(request):
     from ..data.weights import chosen_rows
     from ..experiments.experiment import clear_worker_caches, Experiment
 
-    source, costs, normalisation = request.source, request.costs, None
+    source = request.source
+    costs = request.costs
+    normalisation = None
     data, _, _ = load_training(
         source, request.form, min_class=request.min_class, scales=request.scales
     )
@@ -224,7 +238,10 @@ def opened_experiment(request):
         )
     if data.y.min() == data.y.max():
         raise DataError("holds one class: expected at least two", file=source)
-    costs = None if costs is None else read_costs(costs, list(data.counts), data.name_of)
+    if costs is None:
+        costs = None
+    else:
+        costs = read_costs(costs, list(data.counts), data.name_of)
     if request.norm_file is not None:
         normalisation = read_std(request.norm_file)
         with with_source_in_errors(source):
@@ -264,7 +281,8 @@ def _check_named(tree, by):
     """Raise `ControlError` where the decoder that a control names does not give the score `by`."""
     from ..prediction.decoding import named_decoding
 
-    named, score = named_decoding(tree), ALL_SCORES[BY_COST[by]] if by else None
+    named = named_decoding(tree)
+    score = ALL_SCORES[BY_COST[by]] if by else None
     if named and score and score.takes not in ("table", "costs") and named.decoder.gives == "votes":
         raise tree.place(tree.headings["decoder"]).error(
             ControlError,
@@ -295,5 +313,8 @@ def report_reused(user):
     """A report of how many results were there before, of the `cache` of its user."""
     count = user.cache.reused
     if count:
-        was = "was" if count == 1 else "were"
+        if count == 1:
+            was = "was"
+        else:
+            was = "were"
         report(f"reused {counted(count, 'result')} that {was} there already")

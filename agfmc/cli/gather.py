@@ -82,11 +82,13 @@ class TrainingRows:
         """{row: its id} of rows of the data; {} where they have none, or cannot be read again."""
         if is_stream(self._source):
             return {}
-        number_of, recipe = self._data.rows, self._data.recipe
+        number_of = self._data.rows
+        recipe = self._data.recipe
         numbers = {int(row): int(row if number_of is None else number_of[row]) for row in rows}
         if self._form.kind == "table":
             facts = table_facts(self._source, self._form, recipe, numbers.values())
-            self.missing, ids = facts.missing, facts.ids
+            self.missing = facts.missing
+            ids = facts.ids
         elif self._form.kind == "binary":
             ids = ids_beside(self._source, numbers.values())
         else:
@@ -96,7 +98,8 @@ class TrainingRows:
 
 def data_of_model(info: Mapping) -> DataPart:
     """The `DataPart` of what a model, described by `describe`, tells of its training data."""
-    recipe, samples = info["recipe"], info["samples"]
+    recipe = info["recipe"]
+    samples = info["samples"]
     facts = []
     if "weights" in info:
         facts.append(("sum of the weights", f"{sum(info['weights']):g}"))
@@ -120,7 +123,8 @@ def report_score_request(
 
     `resamples` are those of the intervals, None for as many as take seconds, 100 to 400.
     """
-    n, k = len(results.truth), len(results.labels)
+    n = len(results.truth)
+    k = len(results.labels)
     if resamples is None:
         size = n * (1 if results.p is None else k)
         resamples = max(min(_RESAMPLES, _DRAWN // max(size, 1)), _FEWEST)
@@ -173,13 +177,19 @@ def hardest_points(
         return ()
     y = np.searchsorted(results.labels, results.truth)
     of_truth = results.p[np.arange(len(y)), y]
-    rows = np.arange(len(y)) if results.rows is None else results.rows
+    if results.rows is None:
+        rows = np.arange(len(y))
+    else:
+        rows = results.rows
     chosen: dict[int, int] = {}
     for at in np.argsort(of_truth, kind="stable"):
         chosen.setdefault(int(rows[at]), int(at))  # a point may be held out several times
         if len(chosen) == number:
             break
-    names = {} if ids is None else ids(list(chosen))
+    if ids is None:
+        names = {}
+    else:
+        names = ids(list(chosen))
     return tuple(
         HardPoint(
             names.get(row, str(row + 1)),
@@ -206,11 +216,13 @@ def relabelled(results: Results, names: Sequence[str], tree: Tree) -> tuple[Resu
             "has none of the classes of the answers: it is another model than theirs",
             file=tree.source,
         )
-    new, free = [], max(tree.classes) + 1
+    new = []
+    free = max(tree.classes) + 1
     for name in names:
         new.append(known.get(name, free))
         free += name not in known
-    label_of, order = np.array(new), np.argsort(new, kind="stable")
+    label_of = np.array(new)
+    order = np.argsort(new, kind="stable")
     present = order[np.isin(order, np.asarray(results.labels))]
     changes = {name: getattr(results, name) for name in ("p", "before")}
     return replace(

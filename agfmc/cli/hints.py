@@ -29,7 +29,9 @@ def classify_command(model, kind, source=""):
 
 def operand(name):
     """A name that cannot be taken for an option."""
-    return os.path.join(os.curdir, name) if name.startswith("-") else name
+    if name.startswith("-"):
+        return os.path.join(os.curdir, name)
+    return name
 
 
 def refuse_unquoted(option, value, following, options):
@@ -39,7 +41,8 @@ def refuse_unquoted(option, value, following, options):
     `following` are the words after that, `options` those of the command. The name of a file, or of
     data, is no value of a training option.
     """
-    words, rest = [] if value.startswith("-") else [value], [value, *following]
+    words = [] if value.startswith("-") else [value]
+    rest = [value, *following]
     rest = rest[len(words) :]
     while (
         len(rest) > 1
@@ -78,13 +81,12 @@ def hint_for(word, options, hints):
     ours, hint = _ELSEWHERE.get(name, ("", ""))
     if ours in options:
         return hint
-    near = (
-        difflib.get_close_matches(
+    if len(name) > 3:
+        near = difflib.get_close_matches(
             name, [option for option in options if option.startswith("--")], 3, 0.65
         )
-        if len(name) > 3
-        else []
-    )
+    else:
+        near = []
     near.sort(key=lambda option: sorted(option) != sorted(name))  # letters exchanged
     if near:
         return f"did you mean {near[0]}?"
@@ -107,7 +109,10 @@ def reword(message, options, operands, hints):
         required = [action.metavar or action.dest for action in operands if action.required]
         if missing in ("", ", ".join(required)):
             return f"operands are missing: expected {expected}"
-        which = f"operands {missing} are" if ", " in missing else f"operand {missing} is"
+        if ", " in missing:
+            which = f"operands {missing} are"
+        else:
+            which = f"operand {missing} is"
         return f"the {which} missing: expected {expected}"
     start = "unrecognized arguments: "
     if message.startswith(start):

@@ -220,21 +220,23 @@ def _write_program(args, path, configuration):
     if args.c is None:
         from ..deployment.onnx_graph import onnx_model
 
-        content, form, then = onnx_model(steps, configuration), "ONNX", ""
+        content = onnx_model(steps, configuration)
+        form = "ONNX"
+        then = ""
     else:
         from ..deployment.c import c_program
 
-        content, form = c_program(steps).encode("ascii"), "C"
+        content = c_program(steps).encode("ascii")
+        form = "C"
         then = (
             f"; cc -O3 -std=c99 -DMODEL_MAIN -o model {shlex.quote(path)} -lm makes a program of it"
         )
     with replacing(path, binary=True) as file:
         file.write(content)
-    features = (
-        ""
-        if steps.of_cells
-        else "; its features are those that table2agf makes of the words of a table"
-    )
+    if steps.of_cells:
+        features = ""
+    else:
+        features = "; its features are those that table2agf makes of the words of a table"
     report(
         f"{len(steps.rho)} binary models, {len(content) / 1e6:.3g} MB of {form}, decoder "
         f"{steps.classifier.decoding.name}{features}{then}"
@@ -276,7 +278,8 @@ def _joined(args, parts, names):
             lines[0] += "; left out: " + ", ".join(
                 name for number, name in enumerate(owners) if number not in members
             )
-    tree, cores = configuration.tree, available_cores()
+    tree = configuration.tree
+    cores = available_cores()
     configuration, reports = recalibrated(
         configuration,
         (

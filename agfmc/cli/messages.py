@@ -26,7 +26,10 @@ class LineFormatter(Formatter):
         """The text of a message."""
         if record.msg.endswith("\n"):
             return record.msg
-        before = "warning: " if record.levelno == WARNING else ""
+        if record.levelno == WARNING:
+            before = "warning: "
+        else:
+            before = ""
         return f"{record.fields.get('usage', '')}{record.name}: {before}{record.msg}\n"
 
 
@@ -103,7 +106,8 @@ def logged(log):
 @contextmanager
 def messages_from(level):
     """Within the block messages below this level are left out."""
-    handler, before = _log.handler, _log.handler.level
+    handler = _log.handler
+    before = _log.handler.level
     handler.setLevel(max(level, before))
     try:
         yield
@@ -142,7 +146,10 @@ def _resources(status):
     import resource
 
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    unit = 1 if sys.platform == "darwin" else 1024
+    if sys.platform == "darwin":
+        unit = 1
+    else:
+        unit = 1024
     return {
         "status": status,
         "cpu_seconds": round(sum(one.ru_utime + one.ru_stime for one in used), 3),
@@ -185,7 +192,9 @@ def _finite(value, encoded=str):
         return [_finite(item, encoded) for item in value]
     if isinstance(value, str):
         return encoded(value)
-    return None if isinstance(value, float) and value - value != 0.0 else value
+    if isinstance(value, float) and value - value != 0.0:
+        return None
+    return value
 
 
 def _encodable(text):
@@ -194,7 +203,9 @@ def _encodable(text):
 
 
 def _plain(value):
-    return value.item() if hasattr(value, "item") else str(value)
+    if hasattr(value, "item"):
+        return value.item()
+    return str(value)
 
 
 def write_stdout(lines):
@@ -236,9 +247,15 @@ class Progress:
         self._what, self._clock, self._deadline = what, clock, deadline
         self._start = clock()
         self._before = self._recent = (self._start, 0)  # earlier states (time, units done)
-        self._log, self._active = _log, _log.handler.level <= INFO
+        self._log = _log
+        self._active = _log.handler.level <= INFO
         self._on_terminal = sys.stderr.isatty()
-        self._pause = 0.1 if self._on_terminal else 10.0 if self._log.events else 60.0
+        if self._on_terminal:
+            self._pause = 0.1
+        elif self._log.events:
+            self._pause = 10.0
+        else:
+            self._pause = 60.0
         self._written = self._start - (self._pause if self._on_terminal else 0.0)
         self._drawn = self._ended = False
 
@@ -250,7 +267,8 @@ class Progress:
         last = at_end and (self._on_terminal or self._log.events)
         if not self._active or (now - self._written < self._pause and not last):
             return
-        self._written, self._ended = now, done >= total and not self._on_terminal
+        self._written = now
+        self._ended = done >= total and not self._on_terminal
         seconds = self._left(now, done - earlier, max(total - done, 0))
         if self._log.events:
             self._log.event(
@@ -264,7 +282,10 @@ class Progress:
             )
             return
         share = f"{100 * done // max(total, 1)}"
-        left = "" if seconds is None else f"{time_words(seconds)} left"
+        if seconds is None:
+            left = ""
+        else:
+            left = f"{time_words(seconds)} left"
         if self._on_terminal:
             self._drawn = True
             filled = 20 * done // max(total, 1)
@@ -278,7 +299,10 @@ class Progress:
                 + "\033[K"
             )
         else:
-            words = f" ({words})" if words else ""
+            if words:
+                words = f" ({words})"
+            else:
+                words = ""
             report(f"{self._what} {share} %{words}{left and f', {left}'}")
 
     def _left(self, now, done, missing):
@@ -291,7 +315,8 @@ class Progress:
         if self._deadline is not None:
             times.append(max(self._deadline - now, 0.0))
         if now - self._recent[0] >= max(60.0, (now - self._start) / 4):
-            self._before, self._recent = self._recent, (now, done)
+            self._before = self._recent
+            self._recent = (now, done)
         return min(times, default=None)
 
     def _draw(self, text):

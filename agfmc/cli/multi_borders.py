@@ -173,16 +173,19 @@ def execute(args):
     from ..training.pair_errors import PairTally
     from ..training.plan import plan
 
-    pool, deadline, beside = workers(args), deadline_of(args), _beside(args)
+    pool = workers(args)
+    deadline = deadline_of(args)
+    beside = _beside(args)
     source, output, settings, trainer = _run_of(args, beside)
     work = plan(replace(source, control=_control(source, settings)), output, settings, trainer)
     named_decoding(work.tree)  # refused before the training, not after it
     check_weights(args.member_weights, work.tree, work.calibration_rows is not None)
-    tally = (
-        None
-        if output.errors is None
-        else PairTally(work.binary, work.data.x, work.data.y, args.cv_irrelevant, work.data.weights)
-    )
+    if output.errors is None:
+        tally = None
+    else:
+        tally = PairTally(
+            work.binary, work.data.x, work.data.y, args.cv_irrelevant, work.data.weights
+        )
     save = partial(_save, output, work, beside, not args.no_names)
     if args.dry_run:
         _print_commands(args, source.form, work, save)
@@ -202,7 +205,9 @@ def _beside(args):
     models."""
     from ..models.control_files import model_file
 
-    return model_file(args.model, args.path) if is_stream(args.control_out) else args.control_out
+    if is_stream(args.control_out):
+        return model_file(args.model, args.path)
+    return args.control_out
 
 
 def _run_of(args, beside):
@@ -217,16 +222,15 @@ def _run_of(args, beside):
     other = args.svm or args.table or binary or is_table(args.train)
     form = input_format(args, args.train, args.lvq or args.command is not None and not other)
     _check_together(args, form, binary)
-    trainer = (
-        None
-        if args.command is None
-        else Trainer(
+    if args.command is None:
+        trainer = None
+    else:
+        trainer = Trainer(
             Command(args.command),
             args.convert and Command(args.convert),
             args.keep,
             args.allow_commands,
         )
-    )
     all_of_it = args.only is None
     output = Output(
         args.model,
@@ -329,15 +333,20 @@ def _calibration(output, work, trained, member_weights):
     source = ModelSource(
         output.control or "-", work.settings.normalisation, output.folder, output.unnormalised
     )
-    tree, lines = work.tree, []
+    tree = work.tree
+    lines = []
     try:
-        held_out, losses = held_out_of(work, trained), {}
+        held_out = held_out_of(work, trained)
+        losses = {}
         known = {name: fitted.model for name, fitted in trained.items()}
         configuration = merged(tree, source, known)
         if member_weights is not None:
             configuration, held_out = with_learned_weights(configuration, held_out)
             tree, dropped = configuration.tree, len(tree.roots) - len(configuration.tree.roots)
-            text = tree.headings["weights"].text if tree.is_ensemble else "1"
+            if tree.is_ensemble:
+                text = tree.headings["weights"].text
+            else:
+                text = "1"
             lines.append(
                 f"weights of the members: {text}"
                 + (f"; {dropped} of small weights left out" if dropped else "")
@@ -357,7 +366,10 @@ def _calibration(output, work, trained, member_weights):
     if key in losses:
         judged, before, after = losses[key]
         count = sum(calibration.counts)
-        these = "these" if judged == count else f"{judged} of these"
+        if judged == count:
+            these = "these"
+        else:
+            these = f"{judged} of these"
         lines.append(
             f"{output.calibration}: calibrated with {count} held-out points, "
             f"log loss {before:.3g} -> {after:.3g} on {these} ({key}, "
@@ -422,7 +434,10 @@ def _print_commands(args, form, work, save):
         if job.together is None
     ]
     if shared:
-        options = [] if args.options is None else [f"--options={args.options}"]
+        if args.options is None:
+            options = []
+        else:
+            options = [f"--options={args.options}"]
         lines.append(
             _command_line(
                 args,
@@ -501,7 +516,10 @@ def _train(work, pool, tally, retrain, deadline):
     """
     from ..training.run import PreviousRun, train
 
-    done = frozenset() if retrain else _finished_models(work, tally)
+    if retrain:
+        done = frozenset()
+    else:
+        done = _finished_models(work, tally)
     earlier = PreviousRun(done, _replaceable(work.control_out))
     with pool as executor, Progress("training") as progress:
         made = train(

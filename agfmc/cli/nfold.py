@@ -164,7 +164,8 @@ def answers_of(experiment, candidate, results, rows, bins=10):
     """
     from .gather import answers_part, report_score_request
 
-    first, plan = results[0], experiment.plan
+    first = results[0]
+    plan = experiment.plan
     whole = first.results
     if len(results) > 1:
         whole = replace(whole, before=results[1].results.p)
@@ -173,11 +174,10 @@ def answers_of(experiment, candidate, results, rows, bins=10):
         f"{len(whole.truth)} held-out points"
     )
     # a tree that is made from data differs from split to split
-    tree = (
-        None
-        if candidate.made_of_data
-        else candidate.tree_for(experiment.data, experiment.data.name_of)
-    )
+    if candidate.made_of_data:
+        tree = None
+    else:
+        tree = candidate.tree_for(experiment.data, experiment.data.name_of)
     return answers_part(
         whole,
         words,
@@ -225,9 +225,14 @@ def _print(output, request, experiment, candidate, results, curve):
     )
     from ..score.evaluation import classwise_calibration, evaluate
 
-    plan, names = experiment.plan, experiment.data.name_of
-    result, uncalibrated = results[0], results[1:] if output.both else []
-    before = uncalibrated[0].results.p if uncalibrated else None
+    plan = experiment.plan
+    names = experiment.data.name_of
+    result = results[0]
+    uncalibrated = results[1:] if output.both else []
+    if uncalibrated:
+        before = uncalibrated[0].results.p
+    else:
+        before = None
     scores = evaluate(replace(result.results, before=before), output.bins)
     if names:
         scores["names"] = [names.get(label, "") for label in result.results.labels]

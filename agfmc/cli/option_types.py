@@ -45,13 +45,17 @@ def class_limit(text):
     """A type for options: the least number of samples of a class, and, after a comma, of groups."""
     samples, comma, groups = text.partition(",")
     least = whole_number(1)(samples)
-    return (least, whole_number(2)(groups)) if comma else least
+    if comma:
+        return (least, whole_number(2)(groups))
+    return least
 
 
 def is_given(action, args):
     """Return True if an operand or option has another value than its default."""
     value = getattr(args, action.dest, action.default)
-    return value == action.const if action.nargs == 0 else value != action.default
+    if action.nargs == 0:
+        return value == action.const
+    return value != action.default
 
 
 def given(args, *names):
@@ -150,7 +154,9 @@ def names(text):
 
 def blanks(text):
     """A type for options: names with commas, or none."""
-    return names(text) if text else ()
+    if text:
+        return names(text)
+    return ()
 
 
 PROPORTIONS = (

@@ -69,7 +69,10 @@ class _Options:
         if type is not None:
             settings["type"] = type
         action = self.add_argument(*short, name, help=help, **settings)
-        action.needs = (needs,) if isinstance(needs, str) else needs
+        if isinstance(needs, str):
+            action.needs = (needs,)
+        else:
+            action.needs = needs
         if not isinstance(excludes, dict):
             excludes = dict.fromkeys((excludes,) if isinstance(excludes, str) else excludes, "")
         action.excludes = excludes
@@ -211,7 +214,8 @@ class Parser(_Options, argparse.ArgumentParser):
         if self.needs_words and not any(word.partition("=")[0] not in _GENERAL for word in joined):
             self.error("the following arguments are required: ")
         parsed = self.parse_intermixed_args(joined, namespace)
-        parsed.given_words, parsed.parser = tuple(args), self
+        parsed.given_words = tuple(args)
+        parsed.parser = self
         self._check_given(parsed)
         self._complete(parsed)
         parsed.files = self.files_of(parsed)
@@ -221,7 +225,10 @@ class Parser(_Options, argparse.ArgumentParser):
     def _complete(self, args):
         notes = self._notes
         for name, what in self.file_names.items():
-            given = "-" if getattr(args, "from_stdin", False) else getattr(args, name)
+            if getattr(args, "from_stdin", False):
+                given = "-"
+            else:
+                given = getattr(args, name)
             if given is None:
                 continue
             path = file_named(given, what)
@@ -236,7 +243,10 @@ class Parser(_Options, argparse.ArgumentParser):
             if kind:
                 setattr(args, kind, True)
             if kind in _AS_WITH:
-                where = "standard input" if path == "-" else path
+                if path == "-":
+                    where = "standard input"
+                else:
+                    where = path
                 notes.append(f"{where} is {_AS_WITH[kind]}")
         if not args.quiet:
             for note in notes:
@@ -248,7 +258,8 @@ class Parser(_Options, argparse.ArgumentParser):
         fitted; one of the type `output_base` is left to the command."""
         files = []
         for action in self._actions:
-            value, is_output = getattr(args, action.dest, None), action.type is output_file
+            value = getattr(args, action.dest, None)
+            is_output = action.type is output_file
             is_file = action.metavar in FILES or action.dest == "class_weight" and value != BALANCED
             if action.type is output_base or action.option_strings and not (is_output or is_file):
                 continue
@@ -263,7 +274,10 @@ class Parser(_Options, argparse.ArgumentParser):
             ]
             files += [(name, path, is_output) for path in paths]
             if not is_output and action.metavar not in FILES - _BASES:
-                ends = _OF_ANSWERS if action.option_strings else _OF_DATA
+                if action.option_strings:
+                    ends = _OF_ANSWERS
+                else:
+                    ends = _OF_DATA
                 files += [
                     (name, path.removesuffix(".vec").removesuffix(".cls") + end, False)
                     for path in paths
@@ -356,7 +370,10 @@ class Parser(_Options, argparse.ArgumentParser):
 def _with_relations(action):
     """The help of an option, with the options that it needs and excludes."""
     first, *rest = action.help.split("\n")
-    needs = () if any(name in first for name in action.needs) else action.needs
+    if any(name in first for name in action.needs):
+        needs = ()
+    else:
+        needs = action.needs
     notes = ["needs " + " or ".join(needs)] * bool(needs) + [
         "not with " + ", ".join(action.excludes)
     ] * bool(action.excludes)
@@ -400,7 +417,9 @@ class _ShortFormatter(_Formatter):
 
 def data_files(base, kind="binary", ends=(".vec", ".cls", ".dat", ".names", ".wgt", ".grp")):
     """The files of the data with this base name, or `[base]` for text, `-` and None."""
-    return [base] if kind != "binary" or base in (None, "-") else [base + end for end in ends]
+    if kind != "binary" or base in (None, "-"):
+        return [base]
+    return [base + end for end in ends]
 
 
 def refuse_name(output, what, text=False):
@@ -491,7 +510,10 @@ def model_source(args, path, **settings):
     from ..models.files import ModelSource
 
     norm_file = getattr(args, "norm_file", None)
-    normalisation = None if norm_file in (None, NO_NORMALISATION) else read_std(norm_file)
+    if norm_file in (None, NO_NORMALISATION):
+        normalisation = None
+    else:
+        normalisation = read_std(norm_file)
     return ModelSource(
         path,
         **{
@@ -537,12 +559,17 @@ def add_time_limit(group, what, **settings):
 
 def deadline_of(args):
     """The end of --time-limit on `time.monotonic`, or None."""
-    return None if args.time_limit is None else time.monotonic() + args.time_limit
+    if args.time_limit is None:
+        return None
+    return time.monotonic() + args.time_limit
 
 
 def add_seed(group, splits=1):
     """The option --seed, None where it is not given and the `splits` have another one than 1."""
-    default_words = "1" if splits == 1 else f"{splits} for the splits, else 1"
+    if splits == 1:
+        default_words = "1"
+    else:
+        default_words = f"{splits} for the splits, else 1"
     group.add(
         "--seed N",
         f"seed of all random choices (default {default_words})",
@@ -553,7 +580,10 @@ def add_seed(group, splits=1):
 
 def add_workers(group, default=1):
     """The option -j."""
-    text = "default 1" if default else "default"
+    if default:
+        text = "default 1"
+    else:
+        text = "default"
     group.add(
         "-j, --jobs WORKERS",
         f"where tasks run: a number of threads, 0 for all cores of this process ({text}), "

@@ -77,7 +77,10 @@ def execute(args):
     refuse_scheme(args.control, "DATA writes it")
     ordered = _ordered(args, form)
     write_stdout(tree_lines(for_output(ordered.tree)))
-    what = "length of the path" if args.adjacent else "expected accuracy"
+    if args.adjacent:
+        what = "length of the path"
+    else:
+        what = "expected accuracy"
     report(f"{ordered.method}: {what} {ordered.before:.6g} before, {ordered.after:.6g} now")
     if not args.adjacent:
         from ..designs.class_order import pairs_training_share
@@ -95,11 +98,14 @@ def _ordered(args, form):
     from ..designs import class_order
     from ..models.control_files import read_control
 
-    tree, data, counts = read_control(args.control), None, None
+    tree = read_control(args.control)
+    data = None
+    counts = None
     if args.adjacent:
         class_order.require_untrained_matrix(tree)
         data = load_normalised(points_request(args, args.train, form))
-        counts, names = data.counts, data.name_of
+        counts = data.counts
+        names = data.name_of
     else:
         class_order.require_one_vs_one(tree)
         if args.train is not None:
@@ -112,7 +118,10 @@ def _ordered(args, form):
     if args.adjacent:
         with with_source_in_errors(args.train):
             return class_order.order_for_path(tree, data.x, data.y, args.adjacent, data.weights)
-    errors = None if args.errors is None else read_pair_errors(args.errors)
+    if args.errors is None:
+        errors = None
+    else:
+        errors = read_pair_errors(args.errors)
     return class_order.order_for_pairs(
         tree,
         priors=args.priors,

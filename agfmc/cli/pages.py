@@ -77,9 +77,16 @@ def training_part(request, experiment, rows=None):
     rows = rows or TrainingRows(request.source, request.form, experiment.data)
     if rows.missing is None and experiment.data.recipe is not None:
         rows.ids()  # counts the missing cells
-    settings, head = experiment.settings, request.head(experiment)
-    costs = {"costs": head.pop("costs")} if "costs" in head else {}
-    normalised = "yes" if settings.fits_normalisation or settings.normalisation else "no"
+    settings = experiment.settings
+    head = request.head(experiment)
+    if "costs" in head:
+        costs = {"costs": head.pop("costs")}
+    else:
+        costs = {}
+    if settings.fits_normalisation or settings.normalisation:
+        normalised = "yes"
+    else:
+        normalised = "no"
     return data_part(
         request.source,
         experiment.data,

@@ -147,11 +147,10 @@ def _write(output, tree, design=None):
     if output.no_names or output.names is not None:
         from ..data.class_names import read_names_of
 
-        tree = (
-            without_names(tree)
-            if output.no_names
-            else changed(tree, names=read_names_of(output.names, tree.classes))
-        )
+        if output.no_names:
+            tree = without_names(tree)
+        else:
+            tree = changed(tree, names=read_names_of(output.names, tree.classes))
     require_readable(tree)
     if output.print_matrix:
         _print_matrix(tree)
@@ -189,8 +188,14 @@ def _print_matrix(tree):
 def _refuse_idle(args, scheme):
     """UsageError for an option that would change nothing. A letter of libAGF, which takes it with
     all schemes, is only reported with its schemes."""
-    name = "a control file that is shown" if scheme is None else scheme.name
-    made_of = ("control",) if scheme is None else scheme.made_of
+    if scheme is None:
+        name = "a control file that is shown"
+    else:
+        name = scheme.name
+    if scheme is None:
+        made_of = ("control",)
+    else:
+        made_of = scheme.made_of
     for option in given(args, *_IS_FOR):
         suited = [s for s in SCHEMES if _IS_FOR[option] in (*s.options, *s.made_of)]
         if scheme in suited:
@@ -219,12 +224,11 @@ def scheme_of(args):
         return read_scheme(args.type)[0]
     if not is_number(args.source) and not os.path.exists(f"{args.source}.cls"):
         refuse_scheme(args.source, "N, for N classes, or DATA")
-    return (
-        None
-        if (args.dot or args.report)
-        and (args.source == "-" and not (args.svm or args.lvq or args.table) or _is_file(args))
-        else DEFAULT
-    )
+    if (args.dot or args.report) and (
+        args.source == "-" and not (args.svm or args.lvq or args.table) or _is_file(args)
+    ):
+        return None
+    return DEFAULT
 
 
 def _is_file(args):
@@ -257,7 +261,8 @@ class _DesignRequest(NamedTuple):
 
 def design_request(args, scheme):
     """The `_DesignRequest` of the options; `UsageError` where they do not go together."""
-    form, source = input_format(args, args.source), args.source
+    form = input_format(args, args.source)
+    source = args.source
     if scheme is not None and "sizes" in scheme.made_of:
         if "members" in scheme.options and _is_file(args) and not os.path.exists(f"{source}.cls"):
             raise UsageError(
@@ -278,7 +283,8 @@ def designed(request):
     """The `Design` of a request."""
     from ..designs.design import Design, make_design
 
-    scheme, source = request.scheme, request.source
+    scheme = request.scheme
+    source = request.source
     if scheme is None or "control" in scheme.made_of:
         from ..control.build import rename
         from ..models.control_files import model_file, read_control
@@ -303,9 +309,13 @@ def is_number(text):
 
 
 def _labels(request):
-    source, points = request.source, request.points
+    source = request.source
+    points = request.points
     if points is None:
-        k = int(source) if len(source) < 8 else 10**7
+        if len(source) < 8:
+            k = int(source)
+        else:
+            k = 10**7
         if k > 100_000:
             raise UsageError(f"{source} classes are more than the 100000 that are supported")
         return range(k), {}
@@ -316,11 +326,10 @@ def _labels(request):
         _require_two(counts, source)
         return counts, names
     counts, names = training_labels(source, points.form)
-    labels = (
-        list(counts)
-        if points.min_class is None
-        else large_classes(counts, class_limits(points.min_class)[0], source, names)
-    )
+    if points.min_class is None:
+        labels = list(counts)
+    else:
+        labels = large_classes(counts, class_limits(points.min_class)[0], source, names)
     _require_two(labels, source)
     return labels, names
 
@@ -328,7 +337,8 @@ def _labels(request):
 def _from_operand(request):
     from ..designs.design import make_design
 
-    scheme, source = request.scheme, request.source
+    scheme = request.scheme
+    source = request.source
     if is_number(source):
         expected = " or ".join(
             {"data": "training data", "confusions": "a contingency table"}[word]
@@ -338,7 +348,8 @@ def _from_operand(request):
             f"-Q {scheme.heading.split()[0]} designs from data: expected {expected}, "
             f"found the number {source}"
         )
-    of_data, material = "data" in scheme.made_of, None
+    of_data = "data" in scheme.made_of
+    material = None
     if not of_data or "confusions" in scheme.made_of and request.points.form.kind == "binary":
         from ..data.confusions import holds_confusions, read_confusions
 

@@ -173,7 +173,8 @@ def option_of_today(command, word, words):
     """
     name, _, value = word.partition("=")
     if not name.startswith("--"):
-        name, value = word[:2], word[2:]
+        name = word[:2]
+        value = word[2:]
     text = EARLIER.get(command, {}).get(name)
     if text is None:
         return None

@@ -75,7 +75,9 @@ class Reports(NamedTuple):
                 draw(path)
 
         with replacing_with(contents, before=draw_pictures):
-            return None if self.printed is None else texts[self.printed]()
+            if self.printed is None:
+                return None
+            return texts[self.printed]()
 
 
 def reports_of(args, printable=True):
@@ -86,7 +88,8 @@ def reports_of(args, printable=True):
     written.
     """
     (action,) = [action for action in args.parser._actions if action.dest == "report"]
-    paths, printed = [], None
+    paths = []
+    printed = None
     for path in args.report:
         ending = _ending(path.replace("-", "stdout", 1))
         if ending not in action.endings:

@@ -22,7 +22,10 @@ def run_command(parser, execute, argv=None) -> int:
     """Parse `argv` (default: the process's own), call `execute(args)`; -> exit status. Errors
     become one line on standard error, `program: file:line:column: what was expected`; `--debug`
     shows the traceback instead.  With `--log json` standard error has nothing but events."""
-    words = sys.argv[1:] if argv is None else argv
+    if argv is None:
+        words = sys.argv[1:]
+    else:
+        words = argv
     log = CommandLog(parser.prog, wants_events(words, parser.dashes))
     try:
         with (
@@ -42,7 +45,10 @@ def run_command(parser, execute, argv=None) -> int:
         log.done(status)
         return status
     except KeyboardInterrupt as stop:
-        number = stop.args[0] if isinstance(stop, Terminated) else signal.SIGINT
+        if isinstance(stop, Terminated):
+            number = stop.args[0]
+        else:
+            number = signal.SIGINT
         log.done(128 + number, number)
         _leave(128 + number)
         raise  # where the end was prevented, in a test
@@ -177,7 +183,8 @@ def _flushed(status, message=None, cause=None, debug=False):
     except OSError as error:
         drop_stream(sys.stdout)
         if message is None:
-            status, message = 1, f"standard output: {system_reason(error)}"
+            status = 1
+            message = f"standard output: {system_reason(error)}"
     if message is not None:
         fields = {name: getattr(cause, name, None) for name in ("usage", "file", "line", "column")}
         fields["file"] = getattr(cause, "filename", fields["file"])  # of an error of the system

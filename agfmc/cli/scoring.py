@@ -165,10 +165,10 @@ def answers_request(args, truth, result=None, probabilities=None, column=None, *
     from ..answers.result_tables import AnswerSource
     from ..data.class_names import read_names
 
-    source = (
-        None
-        if result is not None
-        else AnswerSource(
+    if result is not None:
+        source = None
+    else:
+        source = AnswerSource(
             truth,
             column,
             args.data,
@@ -183,7 +183,6 @@ def answers_request(args, truth, result=None, probabilities=None, column=None, *
                 )
             },
         )
-    )
     read = [truth, probabilities, args.data, args.before, args.costs]
     return AnswersRequest(
         truth,
@@ -224,7 +223,8 @@ def read_results(request, scores, arrange=None):
     from ..models.files import read_tree
     from ..score.evaluation import weighted, with_weights
 
-    tree, weights = None if request.control is None else read_tree(request.control), request.weights
+    tree = None if request.control is None else read_tree(request.control)
+    weights = request.weights
     results, names_of = (_of_table if request.of_table else _of_files)(request, tree)
     if arrange is not None:
         results, arranged = arrange(results, names_of())

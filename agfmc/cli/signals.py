@@ -35,7 +35,8 @@ class Terminated(KeyboardInterrupt):
 def _default_while_loading(defaults, came):
     """Within the block signals have `defaults`, pairs (number, handler), while a library is loaded,
     as long as none came."""
-    load, main = ExtensionFileLoader.create_module, _thread.get_ident()
+    load = ExtensionFileLoader.create_module
+    main = _thread.get_ident()
 
     def load_interruptibly(loader, spec):
         handlers = []
@@ -65,10 +66,13 @@ def raised_signals(leave):
     come back to Python, which alone could raise anything.
     Does nothing outside the main thread: the command runs inside another program.
     """
-    came, undo = [], []
-    raised, going_on = False, _thread.allocate_lock()
+    came = []
+    undo = []
+    raised = False
+    going_on = _thread.allocate_lock()
     going_on.acquire()
-    unraisable, main = sys.unraisablehook, _thread.get_ident()
+    unraisable = sys.unraisablehook
+    main = _thread.get_ident()
 
     def terminate(number, frame):
         nonlocal raised

@@ -130,9 +130,12 @@ def _json(args, rows):
 def _plan(args):
     from ..experiments.simulation import read_similarity, similarity_family, SimulationPlan
 
-    classes, errors, similarity = args.class_count or CLASSES, args.error_rate or ERRORS, None
+    classes = args.class_count or CLASSES
+    errors = args.error_rate or ERRORS
+    similarity = None
     if args.similarity is not None:
-        errors, similarity = [None], similarity_family(args.similarity)
+        errors = [None]
+        similarity = similarity_family(args.similarity)
         if similarity is None:
             r = read_similarity(args.similarity)
             if args.class_count not in (None, [len(r)]):

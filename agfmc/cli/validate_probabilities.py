@@ -49,7 +49,10 @@ def execute(args):
         samples = libagf_reports.samples_of_text(
             args.truth, args.prob, not args.no_header, not args.no_labels
         )
-    lines = None if args.brier and args.output is None else curves(*samples[:3])
+    if args.brier and args.output is None:
+        lines = None
+    else:
+        lines = curves(*samples[:3])
     if args.output is not None:
         libagf_reports.write_curves(args.output, lines)
     sys.stdout.write(

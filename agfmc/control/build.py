@@ -76,7 +76,10 @@ def joined(trees: Iterable[Tree]) -> Tree:
     ControlError
         If trees have different classes or names of classes.
     """
-    trees = [trees] if isinstance(trees, Tree) else list(trees)
+    if isinstance(trees, Tree):
+        trees = [trees]
+    else:
+        trees = list(trees)
     if wrong := {type(tree).__name__ for tree in trees if not isinstance(tree, Tree)}:
         raise UsageError(
             "an ensemble is made of control trees, as agfmc.design makes them, not of "
@@ -150,7 +153,9 @@ def _options_written_out(tree):
     """`tree` without its heading of options: they stand at the rows that take them."""
     quoted = all(row.quoted for row in tree.rows)
     texts = [tree.options if quoted and text == "" else text for text in written_out(tree)]
-    return with_heading(rename(tree, texts, quoted), "options", None) if tree.options else tree
+    if tree.options:
+        return with_heading(rename(tree, texts, quoted), "options", None)
+    return tree
 
 
 def relabelled(tree: Tree, labels: Sequence[int], names: dict | None = None) -> Tree:
@@ -246,7 +251,9 @@ def with_heading(tree: Tree, keyword: str, text: str | None) -> Tree:
 def for_output(tree: Tree) -> Tree:
     """`tree` for standard output: its normalisation is named from the current folder."""
     path = tree.norm_file
-    return tree if path is None else with_heading(tree, "normalisation", path)
+    if path is None:
+        return tree
+    return with_heading(tree, "normalisation", path)
 
 
 def without_names(tree: Tree) -> Tree:
@@ -273,8 +280,11 @@ def _without_idle_options(tree):
 def _without_tree(tree, code):
     """`code`, which was made of `tree`, without a decoder for trees where it has become none."""
     lost = tree.hierarchical and not code.hierarchical and code.decoder in TREE_DECODERS
-    code = code if code.is_ensemble else with_heading(code, "weights", None)
-    return with_heading(code, "decoder", None) if lost else code
+    if not code.is_ensemble:
+        code = with_heading(code, "weights", None)
+    if lost:
+        return with_heading(code, "decoder", None)
+    return code
 
 
 def _leaf_row(item):
@@ -357,12 +367,16 @@ def resolve_options(tree: Tree, default: object = "") -> list:
     for number, node in enumerate(tree.nodes):
         # Models that stand side by side share the last options of the node above them.
         scope = parents.get(number)
-        current = last[scope] if scope is not None else None
+        if scope is not None:
+            current = last[scope]
+        else:
+            current = None
         for row in node.rows:
             if row.text == "":
                 current = default
             elif row.text == ".":
-                current = default if current is None else current
+                if current is None:
+                    current = default
             else:
                 current = row.text.strip()
             result.append(current)
@@ -405,11 +419,12 @@ def check_classes(
             raise ControlError(f"class {label} cannot be {name!r}: {fault}", file=tree.source)
     known = set(tree.labels)
     extra = sorted(set(counts) - known)
-    hint = (
-        f"; `{remedy or 'print_control DATA'}` writes a control file for the labels of the data"
-        if remedy or extra
-        else ""
-    )
+    if remedy or extra:
+        hint = (
+            f"; `{remedy or 'print_control DATA'}` writes a control file for the labels of the data"
+        )
+    else:
+        hint = ""
     for node in tree.nodes:
         for child in node.children:
             if isinstance(child, Leaf) and counts.get(child.label, 0) < 2:
@@ -426,11 +441,10 @@ def check_classes(
     if extra:
         shown = ", ".join(map(str, extra[:8])) + (", ..." if len(extra) > 8 else "")
         least = 1 + max(counts[label] for label in extra)
-        way = (
-            f"; --min-class {least} leaves out the classes with fewer than {least} samples"
-            if all(counts[label] >= least for label in known)
-            else ""
-        )
+        if all(counts[label] >= least for label in known):
+            way = f"; --min-class {least} leaves out the classes with fewer than {least} samples"
+        else:
+            way = ""
         raise ControlError(
             f"the data in {source} hold class{'es' if len(extra) > 1 else ''} "
             f"{shown}, which the control file does not name{way}{hint}",
@@ -464,7 +478,9 @@ def named_as(tree: Tree, names: dict[int, str]) -> Tree:
 
 
 def _named(names, labels):
-    return {label: names[label] for label in labels if label in names} if names else {}
+    if names:
+        return {label: names[label] for label in labels if label in names}
+    return {}
 
 
 def restricted(tree: Tree, labels: Iterable[int]) -> Tree:
@@ -493,7 +509,8 @@ def restricted(tree: Tree, labels: Iterable[int]) -> Tree:
         children: list = []
         for branch, child in enumerate(node.children):
             if isinstance(child, Leaf):
-                child = child if child.label in keep else None
+                if child.label not in keep:
+                    child = None
             else:
                 child = left[child]
             if child is not None:
@@ -519,7 +536,8 @@ def restricted(tree: Tree, labels: Iterable[int]) -> Tree:
 
 
 def _rows(rows, texts, position, tree):
-    thin, seen = [], {}
+    thin = []
+    seen = {}
     for row, text in zip(rows, texts):
         sides = [
             tuple(position[i] for i in side if i in position) for side in (row.left, row.right)

@@ -44,11 +44,13 @@ def _statements(tree, part, prefix, sizes):
             lines.append(f"  n{number} [shape=box, label={_direct(node.direct)}];\n")
         elif node.bare:
             text = node.rows[0].text
-            look = (
-                'shape=circle, width=0.12, height=0.12, style=filled, fillcolor="#707070", label=""'
-                if text == ""
-                else f"shape=ellipse, label={_quoted(visible(text))}"
-            )
+            if text == "":
+                look = (
+                    "shape=circle, width=0.12, height=0.12, style=filled, "
+                    'fillcolor="#707070", label=""'
+                )
+            else:
+                look = f"shape=ellipse, label={_quoted(visible(text))}"
             lines.append(f"  n{number} [{look}];\n")
         else:
             lines.append(f"  n{number} [shape=plain, label=<\n{_table(tree, node, sizes)}  >];\n")
@@ -92,9 +94,15 @@ def _table(tree, node, sizes):
             text = visible(row.text) or " "
             head = f'<td border="0" align="right">{_marked(text)}</td>'
         lines.append(f"      <tr>{head}{''.join(cells)}</tr>\n")
-    foot = '<td border="0"></td>' if named else ""
+    if named:
+        foot = '<td border="0"></td>'
+    else:
+        foot = ""
     for branch, child in enumerate(node.children):
-        text = _class_name(tree, child) if isinstance(child, Leaf) else f"{sizes[child]} classes"
+        if isinstance(child, Leaf):
+            text = _class_name(tree, child)
+        else:
+            text = f"{sizes[child]} classes"
         foot += f'<td border="0" port="b{branch}">{_marked(text)}</td>'
     lines.append(f"      <tr>{foot}</tr>\n    </table>\n")
     return "".join(lines)
@@ -124,4 +132,6 @@ def _marked(text):
     # a single backslash before N would be the name of the node, as in quotes
     for sign, escaped in (("\\", "\\\\"), ("&", "&amp;"), ("<", "&lt;"), (">", "&gt;")):
         text = text.replace(sign, escaped)
-    return text.replace("\n", "<br/>") if text.strip() else "&#160;"
+    if text.strip():
+        return text.replace("\n", "<br/>")
+    return "&#160;"

@@ -32,7 +32,9 @@ def limits_in(name):
     if match is None or match[1] is match[2] is None:
         return None
     limits = Limits(*(math.nan if word is None else float(word) for word in match.groups()))
-    return None if any(map(math.isinf, limits)) or limits.low > limits.high else limits
+    if any(map(math.isinf, limits)) or limits.low > limits.high:
+        return None
+    return limits
 
 
 def differing(names: Mapping[int, str], others: Mapping[int, str]) -> list[int]:
@@ -68,7 +70,8 @@ def _one_threshold(label, one, other):
         label == min(lows, key=lambda key: -math.inf if math.isnan(lows[key]) else lows[key])
         for lows in (one, other)
     )
-    a, b = one[label], other[label]
+    a = one[label]
+    b = other[label]
     return a == b or first and other_first or first and not a < b or other_first and not b < a
 
 
@@ -118,4 +121,6 @@ def _shortest(value, fits):
 
 
 def _plain(value):
-    return "" if math.isnan(value) else repr(float(value)).removesuffix(".0")
+    if math.isnan(value):
+        return ""
+    return repr(float(value)).removesuffix(".0")

@@ -37,7 +37,9 @@ class Parameter(NamedTuple):
     @property
     def word(self) -> str:
         """Its name in the text of a search space."""
-        return "C" if self.field == "cost" else self.field
+        if self.field == "cost":
+            return "C"
+        return self.field
 
 
 GAMMA = Parameter("-g", "gamma", "gamma", -4.0, 4.0, 2.0, 1)

@@ -85,10 +85,12 @@ def distances(vectors: np.ndarray, opposite: bool = False) -> Iterator[np.ndarra
     """
     vectors = vectors.astype(np.float64)
     size = np.abs(vectors)
-    entries, step = size.sum(axis=1), max(1, _CELLS // len(vectors))
+    entries = size.sum(axis=1)
+    step = max(1, _CELLS // len(vectors))
     for start in range(0, len(vectors) - 1, step):
         some = slice(start, start + step)
-        product, both = vectors[some] @ vectors[start:].T, size[some] @ size[start:].T
+        product = vectors[some] @ vectors[start:].T
+        both = size[some] @ size[start:].T
         if opposite:
             product = np.abs(product)
         apart = (entries[some, None] + entries[start:] - both - product) / 2

@@ -112,7 +112,10 @@ class _Source:
 
     def place(self, at):
         line = bisect_right(self._newlines, at - 1)
-        start = self._newlines[line - 1] + 1 if line else 0
+        if line:
+            start = self._newlines[line - 1] + 1
+        else:
+            start = 0
         return line + 1, at - start + 1
 
     def error(self, at, message):
@@ -127,9 +130,17 @@ class _Source:
     def piece_at(self, at):
         if at >= len(self.text):
             return "the end of the file"
-        end = closing_quote(self.text, at) + 1 if self.text[at] == '"' else 0
+        if self.text[at] == '"':
+            end = closing_quote(self.text, at) + 1
+        else:
+            end = 0
         match = _WORD.match(self.text, at)
-        piece = self.text[at:end] if end else match.group() if match else self.text[at]
+        if end:
+            piece = self.text[at:end]
+        elif match:
+            piece = match.group()
+        else:
+            piece = self.text[at]
         return f"'{piece[:30]}{'...' if len(piece) > 30 else ''}'"
 
 
@@ -138,7 +149,9 @@ def closing_quote(text: str, at: int) -> int:
     at += 1
     while (end := _QUOTABLE.match(text, at).end()) > at:
         at = end
-    return at if text.startswith('"', at) else -1
+    if text.startswith('"', at):
+        return at
+    return -1
 
 
 def parse(text: str, source: str | None = None) -> Tree:
@@ -162,7 +175,9 @@ def parse(text: str, source: str | None = None) -> Tree:
             "expected a control file, found an empty one, which a command that "
             "failed may have left",
         )
-    nodes, roots, labels = [], [], {}
+    nodes = []
+    roots = []
+    labels = {}
     sizes = Sizes()
     while at < len(src.text):
         if roots and _begins_nothing(src.text, at):
@@ -207,7 +222,9 @@ def _check_same(src, end, first, others):
 
 def _member(src, start, nodes, sizes):
     """One configuration, whose nodes are added to `nodes`; -> position, {label: position}."""
-    at, labels, open_nodes = start, {}, []
+    at = start
+    labels = {}
+    open_nodes = []
     while True:
         if open_nodes and src.text.startswith("}", at):
             at, number = _close(src, at, open_nodes, nodes)
@@ -285,11 +302,9 @@ def _weights_fault(text, members):
             "and not all 0"
         )
     count = len(text.split())
-    return (
-        None
-        if count == members
-        else f"'# weights:' has {count} numbers: expected {members}, one for each configuration"
-    )
+    if count == members:
+        return None
+    return f"'# weights:' has {count} numbers: expected {members}, one for each configuration"
 
 
 def _may_be(keyword, text):
@@ -308,19 +323,21 @@ def _headings(src, members):
 
     What is nearly one is a comment; before the first model there is a warning.
     """
-    headings, head = {}, src.skip(0)
+    headings = {}
+    head = src.skip(0)
     for match in _HEADING.finditer(src.text):
-        word, text, at = match[1], match[2].strip(), match.start(1)
+        word = match[1]
+        text = match[2].strip()
+        at = match.start(1)
         stem = word.lower().rstrip("s \t").replace("z", "s")
         keyword = next(one for one in HEADINGS if one.startswith(stem))
         fits = _may_be(keyword, text)
         if word != keyword or not fits:
             if at < head and (fits or word == keyword):
-                way = (
-                    f"did you mean '# {keyword}:'?"
-                    if fits
-                    else heading_fault(keyword, text, members)
-                )
+                if fits:
+                    way = f"did you mean '# {keyword}:'?"
+                else:
+                    way = heading_fault(keyword, text, members)
                 warn_user(
                     str(src.error(at, f"'{match[0].strip()[:60]}' is taken as a comment: {way}"))
                 )
@@ -382,7 +399,8 @@ def _open(src, at, number, depth):
     at, direct = _direct(src, start, after, name, quoted)
     if direct is not None:
         return at + 1, _Open(number, [], False, start, at, depth, direct, [])
-    rows, first = [], start
+    rows = []
+    first = start
     while True:
         at, left, right = _partition(src, after, name)
         rows.append(Row(name, quoted, left, right, *src.place(start)))
@@ -397,7 +415,10 @@ def _direct(src, start, at, name, quoted):
     """A multi-class node, its code at `at`; -> position of the opening brace,
     `NodeClassifier` or None."""
     match = _WORD.match(src.text, at)
-    code = match.group() if match else ""
+    if match:
+        code = match.group()
+    else:
+        code = ""
     if len(code) != 1 or not code.isalpha() or not code.isupper():
         return at, None
     if code not in NODE_LEARNERS:
@@ -410,7 +431,10 @@ def _direct(src, start, at, name, quoted):
         after, options, _ = _name(src, brace, "options")
         brace = src.skip(after)
     if not src.text.startswith("{", brace):
-        required = "'{'" if training or options is not None else "'{' or options in double quotes"
+        if training or options is not None:
+            required = "'{'"
+        else:
+            required = "'{' or options in double quotes"
         raise src.error(
             brace, f"expected {required} after the code {code}, found {src.piece_at(brace)}"
         )
@@ -439,7 +463,10 @@ def _partition(src, at, name):
     """The two lists of a partition; -> position after ';', left, right."""
     at, left = _indices(src, at)
     if not src.text.startswith("/", at):
-        required = "'/' or a class position" if left else "'{' or a class position"
+        if left:
+            required = "'/' or a class position"
+        else:
+            required = "'{' or a class position"
         raise src.error(
             at, f"expected {required} after the name '{name[:40]}', found {src.piece_at(at)}"
         )
@@ -454,7 +481,10 @@ def _partition(src, at, name):
     for side, entries in (("left", left), ("right", right)):
         for index, where in entries:
             if index in seen:
-                again = "on both sides" if seen[index] != side else f"twice on the {side} side"
+                if seen[index] != side:
+                    again = "on both sides"
+                else:
+                    again = f"twice on the {side} side"
                 raise src.error(where, f"position {index} is {again} of the partition")
             seen[index] = side
     return at + 1, tuple(index for index, _ in left), tuple(index for index, _ in right)

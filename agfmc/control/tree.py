@@ -163,22 +163,24 @@ class Tree(
     @property
     def options(self):
         """Training options of rows with "" where no others are given; "" without any."""
-        return self.headings["options"].text if "options" in self.headings else ""
+        if "options" in self.headings:
+            return self.headings["options"].text
+        return ""
 
     @property
     def decoder(self):
         """Name of the decoder that is used where no other is chosen, or None."""
-        return self.headings["decoder"].text if "decoder" in self.headings else None
+        if "decoder" in self.headings:
+            return self.headings["decoder"].text
+        return None
 
     @property
     def norm_file(self):
         """The path of the normalisation that it names in the folder of its file, or None."""
         name = self.headings.get("normalisation", Heading(NO_NORMALISATION)).text
-        return (
-            None
-            if name == NO_NORMALISATION
-            else os.path.join(os.path.dirname(self.source or ""), name)
-        )
+        if name == NO_NORMALISATION:
+            return None
+        return os.path.join(os.path.dirname(self.source or ""), name)
 
     @property
     def kind(self) -> str:
@@ -186,8 +188,12 @@ class Tree(
         if self.is_ensemble:
             return "ensemble"
         if not self.hierarchical:
-            return "direct classifier" if self.nodes[0].direct else "coding matrix"
-        return "decision tree" if all(node.bare for node in self.nodes) else "nested"
+            if self.nodes[0].direct:
+                return "direct classifier"
+            return "coding matrix"
+        if all(node.bare for node in self.nodes):
+            return "decision tree"
+        return "nested"
 
     @property
     def is_ensemble(self):
@@ -292,9 +298,12 @@ class Tree(
 
     def spans(self):
         """Per node, the (start, stop) of each child in the order of the leaves of its member."""
-        counts, starts, result = self.class_counts(), [0] * len(self.nodes), []
+        counts = self.class_counts()
+        starts = [0] * len(self.nodes)
+        result = []
         for number, node in enumerate(self.nodes):
-            stop, spans = starts[number], []
+            stop = starts[number]
+            spans = []
             for child in node.children:
                 start = stop
                 if isinstance(child, Leaf):
@@ -316,7 +325,8 @@ class Tree(
 
     def branch_labels(self):
         """Per node, the absolute labels of each branch, as a tuple of tuples."""
-        spans, branches = self.spans(), []
+        spans = self.spans()
+        branches = []
         for root, part in zip(self.roots, self.parts):
             labels = tuple(label for _, label in self.leaves(root))
             branches += [tuple(labels[slice(*span)] for span in ends) for ends in spans[part]]
@@ -352,7 +362,10 @@ class Tree(
             ),
         ):
             if name is not None:
-                what = "options" if code else "training options"
+                if code:
+                    what = "options"
+                else:
+                    what = "training options"
                 raise self.place(record).error(
                     ControlError,
                     f"expected {what} in double quotes{code}, found the model name "
@@ -365,7 +378,8 @@ def clash(named: Iterable[tuple[int, str]]) -> tuple[int, str] | None:
 
     Each class has one name, and no other class has the same.  None where all are right.
     """
-    name_of, label_of = {}, {}
+    name_of = {}
+    label_of = {}
     for number, (label, name) in enumerate(named):
         if name_of.setdefault(label, name) != name:
             return number, f"class {label} has two names, {name_of[label]!r} and {name!r}"
@@ -420,10 +434,16 @@ def node_names(tree: Tree, base: str) -> list[str]:
             names[root] = f"{base}.e{member:02d}"
     longest = 0
     for number, node in enumerate(tree.nodes):
-        row = 0 if node.bare or not node.rows else len(f"-{len(node.rows) - 1:02d}")
+        if node.bare or not node.rows:
+            row = 0
+        else:
+            row = len(f"-{len(node.rows) - 1:02d}")
         longest = max(longest, len(names[number]) - len(base) + row)
         if longest > LONGEST_NAME:
-            first = 0 if tree.is_ensemble else 1
+            if tree.is_ensemble:
+                first = 0
+            else:
+                first = 1
             return [base] * first + [f"{base}.n{i:04d}" for i in range(first, len(names))]
         for branch, child in enumerate(node.children):
             if not isinstance(child, Leaf):

@@ -139,7 +139,8 @@ def require_readable(tree: Tree) -> None:
 def _excess(tree):
     if len(tree.roots) > MAX_MEMBERS:
         return f"more than {MAX_MEMBERS} configurations"
-    sizes, size = Sizes(), 0
+    sizes = Sizes()
+    size = 0
     for number in range(len(tree.nodes) - 1, -1, -1):  # a node after all those inside it
         if tree.nodes[number].depth >= MAX_DEPTH:
             return f"nested deeper than {MAX_DEPTH} levels"
@@ -153,4 +154,6 @@ def _excess(tree):
 
 
 def _text(row):
-    return quote_name(row.text) if row.is_name else quote_options(row.text)
+    if row.is_name:
+        return quote_name(row.text)
+    return quote_options(row.text)

@@ -33,7 +33,9 @@ class CostMatrix:
         """The matrix (k, k), or (k, k + 1) with the cost of no answer in its last column."""
         import numpy as np
 
-        return self.costs if self.refusal is None else np.column_stack([self.costs, self.refusal])
+        if self.refusal is None:
+            return self.costs
+        return np.column_stack([self.costs, self.refusal])
 
     @cached_property
     def digest(self) -> str:
@@ -71,7 +73,8 @@ def cost_matrix(given: Any, labels: Sequence[int]) -> CostMatrix:
     """
     import numpy as np
 
-    k, matrix = len(labels), given
+    k = len(labels)
+    matrix = given
     if not isinstance(given, CostMatrix):
         try:
             numbers = np.array(given, dtype=np.float64)

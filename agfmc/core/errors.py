@@ -56,7 +56,9 @@ def shortened(text):
     """The text of a message on one line, without the middle of words of 300 letters and more and
     of what is longer than 2000."""
     text = _LONG_WORD.sub(r"\1...\2", one_line(text))
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 200]} ... {text[-195:]}"
+    if len(text) <= _LONGEST:
+        return text
+    return f"{text[: _LONGEST - 200]} ... {text[-195:]}"
 
 
 _LIMITS = {
@@ -104,7 +106,9 @@ def needed_library(message, file=None):
 
 def and_more(items):
     """ " (and 3 more)" after the first of four `items` in a message; "" for one."""
-    return f" (and {len(items) - 1} more)" if len(items) > 1 else ""
+    if len(items) > 1:
+        return f" (and {len(items) - 1} more)"
+    return ""
 
 
 class Place(namedtuple("Place", "file line column", defaults=(None, None, None))):
@@ -157,19 +161,27 @@ class AgfmcError(Exception):
     def __init__(self, message, *, file=None, line=None, column=None):
         super().__init__(message)
         self.message = message
-        self.file = None if file is None else os.fsdecode(file)
+        if file is None:
+            self.file = None
+        else:
+            self.file = os.fsdecode(file)
         self.line = line
         self.column = column
 
     def __str__(self):
-        file = "standard input" if self.file == "-" else self.file
+        if self.file == "-":
+            file = "standard input"
+        else:
+            file = self.file
         # a place in no file, as in a design that was made here, tells nothing
-        position = (
-            ()
-            if file is None
-            else [str(part) for part in (file, self.line, self.column) if part is not None]
-        )
-        text = ": ".join([":".join(position), self.message]) if position else str(self.message)
+        if file is None:
+            position = ()
+        else:
+            position = [str(part) for part in (file, self.line, self.column) if part is not None]
+        if position:
+            text = ": ".join([":".join(position), self.message])
+        else:
+            text = str(self.message)
         return shortened(text)
 
     def __reduce__(self):

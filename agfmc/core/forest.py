@@ -106,7 +106,8 @@ class Forest:
         """
         import numpy as np
 
-        nodes, inner = np.arange(len(self.feature)), self.feature >= 0
+        nodes = np.arange(len(self.feature))
+        inner = self.feature >= 0
         arrays = (self.value, self.left, self.right, self.missing_left)
         if any(len(array) != len(nodes) for array in arrays):
             raise fail("the arrays of the trees do not have the same number of nodes")
@@ -146,7 +147,8 @@ class Forest:
         """The largest number of comparisons (t,) of each tree, at most _DEEPEST + 1."""
         import numpy as np
 
-        node, depths = self.roots, np.zeros(len(self.roots), np.int64)
+        node = self.roots
+        depths = np.zeros(len(self.roots), np.int64)
         inner = self.feature >= 0
         waits = np.bincount(
             np.concatenate([self.left[inner], self.right[inner]]), minlength=len(inner)
@@ -211,9 +213,14 @@ class Forest:
         """The leaf (t, n) of each point in each tree, the deepest tree first."""
         import numpy as np
 
-        cells, first = x.ravel(), np.arange(len(x)) * x.shape[1]
-        missing = np.isnan(cells) if np.isnan(cells.sum()) else None
-        nodes, depths = np.repeat(self.roots[trees, None], len(x), axis=1), self._depths[trees]
+        cells = x.ravel()
+        first = np.arange(len(x)) * x.shape[1]
+        if np.isnan(cells.sum()):
+            missing = np.isnan(cells)
+        else:
+            missing = None
+        nodes = np.repeat(self.roots[trees, None], len(x), axis=1)
+        depths = self._depths[trees]
         for done in range(depths.max(initial=0)):
             node = nodes[: np.count_nonzero(depths > done)]  # other trees have come to their leaves
             cell = self._compared.take(node) + first

@@ -60,4 +60,6 @@ SEARCHED_KERNELS = ("rbf", "laplacian")  # where the options name none
 
 def kernel_word(name: str) -> str:
     """The value of the option -t for a kernel: the number that LIBSVM has for it, or its name."""
-    return str(KERNELS[name].number) if KERNELS[name].in_libsvm else name
+    if KERNELS[name].in_libsvm:
+        return str(KERNELS[name].number)
+    return name

@@ -34,21 +34,23 @@ class StoredTable:
     """
 
     def __init__(self, handle, name, dtype, offset, shape, path=None):
-        self.name, self.dtype, self.shape = name, np.dtype(dtype), tuple(map(int, shape))
-        self._offset, self._width = int(offset), self.shape[1] * self.dtype.itemsize
+        self.name = name
+        self.dtype = np.dtype(dtype)
+        self.shape = tuple(map(int, shape))
+        self._offset = int(offset)
+        self._width = self.shape[1] * self.dtype.itemsize
         self._handle = os.dup(handle)
         weakref.finalize(self, os.close, self._handle)
-        self.source = (
-            None
-            if path is None
-            else (
+        if path is None:
+            self.source = None
+        else:
+            self.source = (
                 os.path.abspath(path),
                 self.dtype.str,
                 self._offset,
                 self.shape,
                 *_state(os.fstat(self._handle)),
             )
-        )
 
     def check(self):
         """Raise `DataError` where the file changed since it was opened."""
@@ -57,7 +59,9 @@ class StoredTable:
 
     def read(self, start, stop):
         """Rows start to stop, as stored."""
-        at, left, pieces = self._offset + start * self._width, (stop - start) * self._width, []
+        at = self._offset + start * self._width
+        left = (stop - start) * self._width
+        pieces = []
         while left:
             try:
                 piece = os.pread(self._handle, left, at)
@@ -77,7 +81,8 @@ class StoredTable:
         piece = rows // max(1, _PIECE // self._width)
         bounds = np.flatnonzero(np.diff(piece, prepend=-1, append=-1)).tolist()
         for begin, end in zip(bounds, bounds[1:]):
-            first, last = int(rows[begin]), int(rows[end - 1])
+            first = int(rows[begin])
+            last = int(rows[end - 1])
             out[order[begin:end]] = self.read(first, last + 1)[rows[begin:end] - first]
         return out
 
@@ -104,7 +109,10 @@ class LazyPoints:
 
     def __init__(self, table, normalisation=None, rows=None):
         self._table, self._normalisation, self._rows = table, normalisation, rows
-        n = table.shape[0] if rows is None else len(rows)
+        if rows is None:
+            n = table.shape[0]
+        else:
+            n = len(rows)
         # of no points: tells whether the widths fit
         self.shape = n, self._normalised(np.empty((0, table.shape[1]))).shape[1]
 
@@ -114,7 +122,9 @@ class LazyPoints:
 
         None for a file without a name, and for a choice of rows.
         """
-        return None if self._rows is not None else self._table.source
+        if self._rows is not None:
+            return None
+        return self._table.source
 
     @property
     def raw(self):
@@ -127,8 +137,14 @@ class LazyPoints:
 
     def selected(self, rows):
         """The points in those ascending rows alone, as `LazyPoints`."""
-        rows = np.asarray(rows) if self._rows is None else self._rows[rows]
-        small = np.int32 if self._table.shape[0] < 2**31 else np.int64
+        if self._rows is None:
+            rows = np.asarray(rows)
+        else:
+            rows = self._rows[rows]
+        if self._table.shape[0] < 2**31:
+            small = np.int32
+        else:
+            small = np.int64
         return LazyPoints(self._table, self._normalisation, rows.astype(small))
 
     def check(self):
@@ -155,20 +171,24 @@ class LazyPoints:
                 return self._normalised(self._table.read(start, max(start, stop)))
             index = np.arange(start, stop, step)
         rows = np.asarray(index)
-        rows = np.flatnonzero(rows) if rows.dtype == bool else rows.astype(np.int64)
+        if rows.dtype == bool:
+            rows = np.flatnonzero(rows)
+        else:
+            rows = rows.astype(np.int64)
         if rows.size and not -n <= rows.min() <= rows.max() < n:
             raise IndexError(f"there are {n} points")
         chosen = np.where(rows < 0, rows + n, rows).ravel()
-        chosen = chosen if self._rows is None else self._rows[chosen].astype(np.int64)
+        if self._rows is not None:
+            chosen = self._rows[chosen].astype(np.int64)
         points = self._normalised(self._table.take(chosen))
-        return points if rows.ndim else points[0]
+        if rows.ndim:
+            return points
+        return points[0]
 
     def _normalised(self, table):
-        return (
-            table.astype(np.float64)
-            if self._normalisation is None
-            else self._normalisation.apply(table)
-        )
+        if self._normalisation is None:
+            return table.astype(np.float64)
+        return self._normalisation.apply(table)
 
     def __array__(self, dtype=None, copy=None):
         out = np.empty(self.shape, dtype or self.dtype)

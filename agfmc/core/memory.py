@@ -39,7 +39,9 @@ def kernel_memory(here: bool = True) -> int:
     """
     text = os.environ.get(KERNEL_MEMORY)
     if text is None:
-        return _share_of_free() if here else _USUAL
+        if here:
+            return _share_of_free()
+        return _USUAL
     if not (text.isascii() and text.isdecimal()):
         raise UsageError(f"{KERNEL_MEMORY}: expected a whole number of MiB, found {text!r}")
     return int(text)

@@ -69,7 +69,9 @@ class BinaryModel:
     @property
     def orientation(self):
         """+1 where a positive decision value speaks for the right side, else -1."""
-        return 1 if self.labels[0] == 1 else -1
+        if self.labels[0] == 1:
+            return 1
+        return -1
 
     @property
     def scale(self):
@@ -102,18 +104,18 @@ class NodeModel:
     @property
     def features(self):
         """Number of features of the points it takes."""
-        return self.weights.shape[1] - 1 if self.points is None else self.points.shape[1]
+        if self.points is None:
+            return self.weights.shape[1] - 1
+        return self.points.shape[1]
 
     @property
     def samples(self):
         """The number of training samples of each branch, or None where that is not known."""
         import numpy as np
 
-        return (
-            self.provenance.samples
-            if self.y is None
-            else np.bincount(self.y, minlength=self.branches).tolist()
-        )
+        if self.y is None:
+            return self.provenance.samples
+        return np.bincount(self.y, minlength=self.branches).tolist()
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,7 +158,9 @@ class MergedModel:
     @property
     def features(self) -> int | None:
         """Number of features of the points; None where any number will do."""
-        return None if self.any_width else self.sv.shape[1]
+        if self.any_width:
+            return None
+        return self.sv.shape[1]
 
 
 @dataclass(frozen=True, eq=False)

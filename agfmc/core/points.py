@@ -18,16 +18,16 @@ def as_numbers(value: object, name: str, ndim: int = 1) -> np.ndarray:
     array = np.empty(())
     with suppress(TypeError, ValueError):
         array = np.asarray(value)
-        array = array if array.dtype.kind in "biuf" else array.astype(np.float64)
+        if array.dtype.kind not in "biuf":
+            array = array.astype(np.float64)
         if array.ndim == ndim:
             return array
-    what = (
-        "words"
-        if array.dtype.kind == "U"
-        else f"shape {array.shape}"
-        if array.ndim
-        else type(value).__name__
-    )
+    if array.dtype.kind == "U":
+        what = "words"
+    elif array.ndim:
+        what = f"shape {array.shape}"
+    else:
+        what = type(value).__name__
     raise DataError(
         f"{name}: expected an array of numbers of shape (n{', d' if ndim > 1 else ','})"
         f", found {what}"
@@ -53,7 +53,10 @@ def padded_blocks(
     for start in range(0, len(x), size):
         block = x[start : start + size]
         count = len(block)
-        width = size if multiple is None else -(-count // multiple) * multiple
+        if multiple is None:
+            width = size
+        else:
+            width = -(-count // multiple) * multiple
         if count < width:
             block = np.zeros((width, x.shape[1]))
             block[:count] = x[start:]
@@ -97,7 +100,8 @@ def packed(matrix: np.ndarray) -> np.ndarray:
 
 def unpacked(rows: np.ndarray, p: int) -> np.ndarray:
     """The symmetric matrix (p, p) of what `packed` gave."""
-    matrix, lower = np.empty((p, p)), np.tri(p, dtype=bool)
+    matrix = np.empty((p, p))
+    lower = np.tri(p, dtype=bool)
     matrix[lower] = matrix.T[lower] = rows
     return matrix
 
@@ -124,7 +128,8 @@ class LowerTriangle:
         from scipy.linalg.lapack import dpotrf, dtrtri
 
         triangle = cls.__new__(cls)
-        triangle._matrix, triangle._inverses = matrix, []
+        triangle._matrix = matrix
+        triangle._inverses = []
         for span in triangle._spans():
             below = matrix[span.start :, span]
             if span.start:
@@ -139,7 +144,8 @@ class LowerTriangle:
         return triangle
 
     def _spans(self):
-        p, step = len(self._matrix), self.STEP
+        p = len(self._matrix)
+        step = self.STEP
         return [slice(start, min(start + step, p)) for start in range(0, p, step)]
 
     def solve(self, x: np.ndarray) -> np.ndarray:

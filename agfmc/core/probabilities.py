@@ -20,7 +20,9 @@ def log_loss(p: np.ndarray, y: np.ndarray, weights: np.ndarray | None = None) ->
 
 def total(values: np.ndarray, weights: np.ndarray | None = None) -> np.floating:
     """The sum of values (n,), each times its weight where there are weights (n,)."""
-    return values.sum() if weights is None else weights @ values
+    if weights is None:
+        return values.sum()
+    return weights @ values
 
 
 def refuted_probabilities(values: np.ndarray) -> str:
@@ -29,7 +31,8 @@ def refuted_probabilities(values: np.ndarray) -> str:
         if values.min() > -1.0 and values.max() < 2.0:
             return ""
         found, way = "go", "percent are divided by 100"
-        low, high = values.min(), values.max()
+        low = values.min()
+        high = values.max()
     else:
         sums = values.sum(axis=1)
         if (
@@ -39,7 +42,8 @@ def refuted_probabilities(values: np.ndarray) -> str:
         if np.median(np.abs(sums - 100.0)) < 1.0:
             return "are percent, not probabilities: their sum in a row is 100; divide them by 100"
         found, way = "have sums in a row", "divide each row by its sum if they are shares of it"
-        low, high = sums.min(), sums.max()
+        low = sums.min()
+        high = sums.max()
     span = f"{found} from {low:.6g} to {high:.6g}"
     if np.array_equal(values, np.rint(values)):
         return f"are votes, not probabilities: whole numbers that {span}"
@@ -86,7 +90,9 @@ def mean(values: np.ndarray, w: np.ndarray | None = None) -> float:
     """The mean of values (n,) with weights w (n,), None for 1; NaN where nothing counts."""
     if len(values) == 0 or (w is not None and not w.any()):
         return float("nan")
-    return float(values.mean()) if w is None else float((w * values).sum() / w.sum())
+    if w is None:
+        return float(values.mean())
+    return float((w * values).sum() / w.sum())
 
 
 def standard_error(
@@ -100,11 +106,12 @@ def standard_error(
     """
     if w is None and groups is None and len(values) > 1:
         return float(values.std(ddof=1) / len(values) ** 0.5)
-    w = np.ones(len(values)) if w is None else w
+    if w is None:
+        w = np.ones(len(values))
     deviations = w * (values - mean(values, w))
     if groups is not None:
         deviations = np.bincount(np.unique(groups, return_inverse=True)[1], deviations)
     n = len(deviations)
-    return (
-        float((deviations @ deviations * n / (n - 1)) ** 0.5 / w.sum()) if n > 1 else float("nan")
-    )
+    if n > 1:
+        return float((deviations @ deviations * n / (n - 1)) ** 0.5 / w.sum())
+    return float("nan")

@@ -80,7 +80,10 @@ class Provenance:
         if not line:
             return cls()
         try:
-            record = json.loads(line) if line.startswith("{") else _record_of_old(line)
+            if line.startswith("{"):
+                record = json.loads(line)
+            else:
+                record = _record_of_old(line)
             return cls(
                 **{
                     field.name: _checked(field.type, record[field.name])
@@ -97,7 +100,9 @@ class Provenance:
 
     def to_line(self) -> str:
         """The record as a line of JSON, "" for a model of unknown origin."""
-        return json.dumps(self.to_record()) if self else ""
+        if self:
+            return json.dumps(self.to_record())
+        return ""
 
     def __bool__(self) -> bool:
         return self != Provenance()
@@ -241,7 +246,9 @@ def _checked(kind, value):
 
 def _rounded(sums):
     """Sums of weights with twelve digits: the order of the samples changes others."""
-    return None if sums is None else tuple(float(f"{total:.12g}") for total in sums)
+    if sums is None:
+        return None
+    return tuple(float(f"{total:.12g}") for total in sums)
 
 
 def _sizes_of_all(name, provenances, sides):

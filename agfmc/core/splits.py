@@ -49,11 +49,15 @@ def deal_groups(
     np.add.at(table, (code, label), 1)
     share = np.asarray(shares[: len(table)], dtype=np.float64)
     share /= share.sum()
-    order, scaled, rows = shuffled(len(table), seed), table / size**2, table.sum(axis=1)
+    order = shuffled(len(table), seed)
+    scaled = table / size**2
+    rows = table.sum(axis=1)
     several = np.count_nonzero(table, axis=0) > 1
     for key in (np.ceil(np.log2(rows)), np.count_nonzero(table, axis=1)):
-        part, filled = np.empty(len(table), dtype=np.int64), np.zeros((len(share), len(size)))
-        remaining, total = np.count_nonzero(table, axis=0), np.zeros(len(share))
+        part = np.empty(len(table), dtype=np.int64)
+        filled = np.zeros((len(share), len(size)))
+        remaining = np.count_nonzero(table, axis=0)
+        total = np.zeros(len(share))
         for group in order[np.argsort(-key[order], kind="stable")].tolist():
             row = table[group]
             # what it adds to the sum of squares of (filled - share size) / size over shares
@@ -82,7 +86,9 @@ def stratified_parts(
 
 def of_rows(values, rows):
     """The entries of an array (n, ...), or of weights, of some rows; None for None."""
-    return None if values is None else values[rows]
+    if values is None:
+        return None
+    return values[rows]
 
 
 def job_seed(seed, left, right):
@@ -205,7 +211,8 @@ def _shares(size, rows, least):
     take = least.copy()
     free = np.ones(len(size), bool)  # the classes whose share is no less than their least
     while free.any():
-        left, total = rows - least[~free].sum(), size[free].sum()
+        left = rows - least[~free].sum()
+        total = size[free].sum()
         below = free & (size * left < least * total)
         if not below.any():
             take[free], rest = np.divmod(size[free] * left, total)
@@ -266,6 +273,9 @@ def calibration_rows(y: np.ndarray, labels: Sequence[int], count: int, seed: int
     drawn = [np.empty(0, dtype=np.int64)]
     for label, rows in members.items():
         generator = np.random.Generator(np.random.PCG64(job_seed(seed, (label,), ())))
-        share = len(rows) if total <= count else -(-len(rows) * count // total)
+        if total <= count:
+            share = len(rows)
+        else:
+            share = -(-len(rows) * count // total)
         drawn.append(rows[generator.permutation(len(rows))[:share]])
     return np.sort(np.concatenate(drawn))

@@ -21,7 +21,9 @@ def clean(text: str) -> str:
 def visible(text: str) -> str:
     """The `clean` text, cut where it is too long."""
     text = clean(text)
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
+    if len(text) <= _LONGEST:
+        return text
+    return text[: _LONGEST - 3] + "..."
 
 
 def name_fault(name: str, kind: str = "class") -> str | None:
@@ -63,7 +65,10 @@ def spread(summary: dict | None) -> str:
     """A score of all held-out points, and its deviation if there is one; `-` where there is none."""
     if summary is None or math.isnan(summary["pooled"]):
         return "-"
-    parts = [summary["pooled"]] if summary["sd"] is None else [summary["pooled"], summary["sd"]]
+    if summary["sd"] is None:
+        parts = [summary["pooled"]]
+    else:
+        parts = [summary["pooled"], summary["sd"]]
     return "±".join(f"{value:.4f}".removeprefix("0") for value in parts)
 
 
@@ -84,7 +89,9 @@ def numeral(word, whole=False):
     """
     if "_" in word or not word.isascii():
         raise ValueError(f"not a number: '{word}'")
-    return int(word) if whole else float(word)
+    if whole:
+        return int(word)
+    return float(word)
 
 
 def runs_text(numbers: list) -> str:
@@ -101,10 +108,15 @@ def runs_text(numbers: list) -> str:
 def listed(labels):
     """Labels in a message: all, or the first and how many there are."""
     text = " ".join(map(str, labels[:12]))
-    return f"{text} ... ({len(labels)})" if len(labels) > 12 else text
+    if len(labels) > 12:
+        return f"{text} ... ({len(labels)})"
+    return text
 
 
 def first_words(words, most=20):
     """Words in a message, with commas: all, or the first and how many more there are."""
-    more = f" and {len(words) - most} more" if len(words) > most else ""
+    if len(words) > most:
+        more = f" and {len(words) - most} more"
+    else:
+        more = ""
     return ", ".join(map(str, words[:most])) + more

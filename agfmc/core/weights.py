@@ -61,7 +61,9 @@ class Weights:
 
     def seen(self, y: np.ndarray) -> np.ndarray:
         """The weights (n,) without the factors of the classes y (n,): as the data were seen."""
-        return self.w / of_points(self.factors, y) if self.factors else self.w
+        if self.factors:
+            return self.w / of_points(self.factors, y)
+        return self.w
 
     def digest(self, rows, labels) -> bytes:
         """The bytes that tell the weights of some rows, of classes `labels`, from others."""

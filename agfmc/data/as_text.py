@@ -63,11 +63,10 @@ def _classes(base, n):
     y = read_cls(f"{base}.cls", n, negative=True)
     classes = [label for label in np.unique(y).tolist() if label >= 0]
     path = f"{base}.names"
-    names = (
-        read_names_of(path, classes)
-        if os.path.exists(path)
-        else {label: str(label) for label in classes}
-    )
+    if os.path.exists(path):
+        names = read_names_of(path, classes)
+    else:
+        names = {label: str(label) for label in classes}
     return {**names, **{label: "" for label in np.unique(y[y < 0]).tolist()}}, y
 
 

@@ -29,7 +29,8 @@ class Binning(NamedTuple):
 def present_values(source: str, missing: float | None = None) -> np.ndarray:
     """The values in `source` (.dat) that are not above `missing`; DataError for none."""
     values = read_con(source)
-    values = values if missing is None else values[values <= missing]
+    if missing is not None:
+        values = values[values <= missing]
     if not len(values):
         raise DataError(f"every value is above {missing:g}, and so missing", file=source)
     return values
@@ -49,7 +50,8 @@ def classes_from_floats(
     thresholds themselves. Values larger than `missing` do not count for the least and greatest.
     With `ends` the thresholds include both ends, and what is outside has class -1.
     """
-    values, present = read_con(source), present_values(source, missing)
+    values = read_con(source)
+    present = present_values(source, missing)
     if bins is None and numbers:
         if geometric:
             raise UsageError("-g spaces thresholds between min and max: it needs -q")
@@ -62,7 +64,10 @@ def classes_from_floats(
     classes = classes_of(values, edges, ends)
     names = None
     if classes.min() >= 0 and len(edges) <= _NAMED:
-        reach = numbers if bins is not None and numbers else (np.inf, -np.inf)
+        if bins is not None and numbers:
+            reach = numbers
+        else:
+            reach = (np.inf, -np.inf)
         names = names_of_limits(*_class_limits(present, edges, ends, reach))
     return Binning(classes, edges, (float(present.min()), float(present.max())), names)
 
@@ -94,7 +99,10 @@ def bin_edges(
         raise UsageError(f"the number of classes must be 2 or more, not {q}")
     values = np.asarray(values)
     given = low is not None and high is not None
-    kind = UsageError if given else DataError
+    if given:
+        kind = UsageError
+    else:
+        kind = DataError
     if not given and not len(values):
         raise DataError("there are no values")
     low = float(values.min() if low is None else low)
@@ -113,7 +121,9 @@ def bin_edges(
             edges = low / q * (q - steps) + high / q * steps
     edges[[0, -1]] = low, high
     check_edges(edges, kind)
-    return edges if ends else edges[1:-1]
+    if ends:
+        return edges
+    return edges[1:-1]
 
 
 def check_edges(edges, kind: type = UsageError) -> np.ndarray:

@@ -43,7 +43,9 @@ def name_lines(path, stdin=None):
         .removeprefix("\ufeff")
         .removesuffix("\n")
     )
-    return [line.strip() for line in text.split("\n")] if text else []
+    if text:
+        return [line.strip() for line in text.split("\n")]
+    return []
 
 
 def read_names_of(path, labels, names=None):
@@ -51,7 +53,8 @@ def read_names_of(path, labels, names=None):
 
     `names` are the names of the file, if read already.
     """
-    names = read_names(path) if names is None else names
+    if names is None:
+        names = read_names(path)
     for label in labels:
         if label >= len(names):
             raise DataError(f"holds no name for class {label} (line {label + 1})", file=path)
@@ -101,7 +104,8 @@ class ByValue:
         self._sorted = np.array(values)[self._order]
         twice = np.flatnonzero(self._sorted[1:] == self._sorted[:-1])
         if len(twice):
-            first, second = self._order[twice[0]], self._order[twice[0] + 1]
+            first = self._order[twice[0]]
+            second = self._order[twice[0] + 1]
             raise DataError(f"the names {names[first]!r} and {names[second]!r} are one number")
 
     def __bool__(self):
@@ -151,7 +155,10 @@ def named_by_value(y, file, points=True):
         )
     if points and k > _FEW:
         message += " (of a continuous quantity, float_to_class makes classes)"
-    source = "standard input" if file == "-" else file
+    if file == "-":
+        source = "standard input"
+    else:
+        source = file
     warn_user(f"{source}: {message}")
     return labels.astype(np.int32).reshape(np.shape(y)), names
 
@@ -189,7 +196,10 @@ class TextLabels:
     def __init__(self, file, names=None, ignore=False, ordinates=False):
         self.file, self.ignore, self.ordinates = file, ignore, ordinates
         self.words = ignore if ignore or ordinates else None  # else the first label decides
-        self._given = None if names is None else tuple(names)
+        if names is None:
+            self._given = None
+        else:
+            self._given = tuple(names)
         self._codes = {
             name.encode("utf-8", "surrogateescape"): i for i, name in enumerate(self._given or ())
         }
@@ -200,7 +210,8 @@ class TextLabels:
 
         None where labels are numbers: they are left in the text for `checked`.
         """
-        start, end = tokens.start[which], tokens.end[which]
+        start = tokens.start[which]
+        end = tokens.end[which]
         if self.words is None and len(which):
             self.words = not numeric(tokens.text[start[0] : end[0]].tobytes())
         if not self.words:
@@ -229,13 +240,18 @@ class TextLabels:
         if not good.all():
             row = int(np.argmin(good))
             self.check(b"%.17g" % values[row], int(line[row]))
-        return y if self._values or np.any(y != np.rint(y)) else y.astype(np.int32)
+        if self._values or np.any(y != np.rint(y)):
+            return y
+        return y.astype(np.int32)
 
     def _labels(self, values):
         """(labels, a mask of those that can be) of numbers (n,)."""
         if self._values:
             return self._values.find(values)
-        low = -(2**31) if self._given is None else 0
+        if self._given is None:
+            low = -(2**31)
+        else:
+            low = 0
         whole = values == np.rint(values)
         possible = whole & (values >= low) & (values < 2**31)
         return values, possible | ~whole & np.isfinite(values) & (self._given is None)
@@ -244,7 +260,8 @@ class TextLabels:
         """DataError if the bytes `word`, in that line of the file, cannot be a label here."""
         if self.words is None:
             self.words = not numeric(word)
-        problem, is_number = None, np.isfinite(number_of(word))
+        problem = None
+        is_number = np.isfinite(number_of(word))
         unknown = f"the label {show(word)} is not among the names of the classes"
         if self.ignore:
             return
@@ -287,7 +304,9 @@ class TextLabels:
             return y, self._given
         if not self.words:
             fraction = y.dtype.kind == "f" and not self.ordinates
-            return named_by_value(y, self.file) if fraction else (y, None)
+            if fraction:
+                return named_by_value(y, self.file)
+            return (y, None)
         ordered = sorted(self._codes)
         rank = np.empty(len(ordered), np.int32)
         for label, word in enumerate(ordered):
@@ -297,11 +316,17 @@ class TextLabels:
 
 def numeric(word):
     """Return True if the bytes `word` read as a number, NaN and infinity included."""
-    bare = word[1:] if word[:1] in (b"+", b"-") else word
+    if word[:1] in (b"+", b"-"):
+        bare = word[1:]
+    else:
+        bare = word
     return bool(NUMBER.fullmatch(word)) or bare.lower() in _NOT_NUMBERS
 
 
 def show(word):
     """Text or bytes of a file as they go into a message."""
-    text = word if isinstance(word, str) else word.decode("utf-8", "backslashreplace")
+    if isinstance(word, str):
+        text = word
+    else:
+        text = word.decode("utf-8", "backslashreplace")
     return repr(text if len(text) <= 40 else text[:37] + "...")

@@ -119,7 +119,9 @@ def _kind(head):
         words = line.partition(b"#")[0].split()
         if words:
             numbers = len(words) in (5, 6) and all(map(_WEIGHT.fullmatch, words))
-            return "pairs" if numbers else None
+            if numbers:
+                return "pairs"
+            return None
     return None
 
 
@@ -214,7 +216,8 @@ class PairErrors:
         return self.n[np.ix_(at, at)].max(axis=1)
 
     def _positions(self, labels):
-        labels = self.labels if labels is None else labels
+        if labels is None:
+            labels = self.labels
         for label in labels:
             if label not in self.labels:
                 raise DataError(f"has no errors of class {label}", file=self.source)
@@ -252,7 +255,10 @@ def _line_numbers(words):
             "expected `i j n_i errors_i n_j errors_j` or `t i j n wins_i`, found "
             f"{len(words)} word{'s' if len(words) > 1 else ''}"
         )
-    count = 2 if len(words) == 6 else 3
+    if len(words) == 6:
+        count = 2
+    else:
+        count = 3
     for i, word in enumerate(words):
         if not (word.isdigit() if i < count else _WEIGHT.fullmatch(word)):
             raise DataError(f"expected a {'whole ' * (i < count)}number, found {show(word)}")
@@ -277,20 +283,29 @@ def _add(pairs, others, numbers, line):
                 raise DataError(f"there are no samples of class {label}")
             if errors > n:
                 raise DataError(f"{errors} errors on class {label}, which has {n} samples")
-        key, known, counts = (i, j), pairs, (n_i, errors_i, n_j, errors_j)
+        key = (i, j)
+        known = pairs
+        counts = (n_i, errors_i, n_j, errors_j)
         if i > j:
-            key, counts = (j, i), (n_j, errors_j, n_i, errors_i)
+            key = (j, i)
+            counts = (n_j, errors_j, n_i, errors_i)
     else:
         t, i, j, n, wins = numbers
         if len({t, i, j}) < 3:
             raise DataError(f"expected three different classes, found {t} {i} {j}")
         if wins > n:
             raise DataError(f"{wins} samples of class {t} went to class {i}, but there are {n}")
-        key, known, counts = (t, i, j), others, (n, wins)
+        key = (t, i, j)
+        known = others
+        counts = (n, wins)
         if i > j:
-            key, counts = (t, j, i), (n, n - wins)
+            key = (t, j, i)
+            counts = (n, n - wins)
     if key in known:
-        what = "the pair" if known is pairs else f"class {key[0]} for the pair"
+        if known is pairs:
+            what = "the pair"
+        else:
+            what = f"class {key[0]} for the pair"
         raise DataError(f"{what} {key[-2]} {key[-1]} is on line {known[key][0]} too")
     known[key] = (line, *counts)
 
@@ -298,7 +313,10 @@ def _add(pairs, others, numbers, line):
 def _arrays(pairs, others, path):
     labels = sorted({label for pair in pairs for label in pair})
     k = len(labels)
-    most = _MOST_IRRELEVANT if others else _MOST_CLASSES
+    if others:
+        most = _MOST_IRRELEVANT
+    else:
+        most = _MOST_CLASSES
     if k > most:
         raise DataError(
             f"holds {k} classes, more than the {most} that are supported"
@@ -309,7 +327,10 @@ def _arrays(pairs, others, path):
     whole = all(
         type(number) is int for line in (*pairs.values(), *others.values()) for number in line
     )
-    dtype = np.int64 if whole else np.float64
+    if whole:
+        dtype = np.int64
+    else:
+        dtype = np.float64
     n, errors = np.zeros((2, k, k), dtype)
     for (i, j), (_, n_i, errors_i, n_j, errors_j) in pairs.items():
         i, j = position[i], position[j]
@@ -319,7 +340,10 @@ def _arrays(pairs, others, path):
     irrelevant, wins = np.zeros((2, k, k, k), dtype)
     for (t, i, j), (line, count, won) in others.items():
         if (i, j) not in pairs or t not in position:
-            what = f"the pair {i} {j}" if (i, j) not in pairs else f"class {t}"
+            if (i, j) not in pairs:
+                what = f"the pair {i} {j}"
+            else:
+                what = f"class {t}"
             raise DataError(f"there is no line with the errors of {what}", file=path, line=line)
         t, i, j = position[t], position[i], position[j]
         irrelevant[t, i, j] = irrelevant[t, j, i] = count
@@ -329,8 +353,11 @@ def _arrays(pairs, others, path):
 
 def format_pair_errors(pair_errors, path=None):
     """The text of `PairErrors`, which is `checked`."""
-    labels, n, errors = pair_errors.labels, pair_errors.n, pair_errors.errors
-    others, wins = pair_errors.irrelevant, pair_errors.wins
+    labels = pair_errors.labels
+    n = pair_errors.n
+    errors = pair_errors.errors
+    others = pair_errors.irrelevant
+    wins = pair_errors.wins
     lines = ["# i j  n_i errors_i  n_j errors_j\n"]
     for i, j in zip(*np.triu_indices(len(labels), 1)):
         if n[i, j] and n[j, i]:
@@ -350,4 +377,6 @@ def format_pair_errors(pair_errors, path=None):
 
 
 def _text(number):
-    return f"{number:.15g}" if isinstance(number, np.floating) else f"{number}"
+    if isinstance(number, np.floating):
+        return f"{number:.15g}"
+    return f"{number}"

@@ -70,7 +70,8 @@ def convert_text(
 
 def _refuse_large(data, source, form):
     """DataError, with the line of the text, for what binary files cannot hold."""
-    x, y = data.x, data.y
+    x = data.x
+    y = data.y
     large = np.maximum(x.max(axis=1), -x.min(axis=1)) >= _TOO_LARGE
     if y is not None and y.dtype.kind == "f":
         large |= np.abs(y) >= _TOO_LARGE

@@ -43,7 +43,10 @@ def read_costs(path, labels: Sequence[int], names: Mapping[int, str] | None = No
             line=line,
         )
     rejects = words[-1] == "-"
-    classes = words[:-1] if rejects else words
+    if rejects:
+        classes = words[:-1]
+    else:
+        classes = words
     position = _columns(classes, label_of, path, line)
     for label in labels:
         if label not in position:
@@ -98,7 +101,10 @@ def _lines(path, label_of):
         if header:
             mark = _delimiter(text, label_of)
         try:
-            words = text.split() if mark is None else _fields(text, mark)
+            if mark is None:
+                words = text.split()
+            else:
+                words = _fields(text, mark)
         except csv.Error as error:
             raise DataError(
                 f"expected fields with commas between them: {error}", file=path, line=number
@@ -112,12 +118,11 @@ def _delimiter(text, label_of):
     if "\t" in text:
         return "\t"
     known = sum(word in label_of for word in text.split())
-    return (
-        ","
-        if "," in text
-        and (not known or known < sum(word.strip(' "') in label_of for word in text.split(",")))
-        else None
-    )
+    if "," in text and (
+        not known or known < sum(word.strip(' "') in label_of for word in text.split(","))
+    ):
+        return ","
+    return None
 
 
 def _fields(text, mark):
@@ -160,14 +165,19 @@ def _columns(classes, label_of, path, line):
 
 def _rows(lines, classes, rejects, path, line, label_of):
     """(table (k, columns), line of each row), rows in the order of the columns."""
-    k, width = len(classes), len(classes) + rejects
-    table, line_of = np.empty((k, width)), [0] * k
+    k = len(classes)
+    width = len(classes) + rejects
+    table = np.empty((k, width))
+    line_of = [0] * k
     named, count = None, 0
     for line, words in lines:
         if named is None:
             named = len(words) == width + 1
         if len(words) != width + named:
-            what = "a class and " if named else ""
+            if named:
+                what = "a class and "
+            else:
+                what = ""
             raise DataError(
                 f"expected {what}{width} numbers, one for each column, found {len(words)} fields",
                 file=path,
@@ -178,7 +188,10 @@ def _rows(lines, classes, rejects, path, line, label_of):
                 f"expected {k} rows, one for each class, found more", file=path, line=line
             )
         known = not named or words[0] in classes
-        row = classes.index(words[0]) if named and known else count
+        if named and known:
+            row = classes.index(words[0])
+        else:
+            row = count
         if not known or line_of[row]:
             raise DataError(
                 "expected one of the columns before the numbers of a true class, "

@@ -88,7 +88,10 @@ def encoded_rows(
     `unique` are those of the text that together are the id of a row, which no other has. Raises
     `DataError` for cells that the recipe cannot take, with file, line and column.
     """
-    seen = RowIds(table, unique) if unique else None
+    if unique:
+        seen = RowIds(table, unique)
+    else:
+        seen = None
     classes = {name: at for at, name in enumerate(encoder.recipe.classes)}
     both = set(encoder.requested) & {label, weight, group}
     copied = {at: kind for at, kind in encoder.requested.items() if at in text}  # in two kinds
@@ -107,7 +110,10 @@ def encoded_rows(
         if seen is not None:
             seen.add(block)
         x = encoder.points(table.of_text(block, copied) if copied else block)
-        y = None if label is None else class_numbers(table, block, label, classes)
+        if label is None:
+            y = None
+        else:
+            y = class_numbers(table, block, label, classes)
         weights = None
         if weight is not None:
             weights, bad = single_precision(block[weight])
@@ -160,16 +166,25 @@ def read_table(
     lazy : bool, many points are `LazyPoints` in a temporary file, in place of x (n, d) float32
     """
     given = recipe is not None
-    layout = form.layout.for_model(recipe) if given else form.layout
+    if given:
+        layout = form.layout.for_model(recipe)
+    else:
+        layout = form.layout
     with open_table(path, layout, stdin, again=True) as table:
         form = with_columns(table, form)
         if not given:
             survey = survey_table(table, form.roles)
-            recipe, roles, rows = _with_dialect(survey.recipe, form), survey.roles, survey.rows
+            recipe = _with_dialect(survey.recipe, form)
+            roles = survey.roles
+            rows = survey.rows
         else:
-            roles, rows = resolve_roles(table, _with_weights(table, form, recipe)), None
+            roles = resolve_roles(table, _with_weights(table, form, recipe))
+            rows = None
         encoder = TableEncoder(table, recipe)
-        weight = roles.weight if form.weights.file is None else None
+        if form.weights.file is None:
+            weight = roles.weight
+        else:
+            weight = None
         parts = encoded_rows(
             table, encoder, roles.label, weight, group=roles.group if form.groups is None else None
         )
@@ -194,14 +209,21 @@ def read_table(
             raise DataError("changed while it was read", file=table.file)
         if given:
             encoder.warn_of_cells()
-    weights = weights_of(path, form, len(y), stdin) if w is None else Weights(w)
+    if w is None:
+        weights = weights_of(path, form, len(y), stdin)
+    else:
+        weights = Weights(w)
     data = with_groups(Dataset(x, y, recipe.classes, recipe, weights), groups)
-    return with_groups_of(data, path, form, stdin) if groups is None else data
+    if groups is None:
+        return with_groups_of(data, path, form, stdin)
+    return data
 
 
 def with_columns(table: Table, form: InputFormat) -> InputFormat:
     """The format in which weights and groups that columns of the table hold have roles."""
-    roles, weights, groups = form.roles, form.weights, form.groups
+    roles = form.roles
+    weights = form.weights
+    groups = form.groups
     if weights.file not in (None, NO_WEIGHTS):
         column = column_or_file(table, weights.file, "--weight")
         if column is not None:
@@ -209,7 +231,8 @@ def with_columns(table: Table, form: InputFormat) -> InputFormat:
     if groups not in (None, NO_GROUPS):
         column = column_or_file(table, groups, "--group")
         if column is not None:
-            roles, groups = replace(roles, group=column), None
+            roles = replace(roles, group=column)
+            groups = None
     return replace(form, roles=roles, weights=weights, groups=groups)
 
 
@@ -224,7 +247,8 @@ def _with_dialect(recipe, form):
 
 def _warn_of_groups(table, roles, names):
     """Warn of columns that look like groups: of these names, and of ids that repeat."""
-    ids, rows = set(), 0
+    ids = set()
+    rows = 0
     for block in table.blocks(dict.fromkeys(roles.ids, "text")) if roles.ids else ():
         ids.update(zip(*(block[at] for at in roles.ids)))
         rows += block.rows
@@ -347,13 +371,17 @@ def convert_table(
     needs a recipe, only base.vec and base.ids are. Memory does not grow with the rows.
     """
     given = recipe is not None
-    layout = form.layout.for_model(recipe) if given else form.layout
+    if given:
+        layout = form.layout.for_model(recipe)
+    else:
+        layout = form.layout
     with open_table(path, layout, again=True) as table, ExitStack() as stack:
         if given:
             roles = _roles_beside(table, form, recipe)
         else:
             survey = survey_table(table, form.roles)
-            recipe, roles = _with_dialect(survey.recipe, form), survey.roles
+            recipe = _with_dialect(survey.recipe, form)
+            roles = survey.roles
         encoder = TableEncoder(table, recipe)
         ends = [
             end
@@ -375,7 +403,10 @@ def convert_table(
         ]  # training would take them
         for path in old:
             warn_user(f"{path} existed before, and is removed, as it is not of these points")
-        before = functools.partial(list, map(remove, old)) if old else None
+        if old:
+            before = functools.partial(list, map(remove, old))
+        else:
+            before = None
         files = dict(
             zip(
                 ends,
@@ -384,7 +415,8 @@ def convert_table(
                 ),
             )
         )
-        held, rows = stack.enter_context(temporary_file()), 0
+        held = stack.enter_context(temporary_file())
+        rows = 0
         if roles.ids:
             files[".ids"].write(csv_line([table.names[at] for at in roles.ids]))
         counts = np.zeros(len(recipe.classes), dtype=np.int64)
@@ -529,9 +561,15 @@ def rows_of_table(
     encoder = TableEncoder(table, recipe)
     there = tuple(columns_called(table, recipe.ids))
     ids = column_positions(table, form.roles.ids or there, "--id")
-    copied = tuple(range(len(table.names))) if everything else ids
+    if everything:
+        copied = tuple(range(len(table.names)))
+    else:
+        copied = ids
     heads = tuple(table.names[at] for at in copied) or (ROW,)
-    unique = ids if compared and (form.roles.ids or len(there) == len(recipe.ids)) else ()
+    if compared and (form.roles.ids or len(there) == len(recipe.ids)):
+        unique = ids
+    else:
+        unique = ()
     return RowsToClassify(heads, encoder, table, copied, unique)
 
 
@@ -545,7 +583,8 @@ def rows_of_lines(
     """
     data, line = next((one for one in lines if one[0].strip(b"\r\n")), (b"", 1))
     text = data.lstrip(b"\r\n")
-    layout, rest = form.layout.for_model(recipe), (data, line)
+    layout = form.layout.for_model(recipe)
+    rest = (data, line)
     if text.startswith(b"{"):
         names = [*(one.name for one in recipe.columns), *(form.roles.ids or recipe.ids)]
         table: Table = RowTable((), list(dict.fromkeys(names)), layout, file)
@@ -555,5 +594,8 @@ def rows_of_lines(
         heading, end, behind = text.partition(b"\n")
         table = table_of_heading(heading + end, layout, file)
         line += data[: len(data) - len(text)].count(b"\n")
-        rest = (behind, line + 1) if layout.header else (text, line)
+        if layout.header:
+            rest = (behind, line + 1)
+        else:
+            rest = (text, line)
     return rows_of_table(table, form, recipe, everything, False), itertools.chain([rest], lines)

@@ -25,20 +25,27 @@ TEXT_ENDING = ".groups"  # added to the name of a text of points, for the groups
 def groups_beside(base: str) -> str | None:
     """The file of the groups of binary data with this base name, or None where there is none."""
     path = base + ENDING
-    return path if base != "-" and os.path.exists(path) else None
+    if base != "-" and os.path.exists(path):
+        return path
+    return None
 
 
 def group_numbers_beside(base: str, n: int) -> np.ndarray | None:
     """The numbers of the groups in the file beside n binary points, or None."""
     path = groups_beside(base)
-    return None if path is None else np.unique(read_groups(path, n), return_inverse=True)[1]
+    if path is None:
+        return None
+    return np.unique(read_groups(path, n), return_inverse=True)[1]
 
 
 def with_groups_of(data: Dataset, base: str, form: InputFormat, stdin=None) -> Dataset:
     """A Dataset with the groups in the file of `form.groups`, or beside binary points."""
     path = form.groups
     if path is None:
-        path = groups_beside(base) if form.kind == "binary" else None
+        if form.kind == "binary":
+            path = groups_beside(base)
+        else:
+            path = None
     if path in (None, NO_GROUPS):
         return data
     if path == base == "-":
@@ -128,9 +135,16 @@ def check_groups(
     if not alone:
         return
     labels, groups = _classes_in_groups(part)
-    label, group = alone[0], int(groups[np.argmax(labels == alone[0])])
-    name = f" '{one_line(data.name_of[label])}'" if label in data.name_of else ""
-    group = str(group) if data.group_names is None else one_line(data.group_names[group])
+    label = alone[0]
+    group = int(groups[np.argmax(labels == alone[0])])
+    if label in data.name_of:
+        name = f" '{one_line(data.name_of[label])}'"
+    else:
+        name = ""
+    if data.group_names is None:
+        group = str(group)
+    else:
+        group = one_line(data.group_names[group])
     way = ""
     if remedy:
         least = 1 + group_counts(data)[label]

@@ -36,7 +36,8 @@ class VecReader:
         self._missing = missing
         with ExitStack() as stack:
             self._file = stack.enter_context(open_input(path, stdin, raw=True))
-            self.name, self.rows = self._file.name, rows
+            self.name = self._file.name
+            self.rows = rows
             self.d, self.n = self._header(expected)
             self._stack = stack.pop_all()
 
@@ -78,7 +79,8 @@ class VecReader:
         self._stack.__exit__(*error)
 
     def __iter__(self):
-        width, done = 4 * self.d, 0
+        width = 4 * self.d
+        done = 0
         while data := self._read(self.rows * width):
             if len(data) % width:
                 raise DataError(
@@ -119,7 +121,9 @@ def read_vec(path, mmap=False, stdin=None, expected=POINTS, missing=False):
             if reader._file.readinto(memoryview(x).cast("B")) != x.nbytes:
                 raise DataError("changed while it was read", file=reader.name)
     _refuse_nonfinite(x, reader.name, missing=missing)
-    return x if mmap else x.astype(np.float32, copy=False)
+    if mmap:
+        return x
+    return x.astype(np.float32, copy=False)
 
 
 def open_vec(path, missing=False):
@@ -296,11 +300,17 @@ def _refuse_nonfinite(x, path, start=0, missing=False):
     step = max(1, _PIECE // x.shape[1])
     for begin in range(0, len(x), step):
         block = x[begin : begin + step]
-        good = ~np.isinf(block) if missing else np.isfinite(block)
+        if missing:
+            good = ~np.isinf(block)
+        else:
+            good = np.isfinite(block)
         if not good.all():
             row, column = np.unravel_index(int(np.argmin(good)), good.shape)
             value = x[begin + row][column]
-            what = "NaN" if np.isnan(value) else "an infinite or too large value"
+            if np.isnan(value):
+                what = "NaN"
+            else:
+                what = "an infinite or too large value"
             where = f"row {start + begin + row + 1}"
             if x.shape[1] > 1:
                 where = f"feature {column} (from 0) of {where}"

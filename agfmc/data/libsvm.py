@@ -53,7 +53,10 @@ def read_svm(
     `limit_bytes` (default `memory_limit()`) it is refused before it is made.  With `sparse`, for
     absent features that are 0, x is `SparsePoints` instead.
     """
-    limit = memory_limit() if limit_bytes is None else limit_bytes
+    if limit_bytes is None:
+        limit = memory_limit()
+    else:
+        limit = limit_bytes
     return _collected(
         path, form, names, stdin, _Sparse(limit) if sparse else _Dense(form.fill, limit), block
     )
@@ -79,7 +82,8 @@ def store_svm(
 
 def _collected(path, form, names, stdin, points, block):
     with open_input(path, stdin) as file:
-        labels, codes = TextLabels(file.name, names, ordinates=form.ordinates), []
+        labels = TextLabels(file.name, names, ordinates=form.ordinates)
+        codes = []
         for rows in _parsed(file, labels, None, block):
             points.append(rows, file.name)
             codes.append(rows.y)
@@ -115,7 +119,8 @@ class _Dense:
             return
         in_memory = self._blocks
         if self._file is None:
-            self._file, self._blocks = temporary_file(), []
+            self._file = temporary_file()
+            self._blocks = []
         free, folder = _free_bytes(self._file)
         _refuse_huge(1, self._width, self._limit, rows, file)
         _refuse_huge(self._n, self._width, self._most, rows, file)
@@ -150,7 +155,8 @@ class _Dense:
                 if len(self._blocks) > 1:
                     self._widen()
             return LazyPoints(self._stored(0, self._n, self._width))
-        x, start = np.empty((self._n, self._width)), 0
+        x = np.empty((self._n, self._width))
+        start = 0
         self._blocks.reverse()
         while self._blocks:  # memory of a block goes as that of the table comes
             block = self._blocks.pop()
@@ -169,7 +175,8 @@ class _Dense:
 
     def _widen(self):
         """Give all rows the same width: from the last one, so that none is written over unread."""
-        end, offset = self._n, self._size
+        end = self._n
+        offset = self._size
         step = max(1, _AT_ONCE // self._width)
         for n, d in reversed(self._blocks):
             offset -= 8 * n * d
@@ -194,7 +201,8 @@ class _Sparse:
     """Points in blocks of compressed rows; limit: bytes of all their values."""
 
     def __init__(self, limit):
-        self._limit, self._blocks = limit, []
+        self._limit = limit
+        self._blocks = []
         self._entries = self._width = 0
 
     def append(self, rows, file):
@@ -250,7 +258,10 @@ def svm_chunks(
 ) -> Iterator:
     """As `iter_svm`, for an open file, which has a `name`, and may have no points."""
     for part in _parsed(file, TextLabels(file.name, ignore=True), d, block):
-        width = part.width if d is None else d
+        if d is None:
+            width = part.width
+        else:
+            width = d
         for start in range(0, len(part.line), rows):
             stop = min(start + rows, len(part.line))
             if sparse:
@@ -279,13 +290,16 @@ class _Rows(NamedTuple):
 
     @property
     def width(self):
-        return int(self.index.max()) if len(self.index) else 0
+        if len(self.index):
+            return int(self.index.max())
+        return 0
 
     def dense(self, start, stop, d, missing):
         n = stop - start
         count = np.diff(self.indptr[start : stop + 1])
         entries = slice(self.indptr[start], self.indptr[stop])
-        index, value = self.index[entries], self.value[entries]
+        index = self.index[entries]
+        value = self.value[entries]
         if len(index) == n * d and np.all(count == d):
             return value.reshape(n, d)  # ascending, so every row is 1..d
         out = np.full((n, d), missing, np.float64)
@@ -317,7 +331,8 @@ def _rows(tokens, labels, d):
         _refuse_table(text.tobytes().split(), labels.file, int(tokens.line[0]))
     entry = np.ones(len(tokens.start), bool)
     entry[tokens.first] = False
-    start, end = tokens.start[entry], tokens.end[entry]
+    start = tokens.start[entry]
+    end = tokens.end[entry]
     colon = np.flatnonzero(text == 58)
     # one colon in each entry, with something on both sides, and none in a label
     if len(colon) != len(start) or not np.all((start < colon) & (colon < end - 1)):
@@ -352,7 +367,10 @@ def _indices(text, start, colon):
         return None
     shortest = length.min()
     for k in range(length.max()):  # from the last digit
-        longer = slice(None) if k < shortest else np.flatnonzero(length > k)
+        if k < shortest:
+            longer = slice(None)
+        else:
+            longer = np.flatnonzero(length > k)
         place = colon[longer] - (k + 1)
         digit = text[place] - np.uint8(48)
         if digit.max() > 9:
@@ -416,7 +434,10 @@ def _entries_problem(words, d):
 
 def _refuse_huge(n, d, limit, rows, file, which=""):
     if n * (d + 1) * 8 > limit:
-        widest = np.argmax(rows.index) if len(rows.index) else 0
+        if len(rows.index):
+            widest = np.argmax(rows.index)
+        else:
+            widest = 0
         point = int(np.searchsorted(rows.indptr[:-1], widest, side="right")) - 1
         raise DataError(
             f"{n} points so far, with features up to {d} make a table of "

@@ -52,7 +52,10 @@ def lvq_lines(x, y=None, header=True, names=None):
     """Lines of LVQ text for x (n, d) and, unless None, y (n,), values without loss."""
     if header:
         yield f"{x.shape[1]}\n"
-    ends = [None] * len(x) if y is None else np.asarray(y).tolist()
+    if y is None:
+        ends = [None] * len(x)
+    else:
+        ends = np.asarray(y).tolist()
     for row, end in zip(x, ends):
         values = " ".join(map(repr, np.asarray(row, np.float64).tolist()))
         if y is not None:
@@ -76,10 +79,14 @@ class _Lines:
             self._begin(tokens)
             if self.header is not None:
                 tokens = tokens.without_first_line()
-        n, labels = len(tokens.first), self.form.labels
+        n = len(tokens.first)
+        labels = self.form.labels
         if not np.all(tokens.count == self.width + bool(labels)):
             return None
-        y = self.column.take(tokens, tokens.first + self.width) if labels else None
+        if labels:
+            y = self.column.take(tokens, tokens.first + self.width)
+        else:
+            y = None
         columns = self.width + (labels and not self.column.words)
         table = numbers(tokens.text, n * columns)
         if table is None:
@@ -90,9 +97,12 @@ class _Lines:
         return np.ascontiguousarray(table[:, : self.width]), y
 
     def _begin(self, tokens):
-        line, words, file = int(tokens.line[0]), tokens.words(0), self.column.file
+        line = int(tokens.line[0])
+        words = tokens.words(0)
+        file = self.column.file
         foreign = foreign_line(tokens.text.tobytes().lstrip().split(b"\n", 1)[0], file)
-        labels, width = self.form.labels, len(words) - bool(self.form.labels)
+        labels = self.form.labels
+        width = len(words) - bool(self.form.labels)
         if self.form.header:
             word = words[0]
             if len(words) > 1 or not word.isdigit() or len(word) > 9 or int(word) == 0:
@@ -103,7 +113,8 @@ class _Lines:
                     file=file,
                     line=line,
                 )
-            width, self.header = int(word), line
+            width = int(word)
+            self.header = line
         elif width < 1:
             raise DataError(
                 "the line has no values" + f"; {foreign}" * bool(foreign), file=file, line=line
@@ -114,7 +125,9 @@ class _Lines:
         self.width = width
 
     def check(self, line, number):
-        words, file, labels = line.split(), self.column.file, self.form.labels
+        words = line.split()
+        file = self.column.file
+        labels = self.form.labels
         if not words or self.width is None or number == self.header:
             return
         if CONTROL.search(line):
@@ -139,7 +152,8 @@ class _Lines:
 
 
 def _parts(file, column, form, d, size):
-    lines, seen = _Lines(column, form, d), False
+    lines = _Lines(column, form, d)
+    seen = False
     for x, y in parsed_blocks(file, lines.parse, lines.check, size):
         seen = seen or len(x) > 0
         yield x, y

@@ -98,7 +98,10 @@ class Normalisation:
         """
         x = np.asarray(x)
         if x.ndim != 2 or x.shape[1] != self.matrix.shape[0]:
-            dimensions = f"{x.shape[1]} features" if x.ndim == 2 else f"shape {x.shape}, not (n, d)"
+            if x.ndim == 2:
+                dimensions = f"{x.shape[1]} features"
+            else:
+                dimensions = f"shape {x.shape}, not (n, d)"
             raise DataError(
                 f"the data have {dimensions}, the normalisation needs "
                 f"{self.matrix.shape[0]} features"
@@ -121,7 +124,8 @@ class Normalisation:
                 out[part] = (block @ matrix)[: part.stop - part.start]
             return out
         for start in range(0, len(x), 1024):
-            block, rows = out[start : start + 1024], centred[start : start + 1024]
+            block = out[start : start + 1024]
+            rows = centred[start : start + 1024]
             for j, row in enumerate(matrix):
                 block += rows[:, j, None] * row
         return out
@@ -151,11 +155,10 @@ def spans(
     normalisation: Normalisation | JoinedNormalisation | None, width: int
 ) -> list[tuple[int, int]]:
     """(start, stop) of the columns of each part; without a normalisation, all of so many."""
-    ends = (
-        [0, *itertools.accumulate(one.matrix.shape[1] for one in normalisation.parts)]
-        if normalisation is not None
-        else [0, width]
-    )
+    if normalisation is not None:
+        ends = [0, *itertools.accumulate(one.matrix.shape[1] for one in normalisation.parts)]
+    else:
+        ends = [0, width]
     return list(itertools.pairwise(ends))
 
 
@@ -172,7 +175,9 @@ def named_features(names: Sequence[str]) -> Iterator[None]:
 def feature_names(count: int) -> tuple[str, ...]:
     """The names of so many features, as `named_features` gave them, or ()."""
     names = _NAMES.get()
-    return names if len(names) == count else ()
+    if len(names) == count:
+        return names
+    return ()
 
 
 def fit_normalisation(
@@ -195,7 +200,8 @@ def fit_normalisation(
     Raises UsageError where the arguments make no sense, DataError where the points
     do not allow it.
     """
-    x = x if is_lazy(x) else np.asarray(x)
+    if not is_lazy(x):
+        x = np.asarray(x)
     if not scale and nsv is None:
         raise UsageError("a normalisation needs standard deviations or singular values")
     if nsv is not None and nsv < 1:
@@ -207,7 +213,10 @@ def fit_normalisation(
     mean, std = moments(x, w)
     spread, is_binary = _spread(x)
     with np.errstate(divide="ignore", over="ignore"):
-        factor = 1 / np.where(is_binary, _BINARY, std) if scale else np.ones_like(std)
+        if scale:
+            factor = 1 / np.where(is_binary, _BINARY, std)
+        else:
+            factor = np.ones_like(std)
         varies = (spread > 0) & np.isfinite(factor.astype(np.float32))
         if scale and is_binary[varies].any():
             factor = factor / np.mean(np.square(std * factor)[varies]) ** 0.25
@@ -218,7 +227,8 @@ def fit_normalisation(
         raise DataError(
             f"the values of {_named([int(np.argmin(stored))], len(stored))} are too large"
         )
-    used, dropped = np.flatnonzero(varies), np.flatnonzero(~varies)
+    used = np.flatnonzero(varies)
+    dropped = np.flatnonzero(~varies)
     if not spread.any():
         raise DataError("every feature is constant")
     if not len(used):
@@ -234,7 +244,10 @@ def fit_normalisation(
         ),
     ):
         if len(features):
-            how = f"{one} and was" if len(features) == 1 else f"{more} and were"
+            if len(features) == 1:
+                how = f"{one} and was"
+            else:
+                how = f"{more} and were"
             warn_user(f"{_named(features, len(varies))} {how} left out{why}", AgfmcNotice)
     columns = np.diag(factor[used])
     if nsv is not None:
@@ -257,13 +270,17 @@ def uneven_features(x: np.ndarray) -> tuple[int, int, float] | None:
     with np.errstate(all="ignore"):
         std = part.std(axis=0)
         spread = np.where((part == np.median(part, axis=0)).mean(axis=0) < 0.5, std, np.inf)
-        large, small = int(np.argmax(std)), int(np.argmin(spread))
+        large = int(np.argmax(std))
+        small = int(np.argmin(spread))
         ratio = std[large] / spread[small]
-    return (large, small, ratio) if 10.0 <= ratio < np.inf else None
+    if 10.0 <= ratio < np.inf:
+        return (large, small, ratio)
+    return None
 
 
 def _named(features, count):
-    names, plural = feature_names(count), "s" * (len(features) != 1)
+    names = feature_names(count)
+    plural = "s" * (len(features) != 1)
     if not names:
         return f"feature{plural} {', '.join(map(str, features))} (from 0)"
     return f"feature{plural} " + first_words([f"'{one_line(names[at])}'" for at in features])
@@ -287,7 +304,8 @@ def _weighted_blocks(x, w):
 def _spread(x):
     """The largest value less the smallest one (d,) of x (n, d), and whether all values are 0 and 1
     (d,)."""
-    low, high = np.full(x.shape[1], np.inf), np.full(x.shape[1], -np.inf)
+    low = np.full(x.shape[1], np.inf)
+    high = np.full(x.shape[1], -np.inf)
     is_binary = np.ones(x.shape[1], bool)
     for block in blocks(x):
         np.fmin(low, np.fmin.reduce(block), out=low)  # NaN has no part in it

@@ -58,7 +58,9 @@ class Recipe:
     @property
     def output_form(self) -> InputFormat:
         """The `InputFormat` of what is written."""
-        return InputFormat() if self.form.kind == "table" else self.form
+        if self.form.kind == "table":
+            return InputFormat()
+        return self.form
 
 
 def preprocess(
@@ -81,7 +83,10 @@ def preprocess(
     data = _prepared(recipe, source)
     outputs = _divided(recipe, data, output, test)
     normalisation = _normalisation(recipe, outputs.get(output, data), source)
-    extra = {} if recipe.fit is None else {norm_out: std_rows(normalisation, norm_out)}
+    if recipe.fit is None:
+        extra = {}
+    else:
+        extra = {norm_out: std_rows(normalisation, norm_out)}
     if normalisation is not None:
         with with_source_in_errors(source):
             outputs = {
@@ -117,7 +122,9 @@ def part_names(output: str, parts: int) -> list[str]:
 
 def _normalisation(recipe, data, source):
     if recipe.fit is None:
-        return None if recipe.norm_in is None else read_std(recipe.norm_in)
+        if recipe.norm_in is None:
+            return None
+        return read_std(recipe.norm_in)
     with with_source_in_errors(source, data.recipe):
         if data.weights is not None and not data.weights.w.all():
             data = chosen_rows(data, np.flatnonzero(data.weights.w))
@@ -129,16 +136,15 @@ def _normalisation(recipe, data, source):
 def _prepared(recipe, source):
     _check(recipe)
     form = recipe.form
-    data = (
-        read_table(source, form)
-        if form.kind == "table"
-        else read_training(
+    if form.kind == "table":
+        data = read_table(source, form)
+    else:
+        data = read_training(
             source,
             form,
             negative=recipe.compact or recipe.partition is not None or form.kind != "binary",
             keep="" if recipe.rows is None else "mapped",
         )
-    )
     warn_of_weights(source, form)
     if recipe.partition is not None:
         data = _partitioned(data, recipe.partition, source)
@@ -151,7 +157,8 @@ def _prepared(recipe, source):
             data = replace(data, names=None)  # -U is for numbers
     if recipe.rows is not None:
         rows = drawn_rows(recipe, len(data.x), data.y, source)
-        data = data if len(rows) == len(data.x) else chosen_rows(data, rows)
+        if len(rows) != len(data.x):
+            data = chosen_rows(data, rows)
     if recipe.features is not None:
         wrong = [i for i in recipe.features if i >= data.x.shape[1]]
         if wrong:
@@ -208,15 +215,23 @@ def _partitioned(data, sides, source):
 def _divided(recipe, data, output, test):
     if recipe.parts is None and recipe.fraction is None:
         return {output: data}
-    bases = [output, test] if recipe.parts is None else part_names(output, recipe.parts)
+    if recipe.parts is None:
+        bases = [output, test]
+    else:
+        bases = part_names(output, recipe.parts)
     return {base: chosen_rows(data, rows) for base, rows in zip(bases, divided_rows(recipe, data))}
 
 
 def divided_rows(recipe: Recipe, data: Dataset) -> list[np.ndarray]:
     """The rows of the data, which may lack classes, of each part of the recipe."""
-    n, y, groups = len(data.x), data.y, data.groups
+    n = len(data.x)
+    y = data.y
+    groups = data.groups
     has_classes = y is not None and not recipe.form.ordinates
-    labels = y if has_classes else np.zeros(n, np.int32)
+    if has_classes:
+        labels = y
+    else:
+        labels = np.zeros(n, np.int32)
     if has_classes:
         check_groups(data)
     if recipe.parts is not None:

@@ -38,7 +38,10 @@ def read_probabilities(path):
         )
     table = _numbers(lines, first, path)
     if table.shape[1] < 3:
-        hint = " (what --tree path prints; --tree full prints all)" if table.shape[1] == 2 else ""
+        if table.shape[1] == 2:
+            hint = " (what --tree path prints; --tree full prints all)"
+        else:
+            hint = ""
         raise DataError(
             "expected at least 2 probabilities and a class in each line, found "
             f"{table.shape[1]} numbers{hint}",

@@ -73,7 +73,10 @@ def weights_of(base: str, form: InputFormat, n: int, stdin=None) -> Weights | No
     """
     path = form.weights.file
     if path is None:
-        path = weights_beside(base) if form.kind == "binary" else None
+        if form.kind == "binary":
+            path = weights_beside(base)
+        else:
+            path = None
     if path in (None, NO_WEIGHTS):
         return None
     if path == base == "-":
@@ -85,18 +88,22 @@ def _read_binary(base, form, names, stdin, keep):
     if not form.labels:
         return Dataset(read_vec("-" if base == "-" else base + ".vec", stdin=stdin), None, names)
     _check_base(base, ".vec")
-    vec, recipe = base + ".vec", recipe_if_there(recipe_beside(base))
+    vec = base + ".vec"
+    recipe = recipe_if_there(recipe_beside(base))
     missing = recipe is not None and recipe.keeps_missing
-    size = os.path.getsize(vec) if os.path.isfile(vec) else 0
-    x = (
-        open_vec(vec, missing=missing)
-        if keep == "lazy" and size > _LAZY
-        else read_vec(vec, mmap=keep in ("mapped", "sparse") and size > _MAPPED, missing=missing)
-    )
+    if os.path.isfile(vec):
+        size = os.path.getsize(vec)
+    else:
+        size = 0
+    if keep == "lazy" and size > _LAZY:
+        x = open_vec(vec, missing=missing)
+    else:
+        x = read_vec(vec, mmap=keep in ("mapped", "sparse") and size > _MAPPED, missing=missing)
     if form.ordinates:
         return Dataset(x, read_con(base + ".dat", len(x)))
     y = read_cls(base + ".cls", len(x), negative=True)
-    names, recipe = _names_beside(base, names), recipe_of_points(base, x.shape[1])
+    names = _names_beside(base, names)
+    recipe = recipe_of_points(base, x.shape[1])
     if recipe is not None and names is not None:  # the names may have been changed since
         if len(names) != len(recipe.classes):
             raise DataError(
@@ -131,7 +138,8 @@ def read_labels(base, form: InputFormat = InputFormat(), names=None, stdin=None)
         y, names = read_svm_labels(base, names, stdin)
     else:
         data = read_training(base, form, names=names, stdin=stdin)
-        y, names = data.y, data.names
+        y = data.y
+        names = data.names
     y, names = _numbered(y, names, base)
     labels, counts = np.unique(y, return_counts=True)
     return dict(zip(labels.tolist(), counts.tolist())), dict(enumerate(names or ()))
@@ -162,7 +170,9 @@ def _check_base(base, ending):
 def _names_beside(base, names):
     if names is None and os.path.exists(base + ".names"):
         names = read_names(base + ".names")
-    return None if names is None else tuple(names)
+    if names is None:
+        return None
+    return tuple(names)
 
 
 def _numbered(y, names, base, negative=False):

@@ -45,8 +45,12 @@ def divide_table(
                 file=table.file,
             )
         data = _rows_of(table, recipe, source)
-        n, y = len(data.x), data.y
-        rows = np.arange(n) if recipe.rows is None else drawn_rows(recipe, n, y, source)
+        n = len(data.x)
+        y = data.y
+        if recipe.rows is None:
+            rows = np.arange(n)
+        else:
+            rows = drawn_rows(recipe, n, y, source)
         if recipe.shuffle:
             rows = rows[splits.shuffled(len(rows), recipe.seed)]
         parts = [rows[part] for part in divided_rows(recipe, chosen_rows(data, rows))]
@@ -70,7 +74,9 @@ def divide_table(
 def table_names(recipe: Recipe, output: str, test: str | None) -> list[str]:
     """The files that are written: output, with -f test, or output-00.csv, output-01.csv, ..."""
     if recipe.parts is None:
-        return [output] if recipe.fraction is None else [output, test]
+        if recipe.fraction is None:
+            return [output]
+        return [output, test]
     end = next((end for end in TEXT_ENDINGS if output.lower().endswith(end)), None)
     if end is None:
         raise UsageError("-d needs the name of the parts: they cannot go to standard output")
@@ -88,7 +94,9 @@ def _rows_of(table, recipe, source):
     names, _ = survey_classes(table, roles) if needs_y else ((), None)
     classes = {name: i for i, name in enumerate(names)}
     where = resolve_roles(table, roles, needs_y)
-    count, y, groups = 0, [], []
+    count = 0
+    y = []
+    groups = []
     for block in table.blocks(
         {at: "words" for at in (where.label, where.group) if at is not None} or {0: "text"}
     ):
@@ -98,14 +106,15 @@ def _rows_of(table, recipe, source):
         if where.group is not None:
             groups += row_groups(table, block, where.group)
     data = Dataset(np.empty((count, 0), np.float32), np.concatenate(y) if needs_y else None)
-    return (
-        with_groups(data, groups) if where.group is not None else with_groups_of(data, source, form)
-    )
+    if where.group is not None:
+        return with_groups(data, groups)
+    return with_groups_of(data, source, form)
 
 
 def _cells(table, part_of):
     """Yield (part, its rows (m,), ascending, columns of their cells) of each block of a table."""
-    first, positions = 0, range(len(table.names))
+    first = 0
+    positions = range(len(table.names))
     for block in table.blocks(dict.fromkeys(positions, "text")):
         chosen = part_of[first : first + block.rows]
         order = np.argsort(chosen, kind="stable")

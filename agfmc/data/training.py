@@ -46,14 +46,19 @@ def read_points(base, form: InputFormat, recipe: TableRecipe | None = None) -> D
             "that was trained from a table",
             file=base,
         )
-    data = read_training(base, form) if form.kind != "table" else read_table(base, form, recipe)
+    if form.kind != "table":
+        data = read_training(base, form)
+    else:
+        data = read_table(base, form, recipe)
     warn_of_weights(base, form)
     return with_final_weights(data, base, form.weights.classes)
 
 
 def training_labels(base, form: InputFormat) -> tuple[dict[int, int], dict[int, str]]:
     """({label: samples}, {label: name}) of training data of any format, the labels ascending."""
-    return table_labels(base, form) if form.kind == "table" else read_labels(base, form)
+    if form.kind == "table":
+        return table_labels(base, form)
+    return read_labels(base, form)
 
 
 def class_totals(
@@ -63,13 +68,17 @@ def class_totals(
 
     The points are read where they have weights alone. `min_class` is as for `load_training`.
     """
-    given, classes = form.weights.file, form.weights.classes
+    given = form.weights.file
+    classes = form.weights.classes
     beside = (
         form.roles.weight is not None or form.kind == "binary" and weights_beside(base) is not None
     )
     if classes is not None or (beside if given is None else given != NO_WEIGHTS):
         data, _, _ = load_training(base, form, keep="lazy", min_class=min_class)
-        w = None if data.weights is None else data.weights.w
+        if data.weights is None:
+            w = None
+        else:
+            w = data.weights.w
         return dict(total_weights(data.y, w)), data.name_of
     counts, names = training_labels(base, form)
     if min_class is not None:  # groups are counted where the points are read
@@ -112,7 +121,12 @@ def load_training(
     if form.kind == "table":
         data = read_table(base, form, lazy=keep == "lazy")
     else:
-        how = "sparse" if sparse else "lazy" if keep == "lazy" else "mapped"
+        if sparse:
+            how = "sparse"
+        elif keep == "lazy":
+            how = "lazy"
+        else:
+            how = "mapped"
         data = read_training(base, form, keep=how)
     warn_of_weights(base, form)
     left = without_zeros(data, base, min_class is not None)
@@ -130,7 +144,8 @@ def load_training(
         _TABLE, _TIMES * 12 * data.x.counts.sum()
     ):
         data = replace(data, x=np.asarray(data.x))
-    raw, normalisation = data.x, None
+    raw = data.x
+    normalisation = None
     with with_source_in_errors(base, data.recipe):
         if fit is not None:
             normalisation = fit(data)
@@ -162,7 +177,10 @@ def load_training(
 
 def _faint(x):
     """Return True if all values are too small to have all digits in single precision."""
-    values = x.csr.data[:, None] if is_sparse(x) else x
+    if is_sparse(x):
+        values = x.csr.data[:, None]
+    else:
+        values = x
     # the first block nearly always tells
     return (
         len(values) > 0
@@ -190,7 +208,9 @@ def warn_of_weights(base: str, form: InputFormat) -> None:
 
 def class_limits(min_class: int | tuple[int, int]) -> tuple[int, int]:
     """The least numbers of samples and of groups of a class; one group cannot be held out."""
-    return min_class if isinstance(min_class, tuple) else (min_class, 2)
+    if isinstance(min_class, tuple):
+        return min_class
+    return (min_class, 2)
 
 
 def _of_classes(data, labels):
@@ -212,7 +232,10 @@ def large_classes(
     small = [label for label in counts if counts[label] < least]
     if len(large) < 2:
         left = f"{len(large) or 'no'} class{'' if len(large) == 1 else 'es'} of {len(counts)}"
-        by = f"by --min-class {least}" if what == "samples" else f"in {least} {what} or more"
+        if what == "samples":
+            by = f"by --min-class {least}"
+        else:
+            by = f"in {least} {what} or more"
         raise DataError(f"{left} would be left {by}: expected at least 2", file=source)
     if small:
         shown = first_words(
@@ -241,7 +264,10 @@ def for_classes(tree: Tree, labels) -> Tree:
     if smaller is not tree:
         gone = sorted(set(tree.labels) - set(labels))
         size, left = (len(t.rows) + len(t.directs) for t in (tree, smaller))
-        where = "" if tree.source is None else f"{tree.source}: "
+        if tree.source is None:
+            where = ""
+        else:
+            where = f"{tree.source}: "
         warn_user(
             f"{where}{left} of {size} classifiers remain{'s' * (left == 1)} without "
             f"class{'es' * (len(gone) > 1)} {first_words(gone)}"

@@ -49,7 +49,10 @@ class Dataset:
     group_names: tuple[str, ...] | None = None
 
     def __repr__(self):
-        classes = "no labels" if self.y is None else f"{len(self.counts)} classes"
+        if self.y is None:
+            classes = "no labels"
+        else:
+            classes = f"{len(self.counts)} classes"
         return f"Dataset: {self.x.shape[0]} points, {self.x.shape[1]} features, {classes}"
 
     @property
@@ -98,4 +101,6 @@ class InputFormat:
     @property
     def fill(self) -> float:
         """The value of features that a line of LIBSVM text leaves out."""
-        return 0.0 if self.missing is None else self.missing
+        if self.missing is None:
+            return 0.0
+        return self.missing

@@ -55,7 +55,9 @@ def single_precision(w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def weights_beside(base: str) -> str | None:
     """The file of the weights of binary data with this base name, or None where there is none."""
     path = base + ENDING
-    return path if base != "-" and os.path.exists(path) else None
+    if base != "-" and os.path.exists(path):
+        return path
+    return None
 
 
 def read_weights(path: str, n: int | None = None, stdin=None) -> np.ndarray:
@@ -85,8 +87,13 @@ def read_weights(path: str, n: int | None = None, stdin=None) -> np.ndarray:
 
 
 def _weights_of_lines(tokens):
-    w = numbers(tokens.text, len(tokens.start)) if (tokens.count == 1).all() else None
-    return None if w is None or (w < 0).any() else w
+    if (tokens.count == 1).all():
+        w = numbers(tokens.text, len(tokens.start))
+    else:
+        w = None
+    if w is None or (w < 0).any():
+        return None
+    return w
 
 
 def _check_line(path, line, number):
@@ -153,7 +160,8 @@ def read_class_weights(path: str, stdin=None) -> Mapping[int | str, float]:
                 DataError,
                 f"expected the label or name of a class and its weight, found {show(words[0])}",
             )
-        name, weight = words[0].strip(), number_of(words[1])
+        name = words[0].strip()
+        weight = number_of(words[1])
         if not SMALLEST <= weight <= LARGEST:
             raise place.error(
                 DataError,
@@ -258,7 +266,10 @@ def without_zeros(
             file=source,
         )
     zeros = len(some) - int(np.count_nonzero(some))
-    where = "" if source is None else f"{'standard input' if source == '-' else source}: "
+    if source is None:
+        where = ""
+    else:
+        where = f"{'standard input' if source == '-' else source}: "
     warn_user(f"{where}{zeros} of {len(some)} samples have weight 0 and are left out")
     return chosen_rows(data, np.flatnonzero(some))
 
@@ -271,7 +282,10 @@ def with_class_weights(
     `classes` are as of `WeightSource`; factors that are in the weights stay. Weights that are all 1
     become None. Raises `DataError` for classes that are not there.
     """
-    w = None if data.weights is None else data.weights.w
+    if data.weights is None:
+        w = None
+    else:
+        w = data.weights.w
     if w is not None and not data.weights.factors:
         _warn_of_scale(w, source)
     factors: Mapping[int, float] = {} if data.weights is None else data.weights.factors
@@ -281,7 +295,10 @@ def with_class_weights(
         except DataError as error:
             raise DataError(error.message, file=error.file or source, line=error.line) from error
         with np.errstate(over="ignore", under="ignore"):
-            w = of_points(new, data.y) if w is None else w * of_points(new, data.y)
+            if w is None:
+                w = of_points(new, data.y)
+            else:
+                w = w * of_points(new, data.y)
         factors = {label: factor * factors.get(label, 1.0) for label, factor in new.items()}
     if w is not None:
         check_range(w, source)
@@ -293,7 +310,12 @@ def _warn_of_scale(w, source):
     """Warn where weights are so small or large that they cannot stand for numbers of samples."""
     mean = float(w.mean())
     if not _SMALL <= mean <= _LARGE:
-        of = "the samples" if source is None else "standard input" if source == "-" else source
+        if source is None:
+            of = "the samples"
+        elif source == "-":
+            of = "standard input"
+        else:
+            of = source
         warn_user(
             f"the {len(w)} weights of {of} sum to {len(w) * mean:.3g}: a weight of 1 is "
             f"one sample, and training takes these for {'few' if mean < 1 else 'many'}: "

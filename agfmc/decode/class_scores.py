@@ -64,8 +64,12 @@ def _prepare_loss(loss, a):
     [-1e100, 1e100] for the others, so scores are finite whatever g is, infinite values included.
     """
     function = LOSSES[loss]
-    limit = FAR_EXPONENTIAL if loss == "exponential" else FAR
-    positive, negative = Uniform(a > 0), Uniform(a < 0)
+    if loss == "exponential":
+        limit = FAR_EXPONENTIAL
+    else:
+        limit = FAR
+    positive = Uniform(a > 0)
+    negative = Uniform(a < 0)
     neutral = np.count_nonzero(a == 0, axis=0) * float(function(np.zeros(1))[0])
 
     def solve(g):

@@ -65,12 +65,16 @@ def _products(a, splits):
 
 
 def _balanced(a, scale):
-    rest = one_vs_rest(a) if scale == 4.0 else None
+    if scale == 4.0:
+        rest = one_vs_rest(a)
+    else:
+        rest = None
     if rest is None:
         votes = Uniform(a / scale)
         return _piecewise(lambda r: project(votes(r)), a.shape[1])
     # A^T r / 4 is r_j / 2 less a number that all classes share.
-    rows, signs = _columns(rest.rows), rest.signs / 2
+    rows = _columns(rest.rows)
+    signs = rest.signs / 2
     return _piecewise(lambda r: project(r[:, rows] * signs), a.shape[1])
 
 
@@ -82,7 +86,9 @@ def _adjacent(a, chain):
 
 def _columns(order):
     """An index of columns; a slice, which costs nothing, where they stay as they are."""
-    return slice(None) if np.array_equal(order, np.arange(len(order))) else order
+    if np.array_equal(order, np.arange(len(order))):
+        return slice(None)
+    return order
 
 
 def _piecewise(solve, k):

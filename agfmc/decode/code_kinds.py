@@ -46,7 +46,8 @@ class PairTable:
     """
 
     def __init__(self, low: np.ndarray, high: np.ndarray, k: int):
-        self.m, self.k = len(low), k
+        self.m = len(low)
+        self.k = k
         self.low, self.high = low, high
         self.row = np.full((k, k), -1, dtype=np.intp)
         self.row[low, high] = self.row[high, low] = np.arange(self.m)
@@ -73,9 +74,12 @@ def one_vs_one(a: np.ndarray) -> PairTable | None:
         return None
     if any((np.count_nonzero(side, axis=1) != 1).any() for side in (a < 0, a > 0)):
         return None
-    low, high = np.argmin(a, axis=1), np.argmax(a, axis=1)
+    low = np.argmin(a, axis=1)
+    high = np.argmax(a, axis=1)
     names = np.minimum(low, high) * k + np.maximum(low, high)
-    return PairTable(low, high, k) if len(set(names.tolist())) == m else None
+    if len(set(names.tolist())) == m:
+        return PairTable(low, high, k)
+    return None
 
 
 class OneVsRest(NamedTuple):
@@ -131,7 +135,8 @@ def tree_splits(a: np.ndarray) -> list[tuple[int, np.ndarray, np.ndarray]] | Non
         if inside.tobytes() not in by_support:
             return None
         row = by_support.pop(inside.tobytes())
-        left, right = a[row] < 0, a[row] > 0
+        left = a[row] < 0
+        right = a[row] > 0
         if not left.any() or not right.any():
             return None
         splits.append((row, np.flatnonzero(left), np.flatnonzero(right)))

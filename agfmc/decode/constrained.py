@@ -35,13 +35,19 @@ SINGULAR = 1e9
 def prepare(a: np.ndarray) -> Solver:
     """Solver of constrained least squares for the code a (m, k), closed form if there is one."""
     form = closed_form(a)
-    return prepare_general(a) if form is None else direct(form[1])
+    if form is None:
+        return prepare_general(a)
+    return direct(form[1])
 
 
 def prepare_general(a: np.ndarray) -> Solver:
     """Solver of constrained least squares for any code a (m, k)."""
     check_dense(a)
-    system = _Determined(a) if a.all() and determines(a) else _General(a)
+    system: _Determined | _General
+    if a.all() and determines(a):
+        system = _Determined(a)
+    else:
+        system = _General(a)
     rescue = least_norm.prepare_constrained(a)
     return in_chunks(lambda r: _solve(system, rescue, r), min(CHUNK, system.points), a.shape[1])
 
@@ -165,7 +171,8 @@ class _General:
 
     def at(self, r):
         problem = copy(self)
-        problem.workspace, problem.r = _Workspace(), r
+        problem.workspace = _Workspace()
+        problem.r = r
         if self.entries is not None:
             problem.table = np.ascontiguousarray(
                 self.entries(np.vstack([r, r * r, np.ones(r.shape[1])]).T).T
@@ -260,7 +267,8 @@ class _Workspace:
                 stop = min(stop, int(np.searchsorted(size, s, side="right")))
             s = int(size[stop - 1])
             part = slice(start, stop)
-            some, classes = order[part], index[:s, part]
+            some = order[part]
+            classes = index[:s, part]
             if len(some) == 1:
                 some, classes = np.repeat(some, 2), np.repeat(classes, 2, axis=1)
             empty = np.searchsorted(size[part], np.arange(s), side="right")

@@ -36,9 +36,14 @@ def average(
     total: np.ndarray | None = None
     for p, weight in zip(parts, weights):
         part = weight * (np.log(np.maximum(p, SMALLEST)) if geometric else p)
-        total = part if total is None else np.add(total, part, out=total)
+        if total is None:
+            total = part
+        else:
+            total = np.add(total, part, out=total)
     assert total is not None
-    return softmax(np.ascontiguousarray(total)) if geometric else total
+    if geometric:
+        return softmax(np.ascontiguousarray(total))
+    return total
 
 
 def fit_weights(p: np.ndarray, w: np.ndarray | None = None) -> np.ndarray:
@@ -52,7 +57,10 @@ def fit_weights(p: np.ndarray, w: np.ndarray | None = None) -> np.ndarray:
     weights = np.full(len(p), 1 / len(p))
     for _ in range(max(1, min(STEPS, BUDGET // p.size))):
         ratio = p / (weights[:, None] * p).sum(axis=0)
-        factor = ratio.mean(axis=1) if w is None else ratio @ w / w.sum()
+        if w is None:
+            factor = ratio.mean(axis=1)
+        else:
+            factor = ratio @ w / w.sum()
         if factor.max() - 1 <= TOLERANCE:
             break
         weights = weights * factor

@@ -59,7 +59,10 @@ class CodeDecoder:
                 f"the decoder {self.method.name} queries single classifiers: see pair_decoder"
             )
         self.gives = given_for_code(self.method, self.a)
-        options = [learned] if self.method.takes == "learned" else []
+        if self.method.takes == "learned":
+            options = [learned]
+        else:
+            options = []
         self._solve = _prepare(self.method, self.a, *options)
 
     def __call__(self, r: np.ndarray) -> Solution:
@@ -124,4 +127,6 @@ def _checked_values(r, m, clipped):
     if not finite.all():
         row, column = np.argwhere(~finite)[0]
         raise DataError(f"decision value {column} of point {row} is {r[row, column]}")
-    return np.clip(r, -1.0, 1.0) if clipped else r
+    if clipped:
+        return np.clip(r, -1.0, 1.0)
+    return r

@@ -140,7 +140,8 @@ def fit_learned(
     np.divide(l, scale, out=x[:, :-1])
     nothing, votes = np.zeros((2, k, m + 1))
     votes[:, :-1] = a.T
-    fold, points = stratified_folds(y, seed, FOLDS, groups), Points(x, y, weights)
+    fold = stratified_folds(y, seed, FOLDS, groups)
+    points = Points(x, y, weights)
     trials = (*_path(points, nothing, fold), *_path(points, votes, fold))
     loss, ridge, votes, p = min(trials, key=lambda trial: trial[0])
     w = minimise_loss(points, _centre(points, votes), ridge)
@@ -153,7 +154,8 @@ def _path(points, votes, fold):
     """Yield (loss, ridge, votes, p (c, k)) of the ridges from strong to weak, cross-validated."""
     tests = [fold == number for number in range(fold.max() + 1)]
     centres = [_centre(points.those(~test), votes) for test in tests]
-    best, fits = np.inf, centres
+    best = np.inf
+    fits = centres
     for ridge in RIDGES:
         p = np.empty((len(points.y), len(votes)))
         fits = [
@@ -190,7 +192,9 @@ def best_share(z: np.ndarray, y: np.ndarray, weights: np.ndarray | None = None) 
     least, most = 0.0, 100.0
     if slope(least) >= 0:
         return least
-    return most if slope(most) <= 0 else brentq(slope, least, most, xtol=1e-12)
+    if slope(most) <= 0:
+        return most
+    return brentq(slope, least, most, xtol=1e-12)
 
 
 def minimise_loss(
@@ -211,7 +215,10 @@ def minimise_loss(
 
     x, y, weights = points
     at = np.arange(len(y)), y
-    n = len(y) if weights is None else weights.sum()
+    if weights is None:
+        n = len(y)
+    else:
+        n = weights.sum()
 
     def loss(w):
         w = w.reshape(centre.shape)

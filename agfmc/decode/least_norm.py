@@ -78,7 +78,8 @@ def prepare_constrained(a: np.ndarray) -> Solver:
 
 
 def _constrained(code, r):
-    n, k = len(r), code.shape[1]
+    n = len(r)
+    k = code.shape[1]
     # Singular values are to be 0 or not, rather than what rounding left of 1 - |r|.
     r = np.where(1.0 - np.abs(r) < SATURATED, np.sign(r), r)
     limit = 20 + 4 * k
@@ -114,7 +115,8 @@ def decimal_least_norm(code: np.ndarray, r: np.ndarray, passive: np.ndarray) -> 
     seen in p, and `pivot` ends, as the matrix is positive definite.
     """
     with decimal.localcontext(decimal.Context(prec=DIGITS, Emin=-9999, Emax=9999)):
-        one, zero = decimal.Decimal(1), decimal.Decimal(0)
+        one = decimal.Decimal(1)
+        zero = decimal.Decimal(0)
         known = [decimal.Decimal(float(value)) for value in r]
         matrix = np.array(
             [
@@ -130,7 +132,8 @@ def decimal_least_norm(code: np.ndarray, r: np.ndarray, passive: np.ndarray) -> 
         limit = one.scaleb(-ZERO)
 
         def evaluate(_, passive):
-            inside, outside = np.flatnonzero(passive), np.flatnonzero(~passive)
+            inside = np.flatnonzero(passive)
+            outside = np.flatnonzero(~passive)
             u = _decimal_solve(gram[np.ix_(inside, inside)], one)
             wrong = np.zeros((k, 1), dtype=bool)
             wrong[inside, 0] = [value < -limit for value in u]
@@ -143,7 +146,10 @@ def decimal_least_norm(code: np.ndarray, r: np.ndarray, passive: np.ndarray) -> 
             p[inside, 0] = (u / u.sum()).astype(float)
             return p, wrong, wrong, np.zeros(1, dtype=bool)
 
-        start = passive if passive.any() else np.ones(k, dtype=bool)
+        if passive.any():
+            start = passive
+        else:
+            start = np.ones(k, dtype=bool)
         p, _, _ = pivot(evaluate, start[:, None].copy(), sys.maxsize)
     return p[:, 0]
 

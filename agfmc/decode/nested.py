@@ -31,7 +31,10 @@ def products(nodes: Tree, local: list[np.ndarray]) -> np.ndarray:
     reached = {0: np.ones(n)}
     for index, node in enumerate(nodes):
         before = reached.pop(index)
-        share = branches(local[index]) if local[index].ndim == 1 else local[index]
+        if local[index].ndim == 1:
+            share = branches(local[index])
+        else:
+            share = local[index]
         for child, (kind, target) in enumerate(node):
             here = before * share[:, child]
             if kind == "leaf":
@@ -54,7 +57,8 @@ def descend(
     child that points go to, visit(index, child, rows, p) gets their product p (t,) so far.
     """
     leaf = np.full(n, -1, dtype=np.intp)
-    p, last = np.ones(n), np.zeros(n, dtype=np.intp)
+    p = np.ones(n)
+    last = np.zeros(n, dtype=np.intp)
     arrived = {0: np.arange(n)}
     for index, node in enumerate(nodes):
         rows = arrived.pop(index, None)
@@ -99,9 +103,13 @@ def most_probable(
     ECML 2016). What is opened for a point does not depend on the others. `evaluate` is as for
     `descend`, with rows in any order.
     """
-    leaves, opened = _Leaves(n, count), _OpenNodes(n)
+    leaves = _Leaves(n, count)
+    opened = _OpenNodes(n)
     reached = np.ones(n)
-    waiting = {0: [np.arange(n)]} if n else {}
+    if n:
+        waiting = {0: [np.arange(n)]}
+    else:
+        waiting = {}
     while waiting:
         for index, node in enumerate(nodes):  # on the way down points meet again
             parts = waiting.pop(index, None)

@@ -71,12 +71,16 @@ class Queries:
             return self.r[column[0]].T
         flat = column.ravel()
         # Short integers are sorted by radix.
-        short = flat.astype(np.uint16) if self.table.m < 1 << 16 else flat
+        if self.table.m < 1 << 16:
+            short = flat.astype(np.uint16)
+        else:
+            short = flat
         order = np.argsort(short, kind="stable")
         bounds = np.flatnonzero(np.diff(flat[order])) + 1
         r = np.empty(len(flat))
         for group in np.split(order, bounds):
-            rows, one = group // column.shape[1], flat[group[0]]
+            rows = group // column.shape[1]
+            one = flat[group[0]]
             self.get(rows, one)
             r[group] = self.r[one, rows]
         return r.reshape(column.shape)
@@ -137,7 +141,10 @@ def fitted_probability(
     queries them, this is the product of the odds along the pairs.
     It takes one k x k system for each point.
     """
-    n, k, low, high = len(r), table.k, table.low, table.high
+    n = len(r)
+    k = table.k
+    low = table.low
+    high = table.high
     p = np.empty(n)
     step = max(1, BUDGET // (8 * k * k))
     for start in range(0, n, step):

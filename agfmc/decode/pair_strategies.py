@@ -103,7 +103,8 @@ def poll(table: PairTable, queries: PairQueries) -> Callable:
     ----------
     Bunrupunthunad, Fakcharoenphol and Rakthanmanon, 2003.
     """
-    opponents, finalists = opponents_of(queries.opponents, table.k), queries.finalists or 0
+    opponents = opponents_of(queries.opponents, table.k)
+    finalists = queries.finalists or 0
     if finalists < 0:
         raise UsageError("the number of classes that are polled again cannot be negative")
     ballot = _Ballot(table, draw(table.k, opponents, queries.seed))
@@ -132,7 +133,8 @@ class _Ballot:
     def __init__(self, table, counts):
         self.table = table
         self.counts = counts
-        up, down = counts[table.high, table.low], counts[table.low, table.high]
+        up = counts[table.high, table.low]
+        down = counts[table.low, table.high]
         self.columns = np.flatnonzero(up + down)
         # Small whole numbers: their sums are exact in single precision.
         c = np.arange(len(self.columns))
@@ -143,7 +145,8 @@ class _Ballot:
 
     def best(self, queries, t):
         """The t best classes (n, min(t, k)), best first, by the pairs of this ballot."""
-        n, k = queries.n, self.table.k
+        n = queries.n
+        k = self.table.k
         if len(self.columns) and n:
             queries.get(np.arange(n), self.columns)
         votes = np.empty((n, k), dtype=np.float32)
@@ -333,7 +336,8 @@ def _tournament(table, seats):
         while slots.shape[1] > 1:
             slots = seats(slots)
             half = slots.shape[1] // 2
-            first, second = slots[:, :half], slots[:, : -half - 1 : -1]
+            first = slots[:, :half]
+            second = slots[:, : -half - 1 : -1]
             won = table.wins(first, second, queries.meet(first, second))
             slots = np.concatenate([np.where(won, first, second), slots[:, half:-half]], axis=1)
         return (slots[:, 0].copy(),)
@@ -367,7 +371,8 @@ class Matcher:
         small = np.ascontiguousarray(np.sort(here, axis=1), dtype=np.uint16)
         keys = small.view(np.dtype((np.void, 2 * small.shape[1])))[:, 0]
         different, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
-        names, sets = [key.tobytes() for key in different], small[first].astype(np.intp)
+        names = [key.tobytes() for key in different]
+        sets = small[first].astype(np.intp)
         if len(self._known) + len(names) > REMEMBERED:
             self._known = {}
         known = self._known  # other threads may begin a new one
@@ -382,7 +387,10 @@ class Matcher:
         even = size + size % 2
         weights = np.zeros((g, even, even))
         weights[:, :size, :size] = self.weights[sets[:, :, None], sets[:, None, :]]
-        partner = match_by_masks(weights) if even <= LARGEST else match_by_exchange(weights)
+        if even <= LARGEST:
+            partner = match_by_masks(weights)
+        else:
+            partner = match_by_exchange(weights)
         position = np.empty((g, size), dtype=np.intp)
         for one, mates in zip(position, partner, strict=True):
             lower = [i for i in range(size) if i < mates[i] < size]
@@ -420,7 +428,8 @@ def match_by_masks(weights: np.ndarray) -> np.ndarray:
         for (lowest, partners, rest), choice in zip(
             reversed(levels), reversed(chosen), strict=True
         ):
-            i, taken = lowest[state], choice[each, state]
+            i = lowest[state]
+            taken = choice[each, state]
             j = partners[state, taken]
             partner[start + each, i] = j
             partner[start + each, j] = i
@@ -442,7 +451,9 @@ def _levels(s):
     levels = []
     for masks, after in zip(masks_of[-2::-1], masks_of[:0:-1], strict=True):
         number = {mask: i for i, mask in enumerate(after)}
-        lowest, partners, rests = [], [], []
+        lowest = []
+        partners = []
+        rests = []
         for mask in masks:
             rest = mask & (mask - 1)
             inside = [j for j in range(s) if rest >> j & 1]
@@ -481,7 +492,8 @@ def match_by_exchange(weights: np.ndarray) -> np.ndarray:
             gains = len(better) > 0
             i, j = i[better], j[better]
             turned = straight[better, i, j] < crossed[better, i, j]
-            first, second = b[better, i], np.where(turned, a[better, j], b[better, j])
+            first = b[better, i]
+            second = np.where(turned, a[better, j], b[better, j])
             # i keeps its a: with the a of j, whose b then goes with the b of i, or with the b of j
             b[better, i] = second
             a[better, j] = np.where(turned, first, a[better, j])

@@ -31,12 +31,14 @@ class PairSystem:
     def __init__(self, pairs: PairTable):
         self.k = k = pairs.k
         # Cells of the matrix, read row by row.
-        self._low, self._high = pairs.low * k + pairs.high, pairs.high * k + pairs.low
+        self._low = pairs.low * k + pairs.high
+        self._high = pairs.high * k + pairs.low
         self._diagonal = np.arange(k) * (k + 1)
 
     def __call__(self, r: np.ndarray) -> np.ndarray:
         """The probabilities p (n, k) of r (n, m)."""
-        n, k = len(r), self.k
+        n = len(r)
+        k = self.k
         u = np.empty((k, n))
         most = max(1, BUDGET // (8 * k * k))
         step = min(_STEP, most)
@@ -46,13 +48,12 @@ class PairSystem:
             # One row more than the matrix has: the right hand side.
             system = buffer[: (k + 1) * k * len(block)].reshape(k + 1, k, len(block))
             self._fill(block.T, system)
-            solved = (
-                _eliminate(system)
-                if k <= _FEW
-                else np.linalg.solve(system[:-1].transpose(2, 0, 1), np.ones((len(block), k, 1)))[
-                    :, :, 0
-                ].T
-            )
+            if k <= _FEW:
+                solved = _eliminate(system)
+            else:
+                solved = np.linalg.solve(
+                    system[:-1].transpose(2, 0, 1), np.ones((len(block), k, 1))
+                )[:, :, 0].T
             u[:, part] = solved[:, : part.stop - part.start]
         np.maximum(u, 0.0, out=u)
         total = u[0].copy()
@@ -105,7 +106,10 @@ def prepare_sweeps(pairs: PairTable) -> Solver:
 
 def _sweep(r, pairs):
     """p (n, k) of a block of points, all swept side by side until each is done."""
-    n, k, low, high = len(r), pairs.k, pairs.low, pairs.high
+    n = len(r)
+    k = pairs.k
+    low = pairs.low
+    high = pairs.high
     over = np.clip((1.0 + r) / 2, CLIP, 1.0 - CLIP)
     if k == 2:  # nothing to couple
         p = np.empty((n, 2))

@@ -32,7 +32,8 @@ def prepare_inverse(a: np.ndarray) -> Solver:
     if pairs is not None:
         return direct(PairSystem(pairs))
     check_dense(a)
-    code, size = a.astype(float), np.abs(a).astype(float)
+    code = a.astype(float)
+    size = np.abs(a).astype(float)
     if a.all():  # p = offset + r slope
         middle = np.full(a.shape[1], 1.0 / a.shape[1])
         slope = np.linalg.pinv(code - code.mean(axis=1, keepdims=True), rcond=RANK).T
@@ -62,7 +63,8 @@ def prepare_unconstrained(a: np.ndarray) -> Solver:
     """Solver of the least squares solution of [Q; 1^T] p = [r; 1]."""
     check_dense(a)
     m, k = a.shape
-    code, outside = a.astype(float), 1.0 - np.abs(a)
+    code = a.astype(float)
+    outside = 1.0 - np.abs(a)
     if a.all():
         inverse = np.linalg.pinv(np.vstack([code, np.ones(k)]))
         return _linear(inverse[:, m], inverse[:, :m].T, not determines(a))
@@ -132,7 +134,8 @@ def solve_each(
     one singular matrix; the stack is halved until the singular ones are alone.
     """
     n, s = right.shape
-    x, singular = np.zeros((n, s, 2)), np.zeros(n, dtype=bool)
+    x = np.zeros((n, s, 2))
+    singular = np.zeros(n, dtype=bool)
     # any fixed vector in general position will do to test for singularity
     right = np.stack([right, np.broadcast_to(np.cos(1.0 + np.arange(s)), (n, s))], axis=2)
     stacks = [slice(0, n)]

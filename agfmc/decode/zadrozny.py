@@ -67,7 +67,8 @@ def prepare_kl(a: np.ndarray) -> Solver:
 def _prepare(a, flow):
     check_dense(a)
     m, k = a.shape
-    plus, minus = (a > 0).astype(float), (a < 0).astype(float)
+    plus = (a > 0).astype(float)
+    minus = (a < 0).astype(float)
     n = (plus + minus).sum(axis=1, keepdims=True)
     weight = n / n.max()  # 1 exactly where all rows are equal: proportions alone matter
     sides = _Sides(plus, minus, weight * plus, weight * minus)
@@ -96,7 +97,8 @@ def _solved(flow, sides, right):
     is smallest, which is the fixed point itself where the code allows p to agree
     with all classifiers.
     """
-    n, k = len(right), sides.plus.shape[1]
+    n = len(right)
+    k = sides.plus.shape[1]
     equal = np.full((n, k), 1.0 / k)
     if flow is _flow_kl:
         p, rounds, left = _follow(flow, sides, right, equal, 1.0, LIMIT)
@@ -124,7 +126,8 @@ def _follow(flow, sides, right, start, length, limit):
         move = _implicit(p[todo], speed, slope, length[todo])
         trial, q = _normalise(theta[todo] + move)
         new_speed, new_slope = flow(sides, right[todo], q)
-        rest, size = _distance(q, new_speed), _distance(p[todo], speed)
+        rest = _distance(q, new_speed)
+        size = _distance(p[todo], speed)
         # A long implicit step runs into corners that the flow leaves: against the growth.
         along = (move * (speed - (p[todo] * speed).sum(axis=1, keepdims=True))).sum(axis=1)
         good = (along >= 0) & (rest <= 2.0 * size + 1e-15)
@@ -180,7 +183,8 @@ def _each(x, matrix):
 def _flow(sides, right, p):
     """log(numerator/denominator) (n, k) and its derivatives by theta (n, k, k)."""
     plus, minus, heavy_plus, heavy_minus = sides
-    above, below = _each(p, plus.T), _each(p, minus.T)
+    above = _each(p, plus.T)
+    below = _each(p, minus.T)
     total = above + below
     mu = above / total
     numerator = _each(right, heavy_plus) + _each(1.0 - right, heavy_minus)
@@ -196,10 +200,13 @@ def _flow(sides, right, p):
 
 def _flow_kl(sides, right, p):
     plus, minus, heavy_plus, heavy_minus = sides
-    above, below = _each(p, plus.T), _each(p, minus.T)
+    above = _each(p, plus.T)
+    below = _each(p, minus.T)
     total = above + below
-    both, heavy_both = plus + minus, heavy_plus + heavy_minus
-    up, down = right / above, (1.0 - right) / below
+    both = plus + minus
+    heavy_both = heavy_plus + heavy_minus
+    up = right / above
+    down = (1.0 - right) / below
     numerator = _each(up, heavy_plus) + _each(down, heavy_minus)
     denominator = _each(1.0 / total, heavy_both)
     slope = heavy_plus.T @ ((up / above)[:, :, None] * plus)

@@ -46,7 +46,8 @@ def c_program(steps: Steps) -> str:
         If it would have more than 64 MB, or a call would need more than 4 MB of memory.
     """
     sizes, memory = _sizes(steps)
-    tables, texts = _Tables(), []
+    tables = _Tables()
+    texts = []
     for written in (_tables, _main_tables):
         for kind, name, values in written(tables, steps):
             tables.add(kind, name, values)
@@ -79,11 +80,9 @@ def _sizes(steps):
         for node in steps.nodes
         if isinstance(node.rule, CodeRule) and node.rule.decoder in ("pairs", "least-squares")
     ]
-    k, m, branches = (
-        len(steps.labels),
-        len(steps.rho),
-        max(len(node.branches) for node in steps.nodes),
-    )
+    k = len(steps.labels)
+    m = len(steps.rho)
+    branches = max(len(node.branches) for node in steps.nodes)
     width = sum(one.matrix.shape[1] for one in steps.normalisations) or len(steps.features)
     sizes = {
         "MODEL_FEATURES": len(steps.features),
@@ -131,7 +130,9 @@ class _Tables:
     """The tables of a program, as texts of C."""
 
     def __init__(self):
-        self.texts, self._names, self._bytes = [], {}, 0
+        self.texts = []
+        self._names = {}
+        self._bytes = 0
 
     def add(self, kind: str, name: str, values) -> str:
         """Write a table of numbers (an array) or of words of C; its name.
@@ -156,13 +157,18 @@ class _Tables:
             if (kind, text) in self._names:
                 return self._names[kind, text]
             name = self._names[kind, text] = f"{name}{len(self._names)}"
-        shared = "" if name.startswith("model_") else "static "
+        if name.startswith("model_"):
+            shared = ""
+        else:
+            shared = "static "
         self.texts.append(f"{shared}const {kind} {name}{text}")
         return name
 
     def matrix(self, name: str, matrix) -> str:
         """The fields of `struct matrix`."""
-        shapes, parts, values = [], [], []
+        shapes = []
+        parts = []
+        values = []
         matrix = csr_array(matrix, dtype=np.float64)
         for first, stop, columns in dense_blocks(matrix):
             shapes.append((stop - first, len(columns)))
@@ -184,7 +190,9 @@ class _Tables:
 def _number(value):
     if isinstance(value, int):
         return str(value)
-    return "NAN" if math.isnan(value) else repr(float(value))
+    if math.isnan(value):
+        return "NAN"
+    return repr(float(value))
 
 
 def _wrapped(cells, columns=1):
@@ -196,7 +204,10 @@ def _wrapped(cells, columns=1):
 
 def _string(text: str | bytes) -> str:
     """A string of C, whatever the text: all but plain ASCII as octal numbers."""
-    data = text if isinstance(text, bytes) else text.encode("utf-8", "surrogateescape")
+    if isinstance(text, bytes):
+        data = text
+    else:
+        data = text.encode("utf-8", "surrogateescape")
     return '"' + "".join(chr(byte) if byte in _SAFE else f"\\{byte:03o}" for byte in data) + '"'
 
 
@@ -224,7 +235,8 @@ def _kernels(steps):
 
 def _tables(tables, steps):
     """Yield (kind, name, values) of the tables of a model."""
-    forest, fitted = steps.forest, steps.map
+    forest = steps.forest
+    fitted = steps.map
     ends = np.cumsum([0] + [one.matrix.shape[1] for one in steps.normalisations])
     normalisations = [
         _row(
@@ -246,10 +258,10 @@ def _tables(tables, steps):
         )
         for one in _kernels(steps)
     ]
-    maps = (
-        []
-        if fitted is None
-        else [
+    if fitted is None:
+        maps = []
+    else:
+        maps = [
             _row(
                 tables.matrix(
                     "map",
@@ -262,7 +274,6 @@ def _tables(tables, steps):
                 float(fitted.floor),
             )
         ]
-    )
     yield from (
         ("struct normalisation", "normalisations", normalisations),
         ("struct kernel", "kernels", kernels),
@@ -302,12 +313,19 @@ def _tables(tables, steps):
 
 def _node(tables, node: Node):
     """The row of a node."""
-    rule, code, matrix = node.rule, "NULL", _row(0, "NULL", "NULL", "NULL")
+    rule = node.rule
+    code = "NULL"
+    matrix = _row(0, "NULL", "NULL", "NULL")
     if isinstance(rule, LinearRule):
-        name, takes, then, offset = "matrix", rule.takes, rule.then, rule.offset
+        name = "matrix"
+        takes = rule.takes
+        then = rule.then
+        offset = rule.offset
         matrix = tables.matrix("rule", rule.matrix.T)
     else:
-        name, takes, then = rule.decoder, "r", "nothing"
+        name = rule.decoder
+        takes = "r"
+        then = "nothing"
         offset = np.full(rule.code.shape[1], float(name == "products"))
         if name in LOSSES:
             offset -= (rule.code == 0).sum(axis=0) * LOSSES[name](np.float64(0))
@@ -341,7 +359,8 @@ def _main_tables(_, steps):
     Of many points they are the least certain ones.  Where another last digit of a point makes
     another answer, rounding decides: these are left out.
     """
-    x, classifier = _points(steps), steps.classifier
+    x = _points(steps)
+    classifier = steps.classifier
     p, near = (np.asarray(classifier.classify(one).columns) for one in (x, x * (1 + 1e-13)))
     some = np.lexsort((p.max(axis=1), np.abs(near - p).max(axis=1) > 1e-10))[:TESTS]
     yield from (

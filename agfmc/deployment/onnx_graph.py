@@ -91,7 +91,8 @@ def onnx_model(steps: Steps, configuration: Configuration) -> bytes:
     z = graph.joined([_normalised(x, one) for one in steps.normalisations] or [x])
     f = _decision_values(graph, steps, z)
     outputs = ["label", "probabilities" if steps.gives == "probabilities" else "scores"]
-    info, types = onnx.helper.make_tensor_value_info, onnx.TensorProto
+    info = onnx.helper.make_tensor_value_info
+    types = onnx.TensorProto
     kind = getattr(types, _answers(graph, steps, z, f, outputs))
     model = onnx.helper.make_model(
         onnx.helper.make_graph(
@@ -169,7 +170,10 @@ class _Graph:
     """The operators and constants of a graph."""
 
     def __init__(self, onnx):
-        self.onnx, self.nodes, self.constants, self._bytes = onnx, [], [], 0
+        self.onnx = onnx
+        self.nodes = []
+        self.constants = []
+        self._bytes = 0
         self._taken = {"label", "probabilities", "scores"}
 
     def array(self, word=""):
@@ -189,7 +193,9 @@ class _Graph:
         self.nodes.append(
             self.onnx.helper.make_node(operator, names, [one.name for one in made], **attributes)
         )
-        return made if len(made) > 1 else made[0]
+        if len(made) > 1:
+            return made
+        return made[0]
 
     def count(self, size):
         """Raise an error if these bytes make the model too large."""
@@ -212,7 +218,9 @@ class _Graph:
 
     def joined(self, parts):
         """Columns side by side."""
-        return parts[0] if len(parts) == 1 else self.add("Concat", *parts, axis=1)
+        if len(parts) == 1:
+            return parts[0]
+        return self.add("Concat", *parts, axis=1)
 
     def scan(self, step, state, *sequences):
         """The last state of state = step(state, item of each sequence), and the items of a second
@@ -220,7 +228,8 @@ class _Graph:
         helper, outer, self.nodes = self.onnx.helper, self.nodes, []
         items = [self.array() for _ in (state, *sequences)]
         made = step(*items)
-        made = made if isinstance(made, tuple) else (made,)
+        if not isinstance(made, tuple):
+            made = (made,)
         given, results = (
             [
                 helper.make_tensor_value_info(one.name, self.onnx.TensorProto.DOUBLE, None)
@@ -241,7 +250,8 @@ def _points(graph, steps, recipe):
     if recipe is None or names != [one.name for one in recipe.columns]:
         return graph.array("x"), [("x", len(names))]
     inputs = [graph.array(clean(name)) for name in names]
-    cells, double = graph.joined(inputs), graph.onnx.TensorProto.DOUBLE
+    cells = graph.joined(inputs)
+    double = graph.onnx.TensorProto.DOUBLE
     missing = np.isnan(cells)
     fills = [
         (0.0 if one.indicator else np.nan) if one.fill is None else one.fill for one in steps.inputs
@@ -259,7 +269,8 @@ def _points(graph, steps, recipe):
 
 
 def _normalised(x, normalisation):
-    x, matrix = x - normalisation.mean, normalisation.matrix.astype(float)
+    x = x - normalisation.mean
+    matrix = normalisation.matrix.astype(float)
     if not normalisation.keeps_features_apart:
         return x @ matrix
     column = np.argmax(matrix != 0, axis=0)
@@ -269,7 +280,10 @@ def _normalised(x, normalisation):
 def _decision_values(graph, steps, z):
     f = z.filled(0.0, len(steps.rho)) - steps.rho
     for one in steps.kernel_sums:
-        x = z if one.kernel.columns is None else z.columns(np.arange(*one.kernel.columns))
+        if one.kernel.columns is None:
+            x = z
+        else:
+            x = z.columns(np.arange(*one.kernel.columns))
         f = f + _weighted(_kernel_values(graph, one.kernel, x, one.sv), one.coef)
     if len(steps.forest.roots):
         f = f + _leaves(graph, steps.forest, z)
@@ -301,7 +315,9 @@ def _kernel_values(graph, kernel, x, sv):
         if kernel.kind == "linear":
             return x @ sv.T
         product = x @ (kernel.gamma * sv.T) + kernel.coef0
-        return np.tanh(product) if kernel.kind == "sigmoid" else product**kernel.degree
+        if kernel.kind == "sigmoid":
+            return np.tanh(product)
+        return product**kernel.degree
     if kernel.kind == "rbf":
         centre = sv.mean(axis=0)
         s, x = sv - centre, x - centre
@@ -327,7 +343,8 @@ def _leaves(graph, forest, z):
     so few digits that it is exact, and the sum of what rounding left.  In ONNX Runtime a node may
     follow several others only where their conditions hold.
     """
-    inner, nodes = forest.feature >= 0, np.arange(len(forest.feature))
+    inner = forest.feature >= 0
+    nodes = np.arange(len(forest.feature))
     tree = np.searchsorted(forest.roots, nodes, side="right") - 1
     before = np.bincount(
         np.concatenate([forest.left[inner], forest.right[inner]]), minlength=len(nodes)
@@ -340,7 +357,8 @@ def _leaves(graph, forest, z):
         )
     true, false = np.where(turned, [forest.right, forest.left], [forest.left, forest.right])
     graph.count(60 * len(nodes))
-    leaf, m = np.flatnonzero(~inner), len(forest.starts) - 1
+    leaf = np.flatnonzero(~inner)
+    m = len(forest.starts) - 1
     owner = np.repeat(np.arange(m), np.diff(forest.starts))[tree[leaf]]
     largest = np.zeros(len(forest.roots))
     np.maximum.at(largest, tree[leaf], np.abs(forest.value[leaf]))
@@ -376,26 +394,38 @@ def _answers(graph, steps, z, f, outputs):
         (np.log(np.maximum(one, SMALLEST)) if steps.geometric else one) * weight
         for one, (_, weight) in zip(p, steps.members)
     )
-    p = p.by("Softmax", axis=1) if steps.geometric else p
-    mapped = p if steps.map is None else _mapped(steps.map, p)
-    sure = p if steps.map is not None and KINDS[steps.map.kind].keeps_order else mapped
+    if steps.geometric:
+        p = p.by("Softmax", axis=1)
+    if steps.map is None:
+        mapped = p
+    else:
+        mapped = _mapped(steps.map, p)
+    if steps.map is not None and KINDS[steps.map.kind].keeps_order:
+        sure = p
+    else:
+        sure = mapped
     best = sure.columns(steps.tie_order).by("ArgMax", axis=1, keepdims=0)
     checked = [f] * (len(steps.rho) > 0) + [z] * (not steps.takes_missing)
     unknown = np.isnan(sum(one.sums() for one in checked) * 0)  # infinite ones, too
     graph.add("Where", unknown, np.nan, mapped, outputs=outputs[1:])
     best = graph.add("Where", unknown.by("Squeeze", np.array([1])), len(steps.labels), best)
     named = steps.names != tuple(map(str, steps.labels))
-    labels = (
-        np.array([*map(clean, steps.names), ""], object) if named else np.array([*steps.labels, -1])
-    )
+    if named:
+        labels = np.array([*map(clean, steps.names), ""], object)
+    else:
+        labels = np.array([*steps.labels, -1])
     graph.add("Gather", labels[[*steps.tie_order, -1]], best, outputs=outputs[:1])
-    return "STRING" if named else "INT64"
+    if named:
+        return "STRING"
+    return "INT64"
 
 
 def _member(graph, steps, part, z, f):
     """Probabilities (n, k) of the member of an ensemble that has this slice of the nodes."""
-    reached, k = {}, len(steps.labels)
-    columns, parts = [], []
+    reached = {}
+    k = len(steps.labels)
+    columns = []
+    parts = []
     for number, node in enumerate(steps.nodes[part], k + part.start):
         some = node.classifiers
         p = _branches(
@@ -470,7 +500,8 @@ def _differences(p, c):
     left = p.columns(np.arange(t))
     ends = left.by("CumSum", np.int64(1))
     starts = ends - left
-    b, a = np.arange(t)[::-1, None], np.arange(t)
+    b = np.arange(t)[::-1, None]
+    a = np.arange(t)
 
     def step(least, end, factor, hidden):
         least = np.minimum(least, (end.wide() - starts) * factor)
@@ -506,7 +537,10 @@ def _pairs(rule, r):
         .by("Gather", cell, axis=0)
         .by("Transpose", perm=[2, 0, 1])
     )
-    u, rest, step, before = 0, r.filled(1.0, c), 0, 1
+    u = 0
+    rest = r.filled(1.0, c)
+    step = 0
+    before = 1
     for _ in range(14):
         scaled = rest / diagonal
         length = (rest * scaled).sums()
@@ -520,7 +554,8 @@ def _pairs(rule, r):
 
 def _losses(rule, f):
     """- sum_i L(a_ij f_i)."""
-    limit, loss = FAR_EXPONENTIAL if rule.decoder == "exponential" else FAR, LOSSES[rule.decoder]
+    limit = FAR_EXPONENTIAL if rule.decoder == "exponential" else FAR
+    loss = LOSSES[rule.decoder]
     f = np.minimum(np.maximum(f, -limit), limit)
     neutral = (rule.code == 0).sum(axis=0) * loss(np.float64(0))
     return -(loss(f) @ (rule.code > 0) + loss(-f) @ (rule.code < 0) + neutral)
@@ -529,6 +564,9 @@ def _losses(rule, f):
 def _mapped(fitted, p):
     """(1 - e) softmax(W z + b) + e / c, z = log max(p, least)."""
     z = np.log(np.maximum(p, KINDS[fitted.kind].least))
-    z = z @ fitted.weights.T if fitted.weights.ndim == 2 else z * fitted.weights
+    if fitted.weights.ndim == 2:
+        z = z @ fitted.weights.T
+    else:
+        z = z * fitted.weights
     softmax = (z + fitted.intercept).by("Softmax", axis=1)
     return softmax * (1 - fitted.floor) + fitted.floor / len(fitted.intercept)

@@ -206,14 +206,20 @@ def steps_of(configuration: Configuration, decoder: str | None = None) -> Steps:
     if decoding.tree == "flat" and configuration.tree.hierarchical:
         configuration = configuration.as_code()
     tree = configuration.tree
-    calibrated = None if calibration is None or calibration.map.kind == "none" else calibration.map
+    if calibration is None or calibration.map.kind == "none":
+        calibrated = None
+    else:
+        calibrated = calibration.map
     if configuration.lacks_normalisation:
         raise ModelError(
             "was trained on normalised points, and holds no normalisation: mbh2mbm -a stores it",
             file=tree.source,
         )
     position = {label: at for at, label in enumerate(tree.classes)}
-    parts = () if configuration.normalisation is None else configuration.normalisation.parts
+    if configuration.normalisation is None:
+        parts = ()
+    else:
+        parts = configuration.normalisation.parts
     fitted = np.isfinite(machines.a)
     forest = machines.forest or replace(
         Forest.none(machines.sv.shape[1]), starts=np.zeros(machines.count + 1, dtype=np.int64)
@@ -272,8 +278,12 @@ def _exported_decoding(tree: Tree, decoder: str | None) -> Decoding:
 def _inputs(configuration, takes_missing):
     """The names of the features, the inputs, the cells that are missing values, and whether the
     inputs are columns of a table like that of training."""
-    recipe, machines = configuration.recipe, configuration.machines
-    fill = math.nan if takes_missing and (recipe is None or recipe.keeps_missing) else None
+    recipe = configuration.recipe
+    machines = configuration.machines
+    if takes_missing and (recipe is None or recipe.keeps_missing):
+        fill = math.nan
+    else:
+        fill = None
     if recipe is None:
         d = configuration.features or max(
             [
@@ -281,9 +291,11 @@ def _inputs(configuration, takes_missing):
                 *(one.features for one in configuration.node_classifiers.values()),
             ]
         )
-        names, blanks = tuple(f"f{number}" for number in range(1, d + 1)), ("", "NaN", "nan")
+        names = tuple(f"f{number}" for number in range(1, d + 1))
+        blanks = ("", "NaN", "nan")
     else:
-        names, blanks = recipe.features, recipe.blanks
+        names = recipe.features
+        blanks = recipe.blanks
         if not any(one.categories or one.date or one.order for one in recipe.columns):
             return (
                 names,
@@ -299,7 +311,8 @@ def _inputs(configuration, takes_missing):
 
 def _kernel_sums(machines):
     """Yield `KernelSums` of each kernel; of linear ones the planes, a sum over support vectors."""
-    s, m = machines.sv.shape[0], machines.count
+    s = machines.sv.shape[0]
+    m = machines.count
     owner = np.repeat(np.arange(m), np.diff(machines.indptr))
     for number, kernel in enumerate(machines.kernels):
         some = machines.kernel_of[owner] == number
@@ -321,19 +334,25 @@ def dense_blocks(coef: csr_array) -> Iterator[tuple[int, int, np.ndarray]]:
 
     As dense matrices a fifth of them may be zeros.
     """
-    start, columns, cells = 0, set(), 0
+    start = 0
+    columns = set()
+    cells = 0
     for row, (first, end) in enumerate(zip(coef.indptr, coef.indptr[1:])):
         together = columns | set(coef.indices[first:end].tolist())
         if row > start and len(together) * (row + 1 - start) > 1.25 * (cells + end - first):
             yield start, row, np.array(sorted(columns), dtype=int)
-            start, together, cells = row, set(coef.indices[first:end].tolist()), 0
+            start = row
+            together = set(coef.indices[first:end].tolist())
+            cells = 0
         columns, cells = together, cells + end - first
     yield start, coef.shape[0], np.array(sorted(columns), dtype=int)
 
 
 def _nodes(configuration, decoding, position):
     """Yield the `Node`s of a configuration; `position` is that of each label."""
-    tree, first, k = configuration.tree, 0, len(position)
+    tree = configuration.tree
+    first = 0
+    k = len(position)
     for number, node in enumerate(tree.nodes):
         branches = tuple(
             position[child.label] if isinstance(child, Leaf) else k + child
@@ -398,13 +417,15 @@ def _rule(code, orientation, method: Method) -> LinearRule | CodeRule:
 
 def _affine_rule(code, orientation, method):
     """The rule of a decoder that is affine, found from its answers to 0 and to unit vectors."""
-    solver = (
-        "unconstrained:prepare_unconstrained" if method.name == "renormalised" else method.solver
-    )
+    if method.name == "renormalised":
+        solver = "unconstrained:prepare_unconstrained"
+    else:
+        solver = method.solver
     made, _ = by_name(f"decode.{solver}")(KINDS[method.codes](code))(
         np.eye(len(code) + 1, len(code), k=-1)
     )
-    matrix, offset = (made[1:] - made[0]).T, made[0]
+    matrix = (made[1:] - made[0]).T
+    offset = made[0]
     if method.takes == "g":
         return LinearRule(matrix * orientation, offset, "f")
     return LinearRule(

@@ -94,7 +94,9 @@ def success(orders: np.ndarray, keep: np.ndarray, h: np.ndarray | None = None) -
     b-1) with t at the left end, keep[t, o_a] V_t(a+1, b) with t at the right end, and h V_t(a, b-1)
     + (1-h) V_t(a+1, b) with t inside; 1 for t alone.
     """
-    return _by_walks(orders, keep) if h is None else _by_intervals(orders, keep, h)
+    if h is None:
+        return _by_walks(orders, keep)
+    return _by_intervals(orders, keep, h)
 
 
 def _by_intervals(orders, keep, h):
@@ -104,7 +106,8 @@ def _by_intervals(orders, keep, h):
     value = np.ones((b, k, 1))  # order, first position, offset of the class
     for length in range(2, k + 1):
         n = k - length + 1
-        first, last = orders[:, :n], orders[:, length - 1 :]
+        first = orders[:, :n]
+        last = orders[:, length - 1 :]
         longer = np.empty((b, n, length))
         longer[..., 0] = keep[first, last] * value[:, :n, 0]
         longer[..., -1] = keep[last, first] * value[:, 1:, -1]
@@ -146,7 +149,8 @@ def _walks(k):
     paths = np.ones(1)  # entry u: P(u of the first n drops are on the left)
     for n in range(k - 2):
         u = np.arange(n + 1)
-        left, right = u + 1, k - 1 - (n - u)
+        left = u + 1
+        right = k - 1 - (n - u)
         fits = left < right
         weights[left[fits], right[fits]] = paths[fits] / 2
         weights[k - 1 - left[fits], k - 1 - right[fits]] = paths[fits] / 2
@@ -174,11 +178,17 @@ class Problem:
 
     def __init__(self, priors, e, h=None):
         self.priors, e = np.asarray(priors, dtype=np.float64), np.asarray(e, dtype=np.float64)
-        self.h = None if h is None else np.ascontiguousarray(h, dtype=np.float64)
+        if h is None:
+            self.h = None
+        else:
+            self.h = np.ascontiguousarray(h, dtype=np.float64)
         k = self.k = len(self.priors)
         self.work = 0
         self.keep = 1.0 - e
-        self.cost = k**2 if h is None else k**3 // 16 + 1
+        if h is None:
+            self.cost = k**2
+        else:
+            self.cost = k**3 // 16 + 1
 
     def values(self, orders):
         """J (c,) of orders (c, k), in bounded memory."""
@@ -201,7 +211,9 @@ class PathProblem:
     moves = (_INSERT, _REVERSE)
 
     def __init__(self, distances):
-        self.distances, self.k, self.work = distances, len(distances), 0
+        self.distances = distances
+        self.k = len(distances)
+        self.work = 0
 
     def values(self, orders):
         """Minus the length (c,) of orders (c, k)."""
@@ -242,14 +254,18 @@ def local_search(
     restart begins with more `work` than `least`, and the search ends at `most`.
     """
     rng = np.random.default_rng(seed)
-    best, value = None, -np.inf
+    best = None
+    value = -np.inf
     for n in range(-len(starts), restarts):
         if n < 0:
             start = np.asarray(starts[n])
         elif problem.work > least:
             break
         else:
-            start = _shaken(best, rng) if n % 2 else rng.permutation(problem.k)
+            if n % 2:
+                start = _shaken(best, rng)
+            else:
+                start = rng.permutation(problem.k)
         order, reached = _climb(problem, start, rng, most)
         if reached > value + _BETTER:
             best, value = order, reached
@@ -290,7 +306,9 @@ def _climb(problem, order, rng, most):
         values = problem.values(candidates)
         top = int(np.argmax(values))
         if values[top] > value + _BETTER:
-            order, value, idle = candidates[top], values[top], 0
+            order = candidates[top]
+            value = values[top]
+            idle = 0
         else:
             idle, at = idle + 1, (at + 1) % len(blocks)
     return order, value
@@ -303,7 +321,8 @@ def _moves(k, kinds):
     chosen = {_SWAP: i < j, _INSERT: np.abs(i - j) > 1, _REVERSE: i < j}
     parts = []
     for kind in kinds:
-        first, second = i[chosen[kind]], j[chosen[kind]]
+        first = i[chosen[kind]]
+        second = j[chosen[kind]]
         parts.append(np.stack([np.full(len(first), kind), first, second], axis=1))
     return np.concatenate(parts)
 
@@ -363,13 +382,17 @@ def order_for_pairs(tree, *, error_rate, priors=None, counts=None, pair_errors=N
     labels = tree.classes
     present = np.array([labels.index(label) for label in tree.labels])
     priors = _priors(labels, priors, counts, pair_errors)
-    order, method = greedy_order(priors.tolist()), "greedy, best for equal errors"
+    order = greedy_order(priors.tolist())
+    method = "greedy, best for equal errors"
     if pair_errors is None:
         problem = Problem(priors, np.full((len(labels),) * 2, error_rate))
     else:
         problem = Problem(priors, pair_errors.error_rates(labels), pair_errors.shares(labels))
         order, exact = best_order(problem, [order, np.arange(len(labels)), present], seed)
-        method = "optimal, all orders were tried" if exact else "local search"
+        if exact:
+            method = "optimal, all orders were tried"
+        else:
+            method = "local search"
     before, after = problem.values(np.array([present, order])).tolist()
     return Ordered(_renumbered(tree, [labels[i] for i in order]), method, before, after)
 
@@ -394,7 +417,10 @@ def order_for_path(tree, x, y, metric="mean-deviation", weights=None):
     order, after, exact = shortest_path(distances)
     before = path_length(distances, [labels.index(label) for label in tree.labels])
     node = changed(tree.nodes[0], children=tuple(Leaf(labels[i]) for i in order))
-    method = "the shortest path there is" if exact else "local search"
+    if exact:
+        method = "the shortest path there is"
+    else:
+        method = "local search"
     return Ordered(changed(tree, nodes=(node,)), method, before, after)
 
 
@@ -436,13 +462,12 @@ def require_untrained_matrix(tree):
 def _require_matrix(tree):
     node = tree.nodes[0]
     if tree.hierarchical or node.direct is not None:
-        what = (
-            "an ensemble"
-            if tree.is_ensemble
-            else f"a classifier of code {node.direct.learner_letter}"
-            if node.direct
-            else "a tree"
-        )
+        if tree.is_ensemble:
+            what = "an ensemble"
+        elif node.direct:
+            what = f"a classifier of code {node.direct.learner_letter}"
+        else:
+            what = "a tree"
         raise ControlError(f"expected one coding matrix, found {what}", file=tree.source)
 
 

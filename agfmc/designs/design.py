@@ -81,7 +81,10 @@ def design(scheme, labels, *, names=None, x=None, y=None, weights=None, **option
         If the scheme does not exist for this number of classes, needs other input, or has no
         such parameter or value.
     """
-    source = labels if y is None else LabelledPoints(x, y, list(labels), names, weights)
+    if y is None:
+        source = labels
+    else:
+        source = LabelledPoints(x, y, list(labels), names, weights)
     return make_design(scheme, source, names, **options).tree
 
 
@@ -95,7 +98,8 @@ def make_design(scheme, source, names=None, **options):
     """
     scheme, settings = read_scheme(scheme)
     options = scheme.settings({**settings, **options})
-    labels, kind = getattr(source, "labels", source), "classes"
+    labels = getattr(source, "labels", source)
+    kind = "classes"
     if isinstance(source, LabelledPoints):
         names = source.names
         kind = next(
@@ -105,7 +109,10 @@ def make_design(scheme, source, names=None, **options):
             scheme, kind, options = find_scheme("tree"), "classes", {}  # there is one design
     elif isinstance(source, Mapping):
         labels = list(source)
-        kind = "sizes" if "sizes" in scheme.made_of else "classes"
+        if "sizes" in scheme.made_of:
+            kind = "sizes"
+        else:
+            kind = "classes"
     elif labels is not source:
         kind = "confusions"
     if kind not in scheme.made_of:
@@ -135,7 +142,10 @@ def make_design(scheme, source, names=None, **options):
 def _sizes(source):
     """The sizes of the classes, ascending labels, for `make_design`."""
     if isinstance(source, LabelledPoints):
-        w = None if source.weights is None else source.weights.w
+        if source.weights is None:
+            w = None
+        else:
+            w = source.weights.w
         source = total_weights(source.y, w)
     return list(source.values())
 
@@ -171,7 +181,10 @@ def _refuse_huge(scheme, k, options):
         return
     lines, share, least = scheme.extent(k, **options)
     what = f"a code of {least}{lines} rows for {k} classes is too large to be read again"
-    way = "; print_control -Q tree has no such limit" if options.get("rows") is None else ""
+    if options.get("rows") is None:
+        way = "; print_control -Q tree has no such limit"
+    else:
+        way = ""
     if lines * k > MAX_CELLS:
         raise UsageError(f"{what}: rows times classes may be {MAX_CELLS} at most{way}")
     size = lines * share * sum(1 + len(str(i)) for i in range(k))

@@ -38,7 +38,10 @@ def class_distances(
     points, starts, w = _by_class(x, y, labels, w)
     if metric == "mean-deviation":
         return _mean_deviation(points, starts, w)
-    find = _farthest_by_trees if _trees_pay(points, len(starts) - 1) else _farthest_by_blocks
+    if _trees_pay(points, len(starts) - 1):
+        find = _farthest_by_trees
+    else:
+        find = _farthest_by_blocks
     return _between(points, starts, find(points, starts))
 
 
@@ -166,7 +169,8 @@ def confusion_distances(
     errors = np.array(errors, dtype=np.float64)
     k = len(errors)
     samples = np.asarray(samples, dtype=np.float64)
-    samples = samples[:, None] if samples.ndim == 1 else samples
+    if samples.ndim == 1:
+        samples = samples[:, None]
     off = ~np.eye(k, dtype=bool)
     if (errors < 0).any() or (errors > samples)[off].any():
         raise UsageError("expected counts that are not negative, nor more than there are samples")
@@ -204,17 +208,23 @@ def join(distances: np.ndarray, linkage: str = "single") -> tuple[tuple, list[fl
     none = len(between)
     # of each two groups, each in the place of one of its members: the sum of the distances for
     # "average", else the distance; and the place of the closest pair in `order`
-    far, rank = np.full((k, k), np.inf), np.full((k, k), none)
+    far = np.full((k, k), np.inf)
+    rank = np.full((k, k), none)
     for i, j in ((higher, lower), (lower, higher)):
         far[i, j] = between
         rank[i[order], j[order]] = np.arange(none)
     combined = {"single": np.minimum, "complete": np.maximum, "average": np.add}[linkage]
-    size, group, trees = np.ones(k), np.arange(k), list(range(k))
+    size = np.ones(k)
+    group = np.arange(k)
+    trees = list(range(k))
     nearest, least = np.empty(k, dtype=np.intp), np.empty(k)  # of each group
 
     def look(a):
         # sums are divided late: those of whole numbers are exact, and so are their ties
-        row = far[a] / (size[a] * size) if linkage == "average" else far[a]
+        if linkage == "average":
+            row = far[a] / (size[a] * size)
+        else:
+            row = far[a]
         least[a] = row.min()
         ties = np.flatnonzero(row == least[a])
         nearest[a] = ties[np.argmin(rank[a, ties])]
@@ -226,7 +236,8 @@ def join(distances: np.ndarray, linkage: str = "single") -> tuple[tuple, list[fl
         ties = np.flatnonzero(least == least.min())
         a = ties[np.argmin(rank[ties, nearest[ties]])]
         pair = order[rank[a, nearest[a]]]
-        left, right = int(group[higher[pair]]), int(group[lower[pair]])
+        left = int(group[higher[pair]])
+        right = int(group[lower[pair]])
         if size[right] > size[left]:
             left, right = right, left
         trees[left] = (trees[left], trees[right])
@@ -236,7 +247,8 @@ def join(distances: np.ndarray, linkage: str = "single") -> tuple[tuple, list[fl
             return trees[left], [
                 height[id(part)] for part in parts_of(trees[left]) if isinstance(part, tuple)
             ]
-        row, closest = combined(far[left], far[right]), np.minimum(rank[left], rank[right])
+        row = combined(far[left], far[right])
+        closest = np.minimum(rank[left], rank[right])
         row[[left, right]], closest[[left, right]] = np.inf, none
         far[left] = far[:, left] = row
         rank[left] = rank[:, left] = closest
@@ -251,7 +263,8 @@ def join(distances: np.ndarray, linkage: str = "single") -> tuple[tuple, list[fl
 
 def parts_of(pairs) -> list:
     """All parts of nested pairs, pairs and leaves, in pre-order; they may be thousands deep."""
-    order, stack = [], [pairs]
+    order = []
+    stack = [pairs]
     while stack:
         part = stack.pop()
         order.append(part)

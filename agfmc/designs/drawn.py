@@ -56,14 +56,20 @@ def ensemble(
     """
     scheme = find_scheme(of)
     number = members or MEMBERS
-    k = source if isinstance(source, int) else len(source)
+    if isinstance(source, int):
+        k = source
+    else:
+        k = len(source)
     # of level trees, which have the least text
     if number * k * (6 * k.bit_length() + 2) > MAX_TEXT:
         raise UsageError(
             f"an ensemble of {number} configurations of {k} classes is too large to "
             f"be read again: expected {MAX_TEXT >> 20} MiB of text at most"
         )
-    draw = _random_trees if of == "random-tree" else _codes
+    if of == "random-tree":
+        draw = _random_trees
+    else:
+        draw = _codes
     trees = draw(scheme, source, number, {name: settings.get(name) for name in scheme.options})
     if len(trees) < (members or 2):
         has = (
@@ -81,7 +87,9 @@ def ensemble(
 
 def with_average(average: str | None, tree: Tree) -> Tree:
     """`tree` with the decoder of an average in its head."""
-    return tree if average is None else with_heading(tree, "decoder", AVERAGES[average])
+    if average is None:
+        return tree
+    return with_heading(tree, "decoder", AVERAGES[average])
 
 
 def _random_trees(scheme, source, number, settings):

@@ -32,7 +32,9 @@ def prime_power(q: int) -> tuple[int, int] | None:
     while q % p == 0:
         q //= p
         e += 1
-    return (p, e) if q == 1 else None
+    if q == 1:
+        return (p, e)
+    return None
 
 
 def powers(p: int, e: int) -> list[tuple[int, ...]]:
@@ -181,7 +183,10 @@ def signs_of(bits: int, k: int) -> np.ndarray:
 def instead_of_orthogonal(k: int) -> Sequence:
     """One-vs-rest, with an `AgfmcWarning`, for k < 4; UsageError for k < 2."""
     rows = one_vs_rest(k)
-    what = "the only partition there is" if k == 2 else "one-vs-rest"
+    if k == 2:
+        what = "the only partition there is"
+    else:
+        what = "one-vs-rest"
     warn_user(
         f"no orthogonal code exists for {k} classes (the columns of +1 and -1 "
         f"cannot all be orthogonal): taking {what} instead"

@@ -21,7 +21,9 @@ MOST_DRAWS = 1000
 def available_rows(k: int, strict: bool = False) -> int:
     """The number of rows with both signs, complements counted once: 2^(k-1) - 1 strict ones,
     (3^k - 2^(k+1) + 1)/2 with zeros allowed."""
-    return 2 ** (k - 1) - 1 if strict else (3**k - 2 ** (k + 1) + 1) // 2
+    if strict:
+        return 2 ** (k - 1) - 1
+    return (3**k - 2 ** (k + 1) + 1) // 2
 
 
 def random_code(
@@ -76,11 +78,17 @@ def _checked_rows(k, rows, strict):
     if k < 2:
         raise UsageError(f"a code needs at least two classes, not {k}")
     available = available_rows(k, strict)
-    kind = "strict rows (without zeros)" if strict else "rows"
+    if strict:
+        kind = "strict rows (without zeros)"
+    else:
+        kind = "rows"
     if rows is None:
         rows = min(4 * -(-k // 4), available)
     if rows > available:
-        number = available if k <= 64 else f"about 10^{int(available.bit_length() * 0.30103)}"
+        if k <= 64:
+            number = available
+        else:
+            number = f"about 10^{int(available.bit_length() * 0.30103)}"
         raise UsageError(
             f"{rows} different {kind} are not possible: for {k} classes only {number} exist"
         )
@@ -91,7 +99,10 @@ def _checked_rows(k, rows, strict):
 
 
 def _drawn_rows(generator, k, rows, strict, available):
-    unranked = _strict_row if strict else _any_row
+    if strict:
+        unranked = _strict_row
+    else:
+        unranked = _any_row
     return [unranked(k, rank) for rank in _sample(generator, available, rows)]
 
 
@@ -135,7 +146,8 @@ def _any_row(k, rank):
     while rank >= 3**n - 2**n:
         rank -= 3**n - 2**n
         n -= 1
-    left, right = [k - 1 - n], []
+    left = [k - 1 - n]
+    right = []
     while not right:
         n -= 1
         without = 3**n - 2**n  # choices left when this entry is not +1

@@ -20,14 +20,16 @@ def uniform(counts: Sequence[int], generator: random.Random):
     """A tree drawn from all (2k - 3)!! alike: each class in turn joins it at one of its nodes."""
     # a node is a list of its class, or of its two sides
     leaves: list[list] = [[leaf] for leaf in range(len(counts))]
-    root, inner = leaves[0], []
+    root = leaves[0]
+    inner = []
     for leaf in range(1, len(counts)):
         at = generator.randrange(2 * leaf - 1)
         group, at = (leaves, at) if at < leaf else (inner, at - leaf)
         node, group[at] = group[at], group[at][:]
         node[:] = group[at], leaves[leaf]
         inner.append(node)
-    order, pairs = [root], {}
+    order = [root]
+    pairs = {}
     for node in order:
         order += node if len(node) > 1 else ()
     for node in reversed(order):
@@ -49,7 +51,9 @@ def data_balanced(counts: Sequence[int], generator: random.Random):
 
     def halves(classes):
         classes = _shuffled(classes, generator)
-        left, some, total = 1, counts[classes[0]], sum(counts[c] for c in classes)
+        left = 1
+        some = counts[classes[0]]
+        total = sum(counts[c] for c in classes)
         while 2 * some < total and left < len(classes) - 1:
             some += counts[classes[left]]
             left += 1
@@ -74,7 +78,9 @@ def drawn_tree(kind: str, counts: Sequence[int], seed: int = 1, number: int = 0)
 
 def different_trees(kind: str, counts: Sequence[int], seed: int = 1) -> Iterator:
     """Yield draw after draw, those that came before left out, until there are no new ones."""
-    seen, number, last = set(), 0, 0
+    seen = set()
+    number = 0
+    last = 0
     while number - last <= _IDLE:
         pairs = drawn_tree(kind, counts, seed, number)
         if pairs not in seen:
@@ -106,7 +112,8 @@ def _shuffled(classes, generator):
 
 def _split(classes, halves):
     """Nested pairs of `classes`, each set of which `halves` makes two of."""
-    sets, first = [classes], []
+    sets = [classes]
+    first = []
     for some in sets:
         first.append(len(sets))
         if len(some) > 1:

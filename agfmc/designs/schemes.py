@@ -118,7 +118,9 @@ class Scheme(
     @property
     def heading(self):
         """Number and name, as lists of schemes show them."""
-        return self.name if self.number is None else f"{self.number} {self.name}"
+        if self.number is None:
+            return self.name
+        return f"{self.number} {self.name}"
 
     @property
     def parameters(self):
@@ -136,7 +138,8 @@ class Scheme(
         and for a value out of its range.
         """
         given = {name: value for name, value in given.items() if value is not None}
-        known, title = list(self.options), self.name
+        known = list(self.options)
+        title = self.name
         if "of" in known:
             members = given.get("of", self.options["of"])
             PARAMETERS["of"].checked("of", members)
@@ -144,7 +147,10 @@ class Scheme(
             title = f"{title} of {members}"
         for name in given:
             if name not in known:
-                expected = f"expected {', '.join(known)}" if known else "it has none"
+                if known:
+                    expected = f"expected {', '.join(known)}"
+                else:
+                    expected = "it has none"
                 raise UsageError(f"the scheme {title} has no parameter '{name}': {expected}")
         return self.options | {
             name: PARAMETERS[name].checked(name, value) for name, value in given.items()
@@ -328,7 +334,10 @@ def find_scheme(text: str) -> Scheme:
     """The `Scheme` with this number or name; `UsageError` lists what there is."""
     word = text.strip().lower().replace("_", "-")
     for scheme in SCHEMES:
-        numbers = () if scheme.number is None else (str(scheme.number),)
+        if scheme.number is None:
+            numbers = ()
+        else:
+            numbers = (str(scheme.number),)
         if word in (*numbers, scheme.name, *scheme.aliases):
             return scheme
     if word in _REMOVED:
@@ -350,7 +359,8 @@ def read_scheme(text: str | int, seed: int | None = None) -> tuple[Scheme, dict]
     `seed` is that of schemes which draw and are not given another.  Raises `UsageError`, also for
     a value that is out of its range.
     """
-    scheme, settings = find_scheme(scheme_name(str(text))), {}
+    scheme = find_scheme(scheme_name(str(text)))
+    settings = {}
     if seed is not None and "seed" in scheme.options:
         settings["seed"] = seed
     for word in str(text).split():

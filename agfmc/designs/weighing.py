@@ -51,13 +51,19 @@ def special(k: int, rows: int | None = None) -> Sequence:
         for zeros in (True, False):
             for m in range(k, 2 * k + 1):
                 for weight in sorted(_weights(m), reverse=True):
-                    code = _code(k, m, weight) if (weight < m) == zeros else None
+                    if (weight < m) == zeros:
+                        code = _code(k, m, weight)
+                    else:
+                        code = None
                     if code:
                         return code
     code = _smallest_code(k, rows)
     if code is None:
         nearest = possible_weights(k, near=rows, most=LISTED)
-        few = "" if len(nearest) < LISTED else "the nearest "
+        if len(nearest) < LISTED:
+            few = ""
+        else:
+            few = "the nearest "
         raise UsageError(
             f"there is no special orthogonal code for {k} classes with {rows} non-zeros; "
             f"{few}possible: {' '.join(map(str, nearest))}"
@@ -91,7 +97,8 @@ def _weights(m):
 
 def _basic(m):
     """{w: a function that makes a W(m, w)} of those that are no Kronecker product."""
-    makers, q = {}, isqrt(m)
+    makers = {}
+    q = isqrt(m)
     if is_constructible(m):
         makers[m] = partial(hadamard, m)
     if m > 2 and m % 2 == 0 and prime_power(m - 1):
@@ -144,7 +151,10 @@ def _circulant(q):
 
 def _smallest_code(k, w):
     for m in range(k, 2 * k + 1):
-        rows = _code(k, m, w) if w in _weights(m) else None
+        if w in _weights(m):
+            rows = _code(k, m, w)
+        else:
+            rows = None
         if rows:
             return rows
     return None
@@ -178,7 +188,8 @@ def _signs(a):
     All choices for up to 10 classes; above, repairs: of a row with one sign, negate the column
     that leaves the fewest such rows, and now and then any column of it.
     """
-    k, sizes = a.shape[1], np.count_nonzero(a, axis=1)
+    k = a.shape[1]
+    sizes = np.count_nonzero(a, axis=1)
     if k <= 10:
         return next(
             (
@@ -188,7 +199,8 @@ def _signs(a):
             ),
             None,
         )
-    a, signs = a.astype(np.int64), signs_of(1, k)
+    a = a.astype(np.int64)
+    signs = signs_of(1, k)
     generator = random.Random(k)
     for _ in range(50 + 4 * k):
         sums = a @ signs

@@ -67,7 +67,8 @@ class DaskPool(Executor):
         machines = Counter()
         for worker, count in client.nthreads().items():
             machines[worker.rpartition(":")[0]] += count
-        self.workers, self.together = machines.total(), max(machines.values())
+        self.workers = machines.total()
+        self.together = max(machines.values())
         self._futures = client.get_executor(pure=False)
         self._shared = self._data = None
 

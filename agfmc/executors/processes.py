@@ -125,7 +125,8 @@ def _starting() -> Iterator[None]:
     if sys.version_info < (3, 11):  # which knows no PYTHONSAFEPATH
         refuse_modules()
     with _lock:
-        main, safe = sys.modules["__main__"], os.environ.get("PYTHONSAFEPATH")
+        main = sys.modules["__main__"]
+        safe = os.environ.get("PYTHONSAFEPATH")
         mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGQUIT})
         sys.modules["__main__"], os.environ["PYTHONSAFEPATH"] = types.ModuleType("__main__"), "1"
         try:

@@ -129,7 +129,8 @@ def run_remote(
     home = _process()
     once = shared is not None and hasattr(executor, "submit_with")
     by_parts = part is not None and not once
-    tries, warned = getattr(executor, "tries", ALONE), 0
+    tries = getattr(executor, "tries", ALONE)
+    warned = 0
     window = 4 * workers_of(executor) if isinstance(ordered, bool) else ordered
 
     def submit(item):
@@ -210,7 +211,10 @@ def _call(shared, function, home, item):
     except Exception as error:
         if not elsewhere:
             raise
-        kind = MemoryError if isinstance(error, MemoryError) else RuntimeError
+        if isinstance(error, MemoryError):
+            kind = MemoryError
+        else:
+            kind = RuntimeError
         raise kind(f"on a worker: {type(error).__name__}: {error}") from None
     finally:
         _collecting.texts = None

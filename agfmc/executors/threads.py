@@ -78,7 +78,10 @@ def outcomes(
         while pending:
             future = done.get()
             number, item, losses = pending.pop(future)
-            again = None if retry is None else retry(item, future, losses)
+            if retry is None:
+                again = None
+            else:
+                again = retry(item, future, losses)
             if again is None:
                 finished[number] = item, future
             elif again < ALONE:

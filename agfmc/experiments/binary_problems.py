@@ -52,7 +52,8 @@ class Trained:
     @classmethod
     def of(cls, fitted: Fitted) -> Trained:
         """The classifier of a `Fitted` whose training has not failed."""
-        model, has_vectors = fitted.model, fitted.rows is None
+        model = fitted.model
+        has_vectors = fitted.rows is None
         return cls(
             np.empty(0, dtype=np.int64) if has_vectors else fitted.rows,
             model.coef,
@@ -72,7 +73,9 @@ class Trained:
         """The classifier in a record on n training points, or None where it cannot be one."""
 
         def checked(trained):
-            rows, vectors, count = trained.rows, trained.vectors, len(trained.coef)
+            rows = trained.rows
+            vectors = trained.vectors
+            count = len(trained.coef)
             sound = (
                 sorted(trained.labels) == [0, 1]
                 and sum(trained.n_sv) == count
@@ -84,7 +87,9 @@ class Trained:
             )
             if trained.forest is not None:
                 trained.forest.check(ValueError)
-            return trained if sound else None
+            if sound:
+                return trained
+            return None
 
         return from_record(cls, record, checked)
 
@@ -117,7 +122,8 @@ def train_missing(
     needed = set(problems if needed is None else needed)
     if not experiment.cache.several:
         return _train_missing(problems, split, experiment, progress, needed)
-    results, turns = {}, list(_turns(problems, needed, experiment))
+    results = {}
+    turns = list(_turns(problems, needed, experiment))
     for number, turn in enumerate(turns):
         results |= _train_missing(
             turn,
@@ -131,7 +137,8 @@ def train_missing(
 
 def _turns(problems, needed, experiment):
     """Yield parts of {key: job} with needed keys; jobs of the same sides or group stay together."""
-    groups, turn = {}, {}
+    groups = {}
+    turn = {}
     for key, job in problems.items():
         groups.setdefault(job.together or job.sides, {})[key] = job
     groups = [group for group in groups.values() if not needed.isdisjoint(group)]
@@ -145,11 +152,14 @@ def _turns(problems, needed, experiment):
 
 
 def _train_missing(problems, split, experiment, progress, needed):
-    cache, smaller = experiment.cache, smaller_costs(problems, experiment)
+    cache = experiment.cache
+    smaller = smaller_costs(problems, experiment)
     needed = needed.union(*(smaller[key] for key in needed))
     problems = {key: job for key, job in problems.items() if key in needed}
-    stored, results = _stored(problems, split, experiment), {}
-    counts, done = split.data.counts, 0
+    stored = _stored(problems, split, experiment)
+    results = {}
+    counts = split.data.counts
+    done = 0
     work = {
         key: sum(counts[label] for label in job.labels) ** 2
         for key, job in problems.items()
@@ -196,11 +206,18 @@ def _train_missing(problems, split, experiment, progress, needed):
 
 
 def _stored(problems, split, experiment):
-    rows, stored = split.calibration_rows(experiment), {}
-    counts = None if rows is None else Dataset(split.data.x[:0], split.data.y[rows]).counts
+    rows = split.calibration_rows(experiment)
+    stored = {}
+    if rows is None:
+        counts = None
+    else:
+        counts = Dataset(split.data.x[:0], split.data.y[rows]).counts
     for key, job in problems.items():
         trained = Trained.from_record(experiment.cache.get(key), len(split.data.y))
-        count = None if counts is None else sum(counts.get(label, 0) for label in job.labels)
+        if counts is None:
+            count = None
+        else:
+            count = sum(counts.get(label, 0) for label in job.labels)
         if trained is not None and count == (
             None if trained.values is None else len(trained.values)
         ):
@@ -352,12 +369,14 @@ def binary_model(job, trained: Trained, x: np.ndarray, shared: dict | None = Non
     """The `BinaryModel` of a job; shared: of the caller, for support vectors in common."""
     sv = trained.vectors
     if sv is None:
-        key = (
-            None
-            if shared is None or job.together is None
-            else (job.together, trained.rows.tobytes())
-        )
-        sv = shared.get(key) if key else None
+        if shared is None or job.together is None:
+            key = None
+        else:
+            key = (job.together, trained.rows.tobytes())
+        if key:
+            sv = shared.get(key)
+        else:
+            sv = None
         if sv is None:
             sv = np.asarray(x[trained.rows], dtype=np.float64)
             if key:

@@ -87,7 +87,10 @@ def design_of(candidate: Candidate, data: Dataset, names: dict, cache=None) -> D
             return None
         return Design(changed(tree, names={}), stored.seconds)
 
-    design = None if cache is None else from_record(_StoredDesign, cache.get(key), loaded)
+    if cache is None:
+        design = None
+    else:
+        design = from_record(_StoredDesign, cache.get(key), loaded)
     if design is None:
         start = time.process_time()
         tree = candidate.tree_for(data, {})

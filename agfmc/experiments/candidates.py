@@ -54,7 +54,9 @@ class Candidate:
 
     def for_classes(self, labels) -> Candidate:
         """The candidate without classes that are not in `labels`; a scheme names none."""
-        return self if self.tree is None else replace(self, tree=for_classes(self.tree, labels))
+        if self.tree is None:
+            return self
+        return replace(self, tree=for_classes(self.tree, labels))
 
     def tree_for(self, data: Dataset, names: dict) -> Tree:
         """The training control tree for a training part with names {label: name}."""
@@ -193,7 +195,8 @@ def opened_again(tree: Tree, text: str = "", seed: int = 1) -> Tree:
     `text` has options to begin with, else those of the tree's heading, else those that most of
     these rows have. `UsageError` where options that are not searched differ and none are given.
     """
-    jobs, given = plan_jobs(tree, "m", text, seed)[: len(tree.rows)], text or tree.options
+    jobs = plan_jobs(tree, "m", text, seed)[: len(tree.rows)]
+    given = text or tree.options
     named = given or not jobs or any(open_rows(tree))
     learner = type(parse_options(given) if named else jobs[0].options)
     texts = Counter(job.text for job in jobs if type(job.options) is learner)

@@ -159,7 +159,8 @@ def _trials(experiment, candidates, progress, words, **how):
 
 def _check_left_out(experiment, candidates):
     """`UsageError` for candidates without exact leave-one-out values of what is to be judged."""
-    settings, others = experiment.settings, []
+    settings = experiment.settings
+    others = []
     for candidate in candidates:
         tree = experiment.design_of(candidate)[0].tree
         if not has_left_out(plan_jobs(tree, "m", settings.options, settings.seed)):
@@ -192,18 +193,18 @@ def _row(name, decoder, outcomes):
 
 
 def _summaries(outcomes, columns=None):
-    summaries, points = {}, [len(outcome.truth) for outcome in outcomes]
+    summaries = {}
+    points = [len(outcome.truth) for outcome in outcomes]
     for column in columns_of(outcomes[0].scores) if columns is None else columns:
         values = [outcome.value(column) for outcome in outcomes]
-        whole = (
-            None
-            if None in values
-            else pooled(column, outcomes)
-            if column in ALL_SCORES
-            else np.average(values, weights=points)
-            if column in COST_PER_POINT
-            else None
-        )
+        if None in values:
+            whole = None
+        elif column in ALL_SCORES:
+            whole = pooled(column, outcomes)
+        elif column in COST_PER_POINT:
+            whole = np.average(values, weights=points)
+        else:
+            whole = None
         summaries[column] = None if None in values else summary(values, whole)
     return summaries
 
@@ -217,7 +218,9 @@ def _best_words(names, tally, by):
         ],
         by,
     )
-    return "" if best is None else f"best {best['words']}: {spread({**best[by], 'sd': None})}; "
+    if best is None:
+        return ""
+    return f"best {best['words']}: {spread({**best[by], 'sd': None})}; "
 
 
 def best_row(rows: list, by: str) -> dict | None:
@@ -248,7 +251,8 @@ def _differences(row, reference, plan, outcomes, known):
     """{score: paired difference to the reference, whose outcomes are `known`} of a row."""
     if reference is None:
         return None
-    differences, drawn = {}, (outcomes[0].weights, outcomes[0].groups)
+    differences = {}
+    drawn = (outcomes[0].weights, outcomes[0].groups)
     for score in ALL_SCORES:
         if row.get(score) is None or reference[score] is None:
             continue
@@ -304,14 +308,16 @@ def cross_validate(
     that suits it is taken. progress(done, total, words) gets words for the split and the scores so
     far. Raises the first error of a split.
     """
-    trials, rows, sizes, plan = [], [], [], experiment.plan
+    trials = []
+    rows = []
+    sizes = []
+    plan = experiment.plan
 
     def words():
-        columns = (
-            _summaries([outcomes[0] for outcomes in trials], ("log_loss", "accuracy"))
-            if trials
-            else {}
-        )
+        if trials:
+            columns = _summaries([outcomes[0] for outcomes in trials], ("log_loss", "accuracy"))
+        else:
+            columns = {}
         return "".join(
             f"{ALL_SCORES[name].title} {spread({**column, 'sd': None})}; "
             for name, column in columns.items()
@@ -326,16 +332,20 @@ def cross_validate(
         rows.append(split.rows)
         sizes.append(len(split.data.y))
     rows = np.concatenate(rows)
-    order = (
-        np.argsort(rows, kind="stable") if plan.parts and plan.trials == 1 else np.arange(len(rows))
-    )
+    if plan.parts and plan.trials == 1:
+        order = np.argsort(rows, kind="stable")
+    else:
+        order = np.arange(len(rows))
 
     def joined(parts):
-        return None if parts[0] is None else np.concatenate(parts)[order]
+        if parts[0] is None:
+            return None
+        return np.concatenate(parts)[order]
 
     validations = []
     for outcomes in zip(*trials):
-        first, results = outcomes[0], [outcome.results for outcome in outcomes]
+        first = outcomes[0]
+        results = [outcome.results for outcome in outcomes]
         whole = replace(
             first.results,
             **{

@@ -66,17 +66,25 @@ class SplitPlan(NamedTuple):
         """Number of splits."""
         if self.only is not None:
             return len(self.only)
-        return 1 if self.left_out else self.trials * (self.parts or 1)
+        if self.left_out:
+            return 1
+        return self.trials * (self.parts or 1)
 
     @property
     def ratio(self) -> float:
         """Points for testing by points for training, as `score.significance` takes it."""
-        return 1 / (self.parts - 1) if self.parts else self.fraction / (1 - self.fraction)
+        if self.parts:
+            return 1 / (self.parts - 1)
+        return self.fraction / (1 - self.fraction)
 
     @property
     def held_out(self) -> float:
         """The share of the points that a split holds out."""
-        return 1.0 if self.left_out else 1 / self.parts if self.parts else self.fraction
+        if self.left_out:
+            return 1.0
+        if self.parts:
+            return 1 / self.parts
+        return self.fraction
 
     @property
     def description(self) -> str:
@@ -85,10 +93,17 @@ class SplitPlan(NamedTuple):
             return "leave-one-out values"
         if self.parts:
             if self.only is not None and self.count < self.parts:
-                first, last = self.only[0] + 1, self.only[-1] + 1
-                numbers = f"parts {first} to {last}" if last > first else f"part {first}"
+                first = self.only[0] + 1
+                last = self.only[-1] + 1
+                if last > first:
+                    numbers = f"parts {first} to {last}"
+                else:
+                    numbers = f"part {first}"
                 return f"{numbers} of {self.parts} held out"
-            times = "" if self.trials == 1 else f", {self.trials} times"
+            if self.trials == 1:
+                times = ""
+            else:
+                times = f", {self.trials} times"
             return f"each of {self.parts} parts held out{times}"
         return (
             f"{self.trials} trial{'s' if self.trials > 1 else ''}, "
@@ -121,7 +136,8 @@ def splits(y: np.ndarray, plan: SplitPlan, groups: np.ndarray | None = None) -> 
 
 def _all_splits(y, plan, groups):
     for trial in range(plan.trials):
-        name, seed = f"trial {trial + 1}", derived_seed(plan.seed, trial)
+        name = f"trial {trial + 1}"
+        seed = derived_seed(plan.seed, trial)
         if plan.parts is None:
             yield Split(name, *split_stratified(y, plan.fraction, seed, groups))
             continue
@@ -161,12 +177,11 @@ class PreparedSplit:
 
     def calibration_rows(self, experiment: Experiment) -> np.ndarray | None:
         """The rows (c,), ascending, of the training part that are its calibration points."""
-        count, y = experiment.calibration, self.data.y
-        return (
-            calibration_rows(y, np.unique(y).tolist(), count, experiment.settings.seed)
-            if count
-            else None
-        )
+        count = experiment.calibration
+        y = self.data.y
+        if count:
+            return calibration_rows(y, np.unique(y).tolist(), count, experiment.settings.seed)
+        return None
 
     def held_out_request(self, experiment: Experiment) -> HeldOutRequest:
         """The request for the decision values of the calibration points."""
@@ -214,7 +229,9 @@ def _normalisation(settings, part):
 
 
 def _normalised(normalisation, x):
-    return np.asarray(x, dtype=np.float64) if normalisation is None else normalisation.apply(x)
+    if normalisation is None:
+        return np.asarray(x, dtype=np.float64)
+    return normalisation.apply(x)
 
 
 def _check_training_part(split, data):
@@ -223,7 +240,8 @@ def _check_training_part(split, data):
     there = np.bincount(codes[split.train], minlength=len(labels))
     few = np.flatnonzero(there < _FEWEST)
     if len(few):
-        least, first = 1 + int(counts[few].max()), few[0]
+        least = 1 + int(counts[few].max())
+        first = few[0]
         raise DataError(
             f"class {data.name_of.get(labels[first], labels[first])}{and_more(few)}, "
             f"of {counts[first]} sample{'' if counts[first] == 1 else 's'}, has "
@@ -268,7 +286,9 @@ class Experiment:
         """At most so many points of a training part serve the calibration; 0: none."""
         if self.plan.left_out:  # these points are the answers, calibrated or not
             return self.settings.calibration or CALIBRATION_POINTS
-        return self.settings.calibration if True in self.calibrated else 0
+        if True in self.calibrated:
+            return self.settings.calibration
+        return 0
 
     @property
     def least_calibration(self) -> int:
@@ -281,7 +301,10 @@ class Experiment:
 
     def training_size(self, part: Part) -> int:
         """About how many points a `Part` has for training."""
-        share = 1.0 if self.plan.left_out else 1 - self.plan.held_out
+        if self.plan.left_out:
+            share = 1.0
+        else:
+            share = 1 - self.plan.held_out
         return min(part.rows or len(self.data.y), int(len(self.data.y) * share))
 
     def splits(self) -> Iterator[PreparedSplit]:
@@ -290,7 +313,9 @@ class Experiment:
 
     def prepared(self, part: Part) -> PreparedSplit:
         """The `PreparedSplit` of a `Part`."""
-        y, seed, groups = self.data.y, self.plan.seed, self.data.groups
+        y = self.data.y
+        seed = self.plan.seed
+        groups = self.data.groups
         if self.plan.left_out:
             rows = stratified_sample(y, part.rows or len(y), seed, groups=groups)
             split = prepare_split(

@@ -27,7 +27,8 @@ def learning_curve(
     points with their standard errors; `last`, {"score", "gain", "error"}: the improvement of the
     first of these scores in the last step, with its standard error; `words`: a sentence about it.
     """
-    parts, curve = [], {}
+    parts = []
+    curve = {}
     for number, share in enumerate(SHARES):
         smaller = replace(
             experiment,
@@ -49,7 +50,8 @@ def learning_curve(
                 raise
             warn_user(f"{share:g} of each training part is left out: {error.message}")
     parts.append(whole)
-    points, weights = [point_scores(part.results) for part in parts], whole.results.weights
+    points = [point_scores(part.results) for part in parts]
+    weights = whole.results.weights
     groups = whole.results.groups
     groups = whole.results.rows if groups is None else groups  # a row may be held out several times
     for name in [name for name in ("log_loss", "accuracy") if name in points[0]]:
@@ -74,13 +76,12 @@ def learning_curve(
 def _words(curve):
     name, gain, error = curve["last"].values()
     before, after = (point["samples"] for point in curve[name][-2:])
-    verdict = (
-        "more samples would probably help"
-        if gain > 2 * error
-        else "more samples may help"
-        if gain > error
-        else "no clear gain from more samples"
-    )
+    if gain > 2 * error:
+        verdict = "more samples would probably help"
+    elif gain > error:
+        verdict = "more samples may help"
+    else:
+        verdict = "no clear gain from more samples"
     return (
         f"From {before} to {after} training samples the {ALL_SCORES[name].title} becomes "
         f"{'better' if gain > 0 else 'worse'} by {abs(gain):.4f} "

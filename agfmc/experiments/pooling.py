@@ -72,7 +72,8 @@ def forecasts(results: Results) -> np.ndarray:
 def summary(values, whole: float | None = None) -> dict:
     """Mean, deviation with n - 1 (None for a single value), and `whole`, of all points together."""
     values = [float(value) for value in values]
-    mean, sound = statistics.fmean(values), all(map(math.isfinite, values))
+    mean = statistics.fmean(values)
+    sound = all(map(math.isfinite, values))
     return {
         "pooled": mean if whole is None else float(whole),
         "mean": mean,
@@ -92,7 +93,10 @@ def pooled(name: str, outcomes: Sequence) -> float:
                 weights=joined(outcomes, "weights"),
             )
         )
-    power = 1 if score.pools == "mean" else 2
+    if score.pools == "mean":
+        power = 1
+    else:
+        power = 2
     values = np.array([outcome.scores[name] for outcome in outcomes])
     whole = np.average(
         values**power,
@@ -107,13 +111,17 @@ def pooled(name: str, outcomes: Sequence) -> float:
 def joined(outcomes: Sequence, name: str) -> Any:
     """The arrays `name` (.., n) of outcomes, of all their points; None where they have none."""
     parts = [getattr(outcome, name) for outcome in outcomes]
-    return None if parts[0] is None else np.concatenate(parts, axis=-1)
+    if parts[0] is None:
+        return None
+    return np.concatenate(parts, axis=-1)
 
 
 def zero_probability(outcomes: Sequence) -> int | None:
     """The number of held-out points whose true class has p = 0; None without probabilities."""
     p = joined(outcomes, "forecasts")[0]
-    return None if np.isnan(p).any() else int(np.count_nonzero(p <= 0))
+    if np.isnan(p).any():
+        return None
+    return int(np.count_nonzero(p <= 0))
 
 
 class Difference(NamedTuple):
@@ -136,13 +144,17 @@ def difference_of(name: str, row: Sequence, other: Sequence, plan) -> Difference
     error = test.deviation * math.sqrt(1 / len(row) + plan.ratio)
     if math.isfinite(error):
         return Difference(gain, error, f"of {len(row)} splits")
-    truth, both = joined(row, "truth"), Resampled(name, [row, other])
+    truth = joined(row, "truth")
+    both = Resampled(name, [row, other])
     draws = resampled(np.unique(truth, return_inverse=True)[1], plan.seed, joined(row, "groups"))
     values = np.array(
         [np.subtract(*both.scores(counts[None])[0]) for counts in islice(draws, _RESAMPLES)]
     )
     values = values[np.isfinite(values)]
-    error = float(values.std(ddof=1)) if len(values) > 1 else math.nan
+    if len(values) > 1:
+        error = float(values.std(ddof=1))
+    else:
+        error = math.nan
     return Difference(gain, error, f"by bootstrap of {len(truth)} held-out points")
 
 
@@ -164,7 +176,9 @@ def losses(name: str, outcomes: Sequence) -> np.ndarray | None:
     if ALL_SCORES[name].added is None:
         return None
     points = added(name, outcomes, 1)
-    return None if np.isnan(points).any() else -ALL_SCORES[name].sign * points
+    if np.isnan(points).any():
+        return None
+    return -ALL_SCORES[name].sign * points
 
 
 class Resampled:
@@ -174,11 +188,16 @@ class Resampled:
     """
 
     def __init__(self, by: str, outcomes: Sequence[Sequence]):
-        truth, weights = joined(outcomes[0], "truth"), joined(outcomes[0], "weights")
-        self._weights = np.ones(len(truth)) if weights is None else weights
+        truth = joined(outcomes[0], "truth")
+        weights = joined(outcomes[0], "weights")
+        if weights is None:
+            self._weights = np.ones(len(truth))
+        else:
+            self._weights = weights
         classes = np.array([joined(parts, "classes") for parts in outcomes])
         labels = np.union1d(truth, classes[classes != REJECTED])
-        self._score, self._cells = ALL_SCORES[by], None
+        self._score = ALL_SCORES[by]
+        self._cells = None
         self._shape = len(labels), len(labels) + 1
         if self._score.pools == "table" and (
             self._score.added is None or (classes == REJECTED).any()
@@ -229,7 +248,9 @@ class Resampled:
         )
 
     def _of_means(self, values):
-        return np.sqrt(values) if self._score.pools == "square" else values
+        if self._score.pools == "square":
+            return np.sqrt(values)
+        return values
 
     def _of_table(self, cells):
         return self._score.value(cells.reshape(self._shape))
@@ -275,13 +296,19 @@ def corrected(
     made, over the resamples of its points, and of the scores of the options that were chosen.
     """
     answers = Resampled(by, outcomes)
-    weights, number = joined(outcomes[0], "weights"), len(outcomes)
+    weights = joined(outcomes[0], "weights")
+    number = len(outcomes)
     n = len(joined(outcomes[0], "truth"))
-    rows = np.arange(n) if rows is None else np.unique(rows, return_inverse=True)[1]
-    points, first = int(rows.max()) + 1, np.unique(rows, return_index=True)[1]
+    if rows is None:
+        rows = np.arange(n)
+    else:
+        rows = np.unique(rows, return_inverse=True)[1]
+    points = int(rows.max()) + 1
+    first = np.unique(rows, return_index=True)[1]
     if (groups := joined(outcomes[0], "groups")) is not None:
         rows = np.unique(groups, return_inverse=True)[1]
-    chosen, share = np.zeros(number), np.ones((number, n))
+    chosen = np.zeros(number)
+    share = np.ones((number, n))
     if number > 1:
         share[:] = 0
         for counts in _resamples(rows, seed, resamples):
@@ -300,7 +327,10 @@ def corrected(
         often = chosen > 0
         mean = np.average(alone[often], weights=chosen[often])
         variance += float(np.average((alone[often] - mean) ** 2, weights=chosen[often]))
-    effective = None if weights is None else effective_number(weights[first], n)
+    if weights is None:
+        effective = None
+    else:
+        effective = effective_number(weights[first], n)
     return Estimate(
         float(mixed((total > 0)[None])[0]),
         math.sqrt(variance),
@@ -312,7 +342,8 @@ def corrected(
 
 def _resamples(rows, seed, number):
     """Yield blocks (b, n) of how often each point is drawn, in all `number` resamples of `rows`."""
-    generator, n = np.random.default_rng(seed), int(rows.max()) + 1
+    generator = np.random.default_rng(seed)
+    n = int(rows.max()) + 1
     while number > 0:
         block = min(number, max(_NUMBERS // len(rows), 1))
         yield np.array(

@@ -60,7 +60,9 @@ class Contender(NamedTuple):
     @property
     def kernel(self) -> str | None:
         """The kernel, None for trees."""
-        return None if self.learner == "trees" else self.options.split()[-1]
+        if self.learner == "trees":
+            return None
+        return self.options.split()[-1]
 
     @property
     def name(self) -> str:
@@ -108,7 +110,10 @@ def contenders_for(
     """
     check_names(learners, kernels)
     if learners is None:
-        learners = ["nystrom"] if rows > LARGE else ["svm", "nystrom"]
+        if rows > LARGE:
+            learners = ["nystrom"]
+        else:
+            learners = ["svm", "nystrom"]
         try:
             parse_options("learner=trees").made_by()
             learners.append("trees")
@@ -142,7 +147,10 @@ def _least_seconds(contender, classes, rows):
     if contender.learner == "nystrom":
         return 0.0
     pairs = classes * (classes - 1) / 2
-    classifiers = pairs if contender.scheme == "one-vs-one" else classes
+    if contender.scheme == "one-vs-one":
+        classifiers = pairs
+    else:
+        classifiers = classes
     # one-vs-one trains with each row k - 1 times, one-vs-rest k times
     return _EACH * classifiers + _EACH_ROW * classes * rows
 
@@ -312,8 +320,14 @@ class Portfolio:
     def _record(self, stage, entries, survivors):
         """Add to `tried` what became of the contenders of a stage; entries: those with all scores,
         the best first."""
-        scored = entries[0].scored if entries else []
-        lost = losses("log_loss", scored) if scored else None
+        if entries:
+            scored = entries[0].scored
+        else:
+            scored = []
+        if scored:
+            lost = losses("log_loss", scored)
+        else:
+            lost = None
         if lost is not None:
             w = joined_outcomes(scored, "weights")
             samples = round(stage.training_rows)
@@ -388,21 +402,23 @@ class Portfolio:
         """The `Chosen` of the entries of the last stage, the best first."""
         singles = [one for one in entries if len(one.scored) == stage.done]
         possible = self._in_time(singles, stage)
-        first, averages = possible[0], []
+        first = possible[0]
+        averages = []
         if self.ensemble is not False:
             averages = self._in_time([first, *stage.averages(possible)], stage)
             averages = [one for one in averages if one.members]
-        judged, chosen, margin = (
-            [first, *(one for one in singles if one is not first), *averages],
-            first,
-            None,
-        )
+        judged = [first, *(one for one in singles if one is not first), *averages]
+        chosen = first
+        margin = None
         top = stage.best([first, *averages])
         if self.ensemble and averages:
             chosen = top = stage.best(averages)
         elif top is not first:
             margin = _difference(self.by, top.scored, first.scored, stage.judge.plan)
-            chosen = top if margin.gain > max(margin.error, _LEAST_GAIN) else first
+            if margin.gain > max(margin.error, _LEAST_GAIN):
+                chosen = top
+            else:
+                chosen = first
         if self.ensemble and not averages:
             warn_user(
                 "no average of several contenders could be scored in time: the single best "
@@ -462,7 +478,8 @@ class _Stage:
     def __init__(self, portfolio, size, refine, end, screens=False):
         self._screens = screens
         self._portfolio, self._refine, self._end = portfolio, refine, end
-        experiment, plan = portfolio.experiment, portfolio.experiment.plan
+        experiment = portfolio.experiment
+        plan = portfolio.experiment.plan
         rows = stratified_sample(experiment.data.y, size, plan.seed, groups=experiment.data.groups)
         self._experiment = replace(
             experiment,
@@ -470,16 +487,18 @@ class _Stage:
             if len(rows) == len(experiment.data.y)
             else chosen_rows(experiment.data, rows),
         )
-        self._search = (
-            [Part(number) for number in range(_SCREENS)]
-            if screens
-            else first_parts(self._experiment)
-        )
+        if screens:
+            self._search = [Part(number) for number in range(_SCREENS)]
+        else:
+            self._search = first_parts(self._experiment)
         self._all = len(self._search) == plan.count
         self._judges = range(
             0 if self._all else len(self._search), 2 * _SCREENS if screens else plan.count
         )
-        self.done, self._splits, self._until, self.all = 0, [], end, []
+        self.done = 0
+        self._splits = []
+        self._until = end
+        self.all = []
 
     @property
     def rows_used(self):
@@ -502,7 +521,8 @@ class _Stage:
 
     def estimate(self, chosen, judged):
         """The estimate for new data of one of the judged entries."""
-        by, seed = self._portfolio.by, self._experiment.plan.seed
+        by = self._portfolio.by
+        seed = self._experiment.plan.seed
         tried = [
             outcomes[: self.done]
             for one in judged
@@ -526,8 +546,12 @@ class _Stage:
 
     def entries(self, contenders):
         """The `Entry`s of contenders, judged, the best first; none where there was no time."""
-        start, entries = time.monotonic(), []
-        share = _SEARCHING if len(contenders) else 1.0
+        start = time.monotonic()
+        entries = []
+        if len(contenders):
+            share = _SEARCHING
+        else:
+            share = 1.0
         for number, (contender, candidate) in enumerate(
             zip(contenders, _candidates(self._experiment, contenders))
         ):
@@ -560,7 +584,9 @@ class _Stage:
     def _tuned(self, contender, candidate, deadline):
         """The control tree with the best options that a race finds until the deadline, and the
         outcomes of all that are near."""
-        best, cut, kernel = self._portfolio.best, self._portfolio.cut, contender.kernel
+        best = self._portfolio.best
+        cut = self._portfolio.cut
+        kernel = contender.kernel
         # the best options with another scheme are nearly the best with this one
         kin = next((one for one in best if one[::2] == contender[::2]), contender)
         options = best.get(contender, best.get(kin, contender.options))
@@ -619,7 +645,10 @@ class _Stage:
             for entry in alive:
                 now = time.monotonic()
                 # on the first split others follow that may be faster
-                self._until = self._end if self.done else now + (self._end - now) / 2
+                if self.done:
+                    self._until = self._end
+                else:
+                    self._until = now + (self._end - now) / 2
                 try:
                     (outcome,) = run_trial(
                         split,
@@ -648,11 +677,9 @@ class _Stage:
             self.done += 1
             self._splits.append(split)
             alive = self._near(list(scored))
-        return (
-            self._ranked([one for one in alive if len(one.scored) == self.done])
-            if self.done
-            else []
-        )
+        if self.done:
+            return self._ranked([one for one in alive if len(one.scored) == self.done])
+        return []
 
     def _follow(self, done, total, *words):
         portfolio = self._portfolio
@@ -672,19 +699,28 @@ class _Stage:
     def _near(self, entries):
         """The entries, the best first, but for those clearly behind it: by several standard errors
         of the difference, and by one that the best would have if its probabilities were right."""
-        ranked, by = self._ranked(entries), self._portfolio.by
+        ranked = self._ranked(entries)
+        by = self._portfolio.by
         if losses(by, ranked[0].scored) is None:
             return ranked[: 2 * _SURVIVORS]
         best = ranked[0].scored
-        least = _error_by_forecasts(best) if by == "log_loss" else 0.0
+        if by == "log_loss":
+            least = _error_by_forecasts(best)
+        else:
+            least = 0.0
         for one in ranked[2:]:
-            gap, lost = gap_of(by, one.scored, best), pooled(by, one.scored) - pooled(by, best)
-            one.behind = gap if gap > _BEHIND and abs(lost) > least else 0.0
+            gap = gap_of(by, one.scored, best)
+            lost = pooled(by, one.scored) - pooled(by, best)
+            if gap > _BEHIND and abs(lost) > least:
+                one.behind = gap
+            else:
+                one.behind = 0.0
         return [one for one in ranked if not one.behind]
 
     def averages(self, entries):
         """Judged entries for the averages of the best two, and three, of different kinds."""
-        best, averages = _best_of_kinds(entries), []
+        best = _best_of_kinds(entries)
+        averages = []
         experiment = replace(
             self._experiment, settings=replace(self._experiment.settings, member_weights="held-out")
         )
@@ -717,10 +753,12 @@ class _Stage:
 def _difference(by, outcomes, others, plan):
     """The `Difference` of outcomes to others on the same points, with the standard error of the
     mean of the points where the score is one: a few splits tell less."""
-    lost, added = losses(by, others), losses(by, outcomes)
+    lost = losses(by, others)
+    added = losses(by, outcomes)
     if lost is None or added is None or ALL_SCORES[by].pools == "square":
         return difference_of(by, outcomes, others, plan)
-    gained, w = lost - added, joined_outcomes(outcomes, "weights")
+    gained = lost - added
+    w = joined_outcomes(outcomes, "weights")
     return Difference(
         float(mean(gained, w)),
         float(standard_error(gained, w, joined_outcomes(outcomes, "groups"))),
@@ -737,7 +775,8 @@ def _error_by_forecasts(outcomes):
     """
     p = np.clip(joined_outcomes(outcomes, "forecasts")[2].astype(float), 1e-9, 1 - 1e-9)
     w = joined_outcomes(outcomes, "weights")
-    w = np.ones(len(p)) if w is None else w
+    if w is None:
+        w = np.ones(len(p))
     variance = p * (1 - p) * np.log(p / (1 - p)) ** 2
     return float(np.sqrt(w**2 @ variance) / w.sum())
 

@@ -81,7 +81,9 @@ class SearchState:
     def summary(self, text):
         """The summary of options that were tried, or None."""
         result = self.tried.get(text)
-        return result if isinstance(result, dict) else None
+        if isinstance(result, dict):
+            return result
+        return None
 
     @property
     def ranked(self) -> list[str]:
@@ -105,7 +107,9 @@ class SearchState:
     @property
     def best(self):
         """The best options; None where none were scored but those given."""
-        return None if self.depth.keys().isdisjoint(self.texts.values()) else self.ranked[0]
+        if self.depth.keys().isdisjoint(self.texts.values()):
+            return None
+        return self.ranked[0]
 
     def record(self, text: str, results: dict, level: int, scored) -> None:
         """Keep `Outcome`s or errors {`Part`: result} of options; scored: their summary."""
@@ -149,7 +153,8 @@ class SearchState:
 
         Of two or more, one has a kernel of LIBSVM, if any of those has that the search tried.
         """
-        near, seen = [], set()
+        near = []
+        seen = set()
         for text in self.ranked:
             score = self.tried[text]["pooled"]
             if score not in seen and (not near or self.gap(by, text, near[0]) <= errors):
@@ -179,17 +184,26 @@ class SearchState:
     def border(self):
         """Limits that the best options lie on (`Search.border`); [] for the options given."""
         points = [point for point, text in self.texts.items() if text == self.best]
-        return self.search.border(points[0]) if points and self.best != self.given else []
+        if points and self.best != self.given:
+            return self.search.border(points[0])
+        return []
 
 
 def gap_of(by: str, outcomes: list, others: list) -> float:
     """`SearchState.gap` of outcomes to others on the same parts."""
-    first, second = losses(by, outcomes), losses(by, others)
+    first = losses(by, outcomes)
+    second = losses(by, others)
     if first is None or second is None or len(first) < 2:
         return 0.0
-    lost, w = first - second, joined(outcomes, "weights")
-    loss, error = mean(lost, w), standard_error(lost, w, joined(outcomes, "groups"))
-    return loss / error if error > 0 else math.copysign(math.inf, loss) if loss else 0.0
+    lost = first - second
+    w = joined(outcomes, "weights")
+    loss = mean(lost, w)
+    error = standard_error(lost, w, joined(outcomes, "groups"))
+    if error > 0:
+        return loss / error
+    if loss:
+        return math.copysign(math.inf, loss)
+    return 0.0
 
 
 @dataclass(eq=False)
@@ -234,7 +248,8 @@ class Tuner:
         self.begun = results = [{} for _ in texts]
         for part in parts:
             self._check_time()
-            work, steps = self.work([part]) * len(texts), []
+            work = self.work([part]) * len(texts)
+            steps = []
 
             def follow(done, whole, part=part, work=work, steps=steps):
                 steps.append(done)
@@ -258,9 +273,18 @@ class Tuner:
             self.progress(round(here), round(max(self.total - self.reused, here, 1)), words)
 
     def _words(self, texts, part):
-        rows = f", {part.rows} points" if part.rows is not None else ""
-        more = f" and {len(texts) - 1} more" if len(texts) > 1 else ""
-        where = "" if self.experiment.plan.left_out else f", part {part.number + 1}"
+        if part.rows is not None:
+            rows = f", {part.rows} points"
+        else:
+            rows = ""
+        if len(texts) > 1:
+            more = f" and {len(texts) - 1} more"
+        else:
+            more = ""
+        if self.experiment.plan.left_out:
+            where = ""
+        else:
+            where = f", part {part.number + 1}"
         return f"{self.best and f'best {self.best}; '}{texts[0]}{more}{rows}{where}"
 
     def _check_time(self):
@@ -346,7 +370,10 @@ def race(
     scored on all splits; the finalists meet on `rest`. At the time limit it ends, and
     `tuner.complete` is False.
     """
-    levels = [tuner.parts] if parts is None else _levels(tuner.experiment, parts)
+    if parts is None:
+        levels = [tuner.parts]
+    else:
+        levels = _levels(tuner.experiment, parts)
     state = SearchState(task.searched.given, ALL_SCORES[tuner.by].sign)
     with without_repeated_warnings():
         try:
@@ -354,12 +381,14 @@ def race(
                 ahead = [*levels[number + 1 :], *([rest] if rest else [])]
                 later = sum(map(tuner.work, ahead)) * _SURVIVORS
                 last = number == len(levels) - 1
-                steps = refine if last else 0
-                state.search = (
-                    Search(grids, steps, state.sign)
-                    if parts is None
-                    else _search_of_level(tuner.by, state, grids, number, steps)
-                )
+                if last:
+                    steps = refine
+                else:
+                    steps = 0
+                if parts is None:
+                    state.search = Search(grids, steps, state.sign)
+                else:
+                    state.search = _search_of_level(tuner.by, state, grids, number, steps)
                 _rounds(tuner, task, state, (number, level), later, last)
             _finals(tuner, task, state, len(levels) - 1, rest)
         except TimeUp:
@@ -386,15 +415,15 @@ def _levels(experiment, parts):
 
 def _search_of_level(by, state, grids, number, refine):
     def is_behind(point):
-        best, text = state.best, state.texts[point]
+        best = state.best
+        text = state.texts[point]
         return best is not None and best != text and state.gap(by, text, best) > _NEAR
 
     points_of = {text: point for point, text in reversed(state.texts.items())}
-    start = (
-        [points_of[text] for text in state.near(by, _NEAR, _SURVIVORS) if text in points_of]
-        if number
-        else []
-    )
+    if number:
+        start = [points_of[text] for text in state.near(by, _NEAR, _SURVIVORS) if text in points_of]
+    else:
+        start = []
     return Search(
         grids,
         refine,
@@ -409,7 +438,10 @@ def _finals(tuner, task, state, level, rest):
     """Score the finalists on parts that had no say: on the first of them some, then few, which have
     the others as their judges."""
     for most, parts in zip(_FINALISTS, (rest[:1], rest[1:])):
-        texts = state.near(tuner.by, _NEAR, most) if parts else []
+        if parts:
+            texts = state.near(tuner.by, _NEAR, most)
+        else:
+            texts = []
         for done, part in enumerate(parts):
             tuner.total = tuner.done + len(texts) * tuner.work(parts[done:])
             for text, result in zip(texts, tuner.trials(task, texts, [part])):

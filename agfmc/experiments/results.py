@@ -17,7 +17,8 @@ _FACTORS = 8  # class weights in a line
 def data_words(experiment: Experiment) -> dict[str, str]:
     """{"weights": words on the weights of the points, which scores count, "groups": words on their
     groups}, without a key for what there is not."""
-    weights, words = experiment.data.weights, {}
+    weights = experiment.data.weights
+    words = {}
     if weights is not None:
         of = ["samples"] * bool((weights.seen(experiment.data.y) != 1).any())
         if weights.factors:
@@ -48,16 +49,14 @@ def point_scores(results: Results) -> dict[str, np.ndarray]:
 def group_errors(results: Results) -> dict:
     """{"standard_errors": {score: that of its mean over groups}} of the `point_scores` of held-out
     answers; {} without groups."""
-    return (
-        {}
-        if results.groups is None
-        else {
-            "standard_errors": {
-                name: standard_error(values, results.weights, results.groups)
-                for name, values in point_scores(results).items()
-            }
+    if results.groups is None:
+        return {}
+    return {
+        "standard_errors": {
+            name: standard_error(values, results.weights, results.groups)
+            for name, values in point_scores(results).items()
         }
-    )
+    }
 
 
 def search_result(state, given: Point) -> dict:
@@ -73,7 +72,10 @@ def search_result(state, given: Point) -> dict:
     points = []
     for text, tried in state.tried.items():
         point = points_of.get(text, given)
-        used = () if point.kernel is None else KERNELS[point.kernel].parameters
+        if point.kernel is None:
+            used = ()
+        else:
+            used = KERNELS[point.kernel].parameters
         words = {
             "options": text,
             "kernel": point.kernel,

@@ -47,15 +47,24 @@ class Point(NamedTuple):
     def text(self, fixed: str = "") -> str:
         """Training options: those that the kernel needs, in one order, then the words `fixed`,
         but for a learner, which comes first."""
-        value = None if self.log2c is None else power(self.log2c)
+        if self.log2c is None:
+            value = None
+        else:
+            value = power(self.log2c)
         if value is not None and self.parameter.whole:
             value = max(round(value), 1)
         return self.options_text(None if self.log2g is None else power(self.log2g), value, fixed)
 
     def options_text(self, gamma, value, fixed):
         """`text` with these values of gamma and of the parameter, None to leave one out."""
-        used = () if self.kernel is None else KERNELS[self.kernel].parameters
-        words = [] if self.kernel in (None, "rbf") else [f"-t {kernel_word(self.kernel)}"]
+        if self.kernel is None:
+            used = ()
+        else:
+            used = KERNELS[self.kernel].parameters
+        if self.kernel in (None, "rbf"):
+            words = []
+        else:
+            words = [f"-t {kernel_word(self.kernel)}"]
         if "degree" in used:
             words.append(f"-d {self.degree}")
         if (self.kernel is None or "gamma" in used) and gamma is not None:
@@ -65,19 +74,26 @@ class Point(NamedTuple):
         if value is not None:
             words.append(f"{self.parameter.letter} {number_text(value)}")
         fixed = fixed.split()
-        learner = fixed[:1] if fixed and fixed[0].startswith("learner=") else []
+        if fixed and fixed[0].startswith("learner="):
+            learner = fixed[:1]
+        else:
+            learner = []
         return " ".join([*learner, *words, *fixed[len(learner) :]])
 
 
 def power(exponent: float) -> float:
     """2^exponent; to three digits where the exponent is no whole number, for people to read."""
     value = 2.0**exponent
-    return value if float(exponent).is_integer() else float(f"{value:.3g}")
+    if float(exponent).is_integer():
+        return value
+    return float(f"{value:.3g}")
 
 
 def number_text(value: float) -> str:
     """The shortest text that is exactly this number."""
-    return str(value) if isinstance(value, int) else repr(float(value)).removesuffix(".0")
+    if isinstance(value, int):
+        return str(value)
+    return repr(float(value)).removesuffix(".0")
 
 
 @dataclass(frozen=True)
@@ -100,16 +116,16 @@ class SearchedOptions:
     @cached_property
     def options(self) -> Any:
         """An instance of the learner's class; checks the options."""
-        return (
-            parse_options(self.text)
-            if self.code is None
-            else learner_class(self.code).parse(self.text)
-        )
+        if self.code is None:
+            return parse_options(self.text)
+        return learner_class(self.code).parse(self.text)
 
     @property
     def _name(self):
         first = self.code or "".join(self.text.split()[:1]).removeprefix("learner=")
-        return first if first in LEARNERS else "svm"
+        if first in LEARNERS:
+            return first
+        return "svm"
 
     @property
     def learner(self) -> str:
@@ -119,7 +135,9 @@ class SearchedOptions:
     @property
     def parameters(self) -> tuple[Parameter, ...]:
         """The parameters of the learner that are searched."""
-        return LEARNERS[self._name].searched if self.options else ()
+        if self.options:
+            return LEARNERS[self._name].searched
+        return ()
 
     @property
     def fixed(self) -> str:
@@ -128,10 +146,16 @@ class SearchedOptions:
         if "-g" in searched:
             searched.update(_KERNEL_LETTERS)
         words = [word for word in self.text.split() if word != "learner=svm"]
-        fixed = [words.pop(0)] if words and words[0].startswith("learner=") else []
+        if words and words[0].startswith("learner="):
+            fixed = [words.pop(0)]
+        else:
+            fixed = []
         while words:
             word = words.pop(0)
-            value = [] if word in _FLAGS else [words.pop(0)]
+            if word in _FLAGS:
+                value = []
+            else:
+                value = [words.pop(0)]
             if word not in searched and word not in _IDLE:
                 fixed += [word, *value]
         return " ".join(fixed)
@@ -140,7 +164,8 @@ class SearchedOptions:
     def given(self) -> str:
         """The options written as those of a `Point` are, with C always among them if there is
         one."""
-        point, options = self.point(1), self.options
+        point = self.point(1)
+        options = self.options
         return point.options_text(
             getattr(options, point.first.field, None),
             None if point.log2c is None else getattr(options, point.parameter.field),
@@ -149,9 +174,17 @@ class SearchedOptions:
 
     def point(self, features: int) -> Point:
         """The `Point` that the options are, for data with that many features."""
-        options, first, last = self.options, self.parameters[0], self.parameters[-1]
-        kernel = options.kernel if first is GAMMA else None
-        used = () if kernel is None else KERNELS[kernel].parameters
+        options = self.options
+        first = self.parameters[0]
+        last = self.parameters[-1]
+        if first is GAMMA:
+            kernel = options.kernel
+        else:
+            kernel = None
+        if kernel is None:
+            used = ()
+        else:
+            used = KERNELS[kernel].parameters
         if kernel is None and first is not last:
             return Point(
                 None,
@@ -246,7 +279,10 @@ class Grid(NamedTuple):
 
     def neighbours(self, point, share):
         """Points around `point`, at `share` of the grid's steps and within its limits."""
-        gammas = self.g.around(point.log2g, share) if isinstance(self.g, Axis) else [point.log2g]
+        if isinstance(self.g, Axis):
+            gammas = self.g.around(point.log2g, share)
+        else:
+            gammas = [point.log2g]
         return [
             point._replace(log2g=gamma, log2c=c)
             for gamma in gammas
@@ -270,7 +306,9 @@ def scale_exponent(x: np.ndarray, kernel: str = "rbf") -> float:
 
     deviations = np.sqrt(np.var(x, axis=0))[None]
     total = float(cdist(0 * deviations, deviations, KERNELS[kernel].distance)[0, 0])
-    return float(round(-math.log2(total))) if 0.0 < total < math.inf else 0.0
+    if 0.0 < total < math.inf:
+        return float(round(-math.log2(total)))
+    return 0.0
 
 
 class SearchSpace(NamedTuple):
@@ -309,13 +347,15 @@ class SearchSpace(NamedTuple):
 
         Raises `UsageError` for kernels and axes of what it does not search, and for an empty axis.
         """
-        known, kernels = {row.column for row in options.parameters}, self.kernels
+        known = {row.column for row in options.parameters}
+        kernels = self.kernels
         if kernels is not None and "log2g" not in known:
             raise UsageError(f"space: {options.learner} has no kernel to search")
         if kernels is None and "log2g" in known:
-            kernels = (
-                (options.options.kernel,) if "-t" in options.text.split() else SEARCHED_KERNELS
-            )
+            if "-t" in options.text.split():
+                kernels = (options.options.kernel,)
+            else:
+                kernels = SEARCHED_KERNELS
             if kernels[0] not in TUNED_KERNELS:
                 raise UsageError(
                     f"the {kernels[0]} kernel (-t {kernel_word(kernels[0])}) "
@@ -525,10 +565,12 @@ class Search:
     ):
         self._grids = {grid[:3]: (number, grid) for number, grid in enumerate(grids)}
         self._coarse = start or [point for grid in grids for point in grid.points]
-        self._sign, self._is_race = sign, start is not None
+        self._sign = sign
+        self._is_race = start is not None
         self._is_flat, self._is_behind = is_flat, is_behind
         halved = self._is_race and refine > 0
-        self._share, self._halvings = 0.5 if halved else 1.0, refine - halved
+        self._share = 0.5 if halved else 1.0
+        self._halvings = refine - halved
         self.scores = {}  # {point: score, or None where it could not be trained}
 
     def next_points(self) -> list[Point]:

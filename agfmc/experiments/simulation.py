@@ -65,7 +65,8 @@ def read_similarity(word: str) -> np.ndarray:
     Raises DataError unless there are two or more finite numbers, none negative, the
     first greater than all others.
     """
-    file, words = None, word.split(",")
+    file = None
+    words = word.split(",")
     if len(words) < 2 or os.path.exists(word):
         file = word
         words = (
@@ -121,7 +122,8 @@ def simulations(plan: SimulationPlan, progress=None) -> list[dict]:
     were simulated, and opponents_bound by `poll_opponents` for the limit, or None.
     """
     total = len(plan.errors) * plan.rounds * sum(k * k for k in plan.classes)
-    before, rows = 0, []
+    before = 0
+    rows = []
     for error in plan.errors:
         for k in plan.classes:
             step = progress and (
@@ -146,7 +148,10 @@ def simulations(plan: SimulationPlan, progress=None) -> list[dict]:
             ]
             for name, success in (("adag", adag_success), ("ddag", ddag_success)):
                 row[name]["exact"] = None if error is None else success(k, error)
-            limit = None if error is None else separation_limit(error)
+            if error is None:
+                limit = None
+            else:
+                limit = separation_limit(error)
             bound = poll_opponents(k, limit or 1.0, plan.chance)
             enough = [poll["draws"] for poll in row["polls"] if poll["success"] >= plan.chance]
             rows.append(
@@ -340,7 +345,8 @@ def _adag(games, k, position):
     slots = _lists(k, position)
     while len(slots) > 1:
         half = len(slots) // 2
-        left, right = slots[:half], slots[::-1][:half]
+        left = slots[:half]
+        right = slots[::-1][:half]
         winners = np.where(_beats(games, k, left, right, np.arange(rounds)), left, right)
         slots = np.concatenate([winners, slots[half : len(slots) - half]])
     return slots[0] == 0
@@ -367,5 +373,6 @@ def _lists(k, position):
 
 def _beats(games, k, a, b, at):
     """Return True if a beats b in the rounds `at`, any shape."""
-    low, high = np.minimum(a, b), np.maximum(a, b)
+    low = np.minimum(a, b)
+    high = np.maximum(a, b)
     return (games[low * (2 * k - low - 1) // 2 + high - low - 1, at] == 1) == (a < b)

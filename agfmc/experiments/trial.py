@@ -95,7 +95,9 @@ class Outcome:
 
     def value(self, column: str) -> float | None:
         """The number, or None, in one of `COLUMNS` or `COST_PER_POINT`."""
-        return self.scores[column] if column in ALL_SCORES else getattr(self, column)
+        if column in ALL_SCORES:
+            return self.scores[column]
+        return getattr(self, column)
 
     @classmethod
     def from_record(
@@ -121,8 +123,8 @@ class Outcome:
                 and np.isin(stored.classes, [REJECTED, *labels]).all()
                 and not np.isinf(stored.forecasts).any()
             )
-            return (
-                replace(
+            if sound:
+                return replace(
                     stored,
                     candidate=candidate,
                     decoder=decoder,
@@ -132,9 +134,7 @@ class Outcome:
                     weights=drawn[0],
                     groups=drawn[1],
                 )
-                if sound
-                else None
-            )
+            return None
 
         return from_record(cls, record, completed)
 
@@ -221,12 +221,14 @@ def run_trial(
     with `first` only the first decoder of each candidate is tried. A binary problem that fails ends
     its configurations alone; their outcomes hold the error. Raises the errors of the layout.
     """
-    cache, laid_out = experiment.cache, []
+    cache = experiment.cache
+    laid_out = []
     for number, candidate in enumerate(candidates):
         laid_out.append(_lay_out(number, candidate, split, experiment, first))
         if progress is not None and candidate.made_of_data:  # a search may take long
             progress(0, 1)
-    outcomes, labels = {}, np.unique(split.data.y)
+    outcomes = {}
+    labels = np.unique(split.data.y)
     problems = {
         key: job for candidate in laid_out for key, job in zip(candidate.keys, candidate.jobs)
     }
@@ -317,11 +319,10 @@ def _outcomes(split, experiment, item, workers=1):
     except AgfmcError as error:
         return _failed(candidate, error)
     # planes and multi-class nodes compute no kernel values, but cost something too
-    counter = (
-        None
-        if any(job.options.stores_vectors for job in candidate.jobs)
-        else KernelCounter(configuration.machines)
-    )
+    if any(job.options.stores_vectors for job in candidate.jobs):
+        counter = None
+    else:
+        counter = KernelCounter(configuration.machines)
     count = sum(job.is_binary for job in distinct(candidate.jobs))
     outcomes = []
     for name, decoder in candidate.decoders.items():
@@ -335,7 +336,8 @@ def _outcomes(split, experiment, item, workers=1):
                 weights=split.test_weights,
                 groups=split.test.groups,
             )
-            calibration, key = configuration.calibration, decoder.calibration_key(candidate.tree)
+            calibration = configuration.calibration
+            key = decoder.calibration_key(candidate.tree)
             calibrated = (
                 decoder.calibrated and calibration is not None and key in calibration.decoders
             )
@@ -361,14 +363,18 @@ def _outcomes(split, experiment, item, workers=1):
 def _configuration(candidate, split, trained, experiment):
     """The trained `Configuration`, its `HeldOut` or None, the seconds of a core that it took, and
     {key: seconds} of the calibration of each decoder."""
-    tree, jobs, shared = candidate.tree, candidate.jobs, {}
+    tree = candidate.tree
+    jobs = candidate.jobs
+    shared = {}
     seconds = sum({id(part): part.seconds for part in trained}.values())
     models = [binary_model(job, part, split.data.x, shared) for job, part in zip(jobs, trained)]
     start = time.thread_time()
     nodes = fit_nodes(tree, jobs, split.data)
     seconds += time.thread_time() - start
     configuration = assemble(tree, models, nodes)
-    maps, map_s, held_out = [], {}, None
+    maps = []
+    map_s = {}
+    held_out = None
     rows = split.calibration_rows(experiment)
     decoders = {
         decoder.calibration_key(tree): decoder
@@ -414,7 +420,10 @@ def _classify(configuration, decoder, split, means, counter):
     `means` is a number of workers, or the `HeldOut` of a test part that is left out, without
     seconds.
     """
-    values = HeldOutValues(configuration, means) if split.left_out else None
+    if split.left_out:
+        values = HeldOutValues(configuration, means)
+    else:
+        values = None
     classifier = Classifier(configuration, decoder, Execution(counting=True), values)
     queries = Summary()
 
@@ -423,7 +432,8 @@ def _classify(configuration, decoder, split, means, counter):
         answers = classifier(chunk)
         return answers, time.thread_time() - start
 
-    x, step = split.test.x, classifier.rows
+    x = split.test.x
+    step = classifier.rows
     chunks = (
         x[at : at + step] if values is None else values.load(at, min(at + step, len(x)))
         for at in range(0, len(x), step)
@@ -443,11 +453,10 @@ def _classify(configuration, decoder, split, means, counter):
     if classifier.decoding.decoder.gives != "votes":
         if classifier.all_classes:
             p = np.concatenate([part.columns for part in answers])
-            winner = (
-                p.max(axis=1)
-                if decoder.costs is None
-                else probability_of_answers(p, classes, labels)
-            )
+            if decoder.costs is None:
+                winner = p.max(axis=1)
+            else:
+                winner = probability_of_answers(p, classes, labels)
         else:
             winner = probability(confidence, len(labels))
     return (

@@ -137,7 +137,8 @@ def tune(
         None where the time limit came before anything was scored.
     """
     searched = searched_options(task.tree, task.experiment.settings.options)
-    by_default, fast = space.kernels is None, search == "fast"
+    by_default = space.kernels is None
+    fast = search == "fast"
     space = space.for_options(searched)
     if by_default and space.kernels == SEARCHED_KERNELS and (megabytes := _lacking(task)):
         warn_user(
@@ -145,11 +146,17 @@ def tune(
             f"{KERNEL_MEMORY}={megabytes} in the environment, or learner=nystrom"
         )
         space = space._replace(kernels=SEARCHED_KERNELS[:1])
-    experiment = task.experiment.left_out if task.left_out else task.experiment
+    if task.left_out:
+        experiment = task.experiment.left_out
+    else:
+        experiment = task.experiment
     experiment = replace(experiment, along_cost=fast)
     tuner = Tuner(experiment, by, deadline, progress)
     whole = WholeConfiguration(task.candidate, task.tree, experiment)
-    refine = SEARCHES[search] if space.refine is None else space.refine
+    if space.refine is None:
+        refine = SEARCHES[search]
+    else:
+        refine = space.refine
     run = _Run(task, tuner, whole, space.grids(task.scale, task.scales), refine, searched)
     outcome, tree = run.search(fast)
     return {
@@ -165,8 +172,12 @@ def tune(
 
 def _lacking(task):
     """The megabytes that tables of kernel values need, where the settings allow less; else 0."""
-    settings, counts = task.experiment.settings, task.experiment.data.counts
-    workers = settings.workers if isinstance(settings.workers, int) else 1
+    settings = task.experiment.settings
+    counts = task.experiment.data.counts
+    if isinstance(settings.workers, int):
+        workers = settings.workers
+    else:
+        workers = 1
     jobs = [
         job
         for job in plan_jobs(task.tree, "m", settings.options, settings.seed)
@@ -180,8 +191,13 @@ def _lacking(task):
     needed = -(-needed >> 17)
     # not what is free here and now: the search would depend on it
     given = settings.kernel_memory
-    limit = kernel_memory(here=False) if given is None else given
-    return needed if needed > limit else 0
+    if given is None:
+        limit = kernel_memory(here=False)
+    else:
+        limit = given
+    if needed > limit:
+        return needed
+    return 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,17 +214,27 @@ class _Run:
     def search(self, fast):
         """(part of the result, tree) of a race, or of a search on all splits; raises the first
         error where nothing could be trained."""
-        task, tuner = self.task, self.tuner
-        parts = first_parts(tuner.experiment) if fast else tuner.parts
+        task = self.task
+        tuner = self.tuner
+        if fast:
+            parts = first_parts(tuner.experiment)
+        else:
+            parts = tuner.parts
         rest = [part for part in tuner.parts if part not in parts]
         state = race(tuner, self.whole, self.grids, self.refine, parts if fast else None, rest)
         if tuner.complete and state.best is None:
             raise next(result for result in state.tried.values() if isinstance(result, AgfmcError))
         result = search_result(state, self.searched.point(task.features))
-        tree = None if state.best is None else with_options(task.tree, state.best)
+        if state.best is None:
+            tree = None
+        else:
+            tree = with_options(task.tree, state.best)
         if tuner.complete:
             _warn_of_borders(result["border"])
-        outcomes = [] if tree is None else list(state.outcomes[state.best].values())
+        if tree is None:
+            outcomes = []
+        else:
+            outcomes = list(state.outcomes[state.best].values())
         result |= {
             "tried": len(state.tried),
             "scores": scores_of(outcomes) if outcomes else None,
@@ -225,7 +251,8 @@ class _Run:
     def _estimate(self, state, parts):
         """The estimate for new data, from the splits that had no say but in the choice between the
         last options; or from all where all chose."""
-        best, tuner = state.best, self.tuner
+        best = state.best
+        tuner = self.tuner
         if best is None or not tuner.complete:
             return None
         judges = state.judges or parts
@@ -235,14 +262,14 @@ class _Run:
             for text in state.near(tuner.by, HOPELESS, COMPARED)
             if set(judges) <= set(state.outcomes[text])
         ]
-        how = (
-            "corrected for the choice among the options that were scored on these points"
-            if not state.judges
-            else f"which decided between the last {len(texts)} options "
-            "alone, and corrected for that"
-            if len(texts) > 1
-            else "which decided nothing"
-        )
+        if not state.judges:
+            how = "corrected for the choice among the options that were scored on these points"
+        elif len(texts) > 1:
+            how = (
+                f"which decided between the last {len(texts)} options alone, and corrected for that"
+            )
+        else:
+            how = "which decided nothing"
         if not self.task.left_out:
             how = f"{self._names(judges)}, {how}"
         return self._corrected(
@@ -256,7 +283,8 @@ class _Run:
         """The estimate as a dictionary, from outcomes of options, those of `best` first, on parts;
         changed by as much as the calibration maps of a final model change the score of `best` on
         the first of the parts."""
-        tuner, seed = self.tuner, self.task.experiment.plan.seed
+        tuner = self.tuner
+        seed = self.task.experiment.plan.seed
         rows = np.concatenate([tuner.held_out[part] for part in parts])
         estimate = {**corrected(tuner.by, outcomes, seed, rows=rows).words, "how": how}
         parts = parts[: len(first_parts(tuner.experiment))]
@@ -277,13 +305,14 @@ class _Run:
 
     def _names(self, parts):
         plan = self.tuner.experiment.plan
-        word = "part" if plan.parts and plan.trials == 1 else "split"
+        if plan.parts and plan.trials == 1:
+            word = "part"
+        else:
+            word = "split"
         numbers = [part.number + 1 for part in parts]
-        return (
-            f"{word} {numbers[0]}"
-            if len(numbers) == 1
-            else f"{word}s {numbers[0]} to {numbers[-1]}"
-        )
+        if len(numbers) == 1:
+            return f"{word} {numbers[0]}"
+        return f"{word}s {numbers[0]} to {numbers[-1]}"
 
     def _whole(self, given, best):
         """Scores of the configuration on the splits, with the best options and those given."""
@@ -296,7 +325,9 @@ class _Run:
             columns["tuned"] = (
                 columns["given"] if best == given else tuner.summaries(whole, best, tuner.parts)
             )
-        return None if None in columns.values() else columns
+        if None in columns.values():
+            return None
+        return columns
 
 
 def _warn_of_borders(limits):
@@ -367,8 +398,10 @@ def find_options(
     JobsFailed : where the time limit came before anything was scored
     """
     start, by = time.monotonic(), BY_OPTION.get(by, by)
-    space = SearchSpace() if space is None else space
-    space = read_space(space) if isinstance(space, str) else space
+    if space is None:
+        space = SearchSpace()
+    if isinstance(space, str):
+        space = read_space(space)
     if not isinstance(space, SearchSpace):
         raise UsageError(f"space: expected an agfmc.SearchSpace, found {space!r}")
     kernels = (("kernels", kernel, TUNED_KERNELS) for kernel in space.kernels or ())

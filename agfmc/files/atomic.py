@@ -153,7 +153,10 @@ class _Output:
                 self._old = os.stat(self.name)
             self.direct = self._old is not None and not stat.S_ISREG(self._old.st_mode)
             # the link /dev/stdout of a pipe leads to no name: it is opened as given
-            self.target = self.name if self.direct else os.path.realpath(self.name)
+            if self.direct:
+                self.target = self.name
+            else:
+                self.target = os.path.realpath(self.name)
             self._raw = self._file = os.fdopen(self._open_handle(), "wb")
             if self._zipped:
                 import gzip
@@ -276,8 +279,12 @@ def _identity(path, is_output):
     try:
         status = os.stat(path)
     except (OSError, ValueError):  # ValueError: a NUL
-        return os.path.realpath(path) if is_output and "\0" not in path else None
-    return (status.st_dev, status.st_ino) if stat.S_ISREG(status.st_mode) else None
+        if is_output and "\0" not in path:
+            return os.path.realpath(path)
+        return None
+    if stat.S_ISREG(status.st_mode):
+        return (status.st_dev, status.st_ino)
+    return None
 
 
 @contextmanager

@@ -127,7 +127,9 @@ def encode(value, array=np.ndarray.tolist):
         return {key: encode(part, array) for key, part in value.items()}
     if isinstance(value, (tuple, list)):
         return [encode(part, array) for part in value]
-    return value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, np.generic):
+        return value.item()
+    return value
 
 
 def decode(kind, value, fail, array=None):
@@ -140,7 +142,9 @@ def decode(kind, value, fail, array=None):
 
 
 def _without_rules(kind):
-    return (get_args(kind)[0], get_args(kind)[1:]) if get_origin(kind) is Annotated else (kind, ())
+    if get_origin(kind) is Annotated:
+        return (get_args(kind)[0], get_args(kind)[1:])
+    return (kind, ())
 
 
 class _Decoder:
@@ -196,8 +200,14 @@ class _Decoder:
             elif isinstance(rule, tuple):
                 good, what = rule[0] <= value <= rule[1], f"{what} from {rule[0]} to {rule[1]}"
             else:
-                good = rule(value) == value if callable(rule) else re.fullmatch(rule, value)
-                what = "a line of text" if rule is one_line else "text of another kind"
+                if callable(rule):
+                    good = rule(value) == value
+                else:
+                    good = re.fullmatch(rule, value)
+                if rule is one_line:
+                    what = "a line of text"
+                else:
+                    what = "text of another kind"
             if not good:
                 raise self._expected(what, value, where)
         return kind(value)
@@ -212,7 +222,10 @@ class _Decoder:
             return tuple(
                 [self._plain(plain, part, rules, f"{where}[{i}]") for i, part in enumerate(value)]
             )
-        each = kinds[:1] * len(value) if kinds[-1] is ... else kinds
+        if kinds[-1] is ...:
+            each = kinds[:1] * len(value)
+        else:
+            each = kinds
         return tuple(
             self.value(kind, part, f"{where}[{i}]")
             for i, (kind, part) in enumerate(zip(each, value))
@@ -246,7 +259,8 @@ class _Decoder:
 
 
 def _array(value, dtype, dimensions):
-    shape, parts = [], [value]
+    shape = []
+    parts = [value]
     while parts and type(parts[0]) is list:
         lengths = {len(part) if type(part) is list else -1 for part in parts}
         if len(lengths) > 1:
@@ -352,14 +366,16 @@ def _plain(title, raw, path, error):
     try:
         plain = strict_json(raw)
     except (ValueError, RecursionError) as reason:
-        why = reason.msg.removesuffix(" at") if isinstance(reason, json.JSONDecodeError) else reason
-        content = (
-            "an empty file"
-            if not raw.strip()
-            else "other bytes"
-            if isinstance(reason, UnicodeDecodeError)
-            else f"no JSON ({why})"
-        )
+        if isinstance(reason, json.JSONDecodeError):
+            why = reason.msg.removesuffix(" at")
+        else:
+            why = reason
+        if not raw.strip():
+            content = "an empty file"
+        elif isinstance(reason, UnicodeDecodeError):
+            content = "other bytes"
+        else:
+            content = f"no JSON ({why})"
         raise error(
             f"expected '{title}', found {content}", file=path, line=getattr(reason, "lineno", None)
         ) from None
@@ -401,7 +417,9 @@ def seal_of(raw):
     if match is None:
         return None
     behind = len(tail) - match.start(2) + 1
-    return match[1] if _digest(memoryview(raw)[:-behind]) == match[2] else None
+    if _digest(memoryview(raw)[:-behind]) == match[2]:
+        return match[1]
+    return None
 
 
 def check_seal(raw, path):

@@ -31,7 +31,9 @@ class AnswerFormat(NamedTuple):
     @property
     def endings(self) -> tuple[str, ...]:
         """Its endings, also that of a file compressed with gzip, which text may be."""
-        return (self.ending, f"{self.ending}.gz") if self.is_text else (self.ending,)
+        if self.is_text:
+            return (self.ending, f"{self.ending}.gz")
+        return (self.ending,)
 
 
 ANSWER_FORMATS = (

@@ -66,7 +66,8 @@ class NpzReader:
                     or member.tell() + math.prod(shape) * dtype.itemsize != info.file_size
                 ):
                     raise ValueError("an array is not as long as its header says")
-                data, end = bytearray(math.prod(shape) * dtype.itemsize), 0
+                data = bytearray(math.prod(shape) * dtype.itemsize)
+                end = 0
                 while piece := member.read(_PIECE):  # to its end, where its checksum is compared
                     data[end : end + len(piece)] = piece
                     end += len(piece)

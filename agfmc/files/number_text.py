@@ -80,13 +80,16 @@ def kind_of_file(path):
     if _begins_svm(head):
         return "svm"
     line, following = _first_lines(head)
-    words, next_words = line.split(), following.split()
+    words = line.split()
+    next_words = following.split()
     if len(words) == 1 and words[0].isdigit() and len(next_words) - int(words[0]) in (0, 1):
         return "lvq"
     # a control file and JSON have braces; a table may begin with # in its first name
     is_other = b"{" in line or _PARTITION.match(line)
     first = head.removeprefix(MARK).lstrip().split(b"\n", 1)[0]
-    return "table" if _table_mark(first) and not is_other else ""
+    if _table_mark(first) and not is_other:
+        return "table"
+    return ""
 
 
 def _first_lines(head):
@@ -119,7 +122,9 @@ def foreign_line(line, name):
 def table_line(line, name):
     """A hint for a line of a table, of the file with the name, or ""."""
     mark = _table_mark(line)
-    return f"it looks like a table with {TABLE_MARKS[mark]}: {table_way(name)}" if mark else ""
+    if mark:
+        return f"it looks like a table with {TABLE_MARKS[mark]}: {table_way(name)}"
+    return ""
 
 
 def _table_mark(line):
@@ -137,7 +142,9 @@ def _table_mark(line):
         is_table_line &= (
             len(words) == 1 or len(cells) > len(words) + 1 or _SPACED.search(line) is not None
         )
-    return mark if is_table_line else None
+    if is_table_line:
+        return mark
+    return None
 
 
 def foreign_start(data, name):
@@ -172,7 +179,8 @@ def blocks(file, size=BLOCK):
     `file` comes from `files.open_input`.  Raises DataError for what is not text.
     """
     first_line, first = 1, True
-    pieces, held = [], 0
+    pieces = []
+    held = 0
     while True:
         piece = file.read(size)
         if first:
@@ -196,7 +204,8 @@ def blocks(file, size=BLOCK):
                 raise DataError("the line is too long", file=file.name, line=first_line)
             continue
         text = b"".join(pieces) + piece[:cut]
-        pieces, held = [piece[cut:]], len(piece) - cut
+        pieces = [piece[cut:]]
+        held = len(piece) - cut
         if not piece and text:
             text += b"\n"
         if text:
@@ -208,7 +217,8 @@ def blocks(file, size=BLOCK):
 
 def _without_comments(text):
     """The text without comments, in pieces of whole lines, to hold few of them at a time."""
-    pieces, at = [], 0
+    pieces = []
+    at = 0
     while at < len(text):
         end = text.find(b"\n", min(at + _PIECE, len(text) - 1)) + 1 or len(text)
         pieces.append(_COMMENT.sub(b"", text[at:end]))
@@ -258,7 +268,8 @@ def tokenise(data, first_line):
     text = np.frombuffer(bytearray(b"\n" + data), np.uint8)
     blank = (text - np.uint8(9) < 5) | (text == 32)  # the white space of bytes.split
     edge = np.flatnonzero(blank[1:] != blank[:-1]) + 1
-    start, end = edge[0::2], edge[1::2]
+    start = edge[0::2]
+    end = edge[1::2]
     begin = np.flatnonzero(text == 10)[:-1]
     first = np.append(np.searchsorted(start, begin), len(start))
     count = np.diff(first)
@@ -301,7 +312,9 @@ def numbers(text, count):
     None too for NaN, infinity and numbers beyond the range.
     """
     if count == 0:
-        return None if text.tobytes().strip() else np.empty(0)
+        if text.tobytes().strip():
+            return None
+        return np.empty(0)
     with warnings.catch_warnings():
         # what cannot be read is a warning in some versions of numpy, an error in others
         warnings.simplefilter("error", DeprecationWarning)
@@ -319,8 +332,13 @@ def number_of(token):
     """The finite number that a word of text, or its bytes, is; NaN if it is none."""
     if isinstance(token, str):
         token = token.encode("utf-8", "surrogateescape")
-    value = float(token) if NUMBER.fullmatch(token) else math.nan
-    return value if math.isfinite(value) else math.nan
+    if NUMBER.fullmatch(token):
+        value = float(token)
+    else:
+        value = math.nan
+    if math.isfinite(value):
+        return value
+    return math.nan
 
 
 def wrong_number(words):

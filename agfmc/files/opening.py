@@ -37,7 +37,8 @@ class _Input:
         self.name = name
         self._left = sys.maxsize  # bytes to read before the input is refused
         with suppress(OSError, AttributeError):  # of a stream without a descriptor
-            self._left = _DEVICE if stat.S_ISCHR(os.fstat(file.fileno()).st_mode) else self._left
+            if stat.S_ISCHR(os.fstat(file.fileno()).st_mode):
+                self._left = _DEVICE
 
     def read(self, size=-1):
         with _reading(self.name):
@@ -68,27 +69,34 @@ class _Input:
             return None
         with _reading(self.name):
             status = os.fstat(self.fileno())
-        return status.st_size if stat.S_ISREG(status.st_mode) else None
+        if stat.S_ISREG(status.st_mode):
+            return status.st_size
+        return None
 
 
 class _Text:
     """The bytes of an `_Input`, without the compression by gzip that its first two may tell of."""
 
     def __init__(self, file):
-        self._source, self.name = file, file.name
+        self._source = file
+        self.name = file.name
 
     @functools.cached_property
     def _file(self):  # nothing is read before it is requested
         head = read_all(self._source, len(GZIP))
         file = Chained(head, self._source)
-        return Unzipped(file, self.name) if head == GZIP else file
+        if head == GZIP:
+            return Unzipped(file, self.name)
+        return file
 
     def read(self, size=-1):
         return self._file.read(size)
 
     def regular_size(self):
         """Bytes of a regular file opened by name that is not compressed; or None."""
-        return None if isinstance(self._file, Unzipped) else self._source.regular_size()
+        if isinstance(self._file, Unzipped):
+            return None
+        return self._source.regular_size()
 
 
 class Unzipped:
@@ -130,7 +138,8 @@ class Chained:
     """A stream of these first bytes, and then of another stream."""
 
     def __init__(self, head, stream):
-        self._head, self._stream = io.BytesIO(head), stream
+        self._head = io.BytesIO(head)
+        self._stream = stream
 
     def read(self, size=-1):
         """At most `size` bytes, all for -1."""
@@ -173,7 +182,10 @@ def arriving_lines(file):
     last line may lack its end. Of a line above 16 MiB the beginning comes alone, a `CutLine`.
     Raises DataError for what gzip has compressed.
     """
-    number, held, ended, skipping = 1, bytearray(), False, False
+    number = 1
+    held = bytearray()
+    ended = False
+    skipping = False
     while not ended:
         with _reading(file.name):
             select.select([file], [], [])
@@ -201,7 +213,10 @@ def arriving_lines(file):
         if skipping:
             skipping = held[end - 1 : end] != b"\n"
             del held[:end]
-        cut = len(held) if ended else held.rfind(b"\n") + 1
+        if ended:
+            cut = len(held)
+        else:
+            cut = held.rfind(b"\n") + 1
         if cut:
             lines = bytes(held[:cut])
             del held[:cut]
@@ -265,7 +280,8 @@ def open_input(path, stdin=None, raw=False):
                 if sys.stdin is None:
                     raise DataError("cannot read: standard input is closed", file=path)
                 stdin, head = _begun.pop(path, (sys.stdin.buffer, b""))
-                stdin = Chained(head, stdin) if head else stdin
+                if head:
+                    stdin = Chained(head, stdin)
             file = _Input(stdin, path)
             yield file if raw else _Text(file)
             return
@@ -360,8 +376,10 @@ def read_bytes(path, stdin=None, raw=False, most=None, expected=""):
     """
     limit = memory_limit()
     with open_input(path, stdin, raw) as file:
-        size, head = file.regular_size(), file.read(_PIECE) if callable(most) else b""
-        most = most(head) if callable(most) else most
+        size = file.regular_size()
+        head = file.read(_PIECE) if callable(most) else b""
+        if callable(most):
+            most = most(head)
         # what has no size grows in memory, and is copied once
         limit = min(limit if size is not None else limit // 4, limit if most is None else most)
         if size is not None and size <= limit:
@@ -370,7 +388,10 @@ def read_bytes(path, stdin=None, raw=False, most=None, expected=""):
         while size is None and len(data) <= limit and (piece := file.read(_PIECE)):
             data += piece
         if size is not None or len(data) > limit:
-            size = f"{limit >> 20} MiB" if limit >> 20 else f"{limit >> 10} KiB"
+            if limit >> 20:
+                size = f"{limit >> 20} MiB"
+            else:
+                size = f"{limit >> 10} KiB"
             raise DataError(
                 f"larger than {size}" + (expected and f": expected {expected}"), file=file.name
             )

@@ -46,13 +46,12 @@ def key_of(*parts) -> str:
     """A digest of `parts`: texts, numbers, tuples of them, bytes and arrays."""
     digest = hashlib.sha256()
     for part in parts:
-        data = (
-            part
-            if isinstance(part, bytes)
-            else repr(part).encode()
-            if not hasattr(part, "tobytes")
-            else f"{part.dtype}{part.shape}".encode() + part.tobytes()
-        )
+        if isinstance(part, bytes):
+            data = part
+        elif not hasattr(part, "tobytes"):
+            data = repr(part).encode()
+        else:
+            data = f"{part.dtype}{part.shape}".encode() + part.tobytes()
         digest.update(len(data).to_bytes(8, "little") + data)
     return digest.hexdigest()
 
@@ -133,7 +132,9 @@ def shuffled_for(cache, items: list) -> list:
 
     At random where others may be at the same work, so that each finds much of it done.
     """
-    return random.SystemRandom().sample(items, len(items)) if cache.several else items
+    if cache.several:
+        return random.SystemRandom().sample(items, len(items))
+    return items
 
 
 class ResultCache:
@@ -160,7 +161,8 @@ class ResultCache:
 
     def __init__(self, path: str | None, keep: bool = False, data: str = ""):
         self.path, self.reused, self.several = path, 0, keep
-        self._data, self._usable = data, path is not None
+        self._data = data
+        self._usable = path is not None
         self._stored: set[str] = set()  # keys of results of this run
         self._damaged: set[str] = set()
         self._size = 0  # bytes of an automatic folder
@@ -183,7 +185,10 @@ class ResultCache:
                 "expected a folder of results, found a file (a file of "
                 "results of an earlier version is of no more use)"
             )
-        names = os.listdir(self.path) if os.path.isdir(self.path) else []
+        if os.path.isdir(self.path):
+            names = os.listdir(self.path)
+        else:
+            names = []
         if names and _MARK not in names:
             raise OSError("it is a folder of other files")
         self._make_folder()
@@ -211,7 +216,10 @@ class ResultCache:
             self._size = sum(size for _, size, _ in _files(self.path))
 
     def _make_folder(self):
-        mode = 0o777 if self.several else 0o700
+        if self.several:
+            mode = 0o777
+        else:
+            mode = 0o700
         # the mark before anything else: a folder of results is known by it
         os.makedirs(self.path, mode=mode, exist_ok=True)
         for name in (_MARK, *([_DATA + self._data] if self._data else [])):
@@ -225,7 +233,10 @@ class ResultCache:
         Whoever else can write here could have put a link in its place, so that files behind it
         would be removed or replaced: it is not followed.
         """
-        mode = 0o777 if self.several else 0o700
+        if self.several:
+            mode = 0o777
+        else:
+            mode = 0o700
         path = os.path.join(self.path, name)
         with suppress(FileExistsError):
             os.mkdir(path, mode)
@@ -272,7 +283,10 @@ class ResultCache:
         size = sum(array.nbytes for array in record.arrays.values())
         if not self._usable or size > _LARGEST // 2:
             return
-        room = _ALL // 2 if key.startswith(CLASSIFIER) else _ALL
+        if key.startswith(CLASSIFIER):
+            room = _ALL // 2
+        else:
+            room = _ALL
         if not self.several and self._size + size > room:
             warn_user(
                 f"{self.path}: is full: no more is stored, and an interrupted run "
@@ -306,7 +320,8 @@ class ResultCache:
         A run that still uses one of them makes it anew with its next result.  Files are of
         earlier versions.
         """
-        folders, total = [], 0
+        folders = []
+        total = 0
         with suppress(OSError), os.scandir(os.path.dirname(self.path)) as entries:
             for entry in entries if self._usable else ():
                 with suppress(OSError):  # another run removes it at this moment
@@ -329,7 +344,10 @@ class ResultCache:
 
     def __exit__(self, kind, error, trace):
         if count := len(self._damaged):
-            results = "1 damaged result was" if count == 1 else f"{count} damaged results were"
+            if count == 1:
+                results = "1 damaged result was"
+            else:
+                results = f"{count} damaged results were"
             warn_user(f"{self.path}: {results} computed again")
         if self._usable and not self.several:
             if kind is None and self._size > _SMALL:

@@ -237,14 +237,19 @@ class KernelCounter:
     """
 
     def __init__(self, model):
-        m, s = len(model.rho), len(model.sv)
+        m = len(model.rho)
+        s = len(model.sv)
         owner = np.repeat(np.arange(m), np.diff(model.indptr))
         # one column for each support vector and kernel function that meet
         key = model.kernel_of[owner].astype(np.int64) * max(s, 1) + model.index
         _, column = np.unique(key, return_inverse=True)
-        self.total = int(column.max()) + 1 if len(column) else 0
+        if len(column):
+            self.total = int(column.max()) + 1
+        else:
+            self.total = 0
         self._m = m
-        self._owner, self._column = owner, column.ravel()
+        self._owner = owner
+        self._column = column.ravel()
 
     def __call__(self, queried):
         """Kernel values (n,) for queried (n, m) bool."""

@@ -43,13 +43,22 @@ class PreparedKernel:
         sv = np.ascontiguousarray(sv[:, self._columns], dtype=np.float64)
         self.kernel = kernel
         kind = KERNELS[kernel.kind]
-        self._distance = None if kernel.kind == "rbf" else kind.distance
-        self._of_products = by_name(kind.of_products) if kind.of_products else None
+        if kernel.kind == "rbf":
+            self._distance = None
+        else:
+            self._distance = kind.distance
+        if kind.of_products:
+            self._of_products = by_name(kind.of_products)
+        else:
+            self._of_products = None
         self.size, self.features = sv.shape
         self._centre = None
         if kernel.kind == "rbf":
             self._sv = sv
-            self._centre = sv.mean(axis=0) if len(sv) else np.zeros(sv.shape[1])
+            if len(sv):
+                self._centre = sv.mean(axis=0)
+            else:
+                self._centre = np.zeros(sv.shape[1])
             self._centre[~np.isfinite(self._centre)] = 0.0  # a sum too large for a float
             sv = sv - self._centre
             norms = np.einsum("ij,ij->i", sv, sv)
@@ -121,7 +130,8 @@ def sigmoid(values, kernel):
 def polynomial(values, kernel):
     """(values + coef0)^degree, in place, by squaring: far faster than a general power."""
     values += kernel.coef0
-    square, degree = values.copy(), kernel.degree
+    square = values.copy()
+    degree = kernel.degree
     values[...] = 1.0
     while degree:
         if degree & 1:

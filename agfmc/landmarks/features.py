@@ -132,7 +132,8 @@ def _different(x, y, labels, members, order, requested):
     missing = [np.flatnonzero(y == label)[:1] for label in set(labels) - set(present.tolist())]
     ahead = np.concatenate([order[np.sort(first)], *missing])
     order = np.concatenate([ahead, order[~np.isin(order, ahead)]])
-    count, taken = requested, order[:0]
+    count = requested
+    taken = order[:0]
     while len(taken) < requested and len(taken) < len(order):
         part = order[:count]
         taken = part[unique_rows(np.asarray(x[part], dtype=np.float64))[0][:requested]]

@@ -119,7 +119,8 @@ class Ridge:
                 "kernel values of these points are too large: normalise the data or "
                 "choose other options"
             )
-        self.weight, self.mean = weight, total / weight
+        self.weight = weight
+        self.mean = total / weight
         matrix = np.zeros((p, p))  # what is right of the diagonal is not read
         for start in range(0, p, self._ROWS):
             stop = min(start + self._ROWS, p)
@@ -173,7 +174,9 @@ class Ridge:
         turned = np.vstack([turned, np.full(phi.shape[1], self.weight**-0.5)])
         values = np.empty(f.shape)
         for rows in rows_by_class(groups).values():
-            u, weighted, rest = turned[:, rows], turned[:, rows] * w[rows], (t - f)[:, rows].T
+            u = turned[:, rows]
+            weighted = turned[:, rows] * w[rows]
+            rest = (t - f)[:, rows].T
             if w[rows].sum() >= (1 - 1e-12) * self.weight:
                 rest = np.broadcast_to(t, f.shape)[:, rows].T  # nothing is left to train on
             elif len(rows) <= len(u):
@@ -209,7 +212,10 @@ class RidgeSearch:
 
     def __init__(self, scale: float = 1.0, least: float = 0.0):
         self._unit = 10.0 ** round(math.log10(scale))
-        lowest = -7 if least <= 1e-7 * self._unit else math.ceil(math.log10(least / self._unit))
+        if least <= 1e-7 * self._unit:
+            lowest = -7
+        else:
+            lowest = math.ceil(math.log10(least / self._unit))
         self._powers = range(lowest, max(lowest + 1, 3) + 1)
         self._errors: dict[int, float] = {}
         self._coarse = list(self._powers[1::2])
@@ -218,7 +224,9 @@ class RidgeSearch:
     @property
     def trial(self) -> float | None:
         """The lambda to be tried."""
-        return None if self._next is None else self._value(self._next)
+        if self._next is None:
+            return None
+        return self._value(self._next)
 
     @property
     def best(self) -> float:
@@ -237,7 +245,10 @@ class RidgeSearch:
             for power in (best - 1, best + 1)
             if power in self._powers and power not in self._errors
         ]
-        self._next = around[0] if around else None
+        if around:
+            self._next = around[0]
+        else:
+            self._next = None
 
     def _value(self, power):
         return float(f"1e{power}") * self._unit

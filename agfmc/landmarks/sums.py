@@ -91,7 +91,9 @@ class Problem:
         )
 
     def _for_sums(self):
-        return self.landmarks.without_factor() if self.raw else self.landmarks
+        if self.raw:
+            return self.landmarks.without_factor()
+        return self.landmarks
 
     def kernel_values(self, rows):
         """K (p, n) of ascending rows."""
@@ -133,10 +135,15 @@ def range_sums(problem: Problem, item: tuple) -> ClassSums:
     start, stop = start - problem.first, stop - problem.first
     rows = start + np.flatnonzero(np.isin(problem.y[start:stop], labels))
     p = len(problem.landmarks)
-    gram, total, weight = np.zeros((p, p)), np.zeros((len(labels), p)), np.zeros(len(labels))
+    gram = np.zeros((p, p))
+    total = np.zeros((len(labels), p))
+    weight = np.zeros(len(labels))
     for first in range(0, len(rows), _BLOCK):
         part = rows[first : first + _BLOCK]
-        phi = problem.kernel_values(part) if problem.raw else problem.features(part)
+        if problem.raw:
+            phi = problem.kernel_values(part)
+        else:
+            phi = problem.features(part)
         of_class = np.equal.outer(np.asarray(labels), problem.y[part]) * problem.w[part]
         total += of_class @ phi.T
         weight += of_class.sum(axis=1)
@@ -165,7 +172,8 @@ class Sums:
 
     def __init__(self, group, work, megabytes):
         self._group, self._work = group, work
-        self.total, self.weight = {}, {}
+        self.total = {}
+        self.weight = {}
         self._grams = {}
         p = len(group.problem.landmarks)
         self._capacity = max(2, megabytes * MEGABYTE // (4 * p * (p + 1)))  # see `check_landmarks`
@@ -177,7 +185,8 @@ class Sums:
         """
         sets = list(sets)
         while sets:
-            now, needed = [], set(self._grams)
+            now = []
+            needed = set(self._grams)
             if len(needed | self._needed(sets)) > self._capacity:
                 needed = set()
             for one in sets:
@@ -215,7 +224,8 @@ class Sums:
         """{set: G} of some sets, whose blocks are made a few at a time."""
         wholes = dict.fromkeys(sets, 0.0)
         factors = {one: dict(self._parts(one)) for one in sets}
-        numbers, step = sorted(self._needed(sets)), self._capacity - len(sets)
+        numbers = sorted(self._needed(sets))
+        step = self._capacity - len(sets)
         for start in range(0, len(numbers), step):
             self._grams = {}
             self._make(numbers[start : start + step])
@@ -277,7 +287,8 @@ def _sets(job):
 
 def _class_blocks(job):
     """The sets of labels, ascending, that stand on a side of the same classifiers of a group."""
-    by_use, sets = {}, [dict(one) for one in _sets(job)]
+    by_use = {}
+    sets = [dict(one) for one in _sets(job)]
     for label in job.together.labels:
         by_use.setdefault(tuple(one.get(label) for one in sets), []).append(label)
     return sorted(map(tuple, by_use.values()))
@@ -300,20 +311,29 @@ class Group:
 
     def __init__(self, jobs, x, y, megabytes, requested, weights=None):
         job = jobs[0]
-        self.jobs, self.options, self.seed = jobs, job.options, job.seed
+        self.jobs = jobs
+        self.options = job.options
+        self.seed = job.seed
         together = job.together
         self.labels = together.labels
         self.sets = _sets(job)
         self.class_blocks = _class_blocks(job)
         self.weights = weights
-        w = np.broadcast_to(1.0, len(y)) if weights is None else weights.w
-        self.counts, self.totals = label_counts(y), total_weights(y, w)
+        if weights is None:
+            w = np.broadcast_to(1.0, len(y))
+        else:
+            w = weights.w
+        self.counts = label_counts(y)
+        self.totals = total_weights(y, w)
         n = sum(self.counts[label] for label in self.labels)
         total = sum(self.totals[label] for label in self.labels)
         self.mean_weight = total / n
         drawn, landmarks = landmarks_of(job, x, y, megabytes)
         raw = n * len(landmarks) ** 2 > _RAW
-        self.least = _ROUNDING * total * landmarks.scale * landmarks.condition if raw else 0.0
+        if raw:
+            self.least = _ROUNDING * total * landmarks.scale * landmarks.condition
+        else:
+            self.least = 0.0
         if self.options.ridge is not None and self.options.ridge < self.least:
             raise job.place.error(
                 DataError,
@@ -325,7 +345,10 @@ class Group:
         self.problem = Problem(landmarks, x, y, w, raw)
         self.ranges = row_ranges(job, len(y))
         self.groups = requested.groups
-        count = None if requested.sides else self.options.left_out
+        if requested.sides:
+            count = None
+        else:
+            count = self.options.left_out
         self.left_out = self._left_out(y, count, requested.chosen)
 
     def blocks_of(self, labels):
@@ -346,7 +369,9 @@ class Group:
         They are ascending where there are groups, else they stand class by class.
         """
         rows = np.concatenate([self.left_out[label][number][::step] for label, number in block])
-        return rows if self.groups is None else np.sort(rows)
+        if self.groups is None:
+            return rows
+        return np.sort(rows)
 
     def _left_out(self, y, count, chosen):
         """{label: blocks of rows} of the points that are left out, which are all in groups."""
@@ -387,8 +412,14 @@ class Work:
     def __init__(self, group, settings, progress):
         self._group, self._progress = group, progress
         here = isinstance(settings.workers, int)
-        self._executor = None if here else settings.workers
-        self.workers = settings.workers if here and settings.workers else available_cores()
+        if here:
+            self._executor = None
+        else:
+            self._executor = settings.workers
+        if here and settings.workers:
+            self.workers = settings.workers
+        else:
+            self.workers = available_cores()
         self._megabytes = settings.kernel_megabytes
         self._planned = dict.fromkeys(group.class_blocks, len(group.ranges))
         self._done, self._total = 0, sum(self._planned.values())
@@ -421,7 +452,8 @@ class Work:
                 window=self.workers + 1,
             )
             return
-        p, workers = len(problem.landmarks), workers_of(self._executor)
+        p = len(problem.landmarks)
+        workers = workers_of(self._executor)
         more = self._megabytes * MEGABYTE // (4 * p * p)
         shared = problem.shared()
         for item, sums in run_remote(

@@ -40,7 +40,8 @@ class _LeftOut:
     """Features of the points that are left out, some stored where they serve again."""
 
     def __init__(self, group, megabytes):
-        self._group, self._stored = group, {}
+        self._group = group
+        self._stored = {}
         self._room = megabytes * MEGABYTE
         self._all = (
             len(group.sets) > 1
@@ -84,7 +85,9 @@ class _Set:
         self._targets = np.full((len(self.number), len(one)), -1.0)  # of classifiers and classes
         for row, (_, right) in zip(self._targets, self.number):
             row[np.searchsorted(self._labels, right)] = 1.0
-        self._grams, self._total, self._weight = grams, s.sum(axis=0), float(n.sum())
+        self._grams = grams
+        self._total = s.sum(axis=0)
+        self._weight = float(n.sum())
         self._difference = (self._targets @ s).T
         self._balance = self._targets @ n / self._weight
 
@@ -110,7 +113,8 @@ class _Set:
 
     def _of_points(self, block, step):
         """Targets (m, n) and weights (n,) of every step-th point of a block."""
-        problem, rows = self._group.problem, self._group.rows_of(block, step)
+        problem = self._group.problem
+        rows = self._group.rows_of(block, step)
         column = np.searchsorted(self._labels, problem.y[rows])
         return self._targets[:, column], self._factor[column] * problem.w[rows]
 
@@ -142,11 +146,10 @@ def train_shared(
     for job in jobs:
         groups.setdefault((job.options, job.together), []).append(job)
     for number, members in enumerate(groups.values()):
-        report = (
-            None
-            if progress is None
-            else functools.partial(_report_share, progress, number, len(groups))
-        )
+        if progress is None:
+            report = None
+        else:
+            report = functools.partial(_report_share, progress, number, len(groups))
         group = Group(members, x, y, settings.kernel_megabytes, requested, weights)
         yield from _Trainer(group, settings, report, requested).fit()
 
@@ -164,7 +167,8 @@ class _Trainer:
         self._sums = Sums(group, self._work, settings.kernel_megabytes)
         self._features = _LeftOut(group, settings.kernel_megabytes)
         self._normalised = settings.normalised
-        self._ridge, self._signs = group.options.ridge, None
+        self._ridge = group.options.ridge
+        self._signs = None
         if group.dropped and group.options.landmarks is not None:  # so many are requested
             warn_user(
                 f"{' '.join(group.jobs[0].text.split())}: {group.dropped} of "
@@ -201,7 +205,8 @@ class _Trainer:
         sets = sorted(self._group.sets)
         sample = [sets[round(i)] for i in np.linspace(0, len(sets) - 1, _SAMPLED)]
         self._work.plan(_TRIALS * len(sample))
-        search, trials = self._search(), 0
+        search = self._search()
+        trials = 0
         while search.trial is not None:
             errors = []
             trials += 1
@@ -232,7 +237,8 @@ class _Trainer:
             solution = the_set.solve(ridge)
         except DataError:
             return float("inf")
-        step, blocks = max(1, -(-the_set.count // points)), the_set.blocks
+        step = max(1, -(-the_set.count // points))
+        blocks = the_set.blocks
         if self._group.groups is not None:  # which are left out as a whole
             step, blocks = 1, blocks[::step]
         elif points < SEARCHED:  # a few of each class make one product
@@ -249,7 +255,8 @@ class _Trainer:
 
     def _solve(self, gram_of, jobs, one, spread):
         """[(`Fitted`, the fit of its probabilities converged)] of the jobs of one set."""
-        the_set, ridge = self._set(one, gram_of), self._ridge
+        the_set = self._set(one, gram_of)
+        ridge = self._ridge
         if ridge is None:
             search = self._search()
             while search.trial is not None:
@@ -291,8 +298,10 @@ class _Trainer:
 
     def _finished(self, ridge, rows, job, number, beta, solution, values):
         """(`Fitted`, converged) of one job; values (n,): of the points in `rows`, ascending."""
-        group, landmarks = self._group, self._group.problem.landmarks
-        x, y = group.problem.x, group.problem.y
+        group = self._group
+        landmarks = self._group.problem.landmarks
+        x = group.problem.x
+        y = group.problem.y
         side = np.isin(y[rows], job.sides[1])
         counts = [int(sum(group.counts[label] for label in part)) for part in job.sides]
         # targets of all points: those of a sample would hold back the probabilities

@@ -84,7 +84,9 @@ class EstimatorOptions(BinaryLearner):
     @property
     def no_loo(self) -> str:
         """The reason why leaving out single samples has no formula here, or ""."""
-        return "" if self.gives_probabilities else "for LIBSVM's C-SVC only, not for an estimator"
+        if self.gives_probabilities:
+            return ""
+        return "for LIBSVM's C-SVC only, not for an estimator"
 
     @property
     def allows_nan(self) -> bool:
@@ -126,8 +128,12 @@ class EstimatorOptions(BinaryLearner):
         """The `Solution` of a problem: a clone, fitted to the points `rows` of x (n, d)."""
         from sklearn.base import clone
 
-        estimator, prefix = clone(self.estimator), self._last[0]
-        weights = {} if w is None else {f"{prefix}sample_weight": w}
+        estimator = clone(self.estimator)
+        prefix = self._last[0]
+        if w is None:
+            weights = {}
+        else:
+            weights = {f"{prefix}sample_weight": w}
         estimator.fit(_matrix(packed[rows]), np.asarray(side, dtype=np.int64), **weights)
         return Solution(
             None,
@@ -143,7 +149,9 @@ class EstimatorOptions(BinaryLearner):
     def _last(self):
         """("STEP__" or "", classifier): the last step of a pipeline, or the estimator itself."""
         steps = getattr(self.estimator, "steps", None)
-        return (f"{steps[-1][0]}__", steps[-1][1]) if steps else ("", self.estimator)
+        if steps:
+            return (f"{steps[-1][0]}__", steps[-1][1])
+        return ("", self.estimator)
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,7 +189,10 @@ class MemberLearners:
 
         Raises `UsageError` for rows with options, and for another number of members.
         """
-        members = len(tree.roots) if tree.is_ensemble else 1
+        if tree.is_ensemble:
+            members = len(tree.roots)
+        else:
+            members = 1
         if len(self.estimators) not in (1, members):
             raise UsageError(
                 f"estimator: expected 1 or {members}, the number of members, found "

@@ -55,7 +55,9 @@ def rounding(x, gamma):
             )
         )
         bound = _UNIT * (9.0 * gamma * (x.shape[1] + 6) * largest + 16.0)
-    return bound if bound < _WORST else None
+    if bound < _WORST:
+        return bound
+    return None
 
 
 class KernelTable:
@@ -82,10 +84,17 @@ class KernelTable:
         n = len(rows) + len(rows) % 2  # an even number: the last point twice, if need be
         self._x = np.asarray(x[np.append(rows, rows[2 * len(rows) - n :])], dtype=np.float64)
         self.features = x.shape[1]
-        self._gamma, self._bound = kernel.gamma, bound
-        self._kernel = None if kernel.kind == "rbf" else PreparedKernel(kernel, self._x)
+        self._gamma = kernel.gamma
+        self._bound = bound
+        if kernel.kind == "rbf":
+            self._kernel = None
+        else:
+            self._kernel = PreparedKernel(kernel, self._x)
         count = n * (n + 1)
-        memory = _memory("table", count + 1) if reuse else np.empty(count + 1)
+        if reuse:
+            memory = _memory("table", count + 1)
+        else:
+            memory = np.empty(count + 1)
         self._memory = memory[1 : count + 1]
         self._nodes = self._memory.reshape(n // 2, n + 1, 2)  # row 2 a + b, node c: [a, c, b]
         self._nodes[:, 0] = np.arange(1, n + 1).reshape(-1, 2)
@@ -96,7 +105,8 @@ class KernelTable:
         self.blocks = [slice(start, min(start + step, n)) for start in range(0, n, step)]
         if self.exact:
             return
-        points, gamma = self._x, kernel.gamma
+        points = self._x
+        gamma = kernel.gamma
         # |x|^2 as LIBSVM adds it up, in the order of the features
         self._squares = np.zeros(n)
         for column in points.T:
@@ -113,16 +123,19 @@ class KernelTable:
 
     def fill(self, block):
         """Compute rows `block` from the diagonal on, and what mirrors them."""
-        start, stop = block.start, block.stop
+        start = block.start
+        stop = block.stop
         shape = stop - start, len(self._x) - start
         cells = shape[0] * shape[1]
         values = _memory("values", cells)[:cells].reshape(shape)
         if self._kernel is None:
-            low, pair = _memory("low", cells, np.float32)[:cells].reshape(shape), np.complex64
+            low = _memory("low", cells, np.float32)[:cells].reshape(shape)
+            pair = np.complex64
             self._fill_by_product(block, values, low)
         else:  # LIBSVM rounds these by itself, and others want all digits
             columns = self._kernel.columns(self._x[start:])
-            low, pair = self._kernel.rows(block, columns, values), np.complex128
+            low = self._kernel.rows(block, columns, values)
+            pair = np.complex128
         here = self._nodes[start // 2 : stop // 2, 1 + start :]
         here[:, :, 0] = low[0::2]
         here[:, :, 1] = low[1::2]

@@ -99,18 +99,18 @@ def loo_values(kernel, x, problem, solution, options, most=MOST_FREE, table=None
         raise UsageError("leave-one-out values are for a C-SVC (-s 0) only, not for a nu-SVC")
     limits = _limits(solution, options, problem.side, problem.w)
     units = _Units(problem, solution, limits)
-    between = (
-        _between_points(kernel, x, units.first)
-        if table is None
-        else lambda a, b: table.values(units.first[a], units.first[b])
-    )
+    if table is None:
+        between = _between_points(kernel, x, units.first)
+    else:
+        between = lambda a, b: table.values(units.first[a], units.first[b])
     f, itself, to_mean, leader = _values(between, units, solution.rho, limits.max())
     units.merge(leader)
     distance = np.abs(1.0 - np.stack([-f, f], axis=1))
     largest = np.abs(itself).max(initial=0.0)
     if np.count_nonzero(units.is_free.any(axis=1)) > most:
         return None
-    moves, before = units.moves, None
+    moves = units.moves
+    before = None
     moved = np.zeros(len(problem.rows))
     for width in _WIDTHS:
         hull, limit = _hull(units, distance <= width / 2)
@@ -147,13 +147,15 @@ class _Units:
 
     def __init__(self, problem, solution, limit):
         rows = problem.rows
-        self.first, self.point = rows, np.arange(len(rows))
+        self.first = rows
+        self.point = np.arange(len(rows))
         if problem.number is not None:
             _, first, inverse = np.unique(
                 problem.number[rows], return_index=True, return_inverse=True
             )
             order = np.argsort(first)  # different points in the order of their first rows
-            self.first, self.point = rows[first[order]], np.argsort(order)[inverse]
+            self.first = rows[first[order]]
+            self.point = np.argsort(order)[inverse]
         self.sample = self.point
         self.column = (problem.side == solution.labels[0]).astype(np.intp)
         alpha = np.zeros(len(rows))
@@ -167,7 +169,8 @@ class _Units:
         self._gather()
 
     def _gather(self):
-        unit, size = 2 * self.point + self.column, 2 * len(self.first)
+        unit = 2 * self.point + self.column
+        size = 2 * len(self.first)
         self.alpha, self.limit = (
             np.bincount(unit, values, size).reshape(-1, 2) for values in self._of_samples
         )
@@ -222,7 +225,10 @@ def _values(between, units, rho, most):
     for start in range(0, count, step):
         part = slice(start, start + step)
         # as a table gives them, to the last bit
-        values = between(support, part).T if count <= _FEW else between(part, support)
+        if count <= _FEW:
+            values = between(support, part).T
+        else:
+            values = between(part, support)
         products[part] = values @ sums
         squared = np.abs(itself[part, None] + itself[support] - 2.0 * values)
         limit = np.minimum(_MOVES / most, _SHARE * squared.mean(axis=1))
@@ -277,7 +283,8 @@ def _spans(between, at, hull, stiffness, itself):
             else:
                 right = between(hull, at[chosen])
             q = triangle.solve(right)
-            squares, products = np.einsum("ij,ij->j", q, q), ones @ q
+            squares = np.einsum("ij,ij->j", q, q)
+            products = ones @ q
             with np.errstate(divide="ignore", over="ignore"):
                 span[chosen] = (
                     1.0 / (squares - products**2 / length) - stiffness[position[chosen]]
@@ -292,7 +299,8 @@ def _between(before, after):
     (low, more), (high, less) = before, after
     more, less = np.maximum(more, 1e-300), np.maximum(less, 1e-300)
     with np.errstate(divide="ignore", invalid="ignore"):
-        above, below = np.log(more / (2.0 * low)), np.log(less / (2.0 * high))
+        above = np.log(more / (2.0 * low))
+        below = np.log(less / (2.0 * high))
         share = np.clip(above / (above - below), 0.0, 1.0)
     return np.where(below < 0, np.exp((1.0 - share) * np.log(more) + share * np.log(less)), less)
 
@@ -313,4 +321,6 @@ def _limits(solution, options, side, w):
     weights = dict(options.weights)
     first, second = (options.cost * weights.get(int(label), 1.0) for label in solution.labels)
     limits = np.where(side == solution.labels[0], first, second)
-    return limits if w is None else limits * w
+    if w is None:
+        return limits
+    return limits * w

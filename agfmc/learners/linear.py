@@ -100,7 +100,9 @@ class LinearOptions(PlaneLearner):
     @property
     def stop(self):
         """The tolerance, that of the solver where none is given."""
-        return _TOLERANCE[self.solver] if self.tolerance is None else self.tolerance
+        if self.tolerance is None:
+            return _TOLERANCE[self.solver]
+        return self.tolerance
 
     def canonical(self):
         """The settings that decide the result, in one fixed spelling."""
@@ -118,20 +120,17 @@ class LinearOptions(PlaneLearner):
     @property
     def no_loo(self):
         """The reason why leave-one-out values have no formula here, or ""."""
-        return (
-            ""
-            if self.gives_probabilities
-            else f"for LIBSVM's C-SVC only, not for learner=linear -s {self.solver}"
-            + (" with weights" if self.solver in _LOGISTIC else "")
+        if self.gives_probabilities:
+            return ""
+        return f"for LIBSVM's C-SVC only, not for learner=linear -s {self.solver}" + (
+            " with weights" if self.solver in _LOGISTIC else ""
         )
 
     def made_by(self):
         """The library and its version."""
-        return (
-            f"liblinear of scikit-learn {sklearn_version()}"
-            if self.has_weights
-            else f"liblinear {_library().version}"
-        )
+        if self.has_weights:
+            return f"liblinear of scikit-learn {sklearn_version()}"
+        return f"liblinear {_library().version}"
 
     def weighted(self):
         """Options for the LIBLINEAR of scikit-learn: the official one takes no weights."""
@@ -145,19 +144,23 @@ class LinearOptions(PlaneLearner):
     @property
     def packing(self):
         """The key of the points with that bias; those without any are LIBSVM's own."""
-        return "points" if self.has_weights else ("nodes", self.bias) if self.bias >= 0 else "nodes"
+        if self.has_weights:
+            return "points"
+        if self.bias >= 0:
+            return ("nodes", self.bias)
+        return "nodes"
 
     def pack(self, x, rows=None):
         """`Nodes` of the points x (n, d) with that bias, or the points as they are."""
-        return x if self.has_weights else Nodes(x, self.bias if self.bias >= 0 else None, rows)
+        if self.has_weights:
+            return x
+        return Nodes(x, self.bias if self.bias >= 0 else None, rows)
 
     def solve(self, packed, rows, side, w=None):
         """The `Solution` of a problem; `DataError` where it is not finite."""
-        return (
-            _solve_weighted(packed[rows], np.asarray(side), w, self)
-            if self.has_weights
-            else _solve(packed, rows, side, self)
-        )
+        if self.has_weights:
+            return _solve_weighted(packed[rows], np.asarray(side), w, self)
+        return _solve(packed, rows, side, self)
 
 
 class _Parameter(ctypes.Structure):
@@ -215,7 +218,8 @@ def _solve(nodes, rows, side, options):
     `rows` (l,) are the points of this problem; `side` (l,) is 0 for left and 1 for right. As in
     LIBLINEAR, the label of the first row comes first.
     """
-    library, pointers = _library(), nodes.pointers(rows)
+    library = _library()
+    pointers = nodes.pointers(rows)
     y = np.ascontiguousarray(side, dtype=np.float64)
     width = nodes.features + (nodes.bias is not None)
     problem = _Problem(
@@ -247,7 +251,10 @@ def _solve(nodes, rows, side, options):
                 )
             w = np.ctypeslib.as_array(model.w, (width,)).copy()
             labels = model.label[0], model.label[1]
-    intercept = 0.0 if nodes.bias is None else nodes.bias * w[-1]
+    if nodes.bias is None:
+        intercept = 0.0
+    else:
+        intercept = nodes.bias * w[-1]
     return _plane(w[: nodes.features], intercept, labels)
 
 

@@ -82,9 +82,9 @@ class LogisticOptions(PlaneLearner):
     @property
     def no_loo(self):
         """The reason why leave-one-out values have no formula here, or ""."""
-        return (
-            "for LIBSVM's C-SVC only, not for learner=logistic with weights" if self.weights else ""
-        )
+        if self.weights:
+            return "for LIBSVM's C-SVC only, not for learner=logistic with weights"
+        return ""
 
     def made_by(self):
         """scikit-learn and its version."""
@@ -97,7 +97,10 @@ class LogisticOptions(PlaneLearner):
         cost = self.cost * side_factors(side, self.weights)
         if w is not None:
             cost = cost * w
-        points = x.csr if is_sparse(x) else np.asarray(x, dtype=np.float64)
+        if is_sparse(x):
+            points = x.csr
+        else:
+            points = np.asarray(x, dtype=np.float64)
         weights, intercept = _fit(points, side == first, 1.0, cost, self.tolerance)
         return Solution.plane(weights[0], intercept[0], (first, 1 - first))
 
@@ -124,7 +127,8 @@ class MultinomialOptions(NodeLearner):
 
     def fit(self, job, problem):
         """The `NodeModel` of a `NodeProblem`."""
-        part, branches = problem.samples, len(job.sides)
+        part = problem.samples
+        branches = len(job.sides)
         weights = fit_logistic(
             problem.x[part.rows], part.side, branches, self.ridge, problem.weights
         )
@@ -186,7 +190,8 @@ def fit_logistic(x, y, c, ridge=1.0, w=None):
     empty = np.flatnonzero(np.bincount(y, minlength=c) == 0)
     if len(empty):
         raise DataError(f"class {empty[0]} (counted from 0) has no points")
-    w = np.ones(len(x)) if w is None else w
+    if w is None:
+        w = np.ones(len(x))
     mean = np.average(x, axis=0, weights=w)
     # a constant feature gets weight 0; a mean may be off by rounding
     centred = np.where(x.max(axis=0) > x.min(axis=0), x - mean, 0.0)
@@ -211,7 +216,10 @@ def _fit(x, y, cost, w, tolerance):
     from sklearn.linear_model import LogisticRegression
 
     # Newton's method is exact to the last digits, and does not depend on the units of features
-    solver = "newton-cg" if issparse(x) or x.shape[1] > _DENSE else "newton-cholesky"
+    if issparse(x) or x.shape[1] > _DENSE:
+        solver = "newton-cg"
+    else:
+        solver = "newton-cholesky"
     model = LogisticRegression(C=cost, tol=tolerance, solver=solver, max_iter=_STEPS)
     try:
         with np.errstate(over="ignore", invalid="ignore"):
@@ -281,7 +289,8 @@ def read_logistic_model(path, raw=None):
 
     Raises `ModelError` with the line of whatever is invalid.
     """
-    raw = read_bytes(path) if raw is None else raw
+    if raw is None:
+        raw = read_bytes(path)
     check_seal(raw, path)
 
     def fail(message, line=None):
@@ -292,7 +301,10 @@ def read_logistic_model(path, raw=None):
     if lines[0].split() != _TITLE.split():
         if lines[0].split()[:2] == _TITLE.split()[:2]:
             raise fail(f"expected version 1 of this format, found '{lines[0][:40]}'", 1)
-        shown = f"'{lines[0][:40]}'" if text.strip() else "an empty file"
+        if text.strip():
+            shown = f"'{lines[0][:40]}'"
+        else:
+            shown = "an empty file"
         raise fail(f"expected '{_TITLE}', found {shown}", 1)
     if lines.pop() != "":
         raise fail("truncated: the last line is not complete", len(lines) + 1)
@@ -323,16 +335,21 @@ def read_logistic_model(path, raw=None):
 
 
 def _value(key, text, fail):
-    words, least = text.split(), _LEAST[key]
+    words = text.split()
+    least = _LEAST[key]
     if len(words) != 2 or words[0] != key:
-        shown = f"'{text[:40]}'" if text else "the end of the file"
+        if text:
+            shown = f"'{text[:40]}'"
+        else:
+            shown = "the end of the file"
         raise fail(f"expected '{key}' and a number, found {shown}")
     value = number_of(words[1])
     if least is None and value >= 0:
         return value
     if least is not None and re.fullmatch(r"\d{1,12}", words[1]) and value >= least:
         return int(value)
-    expected = (
-        "a number that is not negative" if least is None else f"a whole number from {least} up"
-    )
+    if least is None:
+        expected = "a number that is not negative"
+    else:
+        expected = f"a whole number from {least} up"
     raise fail(f"{key}: expected {expected}, found '{words[1][:40]}'")

@@ -56,18 +56,22 @@ class NeighbourOptions(NodeLearner):
 
     def stale_files(self, name):
         """The weights of an earlier model, where points have none now."""
-        return [] if self.has_weights else [f"{name}.wgt"]
+        if self.has_weights:
+            return []
+        return [f"{name}.wgt"]
 
     def fit(self, job, problem):
         """The `NodeModel` of a `NodeProblem`."""
-        part, w = problem.samples, self._weights(problem)
+        part = problem.samples
+        w = self._weights(problem)
         return self._model(
             job.name, len(job.sides), problem.x[part.rows].astype(np.float32), part.side, w
         )
 
     def write(self, job, problem, streams):
         """Write the points, their branches and their weights."""
-        part, w = problem.samples, self._weights(problem)
+        part = problem.samples
+        w = self._weights(problem)
         writer = VecWriter(streams[0], problem.x.shape[1])
         for start in range(0, len(part.rows), 4096):
             writer.write(problem.x[part.rows[start : start + 4096]])
@@ -125,10 +129,14 @@ class NeighbourOptions(NodeLearner):
 
         Raises `DataError` where these are too few for k.
         """
-        size, w = len(problem.samples.rows), problem.weights
+        size = len(problem.samples.rows)
+        w = problem.weights
         if w is None and self.has_weights:
             w = np.ones(size)
-        w = None if w is None else w.astype(np.float32)
+        if w is None:
+            w = None
+        else:
+            w = w.astype(np.float32)
         if self.k > _most(size, w):
             raise DataError(
                 f"{self.k} nearest neighbours need as many samples, there are {size}{_of_weight(w)}"
@@ -150,12 +158,16 @@ class NeighbourOptions(NodeLearner):
 
 def _most(size, w):
     """The largest k of so many points with weights w (size,), None for 1; sums are rounded."""
-    return size if w is None else float(w.sum(dtype=np.float64)) * (1.0 + _ROUNDING)
+    if w is None:
+        return size
+    return float(w.sum(dtype=np.float64)) * (1.0 + _ROUNDING)
 
 
 def _of_weight(w):
     """Words for the sum of the weights, "" where there are none."""
-    return "" if w is None else f" of weight {w.sum(dtype=np.float64):g}"
+    if w is None:
+        return ""
+    return f" of weight {w.sum(dtype=np.float64):g}"
 
 
 def _shares(y, c, given):
@@ -179,7 +191,9 @@ class Neighbours:
 
     def __init__(self, x, y, c, k=11, w=None):
         self._x = np.ascontiguousarray(x, dtype=np.float64)
-        self.c, self.k, self._w = int(c), int(k), w
+        self.c = int(c)
+        self.k = int(k)
+        self._w = w
         self._y = np.asarray(y, dtype=np.int64)
 
     def probabilities(self, points, excluded=None):
@@ -191,12 +205,16 @@ class Neighbours:
         """
         points = np.asarray(points)
         result = np.empty((len(points), self.c))
-        pending, count = np.arange(len(points)), min(self.k + (excluded is not None), len(self._y))
+        pending = np.arange(len(points))
+        count = min(self.k + (excluded is not None), len(self._y))
         while len(pending):
             left = []
             for which in _pieces(pending, count):
                 near = self.nearest(points[which], count)
-                w = np.ones(near.shape) if self._w is None else self._w[near].astype(np.float64)
+                if self._w is None:
+                    w = np.ones(near.shape)
+                else:
+                    w = self._w[near].astype(np.float64)
                 if excluded is not None:
                     w[near == excluded[which, None]] = 0.0
                 given = np.clip(self.k - (np.cumsum(w, axis=1) - w), 0.0, w)
@@ -209,11 +227,15 @@ class Neighbours:
 
     def nearest(self, points, k=None):
         """Rows (n, k) of the training points nearest to each of points (n, d), nearest first."""
-        k = self.k if k is None else k
+        if k is None:
+            k = self.k
         points = np.asarray(points)
         size, features = self._x.shape
         if points.ndim != 2 or points.shape[1] != features:
-            width = points.shape[-1] if points.ndim else 0
+            if points.ndim:
+                width = points.shape[-1]
+            else:
+                width = 0
             raise DataError(
                 f"the points have {width} features, the training points have {features}"
             )

@@ -74,11 +74,9 @@ class BinaryLearner(_Learner):
     @property
     def no_loo(self):
         """The reason why leave-one-out values have no formula here: LIBSVM's needs its C-SVC."""
-        return (
-            ""
-            if self.gives_probabilities or self.uses_shared_landmarks
-            else f"for LIBSVM's C-SVC only, not for learner={self.name}"
-        )
+        if self.gives_probabilities or self.uses_shared_landmarks:
+            return ""
+        return f"for LIBSVM's C-SVC only, not for learner={self.name}"
 
     def pack(self, x, rows=None):
         """The points as they are."""
@@ -169,18 +167,16 @@ class NodeLearner(_Learner):
 
         part = problem.samples
         p = self.classifier(model).probabilities(problem.x[rows])
-        counts, seed = (
-            np.bincount(part.side, minlength=len(job.sides)),
-            job_seed(job.seed, job.labels, ()),
-        )
+        counts = np.bincount(part.side, minlength=len(job.sides))
+        seed = job_seed(job.seed, job.labels, ())
         chosen = np.isin(part.rows, rows) & (counts[part.side] > 1)
-        fold = (
-            folds_of(part.side, np.flatnonzero(chosen), seed)
-            if problem.groups is None
-            else stratified_folds(part.side, seed, groups=problem.groups)
-        )
+        if problem.groups is None:
+            fold = folds_of(part.side, np.flatnonzero(chosen), seed)
+        else:
+            fold = stratified_folds(part.side, seed, groups=problem.groups)
         for number in range(int(fold.max(initial=-1)) + 1):
-            train, out = fold != number, np.flatnonzero((fold == number) & chosen)
+            train = fold != number
+            out = np.flatnonzero((fold == number) & chosen)
             fitted = self.fit(
                 job,
                 replace(
@@ -245,7 +241,8 @@ def scan(
             )
         return value
 
-    values, weights = {}, {}
+    values = {}
+    weights = {}
     following = iter(text.split())
     for option in following:
         if weighted and option == "-q":
@@ -297,11 +294,9 @@ def _kernel(word, names, fail):
 
 def _range(low, high, open_low):
     if high == math.inf:
-        return (
-            "a finite number"
-            if low == -math.inf
-            else f"more than {low}"
-            if open_low
-            else f"{low} or more"
-        )
+        if low == -math.inf:
+            return "a finite number"
+        if open_low:
+            return f"more than {low}"
+        return f"{low} or more"
     return f"{'more than ' if open_low else ''}{low} to {high:g}"

@@ -55,7 +55,9 @@ def fold_count_of(sizes, chosen, count=FOLDS):
     if not total:
         return 0
     number = -(-count * total // sum(sizes))
-    return 2 if number == 1 and any(part >= size for part, size in zip(chosen, sizes)) else number
+    if number == 1 and any(part >= size for part, size in zip(chosen, sizes)):
+        return 2
+    return number
 
 
 def folds_of(side, chosen, seed, count=FOLDS):
@@ -95,10 +97,12 @@ def fit_sigmoid(f, positive, counts=None, w=None):
         many = float(np.count_nonzero(positive))
         others = float(len(positive)) - many
     else:
-        many, others = float(w[positive].sum()), float(w[~positive].sum())
+        many = float(w[positive].sum())
+        others = float(w[~positive].sum())
     of_all, of_others = (many, others) if counts is None else counts
     target = np.where(positive, (of_all + 1.0) / (of_all + 2.0), 1.0 / (of_others + 2.0))
-    a, b = 0.0, np.log((others + 1.0) / (many + 1.0))
+    a = 0.0
+    b = np.log((others + 1.0) / (many + 1.0))
     value, below, small, whole = _loss(f, target, a, b, w)
     for _ in range(100):
         slope = target - np.where(below, 1.0, small) / whole
@@ -140,7 +144,10 @@ def fit_log_odds(f, positive, fold, w=None):
     """
     known = fold >= 0
     f, positive, fold = f[known], positive[known], fold[known]
-    w = np.ones(len(f)) if w is None else w[known]
+    if w is None:
+        w = np.ones(len(f))
+    else:
+        w = w[known]
     z = np.array(f, dtype=np.float64)
     for number in np.unique(fold):
         out = fold == number
@@ -149,7 +156,9 @@ def fit_log_odds(f, positive, fold, w=None):
     as_they_are, of_sigmoids = (
         float(w @ np.logaddexp(0.0, np.where(positive, -one, one))) for one in (f, z)
     )
-    return fit_sigmoid(f, positive, w=w) if of_sigmoids < as_they_are else (-1.0, 0.0, True)
+    if of_sigmoids < as_they_are:
+        return fit_sigmoid(f, positive, w=w)
+    return (-1.0, 0.0, True)
 
 
 def _loss(f, target, a, b, w):

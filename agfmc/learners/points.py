@@ -60,7 +60,9 @@ class Solution:
 
     def points(self, x, rows):
         """The v (l, d); x (n, d): all points, rows: of the problem."""
-        return x[rows[self.sv]] if self.vectors is None else self.vectors
+        if self.vectors is None:
+            return x[rows[self.sv]]
+        return self.vectors
 
 
 class Nodes:
@@ -80,11 +82,10 @@ class Nodes:
         if rows is not None:
             x = x[rows]
         more = 1 if bias is None else 2  # nodes that close a row
-        counts = (
-            x.counts
-            if is_sparse(x)
-            else np.concatenate([(x[block] != 0).sum(axis=1) for block in _blocks(x)])
-        )
+        if is_sparse(x):
+            counts = x.counts
+        else:
+            counts = np.concatenate([(x[block] != 0).sum(axis=1) for block in _blocks(x)])
         starts = np.zeros(len(counts) + 1, dtype=np.int64)
         np.cumsum(counts + more, out=starts[1:])
         self._nodes = np.empty(int(starts[-1]), dtype=_NODE)
@@ -112,7 +113,10 @@ class Nodes:
 
 
 def _blocks(x):
-    width = 1 + int(x.counts.mean()) if is_sparse(x) else x.shape[1]
+    if is_sparse(x):
+        width = 1 + int(x.counts.mean())
+    else:
+        width = x.shape[1]
     step = max(1, 2**20 // width)
     return [slice(start, start + step) for start in range(0, x.shape[0], step)]
 
@@ -132,7 +136,10 @@ def shared_object(package):
     The package itself is not imported.
     """
     spec = importlib.util.find_spec(package)
-    folders = list(spec.submodule_search_locations or ()) if spec else []
+    if spec:
+        folders = list(spec.submodule_search_locations or ())
+    else:
+        folders = []
     return next(
         (
             str(path)
@@ -236,7 +243,10 @@ class CatchWords:
         variable, before, ours, _ = stream
         with cls._lock:
             cls._blocks += change
-            variable.value = ours if cls._blocks else before
+            if cls._blocks:
+                variable.value = ours
+            else:
+                variable.value = before
 
     @classmethod
     def _write(cls, cookie, text, size):
@@ -268,12 +278,15 @@ class CatchWords:
             c.setvbuf(ours, None, 2, 0)  # without a buffer: the thread that writes calls us
         except (AttributeError, OSError, TypeError, ValueError):
             return None
-        return (variable, variable.value, ours, write) if ours else None
+        if ours:
+            return (variable, variable.value, ours, write)
+        return None
 
 
 def weight_fields(weights):
     """The fields of a parameter for weights of the sides ((side, factor), ...)."""
-    sides, factors = [side for side, _ in weights], [factor for _, factor in weights]
+    sides = [side for side, _ in weights]
+    factors = [factor for _, factor in weights]
     return {
         "nr_weight": len(weights),
         "weight_label": (ctypes.c_int * len(weights))(*sides),
@@ -309,7 +322,8 @@ def sklearn_fit(machine, x, side, w, weights, why_not):
         )
     else:
         x = np.ascontiguousarray(x, dtype=np.float64)
-    first, factors = int(side[0]), side_factors(side, weights)
+    first = int(side[0])
+    factors = side_factors(side, weights)
     try:
         machine.fit(
             x,

@@ -138,7 +138,8 @@ def killing_commands():
     so that they remove their files, and one that would begin later raises `CommandFailed`.
     """
     global _closed
-    busy, ended = set(), False
+    busy = set()
+    ended = False
 
     def task_of(function):
         def task(*args):
@@ -186,7 +187,9 @@ def _unquoted(text):
 
     def sign(match):
         piece = match.group()
-        return "$" if piece[0] == '"' and re.search(r'[$`]|\\[^"\\]', piece) else "q"
+        if piece[0] == '"' and re.search(r'[$`]|\\[^"\\]', piece):
+            return "$"
+        return "q"
 
     return re.sub(r"'[^']*'|\"(?:[^\"\\]|\\.)*\"|\\.", sign, text)
 
@@ -200,12 +203,16 @@ def _split(options):
 
 def _at(word, place):
     """The index of `place` in a word that is it, or ends in = and it; None in others."""
-    return len(word) - len(place) if word == place or word.endswith(f"={place}") else None
+    if word == place or word.endswith(f"={place}"):
+        return len(word) - len(place)
+    return None
 
 
 def _operand(name):
     """A file name that no program takes for an option."""
-    return f"./{name}" if name.startswith("-") else name
+    if name.startswith("-"):
+        return f"./{name}"
+    return name
 
 
 def _kill(process):
@@ -230,7 +237,9 @@ def _last(messages):
     messages.seek(max(0, size - 4096))
     text = messages.read().decode("utf-8", "replace")
     lines = [line.strip() for line in text.splitlines() if line.strip()][-_LAST_LINES:]
-    return ": " + " | ".join(line[:_LONGEST] for line in lines) if lines else ""
+    if lines:
+        return ": " + " | ".join(line[:_LONGEST] for line in lines)
+    return ""
 
 
 @dataclass(frozen=True)
@@ -365,7 +374,10 @@ class Predictor:
         except CommandFailed as error:
             raise CommandFailed(f"model '{model}': {error.message}") from error
         except AgfmcError as error:
-            where = "" if error.line is None else f"line {error.line}: "
+            if error.line is None:
+                where = ""
+            else:
+                where = f"line {error.line}: "
             raise CommandFailed(
                 f"model '{model}': what the command '{self.command.text}' wrote "
                 f"cannot be read: {where}{error.message}"
@@ -411,7 +423,9 @@ class ExternalValues:
 
     def prepared(self, x):
         """Points normalised."""
-        return x if self._normalisation is None else self._normalisation.apply(x)
+        if self._normalisation is None:
+            return x
+        return self._normalisation.apply(x)
 
     def __call__(self, columns, x):
         """None and r (n, m') of the classifiers `columns`, a program run for each of them."""

@@ -107,7 +107,10 @@ def parse_options(text, **place):
     that it does not know and a value out of its range.
     """
     words = text.split()
-    name = words.pop(0)[len(_WORD) :] if text.lstrip().startswith(_WORD) else "svm"
+    if text.lstrip().startswith(_WORD):
+        name = words.pop(0)[len(_WORD) :]
+    else:
+        name = "svm"
     binary = [one for one in LEARNERS if one not in NODE_LEARNERS]
     expected = "expected one of " + " ".join(binary)
     if any(word.startswith(_WORD) for word in words):
@@ -220,19 +223,31 @@ def plan_jobs(tree, base, default, seed, parse=parse_options) -> list[Job]:
     ------
     UsageError, ControlError : with the place of a row that is wrong
     """
-    heading = None if default else tree.headings.get("options")
-    place = {} if heading is None else tree.place(heading)._asdict()
-    default = default if heading is None else heading.text
+    if default:
+        heading = None
+    else:
+        heading = tree.headings.get("options")
+    if heading is None:
+        place = {}
+    else:
+        place = tree.place(heading)._asdict()
+    if heading is not None:
+        default = heading.text
     default_options = parse(default, **place)
-    jobs, class_names = [], dict(tree.names)
+    jobs = []
+    class_names = dict(tree.names)
     for row, name, sides, text in zip(
         tree.rows, model_names(tree, base), tree.sides(), resolve_options(tree, default)
     ):
         place = tree.place(row)
-        options = default_options if text == default else parse(text, **place._asdict())
+        if text == default:
+            options = default_options
+        else:
+            options = parse(text, **place._asdict())
         jobs.append(Job(name, sides, options, text, seed, place, names=class_names))
     jobs = _with_groups(_without_copies(tree, _with_seeds(tree, jobs)))
-    names, branches = node_names(tree, base), tree.branch_labels()
+    names = node_names(tree, base)
+    branches = tree.branch_labels()
     for number, node in tree.directs.items():
         place = tree.place(node)
         try:
@@ -258,7 +273,10 @@ def _with_seeds(tree, jobs):
 
     Members of an ensemble so differ, and their average gains.
     """
-    parts = tree.parts if tree.is_ensemble else [slice(None)]
+    if tree.is_ensemble:
+        parts = tree.parts
+    else:
+        parts = [slice(None)]
     member = [
         number for number, part in enumerate(parts) for node in tree.nodes[part] for _ in node.rows
     ]
@@ -277,7 +295,9 @@ def _without_copies(tree, jobs):
     """
     if not tree.is_ensemble:
         return jobs
-    first, result, rest = {}, [], iter(jobs)
+    first = {}
+    result = []
+    rest = iter(jobs)
     for part in tree.parts:
         times: Counter = Counter()
         for job in islice(rest, sum(len(node.rows) for node in tree.nodes[part])):
@@ -326,7 +346,9 @@ def for_weights(jobs: Iterable[Job]) -> list[Job]:
             options = job.options.weighted()
         except UsageError as error:
             raise job.place.error(UsageError, error.message) from None
-        return job if options is job.options else replace(job, options=options)
+        if options is job.options:
+            return job
+        return replace(job, options=options)
 
     return _replaced(list(jobs), weighted)
 
@@ -413,10 +435,13 @@ class NodeProblem:
     @classmethod
     def of(cls, data, job, normalised=None, **more) -> NodeProblem:
         """The problem of a job with the points of a `Dataset`; more: other fields."""
-        part, weights, sums = samples(job, rows_by_class(data.y)), None, (None, None)
+        part = samples(job, rows_by_class(data.y))
+        weights = None
+        sums = (None, None)
         if data.weights is not None:
             of_part = data.weights[part.rows]
-            weights, sums = of_part.w, of_part.of_sides(data.y[part.rows], job.sides)
+            weights = of_part.w
+            sums = of_part.of_sides(data.y[part.rows], job.sides)
         return cls(
             data.x,
             part,
@@ -482,7 +507,10 @@ def check_missing(jobs, x):
         if not getattr(job.options, "allows_nan", False):
             if has_missing(x):
                 name = getattr(job.options, "name", None)
-                name = "its learner" if name is None else f"learner={name or 'svm'}"
+                if name is None:
+                    name = "its learner"
+                else:
+                    name = f"learner={name or 'svm'}"
                 raise job.place.error(
                     UsageError,
                     f"{job.title}: the points have missing values, "

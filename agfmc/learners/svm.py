@@ -125,15 +125,15 @@ class SvmOptions(KernelLearner):
     @property
     def no_loo(self):
         """The reason why leave-one-out values have no formula here, or ""."""
-        return "" if self.svm_type == "c_svc" else "for C-SVC only, not for nu-SVC (-s 1)"
+        if self.svm_type == "c_svc":
+            return ""
+        return "for C-SVC only, not for nu-SVC (-s 1)"
 
     def made_by(self):
         """The library and its version."""
-        return (
-            f"libsvm of scikit-learn {sklearn_version()}"
-            if self.by_sklearn
-            else f"libsvm {library().version}"
-        )
+        if self.by_sklearn:
+            return f"libsvm of scikit-learn {sklearn_version()}"
+        return f"libsvm {library().version}"
 
     def weighted(self):
         """Options for the LIBSVM of scikit-learn: the official one takes no weights."""
@@ -147,11 +147,15 @@ class SvmOptions(KernelLearner):
     @property
     def packing(self):
         """The key of the points as `pack` gives them."""
-        return "points" if self.by_sklearn else "nodes"
+        if self.by_sklearn:
+            return "points"
+        return "nodes"
 
     def pack(self, x, rows=None):
         """`Nodes` of the points x (n, d), or the points as they are."""
-        return x if self.by_sklearn else Nodes(x, None, rows)
+        if self.by_sklearn:
+            return x
+        return Nodes(x, None, rows)
 
     def solve(self, packed, rows, side, w=None):
         """The `Solution` of a problem."""
@@ -221,7 +225,8 @@ def library():
         name = f"LIBSVM {loaded.version / 100:.2f} of {loaded.path}"
     except UsageError:
         version = sklearn_version("without libsvm-official, support vector machines need")
-        loaded, name = None, f"the LIBSVM of scikit-learn {version}"
+        loaded = None
+        name = f"the LIBSVM of scikit-learn {version}"
     finally:
         if before is None:
             del os.environ["OMP_NUM_THREADS"]
@@ -238,7 +243,8 @@ def solve(nodes, rows, side, options):
     first row comes first. Raises `DataError` where LIBSVM finds the problem infeasible (a nu too
     large for the sizes of the sides) and where the kernel overflows.
     """
-    loaded, pointers = library(), nodes.pointers(rows)
+    loaded = library()
+    pointers = nodes.pointers(rows)
     y = np.ascontiguousarray(side, dtype=np.float64)
     problem = _Problem(len(y), y.ctypes.data, pointers.ctypes.data)
     parameter = _parameter(options, nodes.features, nodes.precomputed)
@@ -304,7 +310,10 @@ def _why_not_finite(options, side, count):
 def _smaller_nu(side, w=None):
     left, right = np.bincount(side, weights=w, minlength=2).tolist()
     most = 2 * min(left, right) / (left + right)
-    what = "samples" if w is None else "as weights of the sides"
+    if w is None:
+        what = "samples"
+    else:
+        what = "as weights of the sides"
     return (
         f": with {left:g} and {right:g} {what} -n must be less than {most:.3g}, in "
         f"cross-validation still less ({most / 2:.2g}, for instance)"
@@ -317,7 +326,8 @@ def _solve_weighted(x, side, w, options):
     The label of the first row comes first.  Raises `DataError` where LIBSVM finds the problem
     infeasible (a nu too large for the weights of the sides) and where the kernel overflows.
     """
-    kernel, is_nu = options.kernel_for(x.shape[1]), options.svm_type == "nu_svc"
+    kernel = options.kernel_for(x.shape[1])
+    is_nu = options.svm_type == "nu_svc"
     machine = _machine(options, kernel, len(side))
     if machine.kernel == "precomputed":
         x = PreparedKernel(kernel, x).values(x)
@@ -332,7 +342,8 @@ def _solve_weighted(x, side, w, options):
 
     first, machine = sklearn_fit(machine, x, side, w, () if is_nu else options.weights, why_not)
     coef = machine.dual_coef_
-    coef = coef.toarray() if hasattr(coef, "toarray") else coef
+    if hasattr(coef, "toarray"):
+        coef = coef.toarray()
     return Solution(
         np.asarray(machine.support_, dtype=np.int32),
         -np.ravel(coef),
@@ -352,13 +363,12 @@ def _machine(options, kernel, size):
         def _warn_from_fit_status(self):
             pass
 
-    name = (
-        "precomputed"
-        if not KERNELS[kernel.kind].in_libsvm
-        else "poly"
-        if kernel.kind == "polynomial"
-        else kernel.kind
-    )
+    if not KERNELS[kernel.kind].in_libsvm:
+        name = "precomputed"
+    elif kernel.kind == "polynomial":
+        name = "poly"
+    else:
+        name = kernel.kind
     common = {
         "kernel": name,
         "degree": kernel.degree,

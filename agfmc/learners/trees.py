@@ -85,9 +85,13 @@ class TreesOptions(PlaneLearner):
         Of the points `packed`, NaN is a missing value; each of the `groups` (l,) stops the training
         early as a whole. Raises `DataError` if LightGBM refuses the problem.
         """
-        x, y = np.asarray(packed[rows], dtype=np.float64), np.asarray(side, dtype=np.float64)
+        x = np.asarray(packed[rows], dtype=np.float64)
+        y = np.asarray(side, dtype=np.float64)
         for number, factor in self.weights:
-            w = np.ones(len(y)) if w is None else np.array(w)
+            if w is None:
+                w = np.ones(len(y))
+            else:
+                w = np.array(w)
             w[y == number] *= factor
         try:
             features, middle = _features(x)
@@ -108,7 +112,8 @@ class TreesOptions(PlaneLearner):
 
         Features `categories` are numbers of words.
         """
-        lightgbm, rounds = _lightgbm(), self.rounds
+        lightgbm = _lightgbm()
+        rounds = self.rounds
         settings = {
             "objective": "binary",
             "num_leaves": self.leaves,
@@ -158,13 +163,16 @@ def _features(x):
     Several columns are one feature where they look like the words of a column of a table: each has
     two values, no point of x (l, d) has two of them above their middles, and most have one.
     """
-    low, high = np.fmin.reduce(x), np.fmax.reduce(x)
+    low = np.fmin.reduce(x)
+    high = np.fmax.reduce(x)
     middle = (low + high) / 2
     above = np.asfortranarray(x > middle)
     above[:, ((low < x) & (x < high)).any(axis=0)] = True
-    features, start = [], 0
+    features = []
+    start = 0
     while start < x.shape[1]:
-        stop, taken = start, np.zeros(len(x), bool)
+        stop = start
+        taken = np.zeros(len(x), bool)
         while stop < x.shape[1] and not (taken & above[:, stop]).any():
             taken |= above[:, stop]
             stop += 1
@@ -193,7 +201,9 @@ def _with_categories(x, features, middle):
 def _comparisons(node, features, middle):
     """Comparisons (feature, threshold, missing left), and the nodes that follow where all features
     are at most their thresholds, and where the first is above."""
-    words, left, right = features[node["split_feature"]], node["left_child"], node["right_child"]
+    words = features[node["split_feature"]]
+    left = node["left_child"]
+    right = node["right_child"]
     if node["decision_type"] == "==":  # one of these words goes left, all else right
         return (
             [
@@ -204,12 +214,18 @@ def _comparisons(node, features, middle):
             left,
         )
     # without missing values in training, LightGBM takes NaN for 0
-    missing_left = node["default_left"] if node["missing_type"] == "NaN" else node["threshold"] >= 0
+    if node["missing_type"] == "NaN":
+        missing_left = node["default_left"]
+    else:
+        missing_left = node["threshold"] >= 0
     return [(words.start, node["threshold"], missing_left)], left, right
 
 
 def _forest(description, features, middle) -> Forest:
-    nodes, left, right, roots = [], [], [], []
+    nodes = []
+    left = []
+    right = []
+    roots = []
     for tree in description["tree_info"]:
         roots.append(len(nodes))
         waiting = [(tree["tree_structure"], [])]

@@ -17,7 +17,8 @@ def require_one_kernel(configuration, what, way_out):
 
     `way_out`, from an ensemble, is the end of the message.
     """
-    tree, kernels = configuration.tree, configuration.machines.kernels
+    tree = configuration.tree
+    kernels = configuration.machines.kernels
     if tree.is_ensemble:
         raise ModelError(
             f"{what} holds one configuration, and this is an ensemble of "
@@ -41,7 +42,8 @@ def require_one_kernel(configuration, what, way_out):
 
 def check_configuration(configuration, fail):
     """Check all that later steps take on trust; fail(message) makes the exception."""
-    model, classifiers = configuration.machines, configuration.node_classifiers
+    model = configuration.machines
+    classifiers = configuration.node_classifiers
     _check_arrays(model, bool(classifiers), fail)
     for kernel in model.kernels:
         check_kernel(kernel, fail)
@@ -87,10 +89,12 @@ def check_kernel(kernel, fail):
 
 def check_recipe(configuration, fail):
     """Check that the recipe of a configuration, if any, makes points and classes that it knows."""
-    recipe, tree = configuration.recipe, configuration.tree
+    recipe = configuration.recipe
+    tree = configuration.tree
     if recipe is None:
         return
-    made, needed = len(recipe.features), configuration.features
+    made = len(recipe.features)
+    needed = configuration.features
     machines = configuration.machines
     if (
         made != needed
@@ -109,7 +113,8 @@ def check_recipe(configuration, fail):
 
 def _check_arrays(model, may_be_empty, fail):
     """Arrays of equal lengths, whose numbers point into each other."""
-    m, s = len(model.rho), len(model.sv)
+    m = len(model.rho)
+    s = len(model.sv)
     per_model = (model.a, model.b, model.orientation, model.kernel_of, model.provenances)
     if (
         any(len(part) != m for part in per_model)
@@ -143,8 +148,12 @@ def _check_arrays(model, may_be_empty, fail):
 
 def _check_features(configuration, fail):
     """Refuse a number of features that is a mere claim: points take memory for each."""
-    sv, norm = configuration.machines.sv, configuration.normalisation
-    widths = [sv.shape[1]] if norm is None else [sv.shape[1], norm.features]
+    sv = configuration.machines.sv
+    norm = configuration.normalisation
+    if norm is None:
+        widths = [sv.shape[1]]
+    else:
+        widths = [sv.shape[1], norm.features]
     known = len(sv) or configuration.node_classifiers or norm is not None
     if (
         max(widths) > (_MOST_FEATURES if known else _FEW_FEATURES)
@@ -156,8 +165,12 @@ def _check_features(configuration, fail):
 
 def _check_normalisation(configuration, fail):
     """Normalisations that fit the support vectors, and kernels that see the columns of one."""
-    model, norm = configuration.machines, configuration.normalisation
-    parts = () if norm is None else norm.parts
+    model = configuration.machines
+    norm = configuration.normalisation
+    if norm is None:
+        parts = ()
+    else:
+        parts = norm.parts
     columns = spans(norm, model.sv.shape[1])
     if (
         any(one.matrix.shape[0] != len(one.mean) or len(one.mean) != norm.features for one in parts)

@@ -65,7 +65,10 @@ class Configuration:
 
     def __post_init__(self):
         machines = self.machines
-        count = len(machines.paths) if isinstance(machines, ModelFiles) else machines.count
+        if isinstance(machines, ModelFiles):
+            count = len(machines.paths)
+        else:
+            count = machines.count
         if len(self.tree.rows) != count:
             raise ModelError(
                 f"the control tree has {len(self.tree.rows)} classifiers, the model {count}"
@@ -76,7 +79,9 @@ class Configuration:
         """Number of features of the points to classify; None where any number will do."""
         if self.normalisation is not None:
             return self.normalisation.features
-        return None if isinstance(self.machines, ModelFiles) else self.machines.features
+        if isinstance(self.machines, ModelFiles):
+            return None
+        return self.machines.features
 
     @property
     def provenances(self) -> list[Provenance]:
@@ -105,7 +110,8 @@ class Configuration:
 
         import numpy as np
 
-        machines, tree = self.machines, self.tree
+        machines = self.machines
+        tree = self.tree
         if isinstance(machines, ModelFiles):
             return ""
         sides = [[sorted(side) for side in row] for row in tree.sides()]
@@ -123,11 +129,10 @@ class Configuration:
                 )
             ).encode()
         )
-        arrays = (
-            [machines.a, machines.b]
-            if isinstance(machines, FunctionModel)
-            else [machines.rho, machines.a, machines.b, np.diff(machines.indptr)]
-        )
+        if isinstance(machines, FunctionModel):
+            arrays = [machines.a, machines.b]
+        else:
+            arrays = [machines.rho, machines.a, machines.b, np.diff(machines.indptr)]
         if forest := getattr(machines, "forest", None):
             arrays += [forest.feature, forest.value]
         arrays += [

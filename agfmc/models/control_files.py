@@ -21,7 +21,10 @@ def read_control(path, raw=None):
     """
     if raw is None:
         raw = read_bytes(path, most=MAX_TEXT, expected="a control file")
-    source = "standard input" if path == "-" else path
+    if path == "-":
+        source = "standard input"
+    else:
+        source = path
     if raw.startswith((MAGIC, b"svm_type ")):
         raise ControlError(
             "expected a control file, found a model: print_control "
@@ -84,7 +87,9 @@ def model_file(name, folder=None):
     A name that begins with a minus sign is that of a file, never standard input or an option.
     """
     path = os.path.join(folder or "", name)
-    return os.path.join(os.curdir, path) if path.startswith("-") else path
+    if path.startswith("-"):
+        return os.path.join(os.curdir, path)
+    return path
 
 
 def elsewhere(name, tried, source):
@@ -98,12 +103,12 @@ def elsewhere(name, tried, source):
         path = model_file(name, os.path.normpath(folder))
         if os.path.isfile(path) and not os.path.isabs(name):
             here = os.path.normpath(folder) == os.curdir
-            return (
-                "; it is in the current folder: leave -y out"
-                if here
-                else f"; it is found with -y {shlex.quote(os.path.normpath(folder))}"
-            )
-    return "; -y gives the folder of the models" if tried == name else ""
+            if here:
+                return "; it is in the current folder: leave -y out"
+            return f"; it is found with -y {shlex.quote(os.path.normpath(folder))}"
+    if tried == name:
+        return "; -y gives the folder of the models"
+    return ""
 
 
 def model_files(tree, folder, outputs):

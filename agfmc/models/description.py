@@ -28,9 +28,14 @@ _SHOWN = 12  # of them
 
 def describe(configuration: Configuration) -> dict:
     """A dictionary of plain values: classes, configuration, sizes, kernels, settings."""
-    model, tree = configuration.machines, configuration.tree
-    normalisation, forest = configuration.normalisation, model.forest
-    features = model.sv.shape[1] if normalisation is None else normalisation.features
+    model = configuration.machines
+    tree = configuration.tree
+    normalisation = configuration.normalisation
+    forest = model.forest
+    if normalisation is None:
+        features = model.sv.shape[1]
+    else:
+        features = normalisation.features
     return {
         "classes": [
             {"label": label, **({"name": tree.names[label]} if label in tree.names else {})}
@@ -104,7 +109,10 @@ def describe_members(tree: Tree, model: MergedModel) -> list[dict]:
     ends = np.cumsum([0, *(len(member.rows) for member in tree.members)])
     rows = np.arange(model.count)
     queried = (rows >= ends[:-1, None]) & (rows < ends[1:, None])
-    kernels = KernelCounter(model)(queried) if model.count else np.zeros(len(queried), int)
+    if model.count:
+        kernels = KernelCounter(model)(queried)
+    else:
+        kernels = np.zeros(len(queried), int)
     trees = np.diff((model.forest.starts if model.forest else np.zeros_like(model.indptr))[ends])
     return [
         {
@@ -138,7 +146,8 @@ def node_shares(configuration: Configuration) -> dict[int, float]:
     Of nodes of one classifier in trees whose models know their samples; {} where that at the top
     does not.
     """
-    counts, at = {}, 0
+    counts = {}
+    at = 0
     for number, node in enumerate(configuration.tree.nodes):
         if node.bare:
             samples = configuration.machines.provenances[at].samples
@@ -146,7 +155,9 @@ def node_shares(configuration: Configuration) -> dict[int, float]:
                 counts[number] = sum(samples)
         at += len(node.rows)
     whole = counts.get(0)
-    return {number: count / whole for number, count in counts.items()} if whole else {}
+    if whole:
+        return {number: count / whole for number, count in counts.items()}
+    return {}
 
 
 def describe_normalisation(normalisation: Normalisation) -> dict:
@@ -210,21 +221,25 @@ def _recipe_lines(info):
 def _column_lines(info):
     rows = [("column", "kind", "features", "if missing", "categories")]
     for one in info["columns"]:
-        words, fill, dates = one["categories"], one["fill"], one.get("date")
-        becomes = (
-            fill
-            if isinstance(fill, str)
-            else f"{fill:g}"
-            if fill is not None
-            else "0"
-            if one["indicator"]
-            else "error"
-            if info["missing"] != "keep"
-            else "missing"
-            if words is None
-            else "0"
-        )
-        features = 1 + 2 * len(dates["cycles"] if dates else ()) if words is None else len(words)
+        words = one["categories"]
+        fill = one["fill"]
+        dates = one.get("date")
+        if isinstance(fill, str):
+            becomes = fill
+        elif fill is not None:
+            becomes = f"{fill:g}"
+        elif one["indicator"]:
+            becomes = "0"
+        elif info["missing"] != "keep":
+            becomes = "error"
+        elif words is None:
+            becomes = "missing"
+        else:
+            becomes = "0"
+        if words is None:
+            features = 1 + 2 * len(dates["cycles"] if dates else ())
+        else:
+            features = len(words)
         rows.append(
             (
                 _cut(one["name"]),
@@ -254,13 +269,18 @@ def _column_lines(info):
 
 def _listed(names):
     """Names that may hold blanks, in one line; of many the first."""
-    more = f", ... ({len(names)})" if len(names) > _SHOWN else ""
+    if len(names) > _SHOWN:
+        more = f", ... ({len(names)})"
+    else:
+        more = ""
     return ", ".join(map(_cut, names[:_SHOWN])) + more
 
 
 def _cut(name):
     name = one_line(name)
-    return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 3]}..."
+    if len(name) <= _LONGEST_NAME:
+        return name
+    return f"{name[: _LONGEST_NAME - 3]}..."
 
 
 def _calibration(calibration):
@@ -308,13 +328,18 @@ def _sizes(configuration):
 def _groups(configuration):
     """{"groups": the largest number of groups that a model was trained on}, {} without groups."""
     numbers = [one.groups for one in configuration.provenances if one.groups is not None]
-    return {"groups": max(numbers)} if numbers else {}
+    if numbers:
+        return {"groups": max(numbers)}
+    return {}
 
 
 def format_description(info: dict) -> str:
     """The dictionary of `describe` as text for people."""
-    binaries, recipe = info["binary_models"], info["recipe"]
-    weights, seen, trees = info.get("weights"), info.get("seen"), info.get("trees")
+    binaries = info["binary_models"]
+    recipe = info["recipe"]
+    weights = info.get("weights")
+    seen = info.get("seen")
+    trees = info.get("trees")
     only_trees = trees and not info["support_vectors"]
     lines = [
         (
@@ -394,9 +419,15 @@ def format_description(info: dict) -> str:
         text = settings_text(binary["made_by"]) or "unknown"
         settings.setdefault(text, []).append(binary["name"])
     for text, names in settings.items():
-        which = "all" if len(names) == len(binaries) else f"{len(names)} models"
+        if len(names) == len(binaries):
+            which = "all"
+        else:
+            which = f"{len(names)} models"
         lines.append(("trained by", f"{which}: {text}"))
-    width = max(12, *(len(binary["name"]) for binary in binaries)) if binaries else 0
+    if binaries:
+        width = max(12, *(len(binary["name"]) for binary in binaries))
+    else:
+        width = 0
     if binaries:
         lines += [
             "",
@@ -483,8 +514,14 @@ def _calibration_lines(calibration):
         )
     ]
     for one in calibration["decoders"]:
-        text = one["map"] if "temperature" not in one else f"temperature {one['temperature']:.4g}"
-        points = "" if one["points"] is None else f", {one['points']} calibration points"
+        if "temperature" not in one:
+            text = one["map"]
+        else:
+            text = f"temperature {one['temperature']:.4g}"
+        if one["points"] is None:
+            points = ""
+        else:
+            points = f", {one['points']} calibration points"
         lines.append(("", f"{one['decoder']}: {text}, floor {one['floor']:.4g}{points}"))
     return lines + [("", "a learned decoder")] * calibration["learned"]
 
@@ -514,15 +551,23 @@ def has_class_weights(configuration: Configuration) -> bool:
 
 
 def _sums(one, seen):
-    made_from = one if isinstance(one, Provenance) else one.provenance
+    if isinstance(one, Provenance):
+        made_from = one
+    else:
+        made_from = one.provenance
     if made_from.weights is None and getattr(one, "w", None) is not None:  # those of neighbours
-        return None if seen else np.bincount(one.y, one.w, one.branches).tolist()
-    return made_from.seen if seen else made_from.weights
+        if seen:
+            return None
+        return np.bincount(one.y, one.w, one.branches).tolist()
+    if seen:
+        return made_from.seen
+    return made_from.weights
 
 
 def _with_sides(configuration):
     """[(labels of the sides or branches, `Provenance` or classifier of a node)]."""
-    tree, branches = configuration.tree, configuration.tree.branch_labels()
+    tree = configuration.tree
+    branches = configuration.tree.branch_labels()
     return [
         *zip(tree.sides(), getattr(configuration.machines, "provenances", ())),
         *((branches[number], one) for number, one in configuration.node_classifiers.items()),
@@ -538,7 +583,10 @@ def _of_classes(configuration, sizes_of, weighted):
         if (several := sizes_of(one)) is not None and len(several) == len(sides)
         for labels, size in zip(sides, several)
     ]
-    counts = class_counts(totals, len(column), weighted) if totals else None
+    if totals:
+        counts = class_counts(totals, len(column), weighted)
+    else:
+        counts = None
     if counts is None:
         raise ModelError("the models do not record the number of training samples of each class")
     return dict(zip(tree.classes, counts.tolist()))

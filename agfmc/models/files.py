@@ -181,7 +181,8 @@ def _for_tree(source, tree):
 
     Raises `ModelError` where that is missing, and where the tree says that there is none.
     """
-    heading, path = tree.headings.get("normalisation"), tree.norm_file
+    heading = tree.headings.get("normalisation")
+    path = tree.norm_file
     given = source.normalisation is not None
     if heading is None or (not given if path is None else given or not source.named):
         return source
@@ -199,7 +200,10 @@ def _for_tree(source, tree):
 
 def _warn_of_no_calibration(tree, source):
     """Warn where the first model has decision values for a calibration, which nobody has fitted."""
-    name = model_file(tree.rows[0].text, source.models_in) if tree.rows else ""
+    if tree.rows:
+        name = model_file(tree.rows[0].text, source.models_in)
+    else:
+        name = ""
     with regular_files():
         if name and held_out_values(read_bytes(name), name) is not None:
             warn_user(
@@ -212,7 +216,10 @@ def _warn_of_no_calibration(tree, source):
 def _with_recipe(configuration, control):
     path = recipe_beside(control)
     with regular_files():
-        recipe = None if control == "-" else recipe_if_there(path)
+        if control == "-":
+            recipe = None
+        else:
+            recipe = recipe_if_there(path)
     if recipe is None:
         return configuration
     configuration = replace(configuration, recipe=recipe)
@@ -232,11 +239,9 @@ def read_tree(path: str) -> Tree:
     raw, kind = _read(path)
     if kind == "svm":
         return read_svm_multiclass(path, raw)[0]
-    return (
-        read_control(path, raw)
-        if kind == "control"
-        else (read_store if kind == "mbm" else read_ascii_model)(path, raw).tree
-    )
+    if kind == "control":
+        return read_control(path, raw)
+    return (read_store if kind == "mbm" else read_ascii_model)(path, raw).tree
 
 
 def _read(path):
@@ -252,7 +257,11 @@ def _read(path):
 def _kind(head):
     if re.match(rb"svm_type\s", head):
         return "svm"
-    return "mbm" if head.startswith(MAGIC) else "ascii" if is_ascii_model(head) else "control"
+    if head.startswith(MAGIC):
+        return "mbm"
+    if is_ascii_model(head):
+        return "ascii"
+    return "control"
 
 
 def _calibrated(configuration, source, beside="-"):
@@ -260,14 +269,19 @@ def _calibrated(configuration, source, beside="-"):
 
     Raises `ModelError` for that of other classifiers.
     """
-    heading = configuration.tree.headings.get("decoder") if source.named_decoder else None
+    if source.named_decoder:
+        heading = configuration.tree.headings.get("decoder")
+    else:
+        heading = None
     if source.uncalibrated and (heading is None or not is_learned(heading.text)):
         return replace(configuration, calibration=None)
     if source.calibration is not None:
-        path, calibration = source.calibration, read_calibration(source.calibration)
+        path = source.calibration
+        calibration = read_calibration(source.calibration)
     elif beside != "-" and os.path.lexists(beside):
         with regular_files():
-            path, calibration = beside, read_calibration(beside)
+            path = beside
+            calibration = read_calibration(beside)
     else:
         return configuration
     if not configuration.fits(calibration):
@@ -292,7 +306,9 @@ def merged(
 
     def size_of(model):
         """Bytes of its support vectors; 0 where a model before it has the same array."""
-        return model.sv.nbytes if met.setdefault(id(model.sv), model) is model else 0
+        if met.setdefault(id(model.sv), model) is model:
+            return model.sv.nbytes
+        return 0
 
     rows: dict[str, Row] = {}
     for row in tree.rows:
@@ -336,7 +352,8 @@ def _with_foreign_models(source):
 
 
 def _read_node_classifiers(tree, models_in):
-    classifiers, size = {}, 0
+    classifiers = {}
+    size = 0
     for number, direct in tree.directs.items():
         name = model_file(direct.name, models_in)
         branches = len(tree.nodes[number].children)
@@ -366,13 +383,13 @@ def _read_node_classifiers(tree, models_in):
 def _check_neighbours(configuration, path):
     """Refuse a stored classifier of code K with another k than its options in the tree."""
     for number, direct in configuration.tree.directs.items():
-        model, k = configuration.node_classifiers[number], None
+        model = configuration.node_classifiers[number]
+        k = None
         with suppress(UsageError):
-            k = (
-                None
-                if model.points is None
-                else learner_class(direct.learner_letter).parse(direct.options).k
-            )
+            if model.points is None:
+                k = None
+            else:
+                k = learner_class(direct.learner_letter).parse(direct.options).k
         if model.points is not None and k != model.k:
             raise ModelError("the multi-class nodes are not those of the control text", file=path)
 
@@ -401,7 +418,10 @@ def _read_model(row, source, models_in, tables):
             return read_svm_model(path, tables)
     except AgfmcError as error:
         if error.file == path and error.line is None and "cannot read" in error.message:
-            where = "" if os.path.exists(path) else elsewhere(row.text, path, source)
+            if os.path.exists(path):
+                where = ""
+            else:
+                where = elsewhere(row.text, path, source)
             raise Place(source, row.line, row.column).error(
                 ModelError, f"model '{path}': {error.message}{where}"
             ) from error
@@ -413,7 +433,8 @@ def _normalised(configuration, source, file):
 
     Where the source says so, or the models, the support vectors go through it too.
     """
-    machines, normalisation = configuration.machines, source.normalisation
+    machines = configuration.machines
+    normalisation = source.normalisation
     provenances = configuration.provenances
     unnormalised = source.unnormalised
     if configuration.normalisation is None and any(one.vectors for one in provenances):
@@ -492,7 +513,10 @@ def check_one_run(tree, models, classifiers):
     ]
     if strange:
         name, trained, sides = strange[0]
-        more = f", and {len(strange) - 1} more like it" if len(strange) > 1 else ""
+        if len(strange) > 1:
+            more = f", and {len(strange) - 1} more like it"
+        else:
+            more = ""
         warn(
             f"'{name}' was trained on the classes {_short(trained)}, and is used here for "
             f"{_short(classes_text(sides))}{more}: from another run, unless intended"
@@ -529,7 +553,9 @@ def check_one_run(tree, models, classifiers):
 
 def _short(text):
     text = text.replace("/", " / ")
-    return text if len(text) <= 60 else f"{text[:28]} ... {text[-28:]}"
+    if len(text) <= 60:
+        return text
+    return f"{text[:28]} ... {text[-28:]}"
 
 
 def save(path: str, configuration: Configuration) -> None:

@@ -27,7 +27,8 @@ def join(configurations: Sequence[Configuration]) -> Configuration:
     """
     first = configurations[0]
     counts = Counter(name for one in configurations for name in {row.text for row in one.tree.rows})
-    members, weights = [], []
+    members = []
+    weights = []
     for number, one in enumerate(configurations):
         if one.lacks_normalisation:
             raise ModelError(
@@ -56,7 +57,9 @@ def _recipe_of(configuration):
 
 def members_of(configuration: Configuration) -> list[Configuration]:
     """The members of an ensemble, each a `Configuration` of its own, without a calibration."""
-    tree, members, first = configuration.tree, [], 0
+    tree = configuration.tree
+    members = []
+    first = 0
     for member, part in zip(tree.members, tree.parts):
         rows = slice(first, first + len(member.rows))
         first = rows.stop
@@ -103,7 +106,8 @@ def join_members(members: Sequence[Configuration], weights: str | None) -> Confi
     tree = joined([one.tree for one in members])
     if tree.is_ensemble:
         tree = with_heading(tree, "weights", weights)
-    nodes, start = {}, 0
+    nodes = {}
+    start = 0
     for one in members:
         nodes |= {start + number: node for number, node in one.node_classifiers.items()}
         start += len(one.tree.nodes)
@@ -150,11 +154,10 @@ def _width(members):
                 f"takes points of {width} features, a configuration before it of {stated['width']}",
                 file=one.tree.source,
             )
-    widest = (
-        max(one.machines.sv.shape[1] for one in members if one.normalisation is None)
-        if any(one.normalisation is None for one in members)
-        else 0
-    )
+    if any(one.normalisation is None for one in members):
+        widest = max(one.machines.sv.shape[1] for one in members if one.normalisation is None)
+    else:
+        widest = 0
     if widest > stated.get("width", widest):
         raise ModelError(
             f"one configuration takes points of {stated['width']} features, another uses {widest}"
@@ -164,16 +167,23 @@ def _width(members):
 
 def _used(member):
     """[(normalisation or None, (start, stop) of its columns)] that the classifiers of a member see."""
-    machines, width = member.machines, member.machines.sv.shape[1]
-    parts = (None,) if member.normalisation is None else member.normalisation.parts
+    machines = member.machines
+    width = member.machines.sv.shape[1]
+    if member.normalisation is None:
+        parts = (None,)
+    else:
+        parts = member.normalisation.parts
     columns = spans(member.normalisation, width)
     seen = {machines.kernels[kernel].columns for kernel in set(machines.kernel_of.tolist())}
     chosen = [pair for pair in zip(parts, columns) if seen & {None, pair[1]}]
-    return chosen if len(parts) > 1 else list(zip(parts, columns))
+    if len(parts) > 1:
+        return chosen
+    return list(zip(parts, columns))
 
 
 def _joined_machines(members):
-    features, used = _width(members), [_used(one) for one in members]
+    features = _width(members)
+    used = [_used(one) for one in members]
     parts = [part for pairs in used for part, _ in pairs]
     if None in parts and any(parts):
         refuse_huge(features, features, members[0].tree.source)
@@ -182,11 +192,10 @@ def _joined_machines(members):
     known: dict = {}  # the normalisations by their digests
     for part, _ in (pair for pairs in used for pair in pairs):
         known.setdefault(part and part.digest(), part)
-    normalisation = (
-        next(iter(known.values()))
-        if len(known) == 1
-        else JoinedNormalisation(tuple(known.values()))
-    )
+    if len(known) == 1:
+        normalisation = next(iter(known.values()))
+    else:
+        normalisation = JoinedNormalisation(tuple(known.values()))
     placed = dict(zip(known, spans(normalisation, features)))
     width = list(placed.values())[-1][1]
     refuse_huge(sum(len(one.machines.sv) for one in members), width, members[0].tree.source)

@@ -57,7 +57,8 @@ def read_ascii_model(path, raw=None):
     0 throughout.  Coefficients of the same support vector in one classifier are
     added.  Raises `ModelError` with the line for whatever is invalid.
     """
-    raw = read_bytes(path) if raw is None else raw
+    if raw is None:
+        raw = read_bytes(path)
     text = _Text(raw, path)
     tree = text.tree()
     kernel = text.kernel()
@@ -116,7 +117,10 @@ class _Text:
         end = _end_of_braces(self.text, start)
         if end < 0:  # the parser says what is wrong
             kernel = _KERNEL.search(self.text, start)
-            end = kernel.start() if kernel else len(self.text)
+            if kernel:
+                end = kernel.start()
+            else:
+                end = len(self.text)
         try:
             tree = parse(self.text[start:end], self.path)  # from the end of line 1
             tree.require_names()
@@ -172,7 +176,10 @@ class _Text:
             return np.zeros((0, d))
         tokens = tokenise(("\n".join(lines) + "\n").encode("utf-8", "surrogateescape"), 0)
         fits = len(tokens.count) == s and (tokens.count == d).all()
-        values = numbers(tokens.text, s * d) if fits else None
+        if fits:
+            values = numbers(tokens.text, s * d)
+        else:
+            values = None
         if values is None:
             for _ in lines:  # to say what is wrong
                 self.numbers(d, "values")
@@ -213,7 +220,8 @@ def _end_of_braces(text, at):
     """Behind the brace that closes the first one, quotes and comments passed over; -1 without."""
     depth = 0
     while match := _SIGN.search(text, at):
-        sign, at = match.group(), match.end()
+        sign = match.group()
+        at = match.end()
         if sign == '"':
             at = closing_quote(text, match.start()) + 1
         elif sign in "{}":
@@ -233,7 +241,8 @@ def format_ascii_model(configuration):
     are nothing but labels.  Raises `ModelError` for what the format cannot hold: a
     normalisation, several kernels, classifiers without probabilities, no features.
     """
-    model, tree = configuration.machines, configuration.tree
+    model = configuration.machines
+    tree = configuration.tree
     require_one_kernel(
         configuration,
         "libAGF's ASCII model",
@@ -251,7 +260,10 @@ def format_ascii_model(configuration):
     foreign = [name for name in names if not _NAME.fullmatch(name)]
     if foreign:
         names = model_names(tree, "m")
-        new = names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
+        if len(names) == 1:
+            new = names[0]
+        else:
+            new = f"{names[0]} to {names[-1]}"
         warn_user(
             f"libAGF may not read the model name '{foreign[0][:40]}': in its ASCII model "
             f"the classifiers are called {new}"

@@ -88,7 +88,10 @@ class _Header:
                 self.end = number
                 return
             if not words or words[0] not in _KEYS:
-                shown = repr(words[0][:20]) if words else "a blank line"
+                if words:
+                    shown = repr(words[0][:20])
+                else:
+                    shown = "a blank line"
                 raise ModelError(
                     f"expected a key word of a LIBSVM model, found {shown}", file=path, line=number
                 )
@@ -119,7 +122,10 @@ class _Header:
                 key,
                 f"'{key}': expected {count} value{'s' if count > 1 else ''}, found {len(words)}",
             )
-        like = _WHOLE if kind is int else _NUMBER
+        if kind is int:
+            like = _WHOLE
+        else:
+            like = _NUMBER
         if not all(
             like.fullmatch(word) or kind is float and word.lstrip("+-") in ("nan", "inf")
             for word in words
@@ -127,7 +133,10 @@ class _Header:
             raise self.fail(key, f"'{key}': expected a number, found '{' '.join(words)[:30]}'")
         values = [kind(word) if kind is float or len(word) < 20 else 2**31 for word in words]
         if not all(abs(value) < (math.inf if kind is float else 2**31) for value in values):
-            word = "finite" if kind is float else "smaller"
+            if kind is float:
+                word = "finite"
+            else:
+                word = "smaller"
             raise self.fail(key, f"'{key}': expected a {word} number")
         return values
 
@@ -157,8 +166,10 @@ class _Header:
             },
         )
         check_kernel(kernel, partial(self.fail, "degree" if kernel.gamma >= 0 else "gamma"))
-        labels, count = self.values("label", int, k), k * (k - 1) // 2
-        rho, platt = self.values("rho", float, count), [None] * count
+        labels = self.values("label", int, k)
+        count = k * (k - 1) // 2
+        rho = self.values("rho", float, count)
+        platt = [None] * count
         if ("probA" in self) != ("probB" in self):
             raise self.fail(
                 "probA" if "probA" in self else "probB", "probA and probB must both be given"
@@ -231,7 +242,10 @@ def _support_vectors(lines, start, path, features, width):
             or colons.count(1) + width != len(colons)
             or len(words) != 2 * len(colons) - width
         ):
-            what = "a coefficient" if width == 1 else f"{width} coefficients"
+            if width == 1:
+                what = "a coefficient"
+            else:
+                what = f"{width} coefficients"
             raise ModelError(
                 f"expected {what} and index:value pairs, found '{line[:30]}'",
                 file=path,
@@ -254,7 +268,8 @@ def _support_vectors(lines, start, path, features, width):
     starts = np.concatenate([[0], np.cumsum(2 * counts + width)])[:-1]
     positions = (starts[:, None] + np.arange(width)).ravel()
     rest = np.delete(flat, positions)
-    index, value = rest[0::2], rest[1::2]
+    index = rest[0::2]
+    value = rest[1::2]
     owner = np.repeat(np.arange(len(lines)), counts)
     wrong = (index != np.floor(index)) | (index < 1) | (index > _MAX_FEATURES)
     wrong[1:] |= (index[1:] <= index[:-1]) & (owner[1:] == owner[:-1])
@@ -309,7 +324,10 @@ def format_svm_model(model, sv_text=None, held_out=None):
             f"{_TREES}{name} {' '.join(map(repr, getattr(model.function, name).tolist()))}"
             for name in _ARRAYS
         ]
-    values = np.zeros(0) if held_out is None else np.asarray(held_out, dtype="<f4")
+    if held_out is None:
+        values = np.zeros(0)
+    else:
+        values = np.asarray(held_out, dtype="<f4")
     if held_out is not None:
         lines.append(f"{_HELD_OUT}{len(held_out)} {base64.b64encode(values.tobytes()).decode()}")
     if model.provenance:
@@ -355,9 +373,10 @@ def _model(lines, path, vectors):
             "expected the labels 0 and 1 (left and right of the partition), "
             f"found {header.text('label')}",
         )
-    forest = (
-        _forest(lines[header.end :], features, path, header.end) if svm_type == _TREE_TYPE else None
-    )
+    if svm_type == _TREE_TYPE:
+        forest = _forest(lines[header.end :], features, path, header.end)
+    else:
+        forest = None
     return BinaryModel(
         path,
         svm_type,
@@ -384,7 +403,10 @@ def _forest(lines, features, path, begin):
             words = text.replace("True", "1").replace("False", "0").encode("ascii", "replace")
             values = numbers(np.frombuffer(words, np.uint8), text.count(" ") + 1)
             with np.errstate(invalid="ignore"):
-                array = None if values is None else values.astype(_ARRAYS[name])
+                if values is None:
+                    array = None
+                else:
+                    array = values.astype(_ARRAYS[name])
             if array is None or np.any(values != array):
                 raise ModelError(
                     f"the {name} of the trees are not the numbers expected", file=path, line=at
@@ -446,7 +468,8 @@ def read_svm_multiclass(path, raw=None, names=None):
     file. `raw` are its bytes, if read already. Raises `ModelError` with the line for anything but
     c_svc and nu_svc.
     """
-    raw = read_bytes(path) if raw is None else raw
+    if raw is None:
+        raw = read_bytes(path)
     lines = _read_lines(raw, path)
     header = _Header(lines, path)
     k = header.values("nr_class", int)[0]
@@ -460,20 +483,27 @@ def read_svm_multiclass(path, raw=None, names=None):
     _check_end(raw, lines, path)
     spans = [slice(stop - n, stop) for n, stop in zip(n_sv, np.cumsum(n_sv).tolist())]
     number = {pair: i for i, pair in enumerate(combinations(range(k), 2))}
-    base = os.path.basename(path) if path != "-" else "svm"
+    if path != "-":
+        base = os.path.basename(path)
+    else:
+        base = "svm"
     class_names = {}
     if ByValue(names).whole:
         labels = number_classes(np.array(labels), k, path, names).tolist()
         class_names = {label: names[label] for label in labels}
     elif min(labels) < 0:
         numbered, named = named_by_value(np.array(labels), path, points=False)
-        labels, class_names = numbered.tolist(), dict(enumerate(named))
+        labels = numbered.tolist()
+        class_names = dict(enumerate(named))
     made_from = provenance.for_pairs(labels)
-    rows, names, models = [], [], []
+    rows = []
+    names = []
+    models = []
     known: dict[tuple, np.ndarray] = {}
     held = 0
     for low, high in combinations(sorted(range(k), key=labels.__getitem__), 2):
-        i, j = min(low, high), max(low, high)
+        i = min(low, high)
+        j = max(low, high)
         sides = [(spans[i], j - 1), (spans[j], i)]
         used = [np.flatnonzero(coef[span, column]) + span.start for span, column in sides]
         vectors = sv[np.concatenate(used)]
@@ -511,11 +541,15 @@ def format_svm_multiclass(configuration):
     LIBSVM cannot hold: a normalisation, another configuration than all pairs of classes,
     several kernels.
     """
-    model, tree = configuration.machines, configuration.tree
+    model = configuration.machines
+    tree = configuration.tree
     require_one_kernel(configuration, "a LIBSVM model", "mbh2mbm stores it in a .mbm file")
     classes = {label: i for i, label in enumerate(tree.labels)}
     names = [tree.names.get(label, "") for label in tree.labels]
-    labels = [int(float(name)) for name in names] if ByValue(names).whole else tree.labels
+    if ByValue(names).whole:
+        labels = [int(float(name)) for name in names]
+    else:
+        labels = tree.labels
     return _lines(model, classes, _pairs(tree, classes, len(model.rho)), labels)
 
 
@@ -589,7 +623,8 @@ def _home_classes(model, pairs, owner):
     """
     count = max(len(model.sv), 1)
     right = model.coef * model.orientation[owner] > 0
-    by_sign, first = pairs[owner, right.astype(np.intp)], pairs.min(axis=1)[owner]
+    by_sign = pairs[owner, right.astype(np.intp)]
+    first = pairs.min(axis=1)[owner]
     written = [
         np.bincount(np.unique(classes * count + model.index) % count, minlength=count)
         for classes in (by_sign, first)

@@ -72,7 +72,8 @@ def write_store(path, configuration, made_by):
     tree = configuration.tree
     if tree.norm_file is not None:  # what that holds is stored
         tree = with_heading(tree, "normalisation", None)
-    blobs, offset = [], 0
+    blobs = []
+    offset = 0
 
     def put(array):
         nonlocal offset
@@ -82,7 +83,10 @@ def write_store(path, configuration, made_by):
         return entry
 
     one = configuration.normalisation
-    several = one.parts if isinstance(one, JoinedNormalisation) else None
+    if isinstance(one, JoinedNormalisation):
+        several = one.parts
+    else:
+        several = None
     stored = _Stored(
         format_tree(tree),
         configuration.machines,
@@ -113,7 +117,8 @@ def read_store(path, raw=None):
     Raises `ModelError` where the file is not one, is damaged, or is of a version that this program
     does not know.  The arrays share the memory that the file was read into.
     """
-    raw = read_bytes(path) if raw is None else raw
+    if raw is None:
+        raw = read_bytes(path)
     header, start = _checked_header(raw, path)
     return _configuration(header, raw, start, path, "damaged or not made by this suite: ")
 
@@ -131,14 +136,16 @@ def _configuration(header, raw, start, path, why):
         tree.require_names()  # its classifiers are all trained
     except ControlError as error:
         raise ModelError(f"damaged: {error.message} in its control text", file=path) from error
-    nodes, classifiers = tree.directs, stored.node_classifiers
+    nodes = tree.directs
+    classifiers = stored.node_classifiers
     if [
         (node.learner_letter, len(tree.nodes[number].children)) for number, node in nodes.items()
     ] != [(one.code, one.branches) for one in classifiers]:
         raise fail("the multi-class nodes are not those of the control text")
     if stored.recipe is not None:
         check_table_recipe(stored.recipe, fail)
-    normalisation, several = stored.normalisation, stored.normalisations
+    normalisation = stored.normalisation
+    several = stored.normalisations
     if several is not None:
         if normalisation is not None or len(several) < 2:
             raise fail("the normalisations are invalid")
@@ -161,7 +168,10 @@ def _configuration(header, raw, start, path, why):
 
 def _checked_header(raw, path):
     if not raw.startswith(MAGIC):
-        what = "an empty file" if not raw else "another kind of file"
+        if not raw:
+            what = "an empty file"
+        else:
+            what = "another kind of file"
         raise ModelError(f"expected a model file (.mbm), found {what}", file=path)
     if len(raw) < _START.size:
         raise ModelError(f"truncated: the file ends after {len(raw)} bytes", file=path)
@@ -173,7 +183,10 @@ def _checked_header(raw, path):
             file=path,
         )
     if size != len(raw):
-        word = "truncated" if size > len(raw) else "damaged"
+        if size > len(raw):
+            word = "truncated"
+        else:
+            word = "damaged"
         raise ModelError(f"{word}: expected {size} bytes, found {len(raw)}", file=path)
     check = hashlib.sha256(raw[:32])
     check.update(memoryview(raw)[_START.size :])
@@ -181,7 +194,8 @@ def _checked_header(raw, path):
         raise ModelError("damaged: the checksum does not agree with the contents", file=path)
     try:
         header = strict_json(raw[_START.size : _START.size + length])
-        header = header if minor > 1 else _upgraded(header)
+        if not (minor > 1):
+            header = _upgraded(header)
         return header, _START.size + length
     except (ValueError, RecursionError, AttributeError, KeyError, TypeError):
         raise ModelError("damaged: the header cannot be read", file=path) from None
@@ -228,7 +242,8 @@ class _Arrays:
     def read(self, entry, dtype, dimensions):
         if not isinstance(entry, dict) or set(entry) != {"shape", "offset"}:
             raise ValueError("expected the shape and the offset of an array")
-        shape, offset = entry["shape"], entry["offset"]
+        shape = entry["shape"]
+        offset = entry["offset"]
         if (
             not isinstance(shape, list)
             or len(shape) not in dimensions

@@ -56,7 +56,8 @@ def collate(models, sides, classes, node_classifiers=()):
     # models that were trained together, or read together, have one array in common
     tables_by_id = {id(model.sv): model.sv for model in models}
     numbers = {key: number for number, key in enumerate(tables_by_id)}
-    tables, table_of = list(tables_by_id.values()), [numbers[id(model.sv)] for model in models]
+    tables = list(tables_by_id.values())
+    table_of = [numbers[id(model.sv)] for model in models]
     points = np.zeros((sum(map(len, tables)), width))
     starts = np.cumsum([0, *map(len, tables)])
     for at, table in zip(starts, tables):
@@ -69,7 +70,8 @@ def collate(models, sides, classes, node_classifiers=()):
 
     # of each table the support vectors, ascending, and which of them its points are
     used = [np.unique(rank[rows], return_inverse=True) for rows in rows_of]
-    index, coef = [], []
+    index = []
+    coef = []
     for model, number in zip(models, table_of):
         of_table, rows = used[number]
         index.append(of_table)
@@ -134,7 +136,8 @@ def _groups(models, sides, classes, rows_of, count):
     """
     column = {label: i for i, label in enumerate(classes)}
     possible = np.ones((count, len(classes)), dtype=bool)
-    known, landmark = np.zeros(count, dtype=bool), np.zeros(count, dtype=bool)
+    known = np.zeros(count, dtype=bool)
+    landmark = np.zeros(count, dtype=bool)
     for model, side, rows in zip(models, sides, rows_of):
         if 0 in model.n_sv:
             landmark[rows] = True

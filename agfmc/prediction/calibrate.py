@@ -73,7 +73,8 @@ def calibrated(
         configuration, held_out = with_learned_weights(configuration, held_out)
     if held_out is None:
         return configuration
-    tree, losses = configuration.tree, {}
+    tree = configuration.tree
+    losses = {}
     calibration = fit_calibration(configuration, held_out, requested, losses=losses)
     if chooses and min(losses, key=lambda key: losses[key][-1], default="") == "learned":
         tree = with_heading(tree, "decoder", "learned")
@@ -107,25 +108,35 @@ def fit_calibration(
     """
     tree = configuration.tree
     classes = np.array(tree.classes)
-    keeping = {} if quick else _main_decodings(tree)
+    if quick:
+        keeping = {}
+    else:
+        keeping = _main_decodings(tree)
     points = _thinned(held_out, _FEWEST if quick else _most_points(tree))
     column = np.searchsorted(classes, points.y)
-    maps, tried = {}, []
-    only = None if requested is None else {one.calibration_key(tree) for one in requested}
-    left_out = (
-        held_out_answers(
+    maps = {}
+    tried = []
+    if requested is None:
+        only = None
+    else:
+        only = {one.calibration_key(tree) for one in requested}
+    if keeping:
+        left_out = held_out_answers(
             configuration,
             points,
             set(keeping).intersection(keeping if only is None else only),
             True,
         )
-        if keeping
-        else {}
-    )
+    else:
+        left_out = {}
     for key, (rows, p, answer, _) in held_out_answers(configuration, points, only).items():
-        y, w = column[rows], of_rows(points.weights, rows)
+        y = column[rows]
+        w = of_rows(points.weights, rows)
         groups = of_rows(points.groups, rows)
-        true = np.where(answer == y, 0, 1) if key.startswith("recursive") else y
+        if key.startswith("recursive"):
+            true = np.where(answer == y, 0, 1)
+        else:
+            true = y
         if key not in keeping:
             maps[key] = DecoderCalibration(fit_temperature(p, true, w))
             continue
@@ -256,7 +267,8 @@ def weighed_by_data(
     y = _true_columns(configuration.tree, data, source)
     classifier = Classifier(configuration, Decoding(calibrated=False), Execution(kind))
     chosen = np.flatnonzero(_share_of_classes(y, -(-len(y) // _most_points(configuration.tree))))
-    x, step = _widened(data.x, classifier, kind), classifier.rows
+    x = _widened(data.x, classifier, kind)
+    step = classifier.rows
     parts = [
         classifier.by_member(x[chosen[start : start + step]])
         for start in range(0, len(chosen), step)
@@ -278,13 +290,18 @@ def _weighed(configuration, parts, y, w):
     sure of themselves.  The weights are halfway between those before and `fit_weights`, which
     alone overfits the points.
     """
-    old, tree = configuration.tree, configuration.tree
-    members, before = members_of(configuration), np.maximum(old.weights, SMALLEST)
+    old = configuration.tree
+    tree = configuration.tree
+    members = members_of(configuration)
+    before = np.maximum(old.weights, SMALLEST)
     alike: dict = {}
     for number, member in enumerate(members):
         options = frozenset(made.options for made in member.provenances)
         alike.setdefault((member.tree.kind, options), []).append(number)
-    units = list(alike.values()) if len(alike) > 1 else [[number] for number in range(len(members))]
+    if len(alike) > 1:
+        units = list(alike.values())
+    else:
+        units = [[number] for number in range(len(members))]
     p = np.stack(
         [
             _true_probabilities(
@@ -342,7 +359,8 @@ def _in_words(weights):
 
 
 def _learned(configuration, held_out, losses):
-    classes, size = np.array(configuration.tree.classes), len(held_out.rows)
+    classes = np.array(configuration.tree.classes)
+    size = len(held_out.rows)
     values = HeldOutValues(configuration, held_out)
     most = max(LEARNED_POINTS * len(classes), _LEARNED_VALUES // (values.count * len(classes)))
     chosen = _share_of_classes(held_out.y, -(-size // most))
@@ -352,7 +370,8 @@ def _learned(configuration, held_out, losses):
             for start, rows in values.blocks(len(classes))
         ]
     )
-    true, w = np.searchsorted(classes, held_out.y[chosen]), of_rows(held_out.weights, chosen)
+    true = np.searchsorted(classes, held_out.y[chosen])
+    w = of_rows(held_out.weights, chosen)
     fitted = fit_learned_decoder(
         configuration.tree, r, true, weights=w, groups=of_rows(held_out.groups, chosen)
     )
@@ -381,7 +400,8 @@ def _thinned(held_out, most):
     if step <= 1:
         return held_out
     chosen = _share_of_classes(held_out.y, step)
-    number, values = np.cumsum(chosen) - 1, chosen[held_out.point]
+    number = np.cumsum(chosen) - 1
+    values = chosen[held_out.point]
     return HeldOut(
         held_out.rows[chosen],
         held_out.y[chosen],
@@ -410,16 +430,23 @@ def held_out_answers(
     `CalibrationPoints`. `only` has the keys of the requested decoders, None for all. With
     `left_out` the sigmoids of the classifiers are those without the point.
     """
-    tree, size = configuration.tree, len(held_out.rows)
-    values, main = HeldOutValues(configuration, held_out, left_out), _main_decodings(tree)
-    classifiers, chosen, parts = {}, {}, {}
+    tree = configuration.tree
+    size = len(held_out.rows)
+    values = HeldOutValues(configuration, held_out, left_out)
+    main = _main_decodings(tree)
+    classifiers = {}
+    chosen = {}
+    parts = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AgfmcWarning)  # of decoders that were not requested
         for key, decoding in calibrated_decodings(tree).items():
             # a learned decoder's answers to the points that it is fitted to are not held out
             if decoding.decoder.takes == "learned" or only is not None and key not in only:
                 continue
-            stride = 1 if key in main or only else _stride(decoding.decoder, _entries(tree), size)
+            if key in main or only:
+                stride = 1
+            else:
+                stride = _stride(decoding.decoder, _entries(tree), size)
             if stride:
                 chosen[key] = _share_of_classes(held_out.y, stride)
                 with suppress(AgfmcError):  # the code does not suit this decoder
@@ -448,7 +475,9 @@ def _uncalibrated(decoding, tree):
 
 def _answered(answers, y, classifier):
     """p (n, k), or (p, 1 - p) of the answer, its column, and `left` (n,), of true columns y."""
-    p, left, answer = answers.columns, None, np.searchsorted(classifier.classes, answers.classes)
+    p = answers.columns
+    left = None
+    answer = np.searchsorted(classifier.classes, answers.classes)
     if classifier.decoding.descends(classifier.tree):
         p, left = _two_columns(answers.winner), p[np.arange(len(y)), y]
     return p, answer, left
@@ -474,12 +503,13 @@ def _entries(tree):
 
 def _stride(method, entries, size):
     """s, where such a decoder is given every s-th of the points; 0 where that is too few."""
-    few = (
-        min(_MOST_ITERATED, _BUDGETS[2] // entries)
-        if method.iterates
-        else min(_MOST_OF_OTHERS, _BUDGETS[1] // entries)
-    )
-    return 0 if few < min(_FEWEST_OF_OTHERS, size) else -(-size // few)
+    if method.iterates:
+        few = min(_MOST_ITERATED, _BUDGETS[2] // entries)
+    else:
+        few = min(_MOST_OF_OTHERS, _BUDGETS[1] // entries)
+    if few < min(_FEWEST_OF_OTHERS, size):
+        return 0
+    return -(-size // few)
 
 
 class HeldOutValues:
@@ -493,16 +523,21 @@ class HeldOutValues:
     features = None
 
     def __init__(self, configuration, held_out, left_out=False):
-        self._left_out = _left_out(configuration, held_out) if left_out else None
+        if left_out:
+            self._left_out = _left_out(configuration, held_out)
+        else:
+            self._left_out = None
         self._machines = MachineValues(configuration)
         self._held_out = held_out
         self.count = self._machines.count
-        self.rows, self.turned = self._machines.rows, self._machines.turned
+        self.rows = self._machines.rows
+        self.turned = self._machines.turned
         self.nodes = {number: _HeldOutNode(p) for number, p in held_out.nodes.items()}
 
     def load(self, start, stop):
         """Take the points from start to stop; -> their numbers (n,)."""
-        held_out, everyone = self._held_out, range(self.count)
+        held_out = self._held_out
+        everyone = range(self.count)
         if self.count:
             if len(held_out.value) == self.count * len(held_out.rows):  # all were held out by all
                 f = np.empty((stop - start, self.count))
@@ -523,7 +558,8 @@ class HeldOutValues:
 
     def blocks(self, k):
         """Load the points block by block, for k classes; yield (the first, numbers (n,))."""
-        size, step = len(self._held_out.rows), self.rows(k)
+        size = len(self._held_out.rows)
+        step = self.rows(k)
         for start in range(0, size, step):
             yield start, self.load(start, min(start + step, size))
 
@@ -545,12 +581,10 @@ def _left_out(configuration, held_out):
     estimate of the out-of-sample prediction error via approximate leave-one-out cross-validation",
     JRSS B 82, 2020. Classifiers that give probabilities themselves have no sigmoid that was fitted.
     """
-    machines, f, row, point = (
-        configuration.machines,
-        held_out.value,
-        held_out.classifier,
-        held_out.point,
-    )
+    machines = configuration.machines
+    f = held_out.value
+    row = held_out.classifier
+    point = held_out.point
     classes = configuration.tree.classes
     column = {label: number for number, label in enumerate(classes)}
     on_right = [
@@ -561,19 +595,23 @@ def _left_out(configuration, held_out):
     right = np.isin(
         row * np.int64(len(classes)) + np.searchsorted(classes, held_out.y)[point], on_right
     )
-    w = np.ones(len(f)) if held_out.weights is None else held_out.weights[point]
-    groups = (
-        np.arange(len(held_out.y))
-        if held_out.groups is None
-        else np.unique(held_out.groups, return_inverse=True)[1]
-    )
+    if held_out.weights is None:
+        w = np.ones(len(f))
+    else:
+        w = held_out.weights[point]
+    if held_out.groups is None:
+        groups = np.arange(len(held_out.y))
+    else:
+        groups = np.unique(held_out.groups, return_inverse=True)[1]
     together = np.unique(row * np.int64(len(groups)) + groups[point], return_inverse=True)[1]
     many, of_right = (np.bincount(row, part)[row] for part in (w, w * right))
     target = np.where(right, (of_right + 1) / (of_right + 2), 1 / (many - of_right + 2))
-    a, b = machines.a[row], machines.b[row]
+    a = machines.a[row]
+    b = machines.b[row]
     z = 2 * (a * f + b)
     p = (1 + np.tanh(z / 2)) / 2
-    curve, slope = w * p * (1 - p), w * (p - target)
+    curve = w * p * (1 - p)
+    slope = w * (p - target)
     h = [np.bincount(row, curve * f**power)[row] for power in range(3)]
     whole = h[0] * h[2] - h[1] ** 2
     h = [part - np.bincount(together, curve * f**power)[together] for power, part in enumerate(h)]
@@ -632,7 +670,9 @@ def answers_of_data(
         Execution(kind),
     )
     answers = classifier.classify(_widened(data.x, classifier, kind), workers)
-    weights, learned, left = data.weights and data.weights.w, None, None
+    weights = data.weights and data.weights.w
+    learned = None
+    left = None
     if fits:
         learned, p, *_ = fit_learned_decoder(
             tree, answers.columns, y, weights=weights, groups=data.groups
@@ -659,7 +699,9 @@ def _widened(x, classifier, kind):
     """Points x (n, d) with all features: LIBSVM text may leave the last ones out."""
     x = np.asarray(x)
     missing = (classifier.features or 0) - x.shape[1]
-    return np.pad(x, [(0, 0), (0, missing)]) if kind == "svm" and missing > 0 else x
+    if kind == "svm" and missing > 0:
+        return np.pad(x, [(0, 0), (0, missing)])
+    return x
 
 
 def _learned_decoder(configuration):
@@ -683,8 +725,14 @@ def answers_of_files(configuration: Configuration, key: str, base: str) -> Decod
     truth = read_cls(f"{base}.truth")
     answer = _columns(read_cls(f"{base}.cls", n=len(truth)), classes, f"{base}.cls")
     y = _columns(truth, classes, f"{base}.truth")
-    ending = "con" if key.startswith("recursive") else "txt"
-    path = f"{base}.raw.{ending}" if os.path.exists(f"{base}.raw.{ending}") else f"{base}.{ending}"
+    if key.startswith("recursive"):
+        ending = "con"
+    else:
+        ending = "txt"
+    if os.path.exists(f"{base}.raw.{ending}"):
+        path = f"{base}.raw.{ending}"
+    else:
+        path = f"{base}.{ending}"
     if ending == "con":
         p = _two_columns(probability(read_con(path, n=len(truth)), len(classes)))
         return _with_weights(DecodedData(p, y, answer, base))
@@ -799,7 +847,8 @@ def with_decoders(
     `y` (n,) are columns of the classes of their points, which the calibration counts where it has
     none yet; `learned` takes the place of the one in the calibration.
     """
-    old, classes = configuration.calibration, configuration.tree.classes
+    old = configuration.calibration
+    classes = configuration.tree.classes
     if old is None:
         counts = tuple(np.bincount(y, minlength=len(classes)).tolist())
         old = Calibration(configuration.digest(), tuple(classes), "", counts, {})

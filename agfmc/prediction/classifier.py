@@ -83,7 +83,8 @@ class Classifier:
         if decoding.tree == "flat" and configuration.tree.hierarchical:
             configuration = configuration.as_code()
         self.tree = tree = configuration.tree
-        self.decoding, self.counting = decoding, execution.counting
+        self.decoding = decoding
+        self.counting = execution.counting
         self.classes = np.array(tree.classes, dtype=np.int32)
         self._labels = np.array(tree.labels, dtype=np.int32)
         if values is not None:
@@ -146,7 +147,9 @@ class Classifier:
         Where points part, more, so that those who meet again still fill blocks.
         """
         rows = self.values.rows(len(self.classes))
-        return rows if self.evaluates_all else 4 * rows
+        if self.evaluates_all:
+            return rows
+        return 4 * rows
 
     def __call__(self, x: np.ndarray) -> Answers:
         """`Answers` for points x (n, d).
@@ -254,7 +257,8 @@ class Classifier:
         """
         if not self.tree.is_ensemble:
             raise UsageError("this is no average of the members of an ensemble")
-        x, order = self.values.prepared(x), np.argsort(self._labels)
+        x = self.values.prepared(x)
+        order = np.argsort(self._labels)
         return [
             p[:, order]
             for p in self._prediction.by_members(x, self._prediction.all_values(x)[1], [])
@@ -285,13 +289,18 @@ class Classifier:
 
     def _all_probabilities(self, answers):
         if not self.gives_all_probabilities:
-            way = "full" if self.decoding.descends(self.tree) else "least-squares"
+            if self.decoding.descends(self.tree):
+                way = "full"
+            else:
+                way = "least-squares"
             raise UsageError(
                 "this decoding does not give the probabilities of all classes: the "
                 f"decoder '{way}' alone does"
             )
         columns = np.asarray(answers.columns)
-        return as_shares(columns) if self.gives_estimates else columns
+        if self.gives_estimates:
+            return as_shares(columns)
+        return columns
 
     def predict(self, rows: Any, workers: int = 1) -> tuple[list[str | None], np.ndarray]:
         """Classify rows of a table, and name their classes.
@@ -318,7 +327,8 @@ class Classifier:
         UsageError
             If the decoder does not give probabilities of all classes.
         """
-        recipe, x = self._arguments[0].recipe, rows
+        recipe = self._arguments[0].recipe
+        x = rows
         if recipe is not None and (not isinstance(rows, np.ndarray) or rows.dtype.names):
             x = recipe.apply(rows)
         answers = self.classify(x, workers)
@@ -352,7 +362,8 @@ def classifier_for(configuration: Configuration, decoder: str | None = None) -> 
 
 
 def _decoder(tree, decoding, values):
-    method, flat = decoding.decoder, not tree.hierarchical
+    method = decoding.decoder
+    flat = not tree.hierarchical
     if decoding.prints_values and not values.count:
         raise UsageError(
             f"{'-0' if decoding.raw else '-Q -1'} prints a column for each binary "
@@ -399,15 +410,14 @@ def _coded(tree):
 def _way_of_prediction(tree, decoding):
     """The name of the method of `_Prediction` for a tree and a `Decoding`."""
     whole = not decoding.descends(tree)
-    needing = (
-        "--priors"
-        if decoding.priors is not None
-        else "--costs"
-        if decoding.costs is not None
-        else decoding.guarantees.of_sets
-        if decoding.stop is None
-        else None
-    )
+    if decoding.priors is not None:
+        needing = "--priors"
+    elif decoding.costs is not None:
+        needing = "--costs"
+    elif decoding.stop is None:
+        needing = decoding.guarantees.of_sets
+    else:
+        needing = None
     if decoding.top is not None:
         needing = needing or decoding.guarantees.option
     if needing and not whole:
@@ -425,14 +435,14 @@ def _way_of_prediction(tree, decoding):
     if decoding.prints_values and not tree.is_ensemble:
         return "decision_values"
     if not whole and decoding.top is not None:
-        return "best_first" if decoding.top < len(tree.classes) else "whole"
+        if decoding.top < len(tree.classes):
+            return "best_first"
+        return "whole"
     if not whole:
         return "descent"
-    return (
-        "pairs"
-        if decoding.decoder.gives == "winner" and not tree.hierarchical and tree.nodes[0].rows
-        else "whole"
-    )
+    if decoding.decoder.gives == "winner" and not tree.hierarchical and tree.nodes[0].rows:
+        return "pairs"
+    return "whole"
 
 
 class _Prediction:
@@ -443,8 +453,11 @@ class _Prediction:
     """
 
     def __init__(self, configuration, decoding, execution, values, decision, way):
-        self.tree, self.values, self.decision = configuration.tree, values, decision
-        self.decoding, self._counting = decoding, execution.counting
+        self.tree = configuration.tree
+        self.values = values
+        self.decision = decision
+        self.decoding = decoding
+        self._counting = execution.counting
         self._method = method = _decoder(self.tree, decoding, values)
         nodes = self.tree.nodes
         self._order = np.argsort(np.array(self.tree.labels, dtype=np.int32))
@@ -457,11 +470,10 @@ class _Prediction:
             ]
             for node, spans in zip(nodes, self.tree.spans())
         ]
-        self._members = (
-            self._member_trees()
-            if self.tree.is_ensemble
-            else [(range(len(nodes)), self._branches, slice(None))]
-        )
+        if self.tree.is_ensemble:
+            self._members = self._member_trees()
+        else:
+            self._members = [(range(len(nodes)), self._branches, slice(None))]
         self._classifiers = getattr(values, "nodes", None) or {
             number: _ready(one, execution) for number, one in configuration.node_classifiers.items()
         }
@@ -473,9 +485,10 @@ class _Prediction:
             self._decide = pair_decoder(self._code(0), method, queries)
             return
         coded = [number for number, node in enumerate(nodes) if not node.bare and not node.direct]
-        learned = (
-            self._learned(configuration, execution) if coded and method.takes == "learned" else None
-        )
+        if coded and method.takes == "learned":
+            learned = self._learned(configuration, execution)
+        else:
+            learned = None
         self._plans = {number: CodeDecoder(self._code(number), method, learned) for number in coded}
         if method.name == "orthogonal" and not all(
             columns_are_orthogonal(self._code(number)) for number in coded
@@ -510,7 +523,8 @@ class _Prediction:
 
     def _member_trees(self):
         """[(its nodes, its branches, its columns in the order of all leaves)] of each member."""
-        tree, members = self.tree, []
+        tree = self.tree
+        members = []
         for root, part in zip(tree.roots, tree.parts):
             column = {label: i for i, (_, label) in enumerate(tree.leaves(root))}
             branches = [
@@ -525,7 +539,9 @@ class _Prediction:
     def all_values(self, x):
         """f and r (n, m) of all binary classifiers; None where there are none."""
         everyone = range(self.values.count)
-        return self.values(everyone, x) if everyone else (None, None)
+        if everyone:
+            return self.values(everyone, x)
+        return (None, None)
 
     def _local(self, number, x, r, stops):
         """r (n,) of a bare node, else probabilities (n, c) of the children.
@@ -546,7 +562,9 @@ class _Prediction:
         return decoded.p
 
     def _part(self, number, r):
-        return None if r is None else r[:, self._ranges[number].start : self._ranges[number].stop]
+        if r is None:
+            return None
+        return r[:, self._ranges[number].start : self._ranges[number].stop]
 
     def by_members(self, x, r, stops):
         """Yield the probabilities (n, k) of the leaves by each tree; r (n, m): all values."""
@@ -559,7 +577,12 @@ class _Prediction:
         f, r = self.all_values(x)
         if self._method.takes == "g" and f is not None and not self.tree.hierarchical:
             r = self.values.turned(f, range(self.values.count))
-        columns = None if not self.decoding.prints_values else f if self.decoding.raw else r
+        if not self.decoding.prints_values:
+            columns = None
+        elif self.decoding.raw:
+            columns = f
+        else:
+            columns = r
         del f  # its memory is needed
         parts = self.by_members(x, r, stops)
         made = self.decision.of_all_classes(
@@ -567,7 +590,9 @@ class _Prediction:
             if self.tree.is_ensemble
             else next(parts)
         )
-        return made if columns is None else made._replace(columns=columns)
+        if columns is None:
+            return made
+        return made._replace(columns=columns)
 
     def decision_values(self, x, stops):
         """The decision values of all binary classifiers as columns, and the class beside them."""
@@ -581,13 +606,19 @@ class _Prediction:
 
     def _evaluator(self, x, stops):
         """(evaluate(number, rows) of a node, as `decode.nested` calls it, queried (n, m))."""
-        queried = np.zeros((len(x), self.values.count), dtype=bool) if self._counting else None
+        if self._counting:
+            queried = np.zeros((len(x), self.values.count), dtype=bool)
+        else:
+            queried = None
 
         def evaluate(number, rows):
             span = self._ranges[number]
             if queried is not None:
                 queried[rows, span.start : span.stop] = True
-            r = self.values(span, x[rows])[1] if span else None
+            if span:
+                r = self.values(span, x[rows])[1]
+            else:
+                r = None
             return self._local(number, x[rows], r, stops)
 
         return evaluate, queried
@@ -603,7 +634,10 @@ class _Prediction:
         if stop is None:
             leaf, winner, _ = descend(self._branches, len(x), evaluate)
             winner = self.decision.of_one_class(winner)
-            columns = winner[:, None] if self.decoding.tree == "path" else None
+            if self.decoding.tree == "path":
+                columns = winner[:, None]
+            else:
+                columns = None
             return Decisions(leaf, winner, columns, queried=queried)
         every_span = self.tree.spans()
         if stop == AUTO:
@@ -702,4 +736,6 @@ def _answered(work, item):
     answers = classifier(x)
     if explain is not None:
         answers = replace(answers, explanation=explain(x, answers.classes))
-    return answers if then is None else then(answers)
+    if then is None:
+        return answers
+    return then(answers)

@@ -105,7 +105,10 @@ def explain(
     """
     explainer = Explainer(configuration, reference=reference)
     x = as_numbers(x.x if isinstance(x, Dataset) else x, "x", 2)
-    answer = np.full(len(x), REJECTED) if answer is None else as_numbers(answer, "answer")
+    if answer is None:
+        answer = np.full(len(x), REJECTED)
+    else:
+        answer = as_numbers(answer, "answer")
     if len(answer) != len(x) or not np.isin(answer, [REJECTED, *configuration.tree.labels]).all():
         raise UsageError("answer: expected a label of the configuration, or -1, for each point")
     step = explainer.rows
@@ -141,19 +144,20 @@ class Explainer:
         reference: np.ndarray | None = None,
     ):
         self._arguments = configuration, classifier, reference
-        model, tree = configuration.machines, configuration.tree
+        model = configuration.machines
+        tree = configuration.tree
         if not isinstance(model, MergedModel) or configuration.node_classifiers:
             raise UsageError(
                 "contributions of columns are computed from the decision values of "
                 "binary classifiers: expected support vector machines, least squares "
                 "on landmarks, or boosted trees"
             )
-        self.classifier = (
-            classifier
-            if classifier is not None and classifier.gives_all_probabilities
-            else probability_classifier(configuration)
-        )
-        self._normalisation, self._model = configuration.normalisation, model
+        if classifier is not None and classifier.gives_all_probabilities:
+            self.classifier = classifier
+        else:
+            self.classifier = probability_classifier(configuration)
+        self._normalisation = configuration.normalisation
+        self._model = model
         self._prepared = MachineValues(
             replace(configuration, machines=replace(model, any_width=False))
         ).prepared  # of the width of the support vectors
@@ -176,7 +180,8 @@ class Explainer:
         self.rows = max(1, min(self.classifier.rows, _CELLS // max(1, len(self.columns))))
         ends = np.cumsum([0, *(len(node.rows) for node in tree.nodes)]).tolist()
         self._members = [range(ends[part.start], ends[part.stop]) for part in tree.parts]  # rows
-        self._sides, self._shares = tree.sides(), tree.weights
+        self._sides = tree.sides()
+        self._shares = tree.weights
         self._features = self._normalised_features()
         self.exact = (
             self._features is not None
@@ -194,7 +199,8 @@ class Explainer:
     def __call__(self, x: np.ndarray, answer: np.ndarray) -> Explanation:
         """The `Explanation` of the answers, labels (n,), for points x (n, d), where -1 is the most
         probable class."""
-        labels, p = self.classifier.classes, self.classifier.probabilities(x)
+        labels = self.classifier.classes
+        p = self.classifier.probabilities(x)
         missing = len(self.reference) - x.shape[1]  # at the end of LIBSVM text
         if missing < 0:
             raise DataError(
@@ -206,7 +212,8 @@ class Explainer:
         p[np.arange(len(p)), first] = -np.inf
         pairs = labels[np.column_stack([first, p.argmax(axis=1)])]
         contributions = np.zeros((len(x), len(self.columns)))
-        margin, base = np.zeros(len(x)), np.zeros(len(x))
+        margin = np.zeros(len(x))
+        base = np.zeros(len(x))
         for pair in np.unique(pairs, axis=0):
             rows = np.flatnonzero((pairs == pair).all(axis=1))
             weights = self._weights(*pair)
@@ -254,7 +261,8 @@ class Explainer:
         ]
 
     def _shapley(self, x, weights, used):
-        model, result = self._model, np.zeros((len(x), len(self.columns)))
+        model = self._model
+        result = np.zeros((len(x), len(self.columns)))
         x = self._prepared(x)
         for number in set(model.kernel_of[used].tolist()):
             coef = np.zeros(len(model.sv))

@@ -32,7 +32,8 @@ def calibration_of(
     Raises `UsageError` and `ModelError` where `decoding.guarantees` needs one and there is none;
     without calibration points `max_error` rejects all points.
     """
-    calibration, key = configuration.calibration, decoding.calibration_key(configuration.tree)
+    calibration = configuration.calibration
+    key = decoding.calibration_key(configuration.tree)
     stored = None
     if calibration is not None and decoding.calibrated and execution.sigmoid is None:
         stored = calibration.decoders.get(key or "")
@@ -48,7 +49,10 @@ def calibration_of(
                 f"{option} rests on the calibration, which is for the fitted sigmoid: "
                 "it cannot be combined with -c"
             )
-        points = None if stored is None else stored.points
+        if stored is None:
+            points = None
+        else:
+            points = stored.points
         if option != "--max-error" and (
             points is None or decoding.stop is not None and points.left is None
         ):
@@ -139,20 +143,24 @@ class Decision:
         configuration: Configuration,
         decoding: Decoding,
     ):
-        self._map = (
-            None if calibration is None or calibration.map.kind == "none" else calibration.map
-        )
-        self._floor = self._map.floor if self._map is not None and decoding.without_floor else 0.0
-        self._priors = (
-            None
-            if decoding.priors is None
-            else adjustment(configuration, decoding.priors, decoding.trained_priors)
-        )
+        if calibration is None or calibration.map.kind == "none":
+            self._map = None
+        else:
+            self._map = calibration.map
+        if self._map is not None and decoding.without_floor:
+            self._floor = self._map.floor
+        else:
+            self._floor = 0.0
+        if decoding.priors is None:
+            self._priors = None
+        else:
+            self._priors = adjustment(configuration, decoding.priors, decoding.trained_priors)
         self._labels = configuration.tree.classes
         self._order = np.argsort(configuration.tree.labels)
         self._costs = decoding.costs_of(configuration.tree)
         self._estimates = decoding.decoder.gives == "estimates"
-        self._guarantees, self._top = decoding.guarantees, decoding.top
+        self._guarantees = decoding.guarantees
+        self._top = decoding.top
         self.threshold = decoding.reject
         self._limits = None
         self._points = points = None if calibration is None else calibration.points
@@ -175,7 +183,8 @@ class Decision:
 
     def of_all_classes(self, p: np.ndarray) -> Decisions:
         """`Decisions` of probabilities p (n, k) of the leaves; the first wins on ties."""
-        order, leaf = self._order, None
+        order = self._order
+        leaf = None
         if self._map is not None:
             if KINDS[self._map.kind].keeps_order:  # but for rounding
                 leaf = p.argmax(axis=1)
@@ -183,24 +192,27 @@ class Decision:
             mapped[:, order] = apply_map(self._map, p[:, order])
             p = mapped
         limits = self._guarantees
-        sets = (
-            None
-            if self._limits is None
-            else prediction_sets(p[:, order], self._limits, limits.scored)
-        )
-        columns = (
-            None
-            if self._points is None or not limits.p_values
-            else p_values(p[:, order], self._points, self._labels, limits.scored, limits.by_class)
-        )
-        floorless = (
-            None
-            if self._floor == 0
-            else np.maximum(p - self._floor / p.shape[1], 0.0) / (1.0 - self._floor)
-        )
+        if self._limits is None:
+            sets = None
+        else:
+            sets = prediction_sets(p[:, order], self._limits, limits.scored)
+        if self._points is None or not limits.p_values:
+            columns = None
+        else:
+            columns = p_values(
+                p[:, order], self._points, self._labels, limits.scored, limits.by_class
+            )
+        if self._floor == 0:
+            floorless = None
+        else:
+            floorless = np.maximum(p - self._floor / p.shape[1], 0.0) / (1.0 - self._floor)
         if self._priors is not None:
-            p, leaf = self._priors(p), None
-            floorless = None if floorless is None else self._priors(floorless)
+            p = self._priors(p)
+            leaf = None
+            if floorless is None:
+                floorless = None
+            else:
+                floorless = self._priors(floorless)
         if leaf is None:
             leaf = p.argmax(axis=1)
         ranked = None

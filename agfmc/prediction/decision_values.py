@@ -102,7 +102,8 @@ class MachineValues:
 
         Raises `DataError` for another width.
         """
-        x = x if is_sparse(x) and self.takes_sparse else as_numbers(x, "x", 2)
+        if not (is_sparse(x) and self.takes_sparse):
+            x = as_numbers(x, "x", 2)
         if self._normalisation is not None:
             x = self._normalisation.apply(x, products=True)
             # missing values are for functions and trees
@@ -165,11 +166,9 @@ class _Functions(NamedTuple):
 
     def values_by_row(self, x):
         """f (m', n) of points x (n, d)."""
-        return (
-            np.stack([self.functions[column](x) for column in self.columns])
-            if len(x) and self.columns
-            else np.empty((len(self.columns), len(x)))
-        )
+        if len(x) and self.columns:
+            return np.stack([self.functions[column](x) for column in self.columns])
+        return np.empty((len(self.columns), len(x)))
 
 
 def _widened(x, width):

@@ -85,9 +85,11 @@ class Guarantees:
     @property
     def of_sets(self) -> str | None:
         """The option that needs the probabilities of all classes, or None."""
-        return (
-            "--coverage" if self.coverage is not None else "--p-values" if self.p_values else None
-        )
+        if self.coverage is not None:
+            return "--coverage"
+        if self.p_values:
+            return "--p-values"
+        return None
 
     @property
     def option(self) -> str | None:
@@ -162,7 +164,10 @@ class Decoding:
                 f"there is no mode '{self.tree}' for trees: expected one of "
                 + ", ".join(TREE_MODES)
             )
-        shown = "-0" if self.raw else self.decoder.name
+        if self.raw:
+            shown = "-0"
+        else:
+            shown = self.decoder.name
         if self.reject is not None and (self.decoder.gives == "votes" or self.raw):
             raise UsageError(f"--reject needs a decoder that gives probabilities, not {shown}")
         if self.trained_priors is not None and self.priors is None:
@@ -230,7 +235,8 @@ class Decoding:
     def _check_stop(self):
         if self.stop is None:
             return
-        auto, limits = self.stop == AUTO, self.guarantees
+        auto = self.stop == AUTO
+        limits = self.guarantees
         if not auto and (isinstance(self.stop, str) or not 0 < self.stop <= 1):
             raise UsageError(
                 f"--stop: expected a number above 0, and 1 at most, or auto, found {self.stop}"
@@ -272,11 +278,9 @@ class Decoding:
         Raises `UsageError` for an average of one configuration.
         """
         if tree.is_ensemble:
-            return (
-                self
-                if self.tree in (*ENSEMBLE_MODES, "flat")
-                else replace(self, tree=ENSEMBLE_MODES[0])
-            )
+            if self.tree in (*ENSEMBLE_MODES, "flat"):
+                return self
+            return replace(self, tree=ENSEMBLE_MODES[0])
         if self.tree in ENSEMBLE_MODES:
             raise UsageError(
                 f"the decoder {self.tree} is for ensembles, several configurations in one file"
@@ -291,7 +295,9 @@ class Decoding:
     @property
     def name(self) -> str:
         """The name of the decoder, or of the way through a tree where that says it all."""
-        return self.tree if self.tree in TREE_DECODERS else self.decoder.name
+        if self.tree in TREE_DECODERS:
+            return self.tree
+        return self.decoder.name
 
     def calibration_key(self, tree: Tree) -> str | None:
         """The key of its map in a `Calibration` of a tree; None where there cannot be one.
@@ -306,13 +312,18 @@ class Decoding:
         if self.prints_values or not self._gives_all_probabilities:
             return None
         if not tree.hierarchical:
-            return "direct" if tree.directs else self.decoder.name
+            if tree.directs:
+                return "direct"
+            return self.decoder.name
         mode = self.suited_to(tree).tree
         if mode == "flat":
             return self.decoder.name
-        mode = "recursive" if mode == "path" else mode
+        if mode == "path":
+            mode = "recursive"
         coded = any(node.rows and not node.bare for node in tree.nodes)
-        return f"{mode} {self.decoder.name}" if coded else mode
+        if coded:
+            return f"{mode} {self.decoder.name}"
+        return mode
 
     def descends(self, tree: Tree) -> bool:
         """Return True if classifiers of a tree are queried on the way down alone."""
@@ -360,7 +371,10 @@ def decoders_of(
     if tree.is_ensemble:
         words = ENSEMBLE_MODES[:1]
     elif tree.hierarchical:
-        words = ("recursive",) if tree.directs else ("recursive", "least-squares")
+        if tree.directs:
+            words = ("recursive",)
+        else:
+            words = ("recursive", "least-squares")
     elif tree.directs:
         words = ("least-squares",)
     else:
@@ -405,7 +419,12 @@ def named_decoding(tree: Tree) -> Decoding | None:
 
 
 def _named(word, tree):
-    structure = "ensembles" if tree.is_ensemble else "trees" if tree.hierarchical else None
+    if tree.is_ensemble:
+        structure = "ensembles"
+    elif tree.hierarchical:
+        structure = "trees"
+    else:
+        structure = None
     if word in TREE_DECODERS:
         if structure != TREE_DECODERS[word]:
             raise UsageError(f"the decoder {word} is for {TREE_DECODERS[word]}")
@@ -415,7 +434,10 @@ def _named(word, tree):
         raise UsageError(f"{method.name} gives no classes: it cannot be compared")
     if structure and tree.directs:
         suited = [name for name, what in TREE_DECODERS.items() if what == structure]
-        what = "an ensemble" if tree.is_ensemble else "a tree"
+        if tree.is_ensemble:
+            what = "an ensemble"
+        else:
+            what = "a tree"
         raise UsageError(
             f"{what} with a multi-class node is no coding matrix: its decoders are "
             + " and ".join(suited)
@@ -452,13 +474,12 @@ def calibrated_decodings(tree: Tree) -> dict[str, Decoding]:
 
     Those that its codes do not suit are among them.
     """
-    modes = (
-        (*ENSEMBLE_MODES, "flat")
-        if tree.is_ensemble
-        else ("recursive", "full", "flat")
-        if tree.hierarchical
-        else ("recursive",)
-    )
+    if tree.is_ensemble:
+        modes = (*ENSEMBLE_MODES, "flat")
+    elif tree.hierarchical:
+        modes = ("recursive", "full", "flat")
+    else:
+        modes = ("recursive",)
     decodings: dict[str, Decoding] = {}
     for mode in modes:
         for method in METHODS:

@@ -92,7 +92,8 @@ def importance(
     if strange := sorted({*data.y.tolist()} - {*classifier.classes.tolist()}):
         raise DataError(f"the model does not have class {strange[0]} of the data")
     data = chosen_rows(data, stratified_sample(data.y, POINTS, seed))
-    x, y = np.asarray(data.x), np.searchsorted(classifier.classes, data.y)
+    x = np.asarray(data.x)
+    y = np.searchsorted(classifier.classes, data.y)
     drawn = data.weights and data.weights.w, data.groups
     columns = data_columns(configuration.recipe, x.shape[1])
     base = losses(classifier.probabilities(x, workers), y)
@@ -100,7 +101,8 @@ def importance(
     orders = [rng.permutation(len(x)) for _ in range(repeats)]
     changes = np.zeros((len(columns), len(x)))  # of the log loss of each point
     for column, change in zip(columns, changes):
-        changed, features = x.copy(), list(column.features)
+        changed = x.copy()
+        features = list(column.features)
         for order in orders:
             changed[:, features] = x[order][:, features]
             change += (losses(classifier.probabilities(changed, workers), y) - base) / repeats

@@ -35,7 +35,8 @@ class Margins(NamedTuple):
 
 def margins_of(configuration: Configuration) -> Margins:
     """The margins of a configuration of support vector machines."""
-    tree, model = configuration.tree, configuration.machines
+    tree = configuration.tree
+    model = configuration.machines
     squared = squared_norms(model)
     pairs = None
     if not tree.hierarchical and not tree.is_ensemble and model.forest is None:

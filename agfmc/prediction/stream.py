@@ -36,17 +36,22 @@ class LineAnswers:
         explainer: Explainer | None = None,
         counter=None,
     ):
-        self.summary, self.failed = Summary(), 0
+        self.summary = Summary()
+        self.failed = 0
         self._classifier, self._rows, self._table, self._file = classifier, rows, table, file
         self._warn, self._explainer, self._counter = warn, explainer, counter
 
     def __call__(self, data: bytes, line: int) -> list[tuple]:
         """(cells of the head, formatted answers) of lines; the number of the first is `line`."""
-        first, heads = 1 + self.summary.points + self.failed, []
+        first = 1 + self.summary.points + self.failed
+        heads = []
         if isinstance(data, CutLine):
             return self._fail(data.message, data, line, first)
         of_table = isinstance(self._rows, RowsToClassify)
-        counts = self._rows.encoder.counts if of_table else None
+        if of_table:
+            counts = self._rows.encoder.counts
+        else:
+            counts = None
 
         def points():
             for x, cells in self._points(data, line, first):
@@ -77,8 +82,12 @@ class LineAnswers:
         return [(heads, [self._table.text.failed(message)])]
 
     def _points(self, data, line, first) -> Iterator[tuple]:
-        classifier, explains = self._classifier, self._explainer is not None
-        step = self._explainer.rows if explains else classifier.rows
+        classifier = self._classifier
+        explains = self._explainer is not None
+        if explains:
+            step = self._explainer.rows
+        else:
+            step = classifier.rows
         if isinstance(self._rows, RowsToClassify):
             self._rows.table.put(data, line)
             return self._rows.chunks(step, first)

@@ -44,8 +44,12 @@ def answer_sections(content: ReportContent) -> list[Section]:
     """The sections of the answers, or none."""
     if content.answers is None:
         return []
-    answers, classes = content.answers, classes_of(content)
-    tree = None if content.model is None else content.model.tree
+    answers = content.answers
+    classes = classes_of(content)
+    if content.model is None:
+        tree = None
+    else:
+        tree = content.model.tree
     makers = (
         (("scores", "Scores"), _scores(answers, classes)),
         (("confusions", "Confusions"), _confusions(answers, classes)),
@@ -58,7 +62,8 @@ def answer_sections(content: ReportContent) -> list[Section]:
 
 def score_blocks(scores: Mapping) -> list[Block]:
     """Blocks of scores alone, as a screen of a terminal has room for them."""
-    answers, labels = AnswersPart("", scores), scores["labels"]
+    answers = AnswersPart("", scores)
+    labels = scores["labels"]
     names = {label: name for label, name in zip(labels, scores.get("names") or ()) if name}
     classes = Classes(tuple(labels), with_distinct_names(names))
     few = len(labels) <= _SCREEN[0]
@@ -75,7 +80,8 @@ def score_blocks(scores: Mapping) -> list[Block]:
 def answer_verdict(answers: AnswersPart, classes: Classes) -> list[str]:
     """Sentences that say how good the answers are, against what, and what they confuse most."""
     scores = answers.scores
-    bounds, base = _bounds(scores, "accuracy"), _baselines(scores).get("accuracy")
+    bounds = _bounds(scores, "accuracy")
+    base = _baselines(scores).get("accuracy")
     points = plural(scores["points"], "held-out sample" if answers.splits else "sample")
     right = (
         f"{percent(scores['accuracy'])}{' of these' * bool(scores['rejected'])} correctly"
@@ -93,7 +99,8 @@ def answer_verdict(answers: AnswersPart, classes: Classes) -> list[str]:
             f"The mean cost is {number(scores[COST.name])}; always giving the answer "
             f"that costs least would give {number(scores['single_class_cost'])}."
         )
-    wrong, labels = wrong_cells(scores), scores["labels"]
+    wrong = wrong_cells(scores)
+    labels = scores["labels"]
     if not wrong:
         return [*words, "No answer is wrong."]
     value, i, j = wrong[0]
@@ -108,7 +115,10 @@ def answer_verdict(answers: AnswersPart, classes: Classes) -> list[str]:
 def score_tiles(answers: AnswersPart) -> list[Tile]:
     """The scores that are seen first."""
     scores = answers.scores
-    scope = " of the answered" if scores["rejected"] else ""
+    if scores["rejected"]:
+        scope = " of the answered"
+    else:
+        scope = ""
     tiles = []
     for name, title in (
         ("accuracy", f"Accuracy{scope}"),
@@ -140,21 +150,24 @@ def score_tiles(answers: AnswersPart) -> list[Tile]:
 
 def _sureness(answers, name):
     """The interval of a score, why it has none, its deviation, or what it is in other words."""
-    show = percent if PAGE[name].share else number
+    if PAGE[name].share:
+        show = percent
+    else:
+        show = number
     bounds = _bounds(answers.scores, name)
     if bounds:
         return f"95 %: {interval(bounds, show)}"
     if _unsure(answers.scores, name):
-        return (
-            f"no interval: no error in {plural(answers.scores['points'], 'point')}"
-            if answers.scores["accuracy"] == 1
-            else "no interval: the same in all resamples"
-        )
+        if answers.scores["accuracy"] == 1:
+            return f"no interval: no error in {plural(answers.scores['points'], 'point')}"
+        return "no interval: the same in all resamples"
     summary = (answers.splits or {}).get(name)
     if summary and summary.get("sd") is not None:
         return f"\u00b1 {show(summary['sd'])} over the splits"
     base = _baselines(answers.scores).get(name)
-    return "" if base is None else f"the shares of the classes alone: {show(base)}"
+    if base is None:
+        return ""
+    return f"the shares of the classes alone: {show(base)}"
 
 
 def _bounds(scores, name):
@@ -240,10 +253,12 @@ def shares_alone(totals: Sequence[float]) -> dict[str, float]:
 
 
 def _overall_tables(answers):
-    scores, base = answers.scores, _baselines(answers.scores)
+    scores = answers.scores
+    base = _baselines(answers.scores)
     rows: tuple[list, list] = ([], [])
     for name, row in PAGE.items():
-        value, summary = scores.get(name), (answers.splits or {}).get(name) or {}
+        value = scores.get(name)
+        summary = (answers.splits or {}).get(name) or {}
         if value is not None and (name != "coverage" or scores["rejected"]):
             title = row.title.format(scores.get("top")) + " of the answered" * (
                 name == "accuracy" and scores["rejected"] > 0
@@ -262,7 +277,10 @@ def _overall_tables(answers):
                 )
             )
     zero = scores["zero_probability"]
-    more = f" The true class of {plural(zero, 'point')} had the probability 0." if zero else ""
+    if zero:
+        more = f" The true class of {plural(zero, 'point')} had the probability 0."
+    else:
+        more = ""
     if any(_unsure(scores, name) for name in PAGE):
         more += (
             " A score that is the same in all resamples of the points has no interval: they "
@@ -384,7 +402,9 @@ def _class_table(scores, classes, most, taken_for=True):
 def _whole(value):
     """A number of points, which is a sum where points have weights, as a whole number if it is
     one but for its rounding."""
-    return value if value is None or abs(value - round(value)) > 1e-9 * abs(value) else round(value)
+    if value is None or abs(value - round(value)) > 1e-9 * abs(value):
+        return value
+    return round(value)
 
 
 # -- confusions ------------------------------------------------------------------------------------
@@ -396,11 +416,9 @@ def _confusions(answers, classes):
         blocks = [matrix(_matrix(scores, classes))]
     else:
         blocks = pictures(charts.confusion_map(scores, classes.names))
-    return (
-        beside(blocks, _frequent(scores, classes))
-        if len(scores["labels"]) <= _NARROW
-        else [*blocks, *_frequent(scores, classes)]
-    )
+    if len(scores["labels"]) <= _NARROW:
+        return beside(blocks, _frequent(scores, classes))
+    return [*blocks, *_frequent(scores, classes)]
 
 
 def _matrix(scores, classes):
@@ -432,11 +450,9 @@ def _matrix(scores, classes):
 
 def _shade(value, total):
     """A shade of 1 to 8 for the share of a row, 0 for none: by its root, as errors are rare."""
-    return (
-        0
-        if not value or not total
-        else max(1, math.ceil(_SHADES * math.sqrt(value / total) - 1e-9))
-    )
+    if not value or not total:
+        return 0
+    return max(1, math.ceil(_SHADES * math.sqrt(value / total) - 1e-9))
 
 
 def _frequent(scores, classes):
@@ -445,7 +461,10 @@ def _frequent(scores, classes):
     cells = wrong_cells(scores)
     if not cells:
         return [text("No answer is wrong.")]
-    most = _FEW if len(labels) <= _WHOLE_TABLE else _FREQUENT
+    if len(labels) <= _WHOLE_TABLE:
+        most = _FEW
+    else:
+        most = _FREQUENT
     rows = tuple(
         TableRow(
             (classes.name(labels[i]), classes.name(labels[j]), _whole(-value), -value / totals[i]),
@@ -453,11 +472,10 @@ def _frequent(scores, classes):
         )
         for value, i, j in cells[:most]
     )
-    left = (
-        f"{len(rows)} of {plural(len(cells), 'pair')} of a true class and a wrong answer. "
-        if len(cells) > most
-        else ""
-    )
+    if len(cells) > most:
+        left = f"{len(rows)} of {plural(len(cells), 'pair')} of a true class and a wrong answer. "
+    else:
+        left = ""
     shown = left and len(labels) > _WHOLE_TABLE
     return [
         heading("Most frequent confusions"),
@@ -490,7 +508,8 @@ def _probabilities(answers):
 
 
 def _sets_words(scores):
-    blocks, sets = [], scores.get("sets")
+    blocks = []
+    sets = scores.get("sets")
     if sets:
         words = [
             f"{percent(sets['coverage'])} of the sets hold the true class (95 %: "

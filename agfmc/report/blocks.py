@@ -97,12 +97,16 @@ def note(words: str) -> Block:
 def pictures(*items: Picture | None) -> list[Block]:
     """The block of those pictures that are there; none where no picture is."""
     shown = tuple(picture for picture in items if picture is not None)
-    return [Block("pictures", shown)] if shown else []
+    if shown:
+        return [Block("pictures", shown)]
+    return []
 
 
 def beside(left: Sequence[Block], right: Sequence[Block]) -> list[Block]:
     """Blocks with others to the right of them, where there is room for both."""
-    return [Block("beside", (tuple(left), tuple(right)))] if left and right else [*left, *right]
+    if left and right:
+        return [Block("beside", (tuple(left), tuple(right)))]
+    return [*left, *right]
 
 
 def without_empty(table: DataTable) -> DataTable:

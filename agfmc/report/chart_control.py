@@ -81,7 +81,9 @@ def _words(node, sides, names, share):
         return cut(row.text.strip())
     # a file name tells a reader nothing
     text = " / ".join(listed(names, sides[branch], 2) for (branch,) in (row.left, row.right))
-    return text if share is None else f"{100 * share:.3g} %: {text}"
+    if share is None:
+        return text
+    return f"{100 * share:.3g} %: {text}"
 
 
 def dendrogram(tree: Tree, heights: Sequence[float]) -> Picture:
@@ -91,8 +93,10 @@ def dendrogram(tree: Tree, heights: Sequence[float]) -> Picture:
     texts = [cut(class_name(names, label)) for label in tree.labels]
     finite = [height for height in heights if math.isfinite(height)]
     largest = max(finite, default=0.0) or 1.0
-    far, broken = 1.15 * largest, len(finite) < len(heights)
-    pitch, side = 16, max(map(text_width, texts)) + 10
+    far = 1.15 * largest
+    broken = len(finite) < len(heights)
+    pitch = 16
+    side = max(map(text_width, texts)) + 10
     tall = pitch * len(texts)
     drawing = Drawing(side + 500, tall + 50)
     panel = Panel(
@@ -111,7 +115,8 @@ def dendrogram(tree: Tree, heights: Sequence[float]) -> Picture:
         drawing.line([(panel.x((largest + far) / 2), y) for y in (4, 4 + tall)], "rule")
     for index, text in enumerate(texts):
         drawing.text(side - 8, 4 + (index + 0.5) * pitch + 4, text, "end")
-    places, spans = {}, tree.spans()
+    places = {}
+    spans = tree.spans()
     for number in range(len(tree.nodes) - 1, -1, -1):
         (y0, x0), (y1, x1) = (
             (4 + (spans[number][branch][0] + 0.5) * pitch, panel.x(0))

@@ -39,7 +39,8 @@ def importance(result: Mapping) -> Picture | None:
         tuple(TableRow((row["name"], row["increase"], row["error"])) for row in result["columns"]),
         folded=True,
     )
-    first, increase = cut(rows[0][0]), number(rows[0][1])
+    first = cut(rows[0][0])
+    increase = number(rows[0][1])
     note = (
         f"The values of a column are permuted among {count(result['points'])} holdout points"
         f"{result.get('trained', '')}. Columns with the same information share their "
@@ -61,12 +62,16 @@ def effects(result: Mapping, names: Mapping[int, str]) -> list[Picture]:
 
 
 def _effect(effect, labels, names):
-    p, values = effect["p"], effect["values"]
+    p = effect["p"]
+    values = effect["values"]
     spread = [max(row[at] for row in p) - min(row[at] for row in p) for at in range(len(labels))]
     most = sorted(range(len(labels)), key=lambda at: -spread[at])
     drawn = sorted(most[: len(_LOOKS)])  # few classes have the same colours in all pictures
     words = isinstance(values[0], str)
-    places = list(range(len(values))) if words else values
+    if words:
+        places = list(range(len(values)))
+    else:
+        places = values
     drawing = Drawing(WIDTH, 236 + 18 * len(drawn))
     panel = Panel(
         drawing, Box(_LEFT, 26, WIDTH - _LEFT - 14, 160), Linear.around(places, 0.03), Linear(0, 1)
@@ -75,7 +80,8 @@ def _effect(effect, labels, names):
     name = cut(effect["name"])
     panel.axis_across(name, *((places, [cut(word, 6) for word in values]) if words else ()))
     for key, at in enumerate(drawn):
-        look, title = _LOOKS[key], class_name(names, labels[at])
+        look = _LOOKS[key]
+        title = class_name(names, labels[at])
         curve = panel.places((x, row[at]) for x, row in zip(places, p))
         if len(curve) > 1 and not words:
             drawing.line(curve, f"{look} curve", title)
@@ -148,7 +154,8 @@ def curve_table(curve: Mapping) -> DataTable:
 
 
 def _learning_curve(name, curve):
-    title, rows = ALL_SCORES[name].title, curve[name]
+    title = ALL_SCORES[name].title
+    rows = curve[name]
     sizes = [row["samples"] for row in rows]
     ends = [row["score"] + side * row["error"] for row in rows for side in (-1, 1)]
     drawing = Drawing(WIDTH, 236)

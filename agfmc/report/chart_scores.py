@@ -26,11 +26,15 @@ def draw_scores(
     `scores` are those of `evaluate`, `names` is {label: name}, and `data` the name of the data;
     `more` pictures come behind.
     """
-    parts = [plural(scores["points"], "point")] if "points" in scores else []
+    if "points" in scores:
+        parts = [plural(scores["points"], "point")]
+    else:
+        parts = []
     parts.append(plural(len(scores["labels"]), "class", "es"))
     if scores.get("rejected"):
         parts.append(f"{scores['rejected']} without an answer")
-    accuracy, coefficient = scores["accuracy"], scores["uncertainty_coefficient"]
+    accuracy = scores["accuracy"]
+    coefficient = scores["uncertainty_coefficient"]
     parts.append(f"accuracy {accuracy:.4f}")
     if coefficient is not None and coefficient == coefficient:
         parts.append(f"uncertainty coefficient {coefficient:.4f}")
@@ -74,7 +78,8 @@ def draw_comparison(path: str, result: Mapping, by: str = "log_loss") -> None:
 
 def draw_search(path: str, result: Mapping) -> None:
     """Draw the scores of `result`, what `tune_m --json` writes, a picture for each kernel."""
-    best, stopped = result["points"][result["best"]], result.get("complete") is False
+    best = result["points"][result["best"]]
+    stopped = result.get("complete") is False
     title = f"best{' so far' * stopped}: {cut(best['options'], 100)}"
     if best["score"] is not None and math.isfinite(best["score"]):
         title += f", {ALL_SCORES[result['by']].title} {best['score']:.4f}"

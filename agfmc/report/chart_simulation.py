@@ -29,7 +29,10 @@ def simulation_pictures(
         shown = sorted(
             (row for row in rows if row["error"] == error), key=lambda row: row["classes"]
         )
-        title = f"similarity {similarity}" if error is None else f"error probability {error:g}"
+        if error is None:
+            title = f"similarity {similarity}"
+        else:
+            title = f"error probability {error:g}"
         pictures.append(
             Picture(
                 _panel(shown, top),
@@ -71,14 +74,22 @@ def _panel(rows, top):
     classes = [row["classes"] for row in rows]
     # the last step from one number of classes to the next is far above the first
     powers = len(classes) > 2 and classes[-1] - classes[-2] > 1.5 * (classes[1] - classes[0])
-    low, high = classes[0], max(classes[-1], classes[0] + 1)
-    scale = Logarithmic(low / 1.2, 1.2 * high) if powers else Linear.around((low, high))
+    low = classes[0]
+    high = max(classes[-1], classes[0] + 1)
+    if powers:
+        scale = Logarithmic(low / 1.2, 1.2 * high)
+    else:
+        scale = Linear.around((low, high))
     drawing = Drawing(380, 300)
     panel = Panel(drawing, Box(40, 26, 325, 230), scale, Linear(0, 1))
     panel.axis_up("probability that the true class is found")
-    few = classes if len(classes) <= 8 else panel.across.ticks(6)
+    if len(classes) <= 8:
+        few = classes
+    else:
+        few = panel.across.ticks(6)
     panel.axis_across("number of classes", few, [f"{tick:g}" for tick in few])
-    rounds, lines = [_rounds(row) for row in rows], _lines(rows, top)
+    rounds = [_rounds(row) for row in rows]
+    lines = _lines(rows, top)
     places = [panel.x(k) for k in classes]
     wide = max((high - low for low, high in (wilson(0.5, n) for n in rounds if n)), default=0.0)
     step = min((b - a for a, b in zip(places, places[1:])), default=0.0) * (wide > _NARROW)
@@ -108,7 +119,10 @@ def _mark(drawing, x, y, look, shape):
             height=6,
         )
     else:
-        turn = 1 if shape == "up" else -1
+        if shape == "up":
+            turn = 1
+        else:
+            turn = -1
         drawing.add(
             "path", f"fill-{look}", d=f"M{pixels(x - 4)} {pixels(y + 3.5 * turn)}h8l-4 {-7 * turn}z"
         )
@@ -128,8 +142,11 @@ def _key(lines):
 def _rounds(row):
     parts = [row["max_win"], row["adag"], row["ddag"], *row["polls"]]
     part = max(parts, key=lambda part: part["standard_error"])
-    share, error = part["success"], part["standard_error"]
-    return round(share * (1 - share) / error**2) if error else 0
+    share = part["success"]
+    error = part["standard_error"]
+    if error:
+        return round(share * (1 - share) / error**2)
+    return 0
 
 
 def _formula(word):

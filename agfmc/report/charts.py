@@ -54,19 +54,22 @@ def class_counts(data: DataPart, names: Mapping[int, str]) -> Picture | None:
         folded=True,
     )
     drawing = (named_bars if len(counts) <= _NAMED else _upright_bars)(titles, counts)
-    least, most = min(counts), max(counts)
-    summary = (
-        f"{len(counts)} classes of {short(least)} to {short(most)} points"
-        if least != most
-        else f"{len(counts)} classes of {short(least)} points each"
-    )
+    least = min(counts)
+    most = max(counts)
+    if least != most:
+        summary = f"{len(counts)} classes of {short(least)} to {short(most)} points"
+    else:
+        summary = f"{len(counts)} classes of {short(least)} points each"
     note = "A bar for each class, from the largest to the smallest." * (len(counts) > _NAMED)
     return Picture(drawing, "Points of each class", summary, note, table)
 
 
 def named_bars(names: Sequence[str], counts: Sequence[float], unit: str = "points") -> Drawing:
     """A row for each class or feature: its name, a bar, the number at its end."""
-    pitch = 20 if len(names) <= 30 else 17
+    if len(names) <= 30:
+        pitch = 20
+    else:
+        pitch = 17
     side = min(max(map(text_width, names)), 140) + 8
     top = max(counts) or 1
     texts = [short(count) for count in counts]
@@ -152,7 +155,8 @@ def reliability(scores: Mapping, of_classes: bool = False) -> Picture | None:
             keys.append(("rect", f"fill-{look}", title, f"ECE {number(value)}"))
     texts = [", ".join(filter(None, words)) for _, _, *words in keys]
     across = 2 if max(map(text_width, texts), default=0) < WIDTH / 2 - 10 else 1
-    side, top = WIDTH - _LEFT - 14, 26 + 20 * -(-len(keys) // across)
+    side = WIDTH - _LEFT - 14
+    top = 26 + 20 * -(-len(keys) // across)
     drawing = Drawing(WIDTH, top + side + 118)
     panel = Panel(drawing, Box(_LEFT, top, side, side), Linear(low, 1), Linear(low, 1))
     panel.axis_up("share of right answers")
@@ -190,7 +194,8 @@ def reliability(scores: Mapping, of_classes: bool = False) -> Picture | None:
             r=5,
         )
     for index, ((tag, look, *_), text) in enumerate(zip(keys, texts)):
-        x, y = index % across * (WIDTH / 2 + 6), 11 + index // across * 20
+        x = index % across * (WIDTH / 2 + 6)
+        y = 11 + index // across * 20
         if tag == "circle":
             drawing.add(tag, look, cx=x + 5, cy=y, r=5)
         else:
@@ -265,20 +270,26 @@ def _all_classes(scores):
 def _floor(bins):
     """The beginning of the axes: 0, or higher where all that is shown is near 1."""
     least = min(min(row["lower"], row["observed"], row["forecast"]) for row in bins)
-    return round(max(0, int(least * 10) / 10), 1) if least >= 0.45 else 0
+    if least >= 0.45:
+        return round(max(0, int(least * 10) / 10), 1)
+    return 0
 
 
 def _wilson(row):
     """An interval of 95 % of the share of right answers in a bin; weighted points count as many
     as tell as much."""
-    count, error, forecast = row["count"], row["error"], row["forecast"]
+    count = row["count"]
+    error = row["error"]
+    forecast = row["forecast"]
     if isinstance(count, float) and error:
         count = forecast * (1 - forecast) / error**2 or count
     return tuple(wilson(min(max(row["observed"], 0.0), 1.0), row.get("effective", count)))
 
 
 def _whisker(panel, x, low, high, floor):
-    at, bottom, top = panel.x(x), panel.y(max(low, floor)), panel.y(min(high, 1))
+    at = panel.x(x)
+    bottom = panel.y(max(low, floor))
+    top = panel.y(min(high, 1))
     text = f"M{pixels(at)} {pixels(bottom)}V{pixels(top)}M{pixels(at - 3)} {pixels(top)}h6"
     return text + (f"M{pixels(at - 3)} {pixels(bottom)}h6" if low >= floor else "")
 
@@ -380,7 +391,8 @@ def class_sets(scores: Mapping) -> Picture | None:
     sizes = sets["sizes"]
     total, most = (of(count for _, count in sizes) for of in (sum, max))
     drawing = Drawing(WIDTH, 250)
-    low, high = sizes[0][0], sizes[-1][0]
+    low = sizes[0][0]
+    high = sizes[-1][0]
     panel = Panel(
         drawing,
         Box(_LEFT, 26, WIDTH - _LEFT - 14, 170),
@@ -449,7 +461,10 @@ def class_recall(scores: Mapping, names: Mapping[int, str]) -> Picture | None:
     shown = chosen[:_NAMED]
     title_of = {at: class_name(names, row["label"]) for at, row in rows}
     side = min(max(text_width(title_of[at]) for at, _ in shown), 130) + 10
-    pitch = 20 if len(shown) <= 30 else 17
+    if len(shown) <= 30:
+        pitch = 20
+    else:
+        pitch = 17
     drawing = Drawing(WIDTH, pitch * len(shown) + 62)
     low = _beginning(
         min(
@@ -466,7 +481,8 @@ def class_recall(scores: Mapping, names: Mapping[int, str]) -> Picture | None:
     drawing.text(side + 80, 13, "precision")
     panel.axis_across()
     for place, (at, row) in enumerate(shown):
-        y, middle = 24 + place * pitch, 24 + (place + 0.5) * pitch
+        y = 24 + place * pitch
+        middle = 24 + (place + 0.5) * pitch
         with drawing.group(data_classes=(at,)):
             drawing.add("rect", "band", x=0, y=y, width=WIDTH, height=pitch)
             drawing.text(side - 10, middle + 4, title_of[at], "end", width=side - 10)
@@ -519,21 +535,21 @@ _STEPS = 100  # of either colour
 def confusion_map(scores: Mapping, names: Mapping[int, str]) -> Picture | None:
     """The contingency table as an image: right answers blue, errors orange on a logarithmic scale,
     with the numbers of points where the classes are few."""
-    table, labels = scores.get("contingency"), scores["labels"]
+    table = scores.get("contingency")
+    labels = scores["labels"]
     k = len(labels)
     if not table or k < 2:
         return None
-    counts = (
-        [[short(count, 3) if count else "" for count in row] for row in table]
-        if k <= _COUNTED
-        else []
-    )
-    cell = (
-        max(1, min(16, 620 // k))
-        if k > 38
-        else math.ceil(max((text_width(text) + 6 for row in counts for text in row), default=16))
-    )
-    cell = max(cell, 22) if counts else cell
+    if k <= _COUNTED:
+        counts = [[short(count, 3) if count else "" for count in row] for row in table]
+    else:
+        counts = []
+    if k > 38:
+        cell = max(1, min(16, 620 // k))
+    else:
+        cell = math.ceil(max((text_width(text) + 6 for row in counts for text in row), default=16))
+    if counts:
+        cell = max(cell, 22)
     palette = [(0, 0, 0, 0)] + [
         (*colour, round(255 * step / _STEPS))
         for colour in (_BLUES, _ORANGES)
@@ -550,7 +566,10 @@ def confusion_map(scores: Mapping, names: Mapping[int, str]) -> Picture | None:
     columns = [*titles, "rejected"][: shares.shape[1]]
     named = cell >= 14
     side = min(max(map(text_width, columns)), 150 if named else 90) + (8 if named else 16)
-    top = side + 16 if named else 40
+    if named:
+        top = side + 16
+    else:
+        top = 40
     drawing = Drawing(max(side + cell * len(columns) + 10, 330), top + cell * k + 62)
     box = Box(side, top, cell * len(columns), cell * k)
     drawing.add(
@@ -609,7 +628,8 @@ def _worst(shares):
 
 
 def _map_names(drawing, box, titles, columns, cell):
-    k, named = len(titles), cell >= 14
+    k = len(titles)
+    named = cell >= 14
     aside, above = (box.left, box.top - 16) if named else (8, 8)
     for index, name in enumerate(columns if k <= _LIT else ()):
         with drawing.group(data_classes=(index,) * (index < k)):
@@ -639,7 +659,8 @@ def _map_names(drawing, box, titles, columns, cell):
                         "end",
                         width=box.left - 8,
                     )
-                x, y = box.left + (index + 0.5) * cell + 4, box.top - 6
+                x = box.left + (index + 0.5) * cell + 4
+                y = box.top - 6
                 drawing.text(
                     x, y, name, width=box.top - 24, transform=f"rotate(-90 {pixels(x)} {pixels(y)})"
                 )

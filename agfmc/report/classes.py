@@ -32,7 +32,9 @@ class Classes:
 
     def name(self, label: int) -> str:
         """The name of a class, its label where it has none; of label -1 that of no answer."""
-        return "rejected" if label < 0 else self.names.get(label) or str(label)
+        if label < 0:
+            return "rejected"
+        return self.names.get(label) or str(label)
 
     def at(self, *labels: int) -> tuple[int, ...]:
         """The positions of those of the labels that are known."""

@@ -33,7 +33,9 @@ class Column:
             return cut(value, LONGEST * {"name": 2, "code": 4, "prose": 6}.get(self.kind, 1))
         if isinstance(value, tuple):
             return interval(value)
-        return percent(value) if self.kind == "share" else number(value, self.digits)
+        if self.kind == "share":
+            return percent(value)
+        return number(value, self.digits)
 
 
 @dataclass(frozen=True)

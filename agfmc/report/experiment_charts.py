@@ -49,36 +49,44 @@ def comparison(result: Mapping) -> Picture | None:
     none.  Without a reference the scores, with their standard deviations over the splits.
     """
     by = result["by"]
-    score, against = ALL_SCORES[by], result.get("against")
+    score = ALL_SCORES[by]
+    against = result.get("against")
     rows = []
     for row in result["rows"]:
         if "error" in row or not row.get(by):
             continue
         if against is None:
-            value, sd = row[by]["pooled"], row[by].get("sd")
-            ends = (value - sd, value + sd) if _known(value) and _known(sd) else None
+            value = row[by]["pooled"]
+            sd = row[by].get("sd")
+            if _known(value) and _known(sd):
+                ends = (value - sd, value + sd)
+            else:
+                ends = None
             rows.append((row_name(row), value, ends, None))
         elif test := (row.get("difference") or {}).get(by):
             low, high = test.get("interval") or (None, None)
-            ends = (low, high) if _known(low) and _known(high) else None
+            if _known(low) and _known(high):
+                ends = (low, high)
+            else:
+                ends = None
             rows.append((row_name(row), test["mean"], ends, test.get("p_value")))
     rows = sorted((row for row in rows if _known(row[1])), key=lambda row: -score.sign * row[1])
     if not rows:
         return None
-    top, last = rows[0], rows[-1]
+    top = rows[0]
+    last = rows[-1]
     if against is None:
         title = score.title[0].upper() + score.title[1:]
         summary = f"From {number(top[1])} ({top[0]}) to {number(last[1])} ({last[0]})"
-        note = (
-            "Bars are standard deviations over the splits." if any(row[2] for row in rows) else ""
-        )
-        head, columns = (
-            title,
-            (
-                Column(score.title, "number"),
-                Column("less the deviation", "number"),
-                Column("with the deviation", "number"),
-            ),
+        if any(row[2] for row in rows):
+            note = "Bars are standard deviations over the splits."
+        else:
+            note = ""
+        head = title
+        columns = (
+            Column(score.title, "number"),
+            Column("less the deviation", "number"),
+            Column("with the deviation", "number"),
         )
     else:
         title = f"Differences in {score.title}"
@@ -86,19 +94,17 @@ def comparison(result: Mapping) -> Picture | None:
             f"{title} from {row_name(against)}: from {signed(top[1])} ({top[0]}) to "
             f"{signed(last[1])} ({last[0]})"
         )
-        head, columns = (
-            f"{title} from {row_name(against)}",
-            (
-                Column("mean difference", "number"),
-                Column("low", "number"),
-                Column("high", "number"),
-                Column(
-                    "p",
-                    "number",
-                    "of McNemar's test"
-                    if result.get("mcnemar")
-                    else "of the corrected resampled t test",
-                ),
+        head = f"{title} from {row_name(against)}"
+        columns = (
+            Column("mean difference", "number"),
+            Column("low", "number"),
+            Column("high", "number"),
+            Column(
+                "p",
+                "number",
+                "of McNemar's test"
+                if result.get("mcnemar")
+                else "of the corrected resampled t test",
             ),
         )
         note = ""
@@ -109,17 +115,17 @@ def comparison(result: Mapping) -> Picture | None:
                 f"{sum(high < 0 for _, high in intervals)} worse by intervals of 95 %"
             )
             # a single split has no deviation from split to split, which the t test is made of
-            how = (
-                "paired shares, Agresti and Min"
-                if score.name == "accuracy"
-                else "paired means over the points"
-            )
-            note = (
-                f"Differences on the same held-out points, with intervals of 95 % ({how})"
-                if result.get("mcnemar")
-                else "Mean differences on the same splits, with "
-                "intervals of 95 % (corrected resampled t test)"
-            )
+            if score.name == "accuracy":
+                how = "paired shares, Agresti and Min"
+            else:
+                how = "paired means over the points"
+            if result.get("mcnemar"):
+                note = f"Differences on the same held-out points, with intervals of 95 % ({how})"
+            else:
+                note = (
+                    "Mean differences on the same splits, with "
+                    "intervals of 95 % (corrected resampled t test)"
+                )
             note += ". Filled: the interval does not reach 0."
     table = DataTable(
         head,
@@ -130,16 +136,15 @@ def comparison(result: Mapping) -> Picture | None:
         ),
         folded=True,
     )
-    drawing = (
-        forest([row[:3] for row in rows], score.axis, show=number)
-        if against is None
-        else forest(
+    if against is None:
+        drawing = forest([row[:3] for row in rows], score.axis, show=number)
+    else:
+        drawing = forest(
             [row[:3] for row in rows],
             f"difference in {score.title}",
             row_name(against),
             score.larger_is_better,
         )
-    )
     return Picture(drawing, title, summary, note, table)
 
 
@@ -156,7 +161,9 @@ def forest(
     the text of a value. Signed values are differences from `reference`, over a zero line, filled
     where their interval does not have 0; `larger` says that larger values are better.
     """
-    pitch, top, differences = 36, 8 if reference is None else 46, show is signed
+    pitch = 36
+    top = 8 if reference is None else 46
+    differences = show is signed
     scale = Linear.around(
         [0.0] * differences + [end for _, value, interval in rows for end in (interval or (value,))]
     )
@@ -182,7 +189,8 @@ def forest(
         drawing.text(min(max(zero, half), WIDTH - half), 34, name, "mid", title=reference)
         _directions(drawing, zero, larger)
     for index, (name, mean, interval) in enumerate(rows):
-        y, value = top + index * pitch, show(mean)
+        y = top + index * pitch
+        value = show(mean)
         drawing.text(4, y + 14, name, width=WIDTH - 14 - text_width(value))
         drawing.text(WIDTH - 4, y + 14, value, "end")
         title = f"{name}: {value}"
@@ -203,7 +211,10 @@ def forest(
 
 
 def _directions(drawing, zero, larger):
-    words = ("\u2190 worse", "better \u2192") if larger else ("\u2190 better", "worse \u2192")
+    if larger:
+        words = ("\u2190 worse", "better \u2192")
+    else:
+        words = ("\u2190 better", "worse \u2192")
     for side, word in enumerate(words):
         wide = text_width(word)
         if side == 0 and zero - 10 >= wide:
@@ -221,7 +232,9 @@ _COSTS = (
 def _mean(value):
     if isinstance(value, Mapping):
         value = value.get("mean", value.get("pooled"))
-    return value if _known(value) else None
+    if _known(value):
+        return value
+    return None
 
 
 def comparison_cost(result: Mapping) -> Picture | None:
@@ -302,7 +315,8 @@ def _front(points, sign):
 def _scatter(points, front, score, title):
     drawing = Drawing(WIDTH, 330 + LINE * len(points))
     costs = [cost for cost, _, _ in points]
-    low, high = min(costs), max(costs)
+    low = min(costs)
+    high = max(costs)
     span = math.log10(high / low)
     margin = max(0.1 * span, (0.6 - span) / 2, 0.08)
     panel = Panel(
@@ -316,7 +330,8 @@ def _scatter(points, front, score, title):
     panel.axis_across(title, ticks, [f"{tick:g}" for tick in ticks])
     steps = []
     for at in sorted(front, key=lambda at: points[at][0]):
-        x, y = panel.x(points[at][0]), panel.y(points[at][1])
+        x = panel.x(points[at][0])
+        y = panel.y(points[at][1])
         if steps:
             steps.append((x, steps[-1][1]))
         steps.append((x, y))
@@ -336,7 +351,10 @@ def _scatter(points, front, score, title):
     for at, (_, value, name) in enumerate(points):
         y = 326 + LINE * at
         text = f"{value:.4f}"
-        look = "strong" if at in front else ""
+        if at in front:
+            look = "strong"
+        else:
+            look = ""
         drawing.text(18, y, str(at + 1), f"end {look}".strip())
         drawing.text(26, y, name, look, width=WIDTH - 34 - text_width(text))
         drawing.text(WIDTH, y, text, "end")
@@ -380,7 +398,10 @@ def _numbers(drawing, box, places, front):
 
 def _covered(spot, wide, taken, box):
     """(Number of rectangles that a number would cover, True where it leaves the box)."""
-    left, bottom, right, top = spot[0], spot[1], spot[0] + wide, spot[1] - 9
+    left = spot[0]
+    bottom = spot[1]
+    right = spot[0] + wide
+    top = spot[1] - 9
     outside = left < box.left or right > box.right or top < box.top or bottom > box.bottom
     return 10 * outside + sum(
         left < x1 and x0 < right and top < y1 and y0 < bottom for x0, y0, x1, y1 in taken
@@ -444,14 +465,19 @@ def _amount(point):
 def _amount_words(amount):
     rows, parts = amount
     text = f"{parts} part{'s' * (parts != 1)}"
-    return text if rows is None else f"{rows} points, {text}"
+    if rows is None:
+        return text
+    return f"{rows} points, {text}"
 
 
 def _sizes(points):
     amounts = sorted(
         {_amount(point) for point in points}, key=lambda one: (one[0] is None, one[0] or 0, one[1])
     )
-    step = 0 if len(amounts) < 2 else min(2.0, 5 / (len(amounts) - 1))
+    if len(amounts) < 2:
+        step = 0
+    else:
+        step = min(2.0, 5 / (len(amounts) - 1))
     return {amount: (7 if len(amounts) < 2 else 5) + step * i for i, amount in enumerate(amounts)}
 
 
@@ -463,7 +489,9 @@ def _range(values, larger):
         return 0.0, 1.0
     seen = int(0.25 * (len(values) - 1))
     low, high = (values[seen], values[-1]) if larger else (values[0], values[-1 - seen])
-    return (low, high) if high > low else (low, low + 1e-9 * max(1.0, abs(low)))
+    if high > low:
+        return (low, high)
+    return (low, low + 1e-9 * max(1.0, abs(low)))
 
 
 def _depth(value, low, high, larger):
@@ -487,8 +515,14 @@ def _scale(drawing, box, low, high, score):
             height=box.height,
             fill_opacity=f"{0.12 + 0.88 * (step + 0.5) / steps:.2f}",
         )
-    ends = (low, high) if score.larger_is_better else (high, low)
-    mark = "\u2264 " if score.larger_is_better else "\u2265 "
+    if score.larger_is_better:
+        ends = (low, high)
+    else:
+        ends = (high, low)
+    if score.larger_is_better:
+        mark = "\u2264 "
+    else:
+        mark = "\u2265 "
     drawing.text(box.left, box.bottom + 16, f"{mark}{float(ends[0]):.3g}", "small")
     drawing.text(box.right, box.bottom + 16, f"{float(ends[1]):.3g}", "end small")
     drawing.text(box.right + 10, box.top + 10, score.title)
@@ -497,7 +531,10 @@ def _scale(drawing, box, low, high, score):
 def _point_words(point, score):
     if not _known(point["score"]):
         return f"{point['options']}: failed"
-    sd = f" \u00b1 {short(point['sd'])}" if point.get("sd") else ""
+    if point.get("sd"):
+        sd = f" \u00b1 {short(point['sd'])}"
+    else:
+        sd = ""
     return (
         f"{point['options']}: {score.title} {short(point['score'])}{sd}, on "
         f"{_amount_words(_amount(point))}"
@@ -528,16 +565,19 @@ class _Kernel:
             and len({point[name] for point in self.points}) > 1
         ][:2]
         best = next((point for at, point in members if at == search.get("best")), None)
-        self.best = best if best in self.scored else None
+        if best in self.scored:
+            self.best = best
+        else:
+            self.best = None
         self.rank = min((-score.sign * point["score"] for point in self.scored), default=math.inf)
         self.sizes = _sizes(self.scored)
 
     def picture(self):
         drawing, left, y = self._surface() if len(self.across) > 1 else self._curve()
-        marks = (
-            []
-            if self.best is None
-            else [
+        if self.best is None:
+            marks = []
+        else:
+            marks = [
                 (
                     "circle",
                     "right curve ring",
@@ -545,7 +585,6 @@ class _Kernel:
                     f"best: {self.best['options'] or 'the defaults'}",
                 )
             ]
-        )
         if len(self.sizes) > 1:
             marks += [
                 (
@@ -558,9 +597,10 @@ class _Kernel:
             ]
         marks += [("path", "grey curve thin", {}, "failed")] * bool(self.failed)
         for tag, look, values, words in marks:
-            position = (
-                {"cx": left + 9, "cy": y - 4} if tag == "circle" else {"d": _cross(left + 9, y - 4)}
-            )
+            if tag == "circle":
+                position = {"cx": left + 9, "cy": y - 4}
+            else:
+                position = {"d": _cross(left + 9, y - 4)}
             drawing.add(tag, look, **position, **values)
             drawing.text(left + 26, y, words, width=WIDTH - left - 26)
             y += LINE + 2
@@ -655,11 +695,15 @@ def _exponents(scale, most):
     whole = sorted(
         {round(tick) for tick in scale.ticks(most) if scale.low <= round(tick) <= scale.high}
     )
-    return whole if len(whole) > 1 else scale.ticks(most)
+    if len(whole) > 1:
+        return whole
+    return scale.ticks(most)
 
 
 def _search_picture(kernel, drawing):
-    search, score, best = kernel.search, kernel.score, kernel.best
+    search = kernel.search
+    score = kernel.score
+    best = kernel.best
     summary = f"{len(kernel.points)} options"
     if kernel.title:
         summary += f" of the kernel {kernel.title}"
@@ -673,12 +717,13 @@ def _search_picture(kernel, drawing):
             f"; the best of them, {top['options'] or 'the defaults'}, is not the best of "
             f"the search, with {score.title} {short(top['score'])}"
         )
-    note = (
-        "Bars are standard deviations over the splits."
-        if len(kernel.across) < 2
-        else "The deeper the colour, the better; what is worse than the scale begins has its palest "
-        "colour."
-    )
+    if len(kernel.across) < 2:
+        note = "Bars are standard deviations over the splits."
+    else:
+        note = (
+            "The deeper the colour, the better; what is worse than the scale begins has its palest "
+            "colour."
+        )
     if search.get("complete") is False:
         note += " The search ended at its time limit: better options may not have been tried."
     if search.get("border"):
@@ -705,5 +750,8 @@ def _search_picture(kernel, drawing):
         ),
         folded=True,
     )
-    name = f"Search: {kernel.title}" if kernel.title else "Search"
+    if kernel.title:
+        name = f"Search: {kernel.title}"
+    else:
+        name = "Search"
     return Picture(drawing, name, summary, note, table)

@@ -32,7 +32,8 @@ def render(content: ReportContent) -> str:
     from .sections import page_sections, summary
 
     environment = _environment()
-    style, script = _style(), _resource("page.js")
+    style = _style()
+    script = _resource("page.js")
     verdict, lead, tiles = summary(content)
     classes = classes_of(content)
     chosen = enumerate(classes.labels[:_MOST_CHOSEN])

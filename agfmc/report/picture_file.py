@@ -132,7 +132,8 @@ def draw_document(title: str, pictures: Sequence[Picture]) -> tuple[str, tuple[f
     if heads:
         top += LINE * (len(heads) + 1)
     right = max([right] + [_MARGIN + _BOLD * text_width(head) for head in heads])
-    width, height = right + _MARGIN, top + below + _MARGIN
+    width = right + _MARGIN
+    height = top + below + _MARGIN
 
     words = Drawing(width, height)
     for index, head in enumerate(heads):
@@ -158,7 +159,10 @@ def draw_document(title: str, pictures: Sequence[Picture]) -> tuple[str, tuple[f
 
 def _arrange_rows(blocks):
     """Places (x, y) of pictures of the given widths, and the height of all rows together."""
-    places, x, y, tall = [], _MARGIN, 0, 0
+    places = []
+    x = _MARGIN
+    y = 0
+    tall = 0
     for picture, wide, lines in blocks:
         if x > _MARGIN and x + wide > _WIDEST:
             x, y, tall = _MARGIN, y + tall + _GAP, 0

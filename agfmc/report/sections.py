@@ -59,11 +59,14 @@ def page_sections(content: ReportContent) -> list[Section]:
 
 def summary(content: ReportContent) -> tuple[str, str, list[Tile]]:
     """The verdict in sentences, a sentence about model and data, and the numbers seen first."""
-    words, verdict = [], [*trial_verdict(content)]
-    model, data = content.model, content.data
+    words = []
+    verdict = [*trial_verdict(content)]
+    model = content.model
+    data = content.data
     tiles = estimate_tiles(content)
     if model is not None:
-        kind, classifiers = model.tree.kind, len(model.tree.rows)
+        kind = model.tree.kind
+        classifiers = len(model.tree.rows)
         words.append(
             f"{_KINDS[kind].capitalize()} of {plural(classifiers, 'binary classifier')}"
             if classifiers
@@ -95,7 +98,9 @@ def _data_words(data):
         if how_many is not None
     )
     if not data.source:
-        return f"data of {sizes}" if sizes else plural(len(data.labels), "class", "es")
+        if sizes:
+            return f"data of {sizes}"
+        return plural(len(data.labels), "class", "es")
     return f"the data {cut(data.source, 80)}" + f" ({sizes})" * bool(sizes)
 
 
@@ -122,7 +127,10 @@ def _data(content, classes):
     data = content.data
     if data is None:
         return Section("data", "Data", ())
-    pairs = [("source", data.source)] if data.source else []
+    if data.source:
+        pairs = [("source", data.source)]
+    else:
+        pairs = []
     pairs += [
         (name, count(value))
         for name, value in (("points", data.points), ("features", data.features))
@@ -136,11 +144,10 @@ def _data(content, classes):
             *data.facts,
         ]
     )
-    blocks = (
-        [data_facts]
-        if data.counts is None
-        else beside([data_facts], pictures(charts.class_counts(data, classes.names)))
-    )
+    if data.counts is None:
+        blocks = [data_facts]
+    else:
+        blocks = beside([data_facts], pictures(charts.class_counts(data, classes.names)))
     if data.recipe is not None:
         blocks += _recipe(data.recipe, data.missing)
     return Section("data", "Data", tuple(blocks))
@@ -162,20 +169,21 @@ def _recipe_facts(data):
 def _recipe(recipe, cells):
     alike: dict[tuple, list[str]] = {}  # {cells: names of the columns that have them}
     for one in recipe["columns"]:
-        words, fill, dates = one["categories"], one["fill"], one.get("date")
-        missing = (
-            fill
-            if isinstance(fill, str)
-            else f"{fill:g}"
-            if fill is not None
-            else "0"
-            if one["indicator"]
-            else "not accepted"
-            if recipe["missing"] != "keep"
-            else "a missing value"
-            if words is None
-            else "0"
-        )
+        words = one["categories"]
+        fill = one["fill"]
+        dates = one.get("date")
+        if isinstance(fill, str):
+            missing = fill
+        elif fill is not None:
+            missing = f"{fill:g}"
+        elif one["indicator"]:
+            missing = "0"
+        elif recipe["missing"] != "keep":
+            missing = "not accepted"
+        elif words is None:
+            missing = "a missing value"
+        else:
+            missing = "0"
         alike.setdefault(
             (
                 "dates"
@@ -199,11 +207,10 @@ def _recipe(recipe, cells):
         TableRow((joined(names), len(names) if len(names) > 1 else None, *properties))
         for properties, names in alike.items()
     ]
-    left = (
-        ""
-        if len(rows) <= _WIDEST
-        else f"{_WIDEST} of {count(len(rows))} kinds of columns: the recipe has all of them."
-    )
+    if len(rows) <= _WIDEST:
+        left = ""
+    else:
+        left = f"{_WIDEST} of {count(len(rows))} kinds of columns: the recipe has all of them."
     return [
         heading("Columns of the table"),
         table(
@@ -235,11 +242,18 @@ def _configuration(content, classes):
     model = content.model
     if model is None:
         return Section("configuration", "Configuration", ())
-    nodes = () if content.answers is None else content.answers.nodes
+    if content.answers is None:
+        nodes = ()
+    else:
+        nodes = content.answers.nodes
     drawn = structure.configuration(model.tree, classes.names, nodes)
-    facts_of_model, shown = [facts(_model_facts(model, classes.names))], pictures(*drawn)
+    facts_of_model = [facts(_model_facts(model, classes.names))]
+    shown = pictures(*drawn)
     small = len(drawn) == 1 and not drawn[0].wide
-    blocks = beside(facts_of_model, shown) if small else [*facts_of_model, *shown]
+    if small:
+        blocks = beside(facts_of_model, shown)
+    else:
+        blocks = [*facts_of_model, *shown]
     if model.info is not None:
         if model.info["binary_models"]:
             blocks.append(table(_classifier_table(model.info["binary_models"], classes)))
@@ -249,7 +263,8 @@ def _configuration(content, classes):
 
 
 def _model_facts(model, names):
-    info, tree = model.info, model.tree
+    info = model.info
+    tree = model.tree
     pairs = [
         ("configuration", tree.kind),
         ("binary classifiers", count(len(tree.rows))),
@@ -321,7 +336,10 @@ def _calibration(calibration, decoder):
         for one in calibration["decoders"]
     }
     local = maps.pop(decoder, None)
-    words = [] if local is None else [f"{local} for the decoder {decoder}"]
+    if local is None:
+        words = []
+    else:
+        words = [f"{local} for the decoder {decoder}"]
     if maps:
         words.append(f"maps for {plural(len(maps), 'other decoder' if words else 'decoder')}")
     return f"{calibration['source']}, {count(sum(calibration['samples']))} points; " + ", ".join(
@@ -370,12 +388,13 @@ def _classifier_table(models, classes: Classes):
                 classes.at(*one["left"][:50], *one["right"][:50]),
             )
         )
-    left = (
-        f"{len(rows)} of {count(len(models))} binary classifiers, those with the most support "
-        "vectors: mbm_info --json has all of them."
-        if len(rows) < len(models)
-        else ""
-    )
+    if len(rows) < len(models):
+        left = (
+            f"{len(rows)} of {count(len(models))} binary classifiers, those with the most support "
+            "vectors: mbm_info --json has all of them."
+        )
+    else:
+        left = ""
     return DataTable(
         left or "The binary classifiers, by the classes on their sides.",
         (

@@ -61,7 +61,9 @@ def listed(names: Mapping[int, str], labels: Sequence[int], most: int = 12) -> s
     most = len(labels) if len(labels) == most + 1 else most  # one more is as short as to say so
     text = ", ".join(class_name(names, label) for label in labels[:most])
     left = len(labels) - most
-    return text if left <= 0 else f"{text} and {left} other{'s' * (left != 1)}"
+    if left <= 0:
+        return text
+    return f"{text} and {left} other{'s' * (left != 1)}"
 
 
 # Coding matrices
@@ -72,7 +74,9 @@ def coding_matrix(tree: Tree, names: Mapping[int, str], title: str = "Coding mat
 
     Blue squares are -1, the left side, orange discs +1, the right side; other cells are 0.
     """
-    rows, m, k = tree.nodes[0].rows, len(tree.nodes[0].rows), len(tree.labels)
+    rows = tree.nodes[0].rows
+    m = len(tree.nodes[0].rows)
+    k = len(tree.labels)
     drawing = _Matrix(tree, names, rows).drawing
     partial = [len(row.left) + len(row.right) < k for row in rows]
     summary = (
@@ -91,19 +95,22 @@ class _Matrix:
 
     def __init__(self, tree, names, rows):
         labels = tree.labels
-        self.k, self.m = len(labels), len(rows)
+        self.k = len(labels)
+        self.m = len(rows)
         position_of = _positions_of_labels(tree)
         self.places = [position_of[label] for label in labels]
         self.called = [class_name(names, label) for label in labels]
         self.named = self.k <= _NAMED_COLUMNS
-        self.wide = max(15, min(22, 600 // self.k)) if self.named else max(1, min(8, 840 // self.k))
-        self.tall = (
-            min(20, self.wide)
-            if self.m <= 40 and self.named
-            else max(2, min(14, self.wide + 2, 560 // self.m))
-            if self.m <= _TALL_ROWS
-            else 1200 / self.m
-        )
+        if self.named:
+            self.wide = max(15, min(22, 600 // self.k))
+        else:
+            self.wide = max(1, min(8, 840 // self.k))
+        if self.m <= 40 and self.named:
+            self.tall = min(20, self.wide)
+        elif self.m <= _TALL_ROWS:
+            self.tall = max(2, min(14, self.wide + 2, 560 // self.m))
+        else:
+            self.tall = 1200 / self.m
         texts = [row.text.strip() for row in rows]
         if any(row.is_name for row in rows) or len(set(texts)) < len(texts):
             texts = [
@@ -114,13 +121,18 @@ class _Matrix:
             ]
         if len(set(texts)) < len(texts):  # many classes, of which the first tell no rows apart
             texts = [str(index + 1) for index in range(len(rows))]
-        self.texts = texts if self.tall >= 14 else None
-        side = (
-            min(max(map(text_width, texts)), 150) + 8
-            if self.texts
-            else text_width(str(self.m)) + 10
-        )
-        head = min(max(map(text_width, self.called)), 160) if self.named else 18
+        if self.tall >= 14:
+            self.texts = texts
+        else:
+            self.texts = None
+        if self.texts:
+            side = min(max(map(text_width, texts)), 150) + 8
+        else:
+            side = text_width(str(self.m)) + 10
+        if self.named:
+            head = min(max(map(text_width, self.called)), 160)
+        else:
+            head = 18
         upright = self.named and head > self.wide - 4
         self.left = math.ceil(side)
         self.top = math.ceil((head if upright else 14) + 40 if self.named else 54)
@@ -152,7 +164,8 @@ class _Matrix:
         drawing.text(104, 13, "+1, right")
 
     def _columns(self, upright):
-        drawing, head = self.drawing, self.top - 28
+        drawing = self.drawing
+        head = self.top - 28
         for index, name in enumerate(self.called):
             x = self.left + index * self.wide
             with drawing.group("" if self.named else name, data_classes=(self.places[index],)):
@@ -186,8 +199,15 @@ class _Matrix:
 
     def _rows(self, rows):
         """A group for each row, with a dashed line for each run of cells of one side."""
-        drawing, wide, tall = self.drawing, self.wide, self.tall
-        gap = 2 if min(wide, tall) >= 8 else 1 if min(wide, tall) >= 4 else 0.5
+        drawing = self.drawing
+        wide = self.wide
+        tall = self.tall
+        if min(wide, tall) >= 8:
+            gap = 2
+        elif min(wide, tall) >= 4:
+            gap = 1
+        else:
+            gap = 0.5
         disc = min(wide, tall) - gap
         with drawing.group(stroke_width=tall - gap, stroke_dasharray=f"{wide - gap:g} {gap:g}"):
             for index, row in enumerate(rows):
@@ -269,7 +289,10 @@ class _Matrix:
             for factor in (1, 2, 5)
             if factor * 10**power >= 16 / self.tall
         )
-        first = [0] if (step - 1) * self.tall >= 14 else []
+        if (step - 1) * self.tall >= 14:
+            first = [0]
+        else:
+            first = []
         for at in [*first, *range(step - 1, self.m, step)]:
             self.drawing.text(
                 self.left - 6, self.top + (at + 0.5) * self.tall + 4, str(at + 1), "end small"
@@ -277,8 +300,11 @@ class _Matrix:
 
 
 def _rows_table(tree, names):
-    node, labels = tree.nodes[0], tree.labels
-    m, rows, position_of = len(node.rows), [], _positions_of_labels(tree)
+    node = tree.nodes[0]
+    labels = tree.labels
+    m = len(node.rows)
+    rows = []
+    position_of = _positions_of_labels(tree)
     for index, row in enumerate(node.rows[:_TABLE_ROWS]):
         left, right = ([labels[j] for j in side] for side in (row.left, row.right))
         rows.append(
@@ -297,7 +323,9 @@ def _rows_table(tree, names):
 
 
 def _options(row):
-    return "" if row.is_name else row.text.strip()
+    if row.is_name:
+        return ""
+    return row.text.strip()
 
 
 # Trees
@@ -322,17 +350,17 @@ def decision_tree(
     boxes : mapping, optional, {number of a node: text at it}
     """
     layout = _Tree(tree, names, {cost.node: cost for cost in nodes}, boxes)
-    k, inner = len(tree.labels), len(tree.nodes)
+    k = len(tree.labels)
+    inner = len(tree.nodes)
     deepest = max(node.depth for node in tree.nodes) + 1
     summary = (
         f"{k} classes below {inner} node{'s' * (inner != 1)}, at most {deepest} "
         f"node{'s' * (deepest != 1)} on the way to a class"
     )
-    note = (
-        "At each node, side \u22121 (left, blue) is above side +1 (right, orange)."
-        if any(node.bare for node in tree.nodes)
-        else ""
-    )
+    if any(node.bare for node in tree.nodes):
+        note = "At each node, side \u22121 (left, blue) is above side +1 (right, orange)."
+    else:
+        note = ""
     if nodes:
         note += (
             " The larger the disc, the more the node adds to the log loss; the number is its share."
@@ -345,12 +373,17 @@ class _Tree:
 
     def __init__(self, tree, names, costs, boxes):
         self.tree, self.names, self.costs = tree, names, costs
-        self.labels, self.place = tree.branch_labels(), _positions_of_labels(tree)
+        self.labels = tree.branch_labels()
+        self.place = _positions_of_labels(tree)
         self.branches = [
             tuple(_positions(self.place, labels) for labels in node) for node in self.labels
         ]
-        self.ends, self.numbers = self._order(), range(len(tree.nodes))
-        self.pitch = 18 if len(self.ends) <= 60 else 15
+        self.ends = self._order()
+        self.numbers = range(len(tree.nodes))
+        if len(self.ends) <= 60:
+            self.pitch = 18
+        else:
+            self.pitch = 15
         depth = max(node.depth for node in tree.nodes) + 1
         self.boxes = dict(enumerate(map(_box_text, tree.nodes)))
         if boxes is not None and depth * (_WIDEST_BOX + 30) <= _MOST_BOXED:
@@ -375,10 +408,13 @@ class _Tree:
         self._draw_nodes()
 
     def _wide(self, number):
-        return text_width(self.boxes[number]) + 14 if self.boxes[number] else 0
+        if self.boxes[number]:
+            return text_width(self.boxes[number]) + 14
+        return 0
 
     def _order(self):
-        ends, stack = [], [0]
+        ends = []
+        stack = [0]
         while stack:
             child = stack.pop()
             if isinstance(child, Leaf):
@@ -432,7 +468,10 @@ class _Tree:
             x = self._x(number) + self._wide(number)
             for branch, child in enumerate(node.children):
                 height = self._height(child)
-                far = self.end if isinstance(child, Leaf) else self._x(child)
+                if isinstance(child, Leaf):
+                    far = self.end
+                else:
+                    far = self._x(child)
                 if node.bare:
                     path = f"M{pixels(x)} {pixels(y)}V{pixels(height)}H{pixels(far)}"
                 else:
@@ -440,7 +479,10 @@ class _Tree:
                         f"M{pixels(x)} {pixels(y)}L{pixels(min(x + 24, far))} "
                         f"{pixels(height)}H{pixels(far)}"
                     )
-                look = ("left", "right")[branch] if node.bare else "grey"
+                if node.bare:
+                    look = ("left", "right")[branch]
+                else:
+                    look = "grey"
                 self.drawing.add(
                     "path",
                     f"{look} branch",
@@ -452,7 +494,9 @@ class _Tree:
         top = max([cost.log_loss for cost in self.costs.values()] or [0]) or 1
         total = sum(cost.log_loss for cost in self.costs.values()) or 1
         for number in self.numbers:
-            x, y, cost = self._x(number), self.y["node", number], self.costs.get(number)
+            x = self._x(number)
+            y = self.y["node", number]
+            cost = self.costs.get(number)
             with self.drawing.group(
                 title=self._words(number, total),
                 data_node=number,
@@ -470,15 +514,19 @@ class _Tree:
                     )
                     self.drawing.text(x + 7, y + 4, self.boxes[number])
                 else:
-                    radius = (
-                        3.5
-                        if cost is None
-                        else 2.5 + (self.pitch / 2 - 3.5) * math.sqrt(max(cost.log_loss, 0) / top)
-                    )
+                    if cost is None:
+                        radius = 3.5
+                    else:
+                        radius = 2.5 + (self.pitch / 2 - 3.5) * math.sqrt(
+                            max(cost.log_loss, 0) / top
+                        )
                     if radius < 6:  # small ones are hard to point at
                         self.drawing.add("circle", "hit", cx=x, cy=y, r=7)
                     self.drawing.add("circle", "fill-ink edge mark", cx=x, cy=y, r=radius)
-                    share = 0 if cost is None else cost.log_loss / total
+                    if cost is None:
+                        share = 0
+                    else:
+                        share = cost.log_loss / total
                     if share >= 0.03 and self.step >= 36:
                         self.drawing.text(
                             x + radius + 3, y + 4, f"{100 * share:.0f}\u202f%", "halo small"
@@ -508,26 +556,25 @@ def _box_text(node):
 def _nodes_table(tree, names, nodes, order=None, caption="Nodes of the tree"):
     costs = {cost.node: cost for cost in nodes}
     total = sum(cost.log_loss for cost in nodes) or 1
-    labels, position_of = tree.branch_labels(), _positions_of_labels(tree)
+    labels = tree.branch_labels()
+    position_of = _positions_of_labels(tree)
     rows = []
     for at in (order or range(len(tree.nodes)))[:_TABLE_ROWS]:
         node = tree.nodes[at]
         sides = [listed(names, side) for side in labels[at]]
         if len(sides) != 2:
             sides = ["", f"{len(sides)} branches: " + " / ".join(sides[:8])]
-        text = (
-            node.direct.options.strip()
-            if node.direct is not None
-            else _options(node.rows[0])
-            if node.bare
-            else f"{len(node.rows)} classifiers"
-        )
+        if node.direct is not None:
+            text = node.direct.options.strip()
+        elif node.bare:
+            text = _options(node.rows[0])
+        else:
+            text = f"{len(node.rows)} classifiers"
         cost = costs.get(at)
-        known = (
-            (None,) * 4
-            if cost is None
-            else (cost.share, cost.error, cost.log_loss, cost.log_loss / total)
-        )
+        if cost is None:
+            known = (None,) * 4
+        else:
+            known = (cost.share, cost.error, cost.log_loss, cost.log_loss / total)
         rows.append(TableRow((at, text, *sides, *known), _positions(position_of, *labels[at])))
     if len(tree.nodes) > _TABLE_ROWS:
         caption += f" (the first {_TABLE_ROWS} of {len(tree.nodes)})"
@@ -565,8 +612,10 @@ def node_costs(nodes: Sequence[NodeCost], tree: Tree, names: Mapping[int, str]) 
     total = sum(cost.log_loss for cost in nodes)
     order = sorted(nodes, key=lambda cost: (-cost.log_loss, cost.node))
     shown = order[:_SHOWN_NODES]
-    labels, position_of = tree.branch_labels(), _positions_of_labels(tree)
-    pitch, top = 40, max(cost.log_loss for cost in nodes) or 1
+    labels = tree.branch_labels()
+    position_of = _positions_of_labels(tree)
+    pitch = 40
+    top = max(cost.log_loss for cost in nodes) or 1
     drawing = Drawing(WIDTH, pitch * len(shown) + 24)
     drawing.text(0, 12, "share of the log loss", "muted")
     drawing.text(WIDTH, 12, "error, of points", "end muted")
@@ -580,7 +629,10 @@ def node_costs(nodes: Sequence[NodeCost], tree: Tree, names: Mapping[int, str]) 
         ):
             drawing.add("rect", "band", x=0, y=y - 2, width=WIDTH, height=pitch)
             drawing.text(0, y + 12, _short_sides(names, labels[cost.node]))
-            share = cost.log_loss / total if total else 0
+            if total:
+                share = cost.log_loss / total
+            else:
+                share = 0
             wide = 120 * cost.log_loss / top
             drawing.add("rect", "fill-left mark", x=0, y=y + 18, width=max(wide, 1), height=13)
             drawing.text(wide + 6, y + 29, percent(share))
@@ -606,5 +658,8 @@ def _short_sides(names, sides):
     if len(sides) > 2:
         return cut_to_width(f"{len(sides)} branches: {' / '.join(texts)}", WIDTH)
     room = WIDTH - text_width(" / ")
-    half = max(room / 2, *(room - text_width(text) for text in texts)) if texts else room
+    if texts:
+        half = max(room / 2, *(room - text_width(text) for text in texts))
+    else:
+        half = room
     return " / ".join(cut_to_width(text, half) for text in texts)

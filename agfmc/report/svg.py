@@ -58,7 +58,9 @@ def _letter_width(letter):
         return _WIDTHS[letter]
     if unicodedata.combining(letter):
         return 0
-    return 100 if unicodedata.east_asian_width(letter) in "WFA" or letter.isupper() else 70
+    if unicodedata.east_asian_width(letter) in "WFA" or letter.isupper():
+        return 100
+    return 70
 
 
 def cut_to_width(text: str, width: float) -> str:
@@ -95,7 +97,9 @@ def png_address(rows: Sequence[bytes], palette: Sequence[tuple[int, int, int, in
 def pixels(value: float) -> str:
     """A number of pixels as text, with one decimal at most, as short as it can be."""
     text = f"{value:.1f}".removesuffix(".0")
-    return "0" if text == "-0" else text
+    if text == "-0":
+        return "0"
+    return text
 
 
 def short(value: float, digits: int = 4) -> str:
@@ -150,7 +154,8 @@ class Linear(NamedTuple):
     def around(cls, values: Iterable[float], margin: float = 0.06) -> Linear:
         """A scale on which all the values are, with a margin as a share of their range."""
         values = list(values)
-        low, high = min(values, default=0.0), max(values, default=1.0)
+        low = min(values, default=0.0)
+        high = max(values, default=1.0)
         rise = (high - low) * margin or abs(high) * margin or 0.5
         return cls(low - rise, high + rise)
 
@@ -290,12 +295,17 @@ class Drawing:
 def _element(shape):
     if shape.tag == "/g":
         return "</g>"
-    inside = f"<title>{_text(shape.title)}</title>" if shape.title else ""
+    if shape.title:
+        inside = f"<title>{_text(shape.title)}</title>"
+    else:
+        inside = ""
     head = f"<{shape.tag}{_attributes(shape.look, shape.attributes)}"
     if shape.tag == "g":
         return f"{head}>{inside}"
     inside += _text(shape.text)
-    return f"{head}>{inside}</{shape.tag}>" if inside or shape.tag == "text" else f"{head}/>"
+    if inside or shape.tag == "text":
+        return f"{head}>{inside}</{shape.tag}>"
+    return f"{head}/>"
 
 
 def _text(text):
@@ -308,7 +318,10 @@ def _quoted(text):
 
 
 def _attributes(look, attributes):
-    parts = [f" class={_quoted(look)}"] if look else []
+    if look:
+        parts = [f" class={_quoted(look)}"]
+    else:
+        parts = []
     for name, value in attributes.items():
         if value is None or value == ():
             continue
@@ -367,10 +380,12 @@ class Panel:
         grid: bool = True,
     ) -> None:
         """Ticks with their numbers below the panel, lines of a grid, and the title below them."""
-        box, drawing = self.box, self.drawing
+        box = self.box
+        drawing = self.drawing
         if ticks is None:
             ticks = self._apart(self.across, box.width)
-        texts = tick_texts(ticks) if texts is None else texts
+        if texts is None:
+            texts = tick_texts(ticks)
         if grid:
             self._grid(
                 [
@@ -388,7 +403,8 @@ class Panel:
 
     def axis_up(self, title: str = "", ticks: Sequence[float] | None = None) -> None:
         """Ticks with their numbers left of the panel, a grid, and the title above them, level."""
-        box, drawing = self.box, self.drawing
+        box = self.box
+        drawing = self.drawing
         if ticks is None:
             ticks = self.up.ticks(max(2, int(box.height / 34)))
         self._grid(

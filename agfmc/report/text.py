@@ -74,7 +74,8 @@ def blocks_text(blocks: Iterable[Block], folded: bool = False, star: bool = Fals
     `star` is as for `table_text`."""
     lines = []
     for block in blocks:
-        kind, value = block.kind, block.value
+        kind = block.kind
+        value = block.value
         if kind in ("text", "note"):
             lines.append(f"{clean(value)}\n")
         elif kind == "heading":
@@ -97,7 +98,9 @@ def blocks_text(blocks: Iterable[Block], folded: bool = False, star: bool = Fals
 def _beside(left, right):
     rows = list(zip_longest(left.splitlines(), right.splitlines(), fillvalue=""))
     text = aligned(rows, 2)
-    return text if max(map(width, text.splitlines())) <= _SCREEN else f"{left}\n{right}"
+    if max(map(width, text.splitlines())) <= _SCREEN:
+        return text
+    return f"{left}\n{right}"
 
 
 def table_text(table: DataTable, star: bool = False) -> str:
@@ -191,7 +194,8 @@ def score_lines(columns: dict) -> str:
     `COLUMNS`, times at the end."""
     rows = [["", "all points", "mean", "deviation"]]
     for column in sorted(columns_of(columns), key=lambda column: column not in ALL_SCORES):
-        name, numbers = COLUMNS[column][1], columns[column]
+        name = COLUMNS[column][1]
+        numbers = columns[column]
         if numbers is None:
             rows.append([name, "-", "", ""])
         elif column != "design_s" or numbers["pooled"]:  # unless the scheme needs none
@@ -208,10 +212,10 @@ def score_lines(columns: dict) -> str:
 
 def zero_line(count: int | None, name: str = "") -> str:
     """The number of held-out points with p = 0 for their true class, as a line; "" for none."""
+    if not count:
+        return ""
     return (
-        ""
-        if not count
-        else f"p = 0 for the true class of {count} held-out "
+        f"p = 0 for the true class of {count} held-out "
         f"point{'s' * (count != 1)}{': ' * bool(name)}{one_line(name)}\n"
     )
 
@@ -247,7 +251,9 @@ def search_csv(search: dict) -> str:
 
 def estimate_line(estimate: dict | None, by: str) -> str:
     """The line of the estimate of a search for new data; "" where there is none."""
-    return "" if estimate is None else f"estimate for new data: {estimate_words(estimate, by)}\n"
+    if estimate is None:
+        return ""
+    return f"estimate for new data: {estimate_words(estimate, by)}\n"
 
 
 def format_reports(reports: Sequence[dict]) -> str:
@@ -264,11 +270,10 @@ def _page(report):
         fitted = f"temperature {report['temperature']:.4g}, floor {report['floor']:.2g}"
     elif report["ridge"] is not None:
         fitted += f", ridge {report['ridge']:g}, floor {report['floor']:.2g}"
-    weighted = (
-        ""
-        if "effective_points" not in report
-        else f", which count as {report['effective_points']:.4g} of equal weight"
-    )
+    if "effective_points" not in report:
+        weighted = ""
+    else:
+        weighted = f", which count as {report['effective_points']:.4g} of equal weight"
     lines = f"{report['points']} points of {report['classes']} classes{weighted}; {fitted}\n"
     if len(report["compared"]) > 1:
         lines += (
@@ -327,7 +332,8 @@ _COVERAGES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0)
 def format_scores(scores: dict) -> str:
     """The dictionary of `evaluate` as text for a screen: the scores of all points, and of each
     class; with sets and calibrations of classes their tables."""
-    sets, by_class = class_sets(scores), scores.get("calibration_by_class", ())
+    sets = class_sets(scores)
+    by_class = scores.get("calibration_by_class", ())
     tables = [
         sets and sets.table,
         _coverage_table(scores),
@@ -349,8 +355,8 @@ def format_scores(scores: dict) -> str:
 def _bins_table(rows, caption):
     rows = [row for row in rows or () if row["count"]]
     keys = ("lower", "upper", "count", "forecast", "observed", "error")
-    return (
-        DataTable(
+    if rows:
+        return DataTable(
             caption,
             tuple(
                 Column(title, "number")
@@ -358,15 +364,16 @@ def _bins_table(rows, caption):
             ),
             tuple(TableRow(tuple(row[key] for key in keys)) for row in rows),
         )
-        if rows
-        else None
-    )
+    return None
 
 
 def _coverage_table(scores):
-    rows = scores["sets"]["by_class"] if scores.get("sets") else []
-    return (
-        DataTable(
+    if scores.get("sets"):
+        rows = scores["sets"]["by_class"]
+    else:
+        rows = []
+    if rows:
+        return DataTable(
             "Coverage by class.",
             tuple(
                 Column(title, "number")
@@ -383,13 +390,13 @@ def _coverage_table(scores):
                 if row["points"]
             ),
         )
-        if rows
-        else None
-    )
+    return None
 
 
 def _number(value, missing="-"):
-    return missing if value is None else f"{value:.6f}"
+    if value is None:
+        return missing
+    return f"{value:.6f}"
 
 
 def scores_csv(scores: dict, named: bool = False) -> str:
@@ -434,7 +441,10 @@ def scores_csv(scores: dict, named: bool = False) -> str:
             for name, value in row.items()
             if name not in ("label", "bins")
         ]
-    names = dict(zip(scores["labels"], scores["names"])) if named else {}
+    if named:
+        names = dict(zip(scores["labels"], scores["names"]))
+    else:
+        names = {}
     return csv_of_numbers(
         [
             ("score", "class", "value", "low", "high"),

@@ -40,18 +40,30 @@ def trial_sections(content: ReportContent) -> list[Section]:
 def trial_verdict(content: ReportContent) -> list[str]:
     """Sentences on the best of a comparison, where there are no answers, and on the estimate for
     new data, each beside what the shares of the classes alone would give."""
-    alone = {} if content.data is None else shares_alone(content.data.counts or ())
-    result, words = content.comparison, []
-    best = None if result is None or content.answers is not None else chosen_row(result)
+    if content.data is None:
+        alone = {}
+    else:
+        alone = shares_alone(content.data.counts or ())
+    result = content.comparison
+    words = []
+    if result is None or content.answers is not None:
+        best = None
+    else:
+        best = chosen_row(result)
     if best is not None:
-        by, against = result["by"], result["against"]
+        by = result["by"]
+        against = result["against"]
         mean, bounds, _ = _difference(best, result)
-        chosen = "best" if result.get("choice") is None else "chosen"
-        compared = (
-            f"; the difference from {_called(against)} is {mean} (95\u00a0% interval {bounds})"
-            if against and bounds
-            else ""
-        )
+        if result.get("choice") is None:
+            chosen = "best"
+        else:
+            chosen = "chosen"
+        if against and bounds:
+            compared = (
+                f"; the difference from {_called(against)} is {mean} (95\u00a0% interval {bounds})"
+            )
+        else:
+            compared = ""
         words.append(
             f"Of {plural(len(result['rows']), 'configuration')} with their decoders, "
             f"{_called(best)} is {chosen} by {ALL_SCORES[by].title}: "
@@ -65,12 +77,12 @@ def trial_verdict(content: ReportContent) -> list[str]:
             )
     search = _estimated(content)
     if search is not None and search.get("estimate"):
-        estimate, by = search["estimate"], search["by"]
-        base = (
-            f"; the shares of the classes alone would give {number(alone[by])}"
-            if by in alone
-            else ""
-        )
+        estimate = search["estimate"]
+        by = search["by"]
+        if by in alone:
+            base = f"; the shares of the classes alone would give {number(alone[by])}"
+        else:
+            base = ""
         words.append(
             f"The {ALL_SCORES[by].title} on new data is estimated as "
             f"{number(estimate['score'])}, standard error {number(estimate['error'])}"
@@ -92,7 +104,8 @@ def estimate_tiles(content: ReportContent) -> list[Tile]:
     search = _estimated(content)
     if search is None or not search.get("estimate"):
         return []
-    title, estimate = ALL_SCORES[search["by"]].title, search["estimate"]
+    title = ALL_SCORES[search["by"]].title
+    estimate = search["estimate"]
     return [
         Tile(
             f"{title[0].upper()}{title[1:]}, estimate for new data",
@@ -125,7 +138,9 @@ def best_row(result: Mapping) -> Mapping | None:
 
 def best_point(result: Mapping) -> Mapping | None:
     """The options that a search chose, with their score, or None."""
-    return None if result.get("best") is None else result["points"][result["best"]]
+    if result.get("best") is None:
+        return None
+    return result["points"][result["best"]]
 
 
 # -- comparisons -----------------------------------------------------------------------------------
@@ -134,7 +149,9 @@ def best_point(result: Mapping) -> Mapping | None:
 def comparison_blocks(result: Mapping) -> list[Block]:
     """Blocks of a comparison, what `compare_control --json` writes."""
     every, result = len(result["rows"]), _fewer(result)
-    by, against, left_out = result["by"], result["against"], result["left_out"]
+    by = result["by"]
+    against = result["against"]
+    left_out = result["left_out"]
     summary = (
         f"{plural(result['points'], 'point')}, {plural(result['classes'], 'class', 'es')}; "
         f"{result['plan']}"
@@ -157,13 +174,12 @@ def comparison_blocks(result: Mapping) -> list[Block]:
         *_data_words(result),
     ]
     if against is not None:
-        test = (
-            "the corrected resampled t test"
-            if not result["mcnemar"]
-            else "McNemar's exact test of the accuracies"
-            if "weights" not in result
-            else "McNemar's test of the accuracies, of the effective number of points"
-        )
+        if not result["mcnemar"]:
+            test = "the corrected resampled t test"
+        elif "weights" not in result:
+            test = "McNemar's exact test of the accuracies"
+        else:
+            test = "McNemar's test of the accuracies, of the effective number of points"
         blocks.append(
             text(
                 f"Differences in {ALL_SCORES[by].title} are from {_called(against)}"
@@ -234,7 +250,9 @@ def _called(row):
 
 
 def _fewer(result):
-    by, against, rows = result["by"], result["against"], result["rows"]
+    by = result["by"]
+    against = result["against"]
+    rows = result["rows"]
     if len(rows) <= _MOST:
         return result
     order = sorted(
@@ -274,15 +292,13 @@ def _merged(result):
 def chosen_row(result: Mapping) -> Mapping | None:
     """The row that was chosen, where the comparison was made for that, or else the best one."""
     choice = result.get("choice")
-    return (
-        best_row(result)
-        if choice is None
-        else next(
-            row
-            for row in result["rows"]
-            if row["configuration"] == choice["configuration"]
-            and choice["decoder"] in row["decoder"].split(", ")
-        )
+    if choice is None:
+        return best_row(result)
+    return next(
+        row
+        for row in result["rows"]
+        if row["configuration"] == choice["configuration"]
+        and choice["decoder"] in row["decoder"].split(", ")
     )
 
 
@@ -290,7 +306,9 @@ def _choice(result):
     choice = result.get("choice")
     if choice is None:
         return []
-    title, top, first = ALL_SCORES[result["by"]].title, choice["top"], result["rows"][0]
+    title = ALL_SCORES[result["by"]].title
+    top = choice["top"]
+    first = result["rows"][0]
     chosen = f"Chosen: {_called(choice)}"
     if choice["gain"] is None:
         return [f"{chosen}, the best by {title}."]
@@ -318,7 +336,8 @@ def comparison_tables(result: Mapping) -> list[DataTable]:
     """The table of the configurations with the scores that most readers ask for, and one of the
     other scores, times and costs."""
     result = _merged(result)
-    by, best = result["by"], chosen_row(result)
+    by = result["by"]
+    best = chosen_row(result)
     first = next((row for row in result["rows"] if "error" not in row), {})
     every = sorted((name for name in ALL_SCORES if name in first), key=lambda name: name != by)
     few = [name for name in every if name in (by, *_MAIN_SCORES)]
@@ -345,9 +364,10 @@ def comparison_tables(result: Mapping) -> list[DataTable]:
             )
         )
 
-    best_words = (
-        f"the best by {ALL_SCORES[by].title}" if result.get("choice") is None else "the chosen one"
-    )
+    if result.get("choice") is None:
+        best_words = f"the best by {ALL_SCORES[by].title}"
+    else:
+        best_words = "the chosen one"
     return [
         made(
             f"Configurations with their decoders, {best_words} marked. Decoders with the same "
@@ -444,7 +464,10 @@ def _difference(row, result):
     if not row.get("difference"):
         return "failed" if "error" in row else "reference", None, None
     test = row["difference"].get(result["by"]) or {}
-    tested = row["difference"].get("accuracy", {}) if result["mcnemar"] else test
+    if result["mcnemar"]:
+        tested = row["difference"].get("accuracy", {})
+    else:
+        tested = test
     return signed(test.get("mean")), interval(test.get("interval")), tested.get("p_value")
 
 
@@ -452,7 +475,8 @@ def _difference(row, result):
 
 
 def _other_model(content):
-    best, info = best_point(content.search), content.model and content.model.info
+    best = best_point(content.search)
+    info = content.model and content.model.info
     if best is None or not info:
         return []
     searched = _numbers(best["options"])
@@ -485,9 +509,14 @@ def _numbers(options):
 
 def search_blocks(result: Mapping) -> list[Block]:
     """Blocks of a search, what `tune_m --json` writes."""
-    by, tried, left_out = result["by"], result["tried"], result.get("left_out")
+    by = result["by"]
+    tried = result["tried"]
+    left_out = result.get("left_out")
     title = ALL_SCORES[by].title
-    how = result["plan"] if left_out is None else f"leave-one-out values of {left_out} points"
+    if left_out is None:
+        how = result["plan"]
+    else:
+        how = f"leave-one-out values of {left_out} points"
     blocks = [
         text(
             f"{plural(tried, 'set')} of options of {cut(result['control'], 80)} "
@@ -505,11 +534,10 @@ def search_blocks(result: Mapping) -> list[Block]:
         )
     best = best_point(result)
     if best is not None and best.get("score") is not None:
-        among = (
-            f"It is the best of {tried} on these points, so this score is too good for new data."
-            if tried > 1
-            else "Nothing else was tried."
-        )
+        if tried > 1:
+            among = f"It is the best of {tried} on these points, so this score is too good for new data."
+        else:
+            among = "Nothing else was tried."
         blocks.append(
             text(
                 f"Chosen: {best['options']}, with the {title} {number(best['score'])} "
@@ -536,7 +564,8 @@ def search_blocks(result: Mapping) -> list[Block]:
 
 
 def _tried(search, by):
-    points, sign = search["points"], ALL_SCORES[by].sign
+    points = search["points"]
+    sign = ALL_SCORES[by].sign
     order = sorted(
         range(len(points)),
         key=lambda i: (
@@ -568,12 +597,13 @@ def _tried(search, by):
             )
         )
 
-    every = (
-        f"All options that were tried, {len(points)}."
-        if len(points) <= _TRIED
-        else f"{_TRIED} of {count(len(points))} options that were tried: "
-        "tune_m --report FILE.csv has all."
-    )
+    if len(points) <= _TRIED:
+        every = f"All options that were tried, {len(points)}."
+    else:
+        every = (
+            f"{_TRIED} of {count(len(points))} options that were tried: "
+            "tune_m --report FILE.csv has all."
+        )
     if len(points) <= 2 * _BEST:
         return [shown(_TRIED, every)]
     return [shown(_BEST, f"The {_BEST} best."), shown(_TRIED, every, folded=True)]

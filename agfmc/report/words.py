@@ -28,7 +28,9 @@ def cut(words: str, longest: int = LONGEST) -> str:
 
 def whole_name(words: str, longest: int = LONGEST) -> str:
     """The longer text behind a name that is cut, or "" where nothing is left out."""
-    return "" if cut(words, longest) == words else cut(words, WHOLE)
+    if cut(words, longest) == words:
+        return ""
+    return cut(words, WHOLE)
 
 
 def class_name(names: Mapping[int, str], label: int) -> str:
@@ -38,7 +40,10 @@ def class_name(names: Mapping[int, str], label: int) -> str:
 
 def joined(names: Sequence[str], most: int = 8) -> str:
     """Names with commas between them, of many the first."""
-    more = f", \u2026 ({len(names)})" if len(names) > most else ""
+    if len(names) > most:
+        more = f", \u2026 ({len(names)})"
+    else:
+        more = ""
     return ", ".join(cut(name, 24) for name in names[:most]) + more
 
 
@@ -49,7 +54,9 @@ def number(value: float | None, digits: int = 4) -> str:
     if isinstance(value, int):
         return count(value)
     if math.isinf(value):
-        return "\u221e" if value > 0 else "\u2212\u221e"
+        if value > 0:
+            return "\u221e"
+        return "\u2212\u221e"
     if value and (abs(value) < 0.5 * 10**-digits or abs(value) >= 1e7):
         return f"{value:.2e}".replace("-", "\u2212")
     return f"{value:.{digits}f}".replace("-", "\u2212")
@@ -57,15 +64,20 @@ def number(value: float | None, digits: int = 4) -> str:
 
 def count(value: float) -> str:
     """A number of points, or a sum of weights; blanks divide long ones."""
-    words = f"{value:.2f}" if isinstance(value, float) and value != int(value) else f"{value:.0f}"
-    return (
-        f"{int(value):,}".replace(",", "\u202f") if "." not in words and value >= 10_000 else words
-    )
+    if isinstance(value, float) and value != int(value):
+        words = f"{value:.2f}"
+    else:
+        words = f"{value:.0f}"
+    if "." not in words and value >= 10_000:
+        return f"{int(value):,}".replace(",", "\u202f")
+    return words
 
 
 def percent(share: float | None, digits: int = 1) -> str:
     """A share in percent."""
-    return "\u2013" if share is None or share != share else f"{100 * share:.{digits}f}\u202f%"
+    if share is None or share != share:
+        return "\u2013"
+    return f"{100 * share:.{digits}f}\u202f%"
 
 
 def interval(bounds: Sequence[float] | None, show=number) -> str:
@@ -79,7 +91,9 @@ def interval(bounds: Sequence[float] | None, show=number) -> str:
 
 def signed(value: float | None, digits: int = 4) -> str | None:
     """A difference with its sign, None for none."""
-    return None if value is None else "+" * (value > 0) + number(value, digits)
+    if value is None:
+        return None
+    return "+" * (value > 0) + number(value, digits)
 
 
 def plural(how_many: int, word: str, more: str = "s") -> str:
@@ -89,5 +103,8 @@ def plural(how_many: int, word: str, more: str = "s") -> str:
 
 def sort_key(value: float | Sequence[float]) -> str:
     """The number by which a cell is sorted, the lower end of an interval, as text; "" for none."""
-    value = value[0] if isinstance(value, tuple) else value
-    return "" if value != value else f"{value:.9g}"
+    if isinstance(value, tuple):
+        value = value[0]
+    if value != value:
+        return ""
+    return f"{value:.9g}"

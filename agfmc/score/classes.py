@@ -32,7 +32,9 @@ class ByClass(NamedTuple):
 def by_class(table: Contingency | np.ndarray) -> ByClass:
     """`ByClass` of a table (k, k) or (k, k + 1)."""
     counts = answered(table)
-    right, support, answers = np.diagonal(counts), counts.sum(axis=1), counts.sum(axis=0)
+    right = np.diagonal(counts)
+    support = counts.sum(axis=1)
+    answers = counts.sum(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
         return ByClass(right / answers, right / support, 2 * right / (answers + support), support)
 
@@ -40,7 +42,9 @@ def by_class(table: Contingency | np.ndarray) -> ByClass:
 def mean_of_known(values: np.ndarray) -> float:
     """The mean of the values that are not NaN, NaN where all are."""
     known = values[~np.isnan(values)]
-    return float(known.mean()) if len(known) else math.nan
+    if len(known):
+        return float(known.mean())
+    return math.nan
 
 
 def balanced_accuracy(table: Contingency | np.ndarray) -> float:
@@ -88,7 +92,8 @@ def matthews(table: Contingency | np.ndarray) -> float:
 def _sums(table):
     """n, right answers, and of the margins t and a: t.a, t.t and a.a; all float."""
     counts = answered(table).astype(float)
-    truth, answers = counts.sum(axis=1), counts.sum(axis=0)
+    truth = counts.sum(axis=1)
+    answers = counts.sum(axis=0)
     return (
         float(counts.sum()),
         float(np.trace(counts)),
@@ -116,7 +121,8 @@ def ranked_probability_scores(p: np.ndarray, y: np.ndarray) -> np.ndarray:
     For two classes half the Brier score (E. S. Epstein, "A scoring system for probability
     forecasts of ranked categories", 1969, as A. H. Murphy put it in 1971).
     """
-    below, scores = np.zeros(len(p)), np.zeros(len(p))
+    below = np.zeros(len(p))
+    scores = np.zeros(len(p))
     for j in range(p.shape[1] - 1):
         below += p[:, j]
         scores += (below - (y <= j)) ** 2

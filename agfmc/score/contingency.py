@@ -26,7 +26,9 @@ class Contingency:
 
 def ratio(part, whole) -> float:
     """part/whole, NaN unless the whole is above 0."""
-    return float(part / whole) if whole > 0 else float("nan")
+    if whole > 0:
+        return float(part / whole)
+    return float("nan")
 
 
 class Uncertainty(NamedTuple):
@@ -106,7 +108,8 @@ def uncertainty_coefficient(table: Contingency | np.ndarray) -> Uncertainty:
     accuracy with it.  Rejection counts as one more answer.
     """
     counts = _array(table)
-    truth, answer = _entropy(counts.sum(axis=1)), _entropy(counts.sum(axis=0))
+    truth = _entropy(counts.sum(axis=1))
+    answer = _entropy(counts.sum(axis=0))
     shared = max(truth + answer - _entropy(counts.ravel()), 0.0)
     return Uncertainty(
         *(
@@ -130,7 +133,8 @@ def random_share(table: Contingency | np.ndarray) -> float | None:
     counts = _array(table)
     if not np.issubdtype(counts.dtype, np.integer) or np.prod(np.shape(counts)) > MOST_CELLS:
         return None
-    rows, columns = counts.sum(axis=1), counts.sum(axis=0)
+    rows = counts.sum(axis=1)
+    columns = counts.sum(axis=0)
     return min(ratio(expected_information(rows, columns), _entropy(rows)), 1.0)
 
 
@@ -141,7 +145,9 @@ def adjusted_share(table: Contingency | np.ndarray, random: float | None) -> flo
     """
     if random is None:
         return None
-    return (explained_share(table) - random) / (1 - random) if random < 1 else float("nan")
+    if random < 1:
+        return (explained_share(table) - random) / (1 - random)
+    return float("nan")
 
 
 def _array(table: Contingency | np.ndarray) -> np.ndarray:
@@ -162,7 +168,8 @@ def expected_information(rows: np.ndarray, columns: np.ndarray) -> float:
     """
     rows, times = np.unique(rows[rows > 0], return_counts=True)
     columns, again = np.unique(columns[columns > 0], return_counts=True)
-    total, b = float(np.sum(rows * times)), columns[:, None].astype(float)
+    total = float(np.sum(rows * times))
+    b = columns[:, None].astype(float)
     expected = 0.0
     for a, number in zip(rows.tolist(), times.tolist()):
         mean = a * b / total
@@ -176,7 +183,9 @@ def expected_information(rows: np.ndarray, columns: np.ndarray) -> float:
         logs = np.cumsum(np.insert(steps[:, :-1], 0, 0, axis=1), axis=1)
         p = np.exp(logs - logs.max(axis=1, keepdims=True))
         expected += number * float((p * _term(n, mean)).sum(axis=1) / p.sum(axis=1) @ again)
-    return expected / total if total else 0.0
+    if total:
+        return expected / total
+    return 0.0
 
 
 def _term(n, m):

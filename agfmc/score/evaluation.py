@@ -104,12 +104,10 @@ class Results:
     def paid(self) -> np.ndarray | None:
         """The costs (n,) of the answers, or None; `UsageError` where points were rejected, and
         that has no cost."""
-        return (
-            None
-            if self.costs is None
-            else self.costs.paid(
-                self.y, np.where(self.result < 0, -1, np.searchsorted(self.labels, self.result))
-            )
+        if self.costs is None:
+            return None
+        return self.costs.paid(
+            self.y, np.where(self.result < 0, -1, np.searchsorted(self.labels, self.result))
         )
 
 
@@ -134,7 +132,10 @@ def with_weights(
     DataError : for other weights, and for classes that do not exist
     """
     n = len(results.truth)
-    w = np.ones(n) if weights is None else as_numbers(weights, "weights").astype(np.float64)
+    if weights is None:
+        w = np.ones(n)
+    else:
+        w = as_numbers(weights, "weights").astype(np.float64)
     if w.shape != (n,) or not ((w >= 0) & (w < np.inf)).all():
         raise DataError(f"weights: expected {n} numbers of 0 or more, one for each point")
     some = w > 0
@@ -161,9 +162,15 @@ def _chosen(results, rows):
     }
     sets = results.sets
     if sets is not None:
-        paths = None if sets.paths is None else Paths(*(one[rows] for one in sets.paths))
+        if sets.paths is None:
+            paths = None
+        else:
+            paths = Paths(*(one[rows] for one in sets.paths))
         sets = Sets(sets.size[rows], sets.holds[rows], paths)
-    numbers = np.arange(len(rows)) if results.rows is None else results.rows
+    if results.rows is None:
+        numbers = np.arange(len(rows))
+    else:
+        numbers = results.rows
     return replace(results, **chosen, sets=sets, rows=numbers[rows])
 
 
@@ -177,7 +184,8 @@ def weighted(results, shares):
 
 def warn_of_other_numbers(scores):
     """Warn where classes are separated well but hardly any is right; scores: of `evaluate`."""
-    accuracy, explained = scores["accuracy"], scores["uncertainty_coefficient"]
+    accuracy = scores["accuracy"]
+    explained = scores["uncertainty_coefficient"]
     if scores["points"] >= 10 * len(scores["labels"]) and explained > 0.5 and accuracy < 0.2:
         warn_user(
             f"the results separate the classes (uncertainty coefficient "
@@ -192,7 +200,8 @@ def warn_of_no_probabilities(p, what):
     if not np.isfinite(p).all():
         row = int(np.argmin(np.isfinite(p).all(axis=1)))
         raise DataError(f"{what} of row {row + 1} are not finite numbers")
-    low, high = float(p.min(initial=0.0)), float(p.max(initial=1.0))
+    low = float(p.min(initial=0.0))
+    high = float(p.max(initial=1.0))
     if low < -_ROUNDING or high > 1 + _ROUNDING:
         warn_user(
             f"{what} go from {low:.6g} to {high:.6g}: scores take them as they are, but "
@@ -257,7 +266,9 @@ def evaluate(results, bins=10, request=ScoreRequest()):
         calibration_by_class.
     """
     results = replace(results, labels=np.asarray(results.labels))
-    table, y, k = _table(results), results.y, len(results.labels)
+    table = _table(results)
+    y = results.y
+    k = len(results.labels)
     points = dict(_scores_of_points(results, request))
     pairs = area = None
     if results.p is not None:
@@ -266,7 +277,8 @@ def evaluate(results, bins=10, request=ScoreRequest()):
             pairs = list(pairs)
         area = separation(pairs, y, k, results.weights)
     values = _overall(results, bins, points, area)
-    uncertainty, random = uncertainty_coefficient(table), random_share(table)
+    uncertainty = uncertainty_coefficient(table)
+    random = random_share(table)
     scores = {
         "points": len(results.truth),
         "classes": results.k,
@@ -306,7 +318,8 @@ def evaluate(results, bins=10, request=ScoreRequest()):
 def _requested_scores(results, table, bins, request):
     scores = {}
     if results.costs is not None:
-        counts, costs = table.table.sum(axis=1), results.costs
+        counts = table.table.sum(axis=1)
+        costs = results.costs
         always = counts @ costs.costs / counts.sum()
         best = int(np.argmin(always))
         scores |= {
@@ -359,7 +372,9 @@ def _effective(results, rows, values=None):
 
 def _scores_of_points(results, request):
     """Yield (name, (score of each point (n,), True where it counts (n,)))."""
-    p, y, answered = results.p, results.y, results.result >= 0
+    p = results.p
+    y = results.y
+    answered = results.result >= 0
     every = np.full(len(answered), True)
     if request.top_accuracy is not None and p is not None:
         yield "top_accuracy", (top_shares(p, y, request.top_accuracy), every)
@@ -398,12 +413,13 @@ def _resampled(results, values, request, overall):
     paid = results.paid
 
     def scores(counts):
-        weights = counts if results.weights is None else counts * results.weights
-        return (
-            overall(replace(results, weights=weights))
-            if request.intervals
-            else {COST.name: mean(paid, weights)}
-        )
+        if results.weights is None:
+            weights = counts
+        else:
+            weights = counts * results.weights
+        if request.intervals:
+            return overall(replace(results, weights=weights))
+        return {COST.name: mean(paid, weights)}
 
     requested = {
         name: value
@@ -470,17 +486,23 @@ def _by_class(table, area, costs):
 
 
 def _known(value):
-    return None if value != value else value
+    if value != value:
+        return None
+    return value
 
 
 def _before(results, bins):
     """Scores of the probabilities before calibration, and what calibration changed: after less
     before, mean and standard error over the points."""
-    before, weights, y = results.before, results.weights, results.y
+    before = results.before
+    weights = results.weights
+    y = results.y
     rows = calibration(before.max(axis=1), before.argmax(axis=1) == y, bins, weights=weights)
-    scores, change = {}, {}
+    scores = {}
+    change = {}
     for name, function in (("log_loss", losses), ("brier", squared_errors)):
-        one, other = function(before, y), function(results.p, y)
+        one = function(before, y)
+        other = function(results.p, y)
         scores[name] = mean(one, weights)
         change[name] = {
             "mean": mean(other - one, weights),

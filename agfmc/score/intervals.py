@@ -70,7 +70,10 @@ def effective_number(
     """
     ratio = 1.0
     if groups is not None and n:
-        together = 0.0 if values is None else standard_error(values, weights, groups)
+        if values is None:
+            together = 0.0
+        else:
+            together = standard_error(values, weights, groups)
         if together > 0:
             ratio = max(together / standard_error(values, weights), 1.0)
         else:
@@ -78,7 +81,9 @@ def effective_number(
     if weights is None:
         return float(n) / ratio**2
     squares = float(np.sum(weights**2))
-    return (float(np.sum(weights)) / ratio) ** 2 / squares if squares else 0.0
+    if squares:
+        return (float(np.sum(weights)) / ratio) ** 2 / squares
+    return 0.0
 
 
 def resampled(y: np.ndarray, seed: int, groups: np.ndarray | None = None) -> Iterator[np.ndarray]:

@@ -50,7 +50,8 @@ def costs_of_nodes(
     whole = float(len(true) if weights is None else np.sum(weights))
     costs = []
     for number, spans in enumerate(tree.spans()):
-        first, end = spans[0][0], spans[-1][1]
+        first = spans[0][0]
+        end = spans[-1][1]
         rows = np.flatnonzero((true >= first) & (true < end))
         w = of_rows(weights, rows)
         total = float(len(rows) if w is None else np.sum(w))
@@ -58,11 +59,10 @@ def costs_of_nodes(
         branch = np.searchsorted(starts, true[rows], side="right") - 1
         below = _below(sums, p, order, rows, spans)
         reached = below[np.arange(len(rows)), branch]
-        above = (
-            np.zeros(len(rows))
-            if number == 0
-            else np.log(_known(sums[rows, end] - sums[rows, first]))
-        )
+        if number == 0:
+            above = np.zeros(len(rows))
+        else:
+            above = np.log(_known(sums[rows, end] - sums[rows, first]))
         losses = above - np.log(_known(reached))
         costs.append(
             NodeCost(

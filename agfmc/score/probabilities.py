@@ -23,7 +23,8 @@ def probability_of_answers(p: np.ndarray, result: np.ndarray, labels: np.ndarray
 
     The largest of all for rejected points, and for an answer that is none of the labels.
     """
-    largest, known = np.max(p, axis=1), np.isin(result, labels)
+    largest = np.max(p, axis=1)
+    known = np.isin(result, labels)
     columns = np.searchsorted(labels, np.where(known, result, labels[0]))
     return np.where(known, p[np.arange(len(p)), columns], largest)
 
@@ -114,7 +115,10 @@ def calibration(
     edges = (lower * (q - steps) + steps) / q  # 3/10 and not 3 times 1/10, which is above 0.3
     at = np.clip(np.searchsorted(edges, p, side="right") - 1, 0, q - 1)
     happened = np.asarray(happened, dtype=float)
-    w = 1.0 if weights is None else np.asarray(weights, dtype=float)
+    if weights is None:
+        w = 1.0
+    else:
+        w = np.asarray(weights, dtype=float)
     count = np.bincount(at, weights=weights, minlength=q)
     forecast = np.bincount(at, weights=w * p, minlength=q)
     observed = np.bincount(at, weights=w * happened, minlength=q)
@@ -200,7 +204,9 @@ def inverse_sum(samples: Curves) -> np.ndarray:
 
     Infinite from a forecast of 0 on that came true.
     """
-    p, t, mid = samples.p, samples.t, samples.mid
+    p = samples.p
+    t = samples.t
+    mid = samples.mid
     with np.errstate(divide="ignore"):
         up = np.where(t[mid:] > 0, 1.0 / (p[mid:] + 0.0), 0.0)  # no -0.0
         down = np.where(t[:mid] > 0, 0.0, -1.0 / (1.0 - p[:mid]))
@@ -213,8 +219,10 @@ def validate(samples: Curves, n: int) -> Validation:
     The correlation is Pearson's, of c and s, over N + 1 positions. The slope is m = sum(c
     s)/sum(c^2), the error sqrt(sum (s - m c)^2 / n) over sqrt(sum_{i < N} (i - mid)^2 / n).
     """
-    c, s = samples.c, samples.s
-    u, v = c - c.mean(), s - s.mean()
+    c = samples.c
+    s = samples.s
+    u = c - c.mean()
+    v = s - s.mean()
     slope = ratio(c @ s, c @ c)
     rest = s - slope * c
     places = np.arange(len(samples.p), dtype=float) - samples.mid

@@ -30,7 +30,8 @@ def places(p: np.ndarray, y: np.ndarray) -> Iterator[Places]:
         rows = np.flatnonzero(y == j)
         rows = rows[np.argsort(column[rows])]
         order = np.argsort(column)  # sorted needles are searched much faster
-        needles, hay = column[order], column[rows]
+        needles = column[order]
+        hay = column[rows]
         left, right = np.empty((2, len(y)), dtype=np.int32)
         left[order] = np.searchsorted(hay, needles, side="left")
         right[order] = np.searchsorted(hay, needles, side="right")
@@ -45,7 +46,10 @@ def separation(
     Ties count half; the share is NaN without points. `y` (n,) are the true columns; with `weights`
     (n,) a pair weighs their product.
     """
-    w = np.ones(len(y)) if weights is None else weights
+    if weights is None:
+        w = np.ones(len(y))
+    else:
+        w = weights
     of_class = np.bincount(y, weights=w, minlength=k)
     area = np.full((k, k), np.nan)
     for i, (rows, left, right) in enumerate(places_of_classes):

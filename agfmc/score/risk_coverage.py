@@ -41,7 +41,8 @@ class RiskCoverage(NamedTuple):
         Y. Geifman, G. Uziel and R. El-Yaniv, "Bias-reduced uncertainty estimation for deep
         neural classifiers", 2019.
         """
-        start, errors = self.answered[:-1], self.errors[:-1]
+        start = self.answered[:-1]
+        errors = self.errors[:-1]
         number = np.diff(self.answered)
         slope = np.diff(self.errors) / number
         # sum over j = 1 to m of (e + s j)/(i + j) = s m + (e - s i) (H(i + m) - H(i))
@@ -53,7 +54,8 @@ class RiskCoverage(NamedTuple):
 
     def excess(self) -> float:
         """E-AURC: the `area` beyond that of the best order, which has all errors at the end."""
-        n, wrong = self.answered[-1], self.errors[-1]
+        n = self.answered[-1]
+        wrong = self.errors[-1]
         best = wrong - (n - wrong) * (_harmonic(n) - _harmonic(n - wrong))
         return self.area() - ratio(best, n)
 
@@ -63,7 +65,10 @@ def risk_coverage(
 ) -> RiskCoverage:
     """`RiskCoverage` of points with a confidence (n,), right or not (n,); weights (n,)."""
     values, places = np.unique(-np.asarray(confidence), return_inverse=True)
-    w = np.ones(len(places)) if weights is None else np.asarray(weights, dtype=float)
+    if weights is None:
+        w = np.ones(len(places))
+    else:
+        w = np.asarray(weights, dtype=float)
     number = np.bincount(places, weights=w, minlength=len(values))
     wrong = np.bincount(places, weights=w * ~np.asarray(correct, dtype=bool), minlength=len(values))
     counted = number > 0

@@ -57,12 +57,16 @@ class Score(NamedTuple):
     @property
     def sign(self):
         """+1 where larger is better, else -1."""
-        return 1 if self.larger_is_better else -1
+        if self.larger_is_better:
+            return 1
+        return -1
 
     @property
     def axis(self):
         """The title, with the direction where it is not upward."""
-        return self.title if self.larger_is_better else f"{self.title} (smaller is better)"
+        if self.larger_is_better:
+            return self.title
+        return f"{self.title} (smaller is better)"
 
     def value(self, *arguments):
         """The score of what it `takes`."""

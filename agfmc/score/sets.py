@@ -84,11 +84,15 @@ class Hierarchy:
 
     def __init__(self, tree: Tree):
         spans = tree.spans()
-        k, inner = spans[0][-1][1], len(spans)
+        k = spans[0][-1][1]
+        inner = len(spans)
         self._parent, self._depth = np.zeros((2, inner + k), dtype=np.intp)
         for number, (node, branches) in enumerate(zip(tree.nodes, spans)):
             for child, (start, _) in zip(node.children, branches):
-                at = inner + start if isinstance(child, Leaf) else child
+                if isinstance(child, Leaf):
+                    at = inner + start
+                else:
+                    at = child
                 self._parent[at], self._depth[at] = number, self._depth[number] + 1
         self._classes = inner
         ends = [(branches[0][0], branches[-1][1]) for branches in spans]

@@ -51,7 +51,10 @@ def resampled_t(differences: np.ndarray, ratio: float) -> Difference:
     """
     differences = np.asarray(differences, dtype=np.float64)
     count = len(differences)
-    mean = float(differences.mean()) if count else math.nan
+    if count:
+        mean = float(differences.mean())
+    else:
+        mean = math.nan
     if count < 2:
         return Difference(mean, math.nan, math.nan, math.nan)
     deviation = float(differences.std(ddof=1))
@@ -99,7 +102,10 @@ def mcnemar(
         return McNemar(0, 0, 1.0)
     from scipy.special import betainc
 
-    w = np.ones(len(first)) if weights is None else weights
+    if weights is None:
+        w = np.ones(len(first))
+    else:
+        w = weights
     differ = first != second
     either = w[differ]
     number = effective_number(either, count, of_rows(groups, differ), first[differ].astype(float))
@@ -132,7 +138,10 @@ def paired_shares(
     first, second = np.asarray(first, dtype=bool), np.asarray(second, dtype=bool)
     if not len(first):
         return NOTHING
-    w = np.ones(len(first)) if weights is None else weights
+    if weights is None:
+        w = np.ones(len(first))
+    else:
+        w = weights
     scale = effective_number(weights, len(first), groups, first * 1.0 - second) / w.sum()
     n = scale * w.sum() + 2
     b, c = (scale * w[only].sum() + 0.5 for only in (first & ~second, second & ~first))

@@ -121,8 +121,12 @@ class ArrowTable(Table):
         self._first = 8 if head.startswith(_FILE) else 0  # a file holds a stream
         with self._reading():
             reader = self._open(())
-            schema = reader.schema_arrow if self._is_parquet else reader.schema
-            self._stored_names, self._types = schema.names, schema.types
+            if self._is_parquet:
+                schema = reader.schema_arrow
+            else:
+                schema = reader.schema
+            self._stored_names = schema.names
+            self._types = schema.types
         super().__init__(name, column_names(schema.names, name), stripped(form.blanks))
 
     @contextmanager
@@ -158,7 +162,9 @@ class ArrowTable(Table):
                 )
         first = 1
         for batch in self._batches(requested):
-            columns, faults, end = {}, [], first + batch.num_rows
+            columns = {}
+            faults = []
+            end = first + batch.num_rows
             for position, kind in requested.items():
                 with self._reading():
                     array = batch.column(batch.schema.get_field_index(self._stored_names[position]))

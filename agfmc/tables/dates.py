@@ -122,7 +122,10 @@ class DateRecipe:
             return ""
         minutes = round((days + self.first) * 1440)
         day = date.fromordinal(minutes // 1440 + _EPOCH).isoformat()
-        time = f" {minutes % 1440 // 60:02}:{minutes % 60:02}" if "hour" in self.cycles else ""
+        if "hour" in self.cycles:
+            time = f" {minutes % 1440 // 60:02}:{minutes % 60:02}"
+        else:
+            time = ""
         return day + time
 
     def values(self, words: Iterable[str]) -> np.ndarray:

@@ -45,11 +45,10 @@ class RowIds:
             if fault := name_fault("".join(column), "column"):
                 row = next(row for row, cell in enumerate(column) if name_fault(cell, "column"))
                 raise block.error(row, f"the id {column[row]!r} cannot be written: {fault}")
-        keys = (
-            cells[0]
-            if len(cells) == 1
-            else ["".join([f"{len(cell)}:{cell}" for cell in row]) for row in zip(*cells)]
-        )
+        if len(cells) == 1:
+            keys = cells[0]
+        else:
+            keys = ["".join([f"{len(cell)}:{cell}" for cell in row]) for row in zip(*cells)]
         digests = [blake2b(key.encode(), digest_size=16).digest() for key in keys]
         if len(set(digests)) < len(digests) or not self._seen.isdisjoint(digests):
             for row, digest in enumerate(digests):
@@ -62,7 +61,8 @@ class RowIds:
         columns = []
         for at in self._positions:
             cell = one_line(block[at][row])
-            cell = cell if len(cell) <= _SHOWN else f"{cell[:_SHOWN]}..."
+            if not (len(cell) <= _SHOWN):
+                cell = f"{cell[:_SHOWN]}..."
             columns.append(f"'{one_line(self._table.names[at])}' has '{cell}'")
         return block.error(
             row,
@@ -130,7 +130,9 @@ def ids_beside(base: str, rows: Iterable[int]) -> dict[int, str]:
 
 
 def _ids(blocks, rows):
-    ids, first, requested = {}, 0, np.array(sorted(set(map(int, rows))), np.int64)
+    ids = {}
+    first = 0
+    requested = np.array(sorted(set(map(int, rows))), np.int64)
     for count, columns in blocks:
         for row in requested[slice(*np.searchsorted(requested, [first, first + count]))].tolist():
             ids[row] = BETWEEN.join(column[row - first].strip() for column in columns)

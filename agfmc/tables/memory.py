@@ -27,14 +27,17 @@ class RowTable(Table):
 
     def __init__(self, rows: Sequence[Mapping], keys: Sequence, form: TableFormat, file: str):
         super().__init__(file, column_names(map(str, keys), file), stripped((*form.blanks, "")))
-        self._rows, self._keys, self._numbers = rows, keys, range(1, len(rows) + 1)
+        self._rows = rows
+        self._keys = keys
+        self._numbers = range(1, len(rows) + 1)
 
     def _values(self, at: int) -> Sequence:
         return [row[self._keys[at]] for row in self._rows]
 
     def blocks(self, requested: Mapping[int, str]) -> Iterator[Block]:
         """One block of all rows."""
-        columns, kinds = {}, {}
+        columns = {}
+        kinds = {}
         block = Block(
             len(self._rows), self.file, self.counted, columns, lambda: np.array(self._numbers)
         )
@@ -65,7 +68,9 @@ class RowTable(Table):
 
     def put(self, data: bytes, line: int) -> None:
         """Let `blocks` yield these lines, JSON objects, of which the first has that number."""
-        self.counted, self._rows, self._numbers = "line", [], []
+        self.counted = "line"
+        self._rows = []
+        self._numbers = []
         for number, text in enumerate(data.split(b"\n"), line):
             if text.strip():
                 try:
@@ -99,15 +104,20 @@ def table_in_memory(source: Any, form: TableFormat) -> Table:
 
     Raises `DataError` for no rows, and `UsageError` for anything else.
     """
-    source = [source] if isinstance(source, Mapping) else source
-    kind = "table" if isinstance(source, (list, tuple)) else type(source).__name__
+    if isinstance(source, Mapping):
+        source = [source]
+    if isinstance(source, (list, tuple)):
+        kind = "table"
+    else:
+        kind = type(source).__name__
     if hasattr(source, "__len__") and not len(source):
         raise DataError("the table has no rows", file=kind)
     if isinstance(source, (list, tuple)) and all(isinstance(row, Mapping) for row in source):
         keys = dict.fromkeys(key for row in source for key in row)
         return RowTable(source, list(keys), form, kind)
     if hasattr(source, "iloc") and hasattr(source, "columns") and len(source) < _FEW:
-        names, rows = list(source.columns), source.to_numpy(dtype=object).tolist()
+        names = list(source.columns)
+        rows = source.to_numpy(dtype=object).tolist()
         return RowTable([dict(zip(names, row)) for row in rows], names, form, kind)
     array_names = getattr(getattr(source, "dtype", None), "names", None)
     names = getattr(source, "column_names", getattr(source, "columns", array_names))
@@ -132,4 +142,6 @@ def _text(value):
         return ""
     if hasattr(value, "__len__"):
         return None
-    return str(value) if value == value else ""
+    if value == value:
+        return str(value)
+    return ""

@@ -79,7 +79,8 @@ class TableEncoder:
         x = np.zeros((block.rows, len(self.recipe.features)), dtype=np.float32)
         self._rows += block.rows
         for at, one, first in zip(self.positions, self.recipe.columns, self.recipe.starts):
-            cells, out = block[at], x[:, first : first + len(one.features)]
+            cells = block[at]
+            out = x[:, first : first + len(one.features)]
             if one.date is not None:
                 missing = cells.codes < 0
                 self._put_dates(block, cells, one, out)
@@ -176,7 +177,10 @@ class TableEncoder:
     def warn_of_cells(self) -> None:
         """Warnings of words that training did not know, by column, and one of what was filled."""
         for name, (count, word, number) in self.unknown.items():
-            every = ", all of them," if count == self._rows > 1 else ""
+            if count == self._rows > 1:
+                every = ", all of them,"
+            else:
+                every = ""
             self._table.warn(
                 f"column '{one_line(name)}' has {count} cell{'s' * (count > 1)}{every} with words "
                 f"that training did not know, first '{one_line(word)}' in {self._table.counted} "
@@ -213,7 +217,10 @@ def class_numbers(table: Table, block: Block, position: int, classes: dict) -> n
     if len(y) and y.min() < 0:
         row = int(np.argmin(y))
         code = cells.codes[row]
-        what = "no class" if code < 0 else f"the class '{one_line(cells.words[code])}'"
+        if code < 0:
+            what = "no class"
+        else:
+            what = f"the class '{one_line(cells.words[code])}'"
         raise block.error(
             row,
             f"column '{one_line(table.names[position])}' has {what}, expected "
@@ -233,7 +240,10 @@ def filled_recipe(recipe: TableRecipe, x) -> TableRecipe:
     if not numbers:
         return recipe
     features = np.array(recipe.starts)[numbers]
-    values = _means(x, features) if recipe.missing == "mean" else _medians(x, features)
+    if recipe.missing == "mean":
+        values = _means(x, features)
+    else:
+        values = _medians(x, features)
     for number, value in zip(numbers, values.tolist()):
         columns[number] = replace(columns[number], fill=value)
     return replace(recipe, columns=tuple(columns))
@@ -355,7 +365,8 @@ def _blocks(x) -> Iterator[np.ndarray]:
 
 
 def _means(x, features):
-    total, count = np.zeros(len(features)), np.zeros(len(features))
+    total = np.zeros(len(features))
+    count = np.zeros(len(features))
     for part in _blocks(x):
         part = part[:, features].astype(np.float64)
         present = ~np.isnan(part)
@@ -384,4 +395,6 @@ def table_points(source: Any, recipe: TableRecipe) -> np.ndarray:
         encoder = TableEncoder(table, recipe)
         parts = [encoder.points(block) for block in table.blocks(encoder.requested)]
         encoder.warn_of_cells()
-    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+    if len(parts) == 1:
+        return parts[0]
+    return np.concatenate(parts)

@@ -66,7 +66,8 @@ class _TextTable(Table):
             engine,
             block,
         )
-        self._opened, self._in_parts = (), False
+        self._opened = ()
+        self._in_parts = False
         head, stream = self._begin()
         _refuse_foreign(head, name)
         if form.delimiter is None and name.lower().removesuffix(".gz").endswith(".tsv"):
@@ -158,12 +159,18 @@ class _TextTable(Table):
         return [text if len(text) <= LONGEST_CELL else "" for text in texts]
 
     def blocks(self, requested):
-        parts, self._opened = self._opened or self._records(*self._begin())[2], None
-        layout, done, worded = self._layout, 0, set()
+        parts = self._opened or self._records(*self._begin())[2]
+        self._opened = None
+        layout = self._layout
+        done = 0
+        worded = set()
         least = {None: _LEAST, "arrow": 0, "csv": np.inf}[self._engine]
         for records in parts:
             long = len(records.data) >= least and layout.decimal == "."
-            result = text_columns(records, layout, requested, worded) if long else None
+            if long:
+                result = text_columns(records, layout, requested, worded)
+            else:
+                result = None
             rows, columns = result or converted(records, layout, requested, not done)
             worded |= {at for at, column in columns.items() if isinstance(column, Words)}
             if rows:
@@ -204,14 +211,19 @@ def columns_called(table: Table, names: Iterable[str]) -> dict[str, int]:
     Where none has the name, it is the one column whose name differs in case alone, with a warning;
     `DataError` where several do.
     """
-    names, columns, others = dict.fromkeys(names), {}, defaultdict(list)
+    names = dict.fromkeys(names)
+    columns = {}
+    others = defaultdict(list)
     positions = {name: at for at, name in enumerate(table.names)}
     if names.keys() <= positions.keys():
         return {name: positions[name] for name in names}
     for name in positions.keys() - names:
         others[name.lower()].append(name)
     for name in names:
-        alike = [name] if name in positions else sorted(others[name.lower()])
+        if name in positions:
+            alike = [name]
+        else:
+            alike = sorted(others[name.lower()])
         if len(alike) > 1:
             raise DataError(
                 f"there is no column '{one_line(name)}', and several differ from it in "
@@ -257,7 +269,8 @@ def open_table(
     """
     if hasattr(path, "read"):
         text = path.read()
-        text = text.encode("utf-8", "surrogateescape") if isinstance(text, str) else text
+        if isinstance(text, str):
+            text = text.encode("utf-8", "surrogateescape")
         yield _TextTable(
             io.BytesIO(text),
             None,
@@ -271,10 +284,12 @@ def open_table(
         yield path if isinstance(path, Table) else table_in_memory(path, form)
         return
     with open_input(path, stdin, raw=True) as file, ExitStack() as stack:
-        name, head = file.name, read_all(file, _MAGIC)
+        name = file.name
+        head = read_all(file, _MAGIC)
         is_file = file.regular_size() is not None
         if not is_file and (again or holds_arrow(head)):
-            file, is_file = stack.enter_context(_held(head, file)), True
+            file = stack.enter_context(_held(head, file))
+            is_file = True
         if holds_arrow(head):
             whole = stack.enter_context(os.fdopen(os.dup(file.fileno()), "rb"))
             yield ArrowTable(whole, name, form)

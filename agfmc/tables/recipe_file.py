@@ -89,4 +89,6 @@ def read_recipe(path) -> TableRecipe:
 
 def recipe_if_there(path) -> TableRecipe | None:
     """The recipe in a file, or None where there is no such file."""
-    return read_recipe(path) if os.path.lexists(path) else None
+    if os.path.lexists(path):
+        return read_recipe(path)
+    return None

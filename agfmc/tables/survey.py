@@ -126,7 +126,8 @@ def resolve_roles(table: Table, roles: ColumnRoles, labelled: bool = True) -> Ro
 
 def column_positions(table: Table, names, option: str) -> tuple[int, ...]:
     """Positions, from 0, of the columns of those names, or numbers from 1; `DataError`."""
-    positions, called = [], columns_called(table, names)
+    positions = []
+    called = columns_called(table, names)
     for name in names:
         if name in called:
             positions.append(called[name])
@@ -162,22 +163,21 @@ def _header_hint(names):
             ": the first line must have the names alone, without a title or comment, and "
             "table2agf --delimiter names the character between cells"
         )
-    return (
-        ": table2agf --no-header where the first line does not name them"
-        if any(number_of(name) is not None for name in names) and names[0] != "1"
-        else ""
-    )
+    if any(number_of(name) is not None for name in names) and names[0] != "1":
+        return ": table2agf --no-header where the first line does not name them"
+    return ""
 
 
 def _label_position(table):
     found = [at for at, name in enumerate(table.names) if name.lower() in LABEL_NAMES]
     if len(found) == 1:
         return found[0]
-    several = (
-        f"columns {listed_names([table.names[at] for at in found])} could hold the classes"
-        if found
-        else f"no column is named {', '.join(LABEL_NAMES[:-1])} or {LABEL_NAMES[-1]}"
-    )
+    if found:
+        several = (
+            f"columns {listed_names([table.names[at] for at in found])} could hold the classes"
+        )
+    else:
+        several = f"no column is named {', '.join(LABEL_NAMES[:-1])} or {LABEL_NAMES[-1]}"
     raise DataError(
         f"{several}: --label names the one that does; the columns are "
         + listed_names(table.names)
@@ -241,7 +241,8 @@ class _Column:
         if not len(values):
             return
         self.numbers += len(values)
-        low, high = values.min(), values.max()
+        low = values.min()
+        high = values.max()
         self.low, self.high = min(self.low, low), max(self.high, high)
         if not self.merged and _steps(low, high) < 2 * _STEPS:
             self.merged = len(np.unique(values)) > len(np.unique(values.astype(np.float32)))
@@ -254,7 +255,10 @@ class _Column:
         self.last = values[-1]
         if self.values is not None:
             together = np.union1d(self.values, values)
-            self.values = together if len(together) == self.numbers <= _DISTINCT else None
+            if len(together) == self.numbers <= _DISTINCT:
+                self.values = together
+            else:
+                self.values = None
 
     def _add_words(self, block, cells):
         if self.first_word is None:
@@ -322,7 +326,8 @@ def survey_table(table: Table, roles: ColumnRoles) -> Survey:
             _refuse_odd_dates(table, column, at)
     classes, _ = _classes(table, label, roles.classes)
     _refuse_class_names(table, label, where.label)
-    is_default, notes = roles.missing is None, _Notes(defaultdict(list), [], [])
+    is_default = roles.missing is None
+    notes = _Notes(defaultdict(list), [], [])
     lower = Counter(map(str.lower, classes))
     if same := [name for name in classes if lower[name.lower()] > 1]:
         notes.doubts.append(f"classes {listed_names(same)} differ in case alone")
@@ -421,7 +426,8 @@ def _read(table, columns):
 
 def _classes(table, label, given):
     """(names of the classes, {class: rows}) of the column of the label; given: names, or None."""
-    name, seen = _quoted(label.name), label.words
+    name = _quoted(label.name)
+    seen = label.words
     if label.missing:
         several = f" in {label.missing} rows, the first here" * (label.missing > 1)
         raise row_error(
@@ -445,7 +451,10 @@ def _classes(table, label, given):
             "classes",
             file=table.file,
         )
-    classes = tuple(ordered_words(seen)) if given is None else tuple(map(plain_word, given))
+    if given is None:
+        classes = tuple(ordered_words(seen))
+    else:
+        classes = tuple(map(plain_word, given))
     for word in seen:
         if word not in classes:
             raise DataError(
@@ -468,7 +477,10 @@ def _classes(table, label, given):
 def _is_quantity(words, rows):
     """True if many numbers stand in few rows each that have fractions, or, still more, gaps."""
     k = len(words)
-    values = list(map(number_of, words)) if _FEW_ROWS < k and rows < 10 * k else [None]
+    if _FEW_ROWS < k and rows < 10 * k:
+        values = list(map(number_of, words))
+    else:
+        values = [None]
     if None in values:
         return False
     return (
@@ -477,7 +489,10 @@ def _is_quantity(words, rows):
 
 
 def _recipe_of(table, column, roles, notes, order):
-    filled = roles.missing.removeprefix("value:") if roles.missing.startswith("value:") else None
+    if roles.missing.startswith("value:"):
+        filled = roles.missing.removeprefix("value:")
+    else:
+        filled = None
     indicator = roles.missing == "indicator" and column.missing > 0
     shows_missing = indicator or column.missing > 0 and filled is not None  # missing values
     name = _quoted(column.name)
@@ -536,7 +551,8 @@ def _recipe_of(table, column, roles, notes, order):
 def _recipe_of_words(table, column, roles, filled, missing, notes):
     """As `_recipe_of`, of a column of words; filled: in place of missing ones, or None."""
     indicator, shows_missing = missing
-    name, different = _quoted(column.name), len(column.words)
+    name = _quoted(column.name)
+    different = len(column.words)
     if different == 1 and not shows_missing:
         notes.left_out["constant"].append(column.name)
         return None
@@ -578,7 +594,8 @@ def _recipe_of_words(table, column, roles, filled, missing, notes):
     if filled is not None:
         fill = plain_word(filled)
         words |= {fill} if shows_missing else set()
-        fill = fill if fill in words else None
+        if fill not in words:
+            fill = None
     elif roles.missing in ("mean", "median") or roles.missing == "indicator" and not indicator:
         fill = min(counts, key=lambda word: (-counts[word], word))
     return ColumnRecipe(column.name, tuple(ordered_words(words)), fill, indicator, other=other)
@@ -588,7 +605,10 @@ def _with_rare_words(column, least):
     """({word: rows}, rare ones under one word; that word, or None where there are none)."""
     if least is None:
         many = len(column.words) >= _MANY_WORDS and not column.categorical
-        least = _RARE if many else 1
+        if many:
+            least = _RARE
+        else:
+            least = 1
     frequent = {word: rows for word, rows in column.words.items() if rows >= least}
     rare = column.rows - sum(frequent.values())
     if not rare or column.endless:
@@ -598,11 +618,10 @@ def _with_rare_words(column, least):
 
 def _note_odd_numbers(doubts, name, column):
     if column.whole_and_different or column.whole and IDENTIFIER.search(column.name):
-        what = (
-            "has another whole number in every row"
-            if column.whole_and_different
-            else "has whole numbers, and is named as identifiers are"
-        )
+        if column.whole_and_different:
+            what = "has another whole number in every row"
+        else:
+            what = "has whole numbers, and is named as identifiers are"
         doubts.append(
             f"column {name} {what}: if it is an identifier, and not a measurement, "
             "--ignore or --id leaves it out"
@@ -616,7 +635,10 @@ def _note_odd_numbers(doubts, name, column):
 
 
 def _number_to_fill(table, column, filled):
-    fill = np.nan if filled is None else number_of(filled)
+    if filled is None:
+        fill = np.nan
+    else:
+        fill = number_of(filled)
     if fill is not None and abs(fill) > LARGEST:
         raise UsageError(f"--missing value:{filled} is more than single precision holds")
     if fill is None and column.missing:
@@ -633,23 +655,26 @@ def _steps(low, high):
     """The steps of single precision, as wide as at the larger end, from one number to another."""
     with np.errstate(over="ignore", invalid="ignore"):
         step = float(np.spacing(np.float32(max(abs(low), abs(high)))))
-    return (high - low) / step if step < np.inf else np.inf
+    if step < np.inf:
+        return (high - low) / step
+    return np.inf
 
 
 def ordered_words(words) -> list[str]:
     """Words in sorted order, or, where all are numbers, in the order of their values."""
     values = {word: number_of(word) for word in words}
-    return (
-        sorted(words)
-        if None in values.values()
-        else sorted(words, key=lambda word: (values[word], word))
-    )
+    if None in values.values():
+        return sorted(words)
+    return sorted(words, key=lambda word: (values[word], word))
 
 
 def _refuse_mistaken(table, column):
     values = {word: number_of(word) for word in column.words}
     strange = {word: column.words[word] for word, value in values.items() if value is None}
-    share = _MEASURED if any(value % 1 for value in values.values() if value) else _FEW_WORDS
+    if any(value % 1 for value in values.values() if value):
+        share = _MEASURED
+    else:
+        share = _FEW_WORDS
     few = sum(strange.values()) < share * column.rows
     commas = {
         word: rows
@@ -659,7 +684,10 @@ def _refuse_mistaken(table, column):
     marked = sum(rows for word, rows in strange.items() if _MARKED.fullmatch(word))
     word, number = column.first_word
     (word,) = with_points([word], table.decimal)  # as it stands there
-    elsewhere = ", as in most rows," if few else ""
+    if few:
+        elsewhere = ", as in most rows,"
+    else:
+        elsewhere = ""
     text = no_number(one_line(column.name), one_line(word), elsewhere)
     if (
         few

@@ -123,7 +123,10 @@ class Table:
 
     def warn(self, message: str, kind: type[AgfmcWarning] = AgfmcWarning) -> None:
         """A warning, or a notice, about the table."""
-        source = "standard input" if self.file == "-" else self.file
+        if self.file == "-":
+            source = "standard input"
+        else:
+            source = self.file
         warn_user(f"{source}: {message}", kind)
 
     def of_text(self, block: Block, kinds: Mapping[int, str]) -> Block:
@@ -183,7 +186,9 @@ def stripped(blanks: Collection[str]) -> frozenset[str]:
 @functools.lru_cache
 def _stripped(blanks):
     words = frozenset(blank.strip(OUTER) for blank in blanks)
-    return _NumericBlanks(words) if any(number_of(word) is not None for word in words) else words
+    if any(number_of(word) is not None for word in words):
+        return _NumericBlanks(words)
+    return words
 
 
 class _NumericBlanks(frozenset):
@@ -203,7 +208,9 @@ def number_of(cell: str) -> float | None:
     None too for inf, nan, 1_000 and 0x1, which float or other programs would take.
     """
     value = number_text.number_of(cell.strip(OUTER))
-    return None if math.isnan(value) else value
+    if math.isnan(value):
+        return None
+    return value
 
 
 class Layout(NamedTuple):
@@ -246,7 +253,8 @@ class Records(NamedTuple):
         if rows == _count_lines(self.data):
             return np.arange(self.line, self.line + rows)
         reader, _ = self.reader(layout)
-        lines, line = [], self.line
+        lines = []
+        line = self.line
         with suppress(csv.Error):  # in a row behind these
             for row in reader:
                 if row:
@@ -267,7 +275,10 @@ def split_line(line: bytes, layout: Layout) -> list[str]:
 
 
 def _cells_of(lines, layout, strict=False):
-    quoting = csv.QUOTE_MINIMAL if layout.quotes else csv.QUOTE_NONE
+    if layout.quotes:
+        quoting = csv.QUOTE_MINIMAL
+    else:
+        quoting = csv.QUOTE_NONE
     return csv.reader(lines, strict=strict, delimiter=layout.delimiter, quoting=quoting)
 
 
@@ -301,12 +312,15 @@ def read_records(
 
 def _count_lines(data):
     count = data.count(b"\n")
-    return count + data.count(b"\r") - data.count(b"\r\n") if b"\r" in data else count
+    if b"\r" in data:
+        return count + data.count(b"\r") - data.count(b"\r\n")
+    return count
 
 
 def _scan(data, layout, ended):
     """-> (where whole records end, bytes of the longest, the first fault or None)."""
-    text, faults = np.frombuffer(data, np.uint8), []
+    text = np.frombuffer(data, np.uint8)
+    faults = []
     ends = text == 10
     if b"\r" in data:  # which ends a line unless a newline is behind it, or may come
         ends |= (text == 13) & (np.append(text[1:], 0 if ended else 10) != 10)
@@ -341,7 +355,8 @@ def _quote_faults(text, marks, delimiter, ended):
     """Faults at the first quote that stands where RFC 4180 has none, and at one never closed."""
     beside = np.zeros(256, bool)
     beside[[ord(delimiter), 10, 13, 34]] = True
-    opening, closing = marks[0::2], marks[1::2]
+    opening = marks[0::2]
+    closing = marks[1::2]
     opening, closing = opening[opening > 0], closing[closing < len(text) - 1]
     for at in sorted(
         [*opening[~beside[text[opening - 1]]][:1], *closing[~beside[text[closing + 1]]][:1]]
@@ -388,14 +403,12 @@ def column_of_commas(head: str, layout: Layout, whole: bool) -> int | None:
 
 def with_points(cells: Iterable[str], decimal: str) -> list[str]:
     """Cells of a table with this decimal point, with points; those with points get commas."""
-    return (
-        list(cells)
-        if decimal == "."
-        else [
-            cell.translate(_EXCHANGED) if _DECIMAL.fullmatch(cell.strip(OUTER)) else cell
-            for cell in cells
-        ]
-    )
+    if decimal == ".":
+        return list(cells)
+    return [
+        cell.translate(_EXCHANGED) if _DECIMAL.fullmatch(cell.strip(OUTER)) else cell
+        for cell in cells
+    ]
 
 
 def behind_first(records: Records, layout: Layout) -> tuple[list[str] | None, Records]:
@@ -409,11 +422,10 @@ def behind_first(records: Records, layout: Layout) -> tuple[list[str] | None, Re
 
 
 def _too_long(records, reader, error):
-    message = (
-        f"a cell has more than {LONGEST_CELL} characters"
-        if "field limit" in str(error)
-        else f"cannot split the line into cells: {error}"
-    )
+    if "field limit" in str(error):
+        message = f"a cell has more than {LONGEST_CELL} characters"
+    else:
+        message = f"cannot split the line into cells: {error}"
     return DataError(message, file=records.file, line=records.line + reader.line_num - 1)
 
 
@@ -426,7 +438,9 @@ def converted(
     not as it should be.
     """
     reader, _ = records.reader(layout)
-    rows, faults, wrong = [], [], None
+    rows = []
+    faults = []
+    wrong = None
     try:
         rows.extend(filter(None, reader))
     except csv.Error as error:
@@ -463,7 +477,10 @@ def no_number(name: str, cell: str, elsewhere: str = "") -> str:
 
     `elsewhere` says where the column has numbers, as ", as in most rows,"."""
     cell = cell.strip(OUTER)
-    shown = cell if len(cell) <= _SHOWN else f"{cell[:_SHOWN]}..."
+    if len(cell) <= _SHOWN:
+        shown = cell
+    else:
+        shown = f"{cell[:_SHOWN]}..."
     text = f"expected a number in column '{name}'{elsewhere or ','} found '{shown}'"
     if _DECIMAL_COMMA.fullmatch(cell):
         text += f": a decimal has a point, {cell.replace(',', '.')}"
@@ -475,9 +492,13 @@ def columns_of(cells: Mapping[int, list[str]], kinds: Mapping[int, str], table) 
 
     `cells` are the cells of the columns by position; `table` has `names` and `blanks`.
     """
-    columns, faults = {}, []
+    columns = {}
+    faults = []
     for at, kind in kinds.items():
-        pointed = cells[at] if kind == "text" else with_points(cells[at], table.decimal)
+        if kind == "text":
+            pointed = cells[at]
+        else:
+            pointed = with_points(cells[at], table.decimal)
         columns[at], row = (
             (pointed, None)
             if kind == "text"
@@ -494,7 +515,10 @@ def columns_of(cells: Mapping[int, list[str]], kinds: Mapping[int, str], table) 
 
 def _numbers(cells, blanks):
     """-> (float64 (n,), NaN where a cell is missing; the row of the first word or None)."""
-    values = None if isinstance(blanks, _NumericBlanks) else _plain(cells)
+    if isinstance(blanks, _NumericBlanks):
+        values = None
+    else:
+        values = _plain(cells)
     if values is not None:
         return values, None
     given = [cell.strip(OUTER) not in blanks for cell in cells]
@@ -517,7 +541,9 @@ def _plain(cells):
         values = np.fromiter(map(float, cells), np.float64, len(cells))
     except ValueError:
         return None
-    return values if np.isfinite(values).all() else None
+    if np.isfinite(values).all():
+        return values
+    return None
 
 
 def _words_of(cells, blanks):

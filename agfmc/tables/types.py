@@ -63,7 +63,10 @@ class TableFormat:
         layout = self
         if recipe.layout is not None and self == TableFormat():
             layout = recipe.layout
-        more = () if layout.blanks == BLANKS else layout.blanks
+        if layout.blanks == BLANKS:
+            more = ()
+        else:
+            more = layout.blanks
         blanks = {*recipe.blanks, *more}
         if blanks == {*layout.blanks}:
             return layout
@@ -162,7 +165,9 @@ class ColumnRecipe:
             names = (self.name,)
         else:
             names = tuple(f"{self.name}={word}" for word in self.categories)
-        return (*names, f"{self.name} is missing") if self.indicator else names
+        if self.indicator:
+            return (*names, f"{self.name} is missing")
+        return names
 
 
 @dataclass(frozen=True)

@@ -99,7 +99,9 @@ class TrainingSettings:
     @property
     def normalised(self) -> str | None:
         """The digest of the normalisation, for the `Provenance` of models."""
-        return None if self.normalisation is None else self.normalisation.digest()
+        if self.normalisation is None:
+            return None
+        return self.normalisation.digest()
 
     def fit_normalisation(self, data: Dataset) -> Normalisation:
         """The Normalisation of the points of a `Dataset`.
@@ -110,7 +112,10 @@ class TrainingSettings:
             raise UsageError(
                 "points have one normalisation: it cannot be given and be fitted too (scale, nsv)"
             )
-        w = None if data.weights is None else data.weights.w
+        if data.weights is None:
+            w = None
+        else:
+            w = data.weights.w
         return fit_normalisation(data.x, self.scale, self.nsv, w)
 
 
@@ -172,7 +177,8 @@ class _Training:
                     self.error = self.error or result
                 elif part == _FULL_FIT:
                     self.solution, values = result
-                    self.values = self.values if values is None else values
+                    if values is not None:
+                        self.values = values
                 else:
                     self.values[self.fold == part] = result
             self.left -= len(results)
@@ -209,7 +215,8 @@ def fit(
     """
     if weights is not None:
         jobs = for_weights(jobs)
-    requested = HeldOutRequest() if requested is None else requested
+    if requested is None:
+        requested = HeldOutRequest()
     check_fit(jobs, y, settings, requested.groups)
     if isinstance(x, np.ndarray):
         check_missing(jobs, x)
@@ -222,7 +229,10 @@ def fit(
         # points of a .vec file become float64 block by block: it may be larger than the memory
         if not (is_sparse(x) and linear or isinstance(x, np.ndarray) and x.dtype == np.float32):
             x = np.asarray(x, dtype=np.float64)
-        way = _fit_by_threads if isinstance(settings.workers, int) else _fit_elsewhere
+        if isinstance(settings.workers, int):
+            way = _fit_by_threads
+        else:
+            way = _fit_elsewhere
         yield from way(
             jobs, TrainingData(x, y, np.arange(len(y)), settings, requested, weights), progress
         )
@@ -319,19 +329,23 @@ class HeldOutRequest:
                 )
             )
         sizes = [sum(len(rows_of[label]) for label in side) for side in job.sides]
-        chosen = (
-            sizes
-            if not self._chosen_only(job)
-            else [
+        if not self._chosen_only(job):
+            chosen = sizes
+        else:
+            chosen = [
                 sum(np.count_nonzero(self.chosen[rows_of[label]]) for label in side)
                 for side in job.sides
             ]
-        )
-        return platt.fold_count(*sizes) if chosen == sizes else platt.fold_count_of(sizes, chosen)
+        if chosen == sizes:
+            return platt.fold_count(*sizes)
+        return platt.fold_count_of(sizes, chosen)
 
 
 def _fit_by_threads(jobs, data, progress):
-    x, settings, requested, rows_of = data.x, data.settings, data.requested, rows_by_class(data.y)
+    x = data.x
+    settings = data.settings
+    requested = data.requested
+    rows_of = rows_by_class(data.y)
     workers = settings.workers or available_cores()
     grouped = requested.groups is not None
     loo = {job.name: leaves_one_out(job.options, settings.platt, grouped) for job in jobs}
@@ -380,7 +394,10 @@ def _fit_by_threads(jobs, data, progress):
 def _items(jobs, rows_of, tables, data, loo):
     """(work, its fits that are one task, None for all) of every job; loo: {name of a job: samples
     of it are left out by the formula}."""
-    equal = row_digests(data.x) if any(loo.values()) else None
+    if any(loo.values()):
+        equal = row_digests(data.x)
+    else:
+        equal = None
     if equal is not None and len(np.unique(equal)) == len(equal):
         equal = None
     for job in jobs:
@@ -426,10 +443,10 @@ def _one_fit(x, nodes, work, part):
     kernel = options.kernel_for(x.shape[1])
     if part == _FULL_FIT:
         solution = _solved(work, nodes, slice(None))
-        values = (
-            None
-            if work.fold is not None or options.gives_probabilities
-            else loo_values(
+        if work.fold is not None or options.gives_probabilities:
+            values = None
+        else:
+            values = loo_values(
                 lambda a, b: (
                     a.products(b) if is_sparse(a) else PreparedKernel(kernel, b).values(a).T
                 ),
@@ -439,7 +456,6 @@ def _one_fit(x, nodes, work, part):
                 options,
                 table=nodes if getattr(nodes, "exact", False) else None,
             )
-        )
         return _flat(solution, x, work.rows), values
     train = work.fold != part
     rows = work.rows[train]
@@ -455,7 +471,10 @@ def _one_fit(x, nodes, work, part):
 def _solved(work, nodes, train):
     """The `Solution` of the samples `train`; learners that stop early split them by groups."""
     options = work.job.options
-    more = {"groups": work.groups[train]} if options.stops_early and work.groups is not None else {}
+    if options.stops_early and work.groups is not None:
+        more = {"groups": work.groups[train]}
+    else:
+        more = {}
     solution = options.solve(
         nodes, work.rows[train], work.side[train], splits.of_rows(work.w, train), **more
     )
@@ -475,7 +494,10 @@ def _flat(solution, x, rows):
 
 def _finished(data, work, seconds):
     """(`Fitted`, the fit of its probabilities converged); seconds: besides those of its tasks."""
-    solution, job, x, requested = work.solution, work.job, data.x, data.requested
+    solution = work.solution
+    job = work.job
+    x = data.x
+    requested = data.requested
     seconds += work.seconds
     if work.error is not None:
         return Fitted(job, work.error, seconds=seconds), True
@@ -485,13 +507,19 @@ def _finished(data, work, seconds):
         a, b, converged = platt.fit_log_odds(work.values, first, work.fold, work.w)
         source = f"own probabilities, folds {work.fold.max() + 1}"
     elif options.gives_probabilities:
-        a, b, converged, source = -1.0, 0.0, True, "own probabilities"
+        a = -1.0
+        b = 0.0
+        converged = True
+        source = "own probabilities"
     else:
         a, b, converged = platt.fit_sigmoid(work.values, first, w=work.w)
         if a > 0 and work.fold is None:
             # where points tell nothing, each is nearer to the other side when it is left out
             a, b, converged = platt.fit_sigmoid(np.zeros_like(work.values), first, w=work.w)
-        source = "platt loo" if work.fold is None else f"folds {work.fold.max() + 1}"
+        if work.fold is None:
+            source = "platt loo"
+        else:
+            source = f"folds {work.fold.max() + 1}"
     sums = None, None
     if work.w is not None:
         sums = data.weights[work.rows].of_sides(data.y[work.rows], job.sides)
@@ -565,7 +593,8 @@ class TrainingData:
 
 
 def _fit_elsewhere(jobs, data, progress):
-    settings, x = data.settings, data.x
+    settings = data.settings
+    x = data.x
     executor = settings.workers
     data = replace(
         data,

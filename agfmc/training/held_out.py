@@ -21,11 +21,14 @@ def gather_held_out(tree, jobs, values, data, rows: np.ndarray, settings) -> Hel
     data : (Dataset, dict), the dict is {node number: `NodeModel`}
     rows : array (c,), rows of the calibration points, ascending
     """
-    x, y, weights = data[0].x, data[0].y, data[0].weights
+    x = data[0].x
+    y = data[0].y
+    weights = data[0].weights
     if not len(rows) or any(value is None for value in values):
         return None
     labels = y[rows]
-    positions, empty = rows_by_class(labels), [np.empty(0, dtype=np.int32)]
+    positions = rows_by_class(labels)
+    empty = [np.empty(0, dtype=np.int32)]
     points = [
         np.sort(
             np.concatenate(

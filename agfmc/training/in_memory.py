@@ -48,8 +48,12 @@ def train_configuration(tree, x, y=None, settings=TrainingSettings(), *, name="m
         jobs = plan_jobs(
             rename(tree, learners.texts(tree), quoted=True), name, "", settings.seed, learners.parse
         )
-    data = x if isinstance(x, Dataset) else Dataset(x, y)
-    weights, groups = data.weights, data.groups
+    if isinstance(x, Dataset):
+        data = x
+    else:
+        data = Dataset(x, y)
+    weights = data.weights
+    groups = data.groups
     x, y = checked_points(data.x, data.y, any(job.options.allows_nan for job in jobs))
     labels, counts = np.unique(y, return_counts=True)
     check_classes(tree, dict(zip(labels.tolist(), counts.tolist())), "the data")
@@ -65,11 +69,10 @@ def train_configuration(tree, x, y=None, settings=TrainingSettings(), *, name="m
         x = settings.normalisation.apply(x)
     data = replace(data, x=x, y=y)
     binary = [job for job in jobs if job.is_binary]
-    rows = (
-        calibration_rows(y, tree.labels, settings.calibration, settings.seed)
-        if settings.calibration
-        else None
-    )
+    if settings.calibration:
+        rows = calibration_rows(y, tree.labels, settings.calibration, settings.seed)
+    else:
+        rows = None
     results = {}
     for fitted in fit(
         distinct(binary),
@@ -88,13 +91,12 @@ def train_configuration(tree, x, y=None, settings=TrainingSettings(), *, name="m
     configuration = assemble(
         tree, [fitted.model for fitted in results], nodes, settings.normalisation
     )
-    held_out = (
-        None
-        if rows is None
-        else gather_held_out(
+    if rows is None:
+        held_out = None
+    else:
+        held_out = gather_held_out(
             tree, jobs, [fitted.values for fitted in results], (data, nodes), rows, settings
         )
-    )
     return configuration, held_out
 
 
@@ -103,7 +105,10 @@ def fit_nodes(tree, jobs, data, normalisation=None):
 
     `data` is a `Dataset` after the normalisation. Raises `ModelError` for the program of a node.
     """
-    normalised = None if normalisation is None else normalisation.digest()
+    if normalisation is None:
+        normalised = None
+    else:
+        normalised = normalisation.digest()
     nodes = [job for job in jobs if not job.is_binary]
     check_missing(nodes, data.x)
     if data.weights is not None:
@@ -132,8 +137,14 @@ def checked_points(x, y, allow_nan=False):
             f"y: expected words, or whole numbers from 0 to {MAX_LABEL}, found "
             f"{y.dtype} from {y.min()} to {y.max()}"
         )
-    values = x.csr.data if is_sparse(x) else x
-    finite = ~np.isinf(values) if allow_nan else np.isfinite(values)
+    if is_sparse(x):
+        values = x.csr.data
+    else:
+        values = x
+    if allow_nan:
+        finite = ~np.isinf(values)
+    else:
+        finite = np.isfinite(values)
     if not finite.all():
         row = (x.entries()[0] if is_sparse(x) else np.arange(len(x)))[np.argwhere(~finite)[0, 0]]
         raise DataError(f"row {row} (from 0) has NaN or infinity")

@@ -40,7 +40,9 @@ class Tables:
     """
 
     def __init__(self, x, jobs, rows_of, fits, workers, megabytes):
-        self._x, self._rows_of, self._workers = x, rows_of, max(workers, 1)
+        self._x = x
+        self._rows_of = rows_of
+        self._workers = max(workers, 1)
         self._bounds, self._shared, self._separate = {}, {}, set()  # by kernel, and names of jobs
         self._seconds = {}  # of a core for a common table, as much as falls to a job
         self._packed = {}  # by the key of a learner
@@ -64,7 +66,8 @@ class Tables:
 
     def _choose(self, kernel, jobs, fits, megabytes):
         """Choose the tables of the jobs of one kernel; return megabytes of their common table."""
-        d, needed = self._x.shape[1], not KERNELS[kernel.kind].in_libsvm
+        d = self._x.shape[1]
+        needed = not KERNELS[kernel.kind].in_libsvm
         sizes = [self._points(job) for job in jobs]
         times = [fits[job.name] for job in jobs]
         labels = sorted({label for job in jobs for label in job.labels})
@@ -98,7 +101,8 @@ class Tables:
             return size * (size + 2) / 2**17
         if needed:
             if max(sizes) > most:
-                job, room = jobs[np.argmax(sizes)], -(-(max(sizes) ** 2) >> 17)
+                job = jobs[np.argmax(sizes)]
+                room = -(-(max(sizes) ** 2) >> 17)
                 raise job.place.error(
                     UsageError,
                     f"the {kernel.kind} kernel needs all kernel values of the "
@@ -137,11 +141,9 @@ class Tables:
         if not separate:
             if job.options.packing == "nodes" and kernel in self._shared:
                 return self._shared[kernel]
-            return (
-                job.options.pack(self._x, rows)
-                if self._apart
-                else self._packed[job.options.packing]
-            )
+            if self._apart:
+                return job.options.pack(self._x, rows)
+            return self._packed[job.options.packing]
         table = KernelTable(self._x, rows, kernel, self._bounds[kernel], reuse=True)
         for block in table.blocks:
             table.fill(block)

@@ -34,13 +34,15 @@ class PairTally:
                     "has more than one class on a side",
                 )
         self._x, self._y = x, y
-        self._w = np.ones(len(y), dtype=np.int64) if weights is None else weights.w
+        if weights is None:
+            self._w = np.ones(len(y), dtype=np.int64)
+        else:
+            self._w = weights.w
         kind = self._w.dtype
-        labels = (
-            np.unique(y).tolist()
-            if irrelevant
-            else sorted({label for job in jobs for label in job.labels})
-        )
+        if irrelevant:
+            labels = np.unique(y).tolist()
+        else:
+            labels = sorted({label for job in jobs for label in job.labels})
         self._labels = tuple(labels)
         self._position = {label: i for i, label in enumerate(labels)}
         k = len(labels)
@@ -54,8 +56,11 @@ class PairTally:
     def add(self, fitted):
         """Count one job that is done; `fitted`: with what was held out."""
         (left,), (right,) = fitted.job.sides
-        side, right_side, model = fitted.side, fitted.held_out, fitted.model
-        i, j = self._position[left], self._position[right]
+        side = fitted.side
+        right_side = fitted.held_out
+        model = fitted.model
+        i = self._position[left]
+        j = self._position[right]
         for first, other, of_side, wrong in ((i, j, 0, right_side), (j, i, 1, ~right_side)):
             wrong = wrong[side == of_side]  # of the class, in the order of the data
             w = self._w[self._y == self._labels[first]]

@@ -183,12 +183,19 @@ class _Origins:
 
     def __init__(self, plan):
         # before the normalisation where such are written: a feature that it drops counts too
-        self._x, self._y = plan.data.x if plan.raw is None else plan.raw, plan.data.y
-        self._weights, self._point_groups = plan.data.weights, plan.data.groups
+        self._x = plan.data.x if plan.raw is None else plan.raw
+        self._y = plan.data.y
+        self._weights = plan.data.weights
+        self._point_groups = plan.data.groups
         self._groups = {}
-        self._counts_errors, self._platt = plan.counts_errors, plan.settings.platt
-        normalisation, chosen = plan.settings.normalisation, plan.calibration_rows
-        self._chosen = None if chosen is None else label_counts(self._y[chosen])
+        self._counts_errors = plan.counts_errors
+        self._platt = plan.settings.platt
+        normalisation = plan.settings.normalisation
+        chosen = plan.calibration_rows
+        if chosen is None:
+            self._chosen = None
+        else:
+            self._chosen = label_counts(self._y[chosen])
         self._common = [
             # of sparse points a linear machine is written as one plane
             __version__,
@@ -279,7 +286,8 @@ def plan(
             TrainerOptions.parse, trusted=settings.options or "", allowed=trainer.allow_commands
         )
     )
-    base, only = output.base, output.only
+    base = output.base
+    only = output.only
     if fault := name_fault(base, "model"):
         raise UsageError(
             f"the name of the models, {base!r}, cannot stand in a control file: {fault}"
@@ -381,7 +389,10 @@ def _norm_name(norm_file, control, usual, source):
     if norm_file is None or is_stream(norm_file) or heading_fault("normalisation", norm_file):
         return None  # it is not read again, or a control file cannot name it
     folder, name = os.path.split(norm_file)
-    place = "" if control is None or is_stream(control) else os.path.dirname(control)
+    if control is None or is_stream(control):
+        place = ""
+    else:
+        place = os.path.dirname(control)
     folder = os.path.relpath(os.path.realpath(folder), os.path.realpath(place))
     return os.path.join(folder, name).removeprefix(f".{os.sep}" * (name != NO_NORMALISATION))
 
@@ -409,13 +420,12 @@ def _jobs(tree, base, settings, parse, may_be_trained):
 
 
 def _remedy(source):
-    path, form = source.path, source.form
+    path = source.path
+    form = source.form
     how = {"svm": "-M ", "lvq": "-A " if form.header else "-A -H "}.get(form.kind, "")
-    return (
-        f"print_control {how}{'-- ' * path.startswith('-')}{shlex.quote(path)}"
-        if path != "-"
-        else f"print_control {how}DATA"
-    )
+    if path != "-":
+        return f"print_control {how}{'-- ' * path.startswith('-')}{shlex.quote(path)}"
+    return f"print_control {how}DATA"
 
 
 def _named(output, norm_out):
@@ -437,7 +447,10 @@ def _check_outputs(files, source, trainer, norm_out):
     may not be written, or that has the name of an output, `UsageError` for an output that would
     take the place of an input or of another output.
     """
-    ends = (".vec", ".cls", ".names", ".wgt", ".grp") if source.form.kind == "binary" else ("",)
+    if source.form.kind == "binary":
+        ends = (".vec", ".cls", ".names", ".wgt", ".grp")
+    else:
+        ends = ("",)
     inputs = [
         ("control", source.control),
         *(("train", f"{source.path}{end}") for end in ends),
@@ -472,7 +485,8 @@ def _check_outputs(files, source, trainer, norm_out):
                     ),
                     file=path,
                 ) from None
-        a_folder, a_model = os.path.isdir(path), what in _MODELS
+        a_folder = os.path.isdir(path)
+        a_model = what in _MODELS
         # other programs may write models that are folders
         if not a_model or (trainer is None if a_folder else folder not in checked):
             check_output(path)

@@ -74,14 +74,17 @@ def replaced(plan):
             return job.name
     if not plan.fitted or os.path.exists(plan.norm_file) and not os.path.isfile(plan.norm_file):
         return None  # a pipe is not read again
-    return None if _is_normalisation(plan) else plan.norm_file
+    if _is_normalisation(plan):
+        return None
+    return plan.norm_file
 
 
 class _Comparison:
     """A stream that compares what is written to it with a file."""
 
     def __init__(self, file):
-        self.name, self._file = file.name, file
+        self.name = file.name
+        self._file = file
 
     def write(self, data):
         """Raise `DataError` where the file does not go on with these bytes."""
@@ -202,7 +205,12 @@ def _train_binary(plan, progress, earlier, deadline, held_out, workers):
     if not jobs:
         return Outcome(before)
     text = row_texts(plan.data.x if plan.raw is None else plan.raw)
-    failures, written, stopped, trained, size, settled = {}, set(), False, {}, 0, {}
+    failures = {}
+    written = set()
+    stopped = False
+    trained = {}
+    size = 0
+    settled = {}
 
     def tell(done, total):
         if progress is not None:
@@ -323,7 +331,8 @@ def _train_nodes(plan, progress, earlier, deadline):
         if deadline is not None and time.monotonic() >= deadline:
             return Outcome(done, stopped=True)
         try:
-            paths, ends = [plan.path_of(file) for file in job.files], None
+            paths = [plan.path_of(file) for file in job.files]
+            ends = None
             if earlier.control_out is not None and any(map(os.path.isfile, paths)):
                 ends = partial(remove, earlier.control_out)
             for path in map(plan.path_of, job.options.stale_files(job.name)):
@@ -351,7 +360,10 @@ def _train_nodes(plan, progress, earlier, deadline):
 
 
 def _problem(plan, job):
-    origin = plan.origins(job) if job.options.recognised_by == "seal" else None
+    if job.options.recognised_by == "seal":
+        origin = plan.origins(job)
+    else:
+        origin = None
     return NodeProblem.of(plan.data, job, plan.settings.normalised, origin=origin, text=plan.text)
 
 
@@ -387,7 +399,8 @@ def until(items, deadline, clock=time.monotonic):
     if deadline is None:
         yield from items
         return
-    thread, end = Threads(1), object()
+    thread = Threads(1)
+    end = object()
     try:
         while clock() < deadline:
             future = thread.submit(next, items, end)

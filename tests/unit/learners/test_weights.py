@@ -253,7 +253,7 @@ def test_kernel_tables_leave_points_as_they_are():
     y[rows] = side
     rows_of = {label: np.flatnonzero(y == label) for label in (0, 1)}
     jobs = [jobs[0], *for_weights(jobs[1:])]
-    tables = Tables(x, jobs, rows_of, {job.name: 50.0 for job in jobs}, 1)
+    tables = Tables(x, jobs, rows_of, {job.name: 50.0 for job in jobs}, 1, 512)
     assert tables.of(jobs[1], rows, True) is x
     assert tables.of(jobs[0], rows, True) is not x
 
