@@ -77,7 +77,7 @@ while [ "$trial" -lt "$trials" ]; do
     for scheme in one-vs-one one-vs-rest orthogonal adjacent tree empirical; do
         print_control -Q "$scheme" train >plan.mbt
         seconds && before=$spent
-        multi_borders --quiet --platt cv --no-calibration --retrain --seed "$trial" -+ "$options" \
+        multi_borders --quiet --platt cv --uncalibrated --retrain --seed "$trial" -+ "$options" \
             plan.mbt train "m-$scheme" model.mbc
         seconds && train_s=$(echo "$spent $before" | awk '{ printf "%.2f", $1 - $2 }')
         mbh2mbm --quiet model.mbc model.mbm

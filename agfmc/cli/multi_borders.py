@@ -109,13 +109,13 @@ def get_parser():
         needs="--cv-errors",
     )
     group.add("-y, --path FOLDER", "folder of the model files, not named in control-out")
-    group.add("--no-calibration", "fit no calibration of the probabilities (CONTROL-OUT.cal)")
+    group.add("--uncalibrated", "fit no calibration of the probabilities (CONTROL-OUT.cal)")
     group.add(
         "--member-weights WAY",
         "weights of the members of an ensemble: held-out learns "
         "them from holdout samples, and leaves out members of small weights",
         choices=("held-out",),
-        excludes=("--no-calibration", "-0", "--only"),
+        excludes=("--uncalibrated", "-0", "--only"),
     )
     group.add(
         "--no-names",
@@ -250,7 +250,7 @@ def _run_of(args, beside):
         form,
         platt=args.platt,
         workers=args.jobs,
-        calibration=0 if args.no_calibration else CALIBRATION_POINTS,
+        calibration=0 if args.uncalibrated else CALIBRATION_POINTS,
     )
     source = Source(
         args.control or "-",
@@ -479,7 +479,7 @@ def _command_line(args, form, work, words, control=None, **other):
         "--cv-errors",
         "--cv-irrelevant",
         "--retrain",
-        "--no-calibration",
+        "--uncalibrated",
         "--member-weights",
         "--time-limit",
         "--path",

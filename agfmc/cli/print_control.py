@@ -85,11 +85,11 @@ def get_parser():
         "which libAGF cannot read",
     )
     group = parser.group("pictures")
-    group.add("--dot", "Graphviz text in place of the control file")
     add_report(
         group,
         "of the tree, with the distances if it is designed from them, or of the coding matrix",
         *PICTURES,
+        ".dot",
     )
     add_training_kind(parser, "data")
     add_normalisation(parser)
@@ -105,7 +105,6 @@ class _Output(NamedTuple):
     names: str | None
     print_matrix: bool
     reports: object
-    dot: bool
 
 
 def execute(args):
@@ -124,7 +123,6 @@ def execute(args):
         args.names,
         args.print_matrix,
         reports,
-        args.dot,
     )
     scheme = scheme_of(args)
     _refuse_idle(args, scheme)
@@ -160,9 +158,9 @@ def _write(output, tree, design=None):
 
         draw_control(path, tree, design and design.heights)
 
-    output.reports.write({}, draw)
-    if output.dot:
-        sys.stdout.write(format_dot(tree))
+    printed = output.reports.write({".dot": lambda: format_dot(tree)}, draw)
+    if printed is not None:
+        sys.stdout.write(printed)
     else:
         write_stdout(tree_lines(for_output(tree)))
     sys.stdout.flush()
@@ -219,12 +217,12 @@ def _refuse_idle(args, scheme):
 
 def scheme_of(args):
     """The requested `Scheme`; None where a control file is shown as it is. That is without
-    -Q, with --dot or --report, where the operand is standard input or a file of exactly that name."""
+    -Q, with --report, where the operand is standard input or a file of exactly that name."""
     if args.type is not None:
         return read_scheme(args.type)[0]
     if not is_number(args.source) and not os.path.exists(f"{args.source}.cls"):
         refuse_scheme(args.source, "N, for N classes, or DATA")
-    if (args.dot or args.report) and (
+    if args.report and (
         args.source == "-" and not (args.svm or args.lvq or args.table) or _is_file(args)
     ):
         return None

@@ -16,6 +16,7 @@ _CONTENTS = {
     ".json": "all numbers as JSON",
     ".csv": "a table",
     ".md": "a table in Markdown",
+    ".dot": "text for Graphviz",
 }
 
 
@@ -26,7 +27,7 @@ def add_report(group, what, *endings, printable=True):
         "--report FILE",
         f"write a report, {what}; can be repeated. The ending of FILE says what it is: "
         + ", ".join(_kinds(endings))
-        + ("; -.csv prints the table" if ".csv" in endings and printable else ""),
+        + _printed_words(endings, printable),
         output_file,
         action="append",
         default=[],
@@ -39,6 +40,14 @@ def _kinds(endings):
     for ending in endings:
         groups.setdefault(_CONTENTS[ending], []).append(ending)
     return [f"{content} ({', '.join(group)})" for content, group in groups.items()]
+
+
+def _printed_words(endings, printable):
+    """How a report goes to standard output, for the help."""
+    texts = [ending for ending in endings if ending in (".csv", ".dot")]
+    if not texts or not printable:
+        return ""
+    return f"; -{texts[0]} is standard output"
 
 
 def _ending(path):

@@ -51,7 +51,7 @@ def prepare(a: np.ndarray, learned: LearnedDecoder | None = None) -> Solver:
         raise ModelError(
             "the model has no learned decoder: multi_borders fits one for a coding "
             "matrix without zeros and 50 samples or more of a class on average (not "
-            "with --no-calibration), calibrate_m -Q learned for any"
+            "with --uncalibrated), calibrate_m -Q learned for any"
         )
     if learned.weights.shape != a.shape[::-1]:
         raise ModelError(

@@ -61,7 +61,7 @@ print_control -Q empirical -n train > empirical.mbt
 print_control -Q "empirical metric=mean-deviation linkage=average" train
 print_control -Q adjacent-ordered train
 print_control -Q convert tree.mbt
-print_control --dot tree.mbt
+print_control --report=-.dot tree.mbt
 print_control -Q one-vs-one -M digits.svm
 multi_borders -n -j 2 -+ "-c 50 -g 0.01" 1v1.mbt train m m.mbc
 multi_borders -n --platt loo -+ "-c 50 -g 0.01" 1vr.mbt train r r.mbc
@@ -238,7 +238,7 @@ EXPECTED = {
 }
 # What turns the calibration off, where it is on.
 UNCALIBRATED = {
-    "multi_borders": "--no-calibration",
+    "multi_borders": "--uncalibrated",
     **dict.fromkeys(
         ("classify_m", "nfold", "compare_control", "tune_m"),
         "--uncalibrated",

@@ -194,7 +194,7 @@ def test_odd_names(train, run, control):
 
 def test_a_name_with_no_room_for_its_end(train):
     train("pairs", control="x" * 253, status=1).refused("too long", "shorter name of control-out")
-    train("--no-calibration", "pairs", control="x" * 253)
+    train("--uncalibrated", "pairs", control="x" * 253)
 
 
 def test_in_a_folder_of_its_own(here, train, run):
@@ -207,7 +207,7 @@ def test_in_a_folder_of_its_own(here, train, run):
     assert Path("link.cal").is_file() and Path("link").is_symlink()
 
 
-@pytest.mark.parametrize("words", [(), ("--no-calibration",), ("-0",)], ids=str)
+@pytest.mark.parametrize("words", [(), ("--uncalibrated",), ("-0",)], ids=str)
 @pytest.mark.parametrize("held", ["", "precious", "agfmc calibratio", TITLE.upper()])
 def test_a_file_that_is_no_calibration_is_not_replaced(here, train, words, held):
     for path, control in (("m.mbc.cal", "m.mbc"), ("m.cal", "-")):
@@ -222,13 +222,13 @@ def test_a_file_that_is_no_calibration_is_not_replaced(here, train, words, held)
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize("words", [("--no-calibration",), ("-0",)], ids=str)
+@pytest.mark.parametrize("words", [("--uncalibrated",), ("-0",)], ids=str)
 def test_that_of_an_earlier_run_goes(train, run, words):
     train("pairs")
     train(*words, "pairs")
     assert not os.path.exists("m.mbc.cal") and os.path.exists("m.mbc")
     train("pairs")
-    train("--no-calibration", "pairs", control="-")  # that one is another configuration's
+    train("--uncalibrated", "pairs", control="-")  # that one is another configuration's
     assert os.path.exists("m.mbc.cal")
 
 
@@ -319,7 +319,7 @@ def test_a_node_of_another_program_has_none(train, run):
 
 
 def test_models_are_what_they_were(train):
-    train("--no-calibration", "pairs")
+    train("--uncalibrated", "pairs")
     plain = files("m-00", "m-01", "m-02", "m.mbc")
     train("pairs")
     for name, raw in files(*plain).items():

@@ -46,9 +46,9 @@ def made(run, tmp_path_factory):
             ("kernels", '"-t 0" 0 / 1; "" 0 / 2; "" 1 / 2; {2 5 9}'),
         ):
             Path("plan").write_text(text)
-            run("multi_borders", "--quiet", "--no-calibration", "plan", "trn", name, f"{name}.mbc")
+            run("multi_borders", "--quiet", "--uncalibrated", "plan", "trn", name, f"{name}.mbc")
             run("mbh2mbm", "--quiet", f"{name}.mbc", f"{name}.mbm")
-        run("multi_borders", "--quiet", "--no-calibration", "-n", "plan", "trn", "n", "n.mbc")
+        run("multi_borders", "--quiet", "--uncalibrated", "-n", "plan", "trn", "n", "n.mbc")
         run("mbh2mbm", "--quiet", "-a", "n.std", "n.mbc", "n.mbm")
     return folder
 
@@ -244,7 +244,7 @@ def test_names_for_libagf(here, run, tmp_path, base, written, names):
         base, written = f"{tmp_path}/1m", f"{tmp_path}/1m-00"
         names = [f"{base}-0{i}" for i in range(3)]
     Path("names.mbt").write_text('"" 0 / 1;\n"" 0 / 2;\n"" 1 / 2;\n{2 5 9}\n')
-    words = ["--no-calibration", "-+", "learner=logistic", "names.mbt", "trn", base, "names.mbc"]
+    words = ["--uncalibrated", "-+", "learner=logistic", "names.mbt", "trn", base, "names.mbc"]
     told = run("multi_borders", *words).err
     plain = written[0] in "b/"
     assert told == (

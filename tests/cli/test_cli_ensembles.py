@@ -167,8 +167,8 @@ def test_learned_weights(here, run):
     [
         (["--member-weights", "held-out", "tree", "trn"], "for the members of an ensemble"),
         (
-            ["--member-weights", "held-out", "--no-calibration", "joint", "trn"],
-            "--member-weights and --no-calibration exclude each other",
+            ["--member-weights", "held-out", "--uncalibrated", "joint", "trn"],
+            "--member-weights and --uncalibrated exclude each other",
         ),
         (
             ["--member-weights", "held-out", "-0", "joint", "trn"],
@@ -263,7 +263,7 @@ def test_designs(here, run):
     shown = run("print_control", "-Q", "convert", "-P", "joint")
     assert shown.out.count("/") == 13 and "-1  1 -1 -1\n" not in shown.out
     assert shown.err.splitlines()[0] == "-1 -1  1  1" and shown.err.splitlines()[9] == " 1  1 -1  1"
-    assert run("print_control", "--dot", "joint").out.count("subgraph cluster") == 3
+    assert run("print_control", "--report=-.dot", "joint").out.count("subgraph cluster") == 3
     run("order_classes", "joint", "trn", status=1).refused("found an ensemble")
 
 

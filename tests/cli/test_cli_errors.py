@@ -504,7 +504,7 @@ def test_few_samples_warn_and_train(made, monkeypatch, run, tmp_path):
     rng = np.random.default_rng(1)
     save("few", rng.normal(size=(23, 3)), [1] * 20 + [3] * 3)
     write("plan", '"" 0 / 1;\n{ 1 3}\n')
-    err = run("multi_borders", "--no-calibration", "plan", "few", "m", "ctl").line("has 3 samples")
+    err = run("multi_borders", "--uncalibrated", "plan", "few", "m", "ctl").line("has 3 samples")
     assert err.startswith("multi_borders: warning: ")
     assert run("multi_borders", "--quiet", "plan", "few", "m", "ctl").err == ""
 

@@ -359,7 +359,7 @@ def test_a_column_that_looks_like_groups_is_named(run):
             ]
         )
     )
-    words = ["multi_borders", "--no-calibration", "one-vs-one", "t.csv", "m", "m.mbc"]
+    words = ["multi_borders", "--uncalibrated", "one-vs-one", "t.csv", "m", "m.mbc"]
     line = "t.csv: column 'day' looks like groups of rows that are alike, as of patients or days"
     assert f"{line}, which make scores too good: with --group day no split" in run(*words).err
     assert "looks like" not in run(*words, "--group", "day").err

@@ -31,7 +31,7 @@ def three(folder):
 
 
 def test_a_normalisation_of_other_data_is_refused(run, three):
-    run("multi_borders", "--no-calibration", "-n", "plan", "trn", "m", "m.mbc")
+    run("multi_borders", "--uncalibrated", "-n", "plan", "trn", "m", "m.mbc")
     run("multi_borders", "-n", "plan", "other", "o", "o.mbc")
     assert "another normalisation" in run(
         "mbh2mbm", "-a", "o.std", "m.mbc", "m.mbm", status=1
@@ -43,8 +43,8 @@ def test_a_normalisation_of_other_data_is_refused(run, three):
 
 
 def test_a_normalisation_of_an_earlier_run_is_refused(run, three):
-    run("multi_borders", "--no-calibration", "-n", "plan", "trn", "m", "m.mbc")
-    done = run("multi_borders", "--no-calibration", "plan", "trn", "m", "m.mbc")
+    run("multi_borders", "--uncalibrated", "-n", "plan", "trn", "m", "m.mbc")
+    done = run("multi_borders", "--uncalibrated", "plan", "trn", "m", "m.mbc")
     done.line("m.std exists already, but does not belong")
     assert Path("m.mbc").read_text().startswith("# normalisation: none\n")
     run("mbh2mbm", "--quiet", "m.mbc", "raw.mbm")
@@ -58,7 +58,7 @@ def test_a_normalisation_of_an_earlier_run_is_refused(run, three):
         )
     # that of the data is another matter: these points went through it
     run("agf_preprocess", "-n", "trn", "n")
-    assert run("multi_borders", "--no-calibration", "plan", "n", "n", "n.mbc").err == ""
+    assert run("multi_borders", "--uncalibrated", "plan", "n", "n", "n.mbc").err == ""
     run("classify_m", "-a", "n.std", "n.mbc", "trn.vec", "o")
 
 
@@ -118,7 +118,7 @@ def test_a_warning_of_unequal_scales(run, three):
     run("agf_preprocess", "-n", "far", "near")
     words = "far: the standard deviation of feature 1 (from 0) is", "-n normalises"
     for command, *rest in (
-        ["multi_borders", "--no-calibration", "plan", "far", "m", "m.mbc"],
+        ["multi_borders", "--uncalibrated", "plan", "far", "m", "m.mbc"],
         ["nfold", "-d", "2", "--no-state", "plan", "far"],
         ["print_control", "-Q", "empirical", "far"],
     ):
@@ -194,7 +194,7 @@ def test_older_labels_next_to_new_points_give_a_warning(run, three):
 
 
 def test_a_trained_control_file_gives_no_options(run, three):
-    run("multi_borders", "--no-calibration", "plan", "trn", "m", "m.mbc")
+    run("multi_borders", "--uncalibrated", "plan", "trn", "m", "m.mbc")
     done = run("multi_borders", "--only", "m-00", "m.mbc", "trn", "m", "x", status=2)
     done.line("give the options with -+")
 
@@ -237,7 +237,7 @@ def test_numbers_that_are_no_labels_are_names_from_text_to_scores(run, words, th
     Path("plan").write_text(plan)
     assert (
         told
-        in run("multi_borders", "--no-calibration", "-M", "plan", "signed.svm", "m", "m.mbc").line()
+        in run("multi_borders", "--uncalibrated", "-M", "plan", "signed.svm", "m", "m.mbc").line()
     )
     assert Path("m.mbc").read_text().startswith(head)
     assert told in run("svm2agf", "signed.svm", "trn").line()
@@ -314,7 +314,7 @@ def test_thresholds_may_be_negative_and_have_exponents(run, three):
 
 
 def test_absent_values_need_a_known_number_of_features(run, three):
-    run("multi_borders", "--no-calibration", "plan", "trn", "m", "m.mbc")
+    run("multi_borders", "--uncalibrated", "plan", "trn", "m", "m.mbc")
     for name in ("m-00", "m-01", "m-02"):  # as another trainer would write them
         text = Path(name).read_text(encoding="ascii")
         Path(name).write_text(text[: text.index("# agfmc")])
@@ -335,7 +335,7 @@ def test_absent_values_need_a_known_number_of_features(run, three):
     ],
 )
 def test_models_that_leave_their_normalisation_behind(run, form, words, three):
-    run("multi_borders", "--no-calibration", "--no-names", "-n", "plan", "trn", "m", "m.mbc")
+    run("multi_borders", "--uncalibrated", "--no-names", "-n", "plan", "trn", "m", "m.mbc")
     assert run("mbh2mbm", "--quiet", *form, "m.mbc", "x").err == ""
     first, _ = run("mbh2mbm", *form, "m.mbc", "x").err.splitlines()
     assert "m.mbc: trained on normalised points" in first and words in first
@@ -344,7 +344,7 @@ def test_models_that_leave_their_normalisation_behind(run, form, words, three):
 
 
 def test_a_libsvm_model_keeps_the_settings_of_its_models(run, three):
-    run("multi_borders", "--no-calibration", "-n", "plan", "trn", "m", "m.mbc")
+    run("multi_borders", "--uncalibrated", "-n", "plan", "trn", "m", "m.mbc")
     run("agf_preprocess", "-n", "other", "strange")
     run("mbh2mbm", "--quiet", "--libsvm", "m.mbc", "m.model")
     run("mbh2mbm", "-a", "m.std", "m.model", "m.mbm")
@@ -368,7 +368,7 @@ def test_values_too_small_for_any_kernel_give_a_warning(run, factor, faint, thre
     for words in ((), ("-M",)):
         data = "small.svm" if words else "small"
         done = run(
-            "multi_borders", "--no-calibration", "--retrain", *words, "plan", data, "m", "m.mbc"
+            "multi_borders", "--uncalibrated", "--retrain", *words, "plan", data, "m", "m.mbc"
         )
         assert done.err == (
             f"multi_borders: warning: {data}: no value is larger than 1.2e-38: with the usual "
@@ -418,7 +418,7 @@ def test_names_that_are_not_those_of_the_data(three, run, lines, words):
     ],
 )
 def test_two_names_for_one_class_or_one_for_two_are_in_no_model(three, run, lines, words):
-    run("multi_borders", "--no-calibration", "plan", "trn", "m", "m.mbc")
+    run("multi_borders", "--uncalibrated", "plan", "trn", "m", "m.mbc")
     run("mbh2mbm", "-Z", "m.mbc", "m.mbaio")
     lines = f"# class 0: a\n{lines}\n"
     text = (three / "m.mbaio").read_text()
@@ -571,14 +571,14 @@ def test_a_normalisation_is_written_again(run, formats):
     ],
 )
 def test_no_answer_takes_the_place_of_an_input(run, words, formats):
-    run("multi_borders", "--no-calibration", "plan", "trn", "m", "m.mbc")
+    run("multi_borders", "--uncalibrated", "plan", "trn", "m", "m.mbc")
     os.link("trn.cls", "new.cls")
     refused(run, f"classify_m {words}")
     refused(run, "classify_m m.mbc trn.vec trn", "both are the file trn.cls")
 
 
 def test_answers_may_have_the_base_name_of_points_without_labels(run, formats):
-    run("multi_borders", "--no-calibration", "plan", "trn", "m", "m.mbc")
+    run("multi_borders", "--uncalibrated", "plan", "trn", "m", "m.mbc")
     os.link("trn.vec", "new.vec")
     points = Path("new.vec").read_bytes()
     run("classify_m", "m.mbc", "new.vec", "new")
@@ -632,7 +632,7 @@ def test_class_names_that_differ_give_a_warning(run, formats):
         text = file.read()
         file.seek(0)
         file.write("# class 0: cat\n# class 1: dog\n# class 2: owl\n" + text)
-    run("multi_borders", "--no-calibration", "plan", "trn", "m", "m.mbc")
+    run("multi_borders", "--uncalibrated", "plan", "trn", "m", "m.mbc")
     run("mbh2mbm", "m.mbc", "m.mbm")
     for model in ("m.mbc", "m.mbm"):
         told = answers(run, model, "dog\nowl\n")
@@ -644,7 +644,7 @@ def test_class_names_that_differ_give_a_warning(run, formats):
     assert answers(run, "m.mbm", "cat\n\nowl\n") == ""  # no names, but points all the same
     os.unlink("trn.names")
     Path("plan").write_text(text)
-    run("multi_borders", "--no-calibration", "plan", "trn", "m", "m.mbc")
+    run("multi_borders", "--uncalibrated", "plan", "trn", "m", "m.mbc")
     assert answers(run, "m.mbc", "dog\nowl\n") == ""
 
 

@@ -73,7 +73,7 @@ def test_fitted_in_training(run, here):
     assert not np.array_equal(own, p)
     np.testing.assert_array_equal(own_classes, classes)
     assert "a learned decoder\n" in run("mbm_info", "rest.mbm").out
-    run("multi_borders", "--quiet", "--no-calibration", "plan", "trn", "bare", "bare.mbc")
+    run("multi_borders", "--quiet", "--uncalibrated", "plan", "trn", "bare", "bare.mbc")
     run("classify_m", "-Q", "learned", "bare.mbc", "test.vec", "out", status=1).refused(
         "the model has no learned decoder"
     )

@@ -114,7 +114,7 @@ def test_every_kind_of_control_file(folder, run, pairs, kind):
 
 @pytest.mark.parametrize("form, end", [("--libsvm", "svm"), ("--ascii", "agf"), (None, "mbm")])
 def test_exports(run, pairs, form, end):
-    run("multi_borders", "-+", NYSTROM, "--no-calibration", pairs, "trn", "m", "c")
+    run("multi_borders", "-+", NYSTROM, "--uncalibrated", pairs, "trn", "m", "c")
     run("mbh2mbm", *filter(None, [form]), "c", f"all.{end}")
     for model in ("c", f"all.{end}"):
         run("classify_m", model, "tst.vec", model)
@@ -126,11 +126,11 @@ def test_exports(run, pairs, form, end):
 
 @pytest.mark.long
 def test_words_on_standard_error(folder, run, pairs):
-    words = ("--no-calibration", "-+", "learner=nystrom  -l 1", pairs, "trn", "a", "c")
+    words = ("--uncalibrated", "-+", "learner=nystrom  -l 1", pairs, "trn", "a", "c")
     told = run("multi_borders", *words).err
     run("multi_borders", *words).line("kept from an earlier run: 10 of 10")
     assert told == "multi_borders: learner=nystrom -l 1: 200 landmarks, lambda 1 (10 classifiers)\n"
-    words = ("--no-calibration", "-+", NYSTROM, pairs, "trn", "b", "c")
+    words = ("--uncalibrated", "-+", NYSTROM, pairs, "trn", "b", "c")
     told = run("multi_borders", *words).line(f"{NYSTROM}: 60 landmarks, lambda ", " (10 class")
     chosen = {
         read_svm_model(name).provenance.options.split("-l ")[1] for name in files(folder, "b-")
@@ -144,7 +144,7 @@ def test_words_on_standard_error(folder, run, pairs):
     assert quiet.err == ""
     settled = run(
         "multi_borders",
-        "--no-calibration",
+        "--uncalibrated",
         "-+",
         "learner=nystrom -m 60 -l 2",
         pairs,
@@ -158,7 +158,7 @@ def test_words_on_standard_error(folder, run, pairs):
         '"learner=nystrom -g 1" 0 3 / 1 2 4; {0 1 2 3 4}',
         encoding="ascii",
     )
-    lines = run("multi_borders", "--no-calibration", "two", "trn", "e", "c").err.splitlines()
+    lines = run("multi_borders", "--uncalibrated", "two", "trn", "e", "c").err.splitlines()
     assert lines[:1] == [
         "multi_borders: warning: learner=nystrom -m 30 -t 1 -d 2: 20 of 30 landmarks are left "
         "out, as they depend on the others within rounding"
@@ -261,7 +261,7 @@ def test_points_that_are_all_equal(folder, run):
 
 
 def test_models_of_all_left_out_values_are_not_kept_for_a_sample_of_them(folder, run, pairs):
-    words = ("--no-calibration", "-+", f"{NYSTROM} --loo 100", pairs, "trn", "m", "c")
+    words = ("--uncalibrated", "-+", f"{NYSTROM} --loo 100", pairs, "trn", "m", "c")
     run("multi_borders", *words)
     plain = files(folder, "m-")
     run("multi_borders", "--cv-errors", "errors", *words)
@@ -288,7 +288,7 @@ def test_one_model_alone_and_what_is_missing(folder, run, pairs):
     write_vec("three.vec", x[y < 3])
     write_cls("three.cls", y[y < 3])
     assert "kept" not in run("multi_borders", "-+", NYSTROM, "fewer", "three", "m", "c").err
-    run("multi_borders", "--no-calibration", *words)
+    run("multi_borders", "--uncalibrated", *words)
     assert not (folder / "c.cal").exists()
     for name, model in whole.items():
         found = read_svm_model(name)

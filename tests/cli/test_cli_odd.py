@@ -171,7 +171,7 @@ def chain(call, name):
     kept("agf2ascii", o, f"{o}.a")
     kept("agf_preprocess", "-f", "0.3", "-n", "-a", f"{o}.n", o, f"{o}1", f"{o}2")
     plan = kept("print_control", "-M", "-Q", "2", f"{o}.svm")
-    kept("print_control", "--dot", o if not o.isdigit() else f"./{o}")
+    kept("print_control", "--report=-.dot", o if not o.isdigit() else f"./{o}")
     plan = kept("print_control", o if not o.isdigit() else f"./{o}")
     save(f"{name}.p", plan)
     save(name, plan)  # also under the bare name, where a command takes it for what it is
@@ -352,7 +352,7 @@ def test_names_go_through_the_chain_as_they_are(data, call):
     told = [name.strip() for name in TEXT_NAMES]
     assert names_in((data / "tree").read_bytes()) == told
     assert names_in(call("print_control", "-Q", "9", "tree")) == told
-    call("multi_borders", "--no-calibration", "-+", "-c 1 -t 0", "tree", "trn", "m", "c")
+    call("multi_borders", "--uncalibrated", "-+", "-c 1 -t 0", "tree", "trn", "m", "c")
     assert names_in((data / "c").read_bytes()) == told
     call("mbh2mbm", "c", "x.mbm")
     described = json.loads(call("mbm_info", "--json", "x.mbm"))
@@ -377,7 +377,7 @@ def test_names_go_through_the_chain_as_they_are(data, call):
 @pytest.mark.parametrize("scheme", ["1", "2", "9"])
 def test_graphviz_draws_names_and_no_markup(data, call, scheme):
     words = ("-Q", scheme, "tree") if scheme == "9" else ("-Q", scheme, "trn")
-    text = call("print_control", "--dot", *words)
+    text = call("print_control", "--report=-.dot", *words)
     shown = text.decode().replace("\n", "").replace("\ufeff", "")
     assert one_line(shown) == shown
     if shutil.which("dot") is None:
@@ -699,7 +699,7 @@ CONTROLS = {
 def commands_of(control):
     """All that reads a control file, a names file, a state file or a model."""
     yield "print_control", "-Q", "9", control
-    yield "print_control", "--dot", "-Q", "8", control
+    yield "print_control", "--report=-.dot", "-Q", "8", control
     yield "print_control", "-Q", "8", "--report", "x.svg", control
     yield "multi_borders", "-M", "--retrain", control, "trn.svm", "m", "x.c"
     yield "multi_borders", "-M", "-0", control, "trn.svm", "m", "x.c"

@@ -469,8 +469,8 @@ def test_a_tree_from_a_contingency_table(control):
         (["-Q", "3 metric=l2", "line"], 2, "l2"),
         (["-Q", "7 draws=0", "5"], 2, "1 to 1000000000"),
         (["-Q", "contingency", "line", "4"], 2, "nrow is for"),
-        (["--dot", "-y", "f", "shown"], 2, "not for a control file that is shown"),
-        (["--dot", "--options", "-c 2", "shown"], 2, "one that is shown keeps its own"),
+        (["--report=-.dot", "-y", "f", "shown"], 2, "not for a control file that is shown"),
+        (["--report=-.dot", "--options", "-c 2", "shown"], 2, "one that is shown keeps its own"),
         (["shown"], 1, "there is no shown.cls; LIBSVM text is read with -M"),
         (["--report", "a.txt", "4"], 2, "a.txt: expected a name that ends in .svg"),
     ],
@@ -530,31 +530,33 @@ def test_draws(control, words):
 def test_a_control_file_is_shown_as_it_is(control, text):
     save_designs("c.mbc", text)
     expected = format_dot(parse(text))
-    assert control("--dot", "c.mbc") == (0, expected, "")
-    assert control("--dot", "-", stdin=text) == (0, expected, "")
+    assert control("--report=-.dot", "c.mbc") == (0, expected, "")
+    assert control("--report=-.dot", "-", stdin=text) == (0, expected, "")
     save_designs("names", "".join(f"n{i}\n" for i in range(9)))
-    named = control("--dot", "--names", "names", "c.mbc")[1]
+    named = control("--report=-.dot", "--names", "names", "c.mbc")[1]
     assert named != expected and all(f"n{label}" in named for label in parse(text).labels)
 
 
 def test_dot_of_schemes(control):
-    assert control("--dot", "4") == (0, format_dot(tree_of(control("4"))), "")
+    assert control("--report=-.dot", "4") == (0, format_dot(tree_of(control("4"))), "")
     save_line()
     for words in (["-Q", "3", "line"], ["-Q", "0", "line"], ["line"]):
-        assert control("--dot", *words) == (0, format_dot(tree_of(control(*words))), "")
+        assert control("--report=-.dot", *words) == (0, format_dot(tree_of(control(*words))), "")
     save_designs("two.svm", "3 1:2\n5 1:4\n")
-    assert control("--dot", "-M", "two.svm")[1] == format_dot(tree_of(control("-M", "two.svm")))
+    assert control("--report=-.dot", "-M", "two.svm")[1] == format_dot(
+        tree_of(control("-M", "two.svm"))
+    )
     save_designs("c.mbc", UNTRAINED)
-    assert control("--dot", "-Q", "9", "c.mbc")[1] == format_dot(
+    assert control("--report=-.dot", "-Q", "9", "c.mbc")[1] == format_dot(
         tree_of(control("-Q", "9", "c.mbc"))
     )
 
 
 def test_the_matrix_of_a_file_that_is_shown(control):
     save_designs("c.mbc", UNTRAINED)
-    assert control("--dot", "-P", "c.mbc")[2].startswith("-1  1  1\n 0 -1  1\n")
+    assert control("--report=-.dot", "-P", "c.mbc")[2].startswith("-1  1  1\n 0 -1  1\n")
     save_designs("c.mbc", 'm K "-k 3" {\n0\n1\n2\n}\n')
-    refused(control("--dot", "-P", "c.mbc"), 1, "classifier of code K")
+    refused(control("--report=-.dot", "-P", "c.mbc"), 1, "classifier of code K")
 
 
 def test_pictures(control, monkeypatch):
@@ -588,7 +590,7 @@ def test_pictures(control, monkeypatch):
         assert control("--report", "p.svg", *words) == control(*words)
         path, tree, heights = drawn.pop()
         assert len(heights) == len(tree.nodes) and heights[0] == max(heights)
-    assert control("--dot", "--report", "p.pdf", "3") == control("--dot", "3")
+    assert control("--report=-.dot", "--report", "p.pdf", "3") == control("--report=-.dot", "3")
     assert drawn.pop()[0] == "p.pdf" and not drawn
 
 
@@ -598,8 +600,8 @@ def test_a_scheme_with_its_parameters_is_a_control_of_every_command(control, run
     plan = control("-Q", scheme, "line")[1]
     Path("plan").write_text(plan)
     options = ("-+", "-t 0", "--no-state")
-    run("multi_borders", "--no-calibration", "-+", "-t 0", scheme, "line", "m", "m.mbc")
-    run("multi_borders", "--no-calibration", "-+", "-t 0", "plan", "line", "m", "n.mbc")
+    run("multi_borders", "--uncalibrated", "-+", "-t 0", scheme, "line", "m", "m.mbc")
+    run("multi_borders", "--uncalibrated", "-+", "-t 0", "plan", "line", "m", "n.mbc")
     assert Path("m.mbc").read_bytes() == Path("n.mbc").read_bytes()
     words = (*options, "-d", "2", "--trials", "1", "--json")
     told = run("compare_control", *words, "line", scheme, "empirical", "plan").out

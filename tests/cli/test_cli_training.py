@@ -67,8 +67,8 @@ def numbers(text, columns):
 @pytest.mark.few(1)
 @pytest.mark.parametrize("way", [["-n"], ["-S", "2"], ["-n", "-S", "2"]], ids=str)
 def test_vectors_as_they_were(ok, refused, way):
-    ok("multi_borders", "--no-calibration", *way, "plan", "trn", "n", "nctl")
-    ok("multi_borders", "--no-calibration", *way, "-u", "plan", "trn", "u", "uctl")
+    ok("multi_borders", "--uncalibrated", *way, "plan", "trn", "n", "nctl")
+    ok("multi_borders", "--uncalibrated", *way, "-u", "plan", "trn", "u", "uctl")
     assert Path("u.std").read_bytes() == Path("n.std").read_bytes()
     x = np.fromfile("trn.vec", "<f4", offset=4).reshape(-1, 3)
     for i in range(3):
@@ -96,7 +96,7 @@ def test_vectors_as_they_were(ok, refused, way):
 
 
 def test_other_features_are_refused(ok, refused):
-    ok("multi_borders", "--no-calibration", "-S", "2", "-u", "plan", "trn", "u", "uctl")
+    ok("multi_borders", "--uncalibrated", "-S", "2", "-u", "plan", "trn", "u", "uctl")
     norm = read_std("u.std")
     assert norm.matrix.shape == (3, 2)
     write_vec("narrow.vec", np.zeros((2, 2)))
@@ -118,7 +118,7 @@ G = {
 @pytest.mark.few(1)
 @pytest.mark.parametrize("code", G)
 def test_functions_of_the_decision_value(ok, code):
-    ok("multi_borders", "--no-calibration", "plan", "trn", "m", "ctl")
+    ok("multi_borders", "--uncalibrated", "plan", "trn", "m", "ctl")
     ok("mbh2mbm", "--quiet", "ctl", "m.mbm")
     f = numbers(ok("classify_m", "-0", "ctl", "trn.vec", "x"), 3)
     models = [read_svm_model(f"m-0{i}") for i in range(3)]
@@ -135,7 +135,7 @@ def test_functions_of_the_decision_value(ok, code):
 @pytest.mark.few(1)
 @pytest.mark.parametrize("labels", ["label 0 1", "label 1 0"])
 def test_models_without_probabilities(run, ok, refused, here, labels):
-    ok("multi_borders", "--no-calibration", "plan", "trn", "m", "ctl")
+    ok("multi_borders", "--uncalibrated", "plan", "trn", "m", "ctl")
     with_p = [Path(f"m-0{i}").read_text() for i in range(3)]
     for i, text in enumerate(with_p):  # the other orientation tells the same of the other side
         text = "\n".join(line for line in text.split("\n") if not line.startswith(("prob", "#")))
@@ -246,9 +246,9 @@ def models(trio, name):
 
 
 def test_one_fit(run, trio):
-    run("multi_borders", "--no-calibration", "--platt", "loo", "plan", "trn", "one", "one.mbc")
-    run("multi_borders", "--no-calibration", "--platt", "cv", "plan", "trn", "six", "six.mbc")
-    run("multi_borders", "--no-calibration", "plan", "trn", "default", "default.mbc")
+    run("multi_borders", "--uncalibrated", "--platt", "loo", "plan", "trn", "one", "one.mbc")
+    run("multi_borders", "--uncalibrated", "--platt", "cv", "plan", "trn", "six", "six.mbc")
+    run("multi_borders", "--uncalibrated", "plan", "trn", "default", "default.mbc")
     assert all(b'"platt loo", "seed": 1' in model for model in models(trio, "one"))
     assert models(trio, "one") == models(trio, "default")
     assert all(b'"folds 5", "seed": 1' in model for model in models(trio, "six"))
@@ -268,7 +268,7 @@ def test_the_commands_carry_the_options(trio, run):
 
 @pytest.mark.parametrize("size", ["0", "32"])
 def test_memory_changes_nothing(run, trio, monkeypatch, size):
-    words = ("multi_borders", "--no-calibration", "--platt", "cv", "-j", 2, "plan", "trn")
+    words = ("multi_borders", "--uncalibrated", "--platt", "cv", "-j", 2, "plan", "trn")
     run(*words, "free", "free.mbc")
     monkeypatch.setenv("AGFMC_KERNEL_MEMORY", size)
     run(*words, "set", "set.mbc")

@@ -46,7 +46,7 @@ def answers(run, *options, model="m.mbc"):
 
 def test_whole_weights_are_copies(run):
     """The classifiers and probabilities of logistic regression, where nothing is drawn."""
-    options = ["-+", "learner=logistic -c 3", "--no-calibration", "-n"]
+    options = ["-+", "learner=logistic -c 3", "--uncalibrated", "-n"]
     trained(run, *options, "--weight", "w.txt")
     trained(run, *options, data="copies", base="c")
     one, other = answers(run, "-a", "m.std"), answers(run, "-a", "c.std", model="c.mbc")

@@ -47,7 +47,7 @@ LINES = [
             "classify_m BAD tst.vec out/o",
             "mbh2mbm BAD out/o",
             "mbm_info BAD",
-            "print_control --dot -Q 9 BAD",
+            "print_control --report=-.dot -Q 9 BAD",
         ],
     ),
     (

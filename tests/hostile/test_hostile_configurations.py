@@ -282,7 +282,7 @@ def commands(depth, shapes, folder, run):
         (folder / "ctl").write_text(make(depth, "m"))
         for line in (
             "print_control -Q 9 plan",
-            "print_control -Q 9 --dot plan",
+            "print_control -Q 9 --report=-.dot plan",
             "print_control -Q 9 ctl",
             "mbh2mbm ctl all.mbm",
             "mbm_info all.mbm",

@@ -108,7 +108,7 @@ def test_commands_on_many_members(folder, run):
     (folder / "ctl").write_text("m {0 1}\n" * 300)
     for line in (
         "print_control -Q 9 ctl",
-        "print_control --dot ctl",
+        "print_control --report=-.dot ctl",
         "mbh2mbm ctl all.mbm",
         "mbm_info all.mbm",
         "mbm_info --print-control ctl",

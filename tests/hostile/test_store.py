@@ -389,7 +389,7 @@ def test_nothing_is_forged_on_a_terminal(shown, run):
     for words in (
         ("mbm_info", shown),
         ("mbm_info", "--json", shown),
-        ("print_control", "--dot", shown.with_name("plain")),
+        ("print_control", "--report=-.dot", shown.with_name("plain")),
     ):
         shown.with_name("plain").write_text(parse_text(shown))
         out = run(*words).out

@@ -221,7 +221,7 @@ def test_votes_of_svm_predict_are_svm_vote(place):
 @svm
 def test_classes_without_probabilities(place):
     done = place.call(
-        "multi_borders", "--no-calibration", "-M", "--", "svm-train", "plan", "trn.svm", "v", "vctl"
+        "multi_borders", "--uncalibrated", "-M", "--", "svm-train", "plan", "trn.svm", "v", "vctl"
     )
     assert done.status == 0
     assert done.line().endswith('fits them with -b 1, as in -- "svm-train -b 1"\n')

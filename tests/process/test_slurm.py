@@ -399,7 +399,7 @@ def test_by_hand(script, place, submitting):
     # nothing is trained again, and what cannot be calibrated is merged all the same
     for words, passed in (
         ("--retrain -n plan trn m ctl", "-n plan trn m ctl"),
-        ("--no-calibration plan trn m ctl", ""),
+        ("--uncalibrated plan trn m ctl", ""),
         ("--cv-errors e plan trn m ctl", ""),
         ("-M -- cp plan trn.svm m ctl", ""),
     ):
@@ -424,7 +424,7 @@ def test_shared_landmarks_by_hand(script, place, submitting):
     (place / "mixed").write_text(
         '"learner=nystrom -m 20" 0 / 1 2; "" 0 / 1; "learner=nystrom -m 9" 1 / 2; {2 5 9}'
     )
-    words = ("-n", "--no-calibration", "mixed", "trn", "m", "ctl")
+    words = ("-n", "--uncalibrated", "mixed", "trn", "m", "ctl")
     done = script(*words, PATH=submitting)
     assert done.stdout == b"array 7 (1 tasks), then 7: m.mbm\n", done.stderr.decode()
     task = script("--task", "m.jobs", "1", SLURM_ARRAY_TASK_ID="0")
