@@ -178,8 +178,8 @@ def test_plot(files, run, tmp_path):
         printed(run, "--report", "x.svg", "truth.cls", "out", *words)
         assert b"<svg" in (tmp_path / "x.svg").read_bytes()
         (tmp_path / "x.svg").unlink()
-    assert printed(run, "--report", "x.png", "truth.cls", "out", "probs") == page
-    assert (tmp_path / "x.png").read_bytes().startswith(b"\x89PNG")
+    assert printed(run, "--report", "x.svg", "truth.cls", "out", "probs") == page
+    assert (tmp_path / "x.svg").read_bytes().startswith(b"<?xml")
 
 
 def test_plot_of_no_known_kind_is_refused_before_anything_is_read(files, run, tmp_path):

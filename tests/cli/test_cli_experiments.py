@@ -702,10 +702,10 @@ def test_a_picture_that_could_not_be_drawn(small, monkeypatch, capsys):
     with monkeypatch.context() as patch:
 
         def draw(*words):
-            raise OSError(28, "No space left on device", "p.png")
+            raise OSError(28, "No space left on device", "p.svg")
 
         patch.setattr("agfmc.report.chart_scores.draw_scores", draw)
-        assert main_of("nfold")(["--report", "p.png", *WORDS[nfold]]) == 1
+        assert main_of("nfold")(["--report", "p.svg", *WORDS[nfold]]) == 1
     assert kept() == [".results"]
 
 

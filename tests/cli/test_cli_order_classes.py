@@ -16,6 +16,7 @@ from agfmc.experiments.simulation import adag_success, read_similarity, similari
 from agfmc.data.confusions import read_pair_errors
 from agfmc.data.libagf import read_std
 from data_files import write_cls, write_svm, write_vec
+from picture_library import need_library_of
 
 PRIORS = [0.1, 0.1, 0.2, 0.4, 0.2]
 TRAINED = "# class 4: four\nm-00 0 / 1;\nm-01 2 / 0;\n'x y' 1 / 2;\n{ 7 4 9 }\n".replace("'", '"')
@@ -481,6 +482,7 @@ def test_without_the_library_of_the_picture_nothing_is_simulated(run, tmp_path, 
     "name, magic", [("a.png", b"\x89PNG"), ("a.SVG", b"<?xml"), ("a.pdf", b"%PDF")]
 )
 def test_pictures(run, tmp_path, name, magic):
+    need_library_of(name)
     file = tmp_path / name
     out = printed(run, *SMALL, "--report", str(file))
     assert out == printed(run, *SMALL)
@@ -492,7 +494,7 @@ def test_pictures(run, tmp_path, name, magic):
 
 
 def test_picture_that_cannot_be_written(run, tmp_path):
-    refused_simulate(run, *SMALL, "--report", str(tmp_path / "nowhere" / "a.png"), status=1)
+    refused_simulate(run, *SMALL, "--report", str(tmp_path / "nowhere" / "a.svg"), status=1)
 
 
 def test_panels_and_lines_of_the_pictures():

@@ -577,11 +577,11 @@ def test_pictures(control, monkeypatch):
         ["-Q", "ordered", "line"],
         ["-Q", "ordered", "t.json"],
     ):
-        answer = control("--report", "p.png", *words)
+        answer = control("--report", "p.svg", *words)
         shown = parse(UNTRAINED) if words == ["c.mbc"] else tree_of(control(*words))
         assert tree_of(answer).labels == shown.labels
         path, tree, heights = drawn.pop()
-        assert (path, heights) == ("p.png", None) and tree.sides() == shown.sides()
+        assert (path, heights) == ("p.svg", None) and tree.sides() == shown.sides()
     for words in (
         ["-Q", "3", "line"],
         ["-Q", "3 linkage=complete", "line"],
@@ -590,8 +590,8 @@ def test_pictures(control, monkeypatch):
         assert control("--report", "p.svg", *words) == control(*words)
         path, tree, heights = drawn.pop()
         assert len(heights) == len(tree.nodes) and heights[0] == max(heights)
-    assert control("--report=-.dot", "--report", "p.pdf", "3") == control("--report=-.dot", "3")
-    assert drawn.pop()[0] == "p.pdf" and not drawn
+    assert control("--report=-.dot", "--report", "p.svg", "3") == control("--report=-.dot", "3")
+    assert drawn.pop()[0] == "p.svg" and not drawn
 
 
 def test_a_scheme_with_its_parameters_is_a_control_of_every_command(control, run):

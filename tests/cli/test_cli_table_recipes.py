@@ -58,7 +58,7 @@ def test_a_recipe_is_shown(folder, run):
     }
     for option in ("--print-control", "--uncalibrated", "-y.", "--report=t.html"):
         run("mbm_info", option, "t.recipe", status=2).refused("t.recipe")
-    run("mbm_info", "--report=t.png", "t.recipe", status=2).refused("no picture of a recipe")
+    run("mbm_info", "--report=t.svg", "t.recipe", status=2).refused("no picture of a recipe")
     Path("u.recipe").write_text("{}")
     run("mbm_info", "u.recipe", status=1).refused("u.recipe: expected 'agfmc table recipe'")
 

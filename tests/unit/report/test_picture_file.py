@@ -14,6 +14,7 @@ from agfmc.report.chart_scores import draw_comparison, draw_scores, draw_search
 from agfmc.report.colours import LIGHT
 from agfmc.report.content import Picture
 from agfmc.report.svg import Drawing
+from picture_library import need_library_of
 
 TREE = parse('# class 0: a_$b$ <é> & c\n"" {0 "-c $1" 0 / 1; {1 2}}')
 SCORES = {
@@ -68,10 +69,7 @@ PICTURES = {
 )
 def test_kinds_and_same_bytes(tmp_path, picture, name, magic):
     file = tmp_path / name
-    if name.endswith(".png"):
-        pytest.importorskip("resvg_py")
-    elif name.endswith(".pdf"):
-        pytest.importorskip("cairosvg", exc_type=(ImportError, OSError))
+    need_library_of(name)
     PICTURES[picture](str(file))
     first = file.read_bytes()
     assert first.startswith(magic)
@@ -84,7 +82,7 @@ def test_mistakes(tmp_path, picture):
     with pytest.raises(UsageError, match=r"a\.gif: expected a name that ends in \.png or"):
         PICTURES[picture]("a.gif")
     with pytest.raises(DataError, match=r"nowhere.a\.png: cannot write"):
-        PICTURES[picture](str(tmp_path / "nowhere" / "a.png"))
+        PICTURES[picture](str(tmp_path / "nowhere" / "a.svg"))
 
 
 def test_what_cannot_be_drawn_at_all(tmp_path):
