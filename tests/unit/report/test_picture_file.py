@@ -81,7 +81,7 @@ def test_kinds_and_same_bytes(tmp_path, picture, name, magic):
 def test_mistakes(tmp_path, picture):
     with pytest.raises(UsageError, match=r"a\.gif: expected a name that ends in \.png or"):
         PICTURES[picture]("a.gif")
-    with pytest.raises(DataError, match=r"nowhere.a\.png: cannot write"):
+    with pytest.raises(DataError, match=r"nowhere.a\.svg: cannot write"):
         PICTURES[picture](str(tmp_path / "nowhere" / "a.svg"))
 
 
