@@ -244,7 +244,7 @@ def _inputs(args, request):
 
 
 def _origin(args):
-    """Where answers and true classes come from, in words."""
+    """The origin of answers and true classes, in words."""
     if args.result is not None:
         return f"{args.result}, true classes in {args.truth}"
     if args.data is not None:

@@ -12,7 +12,7 @@ _OMITTED = ("quiet", "debug", "log", "report")  # not how a result was made
 
 
 class Page(NamedTuple):
-    """How the results of a run were made, for the page that shows them.
+    """The making of the results of a run, for the page that shows them.
 
     Attributes
     ----------

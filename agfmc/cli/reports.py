@@ -43,7 +43,7 @@ def _kinds(endings):
 
 
 def _printed_words(endings, printable):
-    """How a report goes to standard output, for the help."""
+    """Words of the help on reports that go to standard output."""
     texts = [ending for ending in endings if ending in (".csv", ".dot")]
     if not texts or not printable:
         return ""
