@@ -33,7 +33,7 @@ from .core.errors import (
 from .core.version import __version__
 
 _HOMES = {
-    "answers.types": ("Answers",),
+    "core.answers": ("Answers",),
     "api.functions": ("read_table", "scores", "train", "train_best", "tune"),
     "control.build": ("joined",),
     "data.normalisation": ("Normalisation",),

@@ -1,4 +1,4 @@
-from .answers.types import Answers as Answers
+from .core.answers import Answers as Answers
 from .api.functions import (
     read_table as read_table,
     scores as scores,

@@ -7,11 +7,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..control.tree import Tree
+from ..core.answers import Results
 from ..core.errors import AgfmcNotice, and_more, DataError, one_line, UsageError, warn_user
 from ..core.weights import NO_WEIGHTS
 from ..data.weights import read_weights
 from ..files.opening import is_stream
-from ..score.evaluation import Results, warn_of_no_probabilities
+from ..score.evaluation import warn_of_no_probabilities
 from ..score.probabilities import probability_of_answers
 from ..tables.survey import column_or_file, column_positions, listed_names, ordered_words
 from ..tables.text import Words

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..control.tree import Tree
+from ..core.answers import Results, Sets
 from ..core.errors import DataError, UsageError, warn_user
 from ..core.probabilities import probability, refuted_probabilities
 from ..core.text import listed
@@ -19,9 +20,9 @@ from ..data.libsvm import read_svm_labels
 from ..data.printed import read_probabilities
 from ..data.weights import read_weights, weights_beside
 from ..files.number_text import is_svm
-from ..score.evaluation import Results, Sets, warn_of_no_probabilities, with_weights
+from ..score.evaluation import warn_of_no_probabilities, with_weights
 from ..score.probabilities import probability_of_answers
-from ..score.sets import Hierarchy, Paths
+from ..score.sets import Hierarchy
 from .libagf_text import ClassSets, read_sets
 
 
@@ -259,7 +260,7 @@ def with_sets(results, path, tree=None):
     return replace(results, sets=sets_beside_truth(sets, results.truth, paths))
 
 
-def sets_beside_truth(sets: ClassSets, truth: np.ndarray, paths: Paths | None) -> Sets:
+def sets_beside_truth(sets: ClassSets, truth: np.ndarray, paths: np.ndarray | None) -> Sets:
     """The `Sets` of points whose true classes are truth (n,)."""
     points = sets.points
     holds = np.zeros(len(sets.size), dtype=bool)
@@ -269,8 +270,8 @@ def sets_beside_truth(sets: ClassSets, truth: np.ndarray, paths: Paths | None) -
 
 def paths_of_sets(
     sets: ClassSets, truth: np.ndarray, tree: Tree, path: str, numbers: np.ndarray | None = None
-) -> Paths:
-    """The `Paths` of sets that are nodes of a tree, and of the true classes (n,).
+) -> np.ndarray:
+    """The `paths` of `Sets` that are nodes of a tree, and of the true classes (n,).
 
     `numbers` (n,) are those of the lines in the file `path`, by default from 1.
     """

@@ -13,7 +13,7 @@ from ..core.rows import by_name
 from ..files.kinds import answer_format
 from .quantity import Quantity
 from .text_table import AGAINST, EXPECTED_COST, MARGIN, MOST_PROBABLE, Part, REASONS
-from .types import Answers, Summary
+from ..core.answers import Answers, Summary
 
 
 @dataclass(frozen=True)

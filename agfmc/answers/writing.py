@@ -12,7 +12,7 @@ from ..files.atomic import replacing_all
 from ..files.csv import writing_text
 from .libagf_text import format_points, format_ranked, format_sets
 from .quantity import Quantity
-from .types import Answers, Summary
+from ..core.answers import Answers, Summary
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..control.tree import MAX_LABEL, Tree
+from ..core.answers import Results
 from ..core.costs import cost_matrix, CostMatrix
 from ..core.errors import UsageError, warn_user
 from ..core.points import as_numbers, SparsePoints
@@ -30,13 +31,7 @@ from ..experiments.tuning import find_options
 from ..learners.protocol import parse_options
 from ..models.configuration import Configuration
 from ..prediction.calibrate import calibrated, check_weights
-from ..score.evaluation import (
-    evaluate,
-    Results,
-    ScoreRequest,
-    warn_of_no_probabilities,
-    with_weights,
-)
+from ..score.evaluation import evaluate, ScoreRequest, warn_of_no_probabilities, with_weights
 from ..score.probabilities import probability_of_answers
 from ..score.rows import SCORES
 from ..tables.reading import open_table

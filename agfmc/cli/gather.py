@@ -11,6 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..control.tree import Tree
+from ..core.answers import Results
 from ..core.errors import DataError
 from ..core.provenance import libsvm_version, settings_text
 from ..core.version import __version__
@@ -18,7 +19,7 @@ from ..data.types import Dataset, InputFormat
 from ..files.opening import is_stream, open_input
 from ..models.description import describe_recipe
 from ..report.content import AnswersPart, DataPart, HardPoint
-from ..score.evaluation import ScoreRequest, evaluate, Results
+from ..score.evaluation import ScoreRequest, evaluate
 from ..score.nodes import costs_of_nodes
 from ..tables.ids import ids_beside, table_facts
 

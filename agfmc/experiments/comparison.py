@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ..core.answers import Results
 from ..core.errors import UsageError
 from ..core.text import spread
 from ..learners.protocol import has_left_out, plan_jobs
-from ..score.evaluation import Results
 from ..score.intervals import NOTHING
 from ..score.rows import ALL_SCORES, columns_of, COST_PER_POINT, UNCALIBRATED
 from ..score.significance import mcnemar, paired_mean, paired_shares, resampled_t

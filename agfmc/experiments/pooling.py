@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..core.answers import Results
 from ..core.probabilities import REJECTED
 from ..score.contingency import contingency
-from ..score.evaluation import Results
 from ..score.intervals import effective_number, resampled
 from ..score.rows import ALL_SCORES
 from ..score.significance import resampled_t

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..core.answers import Results
 from ..core.errors import one_line
 from ..core.kernels import KERNELS
 from ..core.probabilities import losses, standard_error
-from ..score.evaluation import Results
 from .experiment import Experiment
 from .search import Point
 

@@ -10,10 +10,10 @@ from typing import Annotated
 
 import numpy as np
 
-from ..answers.types import Summary
 from ..control.build import check_classes
 from ..control.tree import changed, Tree
 from ..control.write import format_tree
+from ..core.answers import Summary
 from ..core.costs import CostMatrix
 from ..core.errors import AgfmcError
 from ..core.probabilities import probability, REJECTED
@@ -25,7 +25,8 @@ from ..learners.protocol import distinct, plan_jobs
 from ..models.merge import assemble
 from ..prediction.calibrate import fit_calibration, HeldOutValues, with_learned_weights
 from ..prediction.classifier import Classifier
-from ..score.evaluation import compared_scores, Results
+from ..core.answers import Results
+from ..score.evaluation import compared_scores
 from ..score.probabilities import probability_of_answers
 from ..score.rows import ALL_SCORES, SCORES, UNCALIBRATED
 from ..training.held_out import gather_held_out

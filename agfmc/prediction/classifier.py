@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from ..answers.types import Answers
 from ..control.matrix import columns_are_orthogonal, rows_to_matrix
 from ..control.tree import Leaf, TREE_DECODERS
+from ..core.answers import Answers
 from ..core.errors import AgfmcError, AgfmcWarning, DataError, ModelError, UsageError, warn_user
 from ..core.models import LearnedDecoder
 from ..core.points import as_numbers, is_sparse

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 
 from ..answers.tables import AnswerTable, numbered
-from ..answers.types import Summary
+from ..core.answers import Summary
 from ..core.errors import DataError
 from ..data.from_table import RowsToClassify
 from ..data.libsvm import svm_chunks

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 
-from ..core.costs import CostMatrix
+from ..core.answers import Results, Sets
 from ..core.errors import DataError, warn_user
 from ..core.points import as_numbers
 from ..core.probabilities import losses, mean, standard_error
@@ -28,7 +26,7 @@ from .probabilities import calibration, class_weights, expected_calibration_erro
 from .ranking import area_by_class, places, separation, top_shares
 from .risk_coverage import risk_coverage
 from .rows import ALL_SCORES, COST, FURTHER, PAGE
-from .sets import hierarchical_scores, Paths, set_scores
+from .sets import hierarchical_scores, set_scores
 
 MOST_PLACES = 2 * 10**9  # resamples by points by classes of which areas are computed
 # Scores whose intervals are Wilson's.
@@ -37,20 +35,6 @@ _ROUNDING = 1e-5  # of probabilities in text
 # Resamples for the interval of the mean cost, unless all scores have theirs, and points that are
 # drawn for it in all.
 _RESAMPLES, _LEAST_RESAMPLES, _MOST_DRAWN = 1000, 100, 2 * 10**8
-
-
-class Sets(NamedTuple):
-    """Prediction sets of the points.
-
-    Attributes
-    ----------
-    size : number of classes (n,) in each set
-    paths : `Paths` where the sets are nodes of a given tree, or None
-    """
-
-    size: np.ndarray
-    holds: np.ndarray
-    paths: Paths | None = None
 
 
 @dataclass(frozen=True)
@@ -63,52 +47,6 @@ class ScoreRequest:
     by_class: bool = False
     intervals: int = 0
     seed: int = 1
-
-
-@dataclass(frozen=True, eq=False)
-class Results:
-    """The results of a classification, with the true classes.
-
-    Attributes
-    ----------
-    truth, result : labels (n,), -1 in result where rejected
-    labels : all classes in ascending order
-    k : number of classes, None where it is unknown
-    winner : probability (n,) of the answer
-    p : all probabilities (n, k), columns in the order of `labels`
-    before : probabilities (n, k) before they were calibrated
-    costs : costs of the answers, in the order of the labels
-    rows : numbers (n,) of the points, from 0, unless in order
-    groups : numbers (n,) of the groups of the points, which are drawn as a whole for intervals
-    """
-
-    truth: np.ndarray
-    result: np.ndarray
-    labels: np.ndarray
-    k: int | None = None
-    winner: np.ndarray | None = None
-    p: np.ndarray | None = None
-    weights: np.ndarray | None = None
-    before: np.ndarray | None = None
-    sets: Sets | None = None
-    costs: CostMatrix | None = None
-    rows: np.ndarray | None = None
-    groups: np.ndarray | None = None
-
-    @functools.cached_property
-    def y(self) -> np.ndarray:
-        """The positions (n,) of the true classes among the labels."""
-        return np.searchsorted(self.labels, self.truth)
-
-    @property
-    def paid(self) -> np.ndarray | None:
-        """The costs (n,) of the answers, or None; `UsageError` where points were rejected, and
-        that has no cost."""
-        if self.costs is None:
-            return None
-        return self.costs.paid(
-            self.y, np.where(self.result < 0, -1, np.searchsorted(self.labels, self.result))
-        )
 
 
 def with_weights(
@@ -162,10 +100,7 @@ def _chosen(results, rows):
     }
     sets = results.sets
     if sets is not None:
-        if sets.paths is None:
-            paths = None
-        else:
-            paths = Paths(*(one[rows] for one in sets.paths))
+        paths = None if sets.paths is None else sets.paths[:, rows]
         sets = Sets(sets.size[rows], sets.holds[rows], paths)
     if results.rows is None:
         numbers = np.arange(len(rows))

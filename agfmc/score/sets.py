@@ -2,8 +2,6 @@
 that are nodes of a tree, how much of the way to the true class they tell.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 
 from ..control.tree import Leaf, Tree
@@ -64,18 +62,6 @@ def _coverage(size, holds, weights, groups):
     }
 
 
-class Paths(NamedTuple):
-    """Numbers of nodes, without the root, on the paths from it to answers and true classes.
-
-    `answer` and `true` (n,) are those of either path, each with its end, `common` (n,) those of
-    both.
-    """
-
-    answer: np.ndarray
-    true: np.ndarray
-    common: np.ndarray
-
-
 class Hierarchy:
     """The nodes of a control tree, its classes among them, as sets of classes.
 
@@ -107,20 +93,23 @@ class Hierarchy:
             [self._nodes.get(pair, -1) for pair in zip(first.tolist(), end.tolist())], dtype=np.intp
         )
 
-    def paths(self, node: np.ndarray, true: np.ndarray) -> Paths:
-        """The `Paths` of answers, nodes (n,), and true classes (n,), in the order of the text."""
+    def paths(self, node: np.ndarray, true: np.ndarray) -> np.ndarray:
+        """The `paths` (3, n) of `Sets`: answers are nodes (n,), true classes (n,) in the order of
+        the text."""
         at = node
         while True:
             outside = (true < self._first[at]) | (true >= self._end[at])
             if not outside.any():
-                return Paths(self._depth[node], self._depth[self._classes + true], self._depth[at])
+                return np.stack(
+                    [self._depth[node], self._depth[self._classes + true], self._depth[at]]
+                )
             at = np.where(outside, self._parent[at], at)
 
 
-def hierarchical_scores(paths: Paths, weights: np.ndarray | None = None) -> dict:
+def hierarchical_scores(paths: np.ndarray, weights: np.ndarray | None = None) -> dict:
     """hierarchical_precision, hierarchical_recall and hierarchical_f of answers in a tree.
 
-    The sums over all points of the nodes common to both `Paths`, by those of the answers, and by
+    The sums over all points of the nodes common to both `paths` (3, n), by those of the answers, and by
     those of the true classes, and the harmonic mean of both ("micro-averages": S. Kiritchenko, S.
     Matwin and F. Famili, "Functional annotation of genes using hierarchical text categorization",
     2005).  The root counts for nothing; None where all answers are the root.

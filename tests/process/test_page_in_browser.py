@@ -11,9 +11,10 @@ import shutil
 import numpy as np
 import pytest
 
+from agfmc.core.answers import Results
 from agfmc.designs.standard import one_vs_one
 from agfmc.control.parse import parse
-from agfmc.score.evaluation import ScoreRequest, evaluate, Results
+from agfmc.score.evaluation import ScoreRequest, evaluate
 from agfmc.report.content import AnswersPart, DataPart, HardPoint, ModelPart, ReportContent, Step
 from agfmc.report.page import render
 

@@ -26,10 +26,10 @@ import agfmc
 import agfmc.api.estimator
 from agfmc.control.parse import parse
 from agfmc.control.write import format_tree
+from agfmc.core.answers import Answers
 from agfmc.core.errors import AgfmcWarning
 from agfmc.api.estimator import MultiClassFromBinary
 from agfmc.designs.design import design
-from agfmc.answers.types import Answers
 from agfmc.data.libagf import read_std, write_std
 
 TEXT = '"-c 2" 0 / 1 2; "" 1 / 2; {4 1 7}'

@@ -8,12 +8,13 @@ import pytest
 
 from agfmc.control.parse import parse
 from agfmc.answers.columns import answer_ids
+from agfmc.core.answers import Results
 from agfmc.tables.ids import ids_beside, table_facts
 from agfmc.data.from_table import read_table
 from agfmc.data.training import load_training
 from agfmc.core.errors import DataError
 from agfmc.data.types import InputFormat
-from agfmc.score.evaluation import Results, with_weights
+from agfmc.score.evaluation import with_weights
 from agfmc.cli.gather import (
     answers_part,
     report_score_request,

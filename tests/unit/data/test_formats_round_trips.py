@@ -14,6 +14,7 @@ from agfmc.cli.messages import json_text
 from agfmc.control.parse import parse
 from agfmc.control.tree import changed, Leaf, Node, Row, Tree
 from agfmc.control.write import format_tree, quote_name
+from agfmc.core.answers import Results
 from agfmc.core.errors import DataError, UsageError
 from agfmc.data import libagf
 from agfmc.core.text import name_fault
@@ -33,7 +34,7 @@ from agfmc.models.configuration import Configuration
 from agfmc.data.types import InputFormat
 from agfmc.data.normalisation import Normalisation
 from agfmc.models.files import load, save
-from agfmc.score.evaluation import evaluate, Results
+from agfmc.score.evaluation import evaluate
 from agfmc.core.provenance import Provenance
 from data_files import write_cls, write_lvq, write_svm, write_vec
 

@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
+from agfmc.core.answers import Results
 from agfmc.experiments.pooling import added, corrected, FORECASTS, pooled
 from agfmc.experiments.trial import Outcome
-from agfmc.score.evaluation import Results
 from agfmc.core.probabilities import REJECTED
 from agfmc.score.rows import SCORES
 

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 import agfmc
+from agfmc.core.answers import Results
 from agfmc.core.errors import DataError
 from agfmc.core.probabilities import losses
 from agfmc.data.types import Dataset
 from agfmc.experiments import learning_curve as module
 from agfmc.experiments.experiment import Experiment, Part, SplitPlan
 from agfmc.report.chart_importance import learning_curves
-from agfmc.score.evaluation import Results
 from data_files import write_cls, write_vec
 
 PLAN = SplitPlan(parts=4, trials=1, seed=3)

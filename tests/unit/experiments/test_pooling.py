@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from agfmc.core.answers import Results
 from agfmc.experiments.experiment import SplitPlan
 from agfmc.experiments.pooling import (
     added,
@@ -17,7 +18,7 @@ from agfmc.experiments.pooling import (
     zero_probability,
 )
 from agfmc.experiments.trial import Outcome
-from agfmc.score.evaluation import evaluate, Results
+from agfmc.score.evaluation import evaluate
 from agfmc.score.rows import ALL_SCORES, SCORES
 
 LABELS = np.array([2, 5, 9, 11])

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from agfmc.core.answers import Results
 from agfmc.experiments import racing
 from agfmc.experiments.candidates import read_candidate
 from agfmc.experiments.comparison import compare, cross_validate
@@ -18,7 +19,7 @@ from agfmc.experiments.results import data_words
 from agfmc.experiments.trial import Outcome
 from agfmc.experiments.tuning import prepare_tuning, tune
 from agfmc.data.types import Dataset
-from agfmc.score.evaluation import evaluate, Results
+from agfmc.score.evaluation import evaluate
 from agfmc.core.probabilities import standard_error
 from agfmc.score.rows import SCORES
 from agfmc.score.significance import mcnemar

@@ -6,7 +6,8 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from agfmc.score.evaluation import ScoreRequest, evaluate, Results, Sets
+from agfmc.core.answers import Results, Sets
+from agfmc.score.evaluation import ScoreRequest, evaluate
 from agfmc.report import charts
 from agfmc.report.experiment_charts import comparison, comparison_cost, search_surface
 from agfmc.report.content import DataPart

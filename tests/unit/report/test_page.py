@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 from agfmc.control.parse import parse
+from agfmc.core.answers import Results
 from agfmc.core.errors import UsageError
-from agfmc.score.evaluation import ScoreRequest, evaluate, Results
+from agfmc.score.evaluation import ScoreRequest, evaluate
 from agfmc.report.content import AnswersPart, DataPart, HardPoint, ModelPart, ReportContent, Step
 from agfmc.report.page import check_page, render
 from agfmc.score.nodes import NodeCost

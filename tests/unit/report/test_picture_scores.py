@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
+from agfmc.core.answers import Results
 from agfmc.experiments.simulation import SimulationPlan, simulations
 from agfmc.report import chart_scores, chart_simulation
-from agfmc.score.evaluation import ScoreRequest, evaluate, Results
+from agfmc.score.evaluation import ScoreRequest, evaluate
 
 
 @pytest.fixture

@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 
 from agfmc.control.parse import parse
+from agfmc.core.answers import Results
 from agfmc.core.errors import AgfmcWarning, DataError, ModelError, UsageError
 from agfmc.answers.libagf_text import format_points
 from agfmc.core.models import NodeModel
 from agfmc.models.description import class_samples
 from agfmc.data.weights import proportions
-from agfmc.score.evaluation import evaluate, Results, weighted
+from agfmc.score.evaluation import evaluate, weighted
 from agfmc.learners.programs import ExternalClassifier
 from agfmc.answers.results import load_results
 from agfmc.report.text import format_scores

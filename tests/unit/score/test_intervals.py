@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, strategies as st
 from scipy import stats
 
+from agfmc.core.answers import Results, Sets
 from agfmc.core.probabilities import standard_error
-from agfmc.score.evaluation import evaluate, Results, ScoreRequest, Sets
+from agfmc.score.evaluation import evaluate, ScoreRequest
 from agfmc.score.intervals import (
     clopper_pearson,
     effective_number,

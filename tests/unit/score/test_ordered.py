@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from agfmc.score.evaluation import ScoreRequest, evaluate, Results
+from agfmc.core.answers import Results
+from agfmc.score.evaluation import ScoreRequest, evaluate
 from agfmc.score.classes import class_errors, ranked_probability_scores
 from agfmc.score.probabilities import brier, calibration, expected_calibration_error
 from agfmc.score.sets import set_scores

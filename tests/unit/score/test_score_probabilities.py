@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
+from agfmc.core.answers import Results
 from agfmc.core.errors import DataError, UsageError
-from agfmc.score.evaluation import ScoreRequest, evaluate, Results
+from agfmc.score.evaluation import ScoreRequest, evaluate
 from agfmc.score.probabilities import (
     all_samples,
     brier,

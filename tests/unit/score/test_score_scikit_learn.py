@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from agfmc.score.evaluation import ScoreRequest, evaluate, Results
+from agfmc.core.answers import Results
+from agfmc.score.evaluation import ScoreRequest, evaluate
 from agfmc.score.contingency import contingency, expected_information
 
 metrics = pytest.importorskip("sklearn.metrics")

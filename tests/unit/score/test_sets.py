@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from agfmc.control.parse import parse
-from agfmc.score.sets import hierarchical_scores, Hierarchy, Paths, set_scores
+from agfmc.score.sets import hierarchical_scores, Hierarchy, set_scores
 
 # In the order of the text 3 1 | 0 | 4 2; nodes: 0 the root, 1 {3 1}, 2 {0 {4 2}}, 3 {4 2}, and the
 # classes from 4 on.
@@ -34,7 +34,7 @@ def test_all_classes_are_no_answer():
         "hierarchical_recall": 0.0,
         "hierarchical_f": 0.0,
     }
-    assert set(hierarchical_scores(Paths(*np.zeros((3, 0), dtype=int))).values()) == {None}
+    assert set(hierarchical_scores(np.zeros((3, 0), dtype=int)).values()) == {None}
 
 
 def test_nodes_of_sets():

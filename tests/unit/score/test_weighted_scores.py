@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from agfmc.api.functions import scores
+from agfmc.core.answers import Results, Sets
 from agfmc.core.costs import CostMatrix
 from agfmc.core.errors import DataError
-from agfmc.score.evaluation import ScoreRequest, evaluate, Results, Sets, weighted, with_weights
-from agfmc.score.sets import Paths
+from agfmc.score.evaluation import ScoreRequest, evaluate, weighted, with_weights
 
 K, N = 4, 160
 COSTS = np.array([[0, 1, 2, 4, 0.5], [1, 0, 1, 2, 0.5], [3, 1, 0, 1, 0.5], [8, 4, 1, 0, 0.5]])
@@ -24,7 +24,7 @@ def drawn(seed=0, rejecting=True):
     if rejecting:
         result[rng.random(N) < 0.1] = -1
     answer = rng.integers(1, 4, N)
-    paths = Paths(answer, answer + rng.integers(0, 2, N), np.maximum(answer - 1, 0))
+    paths = np.stack([answer, answer + rng.integers(0, 2, N), np.maximum(answer - 1, 0)])
     sets = Sets(rng.integers(0, K + 1, N), rng.random(N) < 0.7, paths)
     return Results(
         truth,
@@ -49,7 +49,7 @@ def copied(results, w):
     sets = Sets(
         results.sets.size[rows],
         results.sets.holds[rows],
-        Paths(*(one[rows] for one in results.sets.paths)),
+        results.sets.paths[:, rows],
     )
     return Results(labels=results.labels, k=K, costs=results.costs, sets=sets, **parts)
 

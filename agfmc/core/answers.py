@@ -1,13 +1,15 @@
-"""Answers of a classifier, and their summary, as frozen types."""
+"""Answers of a classifier with their summary, and answers beside the truth, which all scores take."""
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.solver_status import SolverStatus
+from .costs import CostMatrix
+from .solver_status import SolverStatus
 
 
 @dataclass
@@ -97,3 +99,65 @@ class Answers:
     cost: np.ndarray | None = None
     probable: np.ndarray | None = None
     explanation: Any = None
+
+
+class Sets(NamedTuple):
+    """Prediction sets of the points.
+
+    Attributes
+    ----------
+    size : number of classes (n,) in each set
+    holds : True (n,) where the true class is in the set
+    paths : numbers (3, n) of nodes, without the root, on the paths from it to the answer, to the true
+        class, and on both, where the sets are nodes of a given tree, or None
+    """
+
+    size: np.ndarray
+    holds: np.ndarray
+    paths: np.ndarray | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Results:
+    """The results of a classification, with the true classes.
+
+    Attributes
+    ----------
+    truth, result : labels (n,), -1 in result where rejected
+    labels : all classes in ascending order
+    k : number of classes, None where it is unknown
+    winner : probability (n,) of the answer
+    p : all probabilities (n, k), columns in the order of `labels`
+    before : probabilities (n, k) before they were calibrated
+    costs : costs of the answers, in the order of the labels
+    rows : numbers (n,) of the points, from 0, unless in order
+    groups : numbers (n,) of the groups of the points, which are drawn as a whole for intervals
+    """
+
+    truth: np.ndarray
+    result: np.ndarray
+    labels: np.ndarray
+    k: int | None = None
+    winner: np.ndarray | None = None
+    p: np.ndarray | None = None
+    weights: np.ndarray | None = None
+    before: np.ndarray | None = None
+    sets: Sets | None = None
+    costs: CostMatrix | None = None
+    rows: np.ndarray | None = None
+    groups: np.ndarray | None = None
+
+    @functools.cached_property
+    def y(self) -> np.ndarray:
+        """The positions (n,) of the true classes among the labels."""
+        return np.searchsorted(self.labels, self.truth)
+
+    @property
+    def paid(self) -> np.ndarray | None:
+        """The costs (n,) of the answers, or None; `UsageError` where points were rejected, and
+        that has no cost."""
+        if self.costs is None:
+            return None
+        return self.costs.paid(
+            self.y, np.where(self.result < 0, -1, np.searchsorted(self.labels, self.result))
+        )
