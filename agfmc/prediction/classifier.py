@@ -16,7 +16,7 @@ from ..core.answers import Answers
 from ..core.errors import AgfmcError, AgfmcWarning, DataError, ModelError, UsageError, warn_user
 from ..core.models import LearnedDecoder
 from ..core.points import as_numbers, is_sparse
-from ..core.probabilities import as_shares, confidence, REJECTED
+from ..core.probabilities import as_shares
 from ..core.solver_status import SolverStatus
 from ..data.confusions import read_pair_errors
 from ..decode.ensemble import average
@@ -28,7 +28,7 @@ from ..executors.threads import run_tasks
 from ..learners.programs import Execution, ExternalClassifier, ExternalValues, killing_commands
 from ..learners.protocol import node_classifier
 from ..models.configuration import Configuration, ModelFiles
-from .decision import calibration_of, Decision, Decisions
+from .decision import calibration_of, Decision
 from .decision_values import MachineValues
 from .decoding import AUTO, decoders_of, Decoding
 
@@ -159,38 +159,11 @@ class Classifier:
         """
         with np.errstate(over="ignore", invalid="ignore"):  # checked below
             stops: list[SolverStatus] = []
-            made = self._predict(self.values.prepared(x), stops)
-            ratings = confidence(
-                made.winner,
-                len(self.classes),
-                np.count_nonzero(made.sets, axis=1)
-                if self.decoding.stop is not None and made.sets is not None
-                else 1,
-            )
-        if np.isnan(made.winner).any() or made.cost is not None and np.isnan(made.cost).any():
-            raise DataError("the numbers are too large for this decoder")
-        classes = np.where(made.leaf < 0, REJECTED, self._labels[made.leaf])
-        if self.threshold is not None:
-            classes = np.where(made.winner < self.threshold, REJECTED, classes)
-        queried = made.queried
+            answers = self._predict(self.values.prepared(x), stops)
+        queried = answers.queried
         if self.counting and queried is None:
-            queried = np.broadcast_to(np.True_, (len(classes), self.values.count))
-        ranked, probable = (
-            None if leaves is None else self._labels[leaves]
-            for leaves in (made.ranked, made.probable)
-        )
-        return Answers(
-            classes.astype(np.int32),
-            ratings,
-            made.columns,
-            tuple(stops),
-            queried,
-            made.sets,
-            ranked,
-            made.winner,
-            made.cost,
-            probable,
-        )
+            queried = np.broadcast_to(np.True_, (len(answers.classes), self.values.count))
+        return replace(answers, stops=tuple(stops), queried=queried)
 
     def classify(self, x: np.ndarray, workers: int = 1) -> Answers:
         """Classify points; the answer to a point does not depend on the other points.
@@ -446,7 +419,7 @@ def _way_of_prediction(tree, decoding):
 
 
 class _Prediction:
-    """The ways from prepared points x (n, d) to `Decisions`, stops being added to a list.
+    """The ways from prepared points x (n, d) to `Answers`, stops being added to a list.
 
     A descent and pairs put different points to different classifiers. `branches` are the children
     of each node as `decode.nested` takes them, leaves in the order of the text.
@@ -592,7 +565,7 @@ class _Prediction:
         )
         if columns is None:
             return made
-        return made._replace(columns=columns)
+        return replace(made, columns=columns)
 
     def decision_values(self, x, stops):
         """The decision values of all binary classifiers as columns, and the class beside them."""
@@ -602,7 +575,7 @@ class _Prediction:
             len(x),
             lambda number, rows: self._local(number, x[rows], self._part(number, r)[rows], stops),
         )
-        return Decisions(leaf, winner, f if self.decoding.raw else r)
+        return self.decision.answers(leaf, winner, f if self.decoding.raw else r)
 
     def _evaluator(self, x, stops):
         """(evaluate(number, rows) of a node, as `decode.nested` calls it, queried (n, m))."""
@@ -638,7 +611,7 @@ class _Prediction:
                 columns = winner[:, None]
             else:
                 columns = None
-            return Decisions(leaf, winner, columns, queried=queried)
+            return self.decision.answers(leaf, winner, columns, queried=queried)
         every_span = self.tree.spans()
         if stop == AUTO:
             left = np.zeros((len(x), len(self._order)))
@@ -649,18 +622,18 @@ class _Prediction:
                     left[rows, first:end] = p[:, None]
 
             leaf, p, _ = descend(self._branches, len(x), evaluate, visit=visit)
-            return self.decision.of_nodes(leaf, p, left)._replace(queried=queried)
+            return self.decision.of_nodes(leaf, p, left, queried)
         leaf, p, last = descend(self._branches, len(x), evaluate, stop)
         first, end = np.array([(spans[0][0], spans[-1][1]) for spans in every_span]).T
         first, end = np.where(leaf < 0, (first[last], end[last]), (leaf, leaf + 1))[..., None]
         below = (self._order >= first) & (self._order < end)
-        return Decisions(leaf, p, p[:, None], below, queried=queried)
+        return self.decision.answers(leaf, p, p[:, None], sets=below, queried=queried)
 
     def best_first(self, x, stops):
         """The most probable classes of a tree, without the classifiers that cannot change them."""
         evaluate, queried = self._evaluator(x, stops)
         leaf, p = most_probable(self._branches, len(x), evaluate, self.decoding.top)
-        return Decisions(leaf[:, 0], p[:, 0], p, ranked=leaf, queried=queried)
+        return self.decision.answers(leaf[:, 0], p[:, 0], p, ranked=leaf, queried=queried)
 
     def pairs(self, x, stops):
         """Some of the pairs of a one-vs-one configuration, chosen by the answers of others."""
@@ -670,7 +643,7 @@ class _Prediction:
                 tuple(numbers.tolist()), x if len(rows) == len(x) else x[rows]
             )[1],
         )
-        return Decisions(
+        return self.decision.answers(
             made.winner, made.p, made.p[:, None], queried=made.queried if self._counting else None
         )
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
@@ -12,8 +11,9 @@ from ..calibration.priors import Adjustment
 from ..calibration.sets import node_sets, p_values, prediction_sets, quantiles
 from ..calibration.thresholds import error_threshold
 from ..calibration.types import DecoderCalibration
+from ..core.answers import Answers
 from ..core.errors import DataError, ModelError, UsageError, warn_user
-from ..core.probabilities import as_shares
+from ..core.probabilities import as_shares, confidence, REJECTED
 from ..data.weights import proportions
 from ..decode.costs import cheapest
 from ..learners.programs import Execution
@@ -104,32 +104,6 @@ def adjustment(configuration: Configuration, priors, trained=None) -> Adjustment
     return Adjustment(new[rank], old[rank] / old.sum())
 
 
-class Decisions(NamedTuple):
-    """Answers to n points, before they are labels.
-
-    Attributes
-    ----------
-    leaf : leaf (n,) that is the answer, in the order of the text; -1 where no answer is cheapest
-    winner : number (n,) of that leaf; where no answer is cheapest, probability of `probable`
-    columns : probabilities or p values (n, c) of all classes, labels ascending, None beside sets;
-        or what is printed in their place
-    sets : masks (n, k) of the classes in the set of each point
-    ranked : the most probable leaves (n, c) in descending order, whose columns alone these are
-    probable : the most probable leaf (n,), where answers are chosen by cost
-    cost : expected cost (n,) of the answer
-    queried : (n, m) as in `Answers`, None where all classifiers were queried
-    """
-
-    leaf: np.ndarray
-    winner: np.ndarray
-    columns: np.ndarray | None
-    sets: np.ndarray | None = None
-    ranked: np.ndarray | None = None
-    probable: np.ndarray | None = None
-    cost: np.ndarray | None = None
-    queried: np.ndarray | None = None
-
-
 class Decision:
     """The step from what a decoder gives to an answer.
 
@@ -156,7 +130,9 @@ class Decision:
         else:
             self._priors = adjustment(configuration, decoding.priors, decoding.trained_priors)
         self._labels = configuration.tree.classes
-        self._order = np.argsort(configuration.tree.labels)
+        self._leaves = np.array(configuration.tree.labels, dtype=np.int32)
+        self._order = np.argsort(self._leaves)
+        self._stops = decoding.stop is not None
         self._costs = decoding.costs_of(configuration.tree)
         self._estimates = decoding.decoder.gives == "estimates"
         self._guarantees = decoding.guarantees
@@ -181,8 +157,44 @@ class Decision:
         """True if probabilities come of estimates, whose signs and sums are free."""
         return self._map is not None or self._priors is not None
 
-    def of_all_classes(self, p: np.ndarray) -> Decisions:
-        """`Decisions` of probabilities p (n, k) of the leaves; the first wins on ties."""
+    def answers(
+        self,
+        leaf: np.ndarray,
+        winner: np.ndarray,
+        columns: np.ndarray | None,
+        *,
+        ranked: np.ndarray | None = None,
+        probable: np.ndarray | None = None,
+        **others: np.ndarray | None,
+    ) -> Answers:
+        """`Answers` that are the leaves (n,) of the tree in the order of the text, -1 for none.
+
+        `ranked` (n, c) and `probable` (n,) are leaves too; all else is as in `Answers`. Raises
+        `DataError` where numbers overflowed.
+        """
+        cost = others.get("cost")
+        if np.isnan(winner).any() or cost is not None and np.isnan(cost).any():
+            raise DataError("the numbers are too large for this decoder")
+        sets = others.get("sets")
+        if self._stops and sets is not None:
+            sizes = np.count_nonzero(sets, axis=1)
+        else:
+            sizes = 1
+        classes = np.where(leaf < 0, REJECTED, self._leaves[leaf])
+        if self.threshold is not None:
+            classes = np.where(winner < self.threshold, REJECTED, classes)
+        return Answers(
+            classes.astype(np.int32),
+            confidence(winner, len(self._labels), sizes),
+            columns,
+            winner=winner,
+            ranked=None if ranked is None else self._leaves[ranked],
+            probable=None if probable is None else self._leaves[probable],
+            **others,
+        )
+
+    def of_all_classes(self, p: np.ndarray) -> Answers:
+        """`Answers` of probabilities p (n, k) of the leaves; the first wins on ties."""
         order = self._order
         leaf = None
         if self._map is not None:
@@ -228,22 +240,35 @@ class Decision:
             )
             leaf = np.where(column < 0, -1, order[column])
         winner = p[np.arange(len(p)), np.where(leaf < 0, probable, leaf)]
-        return Decisions(
-            leaf, winner, columns, sets, ranked, None if cost is None else probable, cost
+        return self.answers(
+            leaf,
+            winner,
+            columns,
+            ranked=ranked,
+            probable=None if cost is None else probable,
+            sets=sets,
+            cost=cost,
         )
 
-    def of_nodes(self, leaf: np.ndarray, p: np.ndarray, left: np.ndarray) -> Decisions:
-        """`Decisions` of descents to leaf (n,) with probability p (n,).
+    def of_nodes(
+        self,
+        leaf: np.ndarray,
+        p: np.ndarray,
+        left: np.ndarray,
+        queried: np.ndarray | None = None,
+    ) -> Answers:
+        """`Answers` of descents to leaf (n,) with probability p (n,).
 
         Scores left (n, k) of the leaves are as for `node_sets`; where no coverage is requested they
         are the columns.
         """
         left = left[:, self._order]
         if self._limits is None:
-            return Decisions(leaf, p, left)
+            return self.answers(leaf, p, left, queried=queried)
         sets = node_sets(left, self._limits)
         p = np.where(sets, 1.0, left).min(axis=1)  # of the last node
-        return Decisions(np.where(sets.sum(axis=1) == 1, leaf, -1), p, p[:, None], sets)
+        leaf = np.where(sets.sum(axis=1) == 1, leaf, -1)
+        return self.answers(leaf, p, p[:, None], sets=sets, queried=queried)
 
     def of_one_class(self, p: np.ndarray) -> np.ndarray:
         """Calibrated probabilities (n,) of answers whose probabilities p (n,) alone are known."""

@@ -121,7 +121,9 @@ def test_rounding_does_not_change_the_answer():
     third = 1 / 3
     p = np.array([[third, np.nextafter(third, 1), third]])
     found = decision.of_all_classes(p)
-    assert len(set(found.columns[0])) == 1 and found.leaf.tolist() == [1]
+    assert len(set(found.columns[0])) == 1 and found.classes.tolist() == [
+        made(PAIRS).tree.labels[1]
+    ]
 
 
 def test_sets_do_not_depend_on_priors():

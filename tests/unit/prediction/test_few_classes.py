@@ -270,7 +270,7 @@ def test_a_map_comes_before_the_most_probable_classes_and_the_answer_is_the_firs
     )
     p = np.array([[0.3, 0.3 + 1e-15, 0.3, 0.1]])
     found = Decision(fitted, tree, Decoding(top=4)).of_all_classes(p)
-    assert found.leaf.tolist() == [1] and found.ranked.tolist() == [[1, 0, 2, 3]]
+    assert found.classes.tolist() == [1] and found.ranked.tolist() == [[1, 0, 2, 3]]
     np.testing.assert_allclose(found.columns, 0.25, atol=1e-3)
 
 
