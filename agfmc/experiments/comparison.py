@@ -194,7 +194,7 @@ def _row(name, decoder, outcomes):
 
 def _summaries(outcomes, columns=None):
     summaries = {}
-    points = [len(outcome.truth) for outcome in outcomes]
+    points = [len(outcome.results.truth) for outcome in outcomes]
     for column in columns_of(outcomes[0].scores) if columns is None else columns:
         values = [outcome.value(column) for outcome in outcomes]
         if None in values:
@@ -252,7 +252,7 @@ def _differences(row, reference, plan, outcomes, known):
     if reference is None:
         return None
     differences = {}
-    drawn = (outcomes[0].weights, outcomes[0].groups)
+    drawn = (outcomes[0].results.weights, outcomes[0].results.groups)
     for score in ALL_SCORES:
         if row.get(score) is None or reference[score] is None:
             continue
@@ -265,7 +265,9 @@ def _differences(row, reference, plan, outcomes, known):
             else (None, None, NOTHING)
         )
         if plan.count == 1 and score == "accuracy":
-            right, others = (part.classes == part.truth for [part] in (outcomes, known))
+            right, others = (
+                part.results.result == part.results.truth for [part] in (outcomes, known)
+            )
             p_value = mcnemar(right, others, *drawn).p_value
             interval = paired_shares(right, others, *drawn)
         elif plan.count == 1 and ALL_SCORES[score].pools == "mean":

@@ -89,7 +89,7 @@ def pooled(name: str, outcomes: Sequence) -> float:
         return score.value(
             contingency(
                 joined(outcomes, "truth"),
-                joined(outcomes, "classes"),
+                joined(outcomes, "result"),
                 weights=joined(outcomes, "weights"),
             )
         )
@@ -101,24 +101,30 @@ def pooled(name: str, outcomes: Sequence) -> float:
     whole = np.average(
         values**power,
         weights=[
-            len(outcome.truth) if outcome.weights is None else outcome.weights.sum()
-            for outcome in outcomes
+            len(results.truth) if results.weights is None else results.weights.sum()
+            for results in (outcome.results for outcome in outcomes)
         ],
     )
     return float(whole if power == 1 else np.sqrt(whole))
 
 
 def joined(outcomes: Sequence, name: str) -> Any:
-    """The arrays `name` (.., n) of outcomes, of all their points; None where they have none."""
-    parts = [getattr(outcome, name) for outcome in outcomes]
+    """The array `name` (n,) of the results of outcomes, of all their points; None where they have
+    none."""
+    parts = [getattr(outcome.results, name) for outcome in outcomes]
     if parts[0] is None:
         return None
-    return np.concatenate(parts, axis=-1)
+    return np.concatenate(parts)
+
+
+def joined_forecasts(outcomes: Sequence) -> np.ndarray:
+    """The forecasts (FORECASTS, n) of outcomes, of all their points."""
+    return np.concatenate([outcome.forecasts for outcome in outcomes], axis=-1)
 
 
 def zero_probability(outcomes: Sequence) -> int | None:
     """The number of held-out points whose true class has p = 0; None without probabilities."""
-    p = joined(outcomes, "forecasts")[0]
+    p = joined_forecasts(outcomes)[0]
     if np.isnan(p).any():
         return None
     return int(np.count_nonzero(p <= 0))
@@ -160,10 +166,10 @@ def difference_of(name: str, row: Sequence, other: Sequence, plan) -> Difference
 
 def added(name: str, outcomes: Sequence, k: int) -> np.ndarray:
     """The addends (n,) of the points to a score of k classes that is a mean, or the root of one."""
-    right = joined(outcomes, "truth") == joined(outcomes, "classes")
+    right = joined(outcomes, "truth") == joined(outcomes, "result")
     return ALL_SCORES[name].added(
         HeldOutPoints(
-            *joined(outcomes, "forecasts").astype(float),
+            *joined_forecasts(outcomes).astype(float),
             right.astype(float),
             joined(outcomes, "paid"),
             k,
@@ -194,7 +200,7 @@ class Resampled:
             self._weights = np.ones(len(truth))
         else:
             self._weights = weights
-        classes = np.array([joined(parts, "classes") for parts in outcomes])
+        classes = np.array([joined(parts, "result") for parts in outcomes])
         labels = np.union1d(truth, classes[classes != REJECTED])
         self._score = ALL_SCORES[by]
         self._cells = None

@@ -28,7 +28,15 @@ from ..training.run import TimeUp
 from .candidates import Candidate, decoders_for, scheme_candidate
 from .comparison import table_of
 from .experiment import Experiment, Part
-from .pooling import corrected, Difference, difference_of, joined as joined_outcomes, losses, pooled
+from .pooling import (
+    corrected,
+    Difference,
+    difference_of,
+    joined as joined_outcomes,
+    joined_forecasts,
+    losses,
+    pooled,
+)
 from .racing import COMPARED, first_parts, gap_of, HOPELESS, race, Tuner
 from .search import Axis, SearchSpace
 from .trial import run_trial
@@ -338,7 +346,7 @@ class Portfolio:
             }
         for one in stage.all:
             scored = one.scored
-            points = max(sum(len(outcome.truth) for outcome in scored), 1)
+            points = max(sum(len(outcome.results.truth) for outcome in scored), 1)
             values = [outcome.kernel_values for outcome in scored]
             self.tried.append(
                 {
@@ -773,7 +781,7 @@ def _error_by_forecasts(outcomes):
     none may be among the worst.  A loss is -log p with the probability p of the answer, about
     -log(1 - p) otherwise, so that its variance is p (1 - p) log(p / (1 - p))^2.
     """
-    p = np.clip(joined_outcomes(outcomes, "forecasts")[2].astype(float), 1e-9, 1 - 1e-9)
+    p = np.clip(joined_forecasts(outcomes)[2].astype(float), 1e-9, 1 - 1e-9)
     w = joined_outcomes(outcomes, "weights")
     if w is None:
         w = np.ones(len(p))

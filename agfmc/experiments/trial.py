@@ -13,8 +13,7 @@ import numpy as np
 from ..control.build import check_classes
 from ..control.tree import changed, Tree
 from ..control.write import format_tree
-from ..core.answers import Summary
-from ..core.costs import CostMatrix
+from ..core.answers import Results, Summary
 from ..core.errors import AgfmcError
 from ..core.probabilities import probability, REJECTED
 from ..executors.threads import run_tasks
@@ -25,7 +24,6 @@ from ..learners.protocol import distinct, plan_jobs
 from ..models.merge import assemble
 from ..prediction.calibrate import fit_calibration, HeldOutValues, with_learned_weights
 from ..prediction.classifier import Classifier
-from ..core.answers import Results
 from ..score.evaluation import compared_scores
 from ..score.probabilities import probability_of_answers
 from ..score.rows import ALL_SCORES, SCORES, UNCALIBRATED
@@ -48,13 +46,12 @@ class Outcome:
     Attributes
     ----------
     train_s, classify_s : seconds of a core, the second None where leave-one-out values are decoded
-    truth, classes : labels (n,) of the test points, true and answered
+    classes : labels (n,) of the answers: what is stored of the results
     forecasts : (FORECASTS, n), as the function of that name returns them
-    results, confidence : (n,) where they are requested
+    results : `Results` on the test points, with probabilities where they are requested
+    confidence : (n,) where it is requested
     resumed : the outcome is of an earlier run
     design_s : seconds of the layout, before the training
-    paid : cost (n,) of each answer, or None
-    weights, groups : those (n,) of the points, or None
     queried, kernel_values : as in `COST_PER_POINT`, the second None where some classifier is no
         kernel machine
     """
@@ -65,7 +62,6 @@ class Outcome:
     train_s: float = 0.0
     classify_s: float | None = 0.0
     scores: Mapping[str, float | None] = field(default_factory=dict)
-    truth: np.ndarray | None = field(default=None, metadata=_DERIVED)
     classes: Annotated[np.ndarray | None, "<i4", 1] = None
     forecasts: Annotated[np.ndarray | None, "<f4", 2, "NaN"] = None
     results: Results | None = field(default=None, metadata=_DERIVED)
@@ -74,24 +70,19 @@ class Outcome:
     resumed: bool = field(default=False, metadata=_DERIVED)
     error: AgfmcError | None = field(default=None, metadata=_DERIVED)
     design_s: float = field(default=0.0, metadata=_DERIVED)
-    paid: np.ndarray | None = field(default=None, metadata=_DERIVED)
-    weights: np.ndarray | None = field(default=None, metadata=_DERIVED)
-    groups: np.ndarray | None = field(default=None, metadata=_DERIVED)
     queried: float = 0.0
     kernel_values: float | None = None
 
     @classmethod
-    def of(cls, results: Results, **fields) -> Outcome:
-        """The outcome with the scores of `Results`; fields: the others."""
+    def of(cls, results: Results, keep: bool = False, **fields) -> Outcome:
+        """The outcome with the scores of `Results`, whose probabilities go unless `keep`; fields: the
+        others."""
         return cls(
             **fields,
             scores=compared_scores(results),
-            truth=results.truth,
             classes=results.result,
             forecasts=forecasts(results),
-            paid=results.paid,
-            weights=results.weights,
-            groups=results.groups,
+            results=results if keep else replace(results, p=None, winner=None),
         )
 
     def value(self, column: str) -> float | None:
@@ -106,34 +97,26 @@ class Outcome:
         candidate: int,
         decoder: str,
         record: Record | None,
-        truth: np.ndarray,
-        labels: np.ndarray,
-        costs: CostMatrix | None = None,
-        drawn: tuple = (None, None),
+        results: Results,
     ) -> Outcome | None:
-        """The outcome in a record on test points of classes `truth` (n,), or None if it has none.
-
-        `labels` (k,) are those of all classes, `drawn` the weights and groups (n,) of the points.
-        """
+        """The outcome in a record on the test points of `results`, which lack the answers, or None
+        if it has none."""
+        n = len(results.truth)
+        names = SCORES if results.costs is None else ALL_SCORES
 
         def completed(stored):
             sound = (
-                stored.scores.keys() == (SCORES if costs is None else ALL_SCORES).keys()
-                and stored.classes.shape == truth.shape
-                and stored.forecasts.shape == (FORECASTS, len(truth))
-                and np.isin(stored.classes, [REJECTED, *labels]).all()
+                stored.scores.keys() == names.keys()
+                and stored.classes.shape == (n,)
+                and stored.forecasts.shape == (FORECASTS, n)
+                and np.isin(stored.classes, [REJECTED, *results.labels]).all()
                 and not np.isinf(stored.forecasts).any()
             )
             if sound:
+                answered = replace(results, result=stored.classes)
+                answered.paid  # raises where points were rejected, and that has no cost
                 return replace(
-                    stored,
-                    candidate=candidate,
-                    decoder=decoder,
-                    truth=truth,
-                    resumed=True,
-                    paid=Results(truth, stored.classes, labels, costs=costs).paid,
-                    weights=drawn[0],
-                    groups=drawn[1],
+                    stored, candidate=candidate, decoder=decoder, results=answered, resumed=True
                 )
             return None
 
@@ -229,7 +212,14 @@ def run_trial(
         if progress is not None and candidate.made_of_data:  # a search may take long
             progress(0, 1)
     outcomes = {}
-    labels = np.unique(split.data.y)
+    unanswered = Results(
+        split.test.y,
+        split.test.y[:0],
+        np.unique(split.data.y),
+        costs=experiment.costs,
+        weights=split.test_weights,
+        groups=split.test.groups,
+    )
     problems = {
         key: job for candidate in laid_out for key, job in zip(candidate.keys, candidate.jobs)
     }
@@ -244,10 +234,7 @@ def run_trial(
                     candidate.number,
                     decoder,
                     record,
-                    split.test.y,
-                    labels,
-                    experiment.costs,
-                    (split.test_weights, split.test.groups),
+                    unanswered,
                 )
         return any(
             outcomes.get((candidate.number, decoder)) is None for decoder in candidate.decoders
@@ -344,18 +331,18 @@ def _outcomes(split, experiment, item, workers=1):
             )
             outcome = Outcome.of(
                 results,
+                keep,
                 candidate=candidate.number,
                 decoder=name,
                 classifiers=count,
                 train_s=train_s + (map_s[key] if calibrated else 0.0),
                 classify_s=classify_s,
                 calibrated=calibrated,
+                confidence=confidence if keep else None,
                 queried=queries.queried / queries.points,
                 kernel_values=queries.kernels / queries.points if counter else None,
             )
-            outcomes.append(
-                replace(outcome, results=results, confidence=confidence) if keep else outcome
-            )
+            outcomes.append(outcome)
         except AgfmcError as error:
             outcomes.append(Outcome(candidate.number, name, error=error))
     return outcomes

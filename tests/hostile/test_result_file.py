@@ -14,6 +14,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from agfmc.core.answers import Results
 from agfmc.core.errors import DataError
 from agfmc.files import result_store as room
 from agfmc.experiments.binary_problems import Trained
@@ -255,7 +256,9 @@ def stored(value):
 
 
 def outcome(head, arrays, truth=np.array([0, 1, 1, 0])):
-    return Outcome.from_record(0, "d", Record(head, arrays), truth, np.array([0, 1]))
+    return Outcome.from_record(
+        0, "d", Record(head, arrays), Results(truth, truth[:0], np.array([0, 1]))
+    )
 
 
 @pytest.mark.parametrize(

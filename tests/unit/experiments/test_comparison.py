@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from agfmc.control.parse import parse
+from agfmc.core.answers import Results
 from agfmc.core.errors import ControlError, DataError, UsageError
 from agfmc.experiments import binary_problems, trial as trial_module
 from agfmc.experiments.binary_problems import Trained
@@ -361,18 +362,21 @@ def test_stored_work_is_checked():
             1.5,
             0.5,
             dict.fromkeys(SCORES),
-            truth,
             np.array([1, -1, 7], dtype=np.int32),
             np.full((3, 3), np.nan),
             queried=1.5,
             kernel_values=20.0,
         )
     )
-    back = Outcome.from_record(0, "vote", data, truth, labels)
-    assert back.classes.tolist() == [1, -1, 7] and (back.queried, back.kernel_values) == (1.5, 20)
+    unanswered = Results(truth, truth[:0], np.array(labels))
+    back = Outcome.from_record(0, "vote", data, unanswered)
+    assert back.results.result.tolist() == [1, -1, 7] and (back.queried, back.kernel_values) == (
+        1.5,
+        20,
+    )
     early = data._replace(head={**data.head, "queried": None})
-    assert Outcome.from_record(0, "vote", early, truth, labels) is None
-    assert Outcome.from_record(0, "vote", data, truth[:2], labels) is None
+    assert Outcome.from_record(0, "vote", early, unanswered) is None
+    assert Outcome.from_record(0, "vote", data, replace(unanswered, truth=truth[:2])) is None
 
 
 @pytest.mark.parametrize(

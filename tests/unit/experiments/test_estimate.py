@@ -27,11 +27,11 @@ def outcome(y, sharp, rng):
 
 def answered(truth, classes):
     """An outcome with answers alone."""
+    truth = np.asarray(truth)
     return Outcome(
         0,
         "d",
-        truth=np.asarray(truth),
-        classes=np.asarray(classes),
+        results=Results(truth, np.asarray(classes), np.unique(truth)),
         forecasts=np.full((FORECASTS, len(truth)), np.nan, np.float32),
     )
 
@@ -82,7 +82,9 @@ def test_noise_is_seen_through():
     found, searched = [], []
     for seed in range(20):
         options = noise(100, 200, seed)
-        searched.append(max(np.mean(part.classes == part.truth) for [part] in options))
+        searched.append(
+            max(np.mean(part.results.result == part.results.truth) for [part] in options)
+        )
         found.append(corrected("accuracy", options, seed, resamples=200))
     assert min(searched) > 0.55
     assert np.mean([one.score for one in found]) == pytest.approx(0.5, abs=0.02)

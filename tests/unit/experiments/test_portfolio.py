@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from agfmc.core.answers import Results
 from agfmc.core.errors import AgfmcNotice, DataError, UsageError
 from agfmc.core.splits import split_stratified
 from agfmc.data.types import Dataset
@@ -251,10 +252,12 @@ def test_the_error_of_an_estimate_knows_of_errors_that_no_point_has_shown():
     p = np.repeat([0.9, 0.99, 0.999], 200)
     right = rng.random((4000, len(p))) < p
     means = np.where(right, -np.log(p), -np.log(1 - p)).mean(axis=1)
-    outcome = Outcome(forecasts=np.array([p, p, p], np.float32))
+    truth = np.ones(len(p))
+    results = Results(truth, truth, truth[:1])
+    outcome = Outcome(results=results, forecasts=np.array([p, p, p], np.float32))
     assert module._error_by_forecasts([outcome]) == pytest.approx(means.std(), rel=0.05)
     assert module._error_by_forecasts(
-        [replace(outcome, weights=np.full(len(p), 2.0))]
+        [replace(outcome, results=replace(results, weights=np.full(len(p), 2.0)))]
     ) == pytest.approx(means.std(), rel=0.05)
 
 
@@ -280,8 +283,7 @@ def test_a_contender_is_behind_by_more_than_the_luck_of_a_few_points(lost, behin
     def entry(loss):
         p = np.exp(-np.linspace(0.9, 1.1, 60) * loss)
         scored = Outcome(
-            truth=np.ones(60),
-            classes=np.ones(60),
+            results=Results(np.ones(60), np.ones(60), np.ones(1)),
             scores={"log_loss": loss},
             forecasts=np.array([p, p, p], np.float32),
         )

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from agfmc.core.answers import Results
 from agfmc.core.costs import cost_matrix
 from agfmc.data.training import load_training
 from agfmc.experiments import binary_problems, racing, tuning
@@ -225,7 +226,7 @@ def test_options_that_have_one_part_when_time_is_over_are_compared_on_it(monkeyp
 
 def test_near_leaves_out_what_is_worse_and_what_is_the_same():
     class Fake:
-        weights = groups = None
+        results = Results(*3 * (np.zeros(0),))
 
         def __init__(self, loss):
             self.loss = loss
@@ -251,7 +252,7 @@ def test_near_leaves_out_what_is_worse_and_what_is_the_same():
 
 def test_a_kernel_of_libsvm_is_chosen_unless_another_one_is_clearly_better(monkeypatch):
     class Fake:
-        weights = groups = None
+        results = Results(*3 * (np.zeros(0),))
 
         def __init__(self, loss):
             self.loss = loss

@@ -8,6 +8,7 @@ import pytest
 
 from agfmc.control.parse import parse
 from agfmc.control.write import format_tree
+from agfmc.core.answers import Results
 from agfmc.core.errors import DataError, ModelError, UsageError
 from agfmc.experiments import tuning
 from agfmc.experiments.candidates import Candidate, open_rows, read_candidate, with_options
@@ -52,8 +53,7 @@ def outcome_of(value):
         0,
         "",
         scores=dict.fromkeys(SCORES, value),
-        truth=point,
-        classes=point,
+        results=Results(point, point, point),
         forecasts=np.zeros((3, 1)),
     )
 
