@@ -151,7 +151,7 @@ def execute(args):
         stored = {}
     else:
         stored = configuration.calibration.decoders
-    with workers(args) as pool:
+    with workers(args.jobs) as pool:
         configuration, reports = recalibrated(
             configuration,
             _answers(args, configuration, form, pool),
