@@ -283,7 +283,7 @@ def state(folder, stores, data):
             raise
         except BaseException:
             if cache.keeps_anything():
-                report(f"interrupted: {CONTINUES}")
+                report(f"interrupted: {CONTINUES} ({cache.path})")
             raise
 
 
@@ -295,4 +295,4 @@ def report_reused(user):
             was = "was"
         else:
             was = "were"
-        report(f"reused {counted(count, 'result')} that {was} there already")
+        report(f"reused {counted(count, 'result')} that {was} there already ({user.cache.path})")
