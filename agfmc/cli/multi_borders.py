@@ -303,8 +303,8 @@ def execute(args):
 
 def _train_or_print(request):
     """Plan the jobs, train or print them, and write the control file."""
-    from ..prediction.calibrate import check_weights
     from ..prediction.decoding import named_decoding
+    from ..prediction.member_weights import check_weights
     from ..training.pair_errors import PairTally
     from ..training.plan import plan, Source
 
@@ -400,9 +400,10 @@ def _check_together(args, form, binary):
 def _calibration(output, work, trained, member_weights):
     """The tree, the `Calibration` of the models, or None, and lines on it. trained:
     those that are in memory.  The tree has the requested weights of its members."""
-    from ..prediction.calibrate import fit_calibration, with_learned_weights
+    from ..prediction.calibrate import fit_calibration
+    from ..prediction.member_weights import with_learned_weights
     from ..models.files import merged, ModelSource
-    from ..prediction.decoding import Decoding
+    from ..prediction.decoding import answering_decodings
     from ..training.run import held_out_of
 
     if not work.settings.calibration:
@@ -448,7 +449,7 @@ def _calibration(output, work, trained, member_weights):
                 + (str(error) or "not enough memory"),
             ],
         )
-    key = Decoding().as_named(tree).calibration_key(tree)
+    key = answering_decodings(tree)[0].calibration_key(tree)
     if key in losses:
         judged, before, after = losses[key]
         count = sum(calibration.counts)
