@@ -1,6 +1,6 @@
 """agfmc: multi-class classification from binary classifiers.
 
-    configuration = agfmc.train("one-vs-one", x, y, options="-c 50 -g 0.01")
+    configuration = agfmc.train("one-vs-one", x, y, learner=agfmc.SVM(C=50, gamma=0.01))
     classifier = agfmc.Classifier(configuration)
     p = classifier.probabilities(new_x)
     configuration.save("model.mbm")
@@ -40,6 +40,11 @@ _HOMES = {
     "data.types": ("Dataset",),
     "designs.design": ("design",),
     "experiments.search": ("Axis", "SearchSpace"),
+    "landmarks.learner": ("Nystrom",),
+    "learners.linear": ("Linear",),
+    "learners.logistic": ("Logistic",),
+    "learners.svm": ("SVM",),
+    "learners.trees": ("Trees",),
     "models.configuration": ("Configuration",),
     "models.files": ("export", "load", "save"),
     "prediction.classifier": ("Classifier", "classifier_for"),
@@ -62,9 +67,14 @@ __all__ = [
     "Dataset",
     "Decoding",
     "JobsFailed",
+    "Linear",
+    "Logistic",
     "ModelError",
     "Normalisation",
+    "Nystrom",
+    "SVM",
     "SearchSpace",
+    "Trees",
     "UsageError",
     "__version__",
     "classifier_for",

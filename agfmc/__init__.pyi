@@ -23,6 +23,11 @@ from .data.normalisation import Normalisation as Normalisation
 from .data.types import Dataset as Dataset
 from .designs.design import design as design
 from .experiments.search import Axis as Axis, SearchSpace as SearchSpace
+from .landmarks.learner import Nystrom as Nystrom
+from .learners.linear import Linear as Linear
+from .learners.logistic import Logistic as Logistic
+from .learners.svm import SVM as SVM
+from .learners.trees import Trees as Trees
 from .models.configuration import Configuration as Configuration
 from .models.files import export as export, load as load, save as save
 from .prediction.classifier import Classifier as Classifier, classifier_for as classifier_for

@@ -1,7 +1,6 @@
 """Multi-class classification from binary classifiers, as an estimator of scikit-learn."""
 
 import os
-import re
 from contextlib import contextmanager
 from dataclasses import replace
 from numbers import Integral
@@ -14,14 +13,15 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from ..calibration.maps import apply_map
+from ..calibration.separate_points import CalibrationResult, mapped_points, recalibrate
 from ..calibration.sets import prediction_sets, quantiles, SCORES
 from ..calibration.types import DecoderCalibration, MAP_KINDS, ProbabilityMap
+from ..control.learners import LEARNERS
 from ..control.parse import parse
 from ..control.tree import Tree, TREE_DECODERS
 from ..control.write import format_tree
 from ..core.costs import cost_matrix
-from ..core.errors import AgfmcError, UsageError, warn_user
-from ..core.kernels import KERNEL_NAMES, kernel_word
+from ..core.errors import AgfmcError, warn_user
 from ..core.points import SparsePoints
 from ..data.libagf import read_std
 from ..data.normalisation import named_features
@@ -34,22 +34,19 @@ from ..designs.design import designed
 from ..executors.threads import available_cores
 from ..experiments.candidates import open_rows
 from ..learners.estimators import MemberLearners
+from ..learners.options import BinaryLearner
 from ..learners.protocol import parse_options, unnamed
 from ..models.control_files import read_control
 from ..models.description import training_tree
 from ..models.files import load, save
-from ..prediction.calibrate import calibrated
+from ..prediction.calibrate import answers_of_data, with_decoders
 from ..prediction.classifier import Classifier
 from ..prediction.decision import TRAINING
 from ..prediction.decoding import decoders_of, gives_probabilities, Guarantees
-from ..prediction.known_points import answers_of_data
-from ..prediction.member_weights import check_weights
-from ..prediction.recalibrate import calibrated_points, recalibrate, with_decoders
 from ..tables.recipe_file import format_recipe
 from ..tables.types import ColumnRecipe, TableRecipe
 from ..training.fit import TrainingSettings
-from ..training.in_memory import train_configuration
-from .functions import search_options
+from .functions import given_learner, search_options, train_tree
 from .labels import factors_of, labels_for, labels_in, named, weights_of
 
 _FINITE = "ensure_all_finite"
@@ -130,17 +127,21 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         `random_state` of None becomes that of this estimator, one more for each further member of
         an ensemble.  A list has a classifier for each member.  Such models can be pickled, but not
         saved as model files.  None: a learner of the suite.
-    learner : {"svm", "linear", "logistic", "nystrom", "trees"}, default=None
+    learner : {"svm", "linear", "logistic", "nystrom", "trees"} or learner, default=None
         What trains the binary classifiers: LIBSVM, LIBLINEAR, logistic regression, least squares
         on landmarks, which trains all classifiers from one pass over the data, or boosted trees of
-        LightGBM, which take missing values, NaN.  None: what `options` say, else "svm".
+        LightGBM, which take missing values, NaN.  Either `agfmc.SVM`, `Linear`, `Logistic`,
+        `Nystrom` or `Trees`, with its parameters, as `agfmc.SVM(C=10)`, which a search names
+        `learner__C`; or a name, with the parameters below and `options`.  None: what `options` say,
+        else "svm".
     C, coef0, tol : float, default=None
     gamma : float, "scale" or "auto", default=None
     kernel : {"linear", "poly", "rbf", "sigmoid", "laplacian", "exponential"}, default=None
     degree : int, default=None
-        Parameters of the learner.  None: what `options` say, else its default: for "svm" an
-        rbf kernel, C 1 and gamma 1/n_features.  gamma "auto" is 1 / n_features, and "scale"
-        1 / (n_features * variance of X), as of SVC; with `normalise` that of the normalised X.
+        Parameters of a learner that is not given as an object.  None: what `options` say, else its
+        default: for "svm" an rbf kernel, C 1 and gamma 1/n_features.  gamma "auto" is
+        1 / n_features, and "scale" 1 / (n_features * variance of X), as of SVC; with `normalise`
+        that of the normalised X.
         "nystrom" has no C and no tol.
     n_landmarks : int, default=None
         Number of landmarks of "nystrom", no more than there are different points.  None: 2000,
@@ -295,11 +296,11 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
                     tree, settings = designed(self.control, data, labelled.names, settings)
                 decoding = self._decoder_for(tree)
                 self._deciding(decoding, labelled)  # refused before the training
-                check_weights(self.member_weights, tree, settings.calibration)
-                configuration = calibrated(
-                    *train_configuration(tree, data, settings=settings),
-                    [decoding],
-                    self.member_weights,
+                configuration = train_tree(
+                    tree,
+                    data,
+                    settings,
+                    [decoding] if decoding.decoder.takes == "learned" else None,
                     self.estimator is not None and self.decoder is None and tree.decoder is None,
                 )
             if self.estimator is None and hasattr(self, "feature_names_in_"):
@@ -402,7 +403,11 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
             )
             # options of nodes are written into the control
             if tree is None or any(open_rows(tree)):
-                parameters = parameters_of(result["points"][result["best"]]["options"])
+                learner = parse_options(result["points"][result["best"]]["options"])
+                if isinstance(self.learner, BinaryLearner):
+                    parameters = {"learner": learner}
+                else:
+                    parameters = flat_parameters(learner)
             else:
                 parameters = {"control": best}
         tuned.set_params(**parameters)
@@ -414,6 +419,7 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
     def _prepare(self, X, y, sample_weight, groups):
         """The data that `fit` and `tune` work with, all checked: (`Dataset` with float points,
         control tree, None for a scheme, `Labelled`, `TrainingSettings`)."""
+        learner = learner_of(self)
         X, y = self._checked(X, y)
         check_classification_targets(y)
         classes, codes = np.unique(y, return_inverse=True)
@@ -431,19 +437,21 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         data = with_final_weights(
             with_groups(data, groups), classes=factors_of(self.class_weight, labelled)
         )
-        options = options_of(self, X)
+        if not isinstance(learner, str):
+            learner = learner.prepared(X, self.normalise)
         if self.estimator is None:
             learners = None
         else:
             learners = MemberLearners(self._estimators, seed)
         settings = TrainingSettings(
-            options,
+            learner,
             seed,
             learners=learners,
             scale=bool(self.normalise),
             nsv=self.n_components,
             platt=self.platt,
             workers=workers_of(self.n_jobs),
+            member_weights=self.member_weights,
             **({} if self.calibrated else {"calibration": 0}),
         )
         return data, tree, labelled, settings
@@ -495,25 +503,26 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
             and any(one != ColumnRecipe(one.name) for one in recipe.columns)
         )
 
-    @property
-    def _allows_nan(self):
+    def _learner_can(self, name):
         if self.estimator is not None:
-            return MemberLearners(self._estimators, 0).allows_nan
+            return getattr(MemberLearners(self._estimators, 0), name)
         try:
-            return parse_options(_learner_text(self)).allows_nan
-        except AgfmcError:  # which `fit` raises
+            learner = learner_of(self)
+            if isinstance(learner, str):
+                learner = parse_options(learner)
+            return getattr(learner, name)
+        except (AgfmcError, ValueError):  # which `fit` raises
             return False
 
     @property
+    def _allows_nan(self):
+        return self._learner_can("allows_nan")
+
+    @property
     def _keeps_sparse(self):
-        try:
-            if self.estimator is not None:
-                return MemberLearners(self._estimators, 0).keeps_sparse
-            return parse_options(options_of(self, np.ones((1, 1)))).keeps_sparse and not (
-                self.normalise or self.n_components
-            )
-        except (AgfmcError, ValueError):  # which `fit` raises
+        if self.estimator is None and (self.normalise or self.n_components):
             return False
+        return self._learner_can("keeps_sparse")
 
     @property
     def _estimators(self):
@@ -692,14 +701,23 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
                     old = ProbabilityMap("none")
                 else:
                     old = calibration.map
-                points, _ = calibrated_points(
-                    decoded, apply_map(old, decoded.p), old.kind, key, tree.classes
+                points, _ = mapped_points(
+                    apply_map(old, decoded.p),
+                    decoded.y,
+                    decoded.answer,
+                    old.kind,
+                    key,
+                    tree.classes,
+                    decoded.left,
                 )
-                fitted = DecoderCalibration(old, points)
+                result = CalibrationResult(
+                    DecoderCalibration(old, points),
+                    {"points": len(decoded.y), "source": decoded.source},
+                )
             else:
-                fitted, _ = recalibrate(decoded, key, tree.classes, map)
+                result = recalibrate(decoded, key, tree.classes, map)
             return self._store(
-                with_decoders(self.configuration_, {key: fitted}, decoded), self._labelled
+                with_decoders(self.configuration_, {key: result}, decoded.y), self._labelled
             )
 
     @available_if(_has(lambda decoder, tree: decoder.gives_scores))
@@ -880,23 +898,32 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         return answers
 
 
+# parameters of the package that the estimator calls by another name
+_NAMES = {
+    "workers": "n_jobs",
+    "seed": "random_state",
+    "nsv": "n_components",
+    "scale": "normalise",
+    "factors": "class_weight",
+}
+
+
 @contextmanager
 def errors_as_value_error():
     """Raise errors of the package as ValueError, as users of scikit-learn expect."""
     try:
         yield
     except AgfmcError as error:
-        names = {
-            f"--{name.replace('_', '-')}": name for name in MultiClassFromBinary._get_param_names()
-        }
-        text = re.sub(
-            r"--min-class \d+(, which|) leaves (such classes out|out the classes)",
-            "leave out the rows of the classes",
-            str(error),
-        )
-        raise ValueError(
-            re.sub("--[a-z-]+", lambda match: names.get(match[0], match[0]), text)
-        ) from error
+        text = str(error)
+        for name in MultiClassFromBinary._get_param_names():
+            text = text.replace(f"--{name.replace('_', '-')}", name)
+        # here these are rows of X and y
+        for mark in ("--min-class ", "`min_class="):
+            if mark in text:
+                text = text.partition(mark)[0].rstrip(", or;")
+        for name, own in _NAMES.items():
+            text = text.replace(f"`{name}`", f"`{own}`")
+        raise ValueError(text) from error
 
 
 def recipe_of_names(names, tree, missing):
@@ -920,14 +947,14 @@ def _recorded(configuration):
     """Parameters to train a configuration anew, as far as its models record them."""
     tree = training_tree(configuration)
     parameters = {}
-    texts = {row.text for row in tree.rows if row.quoted}
-    if all(text.startswith("learner=nystrom") for text in texts):
+    learners = {parse_options(row.text) for row in tree.rows if row.quoted}
+    if all(learner.uses_shared_landmarks for learner in learners):
         # landmarks and penalty of single classifiers, which suit no other points
-        texts = {re.sub(r" -[ml] \S+", "", text) for text in texts}
-    if len(texts) == 1:
-        parameters = parameters_of(texts.pop())
-    if len(texts) < 2:
+        learners = {learner.changed(n_landmarks=None, alpha=None) for learner in learners}
+    if len(learners) < 2:
         tree = unnamed(tree)
+    for learner in learners:
+        parameters = flat_parameters(learner)
     scale = configuration.normalisation
     text = format_tree(tree)
     k = len(tree.classes)
@@ -961,127 +988,61 @@ def _given(control):
     return None
 
 
-# Parameters of the learners, and the fields of their options, whose `letters` tell the rest.
-_FIELDS = {
-    "kernel": "kernel",
-    "degree": "degree",
-    "gamma": "gamma",
-    "coef0": "coef0",
-    "C": "cost",
-    "tol": "tolerance",
-    "n_landmarks": "landmarks",
-    "alpha": "ridge",
-    "n_estimators": "rounds",
-    "learning_rate": "rate",
-    "num_leaves": "leaves",
-    "min_child_samples": "smallest_leaf",
-}
+# parameters of learners that are the estimator's too
+_FLAT = (
+    "kernel",
+    "degree",
+    "gamma",
+    "coef0",
+    "C",
+    "tol",
+    "n_landmarks",
+    "alpha",
+    "n_estimators",
+    "learning_rate",
+    "num_leaves",
+    "min_child_samples",
+)
 
 
-def _letters(options):
-    """{parameter: (its letter, whether it is a whole number)} of a binary learner."""
-    rows = {row[0]: (letter, row[3]) for letter, row in options.letters.items()}
-    return {name: rows[field] for name, field in _FIELDS.items() if field in rows}
+def learner_of(estimator):
+    """The learner that an estimator's parameters say, not yet checked, or its `options`, where
+    these are alone."""
+    given = {name: getattr(estimator, name) for name in _FLAT}
+    given = {name: value for name, value in given.items() if value is not None}
+    if estimator.estimator is not None:
+        others = {"learner": estimator.learner, "options": estimator.options, **given}
+        for name, value in others.items():
+            if value not in (None, ""):
+                raise ValueError(
+                    f"{name} is for the learners of agfmc: set parameters of `estimator` in itself"
+                )
+        return ""
+    learner = given_learner(estimator.learner, estimator.options)
+    if not given:
+        return learner
+    if learner is estimator.learner:
+        name = next(iter(given))
+        raise ValueError(f"{name} is a parameter of `learner`: set learner__{name}")
+    if isinstance(learner, str):
+        learner = parse_options(learner)
+    return learner.set_params(**given)
 
 
-def _learner_text(estimator):
-    """The learner and the options of an estimator, without its parameters."""
-    if estimator.learner is None:
-        learner = []
-    else:
-        learner = [f"learner={estimator.learner}"]
-    return " ".join([*learner, estimator.options])
-
-
-def options_of(estimator, X=None):
-    """Training options as text: parameters that are given take the place of their letters.
-
-    X (n, d): training points, whose variance `gamma="scale"` needs.
-    """
-    given = [
-        name
-        for name in ("learner", "options", *_FIELDS)
-        if isinstance(value := getattr(estimator, name), str)
-        and value
-        or value is not None
-        and not isinstance(value, str)
-    ]
-    if estimator.estimator is not None and given:
-        raise ValueError(
-            f"{given[0]} is for the learners of agfmc: set parameters of `estimator` in itself"
-        )
-    words = [_learner_text(estimator)]
-    options = parse_options(words[0])
-    letters = _letters(options)
-    for name in given:
-        if name in letters:
-            letter, whole = letters[name]
-            words.append(
-                f"{letter} " + _word(name, getattr(estimator, name), whole, X, estimator.normalise)
-            )
-            try:
-                parse_options(" ".join(words))
-            except UsageError as error:
-                raise ValueError(str(error).replace(f"option {letter}:", f"{name}:")) from error
-        elif name in _FIELDS:
-            raise ValueError(
-                f"{name} is not a parameter of learner='{options.name or 'svm'}': "
-                f"expected one of {', '.join(letters)}"
-            )
-    return " ".join(words).strip()
-
-
-def parameters_of(text):
-    """Parameters of the estimator for training options `text`, whole, such that `options_of` an
-    estimator with them means the same."""
-    words = text.split()
-    options = parse_options(text)
-    parameters = dict.fromkeys(_FIELDS)
-    others = []
-    if words and words[0].startswith("learner="):
-        parameters["learner"] = words.pop(0).removeprefix("learner=")
-    names = {letter: (name, whole) for name, (letter, whole) in _letters(options).items()}
-    for letter, word in zip(words[::2], words[1::2]):
-        name, whole = names.get(letter, (None, False))
-        if name is None:
-            others += [letter, word]
-        else:
-            parameters[name] = (
-                int(word) if whole else word if name == "kernel" or word == "auto" else float(word)
-            )
-    parameters["kernel"] = getattr(options, "kernel", None)
-    return {**parameters, "options": " ".join(others)}
-
-
-def _word(name, value, whole, X=None, normalise=False):
-    """The value of a parameter, as training options have it."""
-    if name == "kernel":
-        if value not in KERNEL_NAMES:
-            raise ValueError(f"kernel must be one of {', '.join(KERNEL_NAMES)}, not {value!r}")
-        return kernel_word(KERNEL_NAMES[value])
-    if name == "gamma" and isinstance(value, str):
-        if value not in ("scale", "auto"):
-            raise ValueError(f"gamma must be 'scale', 'auto' or a number, not {value!r}")
-        variance = 1.0
-        if value == "scale":  # of normalised features each is 1, or 0 where they are constant
-            variance = float(
-                np.mean(np.ptp(X, axis=0) > 0) if normalise else np.var(X, dtype=np.float64)
-            )
-        return repr(1.0 / (X.shape[1] * (variance or 1.0)))
-    if name == "alpha" and isinstance(value, str) and value == "auto":
-        return value
-    try:
-        if whole:
-            number = int(value)
-        else:
-            number = float(value)
-        if not whole or number == value:
-            return repr(number)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    raise ValueError(
-        f"{name} must be {'a whole number' if whole else 'a number'} or None, not {value!r}"
-    )
+def flat_parameters(learner):
+    """Parameters of the estimator with which `learner_of` it means the same as a learner."""
+    searched = {"kernel", *(row.field for row in LEARNERS[learner.name].searched)}
+    default = type(learner)()
+    flat = {
+        name: value
+        for name, value in learner.get_params().items()
+        if name in _FLAT and (name in searched or value != getattr(default, name))
+    }
+    others = learner.changed(**{name: getattr(default, name) for name in flat}).text()
+    parameters = {**dict.fromkeys(_FLAT), **flat, "options": others.partition(" ")[2]}
+    if learner.name != "svm":
+        parameters["learner"] = learner.name
+    return parameters
 
 
 def seed_of(random_state):

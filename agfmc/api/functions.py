@@ -28,10 +28,10 @@ from ..experiments.portfolio import Portfolio
 from ..experiments.search import SearchSpace
 from ..files.result_store import ResultCache
 from ..experiments.tuning import find_options
+from ..learners.options import BinaryLearner
 from ..learners.protocol import parse_options
 from ..models.configuration import Configuration
-from ..prediction.calibrate import calibrated
-from ..prediction.member_weights import check_weights
+from ..prediction.calibrate import calibrated, check_weights
 from ..score.evaluation import evaluate, ScoreRequest, warn_of_no_probabilities, with_weights
 from ..score.probabilities import probability_of_answers
 from ..score.rows import SCORES
@@ -125,6 +125,7 @@ def train(
     y: np.ndarray | None = None,
     *,
     options: str = "",
+    learner: BinaryLearner | None = None,
     normalise: bool = False,
     seed: int = 1,
     **training,
@@ -148,6 +149,9 @@ def train(
         Labels: whole numbers or words.
     options : str, default=""
         Training options of the binary classifiers, as for multi_borders.
+    learner : SVM, Linear, Logistic, Nystrom or Trees, default=None
+        In place of options: what trains the binary classifiers, with its parameters, as
+        `agfmc.SVM(C=10, gamma="scale")`.
     normalise : bool, default=False
         Divide features by their standard deviations, as a part of the configuration.
     seed : int, default=1
@@ -184,12 +188,37 @@ def train(
     >>> agfmc.Classifier(model).probabilities(x[:5]).shape
     (5, 4)
     """
-    data = _data(x, y, training, _may_miss(control, options))
-    settings = _settings(options, normalise, seed, **training)
+    data, settings = _prepared(
+        control, x, y, options, learner, normalise=normalise, seed=seed, **training
+    )
     with named_features(data.recipe.features if data.recipe else ()):
         if not isinstance(control, Tree):
             control, settings = designed(control, data, data.names and data.name_of, settings)
-        return _trained(control, data, settings)
+        return train_tree(control, data, settings)
+
+
+def given_learner(learner, options=""):
+    """The learner that is given, by its name too, with options; or the options, where there is
+    none."""
+    if learner is None:
+        return options
+    if not isinstance(learner, BinaryLearner):
+        return parse_options(f"learner={learner} {options}")
+    if options:
+        raise UsageError("`options`: a `learner` has parameters of its own")
+    return learner
+
+
+def _prepared(control, x, y, options="", learner=None, **training):
+    """The checked `Dataset` and the settings of training."""
+    options = given_learner(learner, options)
+    known = parse_options(options) if isinstance(options, str) else options
+    # as far as is known before planning
+    data = _data(x, y, training, isinstance(control, Tree) or known.allows_nan)
+    settings = _settings(options, **training)
+    if known is options:
+        settings = replace(settings, options=known.prepared(data.x, settings.scale))
+    return data, settings
 
 
 def _data(x, y, training, missing):
@@ -224,19 +253,19 @@ def _data(x, y, training, missing):
     return given_weights(with_groups(replace(x, x=points, y=labels), group), *weights)
 
 
-def _may_miss(control, options):
-    """Return True if missing values in points are allowed, as far as is known before planning."""
-    return isinstance(control, Tree) or parse_options(options).allows_nan
-
-
 def _are_words(classes):
     return len(classes) > 0 and all(isinstance(label, str) for label in classes)
 
 
-def _trained(tree, data, settings):
+def train_tree(tree, data, settings, decoders=None, chooses=False):
+    """The `Configuration` of a control tree, trained and calibrated, with the names and the recipe
+    of the data; decoders, chooses: as for `calibrated`."""
     check_weights(settings.member_weights, tree, settings.calibration)
     configuration = calibrated(
-        *train_configuration(tree, data, settings=settings), weights=settings.member_weights
+        *train_configuration(tree, data, settings=settings),
+        decoders,
+        settings.member_weights,
+        chooses,
     )
     if data.names is not None:
         configuration = configuration.renamed(data.name_of)
@@ -303,8 +332,7 @@ def tune(
     >>> result["points"][result["best"]]["options"].startswith("learner=nystrom ")
     True
     """
-    data = _data(x, y, training, _may_miss(control, training.get("options", "")))
-    settings = _settings(**training)
+    data, settings = _prepared(control, x, y, **training)
     with named_features(data.recipe.features if data.recipe else ()):
         result, tree = search_options(
             control,
@@ -315,7 +343,7 @@ def tune(
             time_limit=time_limit,
             space=space,
         )
-        return _trained(tree, data, settings), result
+        return train_tree(tree, data, settings), result
 
 
 def train_best(
@@ -392,7 +420,7 @@ def train_best(
         for text in chosen.cut:
             warn_user(text)
         settings = replace(settings, member_weights=chosen.member_weights)
-        return _trained(chosen.tree, data, settings), chosen.result
+        return train_tree(chosen.tree, data, settings), chosen.result
 
 
 def search_options(control, data, settings, decoders=None, **how):
@@ -401,6 +429,8 @@ def search_options(control, data, settings, decoders=None, **how):
     decoders: names, or None;  how: as for `find_options`.
     """
     data = replace(data, x=np.asarray(data.x))
+    if not isinstance(settings.options, str):
+        settings = replace(settings, options=settings.options.text())
     experiment = Experiment(
         data,
         SplitPlan(parts=5, trials=1, seed=settings.seed),

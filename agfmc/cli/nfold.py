@@ -139,7 +139,7 @@ def validation(args, both):
     candidate = read_one_candidate(args)
     request = experiment_request(args, args.train, plan)
     if both and not args.uncalibrated:
-        request = replace(request, calibrated=(True, False))
+        request = request._replace(calibrated=(True, False))
     return request, candidate
 
 

@@ -37,13 +37,11 @@ class Parameter(NamedTuple):
     @property
     def word(self) -> str:
         """Its name in the text of a search space."""
-        if self.field == "cost":
-            return "C"
-        return self.field
+        return self.key or self.field
 
 
 GAMMA = Parameter("-g", "gamma", "gamma", -4.0, 4.0, 2.0, 1)
-COST = Parameter("-c", "C", "cost", -1.0, 9.0, 2.0)
+COST = Parameter("-c", "C", "C", -1.0, 9.0, 2.0)
 _PLANE_COST = COST._replace(low=1.0, high=13.0, scaled=1)
 
 
@@ -69,25 +67,27 @@ class Learner(NamedTuple):
 
 # by the NAME of learner=NAME in the options of a partition, or by the letter of a node
 LEARNERS = {
-    "svm": Learner("support vector machine", "learners.svm:SvmOptions", searched=(GAMMA, COST)),
+    "svm": Learner("support vector machine", "learners.svm:SVM", searched=(GAMMA, COST)),
     "linear": Learner(
-        "linear classifier of LIBLINEAR", "learners.linear:LinearOptions", searched=(_PLANE_COST,)
+        "linear classifier of LIBLINEAR", "learners.linear:Linear", searched=(_PLANE_COST,)
     ),
     "logistic": Learner(
-        "logistic regression", "learners.logistic:LogisticOptions", searched=(_PLANE_COST,)
+        "logistic regression", "learners.logistic:Logistic", searched=(_PLANE_COST,)
     ),
     "nystrom": Learner(
-        "least squares on shared landmarks", "landmarks.learner:NystromOptions", searched=(GAMMA,)
+        "least squares on shared landmarks", "landmarks.learner:Nystrom", searched=(GAMMA,)
     ),
     "trees": Learner(
         "gradient boosted trees",
-        "learners.trees:TreesOptions",
+        "learners.trees:Trees",
         searched=(
-            Parameter("-r", "learning rate", "rate", -5.0, -1.0, 2.0, most=0.0, key="rate"),
+            Parameter(
+                "-r", "learning rate", "learning_rate", -5.0, -1.0, 2.0, most=0.0, key="rate"
+            ),
             Parameter(
                 "-l",
                 "number of leaves",
-                "leaves",
+                "num_leaves",
                 3.0,
                 7.0,
                 2.0,

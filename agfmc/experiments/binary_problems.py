@@ -230,9 +230,9 @@ def smaller_costs(problems: dict, experiment: Experiment) -> dict:
     ascending}."""
     lines: dict = {}
     for key, job in problems.items() if experiment.along_cost else ():
-        cost = getattr(job.options, "cost", None)
+        cost = getattr(job.options, "C", None)
         if cost is not None:
-            lines.setdefault((job.sides, job.seed, replace(job.options, cost=1.0)), []).append(
+            lines.setdefault((job.sides, job.seed, job.options.changed(C=1.0)), []).append(
                 (cost, key)
             )
     smaller: dict = dict.fromkeys(problems, ())
@@ -254,11 +254,11 @@ def _fitted(jobs, split, experiment, follow, work):
             job.together is not None
             and not split.left_out
             and (  # of all the data
-                job.options.landmarks or 0
+                job.options.n_landmarks or 0
             )
             <= len(split.data.y) + len(split.rows)
         ):
-            job = replace(job, options=replace(job.options, clipped=True))
+            job = replace(job, options=job.options.changed(clipped=True))
         groups.setdefault(job.together, []).append(job)
     alone = groups.pop(None, [])
     if not isinstance(settings.workers, int):

@@ -16,7 +16,7 @@ from ..core.memory import KERNEL_MEMORY
 from ..core.points import LowerTriangle, unique_rows
 from ..core.splits import job_seed
 from ..kernels.values import PreparedKernel
-from .learner import LANDMARKS, NystromOptions
+from .learner import LANDMARKS, Nystrom
 
 # A landmark is dropped where the part of its K(z, z) that the others leave over is at most this
 # part of the largest.
@@ -100,13 +100,13 @@ MEGABYTE = 2**20
 _DRAWN = 1_000_000  # points, of which landmarks are drawn from a permutation
 
 
-def draw_landmarks(x, y: np.ndarray, labels, options: NystromOptions, seed: int) -> np.ndarray:
+def draw_landmarks(x, y: np.ndarray, labels, options: Nystrom, seed: int) -> np.ndarray:
     """Rows of the points of x (n, d) with those labels in y (n,) that become landmarks.
 
     No two of them are equal, and every class is among them where they are enough.  Raises
     `DataError` where there are too few different points, unless the options are clipped.
     """
-    requested = options.landmarks or LANDMARKS
+    requested = options.n_landmarks or LANDMARKS
     members = np.isin(y, labels)
     count = np.count_nonzero(members)
     generator = np.random.Generator(np.random.PCG64(job_seed(seed, labels, ("landmarks",))))
@@ -116,7 +116,7 @@ def draw_landmarks(x, y: np.ndarray, labels, options: NystromOptions, seed: int)
         taken = _different(x, y, labels, members, order, requested)
     if len(taken) < requested and len(order) < count:
         taken = _different(x, y, labels, members, generator.permutation(count), requested)
-    if len(taken) < requested and options.landmarks is not None:
+    if len(taken) < requested and options.n_landmarks is not None:
         message = f"-m {requested} is more than the number of different points of these classes"
         if not options.clipped:
             raise DataError(f"{message}, {len(taken)}")

@@ -24,7 +24,7 @@ from one pass over the points.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -40,39 +40,52 @@ LEFT_OUT = 30_000
 _LARGE = 0.5  # leverage from which an estimate is not good enough
 
 
-@dataclass(frozen=True)
-class NystromOptions(KernelLearner):
-    """Options of the learner `nystrom`.
+@dataclass(frozen=True, repr=False)
+class Nystrom(KernelLearner):
+    """Least squares on landmarks that all binary classifiers share, as their learner.
 
-    Attributes
+    Parameters
     ----------
-    landmarks : number of landmarks, None for `LANDMARKS` or as many as there are different points
-    kernel, degree, gamma, coef0 : as of the learner `svm`
-    ridge : lambda, None for the one of `RidgeSearch`
-    left_out : number of points that are left out at most, None for all
-    weights : ((side, factor), ...) of the points of a side
-    clipped : where there are fewer different points than `landmarks`, these are taken, with a
-        warning
+    n_landmarks : int, default=None
+        Number of landmarks, no more than there are different points; None: 2000, or as many as
+        there are.
+    alpha : float or "auto", default=None
+        Penalty of the squared norm of the decision function. "auto" and None: the power of ten with
+        the least leave-one-out error.
+    kernel : {"rbf", "linear", "polynomial", "laplacian", "exponential"}
+        The kernel; "poly" is short for "polynomial".
+    gamma : float, "scale" or "auto", default=None
+        Parameter of the kernel. "auto" and None: 1 / n_features; "scale":
+        1 / (n_features * variance of the training points).
+    degree : int, default=3
+        Degree of the polynomial kernel.
+    coef0 : float, default=0.0
+        Constant of the polynomial kernel.
+    left_out : int or "all", default=30000
+        Number of points, at most, that are left out for the leave-one-out error.
+    weights : pairs or dict, default=()
+        Factors of the weights of the sides, 0 left and 1 right: ((0, 2.0),).
     """
 
-    landmarks: int | None = None
+    n_landmarks: int | None = None
+    alpha: float | str | None = None
     kernel: str = "rbf"
+    gamma: float | str | None = None
     degree: int = 3
-    gamma: float | None = None
     coef0: float = 0.0
-    ridge: float | None = None
-    left_out: int | None = LEFT_OUT
+    left_out: int | str | None = LEFT_OUT
     weights: tuple = ()
-    clipped: bool = False
+    # fewer different points than landmarks are taken, with a warning
+    clipped: bool = field(default=False, init=False)
 
     name = "nystrom"
     letters: ClassVar[dict] = {
-        "-m": ("landmarks", 2, 100_000, True, False),
+        "-m": ("n_landmarks", 2, 100_000, True, False),
         "-t": ("kernel", TUNED_KERNELS, None, False, False),
         "-g": ("gamma", 0, math.inf, False, False),
         "-r": ("coef0", 0, math.inf, False, False),
         "-d": ("degree", 0, 100, True, False),
-        "-l": ("ridge", 0, math.inf, False, True),
+        "-l": ("alpha", 0, math.inf, False, True),
         "--loo": ("left_out", 100, 10**12, True, False),
     }
     strange = dict.fromkeys(
@@ -89,8 +102,8 @@ class NystromOptions(KernelLearner):
     def canonical(self):
         """The settings that decide the result, in one fixed spelling."""
         words = [f"learner={self.name}", *self.kernel_words()]
-        words.append(f"-m {self.landmarks or LANDMARKS}")
-        words.append("-l auto" if self.ridge is None else f"-l {self.ridge!r}")
+        words.append(f"-m {self.n_landmarks or LANDMARKS}")
+        words.append("-l auto" if self.alpha is None else f"-l {self.alpha!r}")
         if self.left_out != LEFT_OUT:
             words.append(f"--loo {self.left_out or 'all'}")
         return " ".join(words + self.weight_words())

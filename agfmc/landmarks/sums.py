@@ -334,10 +334,10 @@ class Group:
             self.least = _ROUNDING * total * landmarks.scale * landmarks.condition
         else:
             self.least = 0.0
-        if self.options.ridge is not None and self.options.ridge < self.least:
+        if self.options.alpha is not None and self.options.alpha < self.least:
             raise job.place.error(
                 DataError,
-                f"-l {self.options.ridge:g} is lost in the rounding "
+                f"-l {self.options.alpha:g} is lost in the rounding "
                 f"of so many points: expected {self.least:.2g} or more",
             )
         self.rows = drawn[landmarks.pivots]

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -167,12 +166,12 @@ class _Trainer:
         self._sums = Sums(group, self._work, settings.kernel_megabytes)
         self._features = _LeftOut(group, settings.kernel_megabytes)
         self._normalised = settings.normalised
-        self._ridge = group.options.ridge
+        self._ridge = group.options.alpha
         self._signs = None
-        if group.dropped and group.options.landmarks is not None:  # so many are requested
+        if group.dropped and group.options.n_landmarks is not None:  # so many are requested
             warn_user(
                 f"{' '.join(group.jobs[0].text.split())}: {group.dropped} of "
-                f"{group.options.landmarks} landmarks are left out, as they depend on "
+                f"{group.options.n_landmarks} landmarks are left out, as they depend on "
                 "the others within rounding"
             )
 
@@ -310,7 +309,7 @@ class _Trainer:
         a, b, converged = fit_sigmoid(values, side, totals, w)
         if a > 0:  # where points tell nothing, each is nearer to the other side when it is left out
             a, b, converged = fit_sigmoid(np.zeros_like(values), side, totals, w)
-        options = replace(job.options, ridge=ridge, landmarks=len(group.rows))
+        options = job.options.changed(alpha=ridge, n_landmarks=len(group.rows))
         sums = None, None
         if group.weights is not None:
             sums = group.weights.of_totals(group.totals, job.sides)

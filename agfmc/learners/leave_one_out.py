@@ -81,7 +81,7 @@ def loo_values(kernel, x, problem, solution, options, most=MOST_FREE, table=None
         Returns K (p, q); either may be empty.
     x : array (n, d), all points
     problem : Problem, a sample of it is left out with all of its weight
-    solution : Solution, its solution under `options`, `SvmOptions`
+    solution : Solution, its solution under `options`, `SVM`
     most : int, largest number of free points
     table : KernelTable, optional, of all points, with exact values, used in place of `kernel`
 
@@ -319,7 +319,7 @@ def is_unbounded(solution, options, side, w=None) -> bool:
 def _limits(solution, options, side, w):
     """C (l,) of each sample."""
     weights = dict(options.weights)
-    first, second = (options.cost * weights.get(int(label), 1.0) for label in solution.labels)
+    first, second = (options.C * weights.get(int(label), 1.0) for label in solution.labels)
     limits = np.where(side == solution.labels[0], first, second)
     if w is None:
         return limits

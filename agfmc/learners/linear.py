@@ -19,13 +19,13 @@ import math
 import threading
 import warnings
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
 
 from ..core.errors import DataError, one_line, UsageError
-from .options import PlaneLearner, scan
+from .options import PlaneLearner
 from .points import (
     CLibrary,
     Nodes,
@@ -47,70 +47,76 @@ _OLDEST = 250
 _random = threading.Lock()
 
 
-@dataclass(frozen=True)
-class LinearOptions(PlaneLearner):
-    """Options of LIBLINEAR with its defaults, but for three.
+@dataclass(frozen=True, repr=False)
+class Linear(PlaneLearner):
+    """A linear classifier of LIBLINEAR as the learner of binary classifiers.
 
-    The exceptions are -s, 1 in LIBLINEAR, -B, -1 there, no intercept, and -e of logistic
-    regression.
+    Defaults are those of LIBLINEAR, but for three: -s is 1 there, -B -1, no intercept, and -e of
+    logistic regression another one.
 
-    Attributes
+    Parameters
     ----------
-    solver : -s
-    tolerance : -e, None for that of the solver
-    bias : -B, value of one feature more, negative for none
-    free : -R, the weight of that feature is not regularised
-    weights, has_weights : as in `SvmOptions`
+    C : float, default=1.0
+        Penalty of the loss.
+    tol : float, default=None
+        Tolerance at which training stops; None: that of the solver.
+    solver : {0, 1, 2, 3, 5, 6, 7}, default=0
+        The number of a solver of LIBLINEAR: logistic regression (0, 6, 7), else support vector
+        machines.
+    bias : float, default=1.0
+        Value of one feature more, whose weight is the intercept; negative: no intercept.
+    free_bias : bool, default=False
+        The intercept is not penalised.
+    weights : pairs or dict, default=()
+        Factors of C of the sides, 0 left and 1 right: ((0, 2.0),).
     """
 
+    C: float = 1.0
+    tol: float | None = None
     solver: int = 0
-    cost: float = 1.0
-    tolerance: float | None = None
     bias: float = 1.0
-    free: bool = False
+    free_bias: bool = False
     weights: tuple = ()
-    has_weights: bool = False
+    has_weights: bool = field(default=False, init=False)  # the points have weights
 
     name = "linear"
+    flags = ("-R",)
     letters: ClassVar[dict] = {
         "-s": ("solver", 0, 7, True, False),
-        "-c": ("cost", 0, math.inf, False, True),
-        "-e": ("tolerance", 0, math.inf, False, True),
+        "-c": ("C", 0, math.inf, False, True),
+        "-e": ("tol", 0, math.inf, False, True),
         "-B": ("bias", -math.inf, math.inf, False, False),
+        "-R": ("free_bias", 0, 1, True, False),
     }
 
-    @classmethod
-    def parse(cls, text, **place):
-        """The options in `text`, LIBLINEAR's letters -s -c -e -B -R -w0 -w1."""
-        values, weights = scan(text, cls.letters, ("-R",), **place)
-        values["free"] = values.pop("-R", False)
-        options = cls(weights=weights, **values)
-        if options.solver not in _TOLERANCE:
+    def checked(self):
+        """A copy whose values are as `parse` gives them; `UsageError` for one that cannot be."""
+        learner = super().checked()
+        if learner.solver not in _TOLERANCE:
             raise UsageError(
-                f"option -s: {options.solver} is not for two classes: expected one "
-                "of " + " ".join(map(str, _TOLERANCE)),
-                **place,
+                f"`solver`: {learner.solver} is not for two classes: expected one "
+                "of " + " ".join(map(str, _TOLERANCE))
             )
-        if options.free and (options.bias != 1 or options.solver not in _FREE_BIAS):
+        if learner.free_bias and (learner.bias != 1 or learner.solver not in _FREE_BIAS):
             raise UsageError(
-                "option -R needs -B 1 and -s " + " ".join(map(str, _FREE_BIAS)), **place
+                "`free_bias` needs `bias` 1 and `solver` " + " ".join(map(str, _FREE_BIAS))
             )
-        return options
+        return learner
 
     @property
     def stop(self):
         """The tolerance, that of the solver where none is given."""
-        if self.tolerance is None:
+        if self.tol is None:
             return _TOLERANCE[self.solver]
-        return self.tolerance
+        return self.tol
 
     def canonical(self):
         """The settings that decide the result, in one fixed spelling."""
         words = [
-            f"learner={self.name} -s {self.solver} -c {self.cost!r} -e {self.stop!r}",
+            f"learner={self.name} -s {self.solver} -c {self.C!r} -e {self.stop!r}",
             f"-B {self.bias!r}" if self.bias >= 0 else "-B -1.0",
         ]
-        return " ".join(words + ["-R"] * self.free + self.weight_words())
+        return " ".join(words + ["-R"] * self.free_bias + self.weight_words())
 
     @property
     def gives_probabilities(self):
@@ -134,12 +140,12 @@ class LinearOptions(PlaneLearner):
 
     def weighted(self):
         """Options for the LIBLINEAR of scikit-learn: the official one takes no weights."""
-        if self.free:
+        if self.free_bias:
             raise UsageError(
                 "learner=linear cannot heed weights of points with -R: leave it out, "
                 "or take learner=logistic, an intercept that is not penalised"
             )
-        return replace(self, has_weights=True)
+        return self.changed(has_weights=True)
 
     @property
     def packing(self):
@@ -231,11 +237,11 @@ def _solve(nodes, rows, side, options):
     )
     parameter = _Parameter(
         solver_type=options.solver,
-        C=options.cost,
+        C=options.C,
         p=0.1,
         nu=0.5,
         eps=options.stop,
-        regularize_bias=int(not options.free),
+        regularize_bias=int(not options.free_bias),
         **weight_fields(options.weights),
     )
     refusal = library.refusal(problem, parameter)
@@ -297,7 +303,7 @@ def _solve_weighted(x, side, w, options):
 def _machine(options):
     dual = options.solver in _DUAL
     common = {
-        "C": options.cost,
+        "C": options.C,
         "tol": options.stop,
         "fit_intercept": options.bias > 0,
         "intercept_scaling": options.bias if options.bias > 0 else 1.0,

@@ -53,25 +53,28 @@ _DENSE = 2000  # features up to which there is a Hessian
 _AIM = 1e-10  # largest entry of the gradient of the mean loss
 
 
-@dataclass(frozen=True)
-class LogisticOptions(PlaneLearner):
-    """Options of the learner `logistic`.
+@dataclass(frozen=True, repr=False)
+class Logistic(PlaneLearner):
+    """Logistic regression as the learner of binary classifiers.
 
-    Attributes
+    Parameters
     ----------
-    cost : C
-    tolerance : largest entry of the gradient of the mean loss at which to stop
-    weights : ((side, factor), ...) of C
+    C : float, default=1.0
+        Penalty of the loss.
+    tol : float, default=1e-06
+        Largest entry of the gradient of the mean loss at which training stops.
+    weights : pairs or dict, default=()
+        Factors of C of the sides, 0 left and 1 right: ((0, 2.0),).
     """
 
-    cost: float = 1.0
-    tolerance: float = 1e-6
+    C: float = 1.0
+    tol: float = 1e-6
     weights: tuple = ()
 
     name = "logistic"
     letters: ClassVar[dict] = {
-        "-c": ("cost", 0, math.inf, False, True),
-        "-e": ("tolerance", 0, 1, False, True),
+        "-c": ("C", 0, math.inf, False, True),
+        "-e": ("tol", 0, 1, False, True),
     }
 
     @property
@@ -94,14 +97,14 @@ class LogisticOptions(PlaneLearner):
         """The `Solution` of a problem."""
         x, side = packed[rows], np.asarray(side)
         first = int(side[0])
-        cost = self.cost * side_factors(side, self.weights)
+        cost = self.C * side_factors(side, self.weights)
         if w is not None:
             cost = cost * w
         if is_sparse(x):
             points = x.csr
         else:
             points = np.asarray(x, dtype=np.float64)
-        weights, intercept = _fit(points, side == first, 1.0, cost, self.tolerance)
+        weights, intercept = _fit(points, side == first, 1.0, cost, self.tol)
         return Solution.plane(weights[0], intercept[0], (first, 1 - first))
 
 

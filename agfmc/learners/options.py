@@ -1,16 +1,22 @@
-"""Training options as words, and the common part of the options of all learners.
+"""Learners as records of their parameters, and the training options that say these in text.
 
-Options are letters with values in their ranges, and weights of the two sides.
+A table of each learner, `letters`, has a row for each parameter: its letter in control files, its
+name in Python, and its range.  Options are letters with values, and weights of the two sides.
 """
 
+import copy
 import math
-from types import MappingProxyType
-from typing import ClassVar
+from dataclasses import fields, replace
+from typing import Any, ClassVar
+
+import numpy as np
 
 from ..core.errors import UsageError
 from ..core.kernels import KERNEL_NAMES, kernel_word, KERNELS
 from ..core.models import Kernel
+from ..core.splits import job_seed, stratified_folds
 from ..core.text import numeral
+from .platt import folds_of
 
 
 class _Learner:
@@ -18,23 +24,32 @@ class _Learner:
 
     Attributes
     ----------
-    letters : {option: (field, smallest, largest, whole number, smallest excluded)}, as `scan` takes
-        them
-    words : {option: the word for a value of None}
-    strange : {option: words} for options of other learners
+    letters : {letter: (parameter, smallest, largest, whole number, smallest excluded)}, parameter
+        None where the value changes nothing; smallest of the kernel are the names that are allowed
+    flags : letters without a value
+    words : {letter: the word for a value of None}
+    strange : {letter: words to be added where it is not known or has a value that cannot be}
     """
 
     letters: ClassVar[dict] = {}
+    flags: ClassVar[tuple] = ()
     words: ClassVar[dict] = {}
-    strange: ClassVar[dict | None] = None
+    strange: ClassVar[dict] = {}
     stores_vectors = keeps_sparse = is_program = uses_shared_landmarks = streams = False
     uses_seed = allows_nan = stops_early = False
     no_loo = recognised_by = ""
 
     @classmethod
     def parse(cls, text, **place):
-        """The options in `text`; `UsageError`, with the place given, for what is wrong."""
-        return cls(**scan(text, cls.letters, weighted=False, strange=cls.strange, **place)[0])
+        """The learner with the options in `text`; `UsageError`, with the place given, for what is
+        wrong."""
+        return cls(**scan(cls, text, weighted=False, **place)[0])
+
+    def changed(self, **values):
+        """A copy with other values, also of what is no parameter, which `replace` would lose."""
+        learner = copy.copy(self)
+        vars(learner).update(values)
+        return learner
 
     def canonical(self) -> str:
         """The settings that decide the result, in one fixed spelling."""
@@ -61,7 +76,8 @@ class _Learner:
 class BinaryLearner(_Learner):
     """A learner of two sides, with a field `weights`, ((side, factor), ...), of -w0 and -w1.
 
-    `name` is as in `learner=NAME`.
+    `name` is as in `learner=NAME`.  Its parameters are read and changed as scikit-learn does it;
+    else it is frozen, and what trains has copies.
     """
 
     name = ""
@@ -70,6 +86,79 @@ class BinaryLearner(_Learner):
     gives_probabilities = corrects_probabilities = False
     recognised_by = "seal"
     packing = "points"
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The parameters by name."""
+        return {field.name: getattr(self, field.name) for field in fields(self) if field.init}
+
+    def set_params(self, **parameters):
+        """Change parameters of the learner itself, which is returned; ValueError for a name that
+        is none."""
+        known = self.get_params()
+        for name in parameters:
+            if name not in known:
+                raise ValueError(
+                    f"{name} is not a parameter of learner='{self.name}': "
+                    f"expected one of {', '.join(known)}"
+                )
+        vars(self).update(parameters)
+        return self
+
+    def __repr__(self):
+        values = self.get_params().items()
+        changed = [
+            f"{name}={value!r}" for name, value in values if value != getattr(type(self), name)
+        ]
+        return f"{type(self).__name__}({', '.join(changed)})"
+
+    def checked(self):
+        """A copy whose values are as `parse` gives them; `UsageError` for one that cannot be."""
+        values = {}
+        for letter, (name, *limits) in self.letters.items():
+            if name is None:
+                continue
+            value = getattr(self, name)
+            word = self.words.get(letter)
+            if value is None and (word or getattr(type(self), name) is None):
+                continue
+            if isinstance(value, str) and value == word:
+                values[name] = None
+            elif name == "kernel":
+                values[name] = _kernel(f"`{name}`", value, limits[0])
+            else:
+                values[name] = check_number(f"`{name}`", value, *limits)
+        if values.get("gamma") == 0:  # as of svm-train, 1 / (number of features)
+            values["gamma"] = None
+        weights = {}
+        for side, factor in dict(self.weights).items():
+            side = check_number("`weights`: a side", side, 0, 1, True)
+            weights[side] = check_number("`weights`: a factor", factor, 0, math.inf, False, True)
+        return self.changed(**values, weights=tuple(sorted(weights.items())))
+
+    def prepared(self, x, scales=False):
+        """The learner, checked, for points x (n, d), which are divided by their standard deviations
+        in training if `scales`."""
+        return self.checked()
+
+    def text(self) -> str:
+        """Training options that `parse` reads as this learner, without those of default values."""
+        words = [f"learner={self.name}"]
+        for letter, (name, *_) in self.letters.items():
+            if name is None or getattr(self, name) == getattr(type(self), name):
+                continue
+            words.append(letter)
+            if letter not in self.flags:
+                words.append(self._word(letter, getattr(self, name)))
+        return " ".join(words + self.weight_words())
+
+    def _word(self, letter, value):
+        if value is None:
+            return self.words[letter]
+        if isinstance(value, str):
+            return kernel_word(value)
+        if isinstance(value, bool):
+            return str(int(value))
+        return repr(value)
 
     @property
     def no_loo(self):
@@ -84,18 +173,19 @@ class BinaryLearner(_Learner):
 
     @classmethod
     def parse(cls, text, **place):
-        """The options in `text`, also -w0 and -w1."""
-        values, weights = scan(text, cls.letters, words=cls.words, strange=cls.strange, **place)
-        return cls(weights=weights, **values)
+        """The learner with the options in `text`, also -w0 and -w1."""
+        values, weights = scan(cls, text, **place)
+        try:
+            return cls(weights=weights, **values).checked()
+        except UsageError as error:
+            message = error.message
+            for letter, (name, *_) in cls.letters.items():
+                message = message.replace(f"`{name}`", letter)
+            raise UsageError(f"option {message}", **place) from None
 
     def canonical(self) -> str:
         """The settings that decide the result, in one fixed spelling."""
         return " ".join([f"learner={self.name}", super().canonical(), *self.weight_words()])
-
-    @property
-    def keeps_sparse(self) -> bool:
-        """True if the kernel is linear: sparse points then stay sparse."""
-        return self.kernel_for(1).kind == "linear"
 
     def identity(self, job) -> tuple:
         """Library, options and seed."""
@@ -111,6 +201,26 @@ class KernelLearner(BinaryLearner):
 
     Their fields are kernel, degree, gamma, None for 1 / (number of features), and coef0.
     """
+
+    @property
+    def keeps_sparse(self) -> bool:
+        """True if the kernel is linear: sparse points then stay sparse."""
+        return self.kernel == "linear"
+
+    def prepared(self, x, scales=False):
+        """The learner, checked, with the number that the words "scale" and "auto" for gamma stand
+        for."""
+        if not isinstance(self.gamma, str):
+            return self.checked()
+        if self.gamma not in ("scale", "auto"):
+            raise UsageError(f"`gamma`: expected 'scale', 'auto' or a number, found {self.gamma!r}")
+        variance = 1.0
+        if self.gamma == "scale":  # of scaled features each is 1, or 0 where they are constant
+            if scales:
+                variance = float(np.mean(np.ptp(x, axis=0) > 0))
+            else:
+                variance = float(np.var(x, dtype=np.float64))
+        return self.changed(gamma=1.0 / (x.shape[1] * (variance or 1.0))).checked()
 
     def kernel_words(self) -> list[str]:
         """The letters of the kernel with the parameters that it uses, in one fixed spelling."""
@@ -139,7 +249,7 @@ class KernelLearner(BinaryLearner):
 class PlaneLearner(BinaryLearner):
     """A learner of two sides whose models are planes, not made of points of the data."""
 
-    stores_vectors = True
+    stores_vectors = keeps_sparse = True
 
     def kernel_for(self, features: int) -> Kernel:
         """The linear `Kernel`."""
@@ -158,13 +268,6 @@ class NodeLearner(_Learner):
         The `NodeModel` of a `NodeProblem` answers for points that are not among its samples; the
         others are held out in folds. None where neither is possible.
         """
-        from dataclasses import replace
-
-        import numpy as np
-
-        from .platt import folds_of
-        from ..core.splits import job_seed, stratified_folds
-
         part = problem.samples
         p = self.classifier(model).probabilities(problem.x[rows])
         counts = np.bincount(part.side, minlength=len(job.sides))
@@ -194,102 +297,101 @@ BORDERS = frozenset("-h -i -I -k -l -N -q -r -s -t -T -v -V -W".split())
 LIBSVM = frozenset("-b -c -d -e -g -m -n -p -w".split())
 
 
-def scan(
-    text, known, flags=(), *, weighted=True, words=MappingProxyType({}), strange=None, **place
-):
-    """({field: value}, weights) of the options in `text`.
+def scan(learner, text, *, weighted=True, **place):
+    """({parameter: value}, weights) of the options in `text`, by the `letters` of a learner's class.
 
-    `weights` are ((side, factor), ...) of -w0 and -w1, sides ascending.
-
-    Parameters
-    ----------
-    known : dict
-        {option: (field, smallest, largest, whole number, smallest excluded)}, field None where the
-        value changes nothing; smallest of the field kernel are the names that are allowed.
-    flags : sequence, options without a value, which are their own field
-    weighted : bool, -w0 and -w1 are known, and -q, which changes nothing
-    words : mapping, {option: the word for a value of None}
-    strange : dict, optional, {option: words} to be added where that option is not known or has a
-        value that cannot be
-    **place : place of the options in a file, for errors
-
-    Raises
-    ------
-    UsageError : for an option that is not known and for a value out of its range
+    `weights` are ((side, factor), ...) of -w0 and -w1, sides ascending, which are known, and -q,
+    which changes nothing, if `weighted`.  Raises `UsageError`, with the place given, for an option
+    that is not known and for a value out of its range.
     """
 
     def fail(message):
-        if strange and option in strange:
-            message += f"; {strange[option]}"
+        if option in learner.strange:
+            message += f"; {learner.strange[option]}"
         return UsageError(message, **place)
 
-    def number(word, low, high, *, whole=False, open_low=False):
-        try:
-            value = numeral(word, whole)
-        except ValueError:
-            kind = "a whole number" if whole else "a number"
-            raise fail(f"option {option}: expected {kind}, found '{word}'") from None
-        if (
-            not low <= value <= high
-            or open_low
-            and value == low
-            or isinstance(value, float)
-            and not math.isfinite(value)
-        ):
-            raise fail(
-                f"option {option}: {word} is out of range: expected " + _range(low, high, open_low)
-            )
-        return value
-
+    known = learner.letters
     values = {}
     weights = {}
     following = iter(text.split())
     for option in following:
         if weighted and option == "-q":
             continue
-        if option in flags:
-            values[option] = True
+        if option in learner.flags:
+            values[known[option][0]] = True
             continue
         if option not in known and not (weighted and option.startswith("-w")):
             raise fail(
                 f"unknown training option '{option}': expected one of "
-                + " ".join([*known, *flags] + ["-w0 -w1 -q"] * weighted)
+                + " ".join([*known] + ["-w0 -w1 -q"] * weighted)
             )
         word = next(following, None)
         if word is None:
             quoted = f': "{option} 1", in one pair of quotes' if len(text.split()) == 1 else ""
             raise fail(f"option {option}: expected a value after it{quoted}")
-        if word == words.get(option):
-            values[known[option][0]] = None
-        elif option in known:
-            field, low, high, whole, open_low = known[option]
-            value = (
-                _kernel(word, low, fail)
-                if field == "kernel"
-                else number(word, low, high, whole=whole, open_low=open_low)
-            )
-            if field is not None:
-                # a gamma of 0 is that of svm-train's default, 1 / (number of features)
-                values[field] = None if field == "gamma" and value == 0 else value
-        elif option in ("-w0", "-w1"):
-            weights[int(option[2:])] = number(word, 0, math.inf, open_low=True)
-        else:
-            raise fail(
-                f"option {option}: weights are for the sides of the partition, "
-                "-w0 (left) and -w1 (right)"
-            )
+        try:
+            if word == learner.words.get(option):
+                values[known[option][0]] = None
+            elif option in known:
+                name, *limits = known[option]
+                if name == "kernel":
+                    values[name] = _kernel(f"option {option}", word, limits[0])
+                    continue
+                value = check_number(f"option {option}", word, *limits)
+                if name is not None:
+                    values[name] = value
+            elif option in ("-w0", "-w1"):
+                weights[int(option[2:])] = check_number(
+                    f"option {option}", word, 0, math.inf, False, True
+                )
+            else:
+                raise UsageError(
+                    f"option {option}: weights are for the sides of the partition, "
+                    "-w0 (left) and -w1 (right)"
+                )
+        except UsageError as error:
+            raise fail(error.message) from None
     return values, tuple(sorted(weights.items()))
 
 
-def _kernel(word, names, fail):
-    numbers = {str(KERNELS[name].number): name for name in names}
-    name = numbers.get(word, KERNEL_NAMES.get(word.lower()))
-    if name not in names:
-        raise fail(
-            f"option -t: expected {', '.join(names)}, or a number, one of "
+def check_number(name, value, low, high, whole=False, open_low=False):
+    """The number that a value, or a word, is; `UsageError` for what is none in this range."""
+    try:
+        if isinstance(value, str):
+            number = numeral(value, whole)
+        elif whole:
+            number = int(value)
+        else:
+            number = float(value)
+        if whole and not isinstance(value, str) and number != value:
+            raise ValueError
+    except (TypeError, ValueError, OverflowError):
+        if whole:
+            kind = "a whole number"
+        else:
+            kind = "a number"
+        raise UsageError(f"{name}: expected {kind}, found {value!r}") from None
+    if (
+        not low <= number <= high
+        or open_low
+        and number == low
+        or isinstance(number, float)
+        and not math.isfinite(number)
+    ):
+        raise UsageError(f"{name}: {value} is out of range: expected {_range(low, high, open_low)}")
+    return number
+
+
+def _kernel(name, word, names):
+    numbers = {str(KERNELS[kind].number): kind for kind in names}
+    word = str(word)
+    kind = numbers.get(word, KERNEL_NAMES.get(word.lower()))
+    if kind not in names:
+        raise UsageError(
+            f"{name}: expected {', '.join(names)}, or a number, one of "
             f"{' '.join(numbers)}, found '{word}'"
         )
-    return name
+    return kind
 
 
 def _range(low, high, open_low):

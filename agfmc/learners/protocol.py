@@ -89,6 +89,7 @@ from ..core.models import BinaryModel
 from ..core.points import has_missing
 from ..core.rows import by_name
 from ..core.splits import derived_seed, of_rows, rows_by_class
+from .options import BinaryLearner
 
 _WORD = "learner="
 _LISTED = 3  # classes of a side in a message
@@ -214,7 +215,7 @@ def plan_jobs(tree, base, default, seed, parse=parse_options) -> list[Job]:
     Parameters
     ----------
     base : str, name of the model
-    default : str
+    default : str or BinaryLearner
         Options where the file has `""`, those of its heading where this is empty; they are for
         binary classifiers.
     parse : function, parser of the options, for the learners of others
@@ -223,17 +224,15 @@ def plan_jobs(tree, base, default, seed, parse=parse_options) -> list[Job]:
     ------
     UsageError, ControlError : with the place of a row that is wrong
     """
-    if default:
-        heading = None
+    heading = tree.headings.get("options")
+    if isinstance(default, BinaryLearner):
+        default_options = default
+        default = default.text()
+    elif default or heading is None:
+        default_options = parse(default)
     else:
-        heading = tree.headings.get("options")
-    if heading is None:
-        place = {}
-    else:
-        place = tree.place(heading)._asdict()
-    if heading is not None:
         default = heading.text
-    default_options = parse(default, **place)
+        default_options = parse(default, **tree.place(heading)._asdict())
     jobs = []
     class_names = dict(tree.names)
     for row, name, sides, text in zip(
@@ -506,11 +505,10 @@ def check_missing(jobs, x):
     for job in jobs:
         if not getattr(job.options, "allows_nan", False):
             if has_missing(x):
-                name = getattr(job.options, "name", None)
-                if name is None:
-                    name = "its learner"
+                if job.is_binary:
+                    name = f"learner={job.options.name}"
                 else:
-                    name = f"learner={name or 'svm'}"
+                    name = "its learner"
                 raise job.place.error(
                     UsageError,
                     f"{job.title}: the points have missing values, "

@@ -17,7 +17,7 @@ import functools
 import math
 import os
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -64,62 +64,100 @@ _STRANGE["-t"] = (
 )
 
 
-@dataclass(frozen=True)
-class SvmOptions(KernelLearner):
-    """Options of svm-train, and its defaults.
+@dataclass(frozen=True, repr=False)
+class SVM(KernelLearner):
+    """A support vector machine of LIBSVM as the learner of binary classifiers.
 
-    Attributes
+    Parameters
     ----------
-    gamma : None for 1 / (number of features)
-    weights : pairs of a side (0 left, 1 right) and the factor of its C
-    has_weights : the points have weights
+    C : float, default=1.0
+        Penalty of points on the wrong side of the margin.
+    kernel : {"rbf", "linear", "polynomial", "sigmoid", "laplacian", "exponential"}
+        The kernel; "poly" is short for "polynomial".
+    gamma : float, "scale" or "auto", default=None
+        Parameter of the kernel. "auto" and None: 1 / n_features; "scale":
+        1 / (n_features * variance of the training points).
+    degree : int, default=3
+        Degree of the polynomial kernel.
+    coef0 : float, default=0.0
+        Constant of the kernels "polynomial" and "sigmoid".
+    tol : float, default=0.001
+        Tolerance at which training stops.
+    svm_type : {"c_svc", "nu_svc"}, default="c_svc"
+        C-SVC, or nu-SVC, which has `nu` in place of C.
+    nu : float, default=0.5
+        Bound on the share of points within the margin, of nu-SVC.
+    shrinking : bool, default=True
+        Leave points at their bounds out during training.
+    cache_size : float, default=100.0
+        MB for kernel values, which change no result.
+    weights : pairs or dict, default=()
+        Factors of C of the sides, 0 left and 1 right: ((0, 2.0),).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import agfmc
+    >>> x = np.random.default_rng(0).normal(size=(60, 2))
+    >>> y = (x[:, 0] > 0) + 2 * (x[:, 1] > 0)
+    >>> model = agfmc.train("one-vs-rest", x, y, learner=agfmc.SVM(C=10, gamma="scale"))
+    >>> agfmc.Classifier(model).probabilities(x[:5]).shape
+    (5, 4)
     """
 
-    svm_type: str = "c_svc"
+    C: float = 1.0
     kernel: str = "rbf"
+    gamma: float | str | None = None
     degree: int = 3
-    gamma: float | None = None
     coef0: float = 0.0
-    cost: float = 1.0
+    tol: float = 0.001
+    svm_type: str = "c_svc"
     nu: float = 0.5
-    cache: float = 100.0
-    tolerance: float = 0.001
     shrinking: bool = True
+    cache_size: float = 100.0
     weights: tuple = ()
-    has_weights: bool = False
+    has_weights: bool = field(default=False, init=False)  # the points have weights
 
+    name = "svm"
     letters: ClassVar[dict] = {
         "-s": ("svm_type", 0, 1, True, False),
         "-t": ("kernel", tuple(KERNELS), None, False, False),
         "-d": ("degree", 0, 100, True, False),
         "-g": ("gamma", 0, math.inf, False, False),
         "-r": ("coef0", -math.inf, math.inf, False, False),
-        "-c": ("cost", 0, math.inf, False, True),
+        "-c": ("C", 0, math.inf, False, True),
         "-n": ("nu", 0, 1, False, True),
-        "-m": ("cache", 0, 1e6, False, True),
-        "-e": ("tolerance", 0, math.inf, False, True),
+        "-m": ("cache_size", 0, 1e6, False, True),
+        "-e": ("tol", 0, math.inf, False, True),
         "-h": ("shrinking", 0, 1, True, False),
         "-b": (None, 0, 1, True, False),  # and -q: training is quiet, and fits probabilities
     }
     strange = _STRANGE
 
-    @classmethod
-    def parse(cls, text, **place):
-        """The options in `text`, svm-train's own letters."""
-        options = super().parse(text, **place)
-        return replace(
-            options,
-            shrinking=bool(options.shrinking),
-            svm_type=list(_TYPES)[options.svm_type]
-            if isinstance(options.svm_type, int)
-            else options.svm_type,
+    def checked(self):
+        """A copy whose values are as `parse` gives them; `UsageError` for one that cannot be."""
+        number = self.svm_type
+        if isinstance(number, str):
+            if number not in _TYPES:
+                raise UsageError(
+                    f"`svm_type`: expected one of {', '.join(_TYPES)}, found {number!r}"
+                )
+            number = _TYPES[number]
+        learner = super(SVM, self.changed(svm_type=number)).checked()
+        return learner.changed(
+            svm_type=list(_TYPES)[learner.svm_type], shrinking=bool(learner.shrinking)
         )
+
+    def _word(self, letter, value):
+        if letter == "-s":
+            return str(_TYPES[value])
+        return super()._word(letter, value)
 
     def canonical(self):
         """The settings that decide the result: not the size of the cache."""
         words = [f"-s {_TYPES[self.svm_type]}", *self.kernel_words()]
-        words.append(f"-n {self.nu!r}" if self.svm_type == "nu_svc" else f"-c {self.cost!r}")
-        words.append(f"-e {self.tolerance!r} -h {int(self.shrinking)}")
+        words.append(f"-n {self.nu!r}" if self.svm_type == "nu_svc" else f"-c {self.C!r}")
+        words.append(f"-e {self.tol!r} -h {int(self.shrinking)}")
         return " ".join(words + self.weight_words())
 
     @property
@@ -137,7 +175,7 @@ class SvmOptions(KernelLearner):
 
     def weighted(self):
         """Options for the LIBSVM of scikit-learn: the official one takes no weights."""
-        return replace(self, has_weights=True)
+        return self.changed(has_weights=True)
 
     @property
     def by_sklearn(self):
@@ -282,9 +320,9 @@ def _parameter(options, features, precomputed):
         degree=kernel.degree,
         gamma=kernel.gamma,
         coef0=kernel.coef0,
-        cache_size=options.cache,
-        eps=options.tolerance,
-        C=options.cost,
+        cache_size=options.cache_size,
+        eps=options.tol,
+        C=options.C,
         nu=options.nu,
         p=0.1,
         shrinking=int(options.shrinking),
@@ -375,11 +413,11 @@ def _machine(options, kernel, size):
         "gamma": kernel.gamma,
         "coef0": kernel.coef0,
         "shrinking": options.shrinking,
-        "tol": options.tolerance,
-        "cache_size": options.cache,
+        "tol": options.tol,
+        "cache_size": options.cache_size,
         "max_iter": max(10**7, 100 * size),
         "random_state": 0,
     }  # else a draw from NumPy's common generator
     if options.svm_type == "nu_svc":
         return type("_SilentNu", (Silent, svm.NuSVC), {})(nu=options.nu, **common)
-    return type("_SilentSvm", (Silent, svm.SVC), {})(C=options.cost, **common)
+    return type("_SilentSvm", (Silent, svm.SVC), {})(C=options.C, **common)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import functools
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -30,46 +30,52 @@ _FEWEST_WORDS = 5  # LightGBM splits fewer one against the rest, as 0/1 features
 _GROUP = 20  # samples of neighbouring words; LightGBM's 100 made one-vs-one worse
 
 
-@dataclass(frozen=True)
-class TreesOptions(PlaneLearner):
-    """Options of boosted trees.
+@dataclass(frozen=True, repr=False)
+class Trees(PlaneLearner):
+    """Gradient boosted trees of LightGBM as the learner of binary classifiers.
 
-    Attributes
+    Parameters
     ----------
-    rounds : -n, the number of trees at most
-    rate : -r, the learning rate
-    leaves : -l, leaves of a tree at most
-    smallest_leaf : -m, samples of a leaf at least
-    patience : -e, rounds without improvement after which training stops; 0 for no early stopping
-    random_thresholds : -x, 1 for one random threshold for each feature and node, 0 for the best one
-    weights : pairs (side, factor) of -w0 and -w1
-    seed : of all random choices; set by `seeded`
+    n_estimators : int, default=400
+        Number of trees at most.
+    learning_rate : float, default=0.1
+        Factor of the contribution of each tree.
+    num_leaves : int, default=31
+        Leaves of a tree at most.
+    min_child_samples : int, default=20
+        Samples of a leaf at least.
+    early_stopping_rounds : int, default=20
+        Rounds without improvement after which training stops; 0: no early stopping.
+    extra_trees : bool, default=True
+        One random threshold for each feature and node, in place of the best one.
+    weights : pairs or dict, default=()
+        Factors of the weights of the sides, 0 left and 1 right: ((0, 2.0),).
     """
 
-    rounds: int = 400
-    rate: float = 0.1
-    leaves: int = 31
-    smallest_leaf: int = 20
-    patience: int = 20
-    random_thresholds: int = 1
+    n_estimators: int = 400
+    learning_rate: float = 0.1
+    num_leaves: int = 31
+    min_child_samples: int = 20
+    early_stopping_rounds: int = 20
+    extra_trees: int = 1
     weights: tuple = ()
-    seed: int = 1
+    seed: int = field(default=1, init=False)  # of all random choices
 
     name = svm_type = "trees"
     gives_probabilities = allows_nan = uses_seed = stops_early = True
     keeps_sparse = False
     letters: ClassVar[dict] = {
-        "-n": ("rounds", 1, 100_000, True, False),
-        "-r": ("rate", 0, 1, False, True),
-        "-l": ("leaves", 2, 4096, True, False),
-        "-m": ("smallest_leaf", 1, 10**9, True, False),
-        "-e": ("patience", 0, 100_000, True, False),
-        "-x": ("random_thresholds", 0, 1, True, False),
+        "-n": ("n_estimators", 1, 100_000, True, False),
+        "-r": ("learning_rate", 0, 1, False, True),
+        "-l": ("num_leaves", 2, 4096, True, False),
+        "-m": ("min_child_samples", 1, 10**9, True, False),
+        "-e": ("early_stopping_rounds", 0, 100_000, True, False),
+        "-x": ("extra_trees", 0, 1, True, False),
     }
 
-    def seeded(self, seed: int) -> TreesOptions:
+    def seeded(self, seed: int) -> Trees:
         """These options with another seed."""
-        return replace(self, seed=seed)
+        return self.changed(seed=seed)
 
     def identity(self, job) -> tuple:
         """Library, options and seed."""
@@ -113,21 +119,21 @@ class TreesOptions(PlaneLearner):
         Features `categories` are numbers of words.
         """
         lightgbm = _lightgbm()
-        rounds = self.rounds
+        rounds = self.n_estimators
         settings = {
             "objective": "binary",
-            "num_leaves": self.leaves,
-            "learning_rate": self.rate,
-            "min_data_in_leaf": self.smallest_leaf,
+            "num_leaves": self.num_leaves,
+            "learning_rate": self.learning_rate,
+            "min_data_in_leaf": self.min_child_samples,
             "min_data_per_group": _GROUP,
-            "extra_trees": bool(self.random_thresholds),
+            "extra_trees": bool(self.extra_trees),
             "seed": self.seed,
             "num_threads": 1,
             "deterministic": True,
             "force_col_wise": True,
             "verbosity": -1,
         }
-        if self.patience and min(y.sum(), len(y) - y.sum()) >= _FEWEST:
+        if self.early_stopping_rounds and min(y.sum(), len(y) - y.sum()) >= _FEWEST:
             out = folds(y, self.seed, groups=groups) == 0
             train = lightgbm.Dataset(
                 x[~out], y[~out], weight=of_rows(w, ~out), categorical_feature=categories
@@ -138,10 +144,10 @@ class TreesOptions(PlaneLearner):
                 train,
                 rounds,
                 [valid],
-                callbacks=[lightgbm.early_stopping(self.patience, verbose=False)],
+                callbacks=[lightgbm.early_stopping(self.early_stopping_rounds, verbose=False)],
             )
             rounds = max(1, booster.best_iteration)
-        elif self.patience:
+        elif self.early_stopping_rounds:
             rounds = math.ceil(_SHORT * rounds)
         return lightgbm.train(
             settings, lightgbm.Dataset(x, y, weight=w, categorical_feature=categories), rounds

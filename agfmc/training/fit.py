@@ -34,6 +34,7 @@ from ..landmarks.features import check_landmarks
 from ..landmarks.training import train_shared
 from ..learners import platt
 from ..learners.estimators import MemberLearners
+from ..learners.options import BinaryLearner
 from ..learners.leave_one_out import is_unbounded, loo_values, Problem
 from ..learners.points import Solution
 from ..learners.protocol import (
@@ -58,7 +59,7 @@ class TrainingSettings:
 
     Attributes
     ----------
-    options : training options where a control file has `""`
+    options : training options where a control file has `""`, as text or as a learner
     platt : where the decision values that probabilities are fitted to come from, "loo", "cv" or
         "auto", as of `leaves_one_out`
     normalisation : normalisation of the points, or None
@@ -72,7 +73,7 @@ class TrainingSettings:
     learners : estimators of binary classifiers, in place of options
     """
 
-    options: str = ""
+    options: str | BinaryLearner = ""
     seed: int = 1
     scale: bool = False
     nsv: int | None = None

@@ -41,11 +41,13 @@ def write_python():
         "",
     ]
     from agfmc.estimators import MultiClassFromBinary
+    from agfmc.learners.options import BinaryLearner
 
     things = {name: getattr(agfmc, name) for name in agfmc.__all__ if name != "__version__"}
     for name, thing in [*sorted(things.items()), ("MultiClassFromBinary", MultiClassFromBinary)]:
         lines += [f"## {name}", "", *_documented(thing, name)]
-        for method in vars(thing) if inspect.isclass(thing) else ():
+        has_methods = inspect.isclass(thing) and not issubclass(thing, BinaryLearner)
+        for method in vars(thing) if has_methods else ():
             function = getattr(thing, method)
             if not method.startswith(("_", "set_")) and callable(function) and function.__doc__:
                 lines += [f"### {name}.{method}", "", *_documented(function, method)]

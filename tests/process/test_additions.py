@@ -16,7 +16,7 @@ LEARNER = '''"""Logistic regression with a parameter of its own."""
 import math
 from dataclasses import dataclass
 
-from .logistic import LogisticOptions
+from .logistic import Logistic
 from .options import PlaneLearner
 
 
@@ -31,7 +31,7 @@ class ToyOptions(PlaneLearner):
     gives_probabilities = True
 
     def solve(self, packed, rows, side, w=None):
-        return LogisticOptions(1.0 / self.strength).solve(packed, rows, side, w)
+        return Logistic(1.0 / self.strength).solve(packed, rows, side, w)
 '''
 ROW = """    "toy": Learner("toy", "learners.toy:ToyOptions", searched=(
         Parameter("-z", "strength", "strength", -3.0, 9.0, 3.0),)),

@@ -258,7 +258,7 @@ def test_conventions_of_scikit_learn(given, same, wine):
     )
     assert np.array_equal(first.predict_proba(x), second.predict_proba(x))
     assert np.array_equal(first.predict_log_proba(x), np.log(first.predict_proba(x)))
-    with pytest.raises(ValueError, match="gamma must be 'scale', 'auto' or a number"):
+    with pytest.raises(ValueError, match="`gamma`: expected 'scale', 'auto' or a number"):
         MultiClassFromBinary(gamma="scaled").fit(x, y)
 
 

@@ -127,24 +127,27 @@ def test_a_wrong_control_is_a_value_error(control, message):
     [
         ({"options": "-c 0"}, "-c"),
         ({"options": "-Z 1"}, "-Z"),
-        ({"C": -1}, "^C: -1.0 is out"),
-        ({"C": "much"}, "C must be a number"),
-        ({"gamma": "wide"}, "gamma must be .scale"),
-        ({"kernel": "cosine"}, "kernel must be one of"),
+        ({"C": -1}, "^`C`: -1 is out"),
+        ({"C": "much"}, "^`C`: expected a number, found 'much'$"),
+        ({"gamma": "wide"}, "^`gamma`: expected .scale"),
+        ({"kernel": "cosine"}, "^`kernel`: expected linear, .* found 'cosine'$"),
         ({"learner": "forest"}, "no learner"),
         ({"learner": "linear", "gamma": 1}, "gamma is not a parameter of learner='linear'"),
         ({"n_landmarks": 9}, "n_landmarks is not a parameter of learner='svm'"),
-        ({"learner": "linear", "alpha": 0.1}, "alpha .*'linear': expected one of C, tol$"),
-        ({"learner": "nystrom", "n_landmarks": "all"}, "n_landmarks must be a whole number"),
-        ({"learner": "nystrom", "alpha": "large"}, "alpha must be a number"),
-        ({"learner": "nystrom", "n_landmarks": 1}, "^n_landmarks: 1 is out"),
-        ({"learner": "nystrom", "alpha": 0}, "^alpha: 0.0 is out"),
+        ({"learner": "linear", "alpha": 0.1}, "alpha .*'linear': expected one of C, tol, solver, "),
+        ({"learner": "nystrom", "n_landmarks": "all"}, "^`n_landmarks`: expected a whole number"),
+        ({"learner": "nystrom", "alpha": "large"}, "^`alpha`: expected a number"),
+        ({"learner": "nystrom", "n_landmarks": 1}, "^`n_landmarks`: 1 is out"),
+        ({"learner": "nystrom", "alpha": 0}, "^`alpha`: 0 is out"),
         ({"learner": "nystrom", "n_landmarks": 91}, "different points of these classes, 90"),
-        ({"learner": "nystrom", "C": 1}, "C is not a parameter .* n_landmarks, alpha$"),
+        ({"learner": "nystrom", "C": 1}, "C is not a parameter .* n_landmarks, alpha, "),
         ({"learner": "nystrom", "n_landmarks": 20.7}, "whole number"),
         ({"learner": "nystrom", "n_landmarks": float("inf")}, "whole number"),
         ({"learner": "nystrom", "tol": 0.1}, "tol is not a parameter"),
-        ({"learner": "nystrom", "kernel": "sigmoid"}, "positive definite"),
+        (
+            {"learner": "nystrom", "kernel": "sigmoid"},
+            "^`kernel`: expected linear, .* found 'sigmoid'$",
+        ),
         ({"decoder": "guess"}, "no decoder 'guess'"),
         ({"decoder": "recursive"}, "for trees"),
         ({"decoder": "binary"}, "gives no classes"),
@@ -433,11 +436,8 @@ def test_sparse_points_are_refused_by_estimators_that_take_none():
 def test_a_class_with_one_sample_is_refused_in_words_of_python():
     x, y = points()
     rare = np.append(y, y.max() + 1)
-    with pytest.raises(
-        ValueError, match="one sample .* leave out the rows of the classes"
-    ) as error:
+    with pytest.raises(ValueError, match="one sample in the data: expected at least 2$"):
         estimator().fit(np.vstack([x, x[:1]]), rare)
-    assert "--" not in str(error.value)
 
 
 def test_before_it_is_fitted(tmp_path):
@@ -504,7 +504,7 @@ def test_the_example_of_the_documentation():
     [
         estimator("tree", normalise=True),
         MultiClassFromBinary("one-vs-rest", decoder="vote", options="-t 0", C=10),
-        MultiClassFromBinary(learner="nystrom"),
+        MultiClassFromBinary(learner=agfmc.Nystrom()),
         MultiClassFromBinary("empirical", learner="nystrom"),
     ],
 )

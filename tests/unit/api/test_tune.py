@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from agfmc.control.write import format_tree
 from agfmc.api.estimator import MultiClassFromBinary
-from agfmc.api.estimator import options_of, parameters_of
+from agfmc.api.estimator import flat_parameters, learner_of
 from agfmc.experiments.search import Axis, SearchSpace
 from agfmc.data.reading import read_training
 from agfmc.learners.protocol import parse_options
@@ -37,7 +37,7 @@ def test_the_parameters_found_are_those_of_the_fitted_clone():
     assert best["score"] == max(point["score"] for point in result["points"])
     assert tuned.gamma == 2.0 ** best["log2g"] and tuned.C == 2.0 ** best["log2c"]
     assert model.get_params() == before and not hasattr(model, "classes_")
-    assert parse_options(options_of(tuned)) == parse_options(best["options"])
+    assert learner_of(tuned).checked() == parse_options(best["options"])
     assert {"kernel", "gamma", "C"} == result["params"].keys()
     again = clone(model).set_params(**result["params"])
     assert again.get_params() == tuned.get_params() == clone(tuned).get_params()
@@ -121,8 +121,10 @@ def test_options_of_nodes_stand_in_the_control():
     ],
 )
 def test_options_and_parameters_mean_the_same(learner, text):
-    model = MultiClassFromBinary(learner=learner, C=77).set_params(**parameters_of(text))
-    assert parse_options(options_of(model)) == parse_options(text)
+    model = MultiClassFromBinary(learner=learner, C=77).set_params(
+        **flat_parameters(parse_options(text))
+    )
+    assert learner_of(model).checked() == parse_options(text)
     assert model.learner == learner and clone(model).get_params() == model.get_params()
 
 

@@ -19,7 +19,7 @@ from agfmc.experiments.search import Axis, SearchSpace
 from agfmc.experiments.trial import Outcome
 from agfmc.experiments.tuning import WholeConfiguration
 from agfmc.files.result_store import ResultCache
-from agfmc.learners.trees import TreesOptions
+from agfmc.learners.trees import Trees
 from agfmc.training.fit import TrainingSettings
 from agfmc.training.run import TimeUp
 from own_warnings import own_warnings, texts_of
@@ -73,16 +73,16 @@ def test_contenders_go_by_classes_rows_and_learners(monkeypatch):
     def missing(self):
         raise UsageError("not installed")
 
-    monkeypatch.setattr(TreesOptions, "made_by", lambda self: "")
+    monkeypatch.setattr(Trees, "made_by", lambda self: "")
     assert learners(4, LARGE) == {"svm", "nystrom", "trees"}
     assert learners(4, LARGE + 1) == {"nystrom", "trees"}
     assert {one.scheme for one in contenders_for(2, 100, ["svm"])} == {"one-vs-one"}
     assert len(contenders_for(2, 100, ["trees"])) == 1
-    monkeypatch.setattr(TreesOptions, "made_by", missing)
+    monkeypatch.setattr(Trees, "made_by", missing)
     with pytest.warns(AgfmcNotice, match="trees are not tried, because LightGBM is not installed"):
         assert learners(4, 100) == {"svm", "nystrom"}
     assert {one.kernel for one in contenders_for(4, 100, ["svm"], ["rbf"])} == {"rbf"}
-    monkeypatch.setattr(TreesOptions, "made_by", lambda self: "")
+    monkeypatch.setattr(Trees, "made_by", lambda self: "")
     assert {one.learner for one in contenders_for(4, 100, has_nan=True)} == {"trees"}
 
 
@@ -143,7 +143,7 @@ def test_without_time_the_first_contender_is_taken_without_an_estimate(data):
     [(26, 10, True), (120, 300, True), (120, 10, False), (300, 10, False), (1000, 300, False)],
 )
 def test_one_vs_one_is_tried_where_its_pairs_fit_the_limit(classes, limit, is_tried, monkeypatch):
-    monkeypatch.setattr(TreesOptions, "made_by", lambda self: "")
+    monkeypatch.setattr(Trees, "made_by", lambda self: "")
     y = np.repeat(np.arange(classes), 6)
     contenders = contenders_for(classes, len(y))
     portfolio = begin(Dataset(np.zeros((len(y), 1)), y), None, limit)

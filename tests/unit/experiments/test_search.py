@@ -206,7 +206,7 @@ def test_scale_is_that_of_the_variances():
 def test_options_of_a_point(point, text):
     assert point.text() == text and point.text("-h 0") == text + " -h 0"
     options = parse_options(text)
-    assert options.cost == power(point.log2c)
+    assert options.C == power(point.log2c)
     assert point.log2g is None or options.gamma == power(point.log2g)
 
 

@@ -7,7 +7,7 @@ from agfmc.core.errors import DataError, UsageError
 from agfmc.core.points import packed
 from agfmc.landmarks.features import Landmarks
 from agfmc.learners.platt import fit_sigmoid
-from agfmc.landmarks.learner import NystromOptions, Ridge, RidgeSearch
+from agfmc.landmarks.learner import Nystrom, Ridge, RidgeSearch
 from agfmc.core.models import Kernel
 
 X = np.array([0.0, 1, 2, 3, 4, 6])[:, None]
@@ -107,15 +107,13 @@ def test_lambda_below_rounding():
 
 
 def test_options():
-    assert NystromOptions.parse("") == NystromOptions()
+    assert Nystrom.parse("") == Nystrom()
     text = "learner=nystrom -t 1 -d 2 -g 0.5 -r 1.0 -m 50 -l 0.01 --loo all -w1 2.0"
-    options = NystromOptions.parse("-t 1 -d 2 -g .5 -r 1 -m 50 -l .01 --loo all -w1 2")
+    options = Nystrom.parse("-t 1 -d 2 -g .5 -r 1 -m 50 -l .01 --loo all -w1 2")
     assert options.canonical() == text
-    assert NystromOptions.parse("-l auto -g 0") == NystromOptions()
-    assert NystromOptions.parse("-l auto -l .1 --loo 500 --loo all") == NystromOptions(
-        ridge=0.1, left_out=None
-    )
-    assert NystromOptions.parse("").canonical() == "learner=nystrom -t 2 -g 1/d -m 2000 -l auto"
+    assert Nystrom.parse("-l auto -g 0") == Nystrom()
+    assert Nystrom.parse("-l auto -l .1 --loo 500 --loo all") == Nystrom(alpha=0.1, left_out=None)
+    assert Nystrom.parse("").canonical() == "learner=nystrom -t 2 -g 1/d -m 2000 -l auto"
 
 
 @pytest.mark.parametrize(
@@ -135,7 +133,7 @@ def test_options():
 )
 def test_options_that_cannot_be(text, expected):
     with pytest.raises(UsageError, match=expected):
-        NystromOptions.parse(text)
+        Nystrom.parse(text)
 
 
 @pytest.mark.parametrize("best", [-7, -3, -2, 0, 3])

@@ -9,7 +9,7 @@ from agfmc.core.errors import DataError
 from agfmc.core.points import packed
 from agfmc.landmarks.features import draw_landmarks, Landmarks
 from agfmc.kernels.machine import decision_values
-from agfmc.landmarks.learner import NystromOptions, Ridge
+from agfmc.landmarks.learner import Nystrom, Ridge
 from agfmc.learners.protocol import plan_jobs
 from agfmc.landmarks import features as landmarks_of_jobs, sums, training
 from agfmc.training.fit import fit, TrainingSettings, HeldOutRequest
@@ -132,18 +132,18 @@ def test_weights_of_a_side_are_copies_of_its_points(points):
 def test_landmarks_are_different_points_of_every_class(points):
     x, y = points
     x = np.repeat(x[:40], 3, axis=0)
-    rows = draw_landmarks(x, y, (0, 1, 2, 3), NystromOptions(landmarks=20), 1)
+    rows = draw_landmarks(x, y, (0, 1, 2, 3), Nystrom(n_landmarks=20), 1)
     assert len(np.unique(x[rows], axis=0)) == 20 and set(y[rows]) == {0, 1, 2, 3}
-    assert len(draw_landmarks(x, y, (0, 1, 2, 3), NystromOptions(), 1)) == 40
+    assert len(draw_landmarks(x, y, (0, 1, 2, 3), Nystrom(), 1)) == 40
     with pytest.raises(DataError, match="different points of these classes, 40"):
-        draw_landmarks(x, y, (0, 1, 2, 3), NystromOptions(landmarks=41), 1)
+        draw_landmarks(x, y, (0, 1, 2, 3), Nystrom(n_landmarks=41), 1)
 
 
 def test_landmarks_are_looked_for_among_all_points(monkeypatch):
     monkeypatch.setattr(landmarks_of_jobs, "_DRAWN", 100)
     x, y = np.repeat(np.arange(60.0), 40)[:, None], np.arange(2400, dtype=np.int32) % 2
-    assert len(draw_landmarks(x, y, (0, 1), NystromOptions(), 1)) == 60
-    assert len(set(draw_landmarks(x, y, (0, 1), NystromOptions(landmarks=55), 1))) == 55
+    assert len(draw_landmarks(x, y, (0, 1), Nystrom(), 1)) == 60
+    assert len(set(draw_landmarks(x, y, (0, 1), Nystrom(n_landmarks=55), 1))) == 55
 
 
 def test_memory_for_sums(points):

@@ -53,7 +53,7 @@ def values_of(solution, options, x, rows, points):
 def roles(solution, options, count):
     """(l,) 0 no support vector, 1 free, 2 at its bound."""
     weights = dict(options.weights)
-    cost = [options.cost * weights.get(label, 1.0) for label in solution.labels]
+    cost = [options.C * weights.get(label, 1.0) for label in solution.labels]
     role = np.zeros(count, dtype=int)
     limit = np.where(solution.coef > 0, cost[0], cost[1])
     role[solution.sv] = np.where(np.abs(solution.coef) < limit - 1e-9, 1, 2)
@@ -198,7 +198,7 @@ def test_copies_of_a_point_stand_in_for_it():
     solution, f, values = trained(twice, sides, options)
     alpha = np.zeros(60)
     alpha[solution.sv] = np.abs(solution.coef)
-    both = np.flatnonzero((alpha[:30] > 0) & (alpha[:30] + alpha[30:] < options.cost))
+    both = np.flatnonzero((alpha[:30] > 0) & (alpha[:30] + alpha[30:] < options.C))
     assert len(both) >= 3
     both = np.concatenate([both, both + 30])
     np.testing.assert_allclose(values[both], f[both], rtol=0, atol=1e-5)
@@ -219,7 +219,7 @@ def test_all_at_the_bound(plain, text):
     for i in range(40):
         other = y != y[i]
         distance = k[i, i] - 2 * k[i, other].mean() + k[np.ix_(other, other)].mean()
-        assert values[i] == pytest.approx(f[i] - y[i] * options.cost * distance, abs=1e-12)
+        assert values[i] == pytest.approx(f[i] - y[i] * options.C * distance, abs=1e-12)
 
 
 def test_two_points(plain):
@@ -242,9 +242,9 @@ def test_one_free_support_vector(plain, text):
     y = np.where(side == bool(solution.labels[0]), 1, -1)
     k = kernel_of(options, 3)(x, x)
     squared = np.diagonal(k) - 2 * k[0] + k[0, 0]
-    np.testing.assert_allclose(values[1:], (f - y * options.cost * squared)[1:], atol=1e-8)
+    np.testing.assert_allclose(values[1:], (f - y * options.C * squared)[1:], atol=1e-8)
     distance = k[0, 0] - 2 * k[0, 1:].mean() + k[1:, 1:].mean()
-    assert values[0] == pytest.approx(f[0] - y[0] * 19 * options.cost * distance, abs=1e-10)
+    assert values[0] == pytest.approx(f[0] - y[0] * 19 * options.C * distance, abs=1e-10)
 
 
 def test_too_many_free_support_vectors_and_nu(plain):

@@ -242,7 +242,7 @@ def check_optimum(kind, text, seed):
     alpha = np.zeros(len(x))
     alpha[found.sv] = found.coef * y[found.sv]
     weight = dict(options.weights)
-    top = np.array([options.cost * weight.get(int(one), 1.0) for one in side])
+    top = np.array([options.C * weight.get(int(one), 1.0) for one in side])
     scale = max(1.0, top.max())
     assert (alpha[found.sv] > 0).all() and (alpha <= top * (1 + 1e-12)).all()
     assert abs(alpha @ y) <= 1e-11 * scale * len(x)

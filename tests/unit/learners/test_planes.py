@@ -19,7 +19,7 @@ from agfmc.learners.protocol import (
 )
 from agfmc.learners.points import Nodes, Solution
 from agfmc.control.learners import LEARNERS
-from agfmc.learners.svm import SvmOptions
+from agfmc.learners.svm import SVM
 from agfmc.control.parse import parse
 
 SOLVERS = (0, 1, 2, 3, 5, 6, 7)
@@ -57,7 +57,7 @@ def test_every_learner_keeps_the_interface():
 
 
 def test_svm_is_the_learner_without_a_name():
-    assert parse_options("learner=svm -c 3") == parse_options("-c 3") == SvmOptions(cost=3.0)
+    assert parse_options("learner=svm -c 3") == parse_options("-c 3") == SVM(C=3.0)
     assert "learner" not in parse_options("learner=svm").canonical()
 
 
@@ -269,9 +269,9 @@ def test_the_gradient_is_zero(d, text):
     options = parse_options(f"learner=logistic {text} -e 1e-8")
     solution = options.solve(x, rows, side)
     weights = dict(options.weights)
-    c = options.cost * np.where(side == 0, weights.get(0, 1.0), weights.get(1, 1.0))
+    c = options.C * np.where(side == 0, weights.get(0, 1.0), weights.get(1, 1.0))
     found = np.abs(gradient(solution, x, rows, side, c)).max()
-    assert found <= 1e-5 * max(1.0, options.cost)
+    assert found <= 1e-5 * max(1.0, options.C)
 
 
 def test_sparse_points_give_the_same_plane():

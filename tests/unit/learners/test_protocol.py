@@ -11,7 +11,7 @@ from agfmc.control.learners import LEARNERS
 from agfmc.control.parse import parse
 from agfmc.core.kernels import KERNELS
 from agfmc.core.errors import ControlError, DataError, UsageError
-from agfmc.learners.svm import SvmOptions
+from agfmc.learners.svm import SVM
 from agfmc.learners.protocol import (
     check_jobs,
     learner_class,
@@ -39,7 +39,7 @@ def test_plan():
         ((7,), (3,)),
         ((4,), (9,)),
     ]
-    assert [job.options.cost for job in jobs] == [1.0, 8.0, 8.0, 1.0]
+    assert [job.options.C for job in jobs] == [1.0, 8.0, 8.0, 1.0]
     assert [job.text for job in jobs] == ["-c 1", "-c 8", "-c 8", ""]
     assert [job.place for job in jobs] == [("f", 1, 1), ("f", 2, 1), ("f", 4, 3), ("f", 6, 3)]
     assert {job.seed for job in jobs} == {3} and pickle.loads(pickle.dumps(jobs)) == jobs
@@ -93,7 +93,7 @@ def test_messages_name_the_classes_of_a_job():
 
 
 def test_defaults_are_those_of_libsvm():
-    assert parse_options("") == SvmOptions()
+    assert parse_options("") == SVM()
     assert parse_options("  ").canonical() == "-s 0 -t 2 -g 1/d -c 1.0 -e 0.001 -h 1"
 
 
@@ -109,15 +109,15 @@ def test_defaults_are_those_of_libsvm():
         ("-g 0.25", "gamma", 0.25),
         ("-g 0", "gamma", None),
         ("-r -1.5", "coef0", -1.5),
-        ("-c 1e3", "cost", 1000.0),
+        ("-c 1e3", "C", 1000.0),
         ("-n 0.1", "nu", 0.1),
-        ("-m 40", "cache", 40.0),
-        ("-e 1e-5", "tolerance", 1e-5),
+        ("-m 40", "cache_size", 40.0),
+        ("-e 1e-5", "tol", 1e-5),
         ("-h 0", "shrinking", False),
         ("-h 1", "shrinking", True),
         ("-w0 2", "weights", ((0, 2.0),)),
         ("-w1 3 -w0 2", "weights", ((0, 2.0), (1, 3.0))),
-        ("-c 1 -c 2", "cost", 2.0),
+        ("-c 1 -c 2", "C", 2.0),
     ],
 )
 def test_every_letter(text, field, value):

@@ -15,7 +15,7 @@ from agfmc.data.normalisation import fit_normalisation
 from agfmc.experiments.binary_problems import binary_model, Trained
 from agfmc.experiments.caches import to_record
 from agfmc.learners.protocol import distinct, parse_options, plan_jobs
-from agfmc.learners.trees import _features, _with_categories, TreesOptions
+from agfmc.learners.trees import _features, _with_categories, Trees
 from agfmc.models.description import describe, format_description
 from agfmc.models.libsvm import format_svm_model, read_svm_model
 from agfmc.models.mbm import read_store, write_store
@@ -95,13 +95,13 @@ def test_early_stopping_needs_samples_of_both_sides():
     x, y = points()
     side = (y > 1).astype(np.int8)
     rounds = [
-        len(TreesOptions(patience=patience).solve(x, np.arange(300), side).function.roots)
+        len(Trees(early_stopping_rounds=patience).solve(x, np.arange(300), side).function.roots)
         for patience in (5, 0)
     ]
     assert rounds[0] < rounds[1] == 400
     few = np.zeros(60, dtype=np.int8)
     few[:10] = 1
-    short = TreesOptions(rounds=55, smallest_leaf=2).solve(x, np.arange(60), few)
+    short = Trees(n_estimators=55, min_child_samples=2).solve(x, np.arange(60), few)
     assert len(short.function.roots) == 6
 
 

@@ -100,14 +100,14 @@ def test_one_against_one_of_scikit_learn(text, form):
             x[row, int(number) - 1] = float(value) / 16
     keep = np.flatnonzero(y < 4)
     x, y, w = x[keep], y[keep], np.random.default_rng(1).uniform(0.2, 3.0, len(keep))
-    options = replace(parse_options(text), tolerance=1e-6).weighted()
+    options = replace(parse_options(text), tol=1e-6).weighted()
     kernel = {
         "kernel": "linear" if "-t 0" in text else "rbf",
         "tol": 1e-6,
         "gamma": options.gamma or 1.0,
     }
     theirs = (
-        svm.NuSVC(nu=options.nu, **kernel) if form == "NuSVC" else svm.SVC(C=options.cost, **kernel)
+        svm.NuSVC(nu=options.nu, **kernel) if form == "NuSVC" else svm.SVC(C=options.C, **kernel)
     ).set_params(decision_function_shape="ovo")
     expected = theirs.fit(x, y, sample_weight=w).decision_function(x)
     pairs = [(a, b) for a in range(4) for b in range(a + 1, 4)]
@@ -287,7 +287,7 @@ def test_which_learners_take_weights_for_copies(text, holds):
         pytest.importorskip("lightgbm")
     x, rows, side, w, copies = problem(3)
     rows, side = np.arange(len(rows)), side[np.argsort(rows)]
-    options = replace(parse_options(text).weighted())
+    options = parse_options(text).weighted()
     weighted, copied = (
         options.solve(x, *of)
         for of in ((rows, side, w), (copies, side[copies], np.ones(len(copies))))
@@ -437,7 +437,7 @@ def test_leaving_out_a_point_with_its_weight():
     """The values are near those of classifiers that are trained without the point."""
     pytest.importorskip("sklearn")
     x, rows, side, w, _ = problem(10, 60, 2)
-    options = replace(parse_options("-g 0.5"), tolerance=1e-8).weighted()
+    options = replace(parse_options("-g 0.5"), tol=1e-8).weighted()
     solution = options.solve(x, rows, side, w)
     exact = np.empty(len(rows))
     for out in range(len(rows)):
@@ -457,14 +457,14 @@ def test_weights_of_sides_are_those_of_their_points(text):
     pytest.importorskip("sklearn")
     x, rows, side, _, _ = problem(11, 80, 2)
     options = parse_options(text).weighted()
-    of_sides = replace(options, weights=((0, 0.5), (1, 3.0)))
+    of_sides = options.changed(weights=((0, 0.5), (1, 3.0)))
     w = np.where(side == 0, 0.5, 3.0)
     solution, other = options.solve(x, rows, side, w), of_sides.solve(x, rows, side)
     assert solution.coef.tobytes() == other.coef.tobytes() and solution.rho == other.rho
     found = loo(options, solution, x, rows, side, w)
     np.testing.assert_array_equal(found, loo(of_sides, solution, x, rows, side, None))
     assert not leave_one_out.is_unbounded(solution, options, side, w)
-    hard = replace(options, cost=1e6, kernel="linear")
+    hard = options.changed(C=1e6, kernel="linear")
     easy = hard.solve(4.0 * np.sign(x), rows, (x[rows, 0] < 0).astype(np.int8), w)
     assert leave_one_out.is_unbounded(easy, hard, side, w)
     least = np.abs(easy.coef).max() / 1e6

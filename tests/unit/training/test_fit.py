@@ -9,7 +9,7 @@ from agfmc.control.build import from_pairs
 from agfmc.control.parse import parse
 from agfmc.core.errors import AgfmcWarning, DataError
 from agfmc.training.fit import fit, TrainingSettings, HeldOutRequest
-from agfmc.learners.svm import SvmOptions
+from agfmc.learners.svm import SVM
 from agfmc.learners.protocol import plan_jobs
 from agfmc.core.splits import rows_by_class
 from own_warnings import own_warnings, texts_of
@@ -165,9 +165,9 @@ def test_labels_that_say_nothing_get_their_shares_where_points_are_left_out():
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_classifier_that_does_not_converge_is_named_once(monkeypatch, workers):
-    solve = SvmOptions.solve
+    solve = SVM.solve
     monkeypatch.setattr(
-        SvmOptions, "solve", lambda *args, **more: replace(solve(*args, **more), converged=False)
+        SVM, "solve", lambda *args, **more: replace(solve(*args, **more), converged=False)
     )
     tree = parse('"" 0 / 1;\n{0 1}', "f")._replace(names={0: "Adelie", 1: "Gentoo"})
     (job,) = plan_jobs(tree, "m", "", 1)
