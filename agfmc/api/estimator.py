@@ -13,7 +13,6 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from ..calibration.maps import apply_map
-from ..calibration.separate_points import CalibrationResult, mapped_points, recalibrate
 from ..calibration.sets import prediction_sets, quantiles, SCORES
 from ..calibration.types import DecoderCalibration, MAP_KINDS, ProbabilityMap
 from ..control.learners import LEARNERS
@@ -39,10 +38,11 @@ from ..learners.protocol import parse_options, unnamed
 from ..models.control_files import read_control
 from ..models.description import training_tree
 from ..models.files import load, save
-from ..prediction.calibrate import answers_of_data, with_decoders
 from ..prediction.classifier import Classifier
 from ..prediction.decision import TRAINING
 from ..prediction.decoding import decoders_of, gives_probabilities, Guarantees
+from ..prediction.known_points import answers_of_data
+from ..prediction.recalibrate import calibrated_points, recalibrate, with_decoders
 from ..tables.recipe_file import format_recipe
 from ..tables.types import ColumnRecipe, TableRecipe
 from ..training.fit import TrainingSettings
@@ -300,7 +300,7 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
                     tree,
                     data,
                     settings,
-                    [decoding] if decoding.decoder.takes == "learned" else None,
+                    [decoding],
                     self.estimator is not None and self.decoder is None and tree.decoder is None,
                 )
             if self.estimator is None and hasattr(self, "feature_names_in_"):
@@ -701,23 +701,14 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
                     old = ProbabilityMap("none")
                 else:
                     old = calibration.map
-                points, _ = mapped_points(
-                    apply_map(old, decoded.p),
-                    decoded.y,
-                    decoded.answer,
-                    old.kind,
-                    key,
-                    tree.classes,
-                    decoded.left,
+                points, _ = calibrated_points(
+                    decoded, apply_map(old, decoded.p), old.kind, key, tree.classes
                 )
-                result = CalibrationResult(
-                    DecoderCalibration(old, points),
-                    {"points": len(decoded.y), "source": decoded.source},
-                )
+                fitted = DecoderCalibration(old, points)
             else:
-                result = recalibrate(decoded, key, tree.classes, map)
+                fitted, _ = recalibrate(decoded, key, tree.classes, map)
             return self._store(
-                with_decoders(self.configuration_, {key: result}, decoded.y), self._labelled
+                with_decoders(self.configuration_, {key: fitted}, decoded), self._labelled
             )
 
     @available_if(_has(lambda decoder, tree: decoder.gives_scores))

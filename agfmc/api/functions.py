@@ -31,7 +31,8 @@ from ..experiments.tuning import find_options
 from ..learners.options import BinaryLearner
 from ..learners.protocol import parse_options
 from ..models.configuration import Configuration
-from ..prediction.calibrate import calibrated, check_weights
+from ..prediction.calibrate import calibrated
+from ..prediction.member_weights import check_weights
 from ..score.evaluation import evaluate, ScoreRequest, warn_of_no_probabilities, with_weights
 from ..score.probabilities import probability_of_answers
 from ..score.rows import SCORES

@@ -18,7 +18,7 @@ from .data_options import (
     NORMALISATION,
 )
 from .messages import report, write_bytes
-from .option_types import fraction, output_base, refuse_given, whole_number
+from .option_types import fraction, output_base, whole_number
 from .options import add_seed, check_files, data_files, Parser, refuse_ending
 
 
@@ -177,19 +177,10 @@ def _divide_table(args, recipe, source, output, test, rest):
         "is for points: the rows of a table are copied with all columns as they are; give "
         "base names for the outputs, and points are written"
     )
-    refuse_given(args, (*NORMALISATION, "-F", "-U", "-B", "-L", "-P"), what)
+    args.refuse((*NORMALISATION, "-F", "-U", "-B", "-L", "-P"), what)
     if rest:
         raise UsageError(f"a partition {what}")
-    refuse_given(
-        args,
-        (
-            "-E",
-            "--id",
-            "--ignore",
-            "--weight",
-        ),
-        what,
-    )
+    args.refuse(("-E", "--id", "--ignore", "--weight"), what)
     if args.no_labels and (args.label or args.stratified):
         raise UsageError("-C says that there are no classes: not with --label or --stratified")
     for name in (output, test):

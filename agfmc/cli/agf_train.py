@@ -25,7 +25,7 @@ from .data_options import (
 from .experiments import add_state, experiment_request, opened_experiment, plan_of, report_reused
 from .hints import classify_command, operand
 from .messages import messages_from, Progress, report, time_words, write_stderr, write_stdout
-from .option_types import list_of, option_words, output_file, time_span
+from .option_types import list_of, output_file, time_span
 from .options import add_seed, add_workers, Parser
 from .pages import names_in, page_of, plain, training_inputs, training_part
 from .reports import add_report, PAGE, reports_of
@@ -178,8 +178,7 @@ class _Run:
         self.search_limit = args.time_limit
         if args.report:
             self.search_limit *= 1 - _RESERVED
-        self.data = option_words(
-            args,
+        self.data = args.option_words(
             "-M",
             "-A",
             "--label",
@@ -194,7 +193,7 @@ class _Run:
         if form.kind == "table":
             self.data += self._recipe_words(form)
         self.common = ["-n", f"-j{args.jobs}", f"--seed={args.seed}", *self.data]
-        self.trying = option_words(args, "--costs", "--state", "--no-state")
+        self.trying = args.option_words("--costs", "--state", "--no-state")
 
     def _recipe_words(self, form):
         """--recipe for the steps: the one that is made of the options, or the one that was found."""

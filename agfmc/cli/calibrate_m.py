@@ -122,7 +122,7 @@ def execute(args):
     from ..models.files import load_configuration, save
     from ..models.description import has_class_weights
     from ..report.text import format_reports
-    from ..prediction.calibrate import recalibrated
+    from ..prediction.recalibrate import recalibrated
 
     form = input_format(args, args.data)
     if args.data is None and args.base is None:
@@ -151,7 +151,7 @@ def execute(args):
         stored = {}
     else:
         stored = configuration.calibration.decoders
-    with workers(args) as pool:
+    with workers(args.jobs) as pool:
         configuration, reports = recalibrated(
             configuration,
             _answers(args, configuration, form, pool),
@@ -173,7 +173,8 @@ def execute(args):
 def _answers(args, configuration, form, pool):
     from ..data.training import read_points
     from ..prediction.decoding import decoders_of, Decoding
-    from ..prediction.calibrate import answers_of_data, answers_of_files, stored_decodings
+    from ..prediction.known_points import answers_of_data, answers_of_files
+    from ..prediction.recalibrate import default_decodings
 
     tree = configuration.tree
     if args.tree is not None and not tree.hierarchical:
@@ -188,7 +189,7 @@ def _answers(args, configuration, form, pool):
     elif args.decoder is not None:
         decodings = decoders_of(tree, (args.decoder,))
     else:
-        decodings = list(stored_decodings(configuration).values())
+        decodings = list(default_decodings(configuration).values())
         decodings = decodings[: None if args.base is None else 1]
     if args.data is None:
         data = None

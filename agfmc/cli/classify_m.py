@@ -352,7 +352,7 @@ def execute(args):
         and not args.test.endswith(".vec")
         and not is_table(args.test)
     )
-    pool = workers(args)
+    pool = workers(args.jobs)
     form = input_format(args, args.test, lvq or args.lvq, not args.no_labels, table=args.stream)
     request = _Answers(
         args.test,

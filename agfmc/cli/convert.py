@@ -10,9 +10,9 @@ from ..core.text import first_words
 from ..files.atomic import check_output, replacing_with
 from ..files.kinds import is_answer_table, TEXT_ENDINGS
 from ..files.opening import is_stream
-from .data_options import add_dialect, add_table, dialect_of, HEADER, MISSING
+from .data_options import add_dialect, add_table, HEADER, MISSING, table_parts
 from .messages import counted, report, write_bytes
-from .option_types import finite_number, output_base, output_file, refuse_given, whole_number
+from .option_types import finite_number, output_base, output_file, whole_number
 from .options import check_files, data_files, Parser, refuse_ending
 
 _BASE = ("base", "base name of the files to write", output_base)
@@ -226,8 +226,7 @@ def _print_data(args):
         stdout = sys.stdout.buffer
         print_data(args.base, args.out, form, stdout, words=args.words, scale=args.normalise)
         return
-    refuse_given(
-        args,
+    args.refuse(
         ("-M", "-H", "-L", "-n", "--words"),
         f"is for text of points, and {args.out} is a table by its name",
     )
@@ -378,7 +377,7 @@ def _convert_table(args):
     from ..data.types import InputFormat
     from ..tables.recipe_file import read_recipe
 
-    layout, roles = dialect_of(args)
+    layout, roles = table_parts(args, args.source, by_options=True)
     roles = replace(roles, weight=args.weight, group=args.group)
     form = InputFormat("table", labels=not args.no_labels, layout=layout, roles=roles)
     if args.base is None:

@@ -3,8 +3,7 @@
 import argparse
 import contextlib
 import os
-from dataclasses import replace
-from typing import NamedTuple
+from dataclasses import dataclass, replace
 
 from ..control.tree import NO_NORMALISATION
 from ..core.errors import DataError, UsageError, warn_user
@@ -18,9 +17,7 @@ from .option_types import (
     CLASS_WEIGHTS,
     class_weights,
     finite_number,
-    given,
     names,
-    refuse_given,
     whole_number,
 )
 
@@ -128,63 +125,46 @@ def add_dialect(group):
     return group
 
 
-def table_format(args, labels=True, ordinates=False, source=None):
-    """The `InputFormat` of a table by the options of `add_dialect`, or else by its recipe, and those
-    of `add_table` and `add_weights`. `source` is the table."""
-    from ..data.types import InputFormat
-    from ..tables.types import ColumnRoles
-
-    if gives_dialect(args):
-        layout, roles = dialect_of(args)
-    else:
-        layout, roles = _recipe_parts(args, source)
-        if not hasattr(args, "ignore"):  # the model knows the columns
-            roles = ColumnRoles()
-        roles = replace(roles, **_chosen_columns(args))
-    return InputFormat(
-        "table",
-        layout=layout,
-        roles=roles,
-        labels=labels,
-        ordinates=ordinates,
-        weights=weight_source(args, source),
-        groups=getattr(args, "group", NO_WEIGHTS),
-    )
-
-
 def gives_dialect(args):
     """Return True if one of the options of `add_dialect`, -E or -H is given."""
-    return hasattr(args, "delimiter") and bool(given(args, *DIALECT, "--missing", "--no-header"))
+    return hasattr(args, "delimiter") and bool(args.given(*DIALECT, "--missing", "--no-header"))
 
 
-def dialect_of(args):
-    """The `TableFormat` and `ColumnRoles` of the options of `add_dialect` and `add_table`."""
+def table_parts(args, source, by_options=False):
+    """The `TableFormat` and `ColumnRoles` of a table: by the options of `add_dialect`, where one is
+    given or `by_options` says so, else by its recipe. The columns of `add_table` are chosen."""
     from ..tables.types import BLANKS, ColumnRoles, TableFormat
 
-    if args.blanks is None:
-        blanks = BLANKS
+    if by_options or gives_dialect(args):
+        if args.blanks is None:
+            blanks = BLANKS
+        else:
+            blanks = ("", *args.blanks)
+        delimiter = {"tab": "\t", "\\t": "\t"}.get(args.delimiter, args.delimiter)
+        missing = args.missing
+        with contextlib.suppress(argparse.ArgumentTypeError):
+            # a number alone, as with -M
+            missing = missing and f"value:{finite_number(missing)!r}"
+        layout = TableFormat(
+            delimiter, not args.no_header, not args.no_quotes, blanks, args.decimal
+        )
+        roles = ColumnRoles(
+            categorical=args.categorical or (),
+            classes=args.classes,
+            missing=missing,
+            min_words=args.min_words,
+            ordered=args.ordered or (),
+        )
     else:
-        blanks = ("", *args.blanks)
-    delimiter = {"tab": "\t", "\\t": "\t"}.get(args.delimiter, args.delimiter)
-    missing = args.missing
-    with contextlib.suppress(argparse.ArgumentTypeError):
-        missing = missing and f"value:{finite_number(missing)!r}"  # a number alone, as with -M
-    roles = ColumnRoles(
-        categorical=args.categorical or (),
-        classes=args.classes,
-        missing=missing,
-        min_words=args.min_words,
-        ordered=args.ordered or (),
-        **_chosen_columns(args),
-    )
-    layout = TableFormat(delimiter, not args.no_header, not args.no_quotes, blanks, args.decimal)
-    return layout, roles
-
-
-def _chosen_columns(args):
-    columns = {"label": "label", "id": "ids", "ignore": "ignored"}
-    found = {role: getattr(args, option, None) for option, role in columns.items()}
-    return {role: value for role, value in found.items() if value is not None}
+        layout, roles = _parts_of_recipe(args.recipe, source)
+        if not hasattr(args, "ignore"):  # the model knows the columns
+            roles = ColumnRoles()
+    columns = {
+        role: getattr(args, option, None)
+        for option, role in {"label": "label", "id": "ids", "ignore": "ignored"}.items()
+    }
+    given = {role: value for role, value in columns.items() if value is not None}
+    return layout, replace(roles, **given)
 
 
 def recipe_path(recipe, source):
@@ -199,26 +179,24 @@ def recipe_path(recipe, source):
     return None
 
 
-def _recipe_parts(args, source):
-    """The `TableFormat` and `ColumnRoles` that the recipe of a table says."""
+def _parts_of_recipe(recipe, source):
+    """The `TableFormat` and `ColumnRoles` that the recipe of the table `source` says."""
     from ..tables.recipe_file import read_recipe
     from ..tables.types import ColumnRoles, TableFormat
 
-    path = recipe_path(args.recipe, source)
-    if path is None:
-        recipe = None
-    else:
-        recipe = read_recipe(path)
-    if recipe is None or recipe.layout is recipe.roles is None:
-        return TableFormat(), ColumnRoles()
-    if args.recipe is None:
+    layout = roles = None
+    path = recipe_path(recipe, source)
+    if path is not None:
+        content = read_recipe(path)
+        layout, roles = content.layout, content.roles
+    if recipe is None and (layout or roles):
         report(f"{source} is read as {path} says")
-    return recipe.layout or TableFormat(), recipe.roles or ColumnRoles()
+    return layout or TableFormat(), roles or ColumnRoles()
 
 
-def table_layout(args, source):
+def table_layout(recipe, source):
     """The `TableFormat` of a table of answers or true classes, by its recipe."""
-    return _recipe_parts(args, source)[0]
+    return _parts_of_recipe(recipe, source)[0]
 
 
 def add_weights(group, classes=True):
@@ -370,19 +348,24 @@ def input_format(args, source, lvq=None, labels=True, ordinates=False, table=Fal
 
     if lvq is None:
         lvq = args.lvq
-    if args.table or not (args.svm or lvq) and (table or source is not None and is_table(source)):
-        if not hasattr(args, "delimiter"):
-            refuse_given(
-                args,
-                ("--missing", "--no-header"),
-                "is for LIBSVM or LVQ text: a table has a recipe, which table2agf writes",
-            )
-        return table_format(args, labels, ordinates, source)
     of_tables = (*TABLES, *DIALECT)
+    of_text = ("--missing", "--no-header")
     if hasattr(args, "delimiter"):
-        of_tables += "--missing", "--no-header"
-    refuse_given(
-        args,
+        of_tables += of_text
+        of_text = ()
+    details = {
+        "labels": labels,
+        "ordinates": ordinates,
+        "groups": getattr(args, "group", NO_WEIGHTS),
+    }
+    if args.table or not (args.svm or lvq) and (table or source is not None and is_table(source)):
+        args.refuse(
+            of_text, "is for LIBSVM or LVQ text: a table has a recipe, which table2agf writes"
+        )
+        layout, roles = table_parts(args, source)
+        weights = weight_source(args, source)
+        return InputFormat("table", layout=layout, roles=roles, weights=weights, **details)
+    args.refuse(
         of_tables,
         "is for tables" + (f", and {source!r} is none" if source is not None else ""),
     )
@@ -397,15 +380,13 @@ def input_format(args, source, lvq=None, labels=True, ordinates=False, table=Fal
             raise UsageError(f"argument -E/--missing: {error}") from None
     if args.no_header and not lvq:
         raise UsageError("-H needs -A")
-    return InputFormat(
-        "svm" if args.svm else "lvq" if lvq else "binary",
-        missing,
-        not args.no_header,
-        labels,
-        ordinates,
-        weights=weights,
-        groups=getattr(args, "group", NO_WEIGHTS),
-    )
+    if args.svm:
+        kind = "svm"
+    elif lvq:
+        kind = "lvq"
+    else:
+        kind = "binary"
+    return InputFormat(kind, missing, not args.no_header, weights=weights, **details)
 
 
 # Of commands that read models: options of training that are no options there.
@@ -439,11 +420,6 @@ def add_normalisation(parser, unnormalised=None, trains=True):
     return group
 
 
-def checks_scales(args, form):
-    """Return True if a warning of unequal scales is due: no option is about the normalisation."""
-    return form.kind != "table" and not fits_normalisation(args) and args.norm_file is None
-
-
 def norm_file_of(args):
     """The file of -a, None where there is none."""
     if args.norm_file == NO_NORMALISATION:
@@ -473,29 +449,8 @@ def fits_normalisation(args):
     return getattr(args, "normalise", False) or getattr(args, "svd", None) is not None
 
 
-def training_settings(args, form, **more):
-    """The `TrainingSettings` of --options, --seed and those of `add_normalisation`.
-
-    They are those that the command has, for data of an `InputFormat`; `more` are further ones.
-    """
-    from ..training.fit import TrainingSettings
-
-    unnormalised = args.norm_file == NO_NORMALISATION
-    if unnormalised and args.normalise:
-        raise UsageError("-n and -a none exclude each other")
-    scale = args.normalise
-    if form.kind == "table" and not unnormalised:
-        scale = scale or args.norm_file is None or args.svd is not None
-    return TrainingSettings(
-        getattr(args, "options", None),
-        1 if args.seed is None else args.seed,
-        scale,
-        args.svd,
-        **more,
-    )
-
-
-class PointsRequest(NamedTuple):
+@dataclass(frozen=True)
+class PointsRequest:
     """Training data, and the `TrainingSettings` by which they are normalised.
 
     `norm_file` is as for `load_training`, or to be written; `scales` is as there.
@@ -528,16 +483,29 @@ class PointsRequest(NamedTuple):
         return data, None if fit is None else normalisation
 
 
-def points_request(args, source, form):
-    """The `PointsRequest` of the options."""
-    return PointsRequest(
-        source,
-        form,
-        training_settings(args, form),
-        norm_file_of(args),
-        args.min_class,
-        checks_scales(args, form),
+def points_request(args, source, form, **more):
+    """The `PointsRequest` of the data `source`, by --options, --seed, --min-class and the options of
+    `add_normalisation`. `more` are further `TrainingSettings`."""
+    from ..training.fit import TrainingSettings
+
+    norm_file = norm_file_of(args)
+    unnormalised = args.norm_file != norm_file
+    if unnormalised and args.normalise:
+        raise UsageError("-n and -a none exclude each other")
+    of_table = form.kind == "table"
+    scale = args.normalise
+    if of_table and not unnormalised:
+        scale = scale or norm_file is None or args.svd is not None
+    settings = TrainingSettings(
+        getattr(args, "options", None),
+        1 if args.seed is None else args.seed,
+        scale,
+        args.svd,
+        **more,
     )
+    # a warning of unequal scales is due where no option is about the normalisation
+    scales = not of_table and not settings.fits_normalisation and args.norm_file is None
+    return PointsRequest(source, form, settings, norm_file, args.min_class, scales)
 
 
 def load_normalised(points):

@@ -5,7 +5,7 @@ import argparse
 from ..core.errors import UsageError
 from ..designs.schemes import PARAMETERS, read_scheme, SCHEMES
 from .data_options import NORMALISATION
-from .option_types import given, refuse_given, whole_number
+from .option_types import whole_number
 from .options import is_trained, Joined
 
 # parameters of schemes that have libAGF's letter or operand, too
@@ -36,7 +36,7 @@ def scheme_settings(args, scheme):
     else:
         settings = read_scheme(args.type, args.seed)[1]
     for name, option in LETTERS.items():
-        if given(args, option) and name in scheme.options:
+        if args.given(option) and name in scheme.options:
             if name in settings:
                 raise UsageError(f"{option} and the parameter {name} exclude each other")
             settings[name] = getattr(args, "nrow" if option == "nrow" else name)
@@ -70,7 +70,7 @@ def joined_controls(args):
     from ..models.control_files import read_control
 
     message = "is for new configurations: the control files that are joined keep theirs"
-    refuse_given(args, (*LETTERS.values(), *NORMALISATION, "--options"), message)
+    args.refuse((*LETTERS.values(), *NORMALISATION, "--options"), message)
     settings = read_scheme(args.type)[1]
     average = settings.pop("average", None)
     for name in settings:

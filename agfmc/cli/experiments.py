@@ -1,18 +1,16 @@
 """The options, the data and the result cache of commands that train on splits of the data."""
 
 from contextlib import contextmanager
-from dataclasses import replace
-from typing import NamedTuple
+from dataclasses import dataclass, replace
 
 from ..core.errors import ControlError, DataError, UsageError
 from ..score.rows import ALL_SCORES, BY_COST, BY_OPTION, COST
 from .data_options import (
     add_normalisation,
     add_training_kind,
-    checks_scales,
     input_format,
-    norm_file_of,
-    training_settings,
+    points_request,
+    PointsRequest,
 )
 from .messages import counted, report
 from .option_types import fraction, output_file, whole_number
@@ -133,32 +131,25 @@ def plan_of(args, trials, parts=None, repeats=1):
     return SplitPlan(args.fraction or 0.3, chosen, args.trials or default, args.seed)
 
 
-class ExperimentRequest(NamedTuple):
-    """The data, splits and settings of an experiment.
+@dataclass(frozen=True)
+class ExperimentRequest(PointsRequest):
+    """The data, splits and settings of an experiment, but for the normalisation in `norm_file`.
 
     Attributes
     ----------
-    settings : `TrainingSettings`, but for the normalisation in the file `norm_file`
-    scales : warn of unequal scales
     sample : number of rows, or None
     costs : file, or None
     folder, stores : as for `state`
     workers : result of `options.workers`
     """
 
-    source: str
-    form: object
-    plan: object
-    settings: object
-    norm_file: str | None
-    scales: bool
-    min_class: int | tuple[int, int] | None
-    sample: int | None
-    costs: str | None
-    calibrated: tuple
-    folder: str | None
-    stores: bool
-    workers: object
+    plan: object = None
+    sample: int | None = None
+    costs: str | None = None
+    calibrated: tuple = ()
+    folder: str | None = None
+    stores: bool = True
+    workers: object = None
 
     def head(self, experiment):
         """The part of the results about the data and their costs."""
@@ -182,14 +173,8 @@ def experiment_request(args, source, plan):
     costs = getattr(args, "costs", None)
     if costs is None and getattr(args, "by", None) == COST.option:
         raise UsageError(f"--by {COST.option} needs the costs of the answers: --costs FILE")
-    form = input_format(args, source)
-    settings = training_settings(
-        args,
-        form,
-        platt=args.platt,
-    )
-    norm_file = norm_file_of(args)
-    if norm_file and settings.fits_normalisation:
+    points = points_request(args, source, input_format(args, source), platt=args.platt)
+    if points.norm_file and points.settings.fits_normalisation:
         raise UsageError(
             "-a with -n or -S would write a normalisation, and here each training "
             "part has its own: leave -a out, or give it alone"
@@ -199,19 +184,14 @@ def experiment_request(args, source, plan):
     else:
         calibrated = (not args.uncalibrated,)
     return ExperimentRequest(
-        source,
-        form,
-        plan,
-        settings,
-        norm_file,
-        checks_scales(args, form),
-        args.min_class,
-        getattr(args, "sample", None),
-        costs,
-        calibrated,
-        args.state,
-        not args.no_state,
-        workers(args),
+        **vars(points),
+        plan=plan,
+        sample=getattr(args, "sample", None),
+        costs=costs,
+        calibrated=calibrated,
+        folder=args.state,
+        stores=not args.no_state,
+        workers=workers(args.jobs),
     )
 
 
@@ -238,9 +218,7 @@ def opened_experiment(request):
         )
     if data.y.min() == data.y.max():
         raise DataError("holds one class: expected at least two", file=source)
-    if costs is None:
-        costs = None
-    else:
+    if costs is not None:
         costs = read_costs(costs, list(data.counts), data.name_of)
     if request.norm_file is not None:
         normalisation = read_std(request.norm_file)
@@ -305,7 +283,7 @@ def state(folder, stores, data):
             raise
         except BaseException:
             if cache.keeps_anything():
-                report(f"interrupted: {CONTINUES}")
+                report(f"interrupted: {CONTINUES} ({cache.path})")
             raise
 
 
@@ -317,4 +295,4 @@ def report_reused(user):
             was = "was"
         else:
             was = "were"
-        report(f"reused {counted(count, 'result')} that {was} there already")
+        report(f"reused {counted(count, 'result')} that {was} there already ({user.cache.path})")

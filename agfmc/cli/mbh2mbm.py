@@ -248,12 +248,9 @@ def _joined(args, parts, names):
     from ..data.training import read_points
     from ..executors.threads import available_cores
     from ..models.join import join
-    from ..prediction.calibrate import (
-        answers_of_data,
-        stored_decodings,
-        recalibrated,
-        weighed_by_data,
-    )
+    from ..prediction.known_points import answers_of_data
+    from ..prediction.member_weights import weighed_by_data
+    from ..prediction.recalibrate import default_decodings, recalibrated
 
     form = input_format(args, args.data)
     configuration = join(parts)
@@ -287,7 +284,7 @@ def _joined(args, parts, names):
                 decoding.calibration_key(tree),
                 answers_of_data(configuration, decoding, data, form.kind, args.data, cores),
             )
-            for decoding in stored_decodings(configuration).values()
+            for decoding in default_decodings(configuration).values()
         ),
     )
     scores = reports[0]["scores"]["log_loss"]

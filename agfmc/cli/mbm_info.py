@@ -8,7 +8,6 @@ from ..control.write import format_tree
 from ..core.errors import UsageError
 from ..files.kinds import is_table, name_of_file
 from .messages import write_stdout
-from .option_types import refuse_given
 from .options import add_model_files, model_source, Parser
 from .pages import page_of
 from .reports import add_report, PAGE, PICTURES, reports_of
@@ -68,8 +67,7 @@ def execute(args):
     else:
         show, kind = _model, "none"
     if show is not _model:
-        refuse_given(
-            args,
+        args.refuse(
             ("--print-control", "-y", "--calibration", "--uncalibrated", "--importance"),
             f"is for models: {args.model} is {kind}",
         )

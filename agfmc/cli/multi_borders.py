@@ -1,11 +1,10 @@
 """multi_borders: train every classifier of a control file."""
 
-import argparse
 import os
 import shlex
 import sys
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 
@@ -17,18 +16,16 @@ from .data_options import (
     add_normalisation,
     add_train,
     add_training_kind,
-    checks_scales,
     input_format,
-    norm_file_of,
+    points_request,
     PointsRequest,
     TABLES,
-    training_settings,
     weight_files,
 )
 from .file_names import names_scheme
 from .hints import operand
 from .messages import counted, Progress, report, write_message, write_stdout
-from .option_types import option_words, output_base, output_file
+from .option_types import option_word, output_base, output_file
 from .options import (
     add_platt,
     add_seed,
@@ -39,6 +36,30 @@ from .options import (
     Parser,
     refuse_name,
     workers,
+)
+
+# options that the commands of -0 have too
+_PASSED_ON = (
+    "--weight",
+    "--class-weight",
+    "--group",
+    "--min-class",
+    "--norm-file",
+    "-u",
+    "--platt",
+    "--cv-errors",
+    "--cv-irrelevant",
+    "--retrain",
+    "--uncalibrated",
+    "--member-weights",
+    "--time-limit",
+    "--path",
+    "--command",
+    "--convert",
+    "--allow-commands",
+    "-K",
+    "--quiet",
+    "--log",
 )
 
 
@@ -166,118 +187,183 @@ def get_parser():
     return parser.finish()
 
 
+@dataclass(frozen=True)
+class _Request:
+    """A run of training.
+
+    Attributes
+    ----------
+    control : control file, or scheme
+    points : `PointsRequest` of the data
+    dense, scales : as of a `Source` of training
+    output, trainer : as for `plan`
+    beside : the first part of the names of files beside the control file
+    head : the control file for classification has one
+    retrain : models of an earlier run do not count
+    irrelevant : also the samples of other classes are counted for the errors of pairs
+    deadline : on `time.monotonic`, or None
+    workers : result of `options.workers`
+    commands : `_Commands` to be printed in place of the training, or None
+    """
+
+    control: str
+    points: PointsRequest
+    dense: bool
+    scales: bool
+    output: object
+    trainer: object
+    beside: str
+    head: bool
+    retrain: bool
+    irrelevant: bool
+    member_weights: str | None
+    deadline: float | None
+    workers: object
+    commands: object
+
+
+@dataclass(frozen=True)
+class _Commands:
+    """The parts of the commands that -0 prints.
+
+    Attributes
+    ----------
+    data : words on the layout of the data
+    options : {option: its value}
+    end : the character behind each command
+    """
+
+    data: list
+    options: dict
+    end: str
+
+
 def execute(args):
-    """Take the options apart, plan the jobs, train or print them, write the control file."""
-    from ..prediction.calibrate import check_weights
-    from ..prediction.decoding import named_decoding
-    from ..training.pair_errors import PairTally
-    from ..training.plan import plan
-
-    pool = workers(args)
-    deadline = deadline_of(args)
-    beside = _beside(args)
-    source, output, settings, trainer = _run_of(args, beside)
-    work = plan(replace(source, control=_control(source, settings)), output, settings, trainer)
-    named_decoding(work.tree)  # refused before the training, not after it
-    check_weights(args.member_weights, work.tree, work.calibration_rows is not None)
-    if output.errors is None:
-        tally = None
-    else:
-        tally = PairTally(
-            work.binary, work.data.x, work.data.y, args.cv_irrelevant, work.data.weights
-        )
-    save = partial(_save, output, work, beside, not args.no_names)
-    if args.dry_run:
-        _print_commands(args, source.form, work, save)
-        return
-    trained = _train(work, pool, tally, args.retrain, deadline)
-    if output.only is not None:
-        _finish(output, work, tally)
-        return
-    tree, calibration, lines = _calibration(output, work, trained, args.member_weights)
-    save(tree, calibration, partial(_finish, output, work, tally))
-    for line in lines:
-        report(line)
-
-
-def _beside(args):
-    """The first part of the names of files beside the control file, or, for a stream, beside the
-    models."""
-    from ..models.control_files import model_file
-
-    if is_stream(args.control_out):
-        return model_file(args.model, args.path)
-    return args.control_out
-
-
-def _run_of(args, beside):
-    """The `Source`, `Output`, `TrainingSettings`, and `Trainer` or None, of the options."""
+    """Make a request of the options, and train, or print the commands that do."""
     from ..calibration.file import calibration_of
     from ..training.external import Command, Trainer
     from ..training.held_out import CALIBRATION_POINTS
-    from ..training.plan import Output, Source
+    from ..training.plan import Output
 
+    pool = workers(args.jobs)
     # libAGF's: with -- LVQ text, if there are no binary files of that name
     binary = os.path.exists(f"{args.train}.vec") or not os.path.isfile(args.train)
     other = args.svm or args.table or binary or is_table(args.train)
     form = input_format(args, args.train, args.lvq or args.command is not None and not other)
     _check_together(args, form, binary)
-    if args.command is None:
-        trainer = None
-    else:
+    trainer = None
+    if args.command is not None:
         trainer = Trainer(
             Command(args.command),
             args.convert and Command(args.convert),
             args.keep,
             args.allow_commands,
         )
+        if isinstance(args.jobs, str):
+            raise UsageError(
+                "external programs run on this machine only: expected a number as -j, not "
+                f"{args.jobs}"
+            )
+    beside = _beside(args.control_out, args.model, args.path)
     all_of_it = args.only is None
-    output = Output(
-        args.model,
-        args.path,
-        args.only,
-        args.unnormalised,
-        args.control_out if all_of_it and args.control_out != "-" else None,
-        args.cv_errors,
-        calibration_of(beside) if all_of_it else None,
-    )
-    if trainer is not None and isinstance(args.jobs, str):
-        raise UsageError(
-            f"external programs run on this machine only: expected a number as -j, not {args.jobs}"
-        )
-    settings = training_settings(
+    points = points_request(
         args,
+        args.train,
         form,
         platt=args.platt,
         workers=args.jobs,
         calibration=0 if args.uncalibrated else CALIBRATION_POINTS,
     )
-    source = Source(
-        args.control or "-",
-        args.train,
-        form,
-        norm_file_of(args),
-        args.min_class,
-        args.dense,
-        all_of_it and trainer is None and checks_scales(args, form),
+    request = _Request(
+        control=args.control or "-",
+        points=points,
+        dense=args.dense,
+        scales=all_of_it and trainer is None and points.scales,
+        output=Output(
+            args.model,
+            args.path,
+            args.only,
+            args.unnormalised,
+            args.control_out if all_of_it and args.control_out != "-" else None,
+            args.cv_errors,
+            calibration_of(beside) if all_of_it else None,
+        ),
+        trainer=trainer,
+        beside=beside,
+        head=not args.no_names,
+        retrain=args.retrain,
+        irrelevant=args.cv_irrelevant,
+        member_weights=args.member_weights,
+        deadline=deadline_of(args.time_limit),
+        workers=pool,
+        commands=_commands(args, form) if args.dry_run else None,
     )
-    return source, output, settings, trainer
+    _train_or_print(request)
 
 
-def _control(source, settings):
-    if not names_scheme(source.control):
-        return source.control
+def _train_or_print(request):
+    """Plan the jobs, train or print them, and write the control file."""
+    from ..prediction.decoding import named_decoding
+    from ..prediction.member_weights import check_weights
+    from ..training.pair_errors import PairTally
+    from ..training.plan import plan, Source
+
+    points, output = request.points, request.output
+    source = Source(
+        _control(request.control, points),
+        points.source,
+        points.form,
+        points.norm_file,
+        points.min_class,
+        request.dense,
+        request.scales,
+    )
+    work = plan(source, output, points.settings, request.trainer)
+    named_decoding(work.tree)  # refused before the training, not after it
+    check_weights(request.member_weights, work.tree, work.calibration_rows is not None)
+    if output.errors is None:
+        tally = None
+    else:
+        tally = PairTally(
+            work.binary, work.data.x, work.data.y, request.irrelevant, work.data.weights
+        )
+    if request.commands is not None:
+        _print_commands(request, work)
+        return
+    trained = _train(request, work, tally)
+    finish = partial(_finish, output, work, tally)
+    if output.only is not None:
+        finish()
+        return
+    tree, calibration, lines = _calibration(output, work, trained, request.member_weights)
+    _save(request, work, tree, calibration, finish)
+    for line in lines:
+        report(line)
+
+
+def _beside(control_out, model, folder):
+    """The first part of the names of files beside the control file, or, for a stream, beside the
+    models."""
+    from ..models.control_files import model_file
+
+    if is_stream(control_out):
+        return model_file(model, folder)
+    return control_out
+
+
+def _control(control, points):
+    """The control file, or the tree of the scheme in its place, for the data of `points`."""
+    if not names_scheme(control):
+        return control
     from ..data.training import class_totals
     from ..data.types import Dataset
     from ..experiments.candidates import read_candidate
 
-    candidate = read_candidate(source.control, None, settings.seed)
+    candidate = read_candidate(control, None, points.settings.seed)
     if not candidate.made_of_data:
-        counts, names = class_totals(source.path, source.form, source.min_class)
+        counts, names = class_totals(points.source, points.form, points.min_class)
         return candidate.tree_for(Dataset(None, list(counts)), names)
-    data, _ = PointsRequest(
-        source.path, source.form, settings, source.norm_file, source.min_class
-    ).load()
+    data, _ = replace(points, scales=False).load()
     return candidate.tree_for(data, data.name_of)
 
 
@@ -314,9 +400,10 @@ def _check_together(args, form, binary):
 def _calibration(output, work, trained, member_weights):
     """The tree, the `Calibration` of the models, or None, and lines on it. trained:
     those that are in memory.  The tree has the requested weights of its members."""
-    from ..prediction.calibrate import fit_calibration, with_learned_weights
+    from ..prediction.calibrate import fit_calibration
+    from ..prediction.member_weights import with_learned_weights
     from ..models.files import merged, ModelSource
-    from ..prediction.decoding import Decoding
+    from ..prediction.decoding import answering_decodings
     from ..training.run import held_out_of
 
     if not work.settings.calibration:
@@ -362,7 +449,7 @@ def _calibration(output, work, trained, member_weights):
                 + (str(error) or "not enough memory"),
             ],
         )
-    key = Decoding().as_named(tree).calibration_key(tree)
+    key = answering_decodings(tree)[0].calibration_key(tree)
     if key in losses:
         judged, before, after = losses[key]
         count = sum(calibration.counts)
@@ -378,25 +465,25 @@ def _calibration(output, work, trained, member_weights):
     return tree, calibration, lines
 
 
-def _save(output, work, beside, names, tree, calibration=None, finish=lambda: None):
+def _save(request, work, tree, calibration=None, finish=lambda: None):
     """Write control-out, the calibration and a table's recipe; without one an earlier one goes.
-    `beside` begins the recipe's name; `names` says that the control file has a head. finish() is
-    called when both are written but for their names: as late as can be, as it looks for models of
-    another run."""
+    finish() is called when both are written but for their names: as late as can be, as it looks for
+    models of another run."""
     from ..calibration.file import format_calibration
     from ..control.build import without_names
     from ..control.write import tree_lines
     from ..models.control_files import control_text
     from ..tables.recipe_file import format_recipe, recipe_beside
 
-    if not names:
+    output = request.output
+    if not request.head:
         tree = without_names(tree)
     contents = {}
     if output.control is not None:
         contents[output.control] = control_text(tree, output.control)
     for path, content, form in (
         (output.calibration, calibration, format_calibration),
-        (recipe_beside(beside), work.data.recipe, format_recipe),
+        (recipe_beside(request.beside), work.data.recipe, format_recipe),
     ):
         contents[path] = None if content is None else form(content, path)
     with replacing_with(contents):
@@ -405,99 +492,87 @@ def _save(output, work, beside, names, tree, calibration=None, finish=lambda: No
             write_stdout(tree_lines(tree))
 
 
-def _print_commands(args, form, work, save):
+def _commands(args, form):
+    """The `_Commands` of the options, for data of an `InputFormat`."""
+    data = [f"--seed={args.seed}"]
+    if form.kind == "svm":
+        data += ["-M", f"--missing={form.fill!r}"]
+    if form.kind == "lvq":
+        data += ["-A"] + ["-H"] * args.no_header
+    if form.kind == "table":
+        data += args.option_words(*TABLES)
+    return _Commands(data, args.values(*_PASSED_ON), "\0" if args.null else "\n")
+
+
+def _print_commands(request, work):
     from ..training.fit import check_landmarks
     from ..training.run import save_normalisation
 
+    errors = request.output.errors
     shared = [job for job in work.jobs if job.together is not None]
-    if shared and args.cv_errors is not None:
+    if shared and errors is not None:
         raise UsageError(
             "-0 and --cv-errors exclude each other where classifiers share landmarks: "
             "one run counts the errors of all pairs"
         )
     check_landmarks(shared, work.data.x, work.data.y, work.settings.kernel_megabytes)
-    if shared and args.control in (None, "-"):
+    if shared and request.control == "-":
         raise UsageError(
             "with -0, control must be a file where classifiers share landmarks: the "
             "commands read it"
         )
+    control = request.output.control  # which is written here, and which each command reads
     lines = [
         _command_line(
-            args,
-            form,
+            request,
             work,
+            control,
             [f"--only={job.name}", f"--options={job.text if job.is_binary else ''}"],
-            member_weights=None,
-            cv_errors=args.cv_errors and f"{args.cv_errors}.{os.path.basename(job.name)}",
+            {
+                "--member-weights": None,
+                "--cv-errors": errors and f"{errors}.{os.path.basename(job.name)}",
+            },
         )
         for job in work.jobs
         if job.together is None
     ]
     if shared:
-        if args.options is None:
-            options = []
-        else:
-            options = [f"--options={args.options}"]
-        lines.append(
-            _command_line(
-                args,
-                form,
-                work,
-                [*options, *["--no-names"] * args.no_names, f"-j{args.jobs or 0}"],
-                control=args.control,
-                retrain=False,
-            )
-        )
+        settings = request.points.settings
+        words = []
+        if settings.options is not None:
+            words.append(f"--options={settings.options}")
+        if not request.head:
+            words.append("--no-names")
+        words.append(f"-j{settings.workers or 0}")
+        lines.append(_command_line(request, work, request.control, words, {"--retrain": None}))
     save_normalisation(work)
-    save(work.tree)
+    _save(request, work, work.tree)
     sys.stdout.write("".join(lines))
 
 
-def _command_line(args, form, work, words, control=None, **other):
+def _command_line(request, work, control, words, changes):
     """A shell command of this program with these words, and its line break or NUL.
 
-    The options are those of `args` but for `other`; `control` is the control file, None for
-    control-out.
+    `control` is the control file that it reads, and `changes` are other values of options.
     """
-    words = [*_ourselves(), *words, f"--seed={args.seed}"]
-    if form.kind == "svm":
-        words += ["-M", f"--missing={form.fill!r}"] + ["--dense"] * work.dense
-    if form.kind == "lvq":
-        words += ["-A"] + ["-H"] * args.no_header
-    if form.kind == "table":
-        words += option_words(args, *TABLES)
-    norm_file = work.norm_file or args.norm_file
-    words += option_words(
-        argparse.Namespace(**{**vars(args), "norm_file": norm_file, **other}),
-        "--weight",
-        "--class-weight",
-        "--group",
-        "--min-class",
-        "--norm-file",
-        "-u",
-        "--platt",
-        "--cv-errors",
-        "--cv-irrelevant",
-        "--retrain",
-        "--uncalibrated",
-        "--member-weights",
-        "--time-limit",
-        "--path",
-        "--command",
-        "--convert",
-        "--allow-commands",
-        "-K",
-        "--quiet",
-        "--log",
-    )
-    words += map(operand, (control or args.control_out, args.train, args.model, args.control_out))
+    commands, points, output = request.commands, request.points, request.output
+    words = [*_ourselves(), *words, *commands.data]
+    if points.form.kind == "svm" and work.dense:
+        words.append("--dense")
+    if work.norm_file:
+        changes = {"--norm-file": work.norm_file, **changes}
+    options = {**commands.options, **changes}
+    words += [
+        option_word(name, options[name]) for name in _PASSED_ON if options.get(name) is not None
+    ]
+    words += map(operand, (control, points.source, output.base, output.control))
     for word in words:
-        if "\n" in word and not args.null:
+        if "\n" in word and commands.end == "\n":
             raise UsageError(
                 "with -0, no name or option may hold a line break unless --null is "
                 f"given too: {word!r} cannot be written on one line"
             )
-    return shlex.join(words) + ("\0" if args.null else "\n")
+    return shlex.join(words) + commands.end
 
 
 def _ourselves():
@@ -508,25 +583,24 @@ def _ourselves():
     return ["multi_borders"]
 
 
-def _train(work, pool, tally, retrain, deadline):
+def _train(request, work, tally):
     """Train what an earlier run did not; -> models in memory, of `Outcome`.
 
-    Raises `JobsFailed` where something is missing. `pool` is that of `workers`, `tally` a
-    `PairTally` or None, and `deadline` on `time.monotonic`, or None.
+    Raises `JobsFailed` where something is missing. `tally` is a `PairTally` or None.
     """
     from ..training.run import PreviousRun, train
 
-    if retrain:
+    if request.retrain:
         done = frozenset()
     else:
         done = _finished_models(work, tally)
     earlier = PreviousRun(done, _replaceable(work.control_out))
-    with pool as executor, Progress("training") as progress:
+    with request.workers as executor, Progress("training") as progress:
         made = train(
             work,
             progress,
             earlier,
-            deadline=deadline,
+            deadline=request.deadline,
             held_out=tally and tally.add,
             workers=executor,
         )
@@ -537,7 +611,7 @@ def _train(work, pool, tally, retrain, deadline):
         raise JobsFailed(
             f"time limit reached: {made.done} of {len(work.jobs)} classifiers are "
             "trained; the same command "
-            f"{'without --retrain ' * retrain}continues from there"
+            f"{'without --retrain ' * request.retrain}continues from there"
         )
     if made.errors:
         raise JobsFailed(

@@ -139,7 +139,7 @@ def validation(args, both):
     candidate = read_one_candidate(args)
     request = experiment_request(args, args.train, plan)
     if both and not args.uncalibrated:
-        request = request._replace(calibrated=(True, False))
+        request = replace(request, calibrated=(True, False))
     return request, candidate
 
 

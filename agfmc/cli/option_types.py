@@ -50,40 +50,49 @@ def class_limit(text):
     return least
 
 
-def is_given(action, args):
-    """Return True if an operand or option has another value than its default."""
-    value = getattr(args, action.dest, action.default)
-    if action.nargs == 0:
-        return value == action.const
-    return value != action.default
+class Arguments(argparse.Namespace):
+    """Parsed arguments, of which only `execute` of a command knows: it makes a request of them.
+
+    `parser` is that of the command, `given_words` are the words of the command line, and `files` as
+    of `Parser.files_of`.
+    """
+
+    def given(self, *names):
+        """The operands and options of these names that have another value than their default."""
+        actions = {action.dest: action for action in self.parser._actions}
+        actions |= self.parser._option_string_actions
+        return [name for name in names if name in actions and self._differs(actions[name])]
+
+    def _differs(self, action):
+        value = getattr(self, action.dest, action.default)
+        if action.nargs == 0:
+            return value == action.const
+        return value != action.default
+
+    def refuse(self, names, message):
+        """`UsageError` where one of the operands and options with these names is given."""
+        for name in self.given(*names):
+            raise UsageError(f"{name} {message}")
+
+    def values(self, *names):
+        """{option: its value} of those with these names that are given."""
+        options = self.parser._option_string_actions
+        return {name: getattr(self, options[name].dest) for name in self.given(*names)}
+
+    def option_words(self, *names):
+        """The options of these names that are given, as words of a command line."""
+        return [option_word(name, value) for name, value in self.values(*names).items()]
 
 
-def given(args, *names):
-    """The given ones among the operands and options with these names."""
-    actions = {
-        **{action.dest: action for action in args.parser._actions},
-        **args.parser._option_string_actions,
-    }
-    return [name for name in names if name in actions and is_given(actions[name], args)]
-
-
-def refuse_given(args, names, message):
-    """`UsageError` where one of the operands and options with these names is given."""
-    for name in given(args, *names):
-        raise UsageError(f"{name} {message}")
-
-
-def option_words(args, *names):
-    """The options of these names that are given, as words of a command line."""
-    words = []
-    for name in given(args, *names):
-        value = getattr(args, args.parser._option_string_actions[name].dest)
-        if isinstance(value, dict):
-            value = [f"{key}={item!r}" for key, item in value.items()]
-        if isinstance(value, (list, tuple)):
-            value = joined(value)
-        words.append(name if value is True else f"{name}={value}")
-    return words
+def option_word(name, value):
+    """An option with its value as a word of a command line; True is that of a flag."""
+    if value is True:
+        return name
+    if isinstance(value, dict):
+        value = [f"{key}={item!r}" for key, item in value.items()]
+    if isinstance(value, (list, tuple)):
+        value = joined(value)
+    return f"{name}={value}"
 
 
 def output_file(text):

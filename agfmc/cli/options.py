@@ -23,7 +23,7 @@ from .file_names import file_named, kind_by_content
 from .hints import hint_for, refuse_unquoted, reword
 from .messages import report
 from .option_types import (
-    is_given,
+    Arguments,
     output_base,
     output_file,
     time_span,
@@ -187,21 +187,17 @@ class Parser(_Options, argparse.ArgumentParser):
         )
 
     def _check_given(self, args):
-        actions = {
-            **{action.dest: action for action in self._actions},
-            **self._option_string_actions,
-        }
         for action in self._actions:
-            if not is_given(action, args):
+            first = (action.option_strings or [action.dest])[0]
+            if not args.given(first):
                 continue
             name, *others = (
-                "-- COMMAND" if name == self.dashes else name
-                for name in ((action.option_strings or [action.dest])[0], *action.needs)
+                "-- COMMAND" if name == self.dashes else name for name in (first, *action.needs)
             )
-            if others and not any(is_given(actions[other], args) for other in action.needs):
+            if others and not args.given(*action.needs):
                 raise UsageError(f"{name} needs {' or '.join(others)}")
             for other, why in action.excludes.items():
-                if is_given(actions[other], args):
+                if args.given(other):
                     raise UsageError(f"{name} and {other} exclude each other{why and f': {why}'}")
 
     def parse_args(self, args=None, namespace=None):
@@ -213,7 +209,7 @@ class Parser(_Options, argparse.ArgumentParser):
         self._bare = not any(word == "-" or not word.startswith("-") for word in joined)
         if self.needs_words and not any(word.partition("=")[0] not in _GENERAL for word in joined):
             self.error("the following arguments are required: ")
-        parsed = self.parse_intermixed_args(joined, namespace)
+        parsed = self.parse_intermixed_args(joined, namespace or Arguments())
         parsed.given_words = tuple(args)
         parsed.parser = self
         self._check_given(parsed)
@@ -557,11 +553,11 @@ def add_time_limit(group, what, **settings):
     )
 
 
-def deadline_of(args):
+def deadline_of(time_limit):
     """The end of --time-limit on `time.monotonic`, or None."""
-    if args.time_limit is None:
+    if time_limit is None:
         return None
-    return time.monotonic() + args.time_limit
+    return time.monotonic() + time_limit
 
 
 def add_seed(group, splits=1):
@@ -595,12 +591,12 @@ def add_workers(group, default=1):
     )
 
 
-def workers(args):
+def workers(jobs):
     """The workers of -j, for a `with` block: a number of threads, or an executor."""
-    if isinstance(args.jobs, str):
+    if isinstance(jobs, str):
         from ..executors.remote import open_executor
 
-        return open_executor(args.jobs)
+        return open_executor(jobs)
     from ..executors.threads import available_cores
 
-    return contextlib.nullcontext(args.jobs or available_cores())
+    return contextlib.nullcontext(jobs or available_cores())

@@ -20,7 +20,6 @@ from .data_options import (
 from .designs import add_scheme, joined_controls, LETTERS, Operands, scheme_settings
 from .hints import refuse_scheme
 from .messages import report, write_stdout, write_stderr
-from .option_types import given, refuse_given
 from .options import add_seed, Parser
 from .reports import add_report, PICTURES, reports_of
 
@@ -194,7 +193,7 @@ def _refuse_idle(args, scheme):
         made_of = ("control",)
     else:
         made_of = scheme.made_of
-    for option in given(args, *_IS_FOR):
+    for option in args.given(*_IS_FOR):
         suited = [s for s in SCHEMES if _IS_FOR[option] in (*s.options, *s.made_of)]
         if scheme in suited:
             continue
@@ -204,8 +203,8 @@ def _refuse_idle(args, scheme):
             raise UsageError(f"{text}, not for {name}")
         report(f"{text}, and changes nothing in {name}")
     if not {"classes", "data"}.intersection(made_of) or is_number(args.source):
-        refuse_given(args, ["--min-class"], "is for training data, whose samples it counts")
-        refuse_given(args, WEIGHTS, "is for the samples of training data")
+        args.refuse(["--min-class"], "is for training data, whose samples it counts")
+        args.refuse(WEIGHTS, "is for the samples of training data")
     if args.options and "control" in made_of:
         raise UsageError(
             "--options is for a new control file; one that is "
@@ -273,7 +272,7 @@ def design_request(args, scheme):
         {} if scheme is None else scheme_settings(args, scheme),
         points_request(args, source, form) if of_data else None,
         args.path,
-        given(args, *NORMALISATION, "--min-class", *WEIGHTS),
+        args.given(*NORMALISATION, "--min-class", *WEIGHTS),
     )
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ..core.errors import UsageError
 from .data_options import add_weights, table_layout, weight_source
-from .option_types import list_of, names, PROPORTIONS, proportions, refuse_given, whole_number
+from .option_types import list_of, names, PROPORTIONS, proportions, whole_number
 from .options import add_seed
 
 
@@ -105,23 +105,16 @@ def add_classes(parser):
 def check_kind(args, of_table, *more):
     """`UsageError` for options of the other kind of answers; more: options of files."""
     if of_table:
-        refuse_given(
-            args,
+        args.refuse(
             (*more, "-k", "--labels", "--sets"),
             "is for files of numbers; a table of answers holds classes, probabilities and "
             "sets, and --data names the table of the true classes",
         )
         return
     if args.sets is None:
-        refuse_given(args, ["--control"], "needs --sets")
-    refuse_given(
-        args,
-        (
-            "--data",
-            "--id",
-            "--predicted",
-            "--recipe",
-        ),
+        args.refuse(["--control"], "needs --sets")
+    args.refuse(
+        ("--data", "--id", "--predicted", "--recipe"),
         "is for a table of answers, with --truth COLUMN",
     )
 
@@ -179,7 +172,7 @@ def answers_request(args, truth, result=None, probabilities=None, column=None, *
             weight=args.weight,
             **{
                 "layout" if args.data is None else "data_layout": table_layout(
-                    args, args.data or truth
+                    args.recipe, args.data or truth
                 )
             },
         )

@@ -96,7 +96,7 @@ def execute(args):
     request = experiment_request(args, args.train, plan_of(args, 1, 5))
     space = read_space(args.space or "", args.refine)
     how = {"space": space, "by": BY_COST[args.by], "search": args.search}
-    with _searched(request, candidate, deadline_of(args), how) as (result, tree, task):
+    with _searched(request, candidate, deadline_of(args.time_limit), how) as (result, tree, task):
         if args.report and not result["tried"]:
             report("nothing was tried, so no report is written")
         elif args.report:

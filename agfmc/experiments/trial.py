@@ -22,8 +22,10 @@ from ..kernels.machine import KernelCounter
 from ..learners.programs import Execution
 from ..learners.protocol import distinct, plan_jobs
 from ..models.merge import assemble
-from ..prediction.calibrate import fit_calibration, HeldOutValues, with_learned_weights
+from ..prediction.calibrate import fit_calibration
 from ..prediction.classifier import Classifier
+from ..prediction.known_points import HeldOutValues
+from ..prediction.member_weights import with_learned_weights
 from ..score.evaluation import compared_scores
 from ..score.probabilities import probability_of_answers
 from ..score.rows import ALL_SCORES, SCORES, UNCALIBRATED

@@ -1,25 +1,37 @@
-"""Results by what they were made from: a folder with a file for each, which processes share.
+"""Results by what they were made from: one file for a data set and a version, which processes share.
 
-A key is a digest of everything a result depends on, so that a file can never give an answer
-to another question.  A file is written under another name and gets its name by renaming: it is
-whole or not there, whoever is killed, and any number of processes on several machines share the
-folder without locks.  A result has a head, of values that JSON has, and arrays; its readers
-check both, and nothing in them is ever executed.
+A key is a digest of everything a result depends on, so that a result can never give an answer to
+another question.  The file only grows, by one record for each result:
+
+    head     "agfmc-1\n", digest of the key, kind, bytes of the body, digest of the body
+    check    digest of the head
+    body     bytes of the JSON, JSON of plain values and of the shapes of arrays, arrays
+
+Records are added under a lock of the file, and read without one.  What a killed process had begun
+is overwritten by the next record; what is damaged is left out, up to the next head.  So this holds
+without working locks too, as file systems of clusters may have none: two records that were written
+at once are damaged then, and computed again.  No other file is needed beside it, and no link is
+followed.  Nothing in a record is ever executed.
 """
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
+import json
+import math
 import os
 import random
 import re
-import secrets
 import shutil
 import stat
+import struct
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
+from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
 
@@ -27,18 +39,19 @@ import numpy as np
 
 from ..core.errors import DataError, system_reason, UsageError, warn_user
 from ..core.version import __version__
-from .npz import NpzReader, write_npz
 
 CLASSIFIER = "classifier-"  # begins the key of a binary classifier: the many, and large, results
-_DATA = "data-"  # begins the name of the file that says of which data results are
-_MARK = "agfmc.results"  # a file that is in each folder of results
-_SMALL = 64 << 20  # bytes of an automatic folder between two runs
-_ALL = 256 << 20  # bytes of all automatic folders of a user, between two runs, and of one in a run
-_DAY = 24 * 3600
-_UNUSED = 30 * _DAY  # seconds after which an automatic folder goes
+_HEAD = struct.Struct("<8s32s?Q16s")
+_MAGIC = b"agfmc-1\n"
+_CHECK = 8  # bytes of the digest of a head
+_BEGIN = _HEAD.size + _CHECK
+_PIECE = 1 << 20
+_OLD_MARK = "agfmc.results"  # a file in each folder of results of version 0.3.0
+_SMALL = 64 << 20  # bytes of an automatic file between two runs
+_ALL = 256 << 20  # bytes of all automatic files of a user, between two runs, and of one in a run
+_UNUSED = 30 * 24 * 3600  # seconds after which an automatic file goes
 _LARGEST = 1 << 28  # bytes of a result
-_UNFINISHED = re.compile("[0-9a-f]{24}")  # name of a result that is being written
-_AUTOMATIC = re.compile(r"data-[0-9a-f]{1,32}\.results")  # name of an automatic folder
+_FILE = re.compile(r"data-[0-9a-f]{0,32}(-[^/]*)?\.results(\.new)?")
 _LOST = "an interrupted run would start from the beginning"
 
 
@@ -103,28 +116,61 @@ class Record(NamedTuple):
             raise ValueError(f"no array '{name}' as it was written")
         return array
 
+    def to_bytes(self) -> bytes:
+        """The body of the record in a file."""
+        arrays = {name: np.asarray(array) for name, array in self.arrays.items()}
+        shapes = [[name, array.dtype.str, array.shape] for name, array in arrays.items()]
+        head = json.dumps([self.head, shapes]).encode()
+        return b"".join(
+            [len(head).to_bytes(8, "little"), head, *(array.tobytes() for array in arrays.values())]
+        )
 
-def automatic_path(data: str) -> str:
-    """The folder for results on the data with this digest if the user names none."""
+    @classmethod
+    def from_bytes(cls, body: bytes) -> Record:
+        """The record of a body; `ValueError` for any other bytes, before memory is taken."""
+        start = 8 + int.from_bytes(body[:8], "little")
+        try:
+            head, shapes = json.loads(body[8:start])
+            arrays = {}
+            for name, kind, shape in shapes:
+                dtype = np.dtype(kind)
+                count = math.prod(shape)
+                if dtype.kind not in "biuf" or min(shape, default=0) < 0:
+                    raise ValueError("an array of another kind")
+                array = np.frombuffer(body, dtype, count, start) if count else np.empty(0, dtype)
+                arrays[name] = array.reshape(shape).copy()
+                start += array.nbytes
+        except (AttributeError, OverflowError, RecursionError, TypeError) as error:
+            raise ValueError(f"not what was written: {error}") from error
+        if start != len(body):
+            raise ValueError("a body of another length")
+        return cls(head, arrays)
+
+
+class _Place(NamedTuple):
+    """The place of a record in the file, with its head."""
+
+    start: int
+    stop: int
+    digest: bytes
+    is_classifier: bool
+
+
+def automatic_folder() -> str:
+    """The folder of the files of results if the user names none."""
     base = os.environ.get("XDG_CACHE_HOME", "")
     if not os.path.isabs(base):
         base = os.path.join(os.path.expanduser("~"), ".cache")
-    return os.path.join(base, "agfmc", f"data-{data[:32]}.results")
+    return os.path.join(base, "agfmc")
 
 
-def open_state(path: str | None, data: str) -> ResultCache:
-    """The cache of results in a folder, or in that for the data if the path is None.
-
-    `data` is a digest of the data. Automatic folders that have not been used for 30 days are
-    removed, and those that were used least recently beyond 256 MiB.
-    """
-    if path is None:
-        cache = ResultCache(automatic_path(data), data=data)
-        cache.remove_unused()
-        return cache
-    if not path:
+def open_state(folder: str | None, data: str) -> ResultCache:
+    """The cache of results on the data with this digest, in a folder or the automatic one."""
+    if folder is None:
+        return ResultCache(automatic_folder(), data=data)
+    if not folder:
         raise UsageError("--state: expected the name of a folder, found ''")
-    return ResultCache(path, keep=True, data=data)
+    return ResultCache(folder, keep=True, data=data)
 
 
 def shuffled_for(cache, items: list) -> list:
@@ -138,202 +184,279 @@ def shuffled_for(cache, items: list) -> list:
 
 
 class ResultCache:
-    """Results by key, each a file, in a folder; a context manager.
+    """Results by key, in one file for a data set and a version; a context manager.
 
-    A folder that cannot be made is a warning, or with `keep` a `DataError`.
+    A file that cannot be made is a warning, or with `keep` a `DataError`.
 
     Parameters
     ----------
-    path : path, optional
-        Folder, which is made if it is missing; None stores nothing.
+    folder : path, optional
+        Folder of the file, which is made if it is missing; None stores nothing.
     keep : bool
-        A user named the folder, for results of any data and any number of runs. An automatic one is
-        private, made with its first result, no larger than 256 MiB, and without classifiers; the
-        oldest results go when it has more than 64 MiB after the block ends well.
+        A user named the folder, whose files have any size. In the automatic one, which is private,
+        a file is made with its first result and is no larger than 256 MiB, or 64 MiB after the
+        block ends well: binary classifiers go first, then the oldest results that the run has not
+        used. All files there have at most 256 MiB at the begin and end of a run; those used least
+        recently go, and those unused for 30 days.
     data : str
-        Digest of the data; a warning says where all results are of others.
+        Digest of the data; a warning says where a named folder has only results of others.
 
     Attributes
     ----------
+    path : the file, or None
     reused : number of results taken from other runs
     several : other processes may be at the same work
     """
 
-    def __init__(self, path: str | None, keep: bool = False, data: str = ""):
-        self.path, self.reused, self.several = path, 0, keep
-        self._data = data
-        self._usable = path is not None
+    def __init__(self, folder: str | None, keep: bool = False, data: str = ""):
+        self.path, self.reused, self.several = None, 0, keep
+        self._usable = folder is not None
         self._stored: set[str] = set()  # keys of results of this run
-        self._damaged: set[str] = set()
-        self._size = 0  # bytes of an automatic folder
-        if path is None:
+        self._used: set[bytes] = set()
+        self._places: dict[bytes, _Place] = {}
+        self._file: int | None = None
+        self._end = 0  # of the last whole record that was read
+        self._damaged = 0
+        self._thread = threading.RLock()
+        if folder is None:
             return
+        self.path = os.path.join(folder, f"data-{data[:32]}-{__version__}.results")
         try:
             if keep:
-                self._open_named()
+                self._check_named(folder)
+                self._open()
             else:
-                self._open_automatic()
+                self._check_private(folder)
+                self._remove_unused()
         except (OSError, ValueError) as error:
             reason = f"cannot keep finished work here: {system_reason(error)}"
             if keep:
-                raise DataError(reason, file=path) from error
+                raise DataError(reason, file=folder) from error
             self._give_up(reason)
 
-    def _open_named(self):
-        if os.path.exists(self.path) and not os.path.isdir(self.path):
+    def _check_named(self, folder):
+        if os.path.exists(folder) and not os.path.isdir(folder):
             raise FileExistsError(
-                "expected a folder of results, found a file (a file of "
-                "results of an earlier version is of no more use)"
+                "expected a folder of results, found a file (a file of results of an earlier "
+                "version is of no more use)"
             )
-        if os.path.isdir(self.path):
-            names = os.listdir(self.path)
+        if not os.path.isdir(folder):
+            return
+        names = os.listdir(folder)
+        if not names or os.path.basename(self.path) in names:
+            return
+        if any(name.endswith(f"-{__version__}.results") for name in names):
+            other = "data"
+        elif _OLD_MARK in names or any(map(_FILE.fullmatch, names)):
+            other = "versions"
         else:
-            names = []
-        if names and _MARK not in names:
             raise OSError("it is a folder of other files")
-        self._make_folder()
-        others = {name for name in names if name.startswith(_DATA)}
-        if self._data and others and _DATA + self._data not in others:
-            warn_user(f"all results in {self.path} are of other data: none can be reused")
-        # what killed processes did not finish
-        with self._opened("tmp") as folder, suppress(OSError), os.scandir(folder) as entries:
-            for entry in entries:
-                age = time.time() - entry.stat(follow_symlinks=False).st_mtime
-                if age > _DAY and _UNFINISHED.fullmatch(entry.name):
-                    os.unlink(entry.name, dir_fd=folder)
+        warn_user(f"all results in {folder} are of other {other}: none can be reused")
 
-    def _open_automatic(self):
-        parent = os.path.dirname(self.path)
-        os.makedirs(parent, mode=0o700, exist_ok=True)
-        status = os.stat(parent)
-        owners = {status.st_uid, os.lstat(parent).st_uid}  # of the folder, and of a link to it
+    def _check_private(self, folder):
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        status = os.stat(folder)
+        owners = {status.st_uid, os.lstat(folder).st_uid}  # of the folder, and of a link to it
         if owners != {os.geteuid()} or status.st_mode & 0o022:
-            raise PermissionError("other users can write to its folder")
-        if os.path.isfile(self.path):  # of an earlier version
-            os.unlink(self.path)
-        elif os.path.isdir(self.path):
-            os.utime(self.path)  # it is in use
-            self._size = sum(size for _, size, _ in _files(self.path))
-
-    def _make_folder(self):
-        if self.several:
-            mode = 0o777
-        else:
-            mode = 0o700
-        # the mark before anything else: a folder of results is known by it
-        os.makedirs(self.path, mode=mode, exist_ok=True)
-        for name in (_MARK, *([_DATA + self._data] if self._data else [])):
-            path = os.path.join(self.path, name)
-            os.close(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_NOFOLLOW, 0o666))
-
-    @contextmanager
-    def _opened(self, name: str) -> Iterator[int]:
-        """The descriptor of the folder `name` in this one, which is made if it is missing.
-
-        Whoever else can write here could have put a link in its place, so that files behind it
-        would be removed or replaced: it is not followed.
-        """
-        if self.several:
-            mode = 0o777
-        else:
-            mode = 0o700
-        path = os.path.join(self.path, name)
-        with suppress(FileExistsError):
-            os.mkdir(path, mode)
-        try:
-            folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-        except NotADirectoryError:
-            raise NotADirectoryError(f"{name} in it is a link or a file, not a folder") from None
-        try:
-            yield folder
-        finally:
-            os.close(folder)
+            raise PermissionError("other users can write to this folder")
+        with suppress(FileNotFoundError):
+            os.utime(self.path, follow_symlinks=False)  # it is in use
 
     def _give_up(self, message):
         self._usable = False
         warn_user(f"{self.path}: {message}: {_LOST}")
 
-    def _file_of(self, key):
-        return os.path.join(self.path, key[-2:], key)
+    # -- the file ----------------------------------------------------------------------------------
+
+    def _open(self, create=True):
+        """Open the file, if it is none of this kind a new one in its place."""
+        self._close()
+        if create:
+            os.makedirs(
+                os.path.dirname(self.path), mode=0o777 if self.several else 0o700, exist_ok=True
+            )
+        self._file = _opened(self.path, create, 0o666 if self.several else 0o600)
+        begin = os.pread(self._file, len(_MAGIC), 0)
+        if not _MAGIC.startswith(begin):
+            self._damaged += 1
+            os.unlink(self.path)
+            self._open(create)
+
+    def _close(self):
+        if self._file is not None:
+            os.close(self._file)
+        self._file = None
+        self._end = 0
+        self._places.clear()
+
+    def _is_there(self):
+        """Return True if the open file still has its name: another run may have replaced it."""
+        return self._file is not None and os.fstat(self._file).st_nlink > 0
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        """Within the block no other process writes to the file, which is open and read to its end."""
+        while True:
+            if not self._is_there():
+                self._open()
+            _lock(self._file)
+            if self._is_there():
+                break
+        try:
+            self._read_heads()
+            yield
+        finally:
+            with suppress(OSError):
+                fcntl.flock(self._file, fcntl.LOCK_UN)
+
+    def _read_heads(self):
+        """Read the heads of the records that were added since the last time."""
+        size = os.fstat(self._file).st_size
+        while self._end + _BEGIN <= size:
+            start = self._end + _BEGIN
+            raw = os.pread(self._file, _BEGIN, self._end)
+            magic, key, is_classifier, length, digest = _HEAD.unpack(raw[: _HEAD.size])
+            if magic != _MAGIC or raw[_HEAD.size :] != _digest(raw[: _HEAD.size], _CHECK):
+                self._damaged += 1
+                self._end = self._next_head(self._end + 1, size)
+                continue
+            if start + length > size:  # another process writes it, or was killed
+                break
+            self._end = start + length
+            self._places[key] = _Place(start, self._end, digest, is_classifier)
+
+    def _next_head(self, start, size):
+        """The position of the next head at `start` or behind, or the end of the file."""
+        while start < size:
+            piece = os.pread(self._file, _PIECE, start)
+            if not piece:
+                break
+            if (place := piece.find(_MAGIC)) >= 0:
+                return start + place
+            start += max(len(piece) - len(_MAGIC) + 1, 1)
+        return size
+
+    def _body(self, place):
+        return os.pread(self._file, place.stop - place.start, place.start)
+
+    # -- results -----------------------------------------------------------------------------------
 
     def get(self, key: str) -> Record | None:
         """The result that was put under `key`, or None."""
         if not self._usable:
             return None
-        try:
-            handle = os.open(self._file_of(key), os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
-            with open(handle, "rb") as file:
-                status = os.fstat(handle)
-                if not stat.S_ISREG(status.st_mode) or status.st_size > _LARGEST:
+        name = hashlib.sha256(key.encode()).digest()
+        with self._thread:
+            try:
+                if not self._is_there():
+                    self._open(create=False)
+                if name not in self._places:
+                    self._read_heads()
+                place = self._places.get(name)
+                if place is None or place.stop - place.start > _LARGEST:
                     return None
-                reader = NpzReader(file)
-                if reader.head["key"] != key:
-                    raise ValueError("a result of something else")
-                record = Record(reader.head["value"], {name: reader[name] for name in reader.names})
-        except OSError:
-            return None
-        except (ValueError, KeyError, TypeError):
-            self._damaged.add(key)
-            return None
+                body = self._body(place)
+                if _digest(body, 16) != place.digest:
+                    raise ValueError("damaged")
+                record = Record.from_bytes(body)
+            except OSError:
+                return None
+            except ValueError:
+                self._damaged += 1
+                del self._places[name]
+                return None
+            self._used.add(name)
         self.reused += key not in self._stored
         return record
 
     def put(self, key: str, record: Record) -> None:
         """Keep a result."""
-        size = sum(array.nbytes for array in record.arrays.values())
-        if not self._usable or size > _LARGEST // 2:
+        if not self._usable:
             return
-        if key.startswith(CLASSIFIER):
-            room = _ALL // 2
-        else:
-            room = _ALL
-        if not self.several and self._size + size > room:
-            warn_user(
-                f"{self.path}: is full: no more is stored, and an interrupted run "
-                "repeats it (--state FOLDER has no limit)"
-            )
+        body = record.to_bytes()
+        if len(body) > _LARGEST:
             return
-        try:
-            self._make_folder()  # nothing was put yet, or a run of other data has removed it
-            self._write(key, record)
-            self._stored.add(key)
-        except OSError as error:
-            self._give_up(f"cannot write: {system_reason(error)}")
-
-    def _write(self, key, record):
-        new = secrets.token_hex(12)
-        with self._opened("tmp") as unfinished, self._opened(key[-2:]) as finished:
+        head = _HEAD.pack(
+            _MAGIC,
+            hashlib.sha256(key.encode()).digest(),
+            key.startswith(CLASSIFIER),
+            len(body),
+            _digest(body, 16),
+        )
+        raw = head + _digest(head, _CHECK) + body
+        with self._thread:
             try:
-                flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY
-                with os.fdopen(os.open(new, flags, 0o666, dir_fd=unfinished), "wb") as file:
-                    write_npz(file, {"key": key, "value": record.head}, record.arrays.items())
-                    self._size += file.tell()
-                os.rename(new, key, src_dir_fd=unfinished, dst_dir_fd=finished)
-            except BaseException:
-                with suppress(OSError):
-                    os.unlink(new, dir_fd=unfinished)
-                raise
+                with self._locked():
+                    if not self.several and self._end + len(raw) > _ALL:
+                        self._shrink(_ALL // 2)
+                    self._append(raw)
+                self._stored.add(key)
+            except OSError as error:
+                self._give_up(f"cannot write: {system_reason(error)}")
 
-    def remove_unused(self) -> None:
-        """Remove automatic folders beside this one that are old, or too much together.
-
-        A run that still uses one of them makes it anew with its next result.  Files are of
-        earlier versions.
-        """
-        folders = []
-        total = 0
-        with suppress(OSError), os.scandir(os.path.dirname(self.path)) as entries:
-            for entry in entries if self._usable else ():
-                with suppress(OSError):  # another run removes it at this moment
-                    if _AUTOMATIC.fullmatch(entry.name) and not entry.is_symlink():
-                        folders.append((entry.path == self.path, entry.stat().st_mtime, entry.path))
-        for stays, used, path in sorted(folders, reverse=True):
-            is_folder = os.path.isdir(path)
-            total += sum(size for _, size, _ in _files(path)) if is_folder else 0
-            if stays or is_folder and time.time() - used <= _UNUSED and total <= _ALL:
-                continue
+    def _append(self, raw):
+        end = self._end
+        try:
+            os.ftruncate(self._file, end)  # what a killed process had begun
+            _write(self._file, raw, end)
+        except BaseException:
             with suppress(OSError):
-                shutil.rmtree(path) if is_folder else os.unlink(path)
+                os.ftruncate(self._file, end)
+            raise
+        self._read_heads()
+
+    def _shrink(self, room):
+        """Copy what has the most value to a new file of at most `room` bytes, which takes its place."""
+        places = sorted(
+            self._places.items(),
+            key=lambda item: (not item[1].is_classifier, item[0] in self._used, item[1].start),
+        )
+        stay = []
+        while places and room >= 0:
+            place = places.pop()[1]
+            room -= place.stop - place.start + _BEGIN
+            if room >= 0:
+                stay.append((place.start - _BEGIN, place.stop))
+        new = f"{self.path}.new"
+        with suppress(FileNotFoundError):
+            os.unlink(new)  # of a process that was killed
+        file = _opened(new, True, 0o600)
+        try:
+            _lock(file)
+            end = 0
+            for start, stop in sorted(stay):
+                _write(file, os.pread(self._file, stop - start, start), end)
+                end += stop - start
+            os.rename(new, self.path)
+        except BaseException:
+            os.close(file)
+            raise
+        self._close()
+        self._file = file
+        self._read_heads()
+
+    def _remove_unused(self):
+        """Remove automatic files that are old, or too large together. A run that still uses one of
+        them makes it anew with its next result."""
+        files = []
+        with suppress(OSError), os.scandir(os.path.dirname(self.path)) as entries:
+            for entry in entries:
+                with suppress(OSError):  # another run removes it at this moment
+                    if not _FILE.fullmatch(entry.name) or entry.is_symlink():
+                        continue
+                    if entry.is_dir():  # of version 0.3.0
+                        shutil.rmtree(entry.path)
+                        continue
+                    status = entry.stat()
+                    files.append(
+                        (entry.path == self.path, status.st_mtime, status.st_size, entry.path)
+                    )
+        total = 0
+        for is_own, used, size, path in sorted(files, reverse=True):
+            total += size
+            if not is_own and (time.time() - used > _UNUSED or total > _ALL):
+                with suppress(OSError):
+                    os.unlink(path)
 
     def keeps_anything(self) -> bool:
         """Return True if a later run would find results of this one here."""
@@ -343,32 +466,47 @@ class ResultCache:
         return self
 
     def __exit__(self, kind, error, trace):
-        if count := len(self._damaged):
-            if count == 1:
-                results = "1 damaged result was"
-            else:
-                results = f"{count} damaged results were"
-            warn_user(f"{self.path}: {results} computed again")
+        if self._damaged:
+            warn_user(f"{self.path}: damaged results were computed again")
         if self._usable and not self.several:
-            if kind is None and self._size > _SMALL:
-                self._shrink()
-            self.remove_unused()
-
-    def _shrink(self):
-        room = _SMALL
-        for _, size, path in sorted(_files(self.path), reverse=True):
-            is_classifier = os.path.basename(path).startswith(CLASSIFIER)
-            room -= 0 if is_classifier else size
-            if room < 0 or is_classifier:
-                with suppress(OSError):
-                    os.unlink(path)
-
-
-def _files(folder):
-    files = []
-    for parent, _, names in os.walk(folder):
-        for name in names if parent != folder else ():
             with suppress(OSError):
-                status = os.lstat(os.path.join(parent, name))
-                files.append((status.st_mtime_ns, status.st_size, os.path.join(parent, name)))
-    return files
+                if kind is None and self._end > _SMALL:
+                    with self._locked():
+                        self._shrink(_SMALL)
+            self._remove_unused()
+        self._close()
+
+
+def _digest(data, size):
+    return blake2b(data, digest_size=size).digest()
+
+
+def _opened(path, create, mode):
+    """The descriptor of a file that is no link; whoever may write in its folder could have put one
+    there."""
+    flags = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    if create:
+        flags |= os.O_CREAT
+    try:
+        file = os.open(path, flags, mode)
+    except OSError as error:
+        if os.path.islink(path):
+            raise FileExistsError(f"{os.path.basename(path)} in it is a link") from error
+        raise
+    if not stat.S_ISREG(os.fstat(file).st_mode):
+        os.close(file)
+        raise FileExistsError(f"{os.path.basename(path)} in it is no file")
+    return file
+
+
+def _lock(file):
+    with suppress(OSError):  # a file system without locks
+        fcntl.flock(file, fcntl.LOCK_EX)
+
+
+def _write(file, data, place):
+    view = memoryview(data)
+    while view:
+        count = os.pwrite(file, view, place)
+        view = view[count:]
+        place += count

@@ -19,7 +19,7 @@ from ..core.errors import ControlError, UsageError
 from ..data.cost_file import read_costs
 from ..decode.code_kinds import KINDS
 from ..decode.front import given_for_code
-from ..decode.methods import DEFAULT, find_method, Method, METHODS
+from ..decode.methods import DEFAULT, find_method, Method
 from ..decode.pair_strategies import draw, opponents_of, PairQueries
 
 # Averages of the members of an ensemble, each of which gives the probabilities of all classes.
@@ -469,25 +469,25 @@ def coding_matrix(tree: Tree) -> np.ndarray:
     return rows_to_matrix([(row.left, row.right) for row in node.rows], len(node.children))
 
 
-def calibrated_decodings(tree: Tree) -> dict[str, Decoding]:
-    """{key: `Decoding`} of all decoders that a calibration of this tree may have maps for.
+def answering_decodings(tree: Tree) -> tuple[Decoding, ...]:
+    """The `Decoding`s that answer where none is chosen: by commands, and in Python.
 
-    Those that its codes do not suit are among them.
+    A tree that is descended has the one that gives all probabilities too, which sets, costs and
+    priors need.
     """
-    if tree.is_ensemble:
-        modes = (*ENSEMBLE_MODES, "flat")
-    elif tree.hierarchical:
-        modes = ("recursive", "full", "flat")
-    else:
-        modes = ("recursive",)
+    decodings = [Decoding().as_named(tree), decoders_of(tree)[0]]
+    if tree.hierarchical and not tree.is_ensemble:
+        decodings += [Decoding(), Decoding(tree="full")]
+    return tuple(decodings)
+
+
+def suited_decodings(tree: Tree) -> dict[str, Decoding]:
+    """{key: `Decoding`} of the decoders that suit a tree, and of least squares, in their order."""
     decodings: dict[str, Decoding] = {}
-    for mode in modes:
-        for method in METHODS:
-            decoding = Decoding(method.name, mode)
-            key = decoding.calibration_key(tree)
-            # a tree with a multi-class node is no coding matrix
-            if key is not None and not (mode == "flat" and tree.directs):
-                decodings.setdefault(key, decoding)
+    for decoding in (*decoders_of(tree), Decoding(), Decoding(tree="full")):
+        key = decoding.calibration_key(tree)
+        if key is not None:
+            decodings.setdefault(key, decoding)
     return decodings
 
 

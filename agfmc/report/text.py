@@ -6,7 +6,6 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from itertools import zip_longest
 
-from ..calibration.separate_points import COMPARED_SCORES
 from ..control.learners import PARAMETERS
 from ..core.errors import one_line
 from ..core.text import runs_text
@@ -292,7 +291,12 @@ def _page(report):
                         for when, sign in (("before", ""), ("after", ""), ("difference", "+"))
                     ),
                 ]
-                for name, title in COMPARED_SCORES.items()
+                for name, title in (
+                    ("log_loss", "log loss"),
+                    ("brier", "Brier score"),
+                    ("calibration_error", "calibration error"),
+                    ("accuracy", "accuracy"),
+                )
             ),
         ],
         [

@@ -32,7 +32,8 @@ from agfmc.control.build import with_heading  # noqa: E402
 from agfmc.data.groups import with_groups  # noqa: E402
 from agfmc.data.weights import chosen_rows  # noqa: E402
 from agfmc.models.join import join  # noqa: E402
-from agfmc.prediction.calibrate import fit_calibration, with_learned_weights  # noqa: E402
+from agfmc.prediction.calibrate import fit_calibration  # noqa: E402
+from agfmc.prediction.member_weights import with_learned_weights  # noqa: E402
 from agfmc.prediction.decoding import decoders_of  # noqa: E402
 from agfmc.training.fit import TrainingSettings  # noqa: E402
 from agfmc.training.in_memory import train_configuration  # noqa: E402

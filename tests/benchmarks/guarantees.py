@@ -455,11 +455,12 @@ def bounded(fit, x, y, test, truth):
     """{(bound, before or after): (share answered, error among them)}; fit: as `trained`."""
     import agfmc
     from agfmc.calibration.maps import fit_in_training
-    from agfmc.prediction.calibrate import held_out_answers
+    from agfmc.prediction.known_points import held_out_answers
 
     (configuration, held_out), key = fit(x, y), "inverse"
+    decodings = {key: agfmc.Decoding(key)}
     p, without = (
-        held_out_answers(configuration, held_out, {key}, left_out)[key][1]
+        held_out_answers(configuration, held_out, decodings, left_out)[key].p
         for left_out in (False, True)
     )
     found, mapped = fit_in_training(p, y)

@@ -12,7 +12,7 @@ from agfmc.data.libagf import read_cls
 from data_files import write_cls, write_vec
 
 LABELS = np.array([2, 5, 9])
-REST = '"" 0 / 1 2; "" 1 / 0 2; "" 0 1 / 2; {9 2 5}'
+REST = '# decoder: learned\n"" 0 / 1 2; "" 1 / 0 2; "" 0 1 / 2; {9 2 5}'
 
 
 def points(seed, n):

@@ -30,7 +30,6 @@ STACKED = 5_000  # of several changes at once in the long test, for each reader
 ELSEWHERE = {
     "files.opening.open_input": "any bytes",
     "files.opening.read_bytes": "any bytes",
-    "files.npz.NpzReader": "the results that are stored have tests of their own",
     "models.mbm.read_store": "has a fuzzer of its own, and a checksum",
 }
 ROOMS = ("control", "files", "tables", "data", "calibration", "answers", "models")

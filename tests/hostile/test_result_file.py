@@ -1,15 +1,14 @@
 """Files of finished work, from a stranger or a bad disk: one line, or a right result."""
 
-import io
 import json
 import os
 import random
-import struct
 import subprocess
 import sys
 import warnings
-import zipfile
 from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,7 +20,6 @@ from agfmc.experiments.binary_problems import Trained
 from agfmc.experiments.caches import to_record
 from agfmc.files.result_store import Record, ResultCache
 from agfmc.experiments.trial import Outcome
-from agfmc.files.npz import NpzReader, write_npz
 from agfmc.score.rows import SCORES
 
 VALUES = {
@@ -31,142 +29,108 @@ VALUES = {
 
 
 @pytest.fixture
-def folder(tmp_path):
-    with ResultCache(str(tmp_path / "folder"), keep=True, data="d") as cache:
+def path(tmp_path):
+    with ResultCache(str(tmp_path / "folder"), keep=True) as cache:
         for key, value in VALUES.items():
             cache.put(key, value)
-    return tmp_path / "folder"
+    return Path(cache.path)
 
 
 def damaged(raw, rng, count):
     """Files with bytes flipped, set, left out, or cut off."""
-    for at in rng.sample(range(len(raw)), min(count, len(raw))):
+    for place in rng.sample(range(len(raw)), min(count, len(raw))):
         for bits in (0x01, 0x80, 0xFF):
-            yield raw[:at] + bytes([raw[at] ^ bits]) + raw[at + 1 :]
-        yield raw[:at]
-        yield raw[:at] + raw[at + 1 :]
-        yield raw[:at] + bytes(min(64, len(raw) - at)) + raw[at + 64 :]
+            yield raw[:place] + bytes([raw[place] ^ bits]) + raw[place + 1 :]
+        yield raw[:place]
+        yield raw[:place] + raw[place + 1 :]
+        yield raw[:place] + bytes(min(64, len(raw) - place)) + raw[place + 64 :]
 
 
-def is_right(record):
+def is_right(key, record):
+    expected = VALUES[key]
     return (
         record is None
-        or record.head == 11
+        or record.head == expected.head
         and all(
-            np.array_equal(record.arrays[name], array)
-            for name, array in VALUES["key 11"].arrays.items()
+            np.array_equal(record.arrays[name], array) for name, array in expected.arrays.items()
         )
     )
 
 
-def attack(folder, count):
-    """A right result, or none: also a file under the name of another one."""
-    path = folder / "11" / "key 11"
+def attack(path, count):
+    """Right results, or none; and others go on with the file."""
     raw = path.read_bytes()
-    others = [(folder / key[-2:] / key).read_bytes() for key in VALUES if key != "key 11"]
-    ends = {True: 0, False: 0}
+    lost = 0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        with ResultCache(str(folder), keep=True, data="d") as cache:
-            for data in [*damaged(raw, random.Random(1), count), *others, b"", b"PK"]:
-                path.write_bytes(data)
-                record = cache.get("key 11")
-                assert is_right(record)
-                ends[record is None] += 1
-            path.write_bytes(raw)
-            assert cache.get("key 11") is not None
-    assert ends[True]
+        for data in [*damaged(raw, random.Random(1), count), b"", b"agfmc-1\n", bytes(10**6)]:
+            path.write_bytes(data)
+            with ResultCache(str(path.parent), keep=True) as cache:
+                records = [cache.get(key) for key in VALUES]
+                assert all(map(is_right, VALUES, records))
+                lost += records.count(None)
+                cache.put("more", Record("more"))
+                assert cache.get("more").head == "more"
+    assert lost
 
 
-def test_damaged_files(folder):
-    attack(folder, 60)
+def test_damaged_files(path):
+    attack(path, 60)
 
 
 @pytest.mark.long
-def test_damage_at_every_byte(folder):
-    attack(folder, 10**9)
+def test_damage_at_every_byte(path):
+    attack(path, 10**9)
 
 
-def member(header, data=b"", version=1):
-    header = header.encode()
-    return b"\x93NUMPY" + bytes([version, 0]) + struct.pack("<H", len(header)) + header + data
+def body(text, arrays=b""):
+    return len(text).to_bytes(8, "little") + text + arrays
 
 
 @pytest.mark.parametrize(
     "content",
     [
-        member("{'descr': '<f8', 'fortran_order': False, 'shape': (1099511627776,), }"),
-        member("{'descr': '<f8', 'fortran_order': False, 'shape': (-1, -1), }", bytes(8)),
-        member(
-            "{'descr': '|O', 'fortran_order': False, 'shape': (1,), }", b"cos\nsystem\n(S'x'\ntR."
-        ),
-        member("{'descr': '<f8', 'fortran_order': False, 'shape': (1,), }", bytes(9)),
-        member("{'descr': '<f8', 'fortran_order': False, 'shape': (1,), }", bytes(8), 3),
-        member("__import__('os').abort()"),
+        body(b'[null, [["x", "<f8", [1099511627776]]]]'),
+        body(b'[null, [["x", "<f8", [-1, -1]]]]', bytes(8)),
+        body(b'[null, [["x", "<f8", [-1]]]]', bytes(8)),
+        body(b'[null, [["x", "|O", [1]]]]', bytes(8)),
+        body(b'[null, [["x", "(9,)<f8", [1]]]]', bytes(72)),
+        body(b'[null, [["x", "<f8", [1]]]]', bytes(9)),
+        body(b'[null, [["x", "<f8", [1.0]]]]', bytes(8)),
+        body(b'[null, [["x", "<f8", [0, -1]]]]'),
+        body(b'[null, [["x", "<f8", 1]]]', bytes(8)),
+        body(b'[null, [[[], "<f8", [1]]]]', bytes(8)),
+        body(b'[null, [["x", "f9", [1]]]]', bytes(8)),
+        body(b"[null]"),
+        body(b"[" * 100_000),
+        body(b"text"),
+        b"\xff" * 100,
         b"",
-        b"\x93NUMPY",
     ],
-    ids=range(8),
+    ids=range(16),
 )
-def test_arrays_that_lie(content):
+def test_bodies_that_lie(content):
     """Nothing is run, and no memory is taken for what is not there."""
-    file = io.BytesIO()
-    write_npz(file, {}, [])
-    with zipfile.ZipFile(file, "a") as archive:
-        archive.writestr("x.npy", content)
-    reader = NpzReader(file)
     with pytest.raises(ValueError):
-        reader["x"]
+        Record.from_bytes(content)
 
 
-@pytest.mark.parametrize("kind", ["compressed", "text", "deep", "no head"])
-def test_files_that_are_none(kind):
-    file = io.BytesIO()
-    if kind == "compressed":
-        with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-            archive.writestr("head.json", bytes(10**7))
-    elif kind == "no head":
-        with zipfile.ZipFile(file, "w") as archive:
-            archive.writestr("x.npy", b"")
-    elif kind == "text":
-        file.write(b"text")
-    else:
-        with zipfile.ZipFile(file, "w") as archive:
-            archive.writestr("head.json", b"[" * 100_000)
-    with pytest.raises(ValueError):
-        NpzReader(file)
-
-
-def test_the_same_bytes_again():
-    files = [io.BytesIO(), io.BytesIO()]
-    for file in files:
-        write_npz(file, [1, "a"], iter([("x", np.arange(3))]))
-    assert files[0].getvalue() == files[1].getvalue()
-    reader = NpzReader(files[0])
-    assert (reader.head, reader.names, reader["x"].tolist()) == ([1, "a"], ["x"], [0, 1, 2])
-    with pytest.raises(ValueError, match="no item"):
-        reader["y"]
-
-
-@pytest.mark.parametrize("kind", ["fifo", "device", "folder", "link", "huge"])
-def test_what_is_no_file(folder, kind):
-    path = folder / "11" / "key 11"
-    path.unlink()
-    if kind == "fifo":
-        os.mkfifo(path)
-    elif kind == "folder":
-        path.mkdir()
-    elif kind == "huge":
-        with open(path, "wb") as file:
-            file.truncate(2**40)
-    else:
-        path.symlink_to("/dev/zero" if kind == "device" else "../10/key 10")
-    with ResultCache(str(folder), keep=True, data="d") as cache:
-        assert cache.get("key 11") is None
-        assert cache.get("key 10").head == 10
-        if kind != "folder":
-            cache.put("key 11", Record("value"))
-            assert cache.get("key 11").head == "value"
+def test_heads_that_lie(path):
+    """A body beyond the end of the file, or larger than any: the next record takes its place."""
+    size = path.stat().st_size
+    for key, length in (("forged", 2**63), ("large", 2**29)):
+        with path.open("r+b") as file:
+            file.seek(0, 2)
+            head = room._HEAD.pack(
+                room._MAGIC, sha256(key.encode()).digest(), False, length, bytes(16)
+            )
+            file.write(head + room._digest(head, room._CHECK))
+            if length < 2**32:
+                file.truncate(size + 100 + length)
+        with ResultCache(str(path.parent), keep=True) as cache:
+            assert cache.get(key) is None and is_right("key 12", cache.get("key 12"))
+            cache.put(key, Record("value"))
+            assert cache.get(key).head == "value"
 
 
 @pytest.mark.parametrize("kind", ["fifo", "device", "null", "file", "loop", "nowhere"])
@@ -215,9 +179,9 @@ with own_warnings() as told:
 
 
 @pytest.mark.parametrize("size", [0, 100, 4096, 8192])
-def test_a_full_disk(folder, root, size):
+def test_a_full_disk(path, root, size):
     done = subprocess.run(
-        [sys.executable, "-c", FULL, str(folder), str(size)],
+        [sys.executable, "-c", FULL, str(path.parent), str(size)],
         cwd=root,
         capture_output=True,
         text=True,
@@ -226,8 +190,7 @@ def test_a_full_disk(folder, root, size):
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("\n") == 1 and done.stdout.startswith("0 "), done.stdout
     assert "the limit of the shell for the size of a file (ulimit -f)" in done.stdout
-    assert os.listdir(folder / "tmp") == []
-    with ResultCache(str(folder), keep=True) as cache:
+    with ResultCache(str(path.parent), keep=True) as cache:
         assert cache.get("key 11").head == 11
 
 
@@ -384,14 +347,10 @@ def points(tmp_path, monkeypatch):
     x = rng.normal(size=(60, 2)) + 2 * np.eye(3)[y][:, :2]
     (tmp_path / "d.vec").write_bytes(np.int32(2).tobytes() + x.astype("<f4").tobytes())
     (tmp_path / "d.cls").write_bytes(y.astype("<i4").tobytes())
+    return tmp_path
 
 
-def keys_of(cache):
-    """The keys of all results."""
-    return [path.rpartition("/")[2] for _, _, path in room._files(cache.path)]
-
-
-def test_forged_values_through_a_command(run, points):
+def test_forged_values_through_a_command(run, points, monkeypatch):
     """Results of right keys whose values are someone else's: the same table as without."""
     words = ["-d", "2", "--state", "st", "--report=-.csv", "d", "one-vs-one"]
 
@@ -406,7 +365,12 @@ def test_forged_values_through_a_command(run, points):
             for line in lines
         ]
 
+    keys = []
+    put = ResultCache.put
+    monkeypatch.setattr(ResultCache, "put", lambda *args: keys.append(args[1]) or put(*args))
     want = table()
+    monkeypatch.undo()
+    monkeypatch.chdir(points)
     for record in (
         Record(None),
         Record({}),
@@ -414,7 +378,8 @@ def test_forged_values_through_a_command(run, points):
         Record("x" * 1000),
         Record([3, "a", 0, {name: "x" for name in SCORES}], {"classes": np.zeros(30, "<i4")}),
     ):
-        with ResultCache("st", keep=True) as cache:
-            for key in keys_of(cache):
+        (path,) = os.listdir("st")  # data-DIGEST-VERSION.results
+        with ResultCache("st", keep=True, data=path.split("-")[1]) as cache:
+            for key in keys:
                 cache.put(key, record)
         assert table() == want

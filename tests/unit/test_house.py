@@ -354,11 +354,7 @@ CALLS = {
     "load_extension",
     "sys.setprofile",
 }
-MAY_CALL = {
-    "os.umask": ("agfmc/files/atomic.py",),
-    "np.lib": ("agfmc/files/npz.py",),
-    "allow_pickle": ("agfmc/files/npz.py",),
-}  # False there
+MAY_CALL = {"os.umask": ("agfmc/files/atomic.py",)}
 BEGINNINGS = ("os.exec", "os.spawn")
 TEMPORARY = {"TemporaryFile", "TemporaryDirectory", "mkdtemp", "mkstemp", "gettempdir"}
 # Whatever else is in the environment changes nothing here but where programs are found.

@@ -11,11 +11,11 @@ from agfmc.core.errors import AgfmcWarning, DataError
 from agfmc.data.types import Dataset
 from agfmc.prediction.classifier import Classifier
 from agfmc.prediction.decoding import Decoding
-from agfmc.calibration.separate_points import DecodedData, recalibrate
-from agfmc.prediction.calibrate import (
-    answers_of_data,
-    answers_of_files,
-    stored_decodings,
+from agfmc.prediction.known_points import answers_of_data, answers_of_files, DecodedData
+from agfmc.prediction.recalibrate import (
+    default_decodings,
+    recalibrate,
+    recalibrated,
     with_decoders,
 )
 from agfmc.report.text import format_reports
@@ -65,8 +65,8 @@ def drawn(n=500, seed=2, temperature=2.5):
 @pytest.mark.long
 def test_points_are_classified_without_a_map():
     answered = answers_of_data(PAIRS, Decoding(), APART, "binary", "apart")
-    found = recalibrate(answered, "least-squares", LABELS)
-    again = with_decoders(PAIRS, {"least-squares": found}, answered.y)
+    found, _ = recalibrate(answered, "least-squares", LABELS)
+    again = with_decoders(PAIRS, {"least-squares": found}, answered)
     assert again.fits(again.calibration) and sum(again.calibration.counts) == 400
     assert (
         answers_of_data(again, Decoding(), APART, "binary", "").p.tobytes()
@@ -74,7 +74,7 @@ def test_points_are_classified_without_a_map():
         == Classifier(PAIRS, Decoding())(APART.x).columns.tobytes()
     )
     np.testing.assert_array_equal(
-        Classifier(again, Decoding())(APART.x).columns, apply_map(found.calibration.map, answered.p)
+        Classifier(again, Decoding())(APART.x).columns, apply_map(found.map, answered.p)
     )
 
 
@@ -82,11 +82,11 @@ def test_weights_of_points():
     answered = drawn(400)
     w = np.random.default_rng(3).integers(1, 5, 400).astype(float)
     weighted = replace(answered, weights=w)
-    found = recalibrate(weighted, "least-squares", LABELS, "temperature")
-    plain = recalibrate(answered, "least-squares", LABELS, "temperature")
+    found, report = recalibrate(weighted, "least-squares", LABELS, "temperature")
+    plain, plain_report = recalibrate(answered, "least-squares", LABELS, "temperature")
     expected = fit_temperature(answered.p, answered.y, w)
-    assert found.calibration.map.weights == expected.weights != plain.calibration.map.weights
-    before = found.report["scores"]
+    assert found.map.weights == expected.weights != plain.map.weights
+    before = report["scores"]
     assert before["log_loss"]["before"]["value"] == pytest.approx(
         log_loss(answered.p, answered.y, w), rel=1e-12
     )
@@ -101,19 +101,19 @@ def test_weights_of_points():
         < before["log_loss"]["before"]["high"]
     )
     # points are counted for guarantees
-    for row in found.report["thresholds"]:
+    for row in report["thresholds"]:
         if row["threshold"] is not None:
-            largest = found.calibration.points.p_largest
+            largest = found.points.p_largest
             assert row["answered"] == np.mean(largest >= row["threshold"])
-    assert found.report["points"] == 400 and found.report["sum_of_weights"] == w.sum()
+    assert report["points"] == 400 and report["sum_of_weights"] == w.sum()
     alike = w.sum() ** 2 / (w @ w)
-    assert found.report["effective_points"] == pytest.approx(alike)
+    assert report["effective_points"] == pytest.approx(alike)
     assert (
         f"400 points of 4 classes, which count as {alike:.4g} of equal weight; temperature"
-        in format_reports([found.report])
+        in format_reports([report])
     )
-    assert not {"sum_of_weights", "effective_points"} & plain.report.keys()
-    kept = with_decoders(PAIRS, {"least-squares": found}, answered.y).calibration
+    assert not {"sum_of_weights", "effective_points"} & plain_report.keys()
+    kept = with_decoders(PAIRS, {"least-squares": found}, weighted).calibration
     assert kept.source == "least-squares: 400 weighted points of drawn" and sum(kept.counts) == 400
 
 
@@ -135,12 +135,12 @@ def test_a_tree_that_is_descended():
         answered.p, np.column_stack([answers.columns, 1 - answers.columns])
     )
     right = answers.classes == APART.y
-    found = recalibrate(answered, "recursive", LABELS, "temperature")
+    found, report = recalibrate(answered, "recursive", LABELS, "temperature")
     expected = fit_temperature(answered.p, np.where(right, 0, 1))
-    assert found.calibration.map.weights == expected.weights
-    np.testing.assert_array_equal(found.calibration.points.right, right)
-    np.testing.assert_array_equal(found.calibration.points.label, APART.y)
-    assert found.report["sets"] == []
+    assert found.map.weights == expected.weights
+    np.testing.assert_array_equal(found.points.right, right)
+    np.testing.assert_array_equal(found.points.label, APART.y)
+    assert report["sets"] == []
 
 
 def test_decoders_that_answer_the_same():
@@ -151,31 +151,31 @@ def test_decoders_that_answer_the_same():
     assert one.same(other)
     assert not one.same(answers_of_data(PAIRS, Decoding("wu-lin-weng"), APART, "binary", ""))
     assert not one.same(answers_of_data(TREE, Decoding(), APART, "binary", ""))
-    found = recalibrate(one, "inverse", LABELS, "temperature")
-    again = found.of("least-squares")
-    assert again.calibration is found.calibration
-    assert (found.report["decoder"], again.report["decoder"]) == ("inverse", "least-squares")
+    again, reports = recalibrated(PAIRS, [("inverse", one), ("least-squares", other)])
+    decoders = again.calibration.decoders
+    assert decoders["inverse"] is decoders["least-squares"]
+    assert [report["decoder"] for report in reports] == ["inverse", "least-squares"]
 
 
 def test_decoders_whose_points_are_kept():
-    assert list(stored_decodings(PAIRS)) == ["inverse", "least-squares"]
-    assert list(stored_decodings(TREE)) == ["recursive", "least-squares", "full"]
+    assert list(default_decodings(PAIRS)) == ["inverse", "least-squares"]
+    assert list(default_decodings(TREE)) == ["recursive", "least-squares", "full"]
 
 
 def test_the_scores_are_of_points_held_out():
     answered = drawn()
-    found = recalibrate(answered, "least-squares", LABELS, "temperature", seed=3)
-    scores = found.report["scores"]
+    found, report = recalibrate(answered, "least-squares", LABELS, "temperature", seed=3)
+    scores = report["scores"]
     assert scores["log_loss"]["before"]["value"] == pytest.approx(
         log_loss(answered.p, answered.y), rel=1e-12
     )
     assert scores["brier"]["before"]["value"] == pytest.approx(
         brier(answered.p, answered.y), rel=1e-12
     )
-    fitted = log_loss(apply_map(found.calibration.map, answered.p), answered.y)
+    fitted = log_loss(apply_map(found.map, answered.p), answered.y)
     after = scores["log_loss"]["after"]["value"]
     assert fitted < after < fitted + 0.01
-    kept = found.calibration.points
+    kept = found.points
     assert -np.log(kept.p_true).mean() == pytest.approx(after, rel=1e-12)
     for score in scores.values():
         for cell in score.values():
@@ -185,13 +185,13 @@ def test_the_scores_are_of_points_held_out():
         )
     assert scores["log_loss"]["difference"]["high"] < 0  # paired: clearer than the two alone
     assert scores["accuracy"]["difference"] == {"value": 0, "low": 0, "high": 0}
-    assert found.report["temperature"] == pytest.approx(2.5, rel=0.2)
+    assert report["temperature"] == pytest.approx(2.5, rel=0.2)
 
 
 def test_mean_sizes_of_sets_by_hand():
     answered = drawn(100)
     p, y = answered.p, answered.y
-    report = recalibrate(answered, "least-squares", LABELS, "none").report
+    _, report = recalibrate(answered, "least-squares", LABELS, "none")
     assert [row["max_error"] for row in report["thresholds"]] == [0.01, 0.02, 0.05, 0.1]
     assert [row["coverage"] for row in report["sets"]] == [0.9, 0.95, 0.99]
 
@@ -217,19 +217,19 @@ def test_maps_that_change_answers_are_scored_by_their_own():
     rolled = DecodedData(
         np.roll(answered.p, 1, axis=1), answered.y, (answered.answer + 1) % 4, "rolled"
     )
-    found = recalibrate(rolled, "least-squares", LABELS)
-    assert found.report["map"] == "matrix"
-    scores = found.report["scores"]["accuracy"]
+    found, report = recalibrate(rolled, "least-squares", LABELS)
+    assert report["map"] == "matrix"
+    scores = report["scores"]["accuracy"]
     assert scores["before"]["value"] < 0.3 and scores["after"]["value"] > 0.5
-    assert found.calibration.points.right.mean() == scores["after"]["value"]
+    assert found.points.right.mean() == scores["after"]["value"]
 
 
 def test_what_is_printed():
     stored = fit_temperature(np.eye(4), np.arange(4))
-    found = recalibrate(drawn(320), "inverse", LABELS, stored=stored)
-    one, other = found.report, found.of("least-squares").report
-    different = recalibrate(drawn(100), "wu-lin-weng", LABELS, "matrix").report
-    text = format_reports([one, other, different])
+    _, report = recalibrate(drawn(320), "inverse", LABELS, stored=stored)
+    other = {**report, "decoder": "least-squares"}
+    _, different = recalibrate(drawn(100), "wu-lin-weng", LABELS, "matrix")
+    text = format_reports([report, other, different])
     lines = text.splitlines()
     assert lines[0].startswith("inverse, least-squares: 320 points of 4 classes; temperature 2.")
     assert lines[1].startswith("log loss: stored ") and ", matrix " in lines[1]
@@ -253,7 +253,7 @@ def test_few_points_and_classes_without():
         answered.p[:60], np.where(answered.y == 2, 1, answered.y), answered.answer, "few"
     )
     with own_warnings() as warned:
-        report = recalibrate(few, "least-squares", LABELS, "temperature").report
+        _, report = recalibrate(few, "least-squares", LABELS, "temperature")
     assert texts_of(warned) == [
         "few: no point of class 6: the map does not know how they are answered",
         "few: 60 calibration points are few for 4 classes (100 or more are better): mind the "
@@ -267,11 +267,11 @@ def test_few_points_and_classes_without():
 def test_a_calibration_keeps_its_other_decoders():
     answered = drawn()
     first = with_decoders(
-        PAIRS, {"inverse": recalibrate(answered, "inverse", LABELS, "none")}, answered.y
+        PAIRS, {"inverse": recalibrate(answered, "inverse", LABELS, "none")[0]}, answered
     )
-    other = recalibrate(drawn(200), "least-squares", LABELS, "temperature")
+    other, _ = recalibrate(drawn(200), "least-squares", LABELS, "temperature")
     for _ in range(2):  # the second time in place of the first
-        second = with_decoders(first, {"least-squares": other}, answered.y[:200])
+        second = with_decoders(first, {"least-squares": other}, drawn(200))
         assert list(second.calibration.decoders) == ["inverse", "least-squares"]
         assert second.calibration.decoders["inverse"] is first.calibration.decoders["inverse"]
         assert (

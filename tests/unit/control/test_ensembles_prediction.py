@@ -16,16 +16,12 @@ from agfmc.core.probabilities import losses
 from agfmc.core.errors import ControlError, ModelError, UsageError
 from agfmc.experiments.candidates import decoders_for
 from agfmc.learners.protocol import distinct, plan_jobs
-from agfmc.prediction.calibrate import (
-    _in_words,
-    fit_calibration,
-    held_out_answers,
-    with_learned_weights,
-)
+from agfmc.prediction.calibrate import fit_calibration
+from agfmc.prediction.known_points import held_out_answers
+from agfmc.prediction.member_weights import _in_words, with_learned_weights
 from agfmc.prediction.classifier import Classifier
 from agfmc.models.files import export, save
 from agfmc.prediction.decoding import (
-    calibrated_decodings,
     decoders_of,
     Decoding,
     gives_probabilities,
@@ -133,16 +129,15 @@ def test_priors_rejection_and_sets():
 def test_calibration_has_its_own_keys():
     configuration, held_out = made(OTHER_TREE + TREE)
     tree = configuration.tree
-    assert {"average", "geometric", "least-squares"} <= set(calibrated_decodings(tree))
     assert Decoding().calibration_key(tree) == "average"
     assert Decoding(tree="geometric").calibration_key(tree) == "geometric"
     assert Decoding(tree="flat").calibration_key(tree) == "least-squares"
     assert Decoding().calibration_key(made(TREE + CODE)[0].tree) == "average least-squares"
     told: dict = {}
     calibration = fit_calibration(configuration, held_out, losses=told)
-    assert list(told) == ["average"] and calibration.decoders["average"].points is not None
-    assert calibration.decoders["geometric"].points is None
-    points, p, *_ = held_out_answers(configuration, held_out)["average"]
+    assert list(told) == list(calibration.decoders) == ["average"]
+    assert calibration.decoders["average"].points is not None
+    p = held_out_answers(configuration, held_out, {"average": Decoding()})["average"].p
     assert p.shape == (100, 4) and np.allclose(p.sum(axis=1), 1)
     assert configuration.fits(calibration)
     weighed = replace(configuration, tree=with_heading(tree, "weights", "1 2"))
@@ -274,8 +269,7 @@ def test_learned_weights():
     answers = []
     for text in (TREE, NODE, CODE):
         single, values = made(text)
-        key = Decoding(tree="full").calibration_key(single.tree)
-        answers.append(held_out_answers(single, values, {key})[key][1])
+        answers.append(held_out_answers(single, values, {"": Decoding(tree="full")})[""].p)
     true = np.searchsorted([0, 2, 5, 6], Y)
 
     def tempered(w=None):

@@ -282,7 +282,6 @@ OTHERS = {
     "write_answer_table",
     "write_answers",
     "write_curves",
-    "write_npz",
     "write_predictions",
     "write_table",
     "write_together",

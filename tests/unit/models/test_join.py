@@ -18,7 +18,7 @@ from agfmc.models.checks import check_configuration
 from agfmc.models.description import describe, format_description
 from agfmc.models.files import export
 from agfmc.models.join import join, join_members, members_of
-from agfmc.prediction.calibrate import weighed_by_data
+from agfmc.prediction.member_weights import weighed_by_data
 from agfmc.prediction.classifier import Classifier
 from agfmc.prediction.decoding import Decoding
 

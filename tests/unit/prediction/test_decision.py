@@ -18,8 +18,8 @@ from agfmc.prediction.classifier import Classifier
 from agfmc.prediction.decision import Decision
 from agfmc.prediction.decoding import Decoding, Guarantees
 from agfmc.learners.programs import Execution
-from agfmc.prediction.calibrate import answers_of_data, stored_decodings, with_decoders
-from agfmc.calibration.separate_points import recalibrate
+from agfmc.prediction.known_points import answers_of_data
+from agfmc.prediction.recalibrate import default_decodings, recalibrate, with_decoders
 from agfmc.training.fit import TrainingSettings
 from agfmc.training.in_memory import train_configuration
 
@@ -41,10 +41,10 @@ def made(text):
         parse(text), *points(1, 200), TrainingSettings("-c 2 -g 0.2")
     )[0]
     data, found = Dataset(*points(2, 400)), {}
-    for key, decoding in stored_decodings(configuration).items():
+    for key, decoding in default_decodings(configuration).items():
         answered = answers_of_data(configuration, decoding, data, "binary", "apart")
-        found[key] = recalibrate(answered, key, LABELS, kind)
-    return with_decoders(configuration, found, answered.y)
+        found[key], _ = recalibrate(answered, key, LABELS, kind)
+    return with_decoders(configuration, found, answered)
 
 
 PAIRS = '"" 0 / 1; "" 0 / 2; "" 1 / 2; {9 1 4}'

@@ -11,9 +11,9 @@ from agfmc.core.errors import AgfmcError, UsageError
 from agfmc.core.models import BinaryModel, Kernel
 from agfmc.models.configuration import Configuration
 from agfmc.calibration.types import DecoderCalibration, ProbabilityMap
-from agfmc.calibration.separate_points import recalibrate
 from agfmc.data.types import Dataset
-from agfmc.prediction.calibrate import answers_of_data, with_decoders
+from agfmc.prediction.known_points import answers_of_data
+from agfmc.prediction.recalibrate import recalibrate, with_decoders
 from agfmc.prediction.classifier import Classifier
 from agfmc.prediction.decoding import Decoding, Guarantees, PairQueries
 from agfmc.prediction.decision import Decision
@@ -151,9 +151,9 @@ def test_sets_below_nodes_with_a_coverage_by_definition(text, by_class, coverage
         {
             "recursive" + " least-squares" * ("/" in text): recalibrate(
                 answered, "recursive", tree.classes, "temperature"
-            )
+            )[0]
         },
-        answered.y,
+        answered,
     )
     t = np.array(
         [next((q for below, q in way if label not in below), 0.0) for way, label in zip(ways, y)]

@@ -47,7 +47,14 @@ def fitted(name):
         configuration, held_out = train_configuration(
             parse(TEXTS[name]), X, Y, TrainingSettings("-c 1 -g .5")
         )
-        FITTED[name] = replace(configuration, calibration=fit_calibration(configuration, held_out))
+        decodings = [
+            Decoding(method.name, mode)
+            for mode in TREE_MODES
+            for method in METHODS
+            if not (mode == "flat" and configuration.tree.directs)
+        ]
+        calibration = fit_calibration(configuration, held_out, decodings)
+        FITTED[name] = replace(configuration, calibration=calibration)
     return FITTED[name]
 
 

@@ -1,4 +1,4 @@
-"""Calibration of a trained configuration by a separate calibration set.
+"""Calibration of a trained configuration by points that it was not trained on.
 
 The points are classified without a calibration, or their answers come from files of
 cross-validation; `recalibrate` fits the map of a decoder, measures by cross-validation what it
@@ -8,30 +8,27 @@ does, and keeps the points, each as the map that was fitted without its fold ans
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
 
 import numpy as np
 
+from ..calibration.maps import apply_map, choose_map, compare_maps, held_out_map, KINDS, refit
+from ..calibration.sets import answer_points, calibration_points, prediction_sets, quantiles
+from ..calibration.thresholds import error_threshold
+from ..calibration.types import Calibration, CalibrationPoints, DecoderCalibration, ProbabilityMap
 from ..core.errors import AgfmcWarning, DataError, warn_user
-from ..core.models import LearnedDecoder
 from ..core.probabilities import losses, mean
 from ..core.splits import FOLDS, stratified_folds
 from ..core.text import listed
+from ..models.configuration import Configuration
 from ..score.intervals import effective_number, resampled, resampled_summary
 from ..score.probabilities import calibration, expected_calibration_error
-from .maps import apply_map, choose_map, compare_maps, held_out_map, KINDS, refit
-from .sets import answer_points, calibration_points, prediction_sets, quantiles
-from .thresholds import error_threshold
-from .types import CalibrationPoints, DecoderCalibration, ProbabilityMap
+from .decoding import Decoding, suited_decodings
+from .known_points import DecodedData
 
-COMPARED_SCORES = {
-    "log_loss": "log loss",
-    "brier": "Brier score",
-    "calibration_error": "calibration error",
-    "accuracy": "accuracy",
-}
+_COMPARED = "log_loss", "brier", "calibration_error", "accuracy"  # scores
 ERRORS = (0.01, 0.02, 0.05, 0.1)  # for which thresholds are shown
 COVERAGES = (0.9, 0.95, 0.99)  # for which sizes of sets are shown
 _RESAMPLES = 1000
@@ -39,68 +36,19 @@ _FEW, _FEW_OF_CLASS = 100, 10  # points below which there is a warning
 _BINS = 10
 
 
-@dataclass(frozen=True, eq=False)
-class DecodedData:
-    """Points of known classes as a decoder answered them, before any calibration map.
-
-    Attributes
-    ----------
-    p : probabilities (n, k), columns with ascending labels, or (p, 1 - p) (n, 2) of the answer
-        where a tree was descended
-    y, answer : columns (n,) of the true class and of the answer
-    source : source of the points, as text
-    learned : decoder that was fitted to them, p being by fits without each point
-    weights : weights (n,) of the points, None where all count alike
-    left : as in `CalibrationPoints`, (n,) or None
-    groups : groups (n,) of the points, which no fold divides, or None
-    """
-
-    p: np.ndarray
-    y: np.ndarray
-    answer: np.ndarray
-    source: str
-    learned: LearnedDecoder | None = None
-    weights: np.ndarray | None = None
-    left: np.ndarray | None = None
-    groups: np.ndarray | None = None
-
-    def same(self, other: DecodedData) -> bool:
-        """Return whether another decoder answers the same but for rounding."""
-        return (
-            self.p.shape == other.p.shape
-            and np.array_equal(self.answer, other.answer)
-            and np.allclose(self.p, other.p, 0, 1e-9)
-        )
-
-
-class CalibrationResult(NamedTuple):
-    """The calibration of a decoder, and its report of plain values."""
-
-    calibration: DecoderCalibration
-    report: dict
-
-    def of(self, key: str) -> CalibrationResult:
-        """The result for another decoder, which answers the same."""
-        return CalibrationResult(self.calibration, {**self.report, "decoder": key})
-
-
-def mapped_points(
-    p: np.ndarray,
-    y: np.ndarray,
-    answer: np.ndarray,
-    kind: str,
-    key: str,
-    classes: Sequence[int],
-    left: np.ndarray | None = None,
+def calibrated_points(
+    decoded: DecodedData, p: np.ndarray, kind: str, key: str, classes: Sequence[int]
 ) -> tuple[CalibrationPoints, np.ndarray]:
-    """`CalibrationPoints` of probabilities p (n, c) after a map of a kind, and answers (n,) by it.
+    """`CalibrationPoints` of points after a map of a kind, and answers (n,) by it.
 
-    `y` and `answer` (n,) are columns of the true class and of the answer before the map, `key` that
-    of a decoder of labels `classes`, as of `Decoding.calibration_key`; `left` as for
-    `answer_points`.
+    p (n, c) are their probabilities after the map, `key` that of a decoder of labels `classes`, as
+    of `Decoding.calibration_key`.
     """
+    y = decoded.y
+    answer = decoded.answer
     if key.startswith("recursive"):
-        return answer_points(p[:, 0], np.asarray(classes)[y], answer == y, left), answer
+        labels = np.asarray(classes)[y]
+        return answer_points(p[:, 0], labels, answer == y, decoded.left), answer
     if not KINDS[kind].keeps_order:
         answer = p.argmax(axis=1)
     return calibration_points(p, y, answer, classes), answer
@@ -114,21 +62,19 @@ def recalibrate(
     seed: int = 1,
     folds: int = FOLDS,
     stored: ProbabilityMap | None = None,
-) -> CalibrationResult:
+) -> tuple[DecoderCalibration, dict]:
     """Fit a map of `kind` ("auto" or of `MAP_KINDS`) for the decoder `key` of labels `classes`.
 
-    The log loss of `stored`, a map fitted to other points, is reported too. Warns where there are
-    few points, or none of a class. Maps and scores have the weights of the points; thresholds and
-    sets count points, for which their guarantees are.
+    Returns the calibration of the decoder, and a report of plain values, with the log loss of
+    `stored` too, a map fitted to other points. Warns where there are few points, or none of a
+    class. Maps and scores have the weights of the points; thresholds and sets count points, for
+    which their guarantees are.
     """
     p = decoded.p
     y = decoded.y
     weights = decoded.weights
     descended = key.startswith("recursive")
-    if descended:
-        true = np.where(decoded.answer == y, 0, 1)
-    else:
-        true = y
+    true = decoded.true_columns(key)
     absent = _absent_classes(y, classes, decoded.source)
     if len(y) < 2:
         raise DataError(
@@ -138,9 +84,7 @@ def recalibrate(
     chosen = choose_map(trials, weights, decoded.groups)
     fold = stratified_folds(true, seed, folds, decoded.groups)
     after = held_out_map(chosen.maps, p, fold)
-    points, answer = mapped_points(
-        after, y, decoded.answer, chosen.kind, key, classes, decoded.left
-    )
+    points, answer = calibrated_points(decoded, after, chosen.kind, key, classes)
     fitted = refit(chosen, p, true, weights)
     if descended:
         columns = (np.zeros(len(y), dtype=int),) * 2
@@ -178,7 +122,7 @@ def recalibrate(
             }
         ),
     }
-    return CalibrationResult(DecoderCalibration(fitted, points), report)
+    return DecoderCalibration(fitted, points), report
 
 
 def _absent_classes(y, classes, source):
@@ -222,7 +166,7 @@ def _scores(both, y, answers, resamples, weights):
                 calibration(np.clip(winner, 0, 1), right, _BINS, weights=counts)
             )
             values["accuracy", when] = np.average(right, weights=counts)
-        for name in COMPARED_SCORES:
+        for name in _COMPARED:
             values[name, "difference"] = values[name, "after"] - values[name, "before"]
         return values
 
@@ -237,7 +181,7 @@ def _scores(both, y, answers, resamples, weights):
             }
             for when in ("before", "after", "difference")
         }
-        for name in COMPARED_SCORES
+        for name in _COMPARED
     }
 
 
@@ -266,3 +210,82 @@ def _sizes(points, p, classes, coverage):
             limits = quantiles(points, classes, 1 - coverage, score, by_class)
             sizes[name] = float(np.count_nonzero(prediction_sets(p, limits, score)) / len(p))
     return {"coverage": coverage, "mean_size": sizes}
+
+
+def recalibrated(
+    configuration: Configuration,
+    answers: Iterable[tuple[str, DecodedData]],
+    kind: str = "auto",
+    seed: int = 1,
+    folds: int = FOLDS,
+    stored: Mapping = MappingProxyType({}),
+) -> tuple[Configuration, list[dict]]:
+    """The configuration with maps of decoders fitted to holdout points, and reports on them.
+
+    `answers` are (key of a decoder, its `DecodedData`), and `stored` {key: `DecoderCalibration`}
+    that the reports compare. The other arguments are as for `recalibrate`.
+    """
+    decoders: dict[str, DecoderCalibration] = {}
+    reports: dict[str, dict] = {}
+    fitted: dict[str, DecodedData] = {}
+    for key, answered in answers:
+        equal = next((other for other in fitted if fitted[other].same(answered)), None)
+        if equal is None:
+            fitted[key] = answered
+            decoders[key], reports[key] = recalibrate(
+                answered,
+                key,
+                configuration.tree.classes,
+                kind,
+                seed,
+                folds,
+                stored[key].map if key in stored else None,
+            )
+        else:
+            decoders[key] = decoders[equal]
+            reports[key] = {**reports[equal], "decoder": key}
+    return with_decoders(configuration, decoders, answered), list(reports.values())
+
+
+def default_decodings(configuration: Configuration) -> dict[str, Decoding]:
+    """{key: `Decoding`} of the decoders that are calibrated where none is chosen.
+
+    Those that suit the configuration, in their order, then least squares and, for a tree, full,
+    and learned where the model has it.
+    """
+    tree = configuration.tree
+    decodings = suited_decodings(tree)
+    if configuration.calibration and configuration.calibration.learned:
+        decodings.setdefault("learned", Decoding("learned", "flat"))
+    return decodings
+
+
+def with_decoders(
+    configuration: Configuration, decoders: Mapping[str, DecoderCalibration], decoded: DecodedData
+) -> Configuration:
+    """The configuration whose calibration has these entries in place of its own.
+
+    They were fitted to the points of `decoded`, which the calibration counts where it has none yet,
+    and whose learned decoder takes the place of the one in the calibration.
+    """
+    old = configuration.calibration
+    classes = configuration.tree.classes
+    if old is None:
+        counts = tuple(np.bincount(decoded.y, minlength=len(classes)).tolist())
+        old = Calibration(configuration.digest(), tuple(classes), "", counts, {})
+    # of each decoder the last source alone
+    sources = [
+        part for part in old.source.split("; ") if part and part.partition(": ")[0] not in decoders
+    ]
+    weighted = "" if decoded.weights is None else "weighted "
+    points = f"{len(decoded.y)} {weighted}points of {decoded.source.replace(';', ',')}"
+    sources += [f"{key}: {points}" for key in decoders]
+    return replace(
+        configuration,
+        calibration=replace(
+            old,
+            source="; ".join(sources),
+            decoders={**old.decoders, **decoders},
+            learned=decoded.learned or old.learned,
+        ),
+    )

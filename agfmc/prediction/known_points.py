@@ -1,0 +1,507 @@
+"""Points of known classes, as a decoder answers them before any calibration map.
+
+They are training points that were held out, the points of a `Dataset`, or files of answers.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..control.build import to_code
+from ..control.tree import Tree
+from ..core.errors import (
+    AgfmcError,
+    AgfmcWarning,
+    DataError,
+    ModelError,
+    UsageError,
+    warn_user,
+)
+from ..core.models import HeldOut, LearnedDecoder
+from ..core.points import is_sparse
+from ..core.probabilities import probability, refuted_probabilities
+from ..core.splits import of_rows
+from ..core.text import listed
+from ..data.groups import group_numbers_beside
+from ..data.libagf import read_cls, read_con
+from ..data.printed import read_probabilities
+from ..data.types import Dataset
+from ..data.weights import read_weights, weights_beside
+from ..decode.learned import fit_learned, LearnedFit
+from ..learners.programs import Execution
+from ..models.configuration import Configuration
+from .classifier import Classifier
+from .decision_values import MachineValues
+from .decoding import AUTO, coding_matrix, Decoding, LEARNED_POINTS
+
+_MOST_NUMBERS = 1 << 28  # points times entries of the coding matrix
+FEWEST = 1000  # points that are decoded, of any number of entries
+_LEARNED_VALUES = 4_000_000  # decision values that a decoder is fitted to, times classes
+_HALF_DIGIT = 0.51e-6  # by which a probability in a text is rounded, at most
+
+
+@dataclass(frozen=True, eq=False)
+class DecodedData:
+    """Points of known classes as a decoder answered them, before any calibration map.
+
+    Attributes
+    ----------
+    p : probabilities (n, k), columns with ascending labels, or (p, 1 - p) (n, 2) of the answer
+        where a tree was descended
+    y, answer : columns (n,) of the true class and of the answer
+    source : source of the points, as text
+    learned : decoder that was fitted to them, p being by fits without each point
+    weights : weights (n,) of the points, None where all count alike
+    left : as in `CalibrationPoints`, (n,) or None
+    groups : groups (n,) of the points, which no fold divides, or None
+    """
+
+    p: np.ndarray
+    y: np.ndarray
+    answer: np.ndarray
+    source: str
+    learned: LearnedDecoder | None = None
+    weights: np.ndarray | None = None
+    left: np.ndarray | None = None
+    groups: np.ndarray | None = None
+
+    def true_columns(self, key: str) -> np.ndarray:
+        """The true columns (n,) of `p` for the decoder `key`: right or wrong after a descent."""
+        if key.startswith("recursive"):
+            return np.where(self.answer == self.y, 0, 1)
+        return self.y
+
+    def same(self, other: DecodedData) -> bool:
+        """Return whether another decoder answers the same but for rounding."""
+        return (
+            self.p.shape == other.p.shape
+            and np.array_equal(self.answer, other.answer)
+            and np.allclose(self.p, other.p, 0, 1e-9)
+        )
+
+
+def held_out_answers(
+    configuration: Configuration,
+    held_out: HeldOut,
+    decodings: Mapping[str, Decoding],
+    left_out: bool = False,
+) -> dict[str, DecodedData]:
+    """{key: `DecodedData`} of held-out points, of each of these {key: `Decoding`} that suits.
+
+    With `left_out` the sigmoids of the classifiers are those without the point.
+    """
+    tree = configuration.tree
+    y = np.searchsorted(tree.classes, held_out.y)
+    values = HeldOutValues(configuration, held_out, left_out)
+    classifiers = {}
+    parts: dict[str, list] = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AgfmcWarning)  # of decoders that were not requested
+        for key, decoding in decodings.items():
+            with suppress(AgfmcError):  # the code does not suit this decoder
+                classifiers[key] = Classifier(
+                    configuration, _uncalibrated(decoding, tree), values=values
+                )
+        for start, rows in values.blocks(len(tree.classes)):
+            for key, classifier in list(classifiers.items()):
+                try:
+                    answers = classifier(rows)
+                except AgfmcError:
+                    del classifiers[key]
+                    continue
+                parts.setdefault(key, []).append(_answered(answers, y[start + rows], classifier))
+    results = {}
+    for key in classifiers:
+        p, answer, left = (
+            None if part[0] is None else np.concatenate(part) for part in zip(*parts[key])
+        )
+        results[key] = DecodedData(
+            p, y, answer, "held-out points", None, held_out.weights, left, held_out.groups
+        )
+    return results
+
+
+def learned_answers(configuration: Configuration, held_out: HeldOut) -> DecodedData:
+    """`DecodedData` of held-out points by a learned decoder that is fitted to them.
+
+    Raises as `fit_learned_decoder`.
+    """
+    classes = configuration.tree.classes
+    values = HeldOutValues(configuration, held_out)
+    most = max(LEARNED_POINTS * len(classes), _LEARNED_VALUES // (values.count * len(classes)))
+    chosen = share_of_classes(held_out.y, -(-len(held_out.rows) // most))
+    r = np.concatenate(
+        [
+            values(range(values.count), rows[chosen[start + rows]])[1]
+            for start, rows in values.blocks(len(classes))
+        ]
+    )
+    return _by_learned(
+        configuration.tree,
+        r,
+        np.searchsorted(classes, held_out.y[chosen]),
+        "held-out points",
+        of_rows(held_out.weights, chosen),
+        of_rows(held_out.groups, chosen),
+    )
+
+
+def _by_learned(tree, r, y, source, weights, groups):
+    fitted = fit_learned_decoder(tree, r, y, weights=weights, groups=groups)
+    return DecodedData(
+        fitted.p, y, fitted.p.argmax(axis=1), source, fitted.decoder, weights, None, groups
+    )
+
+
+def fit_learned_decoder(
+    tree: Tree,
+    r: np.ndarray,
+    y: np.ndarray,
+    seed: int = 1,
+    weights: np.ndarray | None = None,
+    groups: np.ndarray | None = None,
+) -> LearnedFit:
+    """Fit a `LearnedDecoder` to held-out decision values r (c, m) of the rows of a tree.
+
+    `y` (c,) are columns of the true classes, labels ascending; `seed` is that of the folds;
+    `weights` and `groups` (c,) are those of the points. p (c, k) of the result is by fits without
+    the points. Raises `ModelError` for too many classes and classifiers, and for a multi-class
+    node, `DataError` for a class without points.
+    """
+    if tree.directs:
+        raise ModelError(
+            "a multi-class node has no decision values that a decoder could be fitted to"
+        )
+    code = coding_matrix(to_code(tree) if tree.hierarchical else tree)
+    return fit_learned(code[:, np.argsort(tree.labels)], r, y, seed, weights, groups)
+
+
+def _uncalibrated(decoding, tree):
+    """The `Decoding` without a calibration, priors or costs."""
+    stop = AUTO if decoding.descends(tree) else None
+    return Decoding(decoding.method, decoding.tree, calibrated=False, stop=stop)
+
+
+def _answered(answers, y, classifier):
+    """p (n, k), or (p, 1 - p) of the answer, its column, and `left` (n,), of true columns y."""
+    p = answers.columns
+    left = None
+    answer = np.searchsorted(classifier.classes, answers.classes)
+    if classifier.decoding.descends(classifier.tree):
+        p, left = _two_columns(answers.winner), p[np.arange(len(y)), y]
+    return p, answer, left
+
+
+def _two_columns(p):
+    """(p, 1 - p) (n, 2) of p (n,)."""
+    return np.column_stack([p, 1 - p])
+
+
+def share_of_classes(y, stride):
+    """A mask (c,): the first point of each class in y (c,), and every one `stride` after it."""
+    order = np.argsort(y, kind="stable")
+    chosen = np.empty(len(y), dtype=bool)
+    chosen[order] = (np.arange(len(y)) - np.searchsorted(y[order], y[order])) % stride == 0
+    return chosen
+
+
+def thinned(held_out, most):
+    """Every s-th of the held-out points of each class, so that there are about so many."""
+    step = -(-len(held_out.rows) // most)
+    if step <= 1:
+        return held_out
+    chosen = share_of_classes(held_out.y, step)
+    number = np.cumsum(chosen) - 1
+    values = chosen[held_out.point]
+    return HeldOut(
+        held_out.rows[chosen],
+        held_out.y[chosen],
+        held_out.x[np.flatnonzero(chosen)],
+        number[held_out.point[values]].astype(np.int32),
+        held_out.classifier[values],
+        held_out.value[values],
+        {node: p[chosen] for node, p in held_out.nodes.items()},
+        of_rows(held_out.weights, chosen),
+        of_rows(held_out.groups, chosen),
+    )
+
+
+def most_points(tree):
+    """The number of points whose probabilities are held in memory, at most."""
+    return max(FEWEST, _MOST_NUMBERS // max(1, len(tree.rows) * len(tree.classes)))
+
+
+class HeldOutValues:
+    """Decision values of calibration points, in the place of the classifiers of a `Configuration`.
+
+    Points are numbers of rows of the block that was loaded; `nodes` is {node number: an object with
+    probabilities(rows)}. `left_out` is as for `held_out_answers`.
+    """
+
+    has_probabilities = has_decision_values = True
+    features = None
+
+    def __init__(self, configuration, held_out, left_out=False):
+        if left_out:
+            self._left_out = _left_out(configuration, held_out)
+        else:
+            self._left_out = None
+        self._machines = MachineValues(configuration)
+        self._held_out = held_out
+        self.count = self._machines.count
+        self.rows = self._machines.rows
+        self.turned = self._machines.turned
+        self.nodes = {number: _HeldOutNode(p) for number, p in held_out.nodes.items()}
+
+    def load(self, start, stop):
+        """Take the points from start to stop; -> their numbers (n,)."""
+        held_out = self._held_out
+        everyone = range(self.count)
+        if self.count:
+            if len(held_out.value) == self.count * len(held_out.rows):  # all were held out by all
+                f = np.empty((stop - start, self.count))
+            else:
+                x = held_out.x[start:stop]
+                if not (self._machines.takes_sparse and is_sparse(x)):
+                    x = np.asarray(x, dtype=np.float64)
+                f = np.array(self._machines(everyone, x)[0])
+            part = slice(*np.searchsorted(held_out.point, (start, stop)))
+            entries = held_out.point[part] - start, held_out.classifier[part]
+            f[entries] = held_out.value[part]
+            self._f, self._r = f, self._machines.differences(f, everyone)
+            if self._left_out is not None:
+                self._r[entries] = self._left_out[part]
+        for node in self.nodes.values():
+            node.start = start
+        return np.arange(stop - start)
+
+    def blocks(self, k):
+        """Load the points block by block, for k classes; yield (the first, numbers (n,))."""
+        size = len(self._held_out.rows)
+        step = self.rows(k)
+        for start in range(0, size, step):
+            yield start, self.load(start, min(start + step, size))
+
+    def prepared(self, x):
+        """The numbers as they are."""
+        return x
+
+    def __call__(self, columns, x):
+        """f and r, (n, m'), of the classifiers `columns` for points x, numbers of rows."""
+        if len(columns) == self.count:  # all, in their order
+            return self._f[x], self._r[x]
+        return self._f[x][:, list(columns)], self._r[x][:, list(columns)]
+
+
+def _left_out(configuration, held_out):
+    """r (e,) of the held-out values by sigmoids that are fitted without their point, or its group.
+
+    Nearly: one Newton step from the sigmoid of all points. K. R. Rad and A. Maleki, "A scalable
+    estimate of the out-of-sample prediction error via approximate leave-one-out cross-validation",
+    JRSS B 82, 2020. Classifiers that give probabilities themselves have no sigmoid that was fitted.
+    """
+    machines = configuration.machines
+    f = held_out.value
+    row = held_out.classifier
+    point = held_out.point
+    classes = configuration.tree.classes
+    column = {label: number for number, label in enumerate(classes)}
+    on_right = [
+        number * len(classes) + column[label]  # of all classifiers and classes
+        for number, (_, side) in enumerate(configuration.tree.sides())
+        for label in side
+    ]
+    right = np.isin(
+        row * np.int64(len(classes)) + np.searchsorted(classes, held_out.y)[point], on_right
+    )
+    if held_out.weights is None:
+        w = np.ones(len(f))
+    else:
+        w = held_out.weights[point]
+    if held_out.groups is None:
+        groups = np.arange(len(held_out.y))
+    else:
+        groups = np.unique(held_out.groups, return_inverse=True)[1]
+    together = np.unique(row * np.int64(len(groups)) + groups[point], return_inverse=True)[1]
+    many, of_right = (np.bincount(row, part)[row] for part in (w, w * right))
+    target = np.where(right, (of_right + 1) / (of_right + 2), 1 / (many - of_right + 2))
+    a = machines.a[row]
+    b = machines.b[row]
+    z = 2 * (a * f + b)
+    p = (1 + np.tanh(z / 2)) / 2
+    curve = w * p * (1 - p)
+    slope = w * (p - target)
+    h = [np.bincount(row, curve * f**power)[row] for power in range(3)]
+    whole = h[0] * h[2] - h[1] ** 2
+    h = [part - np.bincount(together, curve * f**power)[together] for power, part in enumerate(h)]
+    g0, g1 = (np.bincount(together, slope * f**power)[together] for power in range(2))
+    step = (h[0] * g1 - h[1] * g0) * f + h[2] * g0 - h[1] * g1
+    step /= np.maximum(h[0] * h[2] - h[1] ** 2, 0.01 * whole + 1e-300)
+    fitted = (a != 0) & ((abs(a) != 0.5) | (b != 0))
+    return np.tanh((z + np.where(fitted, step, 0)) / 2)
+
+
+class _HeldOutNode:
+    """Probabilities p (c, branches) of all calibration points by a multi-class node."""
+
+    start = 0
+
+    def __init__(self, p):
+        self._p = p
+
+    def probabilities(self, x):
+        return self._p[self.start + x]
+
+
+def answers_of_data(
+    configuration: Configuration,
+    decoding: Decoding,
+    data: Dataset,
+    kind: str,
+    source: str,
+    workers: int = 1,
+) -> DecodedData:
+    """The `DecodedData` points of a `Dataset`, with its weights; kind: of its `InputFormat`.
+
+    A learned decoder that the configuration lacks is fitted to them.  Raises `DataError` for
+    classes that the configuration does not know.
+    """
+    tree = configuration.tree
+    y = columns_of_data(tree, data, source)
+    fits = decoding.decoder.takes == "learned" and not _learned_decoder(configuration)
+    classifier = Classifier(
+        configuration,
+        Decoding("binary") if fits else _uncalibrated(decoding, tree),
+        Execution(kind),
+    )
+    answers = classifier.classify(widened(data.x, classifier, kind), workers)
+    weights = data.weights and data.weights.w
+    if fits:
+        return _by_learned(tree, answers.columns, y, source, weights, data.groups)
+    p, answer, left = _answered(answers, y, classifier)
+    return DecodedData(p, y, answer, source, None, weights, left, data.groups)
+
+
+def columns_of_data(tree, data, source):
+    """The true columns (n,) of a `Dataset`; `DataError` for classes that the tree does not have."""
+    other = [label for label, name in data.name_of.items() if tree.names.get(label, name) != name]
+    y = _columns(data.y, tree.classes, source)
+    if other:
+        raise DataError(
+            f"class {other[0]} is '{data.names[other[0]]}', in the model "
+            f"'{tree.names[other[0]]}': the labels mean other classes",
+            file=source,
+        )
+    return y
+
+
+def widened(x, classifier, kind):
+    """Points x (n, d) with all features: LIBSVM text may leave the last ones out."""
+    x = np.asarray(x)
+    missing = (classifier.features or 0) - x.shape[1]
+    if kind == "svm" and missing > 0:
+        return np.pad(x, [(0, 0), (0, missing)])
+    return x
+
+
+def _learned_decoder(configuration):
+    return configuration.calibration and configuration.calibration.learned
+
+
+def answers_of_files(configuration: Configuration, key: str, base: str) -> DecodedData:
+    """The `DecodedData` points in base.truth, .cls, and .raw.txt or .txt, as nfold writes them.
+
+    base.raw.txt has the probabilities before any map, and their classes; base.txt and base.cls
+    take its place where it is not there.  Where a tree is descended, the confidence ratings,
+    base.raw.con or base.con, are what there is.  Weights of the points are in base.wgt, if it is
+    there, and groups in base.grp; points of weight 0 are left out.
+    """
+    if key == "learned" and not _learned_decoder(configuration):
+        raise UsageError(
+            "the model has no learned decoder, and the answers of a cross-validation "
+            "hold no decision values that one could be fitted to: --data has"
+        )
+    classes = np.array(configuration.tree.classes)
+    truth = read_cls(f"{base}.truth")
+    answer = _columns(read_cls(f"{base}.cls", n=len(truth)), classes, f"{base}.cls")
+    y = _columns(truth, classes, f"{base}.truth")
+    if key.startswith("recursive"):
+        ending = "con"
+    else:
+        ending = "txt"
+    if os.path.exists(f"{base}.raw.{ending}"):
+        path = f"{base}.raw.{ending}"
+    else:
+        path = f"{base}.{ending}"
+    if ending == "con":
+        p = _two_columns(probability(read_con(path, n=len(truth)), len(classes)))
+        return _with_weights(DecodedData(p, y, answer, base))
+    table = read_probabilities(path)
+    labels = table.labels
+    if (
+        table.p.shape[1] != len(classes)
+        or labels is not None
+        and not np.array_equal(labels, classes)
+    ):
+        raise DataError(
+            f"has probabilities of {table.p.shape[1]} classes"
+            + ("" if labels is None else f" ({listed(labels.tolist())})")
+            + f", the model has {len(classes)} ({listed(classes)})",
+            file=path,
+        )
+    if len(table.p) != len(truth):
+        raise DataError(
+            f"has {len(table.p)} rows of probabilities, but there are {len(truth)} points",
+            file=path,
+        )
+    problem = refuted_probabilities(table.p)
+    if problem:
+        raise DataError(f"the values {problem}", file=path)
+    if path == f"{base}.raw.txt":  # a map may have changed the answers in base.cls
+        answer = _columns(table.classes, classes, path)
+    elif (wrong := table.classes != classes[answer]).any():
+        row = int(np.argmax(wrong))
+        raise DataError(
+            f"the class of row {row + 1} is {table.classes[row]}, but "
+            f"{classes[answer[row]]} in {base}.cls: they are not of one run",
+            file=path,
+        )
+    sums = table.p.sum(axis=1, keepdims=True)  # 1 but for the rounding of the text to six digits
+    rounded = np.abs(sums - 1) <= _HALF_DIGIT * len(classes)
+    return _with_weights(DecodedData(table.p / np.where(rounded, sums, 1), y, answer, base))
+
+
+def _with_weights(decoded):
+    decoded = replace(decoded, groups=group_numbers_beside(decoded.source, len(decoded.y)))
+    path = weights_beside(decoded.source)
+    if path is None:
+        return decoded
+    w = read_weights(path, len(decoded.y))
+    warn_user(f"the points of {decoded.source} have the weights in {path}")
+    part = w > 0
+    return replace(
+        decoded,
+        p=decoded.p[part],
+        y=decoded.y[part],
+        answer=decoded.answer[part],
+        weights=w[part],
+        groups=of_rows(decoded.groups, part),
+    )
+
+
+def _columns(labels, classes, source):
+    column = np.searchsorted(classes, labels).clip(0, len(classes) - 1)
+    strange = np.asarray(classes)[column] != labels
+    if strange.any():
+        raise DataError(
+            f"holds class {labels[np.argmax(strange)]}, which is not one of the "
+            f"classes of the model ({listed(classes)})",
+            file=source,
+        )
+    return column
