@@ -258,13 +258,13 @@ def _are_words(classes):
     return len(classes) > 0 and all(isinstance(label, str) for label in classes)
 
 
-def train_tree(tree, data, settings, decoders=None, chooses=False):
+def train_tree(tree, data, settings, decodings=(), chooses=False):
     """The `Configuration` of a control tree, trained and calibrated, with the names and the recipe
-    of the data; decoders, chooses: as for `calibrated`."""
+    of the data; decodings, chooses: as for `calibrated`."""
     check_weights(settings.member_weights, tree, settings.calibration)
     configuration = calibrated(
         *train_configuration(tree, data, settings=settings),
-        decoders,
+        decodings,
         settings.member_weights,
         chooses,
     )
