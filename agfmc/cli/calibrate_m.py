@@ -133,14 +133,15 @@ def execute(args):
     refuse_name(args.output, "the model", as_text)
     if args.output is not None:
         check_output(args.output)
-    configuration = load_configuration(model_source(args, args.model))
+    source = model_source(args, args.model)
+    configuration = load_configuration(source)
     if args.output is None or configuration.merged_from is None:
         models = []
     else:
         models = [args.model, *model_files(configuration.tree, args.path, [args.output])]
     check_files(args.files, {"--output": [args.output]}, {"model": models, "--calibration": []})
     if args.data is not None:
-        check_normalised(configuration, form, args.model, args.norm_file)
+        check_normalised(configuration, form, source)
     if args.data is not None and args.class_weight is None and has_class_weights(configuration):
         warn_user(
             f"{args.model} was trained with class weights, and the points have none: its "

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 from collections import deque
 from contextlib import suppress
-from dataclasses import replace
-from typing import NamedTuple
+from dataclasses import dataclass, replace
 
 from ..control.tree import TREE_DECODERS
 from ..core.errors import and_more, DataError, ModelError, UsageError, warn_user
@@ -307,41 +306,57 @@ def _add_queries(group):
     group.add("--margins", "report the sum of 1/margin^2 over the binary classifiers")
 
 
-class _Answers(NamedTuple):
-    """The points, their `InputFormat`, and how the answers to them are written.
+@dataclass(frozen=True)
+class _Request:
+    """Points to be classified by a model, and how the answers to them are written.
 
     Attributes
     ----------
+    model : its `ModelSource`
+    form : `InputFormat` of the points
+    named : the decoder that the model names takes the place of that of the `Decoding`
+    tree : the requested way through trees, or None
     to_table : answers are a table, with `all_columns` beside all columns of the points
-    by_program : another program classifies
-    header, decisions : as the options
-    default_way : --tree is not given
-    reasons : the number of --explain, or None
-    format : that of --format, or None
+    stream : each line of the points is answered as it comes
+    format : that of a table on standard output, or None
+    header, decisions, margins : these are printed
+    reasons : number of columns that explain an answer, or None
+    quantiles : those of the quantity that is printed in place of probabilities, or None
+    files : files of the parsed arguments, for `check_files`
+    workers : result of `options.workers`
     """
 
+    model: object
     points: str
     form: object
+    decoding: object
+    execution: object
+    named: bool
+    tree: str | None
     output: str
     to_table: bool
     all_columns: bool
-    by_program: bool
+    stream: bool
+    format: str | None
     header: bool
     decisions: bool
-    default_way: bool
+    margins: bool
     reasons: int | None
-    format: str | None
+    quantiles: list | None
+    files: list
+    workers: object
+
+    @property
+    def by_program(self):
+        """True if another program classifies."""
+        return self.execution.predictor is not None
 
 
 def execute(args):
-    """Take the options apart, load the model, stream points in and answers out, report."""
+    """Make a request of the options, and classify by it."""
     from ..executors.threads import available_cores
-    from ..prediction.classifier import Classifier, Execution
-    from ..prediction.contributions import Explainer
-    from ..models.files import load_configuration
+    from ..prediction.classifier import Execution
     from ..prediction.decoding import Decoding, Guarantees, PairQueries
-    from ..models.description import has_class_weights
-    from ..answers.quantity import quantity_of
 
     external = args.predictor is not None
     # libAGF's: another program gets LVQ text, unless the points are something else
@@ -354,22 +369,10 @@ def execute(args):
     )
     pool = workers(args.jobs)
     form = input_format(args, args.test, lvq or args.lvq, not args.no_labels, table=args.stream)
-    request = _Answers(
-        args.test,
-        form,
-        args.output,
-        form.kind == "table"
-        or not external
-        and (args.output == "-" or is_answer_table(args.output)),
-        args.all_columns,
-        external,
-        args.header,
-        args.decisions,
-        args.tree is None,
-        args.explain,
-        args.format,
+    to_table = form.kind == "table" or (
+        not external and (args.output == "-" or is_answer_table(args.output))
     )
-    _check_together(args, request)
+    _check_together(args, form.kind, to_table)
     # the text that -O writes has room for the one probability
     mode = args.tree or _MODES[0]
     decoding = Decoding(
@@ -394,9 +397,6 @@ def execute(args):
         top=args.top,
         costs=args.costs,
     )
-    named = (
-        args.method is None and args.tree is None and not args.decision_values and args.stop is None
-    )
     if external and decoding.prints_values:
         raise UsageError("-O writes classes and probabilities: it excludes -0 and -Q -1")
     execution = Execution(
@@ -408,62 +408,80 @@ def execute(args):
         args.jobs or available_cores(),
         args.count,
     )
-    # a calibration may hold a learned decoder, that may do without its map
-    source = model_source(
-        args,
-        args.model,
-        unnormalised=args.unnormalised,
-        foreign=external,
-        uncalibrated=args.uncalibrated and decoding.decoder.takes != "learned",
-        named_decoder=named,
+    named = (
+        args.method is None and args.tree is None and not args.decision_values and args.stop is None
     )
-    configuration = load_configuration(source)
-    if form.kind == "table" and configuration.recipe is None:
+    request = _Request(
+        model=model_source(
+            args,
+            args.model,
+            unnormalised=args.unnormalised,
+            foreign=external,
+            # a calibration may hold a learned decoder, that may do without its map
+            uncalibrated=args.uncalibrated and decoding.decoder.takes != "learned",
+            named_decoder=named,
+        ),
+        points=args.test,
+        form=form,
+        decoding=decoding,
+        execution=execution,
+        named=named,
+        tree=args.tree,
+        output=args.output,
+        to_table=to_table,
+        all_columns=args.all_columns,
+        stream=args.stream,
+        format=args.format,
+        header=args.header,
+        decisions=args.decisions,
+        margins=args.margins,
+        reasons=args.explain,
+        quantiles=(args.quantiles or ()) if args.quantity else None,
+        files=args.files,
+        workers=pool,
+    )
+    _classify(request)
+
+
+def _classify(request):
+    """Load the model, stream points in and answers out, report."""
+    from ..answers.quantity import quantity_of
+    from ..models.files import load_configuration
+    from ..prediction.classifier import Classifier
+    from ..prediction.contributions import Explainer
+
+    model = request.model.path
+    configuration = load_configuration(request.model)
+    if request.form.kind == "table" and configuration.recipe is None:
         raise ModelError(
             "was not trained from a table, and does not know its columns: train it "
             "from a table, or convert the rows as the training data were converted",
-            file=args.model,
+            file=model,
         )
-    if not external:
-        check_normalised(configuration, form, args.model, args.norm_file)
-    if args.tree in _MODES[:2] and configuration.tree.is_ensemble:
-        raise UsageError(
-            f"--tree {args.tree} descends one tree, and {args.model} is an ensemble: "
-            "leave it out, or choose average or geometric"
-        )
-    if named:
-        decoding = decoding.as_named(configuration.tree)
-    # here, as workers have other files
-    decoding = replace(decoding, costs=decoding.costs_of(configuration.tree))
-    if decoding.costs is not None and decoding.priors is None and has_class_weights(configuration):
-        warn_user(
-            f"{args.model} was trained with class weights, and costs come on top: with "
-            "--priors training they are those of the data as it was"
-        )
-    classifier = Classifier(configuration, decoding, execution)
+    if not request.by_program:
+        check_normalised(configuration, request.form, request.model)
+    classifier = Classifier(configuration, _decoding(request, configuration), request.execution)
+    decoding = classifier.decoding
     if decoding.decoder.name == "poll" and decoding.polls_all(len(classifier.classes)):
         report(
             f"poll draws all pairs of the {len(classifier.classes)} classes, and saves nothing: "
             "use -Q max-win, or fewer --opponents"
         )
-    quantity = quantity_of(classifier, args.quantiles or ()) if args.quantity else None
-    _check_files(
-        request,
-        classifier,
-        args.model,
-        args.path,
-        args.files,
-        {"--priors": args.priors, "--trained-priors": args.trained_priors},
-    )
-    if form.fill != 0 and classifier.features is None:
+    quantity = None
+    if request.quantiles is not None:
+        quantity = quantity_of(classifier, request.quantiles)
+    _check_files(request, classifier)
+    if request.form.fill != 0 and classifier.features is None:
         raise UsageError(
             "-E needs a model that records its number of features; the files of "
-            f"{args.model} do not: missing features can only be 0"
+            f"{model} do not: missing features can only be 0"
         )
-    explainer = Explainer(configuration, classifier) if args.explain else None
+    explainer = None
+    if request.reasons:
+        explainer = Explainer(configuration, classifier)
     failed = 0
-    with pool as executor:
-        if args.stream:
+    with request.workers as executor:
+        if request.stream:
             done, failed = _streamed(request, configuration.recipe, classifier, quantity, explainer)
         else:
             done = _classified(
@@ -477,13 +495,34 @@ def execute(args):
             "contributions are what the margin loses when a column has its mean (occlusion), "
             "which do not sum to it: exact ones need Gaussian, Laplacian or linear kernels"
         )
-    if args.margins:
+    if request.margins:
         _report_margins(configuration)
     if failed:
         raise DataError(
             f"{failed} of {done.points + failed} lines were wrong, and have the answer error",
-            file=args.test,
+            file=request.points,
         )
+
+
+def _decoding(request, configuration):
+    """The `Decoding` for a configuration, its costs read, as workers have other files."""
+    from ..models.description import has_class_weights
+
+    decoding, model = request.decoding, request.model.path
+    if request.tree in _MODES[:2] and configuration.tree.is_ensemble:
+        raise UsageError(
+            f"--tree {request.tree} descends one tree, and {model} is an ensemble: "
+            "leave it out, or choose average or geometric"
+        )
+    if request.named:
+        decoding = decoding.as_named(configuration.tree)
+    decoding = replace(decoding, costs=decoding.costs_of(configuration.tree))
+    if decoding.costs is not None and decoding.priors is None and has_class_weights(configuration):
+        warn_user(
+            f"{model} was trained with class weights, and costs come on top: with "
+            "--priors training they are those of the data as it was"
+        )
+    return decoding
 
 
 def _classified(request, recipe, classifier, quantity, executor, explainer):
@@ -568,7 +607,7 @@ def _table(request, classifier, heads, quantity, explainer, form="csv"):
 
     decoding = classifier.decoding
     if (
-        request.default_way
+        request.tree is None
         and decoding.descends(classifier.tree)
         and decoding.top is None
         and decoding.stop is None
@@ -634,14 +673,12 @@ def _with_sets(decoding):
     return decoding.guarantees.coverage is not None or decoding.stop is not None
 
 
-def _check_together(args, request):
+def _check_together(args, kind, to_table):
     """`UsageError`, before anything is read, for operands and options that do not go together."""
     refuse_scheme(
         args.model, "DATA | multi_borders ... - DATA MODEL CONTROL makes one that is trained"
     )
-    external = request.by_program
-    to_table = request.to_table
-    kind = request.form.kind
+    external = args.predictor is not None
     table = kind == "table"
     for wrong, message in (
         (table and external, "-O: other programs read points, not tables"),
@@ -691,32 +728,28 @@ def _check_together(args, request):
         refuse_ending(args.output, (".cls", ".con"))
 
 
-def _check_files(request, classifier, model, folder, files, shares):
-    """Refuse outputs that are inputs; warn of names of classes that are not those of the tree.
-
-    `folder` is that of the models, or None; `files` those of the parsed arguments; `shares`
-    {option: its file, or proportions}.
-    """
+def _check_files(request, classifier):
+    """Refuse outputs that are inputs; warn of names of classes that are not those of the tree."""
     from ..models.control_files import model_files
 
-    tree = classifier.tree
+    tree, model, decoding = classifier.tree, request.model, request.decoding
     if request.by_program or request.to_table:
         outputs = [request.output]
     else:
         outputs = [
-            request.output + end
-            for end in (".cls", ".con", ".sets")[: 2 + _with_sets(classifier.decoding)]
+            request.output + end for end in (".cls", ".con", ".sets")[: 2 + _with_sets(decoding)]
         ]
+    shares = {"--priors": decoding.priors, "--trained-priors": decoding.trained_priors}
     check_files(
-        files,
+        request.files,
         {"output": outputs},
         {
-            "model": [model, *model_files(tree, folder, outputs)],
+            "model": [model.path, *model_files(tree, model.models_in, outputs)],
             **{option: [value] * isinstance(value, str) for option, value in shares.items()},
         },
     )
     if request.form.kind == "binary" and request.points.endswith(".vec"):
-        _warn_of_other_names(model, tree, f"{request.points[:-4]}.names")
+        _warn_of_other_names(model.path, tree, f"{request.points[:-4]}.names")
 
 
 def _warn_of_other_names(model, tree, path):

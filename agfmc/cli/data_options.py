@@ -427,19 +427,19 @@ def norm_file_of(args):
     return args.norm_file
 
 
-def check_normalised(configuration, form, model, norm_file):
-    """`UsageError` where a table would go to a model without the normalisation of its points; of
-    other points a warning, without -a."""
+def check_normalised(configuration, form, source):
+    """`UsageError` where a table would go to the model of a `ModelSource` without the normalisation
+    of its points; of other points a warning, without -a."""
     if not configuration.lacks_normalisation:
         return
     if form.kind == "table":
         raise UsageError(
-            f"{model} was trained on normalised points, and tables are not: -a FILE "
+            f"{source.path} was trained on normalised points, and tables are not: -a FILE "
             "gives the normalisation that multi_borders wrote"
         )
-    if norm_file is None:
+    if source.named:
         warn_user(
-            f"{model}: trained on normalised points, and no normalisation is given (-a): "
+            f"{source.path}: trained on normalised points, and no normalisation is given (-a): "
             "the points are assumed to be normalised"
         )
 

@@ -1,28 +1,29 @@
 """eval_uc: score classes and probabilities against the truth."""
 
+import functools
 import os
 import sys
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from ..core.errors import DataError, UsageError
 from ..core.version import RESULTS
 from ..files.kinds import ANSWERS_IN_HELP, is_answer_table, name_of_file
 from ..files.opening import is_stream
-from .data_options import add_recipe, add_table, weight_files
+from .data_options import (
+    add_recipe,
+    add_table,
+    add_weights,
+    table_layout,
+    weight_files,
+    weight_source,
+)
 from .file_names import kind_by_content
 from .messages import json_text
-from .options import add_bins, Parser
-from .pages import page_of
-from .reports import add_report, PAGE, PICTURES, reports_of
-from .scoring import (
-    add_classes,
-    add_scores,
-    add_true_classes,
-    answers_request,
-    check_kind,
-    read_results,
-    score_request,
-)
+from .option_types import list_of, names, PROPORTIONS, proportions, whole_number
+from .options import add_bins, add_seed, Parser
+from .pages import Page, page_of
+from .reports import add_report, PAGE, PICTURES, Reports, reports_of
 
 
 def get_parser():
@@ -49,7 +50,7 @@ def get_parser():
         "line, with or without a first line `labels ...` (- is standard input)",
         nargs="?",
     )
-    add_scores(parser)
+    _add_scores(parser)
     group = add_table(parser, roles=False)
     add_recipe(group)
     group.add(
@@ -59,7 +60,7 @@ def get_parser():
         "the classes)",
         dest="column",
     )
-    add_true_classes(group)
+    _add_true_classes(group)
     group = parser.group("output")
     group.add("-b, --brief", "one line for scripts: accuracy and uncertainty coefficient")
     group.add("-H, --no-header", "with -b or -B: omit the line of headings")
@@ -84,7 +85,7 @@ def get_parser():
         "with --report: the model of the answers, which the page describes, too",
         needs="--report",
     )
-    add_classes(parser)
+    _add_classes(parser)
     parser.file_names = {
         "truth": "truth",
         "result": "answers",
@@ -97,7 +98,216 @@ def get_parser():
     return parser.finish()
 
 
+def _add_scores(parser):
+    """The options of what is scored, and how."""
+    group = parser.group("scores")
+    group.add(
+        "--top-accuracy K",
+        "share of the points whose true class is among the K most probable ones",
+        whole_number(1),
+    )
+    group.add(
+        "--ordered",
+        "scores for ordered classes, in the order of their labels: mean class "
+        "error, share within one class, ranked probability score",
+    )
+    group.add("--by-class", "tables of calibration: of the answers, and of each class")
+    group.add(
+        "--intervals [N]",
+        "95 %% intervals of all scores, from N bootstrap resamples "
+        "(default 1000); shares have intervals without it",
+        whole_number(10, 1_000_000),
+        const=1000,
+        default=0,
+    )
+    add_seed(group)
+    group.add(
+        "--costs FILE",
+        "costs of each answer for each true class, as for classify_m: mean "
+        "cost with its interval, and that of the best single answer to all points; "
+        "rejected points have the cost in column -",
+    )
+    group.add(
+        "--sets FILE",
+        "prediction sets, as classify_m --coverage and --stop write them: coverage and sizes",
+    )
+    group.add(
+        "--control FILE",
+        "for prediction sets: a control file or model whose tree has the "
+        "sets as nodes, as from classify_m --stop: hierarchical precision and recall",
+    )
+    group.add(
+        "--before FILE",
+        "probabilities before calibration, as classify_m --uncalibrated "
+        "prints them, for comparison",
+    )
+
+
+def _add_true_classes(group):
+    """The options of the table of the true classes, and of its columns."""
+    group.add("--data TABLE", "table of the true classes, if it is not that of the answers")
+    group.add(
+        "--id COLUMN,...",
+        "with --data: columns that join the rows of both tables "
+        "(default: those that both have; else the rows have the same order); in a report "
+        "they name the points",
+        names,
+    )
+    group.add(
+        "--predicted COLUMN",
+        "column of the answers (default class); the probability of a "
+        "class is in the column p:CLASS",
+    )
+
+
+def _add_classes(parser):
+    """The options of the classes and weights of the points."""
+    group = parser.group("classes")
+    group.add(
+        "-k, --class-count K",
+        "number of classes, on which confidence ratings depend; it is "
+        "never inferred from the labels",
+        whole_number(2),
+    )
+    group.add(
+        "--labels L,L,...",
+        "labels of the columns of probabilities, ascending",
+        list_of(whole_number(-(2**62))),
+    )
+    group.add(
+        "--names FILE",
+        "names of the classes, line i for label i (default: the .names "
+        "file beside truth, .cls or .truth, if there is one); for a table their order "
+        "(default: that of the columns of probabilities)",
+    )
+    group.add(
+        "--priors P",
+        f"proportions of the true classes for which all scores are estimated: {PROPORTIONS}",
+        proportions,
+        excludes="--class-weight",
+    )
+    add_weights(group)
+
+
+class _AnswersRequest(NamedTuple):
+    """Answers, their true classes, and what scores need besides.
+
+    The other fields are as the options of eval_uc.
+
+    Attributes
+    ----------
+    truth, result, probabilities : files, or, for `of_table`, the table of the answers, None, None
+    source : options for reading that table
+    names, class_names : file of the names of the classes, or in its place the names of the model
+    """
+
+    truth: str
+    result: str | None
+    probabilities: str | None
+    source: object
+    weights: object
+    classes: int | None
+    labels: list | None
+    names: str | None
+    before: str | None
+    sets: str | None
+    control: str | None
+    costs: str | None
+    priors: object
+    class_names: tuple | None = None
+
+    @property
+    def of_table(self):
+        """True if the answers are columns of a table."""
+        return self.source is not None
+
+
+@dataclass(frozen=True)
+class _Request:
+    """Answers to be scored, and how the scores are written.
+
+    Attributes
+    ----------
+    scores : `ScoreRequest`
+    bins : those of the calibration
+    model : file of the model of the answers, or None
+    form : "text", "json", "brier" or "brief"
+    header, brief : lines of headings; the scores of the winning classes
+    """
+
+    reports: Reports
+    answers: _AnswersRequest
+    scores: object
+    bins: int
+    model: str | None
+    form: str
+    header: bool
+    brief: bool
+    page: Page
+
+
 def execute(args):
+    """Make a request of the options, and score by it."""
+    from ..score.evaluation import ScoreRequest
+
+    of_table = args.column is not None or is_answer_table(args.truth)
+    if args.result is None and not of_table:
+        of_table = kind_by_content(args.truth, "points") == "table"
+    _check_operands(args, of_table)
+    request = _Request(
+        reports=reports_of(args),
+        answers=_answers_request(args, of_table),
+        scores=ScoreRequest(
+            args.top_accuracy, args.ordered, args.by_class, args.intervals, args.seed
+        ),
+        bins=args.bins,
+        model=args.model,
+        form=next((name for name in ("json", "brier", "brief") if getattr(args, name)), "text"),
+        header=not args.no_header,
+        brief=args.brief,
+        page=page_of(args, _inputs(args)),
+    )
+    _score(request)
+
+
+def _answers_request(args, of_table):
+    """The `_AnswersRequest` of the options, for a table of answers, or files."""
+    from ..answers.result_tables import AnswerSource
+    from ..data.class_names import read_names
+
+    source = None
+    if of_table:
+        layout = table_layout(args.recipe, args.data or args.truth)
+        source = AnswerSource(
+            args.truth,
+            args.column,
+            args.data,
+            args.id or (),
+            args.predicted or "class",
+            args.before,
+            names=() if args.names is None else read_names(args.names),
+            weight=args.weight,
+            **{"layout" if args.data is None else "data_layout": layout},
+        )
+    read = [args.truth, args.probabilities, args.data, args.before, args.costs]
+    return _AnswersRequest(
+        args.truth,
+        args.result,
+        args.probabilities,
+        source,
+        weight_source(args, "-" if "-" in read else None),
+        args.class_count,
+        args.labels,
+        args.names,
+        args.before,
+        args.sets,
+        args.control,
+        args.costs,
+        args.priors,
+    )
+
+
+def _score(request):
     """Read, score, print."""
     from ..score.evaluation import (
         classwise_calibration,
@@ -108,44 +318,108 @@ def execute(args):
     from ..report.chart_scores import draw_scores
     from ..report.text import scores_csv
 
-    of_table = args.column is not None or is_answer_table(args.truth)
-    if args.result is None and not of_table:
-        of_table = kind_by_content(args.truth, "points") == "table"
-    _check_operands(args, of_table)
-    reports = reports_of(args)
-    form = next((name for name in ("json", "brier", "brief") if getattr(args, name)), None)
-    request = answers_request(args, args.truth, args.result, args.probabilities, args.column)
-    scoring = score_request(args)
+    answers, reports, form = request.answers, request.reports, request.form
     model, arrange = None, None
-    if args.model is not None:
-        model = _read_model(args.model)
-        request, arrange = _by_model(request, model)
-    results, names_of = read_results(request, scoring, arrange)
+    if request.model is not None:
+        model = _read_model(request.model)
+        answers, arrange = _by_model(answers, model)
+    results, names_of = _read_results(answers, request.scores, arrange)
     if model is not None:
-        _check_classes(args.model, model.tree, results, names_of)
-    if form in ("brief", "brier") and not args.report:
+        _check_classes(request.model, model.tree, results, names_of)
+    if form in ("brief", "brier") and not (reports.paths or reports.printed):
         scores = compared_scores(results)
         names = {}
         scores |= {"points": len(results.truth), "labels": results.labels}
     else:
-        scores = evaluate(results, args.bins, scoring)
+        scores = evaluate(results, request.bins, request.scores)
         names = names_of()
     warn_of_other_numbers(scores)
     if names:
         scores["names"] = list(names.values())
     printed = reports.write(
         {
-            PAGE: lambda: _page_text(args, request, scoring, results, names, model),
+            PAGE: lambda: _page_text(request, results, names, model),
             ".json": lambda: _text("json", False, False, scores),
-            ".csv": lambda: scores_csv(scores, of_table),
+            ".csv": lambda: scores_csv(scores, answers.of_table),
         },
         lambda path: draw_scores(
-            path, {**classwise_calibration(results, args.bins), **scores}, names, args.truth
+            path,
+            {**classwise_calibration(results, request.bins), **scores},
+            names,
+            answers.truth,
         ),
     )
     if printed is None:
-        printed = _text(form, not args.no_header, args.brief, scores)
+        printed = _text(form, request.header, request.brief, scores)
     sys.stdout.write(printed)
+
+
+def _read_results(request, scores, arrange=None):
+    """The `Results` of an `_AnswersRequest`, and a function that returns {label: name}.
+
+    `scores` is the `ScoreRequest`; arrange(results, names) returns both with other labels, before
+    costs and weights.
+    """
+    from ..answers.results import with_weights_of
+    from ..data.cost_file import read_costs
+    from ..data.weights import proportions
+    from ..models.files import read_tree
+    from ..score.evaluation import weighted, with_weights
+
+    tree = None if request.control is None else read_tree(request.control)
+    weights = request.weights
+    results, names_of = (_of_table if request.of_table else _of_files)(request, tree)
+    if arrange is not None:
+        results, arranged = arrange(results, names_of())
+        names_of = lambda: arranged
+    names_of = functools.cache(names_of)  # which warns
+    for option, value in (("--top-accuracy", scores.top_accuracy), ("--by-class", scores.by_class)):
+        if value and results.p is None:
+            raise UsageError(
+                f"{option} needs probabilities of all classes: "
+                + (
+                    "columns p:CLASS"
+                    if request.of_table
+                    else "give the file that classify_m printed"
+                )
+            )
+    if not request.of_table:
+        results = with_weights_of(
+            results, request.truth, weights, {} if weights.classes is None else names_of()
+        )
+    elif results.weights is not None or weights.classes is not None:
+        results = with_weights(results, results.weights, weights.classes, names_of())
+    if request.costs is not None:
+        results = replace(
+            results, costs=read_costs(request.costs, results.labels.tolist(), names_of())
+        )
+    if request.priors is None:
+        return results, names_of
+    shares = proportions(request.priors, results.labels, names=names_of())
+    return weighted(results, shares), names_of
+
+
+def _of_table(request, tree):
+    from ..answers.result_tables import load_answers
+
+    results, names = load_answers(request.source, tree)
+    return results, lambda: dict(enumerate(names))
+
+
+def _of_files(request, tree):
+    from ..answers.results import load_results, names_beside, with_probabilities_before, with_sets
+
+    names = request.names or request.class_names
+    if names is None and os.path.isfile(f"{request.result}.names"):
+        names = f"{request.result}.names"
+    results = load_results(
+        request.truth, request.result, request.probabilities, request.classes, request.labels, names
+    )
+    if request.before is not None:
+        results = with_probabilities_before(results, request.before)
+    if request.sets is not None:
+        results = with_sets(results, request.sets, tree)
+    return results, lambda: names_beside(request.truth, results.labels, request.names)
 
 
 def _read_model(path):
@@ -159,7 +433,7 @@ def _read_model(path):
 
 
 def _by_model(request, model):
-    """The `AnswersRequest` with the names of a model, and a function that gives answers of a table
+    """The `_AnswersRequest` with the names of a model, and a function that gives answers of a table
     its labels; None for others, which have them."""
     from .gather import relabelled
 
@@ -193,30 +467,31 @@ def _check_classes(path, tree, results, names_of):
         )
 
 
-def _page_text(args, request, scoring, results, names, model):
+def _page_text(request, results, names, model):
     """The page of the scores of answers, and of their `ModelPart` or None."""
     from ..report.content import ReportContent
     from ..report.page import render
     from .gather import answers_part, data_of_model, report_score_request
 
-    page = page_of(args, _inputs(args, request))
-    scores = report_score_request(results, scoring, scoring.intervals or None)
-    if model is None:
-        tree = None
-    else:
-        tree = model.tree
+    answers, page = request.answers, request.page
+    scores = report_score_request(results, request.scores, request.scores.intervals or None)
+    info = tree = data = None
+    if model is not None:
+        info, tree, data = model.info, model.tree, data_of_model(model.info)
+        names = {**tree.names, **names}
     part = answers_part(
-        results, _origin(args), scores=scores, bins=args.bins, tree=tree, ids=_ids(request.source)
+        results,
+        _origin(answers),
+        scores=scores,
+        bins=request.bins,
+        tree=tree,
+        ids=_ids(answers.source),
     )
-    if model is None:
-        info = None
-    else:
-        info = model.info
     return render(
         ReportContent(
-            name_of_file(args.model or args.result or args.truth),
-            names if model is None else {**model.tree.names, **names},
-            None if model is None else data_of_model(info),
+            name_of_file(request.model or answers.result or answers.truth),
+            names,
+            data,
             model,
             part,
             provenance=page.provenance(info=info),
@@ -225,12 +500,12 @@ def _page_text(args, request, scoring, results, names, model):
     )
 
 
-def _inputs(args, request):
+def _inputs(args):
     """The files whose digests are on the page."""
     files = [
-        request.truth,
-        request.probabilities,
-        request.before,
+        args.truth,
+        args.probabilities,
+        args.before,
         args.data,
         args.costs,
         args.sets,
@@ -238,18 +513,18 @@ def _inputs(args, request):
         args.model,
         *weight_files(args),
     ]
-    if request.result is not None:
-        files += [f"{request.result}.cls", f"{request.result}.con"]
+    if args.result is not None:
+        files += [f"{args.result}.cls", f"{args.result}.con"]
     return files
 
 
-def _origin(args):
+def _origin(answers):
     """The origin of answers and true classes, in words."""
-    if args.result is not None:
-        return f"{args.result}, true classes in {args.truth}"
-    if args.data is not None:
-        return f"{args.truth}, true classes in {args.data}"
-    return args.truth
+    if answers.result is not None:
+        return f"{answers.result}, true classes in {answers.truth}"
+    if answers.source.data is not None:
+        return f"{answers.truth}, true classes in {answers.source.data}"
+    return answers.truth
 
 
 def _ids(source):
@@ -262,9 +537,20 @@ def _ids(source):
 
 
 def _check_operands(args, of_table):
-    check_kind(args, of_table, "result")
+    """`UsageError` for operands and options of the other kind of answers."""
     if of_table:
+        args.refuse(
+            ("result", "-k", "--labels", "--sets"),
+            "is for files of numbers; a table of answers holds classes, probabilities and "
+            "sets, and --data names the table of the true classes",
+        )
         return
+    if args.sets is None:
+        args.refuse(["--control"], "needs --sets")
+    args.refuse(
+        ("--data", "--id", "--predicted", "--recipe"),
+        "is for a table of answers, with --truth COLUMN",
+    )
     if args.result is None:
         raise UsageError(
             "operands are missing: expected a table of answers and --truth COLUMN, or "

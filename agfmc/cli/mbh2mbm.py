@@ -2,6 +2,7 @@
 
 import os
 import shlex
+from dataclasses import dataclass
 
 from ..core.errors import AgfmcError, UsageError, warn_user
 from .data_options import add_groups, add_input_kind, add_weights, input_format
@@ -9,6 +10,8 @@ from .hints import classify_command, refuse_scheme
 from .messages import report
 from .option_types import output_base, output_file
 from .options import add_model_files, check_files, model_source, Parser, refuse_name
+
+_PROGRAMS = ("c", "onnx")  # formats that are programs
 
 
 def get_parser():
@@ -110,141 +113,190 @@ def get_parser():
     return parser.finish()
 
 
-def execute(args):
-    """Read, merge, write, and say how many support vectors remain."""
-    from ..models.files import export, load_configuration, save
-    from ..calibration.file import calibration_of
-    from ..models.control_files import model_files
-    from ..data.class_names import read_names, read_names_of
+@dataclass(frozen=True)
+class _Request:
+    """Models to be brought into one file.
 
-    form = "ascii" if args.ascii else "svm" if args.libsvm else None
-    inputs, out = _operands(args)
+    Attributes
+    ----------
+    models : a `ModelSource`, or with `join` several
+    form : "mbm", "ascii", "svm", "c" or "onnx"
+    names : file of the names of the classes, in place of those of the model, or None
+    decoder : of a program, or None
+    data, data_form : points that calibrate an ensemble, or None, and their `InputFormat`
+    files : those that are checked, as of `Parser.files_of`
+    """
+
+    models: list
+    join: bool
+    out: str
+    form: str
+    names: str | None
+    decoder: str | None
+    data: str | None
+    data_form: object
+    member_weights: str | None
+    files: list
+
+
+def execute(args):
+    """Make a request of the options, and merge by it."""
+    from ..data.class_names import read_names
+
+    if args.ascii:
+        form = "ascii"
+    elif args.libsvm:
+        form = "svm"
+    else:
+        form = next((form for form in _PROGRAMS if getattr(args, form) is not None), "mbm")
+    if args.join and not args.out:
+        raise UsageError("--join needs two models or more")
+    outputs = [args.output, args.c, args.onnx]
+    inputs = [args.control]
+    if args.join:
+        inputs += args.out
+    else:
+        outputs += args.out
+    outputs = [name for name in outputs if name is not None]
+    if len(outputs) != 1:
+        raise UsageError(
+            f"operands are {'missing' if not outputs else 'too many'}: expected "
+            "control out (--join takes several models)"
+        )
+    (out,) = outputs
     refuse_scheme(
         args.control, "DATA | multi_borders ... - DATA MODEL CONTROL makes one that is trained"
     )
-    check_model_name(out, binary=not form and args.c is args.onnx is None)
-    names = None if args.names is None else read_names(args.names)
-    settings = {"named": False} if form else {}
+    check_model_name(out, binary=form == "mbm")
+    settings = {"names": None if args.names is None else read_names(args.names)}
+    if form in ("ascii", "svm"):
+        settings["named"] = False
     if args.join:
         settings["uncalibrated"] = True
-    parts = [
-        load_configuration(model_source(args, path, names=names, **settings)) for path in inputs
-    ]
+    request = _Request(
+        models=[model_source(args, path, **settings) for path in inputs],
+        join=args.join,
+        out=out,
+        form=form,
+        names=args.names,
+        decoder=args.decoder,
+        data=args.data,
+        data_form=input_format(args, args.data) if args.join else None,
+        member_weights=args.member_weights,
+        files=args.files + [("out", out, True)] * (args.out == [out]),
+    )
+    _merge(request)
+
+
+def _merge(request):
+    """Read, merge, write, and say how many support vectors remain."""
+    from ..calibration.file import calibration_of
+    from ..data.class_names import read_names_of
+    from ..models.control_files import model_files
+    from ..models.files import export, load_configuration, save
+
+    out, form, control = request.out, request.form, request.models[0].path
+    parts = [load_configuration(model) for model in request.models]
     models = [
         path
-        for one in parts
-        if one.merged_from is not None
-        for path in model_files(one.tree, args.path, [out])
+        for part, model in zip(parts, request.models)
+        if part.merged_from is not None
+        for path in model_files(part.tree, model.models_in, [out])
     ]
-    check_files(
-        args.files,
-        {"out": [out] * (args.out == [out])},
-        {"control": [*inputs, calibration_of(args.control), *models]},
-    )
-    configuration, lines = _joined(args, parts, inputs) if args.join else (parts[0], [])
-    if names is not None:
+    inputs = [model.path for model in request.models]
+    check_files(request.files, inputs={"control": [*inputs, calibration_of(control), *models]})
+    lines = []
+    configuration = parts[0]
+    if request.join:
+        configuration, lines = _joined(request, parts)
+    if request.names is not None:
         configuration = configuration.renamed(
-            read_names_of(args.names, configuration.tree.classes, names)
+            read_names_of(request.names, configuration.tree.classes, request.models[0].names)
         )
-    if out in (args.c, args.onnx):
-        _write_program(args, out, configuration)
+    if form in _PROGRAMS:
+        _write_program(request, configuration)
         return
     before = configuration.merged_from
-    if form:
-        export(out, configuration, form)
-    else:
+    if form == "mbm":
         save(out, configuration)
-    if configuration.lacks_normalisation and args.norm_file is None:
+    else:
+        export(out, configuration, form)
+    if configuration.lacks_normalisation and (form != "mbm" or request.models[0].named):
         alike = "points must be normalised in the same way before they are classified, which "
         then = {
-            None: "classify_m will need it",
+            "mbm": "classify_m will need it",
             "ascii": f"{alike}this format cannot record",
             "svm": f"{alike}svm-predict does not check (classify_m does)",
         }[form]
         warn_user(
-            f"{args.control}: trained on normalised points, and no normalisation is "
-            f"given (-a): {then}"
+            f"{control}: trained on normalised points, and no normalisation is given (-a): {then}"
         )
     after = len(configuration.machines.sv)
     vectors = f"{after} support vectors"
     if before is not None:
         share = f" ({100 * after / before:.1f} %)" if before else ""
         vectors = f"{before} support vectors, {after} after merging{share}"
-    calibrated = ""
-    if configuration.calibration is not None:
-        calibrated = (
-            ", without the calibration: that format cannot store it"
-            if form
-            else f", with a calibration of {len(configuration.calibration.decoders)} decoders"
-        )
-    recipe = (
-        ", without the recipe: table2agf --recipe writes points for it"
-        if form and configuration.recipe is not None
-        else ""
-    )
-    then = (
-        ""
-        if form or configuration.lacks_normalisation
-        else "; classify new data with: "
-        + (
-            classify_command(out, "binary")
-            if configuration.recipe is None
-            else classify_command(out, "table", configuration.recipe.source)
-        )
-    )
     for line in lines:
         report(line)
-    report(f"{len(configuration.tree.rows)} binary models, {vectors}{calibrated}{recipe}{then}")
+    report(
+        f"{len(configuration.tree.rows)} binary models, {vectors}{_remarks(request, configuration)}"
+    )
 
 
-def _operands(args):
-    if args.join:
-        if not args.out:
-            raise UsageError("--join needs two models or more")
-        return [args.control, *args.out], args.output
-    outputs = [name for name in (*args.out, args.output, args.c, args.onnx) if name is not None]
-    if len(outputs) != 1:
-        raise UsageError(
-            f"operands are {'missing' if not outputs else 'too many'}: expected "
-            "control out (--join takes several models)"
-        )
-    return [args.control], outputs[0]
+def _remarks(request, configuration):
+    """Words on what the file holds besides, or cannot hold, and on what to do with it."""
+    calibration, recipe = configuration.calibration, configuration.recipe
+    text = ""
+    if request.form != "mbm":
+        if calibration is not None:
+            text = ", without the calibration: that format cannot store it"
+        if recipe is not None:
+            text += ", without the recipe: table2agf --recipe writes points for it"
+        return text
+    if calibration is not None:
+        text = f", with a calibration of {len(calibration.decoders)} decoders"
+    if configuration.lacks_normalisation:
+        return text
+    if recipe is None:
+        command = classify_command(request.out, "binary")
+    else:
+        command = classify_command(request.out, "table", recipe.source)
+    return f"{text}; classify new data with: {command}"
 
 
-def _write_program(args, path, configuration):
+def _write_program(request, configuration):
     """Write a configuration as a program in C, or as an ONNX model."""
     from ..deployment.steps import steps_of
     from ..files.atomic import replacing
 
-    steps = steps_of(configuration, args.decoder)
-    if args.c is None:
+    steps = steps_of(configuration, request.decoder)
+    if request.form == "onnx":
         from ..deployment.onnx_graph import onnx_model
 
         content = onnx_model(steps, configuration)
-        form = "ONNX"
         then = ""
     else:
         from ..deployment.c import c_program
 
         content = c_program(steps).encode("ascii")
-        form = "C"
         then = (
-            f"; cc -O3 -std=c99 -DMODEL_MAIN -o model {shlex.quote(path)} -lm makes a program of it"
+            "; cc -O3 -std=c99 -DMODEL_MAIN -o model "
+            f"{shlex.quote(request.out)} -lm makes a program of it"
         )
-    with replacing(path, binary=True) as file:
+    with replacing(request.out, binary=True) as file:
         file.write(content)
     if steps.of_cells:
         features = ""
     else:
         features = "; its features are those that table2agf makes of the words of a table"
     report(
-        f"{len(steps.rho)} binary models, {len(content) / 1e6:.3g} MB of {form}, decoder "
-        f"{steps.classifier.decoding.name}{features}{then}"
+        f"{len(steps.rho)} binary models, {len(content) / 1e6:.3g} MB of {request.form.upper()}, "
+        f"decoder {steps.classifier.decoding.name}{features}{then}"
     )
 
 
-def _joined(args, parts, names):
-    """The ensemble of several configurations, weighed and calibrated by --data, and lines on it."""
+def _joined(request, parts):
+    """The ensemble of several configurations, weighed and calibrated by data, and lines on it."""
     from ..data.training import read_points
     from ..executors.threads import available_cores
     from ..models.join import join
@@ -252,18 +304,18 @@ def _joined(args, parts, names):
     from ..prediction.member_weights import weighed_by_data
     from ..prediction.recalibrate import default_decodings, recalibrated
 
-    form = input_format(args, args.data)
+    form, source = request.data_form, request.data
     configuration = join(parts)
-    if args.data is None:
+    if source is None:
         return configuration, [
             "the average is not calibrated: --data calibrates it with points "
             "that no member was trained on"
         ]
-    data = read_points(args.data, form, configuration.recipe)
-    owners = [name for name, one in zip(names, parts) for _ in one.tree.roots]
+    data = read_points(source, form, configuration.recipe)
+    owners = [model.path for model, part in zip(request.models, parts) for _ in part.tree.roots]
     lines = []
-    if args.member_weights is not None:
-        configuration, members = weighed_by_data(configuration, data, form.kind, args.data)
+    if request.member_weights is not None:
+        configuration, members = weighed_by_data(configuration, data, form.kind, source)
         lines = [
             "weights of the members: "
             + ", ".join(
@@ -282,7 +334,7 @@ def _joined(args, parts, names):
         (
             (
                 decoding.calibration_key(tree),
-                answers_of_data(configuration, decoding, data, form.kind, args.data, cores),
+                answers_of_data(configuration, decoding, data, form.kind, source, cores),
             )
             for decoding in default_decodings(configuration).values()
         ),

@@ -1,12 +1,13 @@
 """print_control: write the control file of a scheme."""
 
+import argparse
 import os
 import sys
+from dataclasses import dataclass
 from logging import CRITICAL
-from typing import NamedTuple
 
 from ..core.errors import DataError, UsageError
-from ..designs.schemes import DEFAULT, read_scheme, SCHEMES
+from ..designs.schemes import DEFAULT, PARAMETERS, read_scheme, SCHEMES
 from ..files.kinds import is_table
 from .data_options import (
     add_normalisation,
@@ -15,17 +16,20 @@ from .data_options import (
     load_normalised,
     NORMALISATION,
     points_request,
+    PointsRequest,
     WEIGHTS,
 )
-from .designs import add_scheme, joined_controls, LETTERS, Operands, scheme_settings
 from .hints import refuse_scheme
-from .messages import report, write_stdout, write_stderr
-from .options import add_seed, Parser
-from .reports import add_report, PICTURES, reports_of
+from .messages import report, write_stderr, write_stdout
+from .option_types import whole_number
+from .options import add_seed, is_trained, Joined, Parser
+from .reports import add_report, PICTURES, Reports, reports_of
 
+# parameters of schemes that have libAGF's letter or operand, too
+_LETTERS = {"rows": "nrow", "strict": "-G", "reduced": "-Y"}
 _TAKEN_BY_ALL = ("-G", "-Y", "-n", "-S", "-a")  # of libAGF
 _IS_FOR = {  # what the scheme of an option has
-    **{option: name for name, option in LETTERS.items()},
+    **{option: name for name, option in _LETTERS.items()},
     **dict.fromkeys(NORMALISATION, "data"),
     "-y": "control",
 }
@@ -53,11 +57,11 @@ def get_parser():
         "the parameter rows of a scheme (default of random codes 4 ceil(n/4)); for "
         "-Q ensemble of control files, the other files",
         nargs="*",
-        action=Operands,
+        action=_Operands,
     )
     parser.set_defaults(controls=())
     group = parser.group("scheme")
-    add_scheme(group)
+    _add_scheme(group)
     group.add("-G, --strict", "random codes without 0: every classifier separates all classes")
     group.add(
         "-Y, --reduced",
@@ -96,18 +100,77 @@ def get_parser():
     return parser.finish()
 
 
-class _Output(NamedTuple):
-    """The values of the options on how a design is written."""
+def _add_scheme(group):
+    """The option -Q."""
+    schemes = "\n".join(
+        f"{scheme.heading}: {scheme.summary}" + f" ({scheme.parameters})" * bool(scheme.parameters)
+        for scheme in SCHEMES
+    )
+    parameters = "\n".join(
+        f"{name}: {parameter.meaning} ({parameter.range})" for name, parameter in PARAMETERS.items()
+    )
+    group.add(
+        "-Q, --type SCHEME",
+        "the scheme, by number or name, and its parameters, as in "
+        f'-Q "empirical linkage=average":\n{schemes}\nparameters:\n{parameters}',
+        action=Joined,
+    )
 
+
+class _Operands(argparse.Action):
+    """The operands after the first: `nrow`, one whole number, else `controls`, files."""
+
+    def __call__(self, parser, namespace, values, option_string=None):
+        """Read the operands."""
+        rows = len(values) == 1 and values[0].isascii() and values[0].isdigit()
+        try:
+            if rows:
+                namespace.nrow = whole_number(1)(values[0])
+            else:
+                namespace.nrow = None
+        except argparse.ArgumentTypeError as error:
+            raise argparse.ArgumentError(self, str(error)) from None
+        if rows:
+            namespace.controls = ()
+        else:
+            namespace.controls = tuple(values)
+
+
+@dataclass(frozen=True)
+class _Request:
+    """A control file to be written.
+
+    Attributes
+    ----------
+    source : number of classes, data, control file or confusions
+    scheme : `Scheme`, None for a control file as it is
+    settings : its parameters
+    points : `PointsRequest` of training data, None for all else
+    of_points : given options that are for training data
+    controls : further control files that become one ensemble with the source
+    folder : that of the names of models, or None
+    options : training options of the classifiers
+    head : the control file has names of classes, or those of the file `names`
+    print_matrix : the coding matrix is printed
+    reports : `Reports`
+    """
+
+    source: str
+    scheme: object
+    settings: dict
+    points: PointsRequest | None
+    of_points: list
+    controls: tuple
+    folder: str | None
     options: str
-    no_names: bool
+    head: bool
     names: str | None
     print_matrix: bool
-    reports: object
+    reports: Reports
 
 
 def execute(args):
-    """Design the control tree, draw it, print it."""
+    """Make a request of the options, and design, draw and print a control tree."""
     reports = reports_of(args)
     if args.controls and (args.type is None or "members" not in read_scheme(args.type)[0].options):
         raise UsageError(
@@ -116,48 +179,98 @@ def execute(args):
             else "argument nrow: expected a whole number, "
             f"found '{args.controls[0]}'; -Q ensemble joins control files"
         )
-    output = _Output(
-        args.options,
-        args.no_names,
-        args.names,
-        args.print_matrix,
-        reports,
-    )
-    scheme = scheme_of(args)
+    scheme = _scheme_of(args)
     _refuse_idle(args, scheme)
+    points = None
     if args.controls:
-        _write(output, joined_controls(args))
-        return
-    request = design_request(args, scheme)
-    design = designed(request)
-    _write(output, design.tree, design)
+        settings = _settings_of_joined(args)
+    else:
+        form = input_format(args, args.source)
+        made_of = scheme.made_of if scheme is not None else ("control",)
+        joins = "sizes" in made_of and "members" in scheme.options
+        if joins and _is_file(args) and not os.path.exists(f"{args.source}.cls"):
+            raise UsageError(
+                f"-Q {scheme.name} joins two control files or more: found one, {args.source}"
+            )
+        settings = _settings_of(args, scheme)
+        if not _is_number(args.source) and "control" not in made_of:
+            points = points_request(args, args.source, form)
+    request = _Request(
+        source=args.source,
+        scheme=scheme,
+        settings=settings,
+        points=points,
+        of_points=args.given(*NORMALISATION, "--min-class", *WEIGHTS),
+        controls=args.controls,
+        folder=args.path,
+        options=args.options,
+        head=not args.no_names,
+        names=args.names,
+        print_matrix=args.print_matrix,
+        reports=reports,
+    )
+    _design_and_write(request)
 
 
-def _write(output, tree, design=None):
+def _settings_of(args, scheme):
+    """The parameters of the `Scheme` of -Q, of its text and of libAGF's letters."""
+    if scheme is None:
+        return {}
+    settings = {}
+    if args.type is not None:
+        settings = read_scheme(args.type, args.seed)[1]
+    for name, option in _LETTERS.items():
+        if args.given(option) and name in scheme.options:
+            if name in settings:
+                raise UsageError(f"{option} and the parameter {name} exclude each other")
+            settings[name] = getattr(args, "nrow" if option == "nrow" else name)
+    scheme.settings(settings)
+    return settings
+
+
+def _settings_of_joined(args):
+    """The parameters for control files that are joined: an average, or nothing."""
+    message = "is for new configurations: the control files that are joined keep theirs"
+    args.refuse((*_LETTERS.values(), *NORMALISATION, "--options"), message)
+    settings = read_scheme(args.type)[1]
+    for name in settings:
+        if name != "average":
+            raise UsageError(f"the parameter {name} {message}")
+    if (args.source, *args.controls).count("-") > 1:
+        raise UsageError("- is standard input, which can be read once")
+    return settings
+
+
+def _design_and_write(request):
     from ..control.build import for_output, with_options, without_names
     from ..control.graphviz import format_dot
     from ..control.tree import changed
     from ..control.write import require_readable, tree_lines
+    from ..designs.design import Design
 
-    if output.options:
-        tree = with_options(tree, output.options)
-    if output.no_names or output.names is not None:
+    if request.controls:
+        design = Design(_joined(request))
+    else:
+        design = _designed(request)
+    tree = design.tree
+    if request.options:
+        tree = with_options(tree, request.options)
+    if not request.head:
+        tree = without_names(tree)
+    elif request.names is not None:
         from ..data.class_names import read_names_of
 
-        if output.no_names:
-            tree = without_names(tree)
-        else:
-            tree = changed(tree, names=read_names_of(output.names, tree.classes))
+        tree = changed(tree, names=read_names_of(request.names, tree.classes))
     require_readable(tree)
-    if output.print_matrix:
+    if request.print_matrix:
         _print_matrix(tree)
 
     def draw(path):
         from ..report.chart_control import draw_control
 
-        draw_control(path, tree, design and design.heights)
+        draw_control(path, tree, design.heights)
 
-    printed = output.reports.write({".dot": lambda: format_dot(tree)}, draw)
+    printed = request.reports.write({".dot": lambda: format_dot(tree)}, draw)
     if printed is not None:
         sys.stdout.write(printed)
     else:
@@ -202,7 +315,7 @@ def _refuse_idle(args, scheme):
         if option not in _TAKEN_BY_ALL or scheme is None or scheme.number is None:
             raise UsageError(f"{text}, not for {name}")
         report(f"{text}, and changes nothing in {name}")
-    if not {"classes", "data"}.intersection(made_of) or is_number(args.source):
+    if not {"classes", "data"}.intersection(made_of) or _is_number(args.source):
         args.refuse(["--min-class"], "is for training data, whose samples it counts")
         args.refuse(WEIGHTS, "is for the samples of training data")
     if args.options and "control" in made_of:
@@ -214,12 +327,12 @@ def _refuse_idle(args, scheme):
         raise UsageError(f"-M and -A are for training data: -Q {name} takes a contingency table")
 
 
-def scheme_of(args):
+def _scheme_of(args):
     """The requested `Scheme`; None where a control file is shown as it is. That is without
     -Q, with --report, where the operand is standard input or a file of exactly that name."""
     if args.type is not None:
         return read_scheme(args.type)[0]
-    if not is_number(args.source) and not os.path.exists(f"{args.source}.cls"):
+    if not _is_number(args.source) and not os.path.exists(f"{args.source}.cls"):
         refuse_scheme(args.source, "N, for N classes, or DATA")
     if args.report and (
         args.source == "-" and not (args.svm or args.lvq or args.table) or _is_file(args)
@@ -231,52 +344,30 @@ def scheme_of(args):
 def _is_file(args):
     """Return True if the operand can be a control file: no text of data, no folder, no number."""
     return (
-        not (args.svm or args.lvq or args.table or is_number(args.source))
+        not (args.svm or args.lvq or args.table or _is_number(args.source))
         and not is_table(args.source)
         and os.path.exists(args.source)
         and not os.path.isdir(args.source)
     )
 
 
-class _DesignRequest(NamedTuple):
-    """A design of the operand source by a `Scheme`, or None for a control file as it is.
+def _joined(request):
+    """The ensemble of the control files that are the operands."""
+    from ..control.build import joined
+    from ..designs.drawn import with_average
+    from ..models.control_files import read_control
 
-    Attributes
-    ----------
-    points : `PointsRequest` of training data, None for a number
-    folder : folder of -y
-    of_points : given options that are for training data
-    """
-
-    source: str
-    scheme: object
-    settings: dict
-    points: object
-    folder: str | None
-    of_points: list
+    trees = [read_control(name) for name in (request.source, *request.controls)]
+    trained = is_trained(trees[0])
+    for tree in trees:
+        if trained:
+            tree.require_names()
+        else:
+            tree.require_options()
+    return with_average(request.settings.get("average"), joined(trees))
 
 
-def design_request(args, scheme):
-    """The `_DesignRequest` of the options; `UsageError` where they do not go together."""
-    form = input_format(args, args.source)
-    source = args.source
-    if scheme is not None and "sizes" in scheme.made_of:
-        if "members" in scheme.options and _is_file(args) and not os.path.exists(f"{source}.cls"):
-            raise UsageError(
-                f"-Q {scheme.name} joins two control files or more: found one, {source}"
-            )
-    of_data = not is_number(source) and scheme is not None and "control" not in scheme.made_of
-    return _DesignRequest(
-        source,
-        scheme,
-        {} if scheme is None else scheme_settings(args, scheme),
-        points_request(args, source, form) if of_data else None,
-        args.path,
-        args.given(*NORMALISATION, "--min-class", *WEIGHTS),
-    )
-
-
-def designed(request):
+def _designed(request):
     """The `Design` of a request."""
     from ..designs.design import Design, make_design
 
@@ -300,7 +391,7 @@ def designed(request):
     return make_design(scheme.name, labels, names, **request.settings)
 
 
-def is_number(text):
+def _is_number(text):
     """Return True if the operand is a number of classes."""
     return text.isascii() and text.isdigit()
 
@@ -336,7 +427,7 @@ def _from_operand(request):
 
     scheme = request.scheme
     source = request.source
-    if is_number(source):
+    if _is_number(source):
         expected = " or ".join(
             {"data": "training data", "confusions": "a contingency table"}[word]
             for word in scheme.made_of
