@@ -273,8 +273,8 @@ def _searched(run):
     from ..executors.remote import workers_of
     from ..experiments.portfolio import Portfolio
     from ..report.answers import shares_alone
-    from ..report.text import data_lines, plain_table, row_notes, table_text
-    from ..report.trials import contender_table
+    from ..report.text import blocks_text
+    from ..report.trials import portfolio_blocks
 
     args = run.args
     words = ["tune_m", f"--by={args.by}", *run.trying, *run.common, "one-vs-one", run.train]
@@ -307,23 +307,16 @@ def _searched(run):
         report_reused(experiment)
         if chosen.choice is not None:
             result = chosen.result
-            write_stderr(table_text(contender_table(result)) + "\n")
-            write_stderr(
-                f"Comparison on {result['points']} points, {result['classes']} classes; "
-                f"{result['plan']}; ± is the deviation over the splits\n"
-                f"{data_lines(request.head(experiment))}"
-                f"{plain_table(result)}{row_notes(result)}"
-            )
-            run.comparison = plain(
-                {"data": args.train, "options": "", **result, **request.head(experiment)}
-            )
+            head = request.head(experiment)
+            write_stderr(blocks_text(portfolio_blocks(result, head), star=True))
+            run.comparison = plain({"data": args.train, "options": "", **result, **head})
         yield chosen
 
 
 def _write_control(run, chosen):
     """Write the control file that was chosen, and what is said of it; -> its name."""
     from ..models.control_files import control_text
-    from ..report.text import estimate_line
+    from ..report.trials import estimate_words
 
     path = run.path("chosen.mbt")
     choice = chosen.choice
@@ -334,9 +327,11 @@ def _write_control(run, chosen):
         row = choice.row
         result = choice.result
         members = " and ".join(result["members"].get(row["configuration"], ()))
-        estimate = estimate_line(chosen.estimate, result["by"])
-        if estimate:
-            report(estimate.rstrip("\n"))
+        estimate = ""
+        if chosen.estimate is not None:
+            words = estimate_words(chosen.estimate, result["by"])
+            report(f"estimate for new data: {words}")
+            estimate = f"estimate for new data: {words}\n"
         run.comment(
             f"{estimate}{run.alone}"
             f"configuration: {row['configuration']}{': ' * bool(members)}{members}\n"

@@ -121,7 +121,8 @@ def execute(args):
     from ..models.control_files import model_files
     from ..models.files import load_configuration, save
     from ..models.description import has_class_weights
-    from ..report.text import format_reports
+    from ..report.calibrations import calibration_blocks
+    from ..report.text import blocks_text
     from ..prediction.recalibrate import recalibrated
 
     form = input_format(args, args.data)
@@ -167,7 +168,10 @@ def execute(args):
                 file.write(format_calibration(configuration.calibration, args.output))
         else:
             save(args.output, configuration)
-    sys.stdout.write(json_text(reports) if args.json else format_reports(reports))
+    if args.json:
+        sys.stdout.write(json_text(reports))
+    else:
+        sys.stdout.write(blocks_text(calibration_blocks(reports)))
     sys.stdout.flush()
 
 

@@ -117,7 +117,10 @@ def execute(args):
 
 def _write_reports(reports, page, request, experiment, result, by):
     from ..report.chart_scores import draw_comparison
-    from ..report.text import comparison_csv, markdown_table
+    from ..report.blocks import table
+    from ..report.csv_tables import comparison_csv
+    from ..report.text import markdown
+    from ..report.trials import comparison_tables
 
     def page_text():
         return make_page(
@@ -134,7 +137,7 @@ def _write_reports(reports, page, request, experiment, result, by):
             PAGE: page_text,
             ".json": lambda: _json(result),
             ".csv": lambda: comparison_csv(result),
-            ".md": lambda: markdown_table(result),
+            ".md": lambda: markdown(map(table, comparison_tables(result))),
         },
         lambda path: draw_comparison(path, result, by),
     )

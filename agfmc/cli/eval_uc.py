@@ -316,7 +316,7 @@ def _score(request):
         warn_of_other_numbers,
     )
     from ..report.chart_scores import draw_scores
-    from ..report.text import scores_csv
+    from ..report.csv_tables import scores_csv
 
     answers, reports, form = request.answers, request.reports, request.form
     model, arrange = None, None
@@ -567,7 +567,8 @@ def _check_operands(args, of_table):
 
 
 def _text(form, header, brief, scores):
-    from ..report.text import format_scores
+    from ..report.answers import score_blocks
+    from ..report.text import blocks_text
 
     if form == "json":
         return json_text({"version": RESULTS, **scores})
@@ -576,7 +577,7 @@ def _text(form, header, brief, scores):
     if form == "brief":
         head = "accuracy uncertainty coefficient\n" * header
         return head + "%6.4f %6.4f\n" % (scores["accuracy"], scores["uncertainty_coefficient"])
-    return format_scores(scores)
+    return blocks_text(score_blocks(scores))
 
 
 def _brier(header, brief, scores):

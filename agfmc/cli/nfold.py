@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import NamedTuple
 
-from ..core.errors import one_line, UsageError
+from ..core.errors import UsageError
 from ..core.version import RESULTS
 from ..files.atomic import check_output
 from ..files.kinds import name_of_file
@@ -24,7 +24,6 @@ from .option_types import output_base
 from .options import add_bins, check_files, Parser, refuse_ending
 from .pages import make_page, page_of, training_inputs
 from .reports import add_report, PAGE, PICTURES, reports_of
-from ..score.rows import ALL_SCORES
 
 _SEED = 1001  # of splits that are not those of a tune_m or a compare_control before
 
@@ -214,15 +213,12 @@ def _make_page(page, request, experiment, candidate, results, bins, curve):
 
 def _print(output, request, experiment, candidate, results, curve):
     from ..experiments.results import group_errors
-    from ..report.chart_importance import curve_table, learning_curves
+    from ..report.answers import score_blocks
+    from ..report.blocks import text
+    from ..report.chart_importance import learning_curves
     from ..report.chart_scores import draw_scores
-    from ..report.text import (
-        data_lines,
-        format_scores,
-        score_lines,
-        table_text,
-        zero_line,
-    )
+    from ..report.text import blocks_text
+    from ..report.trials import validation_blocks
     from ..score.evaluation import classwise_calibration, evaluate
 
     plan = experiment.plan
@@ -272,31 +268,21 @@ def _print(output, request, experiment, candidate, results, curve):
             learning_curves(curve),
         ),
     )
-    if printed is not None:
-        text = printed
-    elif output.json:
-        text = all_numbers()
-    else:
-        text = (
-            f"{one_line(candidate.name)}, {result.decoder}: "
-            f"{result.classifiers} binary classifiers; {plan.description}\n" + data_lines(head)
-        )
+    if printed is None and output.json:
+        printed = all_numbers()
+    if printed is None:
+        columns = []
         for one in [*uncalibrated, result]:
-            if one.results.winner is not None:
-                text += "calibrated\n" if one.calibrated else "not calibrated\n"
-            text += score_lines(one.columns) + zero_line(one.zero_probability)
-        if "standard_errors" in head:
-            text += (
-                "standard errors over groups: "
-                + ", ".join(
-                    f"{ALL_SCORES[name].title} {error:.4f}"
-                    for name, error in head["standard_errors"].items()
-                )
-                + "\n"
-            )
-        if curve is not None:
-            text += f"\n{table_text(curve_table(curve))}{curve['words']}\n"
+            if one.results.winner is None:
+                caption = ""
+            elif one.calibrated:
+                caption = "calibrated"
+            else:
+                caption = "not calibrated"
+            columns.append((caption, one.columns, one.zero_probability))
+        blocks = validation_blocks(head, columns, curve)
         if not output.brief:
-            text += f"\nall held-out points together\n{format_scores(scores)}"
-    sys.stdout.write(text)
+            blocks += [text(""), text("all held-out points together"), *score_blocks(scores)]
+        printed = blocks_text(blocks)
+    sys.stdout.write(printed)
     sys.stdout.flush()

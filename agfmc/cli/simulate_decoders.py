@@ -89,7 +89,8 @@ def execute(args):
     """Simulate, draw, print."""
     from ..experiments.simulation import simulations
     from ..report.chart_simulation import draw
-    from ..report.text import simulation_csv, simulation_table
+    from ..report.simulations import simulation_blocks, simulation_csv
+    from ..report.text import blocks_text
 
     reports = reports_of(args)
     if args.report:
@@ -109,7 +110,7 @@ def execute(args):
     elif args.json:
         text = _json(args, rows)
     else:
-        text = simulation_table(rows, args.finalists)
+        text = blocks_text(simulation_blocks(rows, args.finalists))
     sys.stdout.write(text)
 
 

@@ -148,7 +148,7 @@ def _again(args, candidate):
 def _write_reports(reports, page, request, task, result, tree):
     from ..report.chart_scores import draw_search
     from ..report.content import ModelPart
-    from ..report.text import search_csv
+    from ..report.csv_tables import search_csv
 
     def page_text():
         return make_page(
@@ -173,14 +173,12 @@ def _write_reports(reports, page, request, task, result, tree):
 
 def _print(result, tree):
     from ..control.write import tree_lines
-    from ..report.text import blocks_text, data_lines
+    from ..report.text import blocks_text
     from ..report.trials import search_blocks
 
     if result["tried"]:
         write_stderr(blocks_text(search_blocks(result)))
     if tree is not None:
-        if "features" in result:
-            write_stdout([f"# {data_lines(result)}"])
         write_stdout(tree_lines(tree))
 
 

@@ -213,7 +213,7 @@ class Chosen(NamedTuple):
     tree: for training on all rows;  member_weights: "held-out" for an average of contenders, whose
     weights are learned, else None: members of one contender differ by chance alone;  choice: the
     `Choice`, or None where nothing could be scored in time;  estimate: for new data, as
-    `report.text.estimate_line` takes it, or None;  seconds: expected for the training on all rows,
+    `report.trials.estimate_words` takes it, or None;  seconds: expected for the training on all rows,
     or None;  cut: sentences on options that the time limit has left as they were;  result: plain
     values, that of the choice, with the contenders, the members of averages, and the choice.
     """

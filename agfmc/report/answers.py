@@ -74,7 +74,44 @@ def score_blocks(scores: Mapping) -> list[Block]:
         text(""),
         *beside(_class_table(scores, classes, _TYPED, not few), [matrix(confusions)] * few),
         *_sets_words(scores),
+        *(block for shown in _further_tables(scores) for block in (text(""), table(shown))),
     ]
+
+
+def _further_tables(scores):
+    """Tables of sets, and of the calibration of classes, where there are some."""
+    sets = scores.get("sets")
+    sizes = charts.class_sets(scores)
+    if sizes is not None:
+        yield sizes.table
+    if sets and sets["by_class"]:
+        keys = ("label", "points", "coverage", "low", "high", "mean_size")
+        titles = ("class", "points", "coverage", "from", "to", "mean size")
+        rows = [row for row in sets["by_class"] if row["points"]]
+        yield _numbers_table("Coverage by class.", titles, keys, rows)
+    by_class = scores.get("calibration_by_class", ())
+    bins = [("Calibration of the winning class.", scores["calibration"])] * bool(by_class)
+    bins += [
+        (
+            f"Calibration of class {row['label']}, error {row['expected_calibration_error']:.6f}.",
+            row["bins"],
+        )
+        for row in by_class
+    ]
+    for caption, every in bins:
+        keys = ("lower", "upper", "count", "forecast", "observed", "error")
+        titles = ("p from", "to", "points", "forecast", "observed", "std.error")
+        rows = [row for row in every or () if row["count"]]
+        if rows:
+            yield _numbers_table(caption, titles, keys, rows)
+
+
+def _numbers_table(caption, titles, keys, rows):
+    return DataTable(
+        caption,
+        tuple(Column(title, "number") for title in titles),
+        tuple(TableRow(tuple(row[key] for key in keys)) for row in rows),
+    )
 
 
 def answer_verdict(answers: AnswersPart, classes: Classes) -> list[str]:

@@ -37,7 +37,6 @@ def importance(result: Mapping) -> Picture | None:
             Column("standard error", "number"),
         ),
         tuple(TableRow((row["name"], row["increase"], row["error"])) for row in result["columns"]),
-        folded=True,
     )
     first = cut(rows[0][0])
     increase = number(rows[0][1])
@@ -109,7 +108,6 @@ def _effect(effect, labels, names):
             Column("90 %", "number", "of the points have less"),
         ),
         rows,
-        folded=True,
     )
     top = class_name(names, labels[most[0]])
     return Picture(
@@ -146,10 +144,7 @@ def curve_table(curve: Mapping) -> DataTable:
         for points in zip(*(curve[name] for name in names))
     )
     return DataTable(
-        "Learning curve",
-        (Column("training samples", "number", digits=0), *columns),
-        rows,
-        folded=True,
+        "Learning curve", (Column("training samples", "number", digits=0), *columns), rows
     )
 
 

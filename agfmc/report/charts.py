@@ -51,7 +51,6 @@ def class_counts(data: DataPart, names: Mapping[int, str]) -> Picture | None:
             TableRow((name, count, count / total if total else None), (index,))
             for index, (name, count) in enumerate(zip(titles, counts))
         ),
-        folded=True,
     )
     drawing = (named_bars if len(counts) <= _NAMED else _upright_bars)(titles, counts)
     least = min(counts)
@@ -233,7 +232,6 @@ def reliability(scores: Mapping, of_classes: bool = False) -> Picture | None:
             )
             for row, ends in zip(bins, intervals)
         ),
-        folded=True,
     )
     summary = (
         f"Expected calibration error {number(error)}"
@@ -364,7 +362,6 @@ def risk_coverage(scores: Mapping) -> Picture | None:
             Column("least probability", "number", "of the answers that are given"),
         ),
         tuple(TableRow((row["coverage"], row["error"], row["threshold"])) for row in chosen),
-        folded=True,
     )
     half = next((row["error"] for row in rows if row["coverage"] >= 0.5), None)
     summary = (
@@ -430,7 +427,6 @@ def class_sets(scores: Mapping) -> Picture | None:
             Column("share", "share"),
         ),
         tuple(TableRow((size, count, count / total)) for size, count in sizes),
-        folded=True,
     )
     return Picture(drawing, "Sets of classes by size", summary, "", table)
 
@@ -517,7 +513,6 @@ def class_recall(scores: Mapping, names: Mapping[int, str]) -> Picture | None:
             )
             for at, row in chosen
         ),
-        folded=True,
     )
     note = (
         "Recall: the share of the points of a class that is answered right, with intervals of "
@@ -609,7 +604,6 @@ def confusion_map(scores: Mapping, names: Mapping[int, str]) -> Picture | None:
         tuple(
             TableRow((titles[i], titles[j], table[i][j], share), (i, j)) for share, i, j in worst
         ),
-        folded=True,
     )
     return Picture(
         drawing,

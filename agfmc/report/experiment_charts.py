@@ -134,7 +134,6 @@ def comparison(result: Mapping) -> Picture | None:
             TableRow((name, mean, *(ends or (None, None)), p)[: len(columns) + 1])
             for name, mean, ends, p in rows
         ),
-        folded=True,
     )
     if against is None:
         drawing = forest([row[:3] for row in rows], score.axis, show=number)
@@ -285,7 +284,6 @@ def comparison_cost(result: Mapping) -> Picture | None:
             )
             for position, at in enumerate(order)
         ),
-        folded=True,
     )
     title = f"{score.title} and cost"
     return Picture(drawing, title[0].upper() + title[1:], summary, note, table)
@@ -748,7 +746,6 @@ def _search_picture(kernel, drawing):
             )
             for point in rows[:_MOST_OPTIONS]
         ),
-        folded=True,
     )
     if kernel.title:
         name = f"Search: {kernel.title}"

@@ -319,7 +319,7 @@ def _rows_table(tree, names):
     if m > _TABLE_ROWS:
         caption += f" (the first {_TABLE_ROWS} of {m})"
     columns = (Column("", "number", digits=0), Column("options", "code"), *_SIDES)
-    return without_empty(DataTable(caption, columns, tuple(rows), folded=True))
+    return without_empty(DataTable(caption, columns, tuple(rows)))
 
 
 def _options(row):
@@ -591,7 +591,6 @@ def _nodes_table(tree, names, nodes, order=None, caption="Nodes of the tree"):
                 Column("share of log loss", "share"),
             ),
             tuple(rows),
-            folded=True,
         )
     )
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 from ..core.text import runs_text
 from ..score.intervals import clopper_pearson
-from ..score.rows import ALL_SCORES, COLUMNS, COST_PER_POINT, UNCALIBRATED
+from ..score.rows import ALL_SCORES, COLUMNS, columns_of, COST_PER_POINT, UNCALIBRATED
 from .answers import shares_alone
 from .blocks import Block, heading, note, pictures, Section, table, text, Tile, without_empty
+from .chart_importance import curve_table
 from .content import Column, DataTable, ReportContent, TableRow
 from .experiment_charts import comparison, comparison_cost, search_surface
 from .words import count, cut, interval, number, percent, plural, signed
@@ -171,7 +172,7 @@ def comparison_blocks(result: Mapping) -> list[Block]:
             + ", with the deviation over the splits" * (result["splits"] > 1)
             + "."
         ),
-        *_data_words(result),
+        *data_blocks(result),
     ]
     if against is not None:
         if not result["mcnemar"]:
@@ -213,8 +214,7 @@ def comparison_notes(result: Mapping) -> list[str]:
         f"{name}: {' and '.join(members)}" for name, members in result.get("members", {}).items()
     ]
     notes += [
-        f"p = 0 for the true class of {plural(row['zero_probability'], 'held-out point')}: "
-        f"{_called(row)}"
+        f"{_zero_words(row['zero_probability'])}: {_called(row)}"
         for row in rows
         if row.get("zero_probability")
     ]
@@ -237,12 +237,17 @@ def comparison_notes(result: Mapping) -> list[str]:
     return notes
 
 
-def _data_words(result):
+def data_blocks(result: Mapping) -> list[Block]:
+    """What weights and groups the data of an experiment have, where they have some."""
     return [
         text(f"{name.capitalize()}: {result[name]}.")
         for name in ("weights", "groups")
         if name in result
     ]
+
+
+def _zero_words(points):
+    return f"p = 0 for the true class of {plural(points, 'held-out point')}"
 
 
 def _called(row):
@@ -471,6 +476,69 @@ def _difference(row, result):
     return signed(test.get("mean")), interval(test.get("interval")), tested.get("p_value")
 
 
+# -- cross-validation and portfolios -----------------------------------------------------------------
+
+
+def validation_blocks(
+    head: Mapping, columns: Sequence[tuple], curve: Mapping | None = None
+) -> list[Block]:
+    """Blocks of a cross-validation.
+
+    `head` is what nfold --json writes of it, `columns` are (caption, {name of `COLUMNS`: summary},
+    points of probability 0 or None).
+    """
+    blocks = [
+        text(
+            f"{head['configuration']}, {head['decoder']}: {head['classifiers']} binary classifiers; "
+            f"{head['plan']}"
+        ),
+        *data_blocks(head),
+    ]
+    for caption, summaries, zeros in columns:
+        blocks.append(table(_summary_table(caption, summaries)))
+        if zeros:
+            blocks.append(text(_zero_words(zeros)))
+    if "standard_errors" in head:
+        errors = [
+            f"{ALL_SCORES[name].title} {error:.4f}"
+            for name, error in head["standard_errors"].items()
+        ]
+        blocks.append(text(f"standard errors over groups: {', '.join(errors)}"))
+    if curve is not None:
+        blocks += [text(""), table(curve_table(curve)), text(curve["words"])]
+    return blocks
+
+
+def _summary_table(caption, summaries):
+    """All held-out points together, mean and deviation over the splits, times at the end."""
+    rows = []
+    for name in sorted(columns_of(summaries), key=lambda name: name not in ALL_SCORES):
+        numbers = summaries[name] or {}
+        if name != "design_s" or numbers.get("pooled"):  # unless the scheme needs none
+            whole = numbers.get("pooled") if name in ALL_SCORES else None
+            cells = (COLUMNS[name][1], whole, numbers.get("mean"), numbers.get("sd"))
+            rows.append(TableRow(cells))
+    heads = ("all points", "mean", "deviation")
+    columns = (Column(""), *(Column(head, "number", digits=6) for head in heads))
+    return DataTable(caption, columns, tuple(rows))
+
+
+def portfolio_blocks(result: Mapping, data: Mapping) -> list[Block]:
+    """The contenders of a portfolio, and the comparison of the last ones; data: as for
+    `data_blocks`."""
+    return [
+        table(contender_table(result)),
+        text(""),
+        text(
+            f"Comparison on {result['points']} points, {result['classes']} classes; "
+            f"{result['plan']}; \u00b1 is the deviation over the splits"
+        ),
+        *data_blocks(data),
+        table(comparison_tables(result)[0]),
+        *map(text, comparison_notes(result)),
+    ]
+
+
 # -- searches --------------------------------------------------------------------------------------
 
 
@@ -523,7 +591,7 @@ def search_blocks(result: Mapping) -> list[Block]:
             f"(decoder {result['decoder']}) {'was' if tried == 1 else 'were'} tried, "
             f"{result['search']} search, {how}, by {title}."
         ),
-        *_data_words(result),
+        *data_blocks(result),
     ]
     if not result["complete"]:
         blocks.append(

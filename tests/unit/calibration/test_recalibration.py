@@ -18,7 +18,8 @@ from agfmc.prediction.recalibrate import (
     recalibrated,
     with_decoders,
 )
-from agfmc.report.text import format_reports
+from agfmc.report.calibrations import calibration_blocks
+from agfmc.report.text import blocks_text
 from agfmc.data.libagf import cls_bytes, con_bytes
 from agfmc.data.weights import weights_bytes
 from agfmc.score.probabilities import brier
@@ -110,7 +111,7 @@ def test_weights_of_points():
     assert report["effective_points"] == pytest.approx(alike)
     assert (
         f"400 points of 4 classes, which count as {alike:.4g} of equal weight; temperature"
-        in format_reports([report])
+        in blocks_text(calibration_blocks([report]))
     )
     assert not {"sum_of_weights", "effective_points"} & plain_report.keys()
     kept = with_decoders(PAIRS, {"least-squares": found}, weighted).calibration
@@ -229,7 +230,7 @@ def test_what_is_printed():
     _, report = recalibrate(drawn(320), "inverse", LABELS, stored=stored)
     other = {**report, "decoder": "least-squares"}
     _, different = recalibrate(drawn(100), "wu-lin-weng", LABELS, "matrix")
-    text = format_reports([report, other, different])
+    text = blocks_text(calibration_blocks([report, other, different]))
     lines = text.splitlines()
     assert lines[0].startswith("inverse, least-squares: 320 points of 4 classes; temperature 2.")
     assert lines[1].startswith("log loss: stored ") and ", matrix " in lines[1]

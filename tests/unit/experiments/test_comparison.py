@@ -19,15 +19,10 @@ from agfmc.experiments.comparison import best_row, compare, cross_validate
 from agfmc.experiments.experiment import Experiment, SplitPlan as Plan, splits
 from agfmc.files.result_store import Record, ResultCache
 from agfmc.training.fit import TrainingSettings
-from agfmc.report.text import (
-    blocks_text,
-    comparison_csv,
-    markdown_table,
-    plain_table,
-    row_notes,
-    zero_line,
-)
-from agfmc.report.trials import comparison_blocks
+from agfmc.report.blocks import table
+from agfmc.report.csv_tables import comparison_csv
+from agfmc.report.text import blocks_text, markdown
+from agfmc.report.trials import comparison_blocks, comparison_notes, comparison_tables
 from agfmc.core.text import spread
 from agfmc.experiments.trial import Outcome
 from agfmc.data.types import Dataset
@@ -43,6 +38,14 @@ SCHEMES = ("one-vs-one", "one-vs-rest", "tree")
 
 def experiment(data, plan, settings=TrainingSettings(), cache=ResultCache(None)):
     return Experiment(data, plan, settings, cache, calibrated=(False,))
+
+
+def plain_table(result):
+    return blocks_text([table(comparison_tables(result)[0])], star=True)
+
+
+def markdown_table(result):
+    return markdown(map(table, comparison_tables(result)))
 
 
 def candidates(*words):
@@ -232,12 +235,13 @@ def test_progress_names_the_split_and_the_best_so_far(data):
 
 def test_rows_without_the_score_are_named(data):
     result = compare(experiment(data, Plan(trials=1)), candidates("one-vs-one:vote,inverse"))
-    assert row_notes(result) == "No log loss, so they cannot be chosen by it: one-vs-one (vote)\n"
+    assert comparison_notes(result) == [
+        "No log loss, so they cannot be chosen by it: one-vs-one (vote)"
+    ]
     result["rows"][1]["zero_probability"] = 3
-    assert row_notes(result).startswith(
-        "p = 0 for the true class of 3 held-out points: one-vs-one (inverse)\n"
+    assert comparison_notes(result)[0] == (
+        "p = 0 for the true class of 3 held-out points: one-vs-one (inverse)"
     )
-    assert zero_line(1) == "p = 0 for the true class of 1 held-out point\n"
 
 
 @pytest.mark.long

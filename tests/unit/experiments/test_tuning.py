@@ -18,7 +18,7 @@ from agfmc.experiments.experiment import Experiment, SplitPlan
 from agfmc.training.fit import TrainingSettings
 from agfmc.files.result_store import ResultCache
 from agfmc.experiments.search import Axis, Grid, Search, SearchSpace
-from agfmc.report.text import search_csv
+from agfmc.report.csv_tables import search_csv
 from agfmc.experiments.trial import Outcome
 from agfmc.experiments.racing import race, SearchState, Tuner
 from agfmc.experiments.tuning import prepare_tuning, WholeConfiguration

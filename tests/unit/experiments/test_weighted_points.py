@@ -14,7 +14,7 @@ from agfmc.experiments.experiment import Experiment, Part, SplitPlan as Plan, sp
 from agfmc.experiments.pooling import corrected, Estimate, pooled, Resampled
 from agfmc.files.result_store import ResultCache
 from agfmc.experiments.search import Axis, Grid, Search, SearchSpace
-from agfmc.report.text import estimate_line
+from agfmc.report.trials import estimate_words
 from agfmc.experiments.results import data_words
 from agfmc.experiments.trial import Outcome
 from agfmc.experiments.tuning import prepare_tuning, tune
@@ -110,7 +110,7 @@ def test_estimates_weigh_the_points(name):
 def test_certain_estimates_know_the_effective_number():
     perfect = Estimate(1.0, 0.0, 100, 1, 20.0)
     few, many = (
-        estimate_line({**one.words, "how": "x"}, "accuracy")
+        estimate_words({**one.words, "how": "x"}, "accuracy")
         for one in (perfect, perfect._replace(effective=None))
     )
     assert "interval from 0.8316" in few and "interval from 0.9638" in many

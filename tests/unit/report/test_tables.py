@@ -2,7 +2,9 @@
 
 from agfmc.report.blocks import facts, heading, note, table
 from agfmc.report.content import Column, DataTable, TableRow
-from agfmc.report.text import blocks_text, estimate_line, search_csv
+from agfmc.report.csv_tables import search_csv
+from agfmc.report.text import blocks_text
+from agfmc.report.trials import estimate_words
 
 ESTIMATE = {
     "score": 0.11723,
@@ -42,18 +44,17 @@ def test_blocks_of_a_page_as_text():
 
 
 def test_the_estimate_says_of_which_points_it_is():
-    assert estimate_line(ESTIMATE, "log_loss") == (
-        "estimate for new data: log loss 0.1172, standard error 0.0061 (240 points, parts 2 to 5, "
-        "where the last 3 options met)\n"
+    assert estimate_words(ESTIMATE, "log_loss") == (
+        "log loss 0.1172, standard error 0.0061 (240 points, parts 2 to 5, "
+        "where the last 3 options met)"
     )
-    assert estimate_line(None, "log_loss") == ""
 
 
 def test_no_error_at_all_has_an_interval():
     right = {**ESTIMATE, "score": 1.0, "error": 0.0}
-    assert estimate_line(right, "accuracy") == (
-        "estimate for new data: accuracy 1.0000, all 240 points right: 95 % interval from 0.9847 "
-        "(240 points, parts 2 to 5, where the last 3 options met)\n"
+    assert estimate_words(right, "accuracy") == (
+        "accuracy 1.0000, all 240 points right: 95 % interval from 0.9847 "
+        "(240 points, parts 2 to 5, where the last 3 options met)"
     )
 
 

@@ -1,7 +1,8 @@
 """The sections of a comparison and of a search: their tables, and what a reader must know."""
 
 from agfmc.report.content import DataPart, ReportContent
-from agfmc.report.text import table_text
+from agfmc.report.blocks import table
+from agfmc.report.text import blocks_text
 from agfmc.report.trials import best_row, contender_table, trial_sections, trial_verdict
 
 
@@ -293,7 +294,7 @@ def test_columns_of_contenders_are_aligned_and_seconds_have_no_exponent():
         }
         for name in ("short", "a name \u2026 that is cut")
     ]
-    text = table_text(contender_table({"by": "log_loss", "contenders": rows}))
+    text = blocks_text([table(contender_table({"by": "log_loss", "contenders": rows}))])
     lines = text.splitlines()[1:]
     assert len({line.index("  9  ") for line in lines[1:]}) == 1 and "..." in lines[2]
     assert all("  0.05  " in line and "  0.00  " in line for line in lines[1:])

@@ -16,7 +16,8 @@ from agfmc.data.weights import proportions
 from agfmc.score.evaluation import evaluate, weighted
 from agfmc.learners.programs import ExternalClassifier
 from agfmc.answers.results import load_results
-from agfmc.report.text import format_scores
+from agfmc.report.answers import score_blocks
+from agfmc.report.text import blocks_text
 from agfmc.core.provenance import Provenance
 
 P = np.array(
@@ -54,7 +55,7 @@ def test_check_values(files):
     assert scores["classes"] == 3 and scores["points"] == 5 and scores["rejected"] == 0
     assert scores["contingency"] == [[1, 1, 0], [0, 1, 0], [0, 0, 2]]
     assert json.loads(json.dumps(scores)) == scores
-    text = format_scores(scores)
+    text = blocks_text(score_blocks(scores))
     assert "\nuncertainty coefficient     0.7372  " in text
     assert "\nRMS error, all classes      0.3450  " in text
     assert "nan" not in text and "None" not in text
@@ -77,7 +78,7 @@ def test_what_needs_k_is_left_out_without_it(files):
     scores = evaluate(load_results(truth, base))
     assert scores["classes"] is None
     assert scores["brier_winning"] is scores["brier_all"] is scores["calibration"] is None
-    assert "unknown (-k)" in format_scores(scores)
+    assert "unknown (-k)" in blocks_text(score_blocks(scores))
     for told in ({"k": 3}, {"labels": [0, 1, 2]}):
         scores = evaluate(load_results(truth, base, **told))
         assert scores["classes"] == 3
@@ -105,9 +106,9 @@ def test_rejected_points(files):
     truth, base, p = files(result=[0, -1, 2, -1, 2])
     scores = evaluate(load_results(truth, base, p))
     assert scores["rejected"] == 2 and sum(row["count"] for row in scores["calibration"]) == 3
-    assert "\nrejected  2\n" in format_scores(scores)
+    assert "\nrejected  2\n" in blocks_text(score_blocks(scores))
     truth, base, p = files(result=[-1] * 5)
-    format_scores(evaluate(load_results(truth, base, p)))
+    blocks_text(score_blocks(evaluate(load_results(truth, base, p))))
 
 
 @pytest.mark.parametrize(
