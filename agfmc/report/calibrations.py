@@ -87,7 +87,7 @@ def _tables(report):
 
 
 def _cells(titles, rows):
-    columns = tuple(Column(title, "name") for title in titles)
+    columns = tuple(Column(title, "code") for title in titles)
     return DataTable("", columns, tuple(map(TableRow, rows)))
 
 

@@ -165,7 +165,6 @@ def test_rows_of_tables_are_not_listed_again():
         ("schemes", "designs/schemes.py"),  # the tables
         ("learners", "core/models.py"),  # what the file of a node may hold
         ("learners", "experiments/portfolio.py"),
-        ("decoders", "report/text.py"),
     }
 
 

@@ -288,8 +288,8 @@ def test_a_failure_stands_in_its_row(data):
         experiment(few, Plan(trials=1), TrainingSettings("-s 1 -n 0.999")), candidates("one-vs-one")
     )
     assert "nu" in result["rows"][0]["error"]
-    for table in (plain_table, markdown_table, comparison_csv):
-        assert "one-vs-one" in table(result)
+    for text_of in (plain_table, markdown_table, comparison_csv):
+        assert "one-vs-one" in text_of(result)
 
 
 @pytest.mark.parametrize(
