@@ -32,6 +32,7 @@ from ..learners.options import BinaryLearner
 from ..learners.protocol import parse_options
 from ..models.configuration import Configuration
 from ..prediction.calibrate import calibrated
+from ..prediction.decoding import requested_decodings
 from ..prediction.member_weights import check_weights
 from ..score.evaluation import evaluate, ScoreRequest, warn_of_no_probabilities, with_weights
 from ..score.probabilities import probability_of_answers
@@ -162,8 +163,8 @@ def train(
         group, an array of shape (n,) of words or whole numbers, which no fold divides;
         class_weight, a mapping from classes to factors or "balanced"; and fields of
         `agfmc.training.fit.TrainingSettings`, such as calibration=0 for uncalibrated
-        probabilities, or member_weights="held-out" to learn the weights of the members of an
-        ensemble.
+        probabilities, decoders=["wu-lin-weng"] to calibrate these decoders beside the one that
+        answers, or member_weights="held-out" to learn the weights of the members of an ensemble.
 
     Returns
     -------
@@ -262,9 +263,10 @@ def train_tree(tree, data, settings, decodings=(), chooses=False):
     """The `Configuration` of a control tree, trained and calibrated, with the names and the recipe
     of the data; decodings, chooses: as for `calibrated`."""
     check_weights(settings.member_weights, tree, settings.calibration)
+    requested = requested_decodings(tree, settings.decoders)
     configuration = calibrated(
         *train_configuration(tree, data, settings=settings),
-        decodings,
+        [*requested, *decodings],
         settings.member_weights,
         chooses,
     )

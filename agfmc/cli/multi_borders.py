@@ -25,7 +25,7 @@ from .data_options import (
 from .file_names import names_scheme
 from .hints import operand
 from .messages import counted, Progress, report, write_message, write_stdout
-from .option_types import option_word, output_base, output_file
+from .option_types import names, option_word, output_base, output_file
 from .options import (
     add_platt,
     add_seed,
@@ -131,6 +131,14 @@ def get_parser():
     )
     group.add("-y, --path FOLDER", "folder of the model files, not named in control-out")
     group.add("--uncalibrated", "fit no calibration of the probabilities (CONTROL-OUT.cal)")
+    group.add(
+        "--decoders NAME,...",
+        "calibrate the probabilities of these decoders too, beside those of the decoder that "
+        "control names, or of the default one",
+        names,
+        default=(),
+        excludes=("--uncalibrated", "--only", "--command"),
+    )
     group.add(
         "--member-weights WAY",
         "weights of the members of an ensemble: held-out learns "
@@ -271,6 +279,7 @@ def execute(args):
         args.train,
         form,
         platt=args.platt,
+        decoders=args.decoders,
         workers=args.jobs,
         calibration=0 if args.uncalibrated else CALIBRATION_POINTS,
     )
@@ -303,7 +312,7 @@ def execute(args):
 
 def _train_or_print(request):
     """Plan the jobs, train or print them, and write the control file."""
-    from ..prediction.decoding import named_decoding
+    from ..prediction.decoding import named_decoding, requested_decodings
     from ..prediction.member_weights import check_weights
     from ..training.pair_errors import PairTally
     from ..training.plan import plan, Source
@@ -320,6 +329,7 @@ def _train_or_print(request):
     )
     work = plan(source, output, points.settings, request.trainer)
     named_decoding(work.tree)  # refused before the training, not after it
+    decodings = requested_decodings(work.tree, points.settings.decoders)
     check_weights(request.member_weights, work.tree, work.calibration_rows is not None)
     if output.errors is None:
         tally = None
@@ -335,7 +345,9 @@ def _train_or_print(request):
     if output.only is not None:
         finish()
         return
-    tree, calibration, lines = _calibration(output, work, trained, request.member_weights)
+    tree, calibration, lines = _calibration(
+        output, work, trained, decodings, request.member_weights
+    )
     _save(request, work, tree, calibration, finish)
     for line in lines:
         report(line)
@@ -397,9 +409,10 @@ def _check_together(args, form, binary):
             raise UsageError(message)
 
 
-def _calibration(output, work, trained, member_weights):
+def _calibration(output, work, trained, decodings, member_weights):
     """The tree, the `Calibration` of the models, or None, and lines on it. trained:
-    those that are in memory.  The tree has the requested weights of its members."""
+    those that are in memory; decodings: calibrated beside those that answer.  The tree has the
+    requested weights of its members."""
     from ..prediction.calibrate import fit_calibration
     from ..prediction.member_weights import with_learned_weights
     from ..models.files import merged, ModelSource
@@ -438,7 +451,8 @@ def _calibration(output, work, trained, member_weights):
                 f"weights of the members: {text}"
                 + (f"; {dropped} of small weights left out" if dropped else "")
             )
-        calibration = fit_calibration(configuration, held_out, losses=losses)
+        decodings = [*answering_decodings(tree), *decodings]
+        calibration = fit_calibration(configuration, held_out, decodings, losses=losses)
     except (AgfmcError, MemoryError) as error:  # the models are there, and good without it
         return (
             tree,

@@ -30,7 +30,8 @@ def calibration_of(
     """The calibration of a decoder, or None.
 
     Raises `UsageError` and `ModelError` where `decoding.guarantees` needs one and there is none;
-    without calibration points `max_error` rejects all points.
+    without any calibration `max_error` rejects all points. Warns where there are those of other
+    decoders alone.
     """
     calibration = configuration.calibration
     key = decoding.calibration_key(configuration.tree)
@@ -49,19 +50,28 @@ def calibration_of(
                 f"{option} rests on the calibration, which is for the fitted sigmoid: "
                 "it cannot be combined with -c"
             )
-        if stored is None:
-            points = None
-        else:
-            points = stored.points
-        if option != "--max-error" and (
-            points is None or decoding.stop is not None and points.left is None
+        points = stored and stored.points
+        if (points is None or decoding.stop is not None and points.left is None) and (
+            option != "--max-error" or calibration is not None
         ):
             raise ModelError(
                 f"{option} needs calibration points of the decoder {key}, and there "
-                "are none: calibrate_m --data makes them from a separate calibration "
-                "set"
+                f"are none: {_calibrating(key)}"
             )
+    elif (
+        calibration is not None
+        and calibration.decoders
+        and stored is None
+        and key is not None
+        and decoding.calibrated
+        and execution.sigmoid is None
+    ):
+        warn_user(f"the decoder {key} is not calibrated: {_calibrating(key)}")
     return stored
+
+
+def _calibrating(key):
+    return f"`decoders={key}` calibrates it in training, calibrate_m with holdout points"
 
 
 def adjustment(configuration: Configuration, priors, trained=None) -> Adjustment:
@@ -282,8 +292,8 @@ def _proved_threshold(points, limits):
     try:
         if points is None:
             raise DataError(
-                "the model has no calibration points of this decoder: calibrate_m "
-                "--data makes them from a separate calibration set"
+                "the model has no calibration points: calibrate_m makes them from a separate "
+                "calibration set"
             )
         return error_threshold(
             points.p_largest, points.right, limits.max_error, limits.confidence or 0.95

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any
@@ -404,18 +404,46 @@ def named_decoding(tree: Tree) -> Decoding | None:
     if heading is None:
         return None
     try:
-        named = _named(heading.text, tree)
-        kind = named.decoder.codes
-        if kind != "any" and (
-            tree.directs
-            or KINDS[kind](coding_matrix(to_code(tree) if tree.hierarchical else tree)) is None
-        ):
-            raise UsageError(f"the decoder {heading.text} needs a {kind} configuration")
+        return _suited(heading.text, tree)
     except UsageError as error:
         raise tree.place(heading).error(
             ControlError, f"'# decoder: {heading.text}': {error.message}"
         ) from None
-    return named
+
+
+def requested_decodings(tree: Tree, names: Iterable[str]) -> list[Decoding]:
+    """The `Decoding`s of these decoders, or keys of a calibration, which are to be calibrated.
+
+    Raises `UsageError` for one that does not suit the tree, or gives no probabilities.
+    """
+    decodings = []
+    for name in names:
+        way, _, word = name.rpartition(" ")
+        if way:
+            decoding = Decoding(word, way)
+        else:
+            decoding = _suited(word, tree)
+        key = decoding.calibration_key(tree)
+        if key is None:
+            raise UsageError(
+                f"the decoder {name} does not give the probabilities of all classes: it has no "
+                "calibration"
+            )
+        if way and key != name:
+            raise UsageError(f"the decoder {name} is for nodes with coding matrices")
+        decodings.append(decoding)
+    return decodings
+
+
+def _suited(word, tree):
+    decoding = _named(word, tree)
+    kind = decoding.decoder.codes
+    if kind != "any" and (
+        tree.directs
+        or KINDS[kind](coding_matrix(to_code(tree) if tree.hierarchical else tree)) is None
+    ):
+        raise UsageError(f"the decoder {word} needs a {kind} configuration")
+    return decoding
 
 
 def _named(word, tree):

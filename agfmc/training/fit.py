@@ -69,6 +69,7 @@ class TrainingSettings:
     workers : threads, 0 for all cores, or an executor of `concurrent.futures`, whose workers are
         sent whole jobs
     kernel_memory : MiB on each machine for kernel values, None for those of `core.memory`
+    decoders : names of decoders that are calibrated beside the one that answers
     member_weights : "held-out" where those of an ensemble are to be learned, or None
     learners : estimators of binary classifiers, in place of options
     """
@@ -82,6 +83,7 @@ class TrainingSettings:
     calibration: int = CALIBRATION_POINTS
     workers: int | Executor = 1
     kernel_memory: int | None = None
+    decoders: tuple[str, ...] = ()
     member_weights: str | None = None
     learners: MemberLearners | None = None
 

@@ -277,8 +277,8 @@ def test_errors_are_bounded(run, here, model, words):
     [
         ("--max-error .001", "at least 2995 without an error among them would be needed"),
         pytest.param(
-            "--max-error .1 -Q renormalised -j processes:2",
-            "no calibration points of this decoder: calibrate_m",
+            "--max-error .001 -j processes:2",
+            "at least 2995 without an error among them would be needed",
             marks=pytest.mark.long,
         ),
     ],
@@ -323,9 +323,9 @@ def test_all_files_or_none(run, here, model):
         (
             "--coverage .9 -Q renormalised pairs.mbm",
             1,
-            "--coverage needs calibration points of the "
-            "decoder renormalised, and there are none: calibrate_m",
+            "--coverage needs calibration points of the decoder renormalised, and there are none: ",
         ),
+        ("--max-error .1 -Q renormalised pairs.mbm", 1, "--max-error needs calibration points of"),
         ("--max-error .1 --uncalibrated pairs.mbm", 2, "combined with --uncalibrated"),
         ("--p-values -c 1 pairs.mbm", 2, "combined with -c"),
     ],

@@ -64,6 +64,49 @@ def printed(run, *words, points="tst.vec"):
     return out, read_cls("out.cls").tolist()
 
 
+# -- the decoders that are calibrated -----------------------------------------------------------
+
+
+def test_other_decoders_on_request(train, run):
+    train("pairs")
+    assert set(read_calibration("m.mbc.cal").decoders) == {"inverse", "least-squares"}
+    done = run("classify_m", "-Q", 7, "m.mbc", "tst.vec", "out")
+    line = "warning: the decoder zadrozny is not calibrated: .*decoders.zadrozny.* calibrate_m with"
+    assert re.search(line, done.line("not calibrated"))
+    own = printed(run, "-Q", 7, "--uncalibrated", "m.mbc")
+    assert done.out == own[0] and run("classify_m", "m.mbc", "tst.vec", "out").err == ""
+    for words in ("--max-error", ".3"), ("--coverage", ".8"):
+        run("classify_m", "-Q", 7, *words, "m.mbc", "tst.vec", "out", status=1).refused(
+            f"{words[0]} needs calibration points of the decoder zadrozny, and there are none: "
+        )
+    again = train("--decoders", "7,wu-lin-weng", "pairs")
+    assert "kept from an earlier run: 3 of 3 classifiers" in again.err
+    assert set(read_calibration("m.mbc.cal").decoders) == {
+        "inverse",
+        "least-squares",
+        "wu-lin-weng",
+        "zadrozny",
+    }
+    done = run("classify_m", "-Q", 7, "m.mbc", "tst.vec", "out")
+    assert done.err == "" and done.out != own[0]
+    run("classify_m", "-Q", 7, "--coverage", ".8", "m.mbc", "tst.vec", "out")
+
+
+@pytest.mark.parametrize(
+    "words, message",
+    [
+        (("--decoders", "vote"), "vote does not give the probabilities of all classes"),
+        (("--decoders", "inverse,nonsense"), "no decoder 'nonsense'"),
+        (("--decoders", "full"), "the decoder full is for trees"),
+        (("--decoders", "7", "--uncalibrated"), "--uncalibrated and --decoders exclude each other"),
+        (("--decoders", "7", "--only", "m-00"), "exclude each other"),
+    ],
+)
+def test_decoders_refused_before_the_training(train, words, message):
+    train(*words, "pairs", status=2).refused(message)
+    assert not list(Path().glob("m-*"))
+
+
 # -- from training to scores --------------------------------------------------------------------
 
 

@@ -182,7 +182,6 @@ def test_parameters_that_are_set_later_wait():
         ({"max_error": 0.001}, "cannot be proved"),
         ({"max_error": 1e-9, "C": 0.1}, "cannot be proved"),
         ({"max_error": 0.1, "calibrated": False}, "no calibration points"),
-        ({"max_error": 0.1, "decoder": "zadrozny"}, "no calibration points"),
     ],
 )
 def test_every_point_is_rejected_where_nothing_is_proved(settings, reason):

@@ -6,13 +6,14 @@ from functools import cache
 import numpy as np
 import pytest
 
+import agfmc
 from agfmc.control.build import to_code
 from agfmc.control.parse import parse
 from agfmc.decode.front import CodeDecoder
 from agfmc.decode.learned import log_odds
 from agfmc.calibration.maps import apply_map, fit_temperature
 from agfmc.calibration.priors import Adjustment
-from agfmc.core.errors import ModelError, UsageError
+from agfmc.core.errors import AgfmcWarning, ModelError, UsageError
 from agfmc.core.models import HeldOut
 from agfmc.prediction import known_points as module
 from agfmc.prediction.calibrate import calibrated, fit_calibration
@@ -24,7 +25,13 @@ from agfmc.prediction.known_points import (
 )
 from agfmc.prediction.classifier import Classifier, classifier_for
 from agfmc.prediction.decision_values import MachineValues
-from agfmc.prediction.decoding import decoders_of, Decoding, learning_pays
+from agfmc.prediction.decoding import (
+    decoders_of,
+    Decoding,
+    Guarantees,
+    learning_pays,
+    requested_decodings,
+)
 from agfmc.learners.programs import Execution
 from agfmc.core.probabilities import confidence, log_loss
 from agfmc.core.weights import Weights
@@ -255,6 +262,72 @@ def test_other_decoders_have_maps_where_they_are_wanted():
     assert all(len(decoder.points.label) == len(Y) for decoder in decoders.values())
     tree = finished("tree", "least-squares").calibration.decoders
     assert set(tree) == {"recursive", "full", "least-squares"}
+
+
+def test_other_decoders_are_not_calibrated_and_say_so():
+    configuration = finished("one-vs-one")
+    says = "the decoder zadrozny is not calibrated: `decoders=zadrozny` .*, calibrate_m with"
+    with pytest.warns(AgfmcWarning, match=says):
+        found = Classifier(configuration, "zadrozny")(TEST_X).columns
+    own = Classifier(configuration, Decoding("zadrozny", calibrated=False))(TEST_X).columns
+    np.testing.assert_array_equal(found, own)
+    for limits in (Guarantees(coverage=0.9), Guarantees(max_error=0.1)):
+        with pytest.raises(ModelError, match="points of the decoder zadrozny, .*=zadrozny`"):
+            Classifier(configuration, Decoding("zadrozny", guarantees=limits))
+
+
+def test_no_word_of_what_has_no_calibration(no_warnings):
+    for layout, decoding in [
+        ("one-vs-one", Decoding("vote")),
+        ("one-vs-one", Decoding("max-win")),
+        ("tree", Decoding(top=2)),
+        ("tree", Decoding(stop=0.9)),
+        ("tree", Decoding(stop="auto", guarantees=Guarantees(coverage=0.9))),
+        ("tree", Decoding(tree="full", guarantees=Guarantees(coverage=0.9, by_class=True))),
+        ("tree", Decoding(guarantees=Guarantees(max_error=0.5))),
+        ("one-vs-one", Decoding(guarantees=Guarantees(max_error=0.5))),
+    ]:
+        Classifier(finished(layout), decoding)
+    Classifier(trained("one-vs-one")[0], "zadrozny")  # there is no calibration at all
+
+
+def test_maps_without_points_of_earlier_versions(no_warnings):
+    """Version 0.3.0 stored a map of every decoder, and points of those that suit."""
+    configuration = finished("one-vs-one", "zadrozny")
+    calibration = configuration.calibration
+    decoders = dict(calibration.decoders)
+    decoders["zadrozny"] = replace(decoders["zadrozny"], points=None)
+    earlier = replace(configuration, calibration=replace(calibration, decoders=decoders))
+    np.testing.assert_array_equal(
+        Classifier(earlier, "zadrozny")(TEST_X).columns,
+        Classifier(configuration, "zadrozny")(TEST_X).columns,
+    )
+    with pytest.raises(ModelError, match="`decoders=zadrozny`"):
+        Classifier(earlier, Decoding("zadrozny", guarantees=Guarantees(max_error=0.1)))
+
+
+@pytest.mark.parametrize(
+    "layout, name, says",
+    [
+        ("one-vs-one", "vote", "the decoder vote does not give the probabilities of all classes"),
+        ("one-vs-one", "argmax", "the decoder argmax needs a one-vs-rest configuration"),
+        ("one-vs-one", "full", "the decoder full is for trees"),
+        ("one-vs-one", "full inverse", "the decoder full inverse is for nodes with coding mat"),
+        ("tree", "geometric", "the decoder geometric is for ensembles"),
+    ],
+)
+def test_decoders_that_cannot_be_calibrated(layout, name, says):
+    with pytest.raises(UsageError, match=says):
+        requested_decodings(trained(layout)[0].tree, [name])
+    (nested,) = requested_decodings(trained(NESTED)[0].tree, ["full inverse"])
+    assert nested == Decoding("inverse", "full")
+
+
+def test_python_trains_with_decoders():
+    model = agfmc.train("one-vs-one", X, Y, options="-c 4 -g 0.2", decoders=["zadrozny"])
+    assert set(model.calibration.decoders) == {"inverse", "least-squares", "zadrozny"}
+    with pytest.raises(UsageError, match="the decoder vote does not give"):
+        agfmc.train("one-vs-one", X, Y, decoders=["vote"])
 
 
 def test_a_tree_that_is_descended_has_a_calibrated_probability_of_its_answer():
