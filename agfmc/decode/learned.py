@@ -49,9 +49,8 @@ def prepare(a: np.ndarray, learned: LearnedDecoder | None = None) -> Solver:
     """
     if learned is None:
         raise ModelError(
-            "the model has no learned decoder: multi_borders fits one for a coding "
-            "matrix without zeros and 50 samples or more of a class on average (not "
-            "with --uncalibrated), calibrate_m -Q learned for any"
+            "the model has no learned decoder: `decoders=learned` fits it in training, calibrate_m "
+            "to holdout points"
         )
     if learned.weights.shape != a.shape[::-1]:
         raise ModelError(

@@ -98,7 +98,7 @@ def test_other_decoders_on_request(train, run):
         (("--decoders", "vote"), "vote does not give the probabilities of all classes"),
         (("--decoders", "inverse,nonsense"), "no decoder 'nonsense'"),
         (("--decoders", "full"), "the decoder full is for trees"),
-        (("--decoders", "7", "--uncalibrated"), "--uncalibrated and --decoders exclude each other"),
+        (("--decoders", "7", "--uncalibrated"), "--decoders and --uncalibrated exclude each other"),
         (("--decoders", "7", "--only", "m-00"), "exclude each other"),
     ],
 )

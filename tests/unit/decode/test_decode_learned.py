@@ -198,7 +198,7 @@ def test_refused():
         fit_learned(REST, np.full((30, 3), np.nan), y)
     with pytest.raises(ModelError, match="250 classifiers and 250 classes would have 62500 weig"):
         fit_learned(np.ones((250, 250)), np.zeros((1, 250)), y)
-    with pytest.raises(ModelError, match="the model has no learned decoder: multi_borders fits"):
+    with pytest.raises(ModelError, match="the model has no learned decoder: `decoders=learned`"):
         CodeDecoder(REST, "learned")
     with pytest.raises(ModelError, match="decoder has 2 classifiers and 3 classes, the code 3 an"):
         CodeDecoder(REST, "learned", LearnedDecoder(np.zeros((3, 2)), np.zeros(3)))

@@ -508,7 +508,7 @@ def test_where_no_learned_decoder_is_fitted(layout, n):
     assert not learning_pays(configuration.tree, n)
     assert all(one.name != "learned" for one in decoders_of(configuration.tree, points=n))
     if "{" not in layout:
-        with pytest.raises(ModelError, match="has no learned decoder: multi_borders fits one"):
+        with pytest.raises(ModelError, match="has no learned decoder: `decoders=learned`"):
             classifier_for(configuration, "learned")
 
 
