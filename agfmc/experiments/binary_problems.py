@@ -12,16 +12,14 @@ import numpy as np
 from ..core.errors import AgfmcError, AgfmcWarning
 from ..core.forest import Forest
 from ..core.models import BinaryModel
+from ..core.points import label_counts
 from ..core.provenance import Provenance
-from ..data.types import Dataset
-from ..executors.remote import together_of, workers_of
-from ..files.result_store import CLASSIFIER, Record, result_key, shuffled_for
-from ..learners.protocol import Fitted, for_weights, leaves_one_out
-from ..training.fit import check_fit, fit, fit_one, TrainingData
-from .caches import from_record, to_record
-from .experiment import Experiment, part_of, run_on_workers
-
-_TURN = 4  # problems a worker
+from ..executors.remote import together_of
+from ..files.result_store import CLASSIFIER, from_record, Record, result_key, to_record
+from ..learners.protocol import Fitted, for_weights
+from ..training.driver import train
+from ..training.fit import check_fit, deciding_parts, fit, fit_one, TrainingData
+from .experiment import Experiment, run_on_workers
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,16 +94,53 @@ class Trained:
 
 def problem_key(split, job, experiment: Experiment) -> str:
     """The key of a binary problem: equal partitions with equal options are one problem."""
-    grouped = split.data.groups is not None
-    loo = leaves_one_out(job.options, experiment.settings.platt, grouped)
     return CLASSIFIER + result_key(
-        "binary 7",
+        "binary 8",
         split.digest,
-        *job.sides,
-        *job.options.identity(job),
-        loo,
+        *deciding_parts(job, experiment.settings.platt, split.data.groups is not None),
         experiment.calibration,
     )
+
+
+class _Problems:
+    """The cache of an experiment as the store of binary problems, whose jobs have readable names.
+
+    `keys` is {name of a job: key}, `smaller` that of `smaller_costs`.
+    """
+
+    def __init__(self, keys, smaller, split, experiment):
+        self._keys = keys
+        self._cache = experiment.cache
+        self._size = len(split.data.y)
+        self.reused: set = set()
+        self._calibrating = None
+        rows = split.calibration_rows(experiment)
+        if rows is not None:
+            self._calibrating = label_counts(split.data.y[rows])
+        self.several = experiment.cache.several
+        names = {key: name for name, key in keys.items()}
+        self.smaller = {
+            name: tuple(names[before] for before in smaller[key]) for name, key in keys.items()
+        }
+
+    def get(self, job):
+        """The `Trained` of a job, None where there is none with so many calibration points."""
+        trained = Trained.from_record(self._cache.get(self._keys[job.name]), self._size)
+        if trained is None:
+            return None
+        count = None
+        if self._calibrating is not None:
+            count = sum(self._calibrating.get(label, 0) for label in job.labels)
+        if count != (None if trained.values is None else len(trained.values)):
+            return None
+        self.reused.add(job.name)
+        return trained
+
+    def put(self, fitted):
+        """Keep a classifier; returns its `Trained`."""
+        trained = Trained.of(fitted)
+        self._cache.put(self._keys[fitted.job.name], to_record(trained))
+        return trained
 
 
 def train_missing(
@@ -115,114 +150,37 @@ def train_missing(
 
     `needed` are the keys of those that are needed, by default all; of the others those are trained
     that come before one of these along C. What the cache has is not trained again. progress(done,
-    total) is in units of work. Where other processes are at the same work, it is done in turns of a
-    few problems, in an order of this process, and each turn begins with another look into the
-    cache.
+    total) is in units of work.
     """
-    needed = set(problems if needed is None else needed)
-    if not experiment.cache.several:
-        return _train_missing(problems, split, experiment, progress, needed)
-    results = {}
-    turns = list(_turns(problems, needed, experiment))
-    for number, turn in enumerate(turns):
-        results |= _train_missing(
-            turn,
-            split,
-            experiment,
-            part_of(progress, number, len(turns)),
-            needed.intersection(turn),
-        )
-    return results
-
-
-def _turns(problems, needed, experiment):
-    """Yield parts of {key: job} with needed keys; jobs of the same sides or group stay together."""
-    groups = {}
-    turn = {}
-    for key, job in problems.items():
-        groups.setdefault(job.together or job.sides, {})[key] = job
-    groups = [group for group in groups.values() if not needed.isdisjoint(group)]
-    for group in shuffled_for(experiment.cache, groups):
-        turn |= group
-        if len(turn) >= _TURN * workers_of(experiment.settings.workers):
-            yield turn
-            turn = {}
-    if turn:
-        yield turn
-
-
-def _train_missing(problems, split, experiment, progress, needed):
-    cache = experiment.cache
     smaller = smaller_costs(problems, experiment)
+    needed = set(problems if needed is None else needed)
     needed = needed.union(*(smaller[key] for key in needed))
-    problems = {key: job for key, job in problems.items() if key in needed}
-    stored = _stored(problems, split, experiment)
-    results = {}
+    keys = _readable_names({key: job for key, job in problems.items() if key in needed})
+    jobs = [
+        replace(problems[key], name=name, names=split.data.name_of) for name, key in keys.items()
+    ]
     counts = split.data.counts
-    done = 0
-    work = {
-        key: sum(counts[label] for label in job.labels) ** 2
-        for key, job in problems.items()
-        if key not in stored
-    }
+    work = {job.name: sum(counts[label] for label in job.labels) ** 2 for job in jobs}
     whole = sum(work.values())
+    done = 0
 
     def follow(share):
         if progress is not None:
             progress(done + int(share), whole)
 
-    while left := problems.keys() - results:
-        missing = {}
-        for key in [key for key in problems if key in left and left.isdisjoint(smaller[key])]:
-            # not stored: another call may have no smaller C
-            results[key] = next(
-                (
-                    results[before]
-                    for before in smaller[key]
-                    if getattr(results[before], "unbounded", False)
-                ),
-                stored.get(key),
-            )
-            if results[key] is None:
-                missing[key] = problems[key]
-            else:
-                done += work.get(key, 0)
-        keys = _readable_names(missing)
-        jobs = [
-            replace(missing[key], name=name, names=split.data.name_of) for name, key in keys.items()
-        ]
-        for fitted in _fitted(
-            jobs, split, experiment, follow, {name: work[key] for name, key in keys.items()}
-        ):
-            key = keys[fitted.job.name]
-            if isinstance(fitted.model, AgfmcError):
-                results[key] = fitted.model
-            else:
-                results[key] = Trained.of(fitted)
-                cache.put(key, to_record(results[key]))
-            done += work[key]
+    def fit_missing(jobs, *_):
+        return _fitted(jobs, split, experiment, follow, work)
+
+    store = _Problems(keys, smaller, split, experiment)
+    results = {}
+    for job, result in train(jobs, split.data, experiment.settings, store, way=fit_missing):
+        results[keys[job.name]] = result
+        if job.name in store.reused:
+            whole -= work[job.name]
+        else:
+            done += work[job.name]
             follow(0)
     return results
-
-
-def _stored(problems, split, experiment):
-    rows = split.calibration_rows(experiment)
-    stored = {}
-    if rows is None:
-        counts = None
-    else:
-        counts = Dataset(split.data.x[:0], split.data.y[rows]).counts
-    for key, job in problems.items():
-        trained = Trained.from_record(experiment.cache.get(key), len(split.data.y))
-        if counts is None:
-            count = None
-        else:
-            count = sum(counts.get(label, 0) for label in job.labels)
-        if trained is not None and count == (
-            None if trained.values is None else len(trained.values)
-        ):
-            stored[key] = trained
-    return stored
 
 
 def smaller_costs(problems: dict, experiment: Experiment) -> dict:

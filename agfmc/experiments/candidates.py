@@ -7,19 +7,24 @@ multi-class nodes.
 from __future__ import annotations
 
 import os
+import time
 from collections import Counter
 from dataclasses import dataclass, field, replace
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from ..control.build import named_as, rename, reopened, resolve_options
+from ..control.parse import parse
 from ..control.tree import changed, Tree, TREE_DECODERS
+from ..control.write import format_tree
 from ..core.errors import ControlError, in_control_file, UsageError
 from ..data.training import for_classes
 from ..data.types import Dataset
 from ..decode.methods import find_method
 from ..designs.design import design
 from ..designs.schemes import find_scheme, read_scheme, scheme_name
+from ..files.result_store import from_record, point_parts, result_key, to_record
 from ..learners.protocol import parse_options, plan_jobs
 from ..models.control_files import read_control
 from ..prediction.decoding import decoders_of, Decoding, named_decoding
@@ -243,3 +248,55 @@ def with_options(tree: Tree, text: str) -> Tree:
     for number in open_nodes(tree):
         nodes[number] = changed(nodes[number], direct=changed(nodes[number].direct, options=text))
     return changed(tree, nodes=tuple(nodes))
+
+
+class Design(NamedTuple):
+    """A control tree for a training part, and the seconds of a core that it took to make it of
+    its points, 0.0 where the classes are enough."""
+
+    tree: Tree
+    seconds: float
+
+
+@dataclass(frozen=True)
+class _StoredDesign:
+    seconds: Annotated[float, (0.0, 1e300)]
+    text: str
+
+
+def design_of(candidate: Candidate, data: Dataset, names: dict, cache=None) -> Design:
+    """The `Design` of a candidate for the points of a training part; names: {label: name}.
+
+    What `cache` has is not made again, and comes with the seconds that it took.
+    """
+    if not candidate.made_of_data:
+        return Design(candidate.tree_for(data, names), candidate.design_s)
+    key = result_key(
+        "design 4",
+        *point_parts(data),
+        candidate.scheme,
+        sorted(candidate.design.items()),
+    )
+
+    def loaded(stored):
+        tree = parse(stored.text)
+        # options and programs are none of a design
+        if (
+            list(tree.classes) != np.unique(data.y).tolist()
+            or tree.directs
+            or any(row.text or not row.quoted for row in tree.rows)
+        ):
+            return None
+        return Design(changed(tree, names={}), stored.seconds)
+
+    if cache is None:
+        design = None
+    else:
+        design = from_record(_StoredDesign, cache.get(key), loaded)
+    if design is None:
+        start = time.process_time()
+        tree = candidate.tree_for(data, {})
+        design = Design(tree, time.process_time() - start)
+        if cache is not None:
+            cache.put(key, to_record(_StoredDesign(design.seconds, format_tree(tree))))
+    return design._replace(tree=named_as(design.tree, names))

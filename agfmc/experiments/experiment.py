@@ -35,7 +35,7 @@ from ..executors.remote import run_remote
 from ..files.result_store import key_of, point_parts
 from ..training.fit import HeldOutRequest, TrainingSettings
 from ..training.held_out import CALIBRATION_POINTS
-from .caches import Design, design_of
+from .candidates import Design, design_of
 
 
 _FEWEST = 2  # samples of a class in a training part

@@ -17,7 +17,7 @@ from ..core.answers import Results, Summary
 from ..core.errors import AgfmcError
 from ..core.probabilities import probability, REJECTED
 from ..executors.threads import run_tasks
-from ..files.result_store import Record, result_key, shuffled_for
+from ..files.result_store import from_record, Record, result_key, to_record
 from ..kernels.machine import KernelCounter
 from ..learners.programs import Execution
 from ..learners.protocol import distinct, plan_jobs
@@ -29,10 +29,10 @@ from ..prediction.member_weights import with_learned_weights
 from ..score.evaluation import compared_scores
 from ..score.probabilities import probability_of_answers
 from ..score.rows import ALL_SCORES, SCORES, UNCALIBRATED
+from ..training.driver import shuffled_for
 from ..training.held_out import gather_held_out
 from ..training.in_memory import fit_nodes
 from .binary_problems import binary_model, problem_key, smaller_costs, train_missing
-from .caches import from_record, to_record
 from .candidates import decoders_for
 from .experiment import Experiment, PreparedSplit, run_on_workers
 from .pooling import FORECASTS, forecasts

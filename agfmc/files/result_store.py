@@ -21,14 +21,13 @@ import hashlib
 import json
 import math
 import os
-import random
 import re
 import shutil
 import stat
 import struct
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from hashlib import blake2b
@@ -37,8 +36,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..core.errors import DataError, system_reason, UsageError, warn_user
+from ..core.errors import AgfmcError, DataError, system_reason, UsageError, warn_user
 from ..core.version import __version__
+from .codec import decode, encode
 
 CLASSIFIER = "classifier-"  # begins the key of a binary classifier: the many, and large, results
 _HEAD = struct.Struct("<8s32s?Q16s")
@@ -147,6 +147,34 @@ class Record(NamedTuple):
         return cls(head, arrays)
 
 
+def to_record(value) -> Record:
+    """A dataclass as a result: its plain values as `files.codec` has them, its arrays numbered."""
+    arrays: dict = {}
+
+    def store(array):
+        name = str(len(arrays))
+        arrays[name] = array
+        return name
+
+    return Record(encode(value, store), arrays)
+
+
+def from_record(kind, record: Record | None, make: Callable):
+    """make(the dataclass `kind` in a record), or None where it holds none, or `make` refuses it.
+
+    The annotation of an array has its dtype and number of dimensions, and "NaN" where some of its
+    numbers may be that.
+    """
+
+    def load(name, dtype, rules):
+        return record.array(name, dtype, *[None] * rules[0], finite="NaN" not in rules)
+
+    try:
+        return make(decode(kind, record.head, ValueError, load))
+    except (AgfmcError, AttributeError, OverflowError, RecursionError, TypeError, ValueError):
+        return None
+
+
 class _Place(NamedTuple):
     """The place of a record in the file, with its head."""
 
@@ -171,16 +199,6 @@ def open_state(folder: str | None, data: str) -> ResultCache:
     if not folder:
         raise UsageError("--state: expected the name of a folder, found ''")
     return ResultCache(folder, keep=True, data=data)
-
-
-def shuffled_for(cache, items: list) -> list:
-    """The items in the order in which this process does them: another one does them elsewhere.
-
-    At random where others may be at the same work, so that each finds much of it done.
-    """
-    if cache.several:
-        return random.SystemRandom().sample(items, len(items))
-    return items
 
 
 class ResultCache:

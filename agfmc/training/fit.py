@@ -257,6 +257,16 @@ def check_fit(
         )
 
 
+def deciding_parts(job: Job, platt: str, grouped: bool) -> list:
+    """What of a job decides the bytes of its model, beside the points: learner, sides, and whether
+    samples are left out by a formula.
+
+    Seals of model files and keys of stored results are made of it.
+    """
+    loo = job.is_binary and leaves_one_out(job.options, platt, grouped)
+    return [job.options.identity(job), [sorted(side) for side in job.sides], loo]
+
+
 @dataclass(frozen=True, eq=False)
 class HeldOutRequest:
     """Results that are requested of samples that are held out.

@@ -14,7 +14,8 @@ from ..core.splits import calibration_rows
 from ..data.types import Dataset
 from ..learners.protocol import check_missing, distinct, for_weights, NodeProblem, plan_jobs
 from ..models.merge import assemble
-from .fit import fit, TrainingSettings, HeldOutRequest
+from .driver import train
+from .fit import TrainingSettings, HeldOutRequest
 from .held_out import gather_held_out
 
 
@@ -52,8 +53,6 @@ def train_configuration(tree, x, y=None, settings=TrainingSettings(), *, name="m
         data = x
     else:
         data = Dataset(x, y)
-    weights = data.weights
-    groups = data.groups
     x, y = checked_points(data.x, data.y, any(job.options.allows_nan for job in jobs))
     labels, counts = np.unique(y, return_counts=True)
     check_classes(tree, dict(zip(labels.tolist(), counts.tolist())), "the data")
@@ -74,18 +73,16 @@ def train_configuration(tree, x, y=None, settings=TrainingSettings(), *, name="m
     else:
         rows = None
     results = {}
-    for fitted in fit(
+    for job, fitted in train(
         distinct(binary),
-        x,
-        y,
+        data,
         settings,
-        progress,
-        HeldOutRequest.of(len(y), rows, groups=groups),
-        weights,
+        requested=HeldOutRequest.of(len(y), rows, groups=data.groups),
+        progress=progress,
     ):
-        if isinstance(fitted.model, AgfmcError):
-            raise fitted.model
-        results[fitted.job.name] = fitted
+        if isinstance(fitted, AgfmcError):
+            raise fitted
+        results[job.name] = fitted
     results = [results[job.name] for job in binary]
     nodes = fit_nodes(tree, jobs, data, settings.normalisation)
     configuration = assemble(

@@ -32,7 +32,6 @@ from ..learners.protocol import (
     distinct,
     for_weights,
     Job,
-    leaves_one_out,
     named,
     parse_options,
     plan_jobs,
@@ -42,7 +41,7 @@ from ..learners.protocol import (
 )
 from ..models.control_files import model_file, read_control
 from .external import Trainer, TrainerOptions
-from .fit import TrainingSettings
+from .fit import deciding_parts, TrainingSettings
 
 _MODELS = "a model", "a binary model"
 
@@ -221,20 +220,16 @@ class _Origins:
         return label_counts(self._y)
 
     def __call__(self, job):
-        sides = [sorted(side) for side in job.sides]
-        loo = job.is_binary and leaves_one_out(
-            job.options, self._platt, self._point_groups is not None
-        )
-        digest = blake2b(
-            repr([self._common, job.options.identity(job), sides, loo]).encode(), digest_size=8
-        )
+        labels = [label for side in job.sides for label in sorted(side)]
+        parts = deciding_parts(job, self._platt, self._point_groups is not None)
+        digest = blake2b(repr([self._common, *parts]).encode(), digest_size=8)
         if self._chosen is not None and job.is_binary:
-            chosen = [self._chosen[label] for label in sum(sides, [])]
+            chosen = [self._chosen[label] for label in labels]
             digest.update(repr(chosen).encode())
             if (
                 self._counts_errors
                 and job.options.gives_probabilities
-                and sum(chosen) < sum(len(self._rows[label]) for label in sum(sides, []))
+                and sum(chosen) < sum(len(self._rows[label]) for label in labels)
             ):
                 digest.update(b"folds of all samples")
         if job.together is not None:
@@ -247,7 +242,7 @@ class _Origins:
             ):
                 digest.update(b"all samples are left out")
             return digest.hexdigest()
-        digest.update(self._of_rows(samples(job, self._rows).rows, sum(sides, [])))
+        digest.update(self._of_rows(samples(job, self._rows).rows, labels))
         return digest.hexdigest()
 
     def _of_group(self, labels):

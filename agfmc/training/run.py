@@ -26,6 +26,7 @@ from ..files.codec import seal_of, sealed
 from ..files.opening import read_bytes
 from ..learners.protocol import NodeProblem, read_node
 from ..models.libsvm import format_svm_model, held_out_values
+from . import driver
 from .external import train_external
 from .fit import fit, HeldOutRequest
 from .held_out import gather_held_out
@@ -197,84 +198,112 @@ def train(
     return made._replace(done=made.done + nodes.done, stopped=made.stopped or nodes.stopped)
 
 
+class _ModelFolder:
+    """The model files of a `Plan` as a store: what has the seal of its origin is there.
+
+    Attributes
+    ----------
+    written : names of models
+    trained, settled : as of `Outcome`
+    """
+
+    several = False
+    smaller: Mapping = MappingProxyType({})
+
+    def __init__(self, plan, earlier, held_out, background):
+        self._plan = plan
+        self._earlier = earlier
+        self._held_out = held_out
+        self._background = background
+        self._text = row_texts(plan.data.x if plan.raw is None else plan.raw)
+        self._size = 0
+        self.written = set()
+        self.trained = {}
+        self.settled = {}
+
+    def get(self, job):
+        """True for a finished job."""
+        return job.name in self._earlier.finished or None
+
+    def put(self, fitted):
+        """Write a model in the background."""
+        plan = self._plan
+        control_out = self._earlier.control_out
+        job, model, rows = fitted[:3]
+        if self._held_out is not None:
+            self._held_out(fitted)
+        if not self._earlier.finished and not self.written:
+            save_normalisation(plan, control_out)
+        self.written.add(job.name)
+        self._size += model.coef.nbytes if job.options.uses_shared_landmarks else model.sv.nbytes
+        if job.options.uses_shared_landmarks:  # whose vectors are the same
+            self.settled[job.name] = model.provenance.options
+        if plan.raw is not None:
+            features = plan.raw.shape[1]
+            model = replace(
+                model,
+                sv=plan.raw[rows],
+                features=features,
+                provenance=replace(model.provenance, features=features, vectors="raw"),
+            )
+        elif fitted.values is not None and self._size <= _SMALL:
+            self.trained[job.name] = fitted
+        lines = None if rows is None else [self._text(row) for row in rows.tolist()]
+        self._background(
+            _write,
+            plan.path_of(job.name),
+            sealed(format_svm_model(model, lines, fitted.values), plan.origins(job)),
+            control_out,
+        )
+        return True
+
+
 def _train_binary(plan, progress, earlier, deadline, held_out, workers):
-    jobs = [job for job in plan.binary if job.name not in earlier.finished]
-    before = len(plan.binary) - len(jobs)
+    before = sum(job.name in earlier.finished for job in plan.binary)
+    left = len(plan.binary) - before
     if before:
         save_normalisation(plan, earlier.control_out)
-    if not jobs:
+    if not left:
         return Outcome(before)
-    text = row_texts(plan.data.x if plan.raw is None else plan.raw)
+    settings = plan.settings
+    if workers is not None:
+        settings = replace(settings, workers=workers)
     failures = {}
-    written = set()
     stopped = False
-    trained = {}
-    size = 0
-    settled = {}
 
     def tell(done, total):
         if progress is not None:
-            part = total * before // len(jobs)
+            part = total * before // left
             progress(
                 part + done,
                 part + total,
-                f"{before + len(written)} of {len(plan.binary)} classifiers",
+                f"{before + len(folder.written)} of {len(plan.binary)} classifiers",
                 part,
             )
         if deadline is not None and time.monotonic() >= deadline:
             raise TimeUp
 
     with Background() as background:
-        settings = plan.settings
-        if workers is not None:
-            settings = replace(settings, workers=workers)
-        data = plan.data
-        results = fit(
-            jobs,
-            data.x,
-            data.y,
+        folder = _ModelFolder(plan, earlier, held_out, background)
+        results = driver.train(
+            plan.binary,
+            plan.data,
             settings,
-            tell,
-            HeldOutRequest.of(
-                len(data.y), plan.calibration_rows, held_out is not None, data.groups
+            folder,
+            requested=HeldOutRequest.of(
+                len(plan.data.y), plan.calibration_rows, held_out is not None, plan.data.groups
             ),
-            data.weights,
+            progress=tell,
+            way=lambda *args: until(fit(*args), deadline),
         )
         try:
-            for fitted in until(results, deadline):
-                job, model, rows = fitted[:3]
-                if isinstance(model, AgfmcError):
-                    failures[job.name] = model
-                    continue
-                if held_out is not None:
-                    held_out(fitted)
-                if before + len(written) == 0:
-                    save_normalisation(plan, earlier.control_out)
-                written.add(job.name)
-                size += model.coef.nbytes if job.options.uses_shared_landmarks else model.sv.nbytes
-                if job.options.uses_shared_landmarks:  # whose vectors are the same
-                    settled[job.name] = model.provenance.options
-                if plan.raw is not None:
-                    features = plan.raw.shape[1]
-                    model = replace(
-                        model,
-                        sv=plan.raw[rows],
-                        features=features,
-                        provenance=replace(model.provenance, features=features, vectors="raw"),
-                    )
-                elif fitted.values is not None and size <= _SMALL:
-                    trained[job.name] = fitted
-                lines = None if rows is None else [text(row) for row in rows.tolist()]
-                background(
-                    _write,
-                    plan.path_of(job.name),
-                    sealed(format_svm_model(model, lines, fitted.values), plan.origins(job)),
-                    earlier.control_out,
-                )
+            for job, result in results:
+                if isinstance(result, AgfmcError):
+                    failures[job.name] = result
         except TimeUp:
-            stopped = len(written) + len(failures) < len(jobs)
-    errors = tuple(failures[job.name] for job in jobs if job.name in failures)
-    return Outcome(before + len(written), errors, stopped, trained, settled)
+            stopped = len(folder.written) + len(failures) < left
+    errors = tuple(failures[job.name] for job in plan.binary if job.name in failures)
+    return Outcome(before + len(folder.written), errors, stopped, folder.trained, folder.settled)
 
 
 def held_out_of(plan, trained: Mapping = MappingProxyType({})) -> HeldOut | None:

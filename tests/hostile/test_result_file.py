@@ -17,7 +17,7 @@ from agfmc.core.answers import Results
 from agfmc.core.errors import DataError
 from agfmc.files import result_store as room
 from agfmc.experiments.binary_problems import Trained
-from agfmc.experiments.caches import to_record
+from agfmc.files.result_store import to_record
 from agfmc.files.result_store import Record, ResultCache
 from agfmc.experiments.trial import Outcome
 from agfmc.score.rows import SCORES

@@ -13,7 +13,7 @@ from agfmc.core.answers import Results
 from agfmc.core.errors import ControlError, DataError, UsageError
 from agfmc.experiments import binary_problems, trial as trial_module
 from agfmc.experiments.binary_problems import Trained
-from agfmc.experiments.caches import to_record
+from agfmc.files.result_store import to_record
 from agfmc.experiments.candidates import read_candidate
 from agfmc.experiments.comparison import best_row, compare, cross_validate
 from agfmc.experiments.experiment import Experiment, SplitPlan as Plan, splits

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from agfmc.control.write import format_tree
-from agfmc.experiments import caches
+from agfmc.experiments import candidates
 from agfmc.experiments.candidates import Candidate, read_candidate, read_candidates, suited
 from agfmc.experiments.comparison import compare
 from agfmc.experiments.experiment import Experiment, prepare_split, SplitPlan, splits
-from agfmc.experiments.caches import design_of
+from agfmc.experiments.candidates import design_of
 from agfmc.files.result_store import Record, ResultCache
 from agfmc.designs.schemes import COMPARED
 from agfmc.data.types import Dataset
@@ -80,12 +80,12 @@ def test_kept_designs_are_checked(clusters, monkeypatch):
     first = made()
     assert first.seconds > 0 and first.tree.names == names
     monkeypatch.setattr(Candidate, "tree_for", lambda self, *more: "anew")
-    monkeypatch.setattr(caches, "named_as", lambda tree, names: tree)
+    monkeypatch.setattr(candidates, "named_as", lambda tree, names: tree)
     ((key, record),) = kept.items()
     seconds, text = record.head["seconds"], record.head["text"]
     again = made({})
     assert (format_tree(again.tree), again.seconds) == (text, first.seconds) == (text, seconds)
-    monkeypatch.setattr(caches, "format_tree", lambda tree: "")
+    monkeypatch.setattr(candidates, "format_tree", lambda tree: "")
     for damaged in (
         *(
             {"seconds": seconds, "text": wrong}

@@ -24,7 +24,6 @@ from agfmc.files.result_store import (
     Record,
     ResultCache,
     result_key,
-    shuffled_for,
 )
 from own_warnings import no_own_warnings, own_warnings, texts_of
 
@@ -354,15 +353,6 @@ def test_damage_costs_what_is_damaged(path):
 def test_a_state_without_a_name():
     with pytest.raises(UsageError, match="^--state: expected the name of a folder"):
         open_state("", A)
-
-
-def test_the_order_of_one_process_among_several(path):
-    alone = ResultCache(None)
-    assert shuffled_for(alone, [3, 1, 2]) == [3, 1, 2]
-    cache = open_state(path, A)
-    items = list(range(100))
-    orders = [shuffled_for(cache, items) for _ in range(2)]
-    assert orders[0] != orders[1] and sorted(orders[0]) == items
 
 
 def test_nothing_is_kept_without_a_folder():

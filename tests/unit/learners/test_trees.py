@@ -13,7 +13,7 @@ from agfmc.core.splits import derived_seed
 from agfmc.data.libagf import read_vec
 from agfmc.data.normalisation import fit_normalisation
 from agfmc.experiments.binary_problems import binary_model, Trained
-from agfmc.experiments.caches import to_record
+from agfmc.files.result_store import to_record
 from agfmc.learners.protocol import distinct, parse_options, plan_jobs
 from agfmc.learners.trees import _features, _with_categories, Trees
 from agfmc.models.description import describe, format_description

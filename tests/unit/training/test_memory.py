@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from agfmc.core.errors import AgfmcError, AgfmcWarning, ControlError, DataError, UsageError
-from agfmc.training import in_memory
+from agfmc.training import driver, in_memory
 from agfmc.models.files import load, save
 from agfmc.prediction.classifier import Classifier
 from agfmc.designs.design import design
-from agfmc.training.fit import fit, TrainingSettings
+from agfmc.training.fit import TrainingSettings
 from agfmc.training.in_memory import train_configuration
 from agfmc.data.normalisation import fit_normalisation
 
@@ -66,7 +66,9 @@ def test_classifiers_may_be_finished_in_any_order(monkeypatch):
     x, y = points()
     tree = design("one-vs-one", [0, 2, 4])
     one = train(tree, x, y)
-    monkeypatch.setattr(in_memory, "fit", lambda *args, **more: reversed(list(fit(*args, **more))))
+    monkeypatch.setattr(
+        in_memory, "train", lambda *args, **more: reversed(list(driver.train(*args, **more)))
+    )
     two = train(tree, x, y)
     assert one.machines.rho.tobytes() == two.machines.rho.tobytes()
 
