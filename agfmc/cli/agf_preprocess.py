@@ -3,7 +3,7 @@
 import os
 import re
 import sys
-from dataclasses import replace
+from dataclasses import dataclass
 
 from ..core.errors import UsageError
 from ..files.kinds import is_table, TEXT_ENDINGS
@@ -110,10 +110,31 @@ def get_parser():
     return parser.finish()
 
 
+@dataclass(frozen=True)
+class _Request:
+    """Data to be prepared by a `Recipe`.
+
+    Attributes
+    ----------
+    source, output, test : base names, files of text, or `-`; without a test part None
+    to_table : rows of a table are copied, in place of points
+    covariance : the covariance matrix is printed, and nothing is written
+    files : those of the parsed arguments, for `check_files`
+    """
+
+    recipe: object
+    source: str
+    output: str | None
+    test: str | None
+    to_table: bool
+    covariance: bool
+    files: list
+
+
 def execute(args):
     """Make a recipe of the options, and follow it."""
+    from ..data.preprocess import Recipe
     from ..training.fit import TrainingSettings
-    from ..data.preprocess import covariances, preprocess, Recipe
 
     # libAGF's users may say -A -M for LIBSVM text
     form = input_format(
@@ -124,55 +145,64 @@ def execute(args):
         args.ordinates,
     )
     source, output, test, rest = _operands(args, form.kind)
-    recipe = Recipe(
-        rows=args.sample,
-        least=_least(args),
-        shuffle=args.shuffle,
-        fraction=args.fraction,
-        stratified=args.stratified,
-        independent=args.independent,
-        parts=args.parts,
-        form=form,
-        seed=args.seed,
+    least = args.min_per_class
+    if least is None:
+        least = 1
+    elif args.no_labels or args.ordinates:
+        raise UsageError("--min-per-class needs classes: not with -C or -L")
+    to_table = form.kind == "table" and any(
+        name == "-" or is_table(name or "") for name in (output, test)
     )
-    if form.kind == "table" and any(name == "-" or is_table(name or "") for name in (output, test)):
-        _divide_table(args, recipe, source, output, test, rest)
-        return
-    features = partition = None
-    if args.features:
+    features = partition = fit = None
+    if to_table:
+        _check_tables(args, output, test, rest)
+    elif args.features:
         features = tuple(_whole(word, "a feature's number", r"\d{1,9}") for word in rest)
         if not rest:
             raise UsageError("with -F, expected the features to keep, counted from 0")
     elif rest:
         partition = _partition(rest)
-    fit = None
+    norm_file = norm_file_of(args)
     if fits_normalisation(args):
-        settings = TrainingSettings(
-            scale=args.normalise,
-            nsv=args.svd,
-        )
-        fit = settings.fit_normalisation
-    recipe = replace(
-        recipe,
+        fit = TrainingSettings(scale=args.normalise, nsv=args.svd).fit_normalisation
+    recipe = args.request(
+        Recipe,
         partition=partition,
         compact=args.relabel,
+        rows=args.sample,
+        least=least,
         features=features,
-        sort=args.sort,
         fit=fit,
-        norm_in=norm_file_of(args) if fit is None else None,
-        norm_out=None if fit is None else norm_file_of(args),
+        norm_in=norm_file if fit is None else None,
+        norm_out=None if fit is None else norm_file,
+        form=form,
     )
-    if args.covariance:
-        for row in covariances(recipe, source):
-            sys.stdout.write("".join("%12.6g " % value for value in row) + "\n")
-        return
-    _check_files(args, recipe, source, output, test)
-    _report(preprocess(recipe, source, output, test, sys.stdout.buffer))
+    _prepare(
+        args.request(
+            _Request, recipe=recipe, source=source, output=output, test=test, to_table=to_table
+        )
+    )
 
 
-def _divide_table(args, recipe, source, output, test, rest):
+def _prepare(request):
+    from ..data.preprocess import covariances, preprocess
     from ..data.table_parts import divide_table, table_names
 
+    recipe, source, output, test = request.recipe, request.source, request.output, request.test
+    if request.to_table:
+        names = [name for name in table_names(recipe, output, test) if name != test]
+        check_files(request.files, {"output": names, "test": [test]}, {"input": [source]})
+        _report(divide_table(recipe, source, output, test, write_bytes))
+    elif request.covariance:
+        for row in covariances(recipe, source):
+            sys.stdout.write("".join("%12.6g " % value for value in row) + "\n")
+    else:
+        _check_files(request)
+        _report(preprocess(recipe, source, output, test, sys.stdout.buffer))
+
+
+def _check_tables(args, output, test, rest):
+    """`UsageError` for what is not for rows of a table that are copied."""
     what = (
         "is for points: the rows of a table are copied with all columns as they are; give "
         "base names for the outputs, and points are written"
@@ -189,9 +219,6 @@ def _divide_table(args, recipe, source, output, test, rest):
                 "expected names of tables in text for the outputs, .csv or .tsv, with "
                 f".gz or without, or base names for points, found '{name}'"
             )
-    names = [name for name in table_names(recipe, output, test) if name != test]
-    check_files(args.files, {"output": names, "test": [test]}, {"input": [source]})
-    _report(divide_table(recipe, source, output, test, write_bytes))
 
 
 def _report(written):
@@ -201,14 +228,6 @@ def _report(written):
             for base, rows in written.items()
         )
     )
-
-
-def _least(args):
-    if args.min_per_class is None:
-        return 1
-    if args.no_labels or args.ordinates:
-        raise UsageError("--min-per-class needs classes: not with -C or -L")
-    return args.min_per_class
 
 
 def _operands(args, kind):
@@ -230,10 +249,11 @@ def _operands(args, kind):
     return *names, words[0] if split else None, words[split:]
 
 
-def _check_files(args, recipe, source, output, test):
+def _check_files(request):
     from ..data.preprocess import part_names
     from ..data import groups, weights
 
+    recipe, source, output, test = request.recipe, request.source, request.output, request.test
     kind = recipe.output_form.kind
     ends = (".vec", ".dat" if recipe.form.ordinates else ".cls", ".names", ".recipe")
     if not recipe.form.labels:
@@ -269,7 +289,7 @@ def _check_files(args, recipe, source, output, test):
         step is None for step in (recipe.fraction, recipe.parts, recipe.partition, recipe.rows)
     ):
         read = {"input": [], "--weight": [], "--group": []}
-    check_files(args.files, written, read)
+    check_files(request.files, written, read)
 
 
 def _partition(words):

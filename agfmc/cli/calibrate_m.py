@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 
 from ..calibration.types import MAP_KINDS
 from ..control.tree import TREE_DECODERS
@@ -115,16 +116,42 @@ def get_parser():
     return parser.finish()
 
 
-def execute(args):
-    """Read the model and the points, fit, write, print."""
-    from ..calibration.file import format_calibration
-    from ..models.control_files import model_files
-    from ..models.files import load_configuration, save
-    from ..models.description import has_class_weights
-    from ..report.calibrations import calibration_blocks
-    from ..report.text import blocks_text
-    from ..prediction.recalibrate import recalibrated
+@dataclass(frozen=True)
+class _Request:
+    """A model to be calibrated.
 
+    Attributes
+    ----------
+    model : its `ModelSource`
+    data, form : points, or None, and their `InputFormat`
+    base : the answers of a cross-validation in the place of points, or None
+    decoder, tree : the decoder, and the way through trees, or None
+    map, seed, folds : as for `recalibrated`
+    class_weight : class weights of the points, or None
+    output : file, or None, with `as_text` of the calibration alone
+    files : those of the parsed arguments, for `check_files`
+    workers : result of `options.workers`
+    """
+
+    model: object
+    data: str | None
+    form: object
+    base: str | None
+    decoder: str | None
+    tree: str | None
+    map: str
+    seed: int
+    folds: int
+    class_weight: object
+    output: str | None
+    as_text: bool
+    json: bool
+    files: list
+    workers: object
+
+
+def execute(args):
+    """Make a request of the options, and calibrate by it."""
     form = input_format(args, args.data)
     if args.data is None and args.base is None:
         raise UsageError("expected points, either --data or --from")
@@ -134,72 +161,89 @@ def execute(args):
     refuse_name(args.output, "the model", as_text)
     if args.output is not None:
         check_output(args.output)
-    source = model_source(args, args.model)
-    configuration = load_configuration(source)
-    if args.output is None or configuration.merged_from is None:
-        models = []
-    else:
-        models = [args.model, *model_files(configuration.tree, args.path, [args.output])]
-    check_files(args.files, {"--output": [args.output]}, {"model": models, "--calibration": []})
-    if args.data is not None:
-        check_normalised(configuration, form, source)
-    if args.data is not None and args.class_weight is None and has_class_weights(configuration):
+    request = args.request(
+        _Request,
+        model=model_source(args, args.model),
+        form=form,
+        as_text=as_text,
+        workers=workers(args.jobs),
+    )
+    _calibrate(request)
+
+
+def _calibrate(request):
+    """Read the model and the points, fit, write, print."""
+    from ..calibration.file import format_calibration
+    from ..models.control_files import model_files
+    from ..models.files import load_configuration, save
+    from ..models.description import has_class_weights
+    from ..report.calibrations import calibration_blocks
+    from ..report.text import blocks_text
+    from ..prediction.recalibrate import recalibrated
+
+    model, output, of_data = request.model, request.output, request.data is not None
+    configuration = load_configuration(model)
+    models = []
+    if output is not None and configuration.merged_from is not None:
+        models = [model.path, *model_files(configuration.tree, model.models_in, [output])]
+    check_files(request.files, {"--output": [output]}, {"model": models, "--calibration": []})
+    if of_data:
+        check_normalised(configuration, request.form, model)
+    if of_data and request.class_weight is None and has_class_weights(configuration):
         warn_user(
-            f"{args.model} was trained with class weights, and the points have none: its "
+            f"{model.path} was trained with class weights, and the points have none: its "
             "probabilities become those of the points, and --priors of classify_m would "
             "turn them back once more; give --class-weight as in training"
         )
-    if configuration.calibration is None or args.data is None:
-        stored = {}
-    else:
+    stored = {}
+    if of_data and configuration.calibration is not None:
         stored = configuration.calibration.decoders
-    with workers(args.jobs) as pool:
+    with request.workers as pool:
         configuration, reports = recalibrated(
             configuration,
-            _answers(args, configuration, form, pool),
-            args.map,
-            args.seed,
-            args.folds,
+            _answers(request, configuration, pool),
+            request.map,
+            request.seed,
+            request.folds,
             stored,
         )
-    if args.output is not None:
-        if as_text:
-            with replacing(args.output) as file:
-                file.write(format_calibration(configuration.calibration, args.output))
-        else:
-            save(args.output, configuration)
-    if args.json:
+    if request.as_text:
+        with replacing(output) as file:
+            file.write(format_calibration(configuration.calibration, output))
+    elif output is not None:
+        save(output, configuration)
+    if request.json:
         sys.stdout.write(json_text(reports))
     else:
         sys.stdout.write(blocks_text(calibration_blocks(reports)))
     sys.stdout.flush()
 
 
-def _answers(args, configuration, form, pool):
+def _answers(request, configuration, pool):
     from ..data.training import read_points
     from ..prediction.decoding import decoders_of, Decoding
     from ..prediction.known_points import answers_of_data, answers_of_files
     from ..prediction.recalibrate import default_decodings
 
-    tree = configuration.tree
-    if args.tree is not None and not tree.hierarchical:
-        raise UsageError(f"--tree is for trees, and {args.model} is none")
-    if args.tree is not None and (TREE_DECODERS[args.tree] == "ensembles") != tree.is_ensemble:
+    tree, way, model = configuration.tree, request.tree, request.model.path
+    if way is not None and not tree.hierarchical:
+        raise UsageError(f"--tree is for trees, and {model} is none")
+    if way is not None and (TREE_DECODERS[way] == "ensembles") != tree.is_ensemble:
         raise UsageError(
-            f"--tree {args.tree} is for {TREE_DECODERS[args.tree]}, and {args.model} "
+            f"--tree {way} is for {TREE_DECODERS[way]}, and {model} "
             f"is {'an ensemble' if tree.is_ensemble else 'one tree'}"
         )
-    if args.tree is not None:
-        decodings = [Decoding(DEFAULT.name if args.decoder is None else args.decoder, args.tree)]
-    elif args.decoder is not None:
-        decodings = decoders_of(tree, (args.decoder,))
+    if way is not None:
+        decodings = [Decoding(DEFAULT.name if request.decoder is None else request.decoder, way)]
+    elif request.decoder is not None:
+        decodings = decoders_of(tree, (request.decoder,))
     else:
         decodings = list(default_decodings(configuration).values())
-        decodings = decodings[: None if args.base is None else 1]
-    if args.data is None:
+        decodings = decodings[: None if request.base is None else 1]
+    if request.data is None:
         data = None
     else:
-        data = read_points(args.data, form, configuration.recipe)
+        data = read_points(request.data, request.form, configuration.recipe)
     for decoding in decodings:
         key = decoding.calibration_key(tree)
         if key is None:
@@ -209,7 +253,9 @@ def _answers(args, configuration, form, pool):
             )
         yield (
             key,
-            answers_of_files(configuration, key, args.base)
+            answers_of_files(configuration, key, request.base)
             if data is None
-            else answers_of_data(configuration, decoding, data, form.kind, args.data, pool),
+            else answers_of_data(
+                configuration, decoding, data, request.form.kind, request.data, pool
+            ),
         )

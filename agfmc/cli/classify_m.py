@@ -320,7 +320,7 @@ class _Request:
     stream : each line of the points is answered as it comes
     format : that of a table on standard output, or None
     header, decisions, margins : these are printed
-    reasons : number of columns that explain an answer, or None
+    explain : number of columns that explain an answer, or None
     quantiles : those of the quantity that is printed in place of probabilities, or None
     files : files of the parsed arguments, for `check_files`
     workers : result of `options.workers`
@@ -341,7 +341,7 @@ class _Request:
     header: bool
     decisions: bool
     margins: bool
-    reasons: int | None
+    explain: int | None
     quantiles: list | None
     files: list
     workers: object
@@ -399,19 +399,14 @@ def execute(args):
     )
     if external and decoding.prints_values:
         raise UsageError("-O writes classes and probabilities: it excludes -0 and -Q -1")
-    execution = Execution(
-        form.kind,
-        args.sigmoid,
-        args.predictor,
-        args.allow_commands,
-        args.keep,
-        args.jobs or available_cores(),
-        args.count,
+    execution = args.request(
+        Execution, points=form.kind, workers=args.jobs or available_cores(), counting=args.count
     )
     named = (
         args.method is None and args.tree is None and not args.decision_values and args.stop is None
     )
-    request = _Request(
+    request = args.request(
+        _Request,
         model=model_source(
             args,
             args.model,
@@ -426,18 +421,8 @@ def execute(args):
         decoding=decoding,
         execution=execution,
         named=named,
-        tree=args.tree,
-        output=args.output,
         to_table=to_table,
-        all_columns=args.all_columns,
-        stream=args.stream,
-        format=args.format,
-        header=args.header,
-        decisions=args.decisions,
-        margins=args.margins,
-        reasons=args.explain,
         quantiles=(args.quantiles or ()) if args.quantity else None,
-        files=args.files,
         workers=pool,
     )
     _classify(request)
@@ -477,7 +462,7 @@ def _classify(request):
             f"{model} do not: missing features can only be 0"
         )
     explainer = None
-    if request.reasons:
+    if request.explain:
         explainer = Explainer(configuration, classifier)
     failed = 0
     with request.workers as executor:
@@ -626,7 +611,7 @@ def _table(request, classifier, heads, quantity, explainer, form="csv"):
         heads,
         path,
         quantity,
-        *(() if explainer is None else (explainer.names, request.reasons)),
+        *(() if explainer is None else (explainer.names, request.explain)),
     )
 
 

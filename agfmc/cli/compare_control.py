@@ -2,6 +2,7 @@
 
 import os
 import sys
+from dataclasses import dataclass
 
 from ..core.errors import JobsFailed
 from ..core.version import RESULTS
@@ -13,14 +14,15 @@ from .experiments import (
     add_answers,
     add_experiment,
     experiment_request,
+    ExperimentRequest,
     opened_experiment,
     plan_of,
     report_reused,
 )
 from .messages import json_text, Progress, write_message
 from .options import Parser
-from .pages import make_page, page_of, plain, training_inputs
-from .reports import add_report, PAGE, PICTURES, reports_of
+from .pages import make_page, Page, page_of, plain, training_inputs
+from .reports import add_report, PAGE, PICTURES, Reports, reports_of
 
 
 def get_parser():
@@ -76,38 +78,79 @@ def get_parser():
     return parser.finish()
 
 
+@dataclass(frozen=True)
+class _Request(ExperimentRequest):
+    """A comparison.
+
+    Attributes
+    ----------
+    control : control files and schemes, () for `COMPARED`
+    candidates : the `Candidate`s that they stand for
+    by : name of the score that decides
+    against : name of the one that the others are compared with, or None
+    options : training options
+    page, reports : `Page` and `Reports`
+    """
+
+    control: list = ()
+    candidates: tuple = ()
+    by: str = ""
+    against: str | None = None
+    options: str = ""
+    json: bool = False
+    page: Page | None = None
+    reports: Reports | None = None
+
+
 def execute(args):
-    """Read, try, print."""
-    from ..experiments.candidates import read_candidates, suited
-    from ..experiments.comparison import compare
+    """Make a request of the options, and compare by it."""
+    from ..experiments.candidates import read_candidates
 
     reports = reports_of(args)
-    page = page_of(args, training_inputs(args, *filter(os.path.isfile, args.control)))
-    plan = plan_of(args, 10)
-    by = BY_COST[args.by]
-    if args.decoder is None:
-        decoders = None
-    else:
+    decoders = None
+    if args.decoder is not None:
         decoders = tuple(word.strip() for word in args.decoder.split(","))
     candidates = read_candidates(args.control or COMPARED, decoders, args.seed)
-    request = experiment_request(args, args.train, plan)
+    request = experiment_request(
+        args,
+        args.train,
+        plan_of(args, 10),
+        _Request,
+        candidates=candidates,
+        by=BY_COST[args.by],
+        page=page_of(args, training_inputs(args, *filter(os.path.isfile, args.control))),
+        reports=reports,
+    )
+    _compare(request)
+
+
+def _compare(request):
+    """Read, try, print."""
+    from ..experiments.candidates import suited
+    from ..experiments.comparison import compare
+
+    candidates = request.candidates
     with opened_experiment(request) as experiment:
-        if not args.control:
+        if not request.control:
             candidates = suited(candidates, len(experiment.data.counts))
         candidates = [request.suited(candidate, experiment) for candidate in candidates]
         with Progress("comparing") as progress:
             result = compare(
                 experiment,
                 candidates,
-                by=by,
-                against=args.against,
+                by=request.by,
+                against=request.against,
                 progress=progress,
             )
         report_reused(experiment)
-        result = {"data": args.train, "options": args.options, **request.head(experiment), **result}
+        result = {
+            "data": request.source,
+            "options": request.options,
+            **request.head(experiment),
+            **result,
+        }
         # in here, so that the results are stored where it fails
-        printed = _write_reports(reports, page, request, experiment, result, by)
-        _print(result, args.json, printed)
+        _write(request, experiment, result)
     failed = [row for row in result["rows"] if "error" in row]
     for row in failed:
         write_message(f"{row['configuration']}:{row['decoder']}: {row['error']}")
@@ -115,16 +158,17 @@ def execute(args):
         raise JobsFailed(f"{len(failed)} of {len(result['rows'])} rows could not be computed")
 
 
-def _write_reports(reports, page, request, experiment, result, by):
-    from ..report.chart_scores import draw_comparison
+def _write(request, experiment, result):
+    """Write the reports of a result, and print it."""
     from ..report.blocks import table
+    from ..report.chart_scores import draw_comparison
     from ..report.csv_tables import comparison_csv
-    from ..report.text import markdown
-    from ..report.trials import comparison_tables
+    from ..report.text import blocks_text, markdown
+    from ..report.trials import comparison_blocks, comparison_tables
 
     def page_text():
         return make_page(
-            page,
+            request.page,
             request,
             experiment,
             f"comparison of configurations: {name_of_file(request.source)}",
@@ -132,30 +176,21 @@ def _write_reports(reports, page, request, experiment, result, by):
             comparison=plain(result),
         )
 
-    return reports.write(
+    def all_numbers():
+        return json_text({"version": RESULTS, **result})
+
+    text = request.reports.write(
         {
             PAGE: page_text,
-            ".json": lambda: _json(result),
+            ".json": all_numbers,
             ".csv": lambda: comparison_csv(result),
             ".md": lambda: markdown(map(table, comparison_tables(result))),
         },
-        lambda path: draw_comparison(path, result, by),
+        lambda path: draw_comparison(path, result, request.by),
     )
-
-
-def _json(result):
-    return json_text({"version": RESULTS, **result})
-
-
-def _print(result, as_json, printed):
-    from ..report.text import blocks_text
-    from ..report.trials import comparison_blocks
-
-    if printed is not None:
-        text = printed
-    elif as_json:
-        text = _json(result)
-    else:
+    if text is None and request.json:
+        text = all_numbers()
+    elif text is None:
         text = blocks_text(comparison_blocks(result), folded=True, star=True)
     sys.stdout.write(text)
     sys.stdout.flush()

@@ -4,7 +4,6 @@ import functools
 import os
 import sys
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 from ..core.errors import DataError, UsageError
 from ..core.version import RESULTS
@@ -189,7 +188,8 @@ def _add_classes(parser):
     add_weights(group)
 
 
-class _AnswersRequest(NamedTuple):
+@dataclass(frozen=True)
+class _AnswersRequest:
     """Answers, their true classes, and what scores need besides.
 
     The other fields are as the options of eval_uc.
@@ -206,7 +206,7 @@ class _AnswersRequest(NamedTuple):
     probabilities: str | None
     source: object
     weights: object
-    classes: int | None
+    class_count: int | None
     labels: list | None
     names: str | None
     before: str | None
@@ -254,17 +254,13 @@ def execute(args):
     if args.result is None and not of_table:
         of_table = kind_by_content(args.truth, "points") == "table"
     _check_operands(args, of_table)
-    request = _Request(
+    request = args.request(
+        _Request,
         reports=reports_of(args),
         answers=_answers_request(args, of_table),
-        scores=ScoreRequest(
-            args.top_accuracy, args.ordered, args.by_class, args.intervals, args.seed
-        ),
-        bins=args.bins,
-        model=args.model,
+        scores=args.request(ScoreRequest),
         form=next((name for name in ("json", "brier", "brief") if getattr(args, name)), "text"),
         header=not args.no_header,
-        brief=args.brief,
         page=page_of(args, _inputs(args)),
     )
     _score(request)
@@ -290,21 +286,8 @@ def _answers_request(args, of_table):
             **{"layout" if args.data is None else "data_layout": layout},
         )
     read = [args.truth, args.probabilities, args.data, args.before, args.costs]
-    return _AnswersRequest(
-        args.truth,
-        args.result,
-        args.probabilities,
-        source,
-        weight_source(args, "-" if "-" in read else None),
-        args.class_count,
-        args.labels,
-        args.names,
-        args.before,
-        args.sets,
-        args.control,
-        args.costs,
-        args.priors,
-    )
+    weights = weight_source(args, "-" if "-" in read else None)
+    return args.request(_AnswersRequest, source=source, weights=weights)
 
 
 def _score(request):
@@ -413,7 +396,12 @@ def _of_files(request, tree):
     if names is None and os.path.isfile(f"{request.result}.names"):
         names = f"{request.result}.names"
     results = load_results(
-        request.truth, request.result, request.probabilities, request.classes, request.labels, names
+        request.truth,
+        request.result,
+        request.probabilities,
+        request.class_count,
+        request.labels,
+        names,
     )
     if request.before is not None:
         results = with_probabilities_before(results, request.before)
@@ -442,10 +430,10 @@ def _by_model(request, model):
         names = None
         if sorted(tree.names) == list(range(len(tree.names))):
             names = tuple(tree.names[label] for label in sorted(tree.names)) or None
-        return request._replace(class_names=names), None
+        return replace(request, class_names=names), None
     if model.info["recipe"]:
         source = replace(request.source, label=model.info["recipe"]["label"])
-        request = request._replace(source=source)
+        request = replace(request, source=source)
     return request, lambda results, names: relabelled(
         results, [names[label] for label in sorted(names)], tree
     )

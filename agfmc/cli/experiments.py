@@ -168,8 +168,9 @@ class ExperimentRequest(PointsRequest):
         return candidate.for_classes(experiment.data.counts)
 
 
-def experiment_request(args, source, plan):
-    """The `ExperimentRequest` of the options for data `source`."""
+def experiment_request(args, source, plan, kind=ExperimentRequest, **values):
+    """The `ExperimentRequest` of the options for data `source`, or, as `Arguments.request` makes
+    it, one of another kind with further `values`."""
     costs = getattr(args, "costs", None)
     if costs is None and getattr(args, "by", None) == COST.option:
         raise UsageError(f"--by {COST.option} needs the costs of the answers: --costs FILE")
@@ -183,15 +184,15 @@ def experiment_request(args, source, plan):
         calibrated = (True, False)
     else:
         calibrated = (not args.uncalibrated,)
-    return ExperimentRequest(
+    return args.request(
+        kind,
         **vars(points),
         plan=plan,
-        sample=getattr(args, "sample", None),
-        costs=costs,
         calibrated=calibrated,
         folder=args.state,
         stores=not args.no_state,
         workers=workers(args.jobs),
+        **values,
     )
 
 

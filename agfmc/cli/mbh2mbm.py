@@ -173,16 +173,12 @@ def execute(args):
         settings["named"] = False
     if args.join:
         settings["uncalibrated"] = True
-    request = _Request(
+    request = args.request(
+        _Request,
         models=[model_source(args, path, **settings) for path in inputs],
-        join=args.join,
         out=out,
         form=form,
-        names=args.names,
-        decoder=args.decoder,
-        data=args.data,
         data_form=input_format(args, args.data) if args.join else None,
-        member_weights=args.member_weights,
         files=args.files + [("out", out, True)] * (args.out == [out]),
     )
     _merge(request)

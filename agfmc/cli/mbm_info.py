@@ -2,6 +2,7 @@
 
 import json
 import os
+from dataclasses import dataclass
 from itertools import chain
 
 from ..control.write import format_tree
@@ -9,8 +10,8 @@ from ..core.errors import UsageError
 from ..files.kinds import is_table, name_of_file
 from .messages import write_stdout
 from .options import add_model_files, model_source, Parser
-from .pages import page_of
-from .reports import add_report, PAGE, PICTURES, reports_of
+from .pages import Page, page_of
+from .reports import add_report, PAGE, PICTURES, Reports, reports_of
 
 
 def get_parser():
@@ -56,73 +57,109 @@ def get_parser():
     return parser.finish()
 
 
+@dataclass(frozen=True)
+class _Request:
+    """A file to be described.
+
+    Attributes
+    ----------
+    model : the file
+    source : `ModelSource` of a model, None for a normalisation or recipe
+    importance : holdout data of the page, or None
+    page, reports : `Page` and `Reports`
+    """
+
+    model: str
+    source: object
+    print_control: bool
+    json: bool
+    importance: str | None
+    page: Page
+    reports: Reports
+
+
 def execute(args):
-    """Load the model, normalisation or recipe, and print its description."""
+    """Make a request of the options, and describe by it."""
     from ..data.libagf import holds_map
 
+    kind = None
     if args.model.endswith(".recipe"):
-        show, kind = _recipe, "a recipe of tables"
+        kind = "a recipe of tables"
     elif args.model.endswith(".std") or holds_map(args.model):
-        show, kind = _normalisation, "a normalisation"
-    else:
-        show, kind = _model, "none"
-    if show is not _model:
+        kind = "a normalisation"
+    if kind is not None:
         args.refuse(
             ("--print-control", "-y", "--calibration", "--uncalibrated", "--importance"),
             f"is for models: {args.model} is {kind}",
         )
     reports = reports_of(args)
-    if show is not _model and reports.has(PAGE):
+    if kind is not None and reports.has(PAGE):
         raise UsageError(f"--report of a page is for models: {args.model} is {kind}")
-    if show is not _model and reports.has(*PICTURES):
+    if kind is not None and reports.has(*PICTURES):
         raise UsageError(f"--report: there is no picture of {kind}")
-    info, text, page, draw = show(args)
-    printed = reports.write(
+    request = args.request(
+        _Request,
+        source=model_source(args, args.model) if kind is None else None,
+        page=page_of(args, [args.model, args.calibration, args.importance]),
+        reports=reports,
+    )
+    _describe(request)
+
+
+def _describe(request):
+    """Load the model, normalisation or recipe, and print its description."""
+    if request.source is not None:
+        info, text, page, draw = _model(request)
+    elif request.model.endswith(".recipe"):
+        info, text, page, draw = *_recipe(request.model), None, None
+    else:
+        info, text, page, draw = *_normalisation(request.model), None, None
+    printed = request.reports.write(
         {PAGE: page, ".json": lambda: json.dumps(info, indent=1, sort_keys=True) + "\n"}, draw
     )
     if printed is not None:
         pieces = [printed]
-    elif args.json:
+    elif request.json:
         pieces = chain(json.JSONEncoder(indent=1, sort_keys=True).iterencode(info), "\n")
     else:
         pieces = [text]
     write_stdout(pieces)
 
 
-def _model(args):
+def _model(request):
     """The information and text of a model, and functions for its page and its picture."""
     from ..models.description import describe, format_description, node_shares, training_tree
     from ..models.files import load_configuration
     from ..report.chart_control import draw_control
 
-    configuration = load_configuration(model_source(args, args.model))
+    configuration = load_configuration(request.source)
     info = describe(configuration)
 
     def draw(path):
         draw_control(path, configuration.tree, shares=node_shares(configuration))
 
     text = format_description(info)
-    if args.print_control:
+    if request.print_control:
         text = format_tree(training_tree(configuration))
-    return info, text, lambda: _page_text(args, configuration, info), draw
+    return info, text, lambda: _page_text(request, configuration, info), draw
 
 
-def _page_text(args, configuration, info):
+def _page_text(request, configuration, info):
     """The page of a model, with what matters to it on holdout data."""
     from ..report.content import ModelPart, ReportContent
     from ..report.page import render
     from .gather import data_of_model
 
-    page = page_of(args, [args.model, args.calibration, args.importance])
+    page, model = request.page, request.model
     importance = None
-    if args.importance is not None:
-        importance = _column_importance(configuration, args.importance)
+    if request.importance is not None:
+        importance = _column_importance(configuration, request.importance)
     return render(
         ReportContent(
-            name_of_file(args.model),
+            name_of_file(model),
             configuration.tree.names,
             data_of_model(info),
-            ModelPart(configuration.tree, os.path.basename(args.model), info),
+            ModelPart(configuration.tree, os.path.basename(model), info),
             provenance=page.provenance(info=info),
             steps=[page.step("writes this page")],
             importance=importance,
@@ -145,19 +182,19 @@ def _column_importance(configuration, source):
     return importance(configuration, points, effects=EFFECTS)
 
 
-def _recipe(args):
-    """The information and text of a recipe, which has no page and no picture."""
+def _recipe(path):
+    """The information and text of a recipe."""
     from ..models.description import describe_recipe, format_recipe_lines
     from ..tables.recipe_file import read_recipe
 
-    info = describe_recipe(read_recipe(args.model))
-    return info, format_recipe_lines(info), None, None
+    info = describe_recipe(read_recipe(path))
+    return info, format_recipe_lines(info)
 
 
-def _normalisation(args):
-    """The information and text of a normalisation, which has no page and no picture."""
+def _normalisation(path):
+    """The information and text of a normalisation."""
     from ..data.libagf import read_std
     from ..models.description import describe_normalisation, format_normalisation
 
-    info = describe_normalisation(read_std(args.model))
-    return info, format_normalisation(info), None, None
+    info = describe_normalisation(read_std(path))
+    return info, format_normalisation(info)

@@ -208,7 +208,7 @@ class _Request:
     beside : the first part of the names of files beside the control file
     head : the control file for classification has one
     retrain : models of an earlier run do not count
-    irrelevant : also the samples of other classes are counted for the errors of pairs
+    cv_irrelevant : also the samples of other classes are counted for the errors of pairs
     deadline : on `time.monotonic`, or None
     workers : result of `options.workers`
     commands : `_Commands` to be printed in place of the training, or None
@@ -223,7 +223,7 @@ class _Request:
     beside: str
     head: bool
     retrain: bool
-    irrelevant: bool
+    cv_irrelevant: bool
     member_weights: str | None
     deadline: float | None
     workers: object
@@ -283,10 +283,10 @@ def execute(args):
         workers=args.jobs,
         calibration=0 if args.uncalibrated else CALIBRATION_POINTS,
     )
-    request = _Request(
+    request = args.request(
+        _Request,
         control=args.control or "-",
         points=points,
-        dense=args.dense,
         scales=all_of_it and trainer is None and points.scales,
         output=Output(
             args.model,
@@ -300,9 +300,6 @@ def execute(args):
         trainer=trainer,
         beside=beside,
         head=not args.no_names,
-        retrain=args.retrain,
-        irrelevant=args.cv_irrelevant,
-        member_weights=args.member_weights,
         deadline=deadline_of(args.time_limit),
         workers=pool,
         commands=_commands(args, form) if args.dry_run else None,
@@ -335,7 +332,7 @@ def _train_or_print(request):
         tally = None
     else:
         tally = PairTally(
-            work.binary, work.data.x, work.data.y, request.irrelevant, work.data.weights
+            work.binary, work.data.x, work.data.y, request.cv_irrelevant, work.data.weights
         )
     if request.commands is not None:
         _print_commands(request, work)

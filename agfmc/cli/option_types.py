@@ -69,6 +69,13 @@ class Arguments(argparse.Namespace):
             return value == action.const
         return value != action.default
 
+    def request(self, kind, **values):
+        """A `kind`, a dataclass, of these values of its fields, and of the options that have the
+        names of others."""
+        options = vars(self)
+        fields = kind.__dataclass_fields__
+        return kind(**{**{name: options[name] for name in fields if name in options}, **values})
+
     def refuse(self, names, message):
         """`UsageError` where one of the operands and options with these names is given."""
         for name in self.given(*names):

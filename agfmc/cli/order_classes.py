@@ -1,5 +1,7 @@
 """order_classes: write a control file with its classes in another order."""
 
+from dataclasses import dataclass
+
 from ..control.build import check_classes, for_output, named_as
 from ..control.write import tree_lines
 from ..designs.schemes import METRICS, PARAMETERS
@@ -9,6 +11,7 @@ from .data_options import (
     input_format,
     load_normalised,
     points_request,
+    PointsRequest,
 )
 from .hints import refuse_scheme
 from .messages import report, write_stdout
@@ -71,18 +74,46 @@ def get_parser():
     return parser.finish()
 
 
+@dataclass(frozen=True)
+class _Request:
+    """A control file whose classes are to be ordered.
+
+    Attributes
+    ----------
+    points : `PointsRequest` of training data, or None
+    adjacent : the metric of the path through the classes, or None for an order for DDAGs
+    errors : file of the errors of the pairs, or None
+    """
+
+    control: str
+    points: PointsRequest | None
+    adjacent: str | None
+    errors: str | None
+    priors: list | None
+    error_rate: float | None
+    seed: int
+
+
 def execute(args):
-    """Read, order, print, report."""
+    """Make a request of the options, and order by it."""
     form = input_format(args, args.train)
+    points = None
+    if args.train is not None:
+        points = points_request(args, args.train, form)
     refuse_scheme(args.control, "DATA writes it")
-    ordered = _ordered(args, form)
+    _order(args.request(_Request, points=points))
+
+
+def _order(request):
+    """Read, order, print, report."""
+    ordered = _ordered(request)
     write_stdout(tree_lines(for_output(ordered.tree)))
-    if args.adjacent:
+    if request.adjacent:
         what = "length of the path"
     else:
         what = "expected accuracy"
     report(f"{ordered.method}: {what} {ordered.before:.6g} before, {ordered.after:.6g} now")
-    if not args.adjacent:
+    if not request.adjacent:
         from ..designs.class_order import pairs_training_share
 
         share = pairs_training_share(len(ordered.tree.classes))
@@ -92,41 +123,39 @@ def execute(args):
         )
 
 
-def _ordered(args, form):
+def _ordered(request):
     from ..data.confusions import read_pair_errors
     from ..data.training import class_totals, for_classes, with_source_in_errors
     from ..designs import class_order
     from ..models.control_files import read_control
 
-    tree = read_control(args.control)
-    data = None
+    tree = read_control(request.control)
+    points = request.points
     counts = None
-    if args.adjacent:
+    if request.adjacent:
         class_order.require_untrained_matrix(tree)
-        data = load_normalised(points_request(args, args.train, form))
-        counts = data.counts
-        names = data.name_of
+        data = load_normalised(points)
+        counts, names = data.counts, data.name_of
     else:
         class_order.require_one_vs_one(tree)
-        if args.train is not None:
-            counts, names = class_totals(args.train, form, args.min_class)
+        if points is not None:
+            counts, names = class_totals(points.source, points.form, points.min_class)
     if counts is not None:
-        if args.min_class is not None:
+        if points.min_class is not None:
             tree = for_classes(tree, counts)
-        check_classes(tree, counts, args.train)
+        check_classes(tree, counts, points.source)
         named_as(tree, names)  # refused where they disagree
-    if args.adjacent:
-        with with_source_in_errors(args.train):
-            return class_order.order_for_path(tree, data.x, data.y, args.adjacent, data.weights)
-    if args.errors is None:
-        errors = None
-    else:
-        errors = read_pair_errors(args.errors)
+    if request.adjacent:
+        with with_source_in_errors(points.source):
+            return class_order.order_for_path(tree, data.x, data.y, request.adjacent, data.weights)
+    errors = None
+    if request.errors is not None:
+        errors = read_pair_errors(request.errors)
     return class_order.order_for_pairs(
         tree,
-        priors=args.priors,
+        priors=request.priors,
         counts=counts,
         pair_errors=errors,
-        error_rate=0.1 if args.error_rate is None else args.error_rate,
-        seed=args.seed,
+        error_rate=0.1 if request.error_rate is None else request.error_rate,
+        seed=request.seed,
     )

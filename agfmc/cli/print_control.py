@@ -148,7 +148,7 @@ class _Request:
     points : `PointsRequest` of training data, None for all else
     of_points : given options that are for training data
     controls : further control files that become one ensemble with the source
-    folder : that of the names of models, or None
+    path : folder of the names of models, or None
     options : training options of the classifiers
     head : the control file has names of classes, or those of the file `names`
     print_matrix : the coding matrix is printed
@@ -161,7 +161,7 @@ class _Request:
     points: PointsRequest | None
     of_points: list
     controls: tuple
-    folder: str | None
+    path: str | None
     options: str
     head: bool
     names: str | None
@@ -195,18 +195,13 @@ def execute(args):
         settings = _settings_of(args, scheme)
         if not _is_number(args.source) and "control" not in made_of:
             points = points_request(args, args.source, form)
-    request = _Request(
-        source=args.source,
+    request = args.request(
+        _Request,
         scheme=scheme,
         settings=settings,
         points=points,
         of_points=args.given(*NORMALISATION, "--min-class", *WEIGHTS),
-        controls=args.controls,
-        folder=args.path,
-        options=args.options,
         head=not args.no_names,
-        names=args.names,
-        print_matrix=args.print_matrix,
         reports=reports,
     )
     _design_and_write(request)
@@ -381,9 +376,9 @@ def _designed(request):
             return Design(read_control(source))
         refuse_scheme(source, "DATA writes one")
         tree = read_control(source)
-        if request.folder is not None:
+        if request.path is not None:
             tree.require_names()
-            tree = rename(tree, [model_file(row.text, request.folder) for row in tree.rows])
+            tree = rename(tree, [model_file(row.text, request.path) for row in tree.rows])
         return Design(scheme.make(tree))
     if "classes" not in scheme.made_of:
         return _from_operand(request)

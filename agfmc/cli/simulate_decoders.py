@@ -1,6 +1,7 @@
 """simulate_decoders: how often decoders of one-vs-one classifiers find the true class."""
 
 import argparse
+import json
 import re
 import sys
 
@@ -96,36 +97,30 @@ def execute(args):
     if args.report:
         check_files(args.files, inputs={"--similarity": [args.similarity]})
     plan = _plan(args)
+    words, as_json = args.similarity, args.json
     with Progress("simulating") as progress:
         rows = simulations(plan, progress)
-    printed = reports.write(
-        {
-            ".json": lambda: _json(args, rows),
-            ".csv": lambda: simulation_csv(rows, args.finalists),
-        },
-        lambda path: draw(path, rows, args.finalists, args.similarity),
+
+    def all_numbers():
+        content = {
+            "rounds": plan.rounds,
+            "seed": plan.seed,
+            "top": plan.top,
+            "chance": plan.chance,
+            "similarity": words,
+            "results": rows,
+        }
+        return json.dumps(content, indent=1) + "\n"
+
+    text = reports.write(
+        {".json": all_numbers, ".csv": lambda: simulation_csv(rows, plan.top)},
+        lambda path: draw(path, rows, plan.top, words),
     )
-    if printed is not None:
-        text = printed
-    elif args.json:
-        text = _json(args, rows)
-    else:
-        text = blocks_text(simulation_blocks(rows, args.finalists))
+    if text is None and as_json:
+        text = all_numbers()
+    elif text is None:
+        text = blocks_text(simulation_blocks(rows, plan.top))
     sys.stdout.write(text)
-
-
-def _json(args, rows):
-    import json
-
-    content = {
-        "rounds": args.rounds,
-        "seed": args.seed,
-        "top": args.finalists,
-        "chance": args.chance,
-        "similarity": args.similarity,
-        "results": rows,
-    }
-    return json.dumps(content, indent=1) + "\n"
 
 
 def _plan(args):

@@ -1,7 +1,6 @@
 """tune_m: search training options by cross-validation, and write them into the control file."""
 
-from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from ..control.learners import LEARNERS, PARAMETERS
 from ..core.errors import JobsFailed, UsageError
@@ -16,6 +15,7 @@ from .experiments import (
     add_sample,
     CONTINUES,
     experiment_request,
+    ExperimentRequest,
     opened_experiment,
     plan_of,
     read_one_candidate,
@@ -24,8 +24,8 @@ from .experiments import (
 from .messages import json_text, Progress, report, write_stdout, write_stderr
 from .option_types import whole_number
 from .options import add_time_limit, deadline_of, Joined, Parser
-from .pages import make_page, page_of, plain, training_inputs
-from .reports import add_report, PAGE, PICTURES, reports_of
+from .pages import make_page, Page, page_of, plain, training_inputs
+from .reports import add_report, PAGE, PICTURES, Reports, reports_of
 
 
 def get_parser():
@@ -86,41 +86,77 @@ def get_parser():
     return parser.finish()
 
 
+@dataclass(frozen=True)
+class _Request(ExperimentRequest):
+    """A search.
+
+    Attributes
+    ----------
+    candidate : the `Candidate` whose options are searched
+    space : `SearchSpace`
+    by : name of the score that decides
+    search : way of the search
+    deadline : on `time.monotonic`, or None
+    page, reports : `Page` and `Reports`
+    """
+
+    candidate: object = None
+    space: object = None
+    by: str = ""
+    search: str = ""
+    deadline: float | None = None
+    page: Page | None = None
+    reports: Reports | None = None
+
+
 def execute(args):
-    """Read, search, write."""
+    """Make a request of the options, and search by it."""
+    from ..experiments.candidates import opened_again
     from ..experiments.search import read_space
 
     reports = reports_of(args, printable=False)
-    page = page_of(args, training_inputs(args, args.control))
-    candidate = _again(args, read_one_candidate(args))
-    request = experiment_request(args, args.train, plan_of(args, 1, 5))
-    space = read_space(args.space or "", args.refine)
-    how = {"space": space, "by": BY_COST[args.by], "search": args.search}
-    with _searched(request, candidate, deadline_of(args.time_limit), how) as (result, tree, task):
-        if args.report and not result["tried"]:
-            report("nothing was tried, so no report is written")
-        elif args.report:
-            _write_reports(reports, page, request, task, result, tree)
-        _print(result, tree)
-        if not result["complete"]:
-            # raised in here, so that what is finished is stored
-            raise JobsFailed(_unfinished(task.experiment.cache, result, tree))
+    candidate = read_one_candidate(args)
+    if args.again:
+        if candidate.tree is None:
+            raise UsageError(
+                f"--again is for a control file: {candidate.name} is a scheme, whose rows "
+                "have no options"
+            )
+        # the rows that have options are tuned, too
+        tree = opened_again(candidate.tree, args.options, args.seed)
+        candidate = replace(candidate, tree=tree)
+    request = experiment_request(
+        args,
+        args.train,
+        plan_of(args, 1, 5),
+        _Request,
+        candidate=candidate,
+        space=read_space(args.space or "", args.refine),
+        by=BY_COST[args.by],
+        deadline=deadline_of(args.time_limit),
+        page=page_of(args, training_inputs(args, args.control)),
+        reports=reports,
+    )
+    _tune(request)
 
 
-@contextmanager
-def _searched(request, candidate, deadline, how):
-    """(result, control tree, `TuningTask`) of an `ExperimentRequest` and a `Candidate`, for `with`:
-    what is finished is stored until that block ends well.
-
-    `deadline` on `time.monotonic`, or None; `how` as for `tune`.
-    """
+def _tune(request):
+    """Read, search, write."""
     from ..experiments.tuning import prepare_tuning, tune
 
+    deadline = request.deadline
     with opened_experiment(request) as experiment:
-        candidate = request.suited(candidate, experiment)
+        candidate = request.suited(request.candidate, experiment)
         task = prepare_tuning(experiment, candidate)
         with Progress("tuning", deadline=deadline) as progress:
-            result, tree = tune(task, deadline=deadline, progress=progress, **how)
+            result, tree = tune(
+                task,
+                space=request.space,
+                by=request.by,
+                search=request.search,
+                deadline=deadline,
+                progress=progress,
+            )
         report_reused(experiment)
         result = {
             "control": candidate.name,
@@ -128,31 +164,24 @@ def _searched(request, candidate, deadline, how):
             **request.head(experiment),
             **result,
         }
-        yield result, tree, task
+        # in here, so that what is finished is stored
+        if request.reports.paths and not result["tried"]:
+            report("nothing was tried, so no report is written")
+        elif request.reports.paths:
+            _write_reports(request, task, result, tree)
+        _print(result, tree)
+        if not result["complete"]:
+            raise JobsFailed(_unfinished(experiment.cache, result, tree))
 
 
-def _again(args, candidate):
-    """The `Candidate`; on request its rows that have options are tuned, too."""
-    from ..experiments.candidates import opened_again
-
-    if not args.again:
-        return candidate
-    if candidate.tree is None:
-        raise UsageError(
-            f"--again is for a control file: {candidate.name} is a scheme, whose rows "
-            "have no options"
-        )
-    return replace(candidate, tree=opened_again(candidate.tree, args.options, args.seed))
-
-
-def _write_reports(reports, page, request, task, result, tree):
+def _write_reports(request, task, result, tree):
     from ..report.chart_scores import draw_search
     from ..report.content import ModelPart
     from ..report.csv_tables import search_csv
 
     def page_text():
         return make_page(
-            page,
+            request.page,
             request,
             task.experiment,
             f"search for options: {name_of_file(result['control'])}, {name_of_file(request.source)}",
@@ -161,7 +190,7 @@ def _write_reports(reports, page, request, task, result, tree):
             model=ModelPart(task.tree if tree is None else tree),
         )
 
-    reports.write(
+    request.reports.write(
         {
             PAGE: page_text,
             ".json": lambda: json_text({"version": RESULTS, **result}),
