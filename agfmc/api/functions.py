@@ -5,15 +5,19 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import fields, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ..control.tree import MAX_LABEL, Tree
+from ..control.write import format_tree
 from ..core.answers import Results
 from ..core.costs import cost_matrix, CostMatrix
-from ..core.errors import UsageError, warn_user
+from ..core.errors import AgfmcNotice, UsageError, warn_user
 from ..core.points import as_numbers, SparsePoints
+from ..core.text import time_words
+from ..core.weights import total_weights
 from ..data.class_names import check_names
 from ..data.from_table import read_table as read_training_table
 from ..data.normalisation import named_features
@@ -21,7 +25,7 @@ from ..data.groups import with_groups
 from ..data.types import Dataset, InputFormat
 from ..data.weights import given_weights
 from ..designs.design import designed
-from ..executors.threads import available_cores
+from ..executors.remote import workers_of
 from ..experiments.candidates import Candidate, scheme_candidate
 from ..experiments.experiment import clear_worker_caches, Experiment, SplitPlan
 from ..experiments.portfolio import Portfolio
@@ -31,12 +35,14 @@ from ..experiments.tuning import find_options
 from ..learners.options import BinaryLearner
 from ..learners.protocol import parse_options
 from ..models.configuration import Configuration
+from ..models.merge import assemble
 from ..prediction.calibrate import calibrated
 from ..prediction.decoding import requested_decodings
 from ..prediction.member_weights import check_weights
+from ..report.answers import shares_alone
 from ..score.evaluation import evaluate, ScoreRequest, warn_of_no_probabilities, with_weights
 from ..score.probabilities import probability_of_answers
-from ..score.rows import SCORES
+from ..score.rows import ALL_SCORES, SCORES
 from ..tables.reading import open_table
 from ..tables.types import ColumnRoles, TableFormat, TableRecipe
 from ..training.fit import TrainingSettings
@@ -259,17 +265,30 @@ def _are_words(classes):
     return len(classes) > 0 and all(isinstance(label, str) for label in classes)
 
 
-def train_tree(tree, data, settings, decodings=(), chooses=False):
+def train_tree(tree, data, settings, decodings=(), chooses=False, progress=None):
     """The `Configuration` of a control tree, trained and calibrated, with the names and the recipe
-    of the data; decodings, chooses: as for `calibrated`."""
+    of the data; decodings, chooses: as for `calibrated`;  progress: as for `train_configuration`."""
     check_weights(settings.member_weights, tree, settings.calibration)
     requested = requested_decodings(tree, settings.decoders)
+    models = {}
     configuration = calibrated(
-        *train_configuration(tree, data, settings=settings),
+        *train_configuration(tree, data, settings=settings, progress=progress, models=models),
         [*requested, *decodings],
         settings.member_weights,
         chooses,
     )
+    tree = configuration.tree
+    if {row.text for row in tree.rows} < models.keys():
+        # without members that got no weight: the order of support vectors is that of the others
+        configuration = replace(
+            assemble(
+                tree,
+                [models[row.text] for row in tree.rows],
+                configuration.node_classifiers,
+                configuration.normalisation,
+            ),
+            calibration=configuration.calibration,
+        )
     if data.names is not None:
         configuration = configuration.renamed(data.name_of)
     if data.recipe is None:
@@ -369,7 +388,7 @@ def train_best(
     x, y : array of shape (n, d), or Dataset, and array of shape (n,)
         As for `train`.
     by : str, default="log_loss"
-        The score that decides, a key of `scores`.
+        The score that decides, a key of `scores`; or, with costs, "cost".
     time_limit : float, default=300
         Seconds for search and training. The search ends at three quarters of them, or earlier if
         nothing improves; the training is never interrupted.
@@ -381,6 +400,10 @@ def train_best(
         for the best one alone; None: the average where it is clearly better.
     **training
         As for `train`, without options; the default is normalise=True, with workers on all cores.
+        Further `costs` as for `scores`: the answers that are compared are those of the least
+        expected cost; `cache`, a `ResultCache` of an earlier run with the same data, and of this
+        one; and `progress`, a function that is called with what is being done, "searching" or
+        "training", how much of it is done, how much there is, and words.
 
     Returns
     -------
@@ -390,6 +413,9 @@ def train_best(
         `contenders`, what became of each in each stage; `rows`, scores of the last ones; `choice`,
         the one that is trained; `estimate`, the score to expect on new data with its standard
         error. The last two are None, with a warning, if the time limit came before any score.
+        `alone`, scores without features; `control`, the control text that is trained, with
+        `member_weights`; `train_s`, the seconds that this took; `notes`, sentences on what the
+        time limit or the training left out.
 
     Examples
     --------
@@ -402,28 +428,66 @@ def train_best(
     'one-vs-rest nystrom rbf'
     """
     start = time.monotonic()
+    costs, cache, progress = (training.pop(name, None) for name in ("costs", "cache", "progress"))
     data = _data(x, y, training, True)
-    if by not in SCORES:
-        raise UsageError(f"by: expected one of {', '.join(SCORES)}, found {by!r}")
+    if costs is None:
+        known = SCORES
+    else:
+        known = ALL_SCORES
+        costs = cost_matrix(costs, list(data.counts))
+    if by not in known:
+        raise UsageError(f"by: expected one of {', '.join(known)}, found {by!r}")
     settings = _settings("", **{"normalise": True, "workers": 0, **training})
-    with (
-        named_features(data.recipe.features if data.recipe else ()),
-        clear_worker_caches(),
-        ResultCache(None) as cache,
-    ):
+    searching = training_progress = None
+    if progress is not None:
+        searching = partial(progress, "searching")
+        training_progress = partial(progress, "training")
+    with named_features(data.recipe.features if data.recipe else ()), clear_worker_caches():
         experiment = Experiment(
             replace(data, x=np.asarray(data.x)),
             SplitPlan(None, 5, 1, settings.seed),
             settings,
-            cache,
+            cache or ResultCache(None),
+            costs=costs,
         )
-        chosen = Portfolio(experiment, by, start, time_limit, available_cores(), ensemble).search(
-            learners, kernels
-        )
-        for text in chosen.cut:
-            warn_user(text)
-        settings = replace(settings, member_weights=chosen.member_weights)
-        return train_tree(chosen.tree, data, settings), chosen.result
+        tree, member_weights, seconds, result = Portfolio(
+            experiment,
+            by,
+            start,
+            time_limit,
+            workers_of(settings.workers),
+            ensemble,
+            searching,
+        ).search(learners, kernels)
+        for note in result["notes"]:
+            warn_user(note, AgfmcNotice)
+        left = start + time_limit - time.monotonic()
+        if seconds is not None and seconds > max(left, 1.0):
+            warn_user(
+                "the time limit cannot be kept: training on all points takes about "
+                f"{time_words(seconds)}",
+                AgfmcNotice,
+            )
+        begin = time.monotonic()
+        settings = replace(settings, member_weights=member_weights)
+        configuration = train_tree(tree, data, settings, progress=training_progress)
+        count = len(configuration.tree.roots)
+        if count < len(tree.roots):
+            note = (
+                f"the model averages {count} of the {len(tree.roots)} configurations: the others "
+                "got no weight"
+            )
+            warn_user(note, AgfmcNotice)
+            result["notes"].append(note)
+    return configuration, {
+        **result,
+        "alone": shares_alone(
+            list(total_weights(data.y, data.weights and data.weights.w).values())
+        ),
+        "control": format_tree(tree),
+        "member_weights": member_weights,
+        "train_s": time.monotonic() - begin,
+    }
 
 
 def search_options(control, data, settings, decoders=None, **how):

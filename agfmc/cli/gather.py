@@ -16,6 +16,9 @@ from ..core.errors import DataError
 from ..core.provenance import libsvm_version, settings_text
 from ..core.version import __version__
 from ..data.types import Dataset, InputFormat
+from ..experiments.candidates import Candidate
+from ..experiments.comparison import CrossValidation
+from ..experiments.experiment import Experiment
 from ..files.opening import is_stream, open_input
 from ..models.description import describe_recipe
 from ..report.content import AnswersPart, DataPart, HardPoint
@@ -151,6 +154,41 @@ def answers_part(
     hardest = hardest_points(results, ids)
     return AnswersPart(
         origin, evaluate(results, bins, scores), splits, hardest, _costs(results, tree)
+    )
+
+
+def validation_part(
+    experiment: Experiment,
+    candidate: Candidate,
+    results: Sequence[CrossValidation],
+    rows: TrainingRows,
+    bins: int = 10,
+) -> AnswersPart:
+    """The `AnswersPart` of the results of `cross_validate`.
+
+    `rows` are those of its data, `bins` those of the calibration.
+    """
+    first = results[0]
+    whole = first.results
+    if len(results) > 1:
+        whole = replace(whole, before=results[1].results.p)
+    words = (
+        f"{candidate.name}, decoder {first.decoder}: {experiment.plan.description}; the answers to "
+        f"{len(whole.truth)} held-out points"
+    )
+    # a tree that is made from data differs from split to split
+    if candidate.made_of_data:
+        tree = None
+    else:
+        tree = candidate.tree_for(experiment.data, experiment.data.name_of)
+    return answers_part(
+        whole,
+        words,
+        scores=report_score_request(whole),
+        bins=bins,
+        tree=tree,
+        splits=first.columns,
+        ids=rows.ids,
     )
 
 

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from logging import ERROR, Formatter, Handler, INFO, Logger, WARNING
 
 from ..core.errors import one_line, shortened
+from ..core.text import time_words
 
 _KINDS = {WARNING: "warning", ERROR: "error"}
 
@@ -350,9 +351,3 @@ def _in_columns(head, bar, text):
 def counted(number, what):
     """A count with its noun: "3 files", "1 file"."""
     return f"{number} {what}{'s' * (number != 1)}"
-
-
-def time_words(seconds):
-    """Seconds as H:MM:SS."""
-    minutes, seconds = divmod(int(seconds + 0.5), 60)
-    return f"{minutes // 60}:{minutes % 60:02d}:{seconds:02d}"

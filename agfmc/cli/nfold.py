@@ -156,44 +156,12 @@ def cross_validated(request, candidate):
         yield request, experiment, candidate, results
 
 
-def answers_of(experiment, candidate, results, rows, bins=10):
-    """The `AnswersPart` of a cross-validation, `results` being of `cross_validated`.
-
-    `rows` are the `TrainingRows` of its data, `bins` those of the calibration.
-    """
-    from .gather import answers_part, report_score_request
-
-    first = results[0]
-    plan = experiment.plan
-    whole = first.results
-    if len(results) > 1:
-        whole = replace(whole, before=results[1].results.p)
-    words = (
-        f"{candidate.name}, decoder {first.decoder}: {plan.description}; the answers to "
-        f"{len(whole.truth)} held-out points"
-    )
-    # a tree that is made from data differs from split to split
-    if candidate.made_of_data:
-        tree = None
-    else:
-        tree = candidate.tree_for(experiment.data, experiment.data.name_of)
-    return answers_part(
-        whole,
-        words,
-        scores=report_score_request(whole),
-        bins=bins,
-        tree=tree,
-        splits=first.columns,
-        ids=rows.ids,
-    )
-
-
 def _make_page(page, request, experiment, candidate, results, bins, curve):
     from ..report.content import ModelPart
-    from .gather import TrainingRows
+    from .gather import TrainingRows, validation_part
 
     rows = TrainingRows(request.source, request.form, experiment.data)
-    answers = answers_of(experiment, candidate, results, rows, bins)
+    answers = validation_part(experiment, candidate, results, rows, bins)
     return make_page(
         page,
         request,

@@ -120,3 +120,9 @@ def first_words(words, most=20):
     else:
         more = ""
     return ", ".join(map(str, words[:most])) + more
+
+
+def time_words(seconds):
+    """Seconds as H:MM:SS."""
+    minutes, seconds = divmod(int(seconds + 0.5), 60)
+    return f"{minutes // 60}:{minutes % 60:02d}:{seconds:02d}"

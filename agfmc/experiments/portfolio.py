@@ -197,33 +197,22 @@ class Entry:
         return self.contender.learner, self.contender.options
 
 
-class Choice(NamedTuple):
-    """The rows of a table that were chosen and that have the best score, the `Difference` of the
-    latter to the single best, or None, and the result of `table_of`."""
-
-    row: dict
-    top: dict
-    margin: Difference | None
-    result: dict
-
-
 class Chosen(NamedTuple):
-    """The choice of a portfolio: the control tree, and the reasons for it.
+    """The choice of a portfolio: what is to be trained, and the account of the search.
 
     tree: for training on all rows;  member_weights: "held-out" for an average of contenders, whose
-    weights are learned, else None: members of one contender differ by chance alone;  choice: the
-    `Choice`, or None where nothing could be scored in time;  estimate: for new data, as
-    `report.trials.estimate_words` takes it, or None;  seconds: expected for the training on all rows,
-    or None;  cut: sentences on options that the time limit has left as they were;  result: plain
-    values, that of the choice, with the contenders, the members of averages, and the choice.
+    weights are learned, else None: members of one contender differ by chance alone;  seconds:
+    expected for the training on all rows, or None;  result: plain values, those of `table_of` where
+    anything was scored, and `contenders`, what became of each in each stage; `choice`, the one that
+    is trained; `estimate`, for new data, as `report.trials.estimate_words` takes it; the last two are
+    None where nothing was scored in time; `members` of the averages; `curve`, the log losses of the
+    best contender of each stage, as a `learning_curve` has them; `notes`, sentences on what the
+    time limit has left as it was.
     """
 
     tree: Tree
     member_weights: str | None
-    choice: Choice | None
-    estimate: dict | None
     seconds: float | None
-    cut: tuple
     result: dict
 
 
@@ -397,13 +386,16 @@ class Portfolio:
             with_options(candidate.tree, contender.options),
             None,
             None,
-            None,
-            None,
-            (
-                f"the time limit ended the search: the configuration is {contender.name} with "
-                "default options, as there was no time to compare it",
-            ),
-            {"contenders": self.tried, "estimate": None, "choice": None},
+            {
+                "contenders": self.tried,
+                "estimate": None,
+                "choice": None,
+                "curve": list(self.curve.values()),
+                "notes": [
+                    f"the time limit ended the search: the configuration is {contender.name} with "
+                    "default options, as there was no time to compare it"
+                ],
+            },
         )
 
     def _choose(self, stage, entries):
@@ -444,7 +436,6 @@ class Portfolio:
             next(row for row in result["rows"] if row["configuration"] == one.candidate.name)
             for one in (chosen, top)
         )
-        choice = Choice(row, best, margin, result)
         result |= {
             "contenders": self.tried,
             "estimate": estimate,
@@ -459,20 +450,18 @@ class Portfolio:
                 one.candidate.name: [member.candidate.name for member in one.members]
                 for one in averages
             },
+            "curve": list(self.curve.values()),
+            "notes": [
+                f"the time limit ended the search: the options of {one.candidate.name} are "
+                f"{self.cut[one.contender]}; give two or three times as long (--time-limit)"
+                for one in chosen.members or [chosen]
+                if one.contender in self.cut
+            ],
         }
-        cut = tuple(
-            f"the time limit ended the search: the options of {one.candidate.name} are "
-            f"{self.cut[one.contender]}; give two or three times as long (--time-limit)"
-            for one in chosen.members or [chosen]
-            if one.contender in self.cut
-        )
         return Chosen(
             chosen.candidate.tree,
             "held-out" if chosen.members else None,
-            choice,
-            estimate,
             self.expected(chosen, stage),
-            cut,
             result,
         )
 

@@ -19,7 +19,9 @@ from .fit import TrainingSettings, HeldOutRequest
 from .held_out import gather_held_out
 
 
-def train_configuration(tree, x, y=None, settings=TrainingSettings(), *, name="m", progress=None):
+def train_configuration(
+    tree, x, y=None, settings=TrainingSettings(), *, name="m", progress=None, models=None
+):
     """Train a control tree on points x (n, d) with labels y (n,); -> (`Configuration`, `HeldOut`).
 
     The configuration is the one that multi_borders and mbh2mbm make of the same points.
@@ -34,6 +36,7 @@ def train_configuration(tree, x, y=None, settings=TrainingSettings(), *, name="m
     y : array (n,)
     name : str, the names of the binary models begin with it
     progress : as for `fit`
+    models : dict, optional, gets the `BinaryModel`s by their names
 
     Raises
     ------
@@ -83,6 +86,8 @@ def train_configuration(tree, x, y=None, settings=TrainingSettings(), *, name="m
         if isinstance(fitted, AgfmcError):
             raise fitted
         results[job.name] = fitted
+    if models is not None:
+        models |= {name: fitted.model for name, fitted in results.items()}
     results = [results[job.name] for job in binary]
     nodes = fit_nodes(tree, jobs, data, settings.normalisation)
     configuration = assemble(

@@ -22,7 +22,7 @@ HEAVY = ("numpy", "scipy", "libsvm", "liblinear")
 COMMANDS = sorted(
     path.stem
     for path in (PACKAGE / "cli").glob("*.py")
-    if path.stem not in ("__init__", "gather", "held_out_files")
+    if path.stem not in ("__init__", "gather", "held_out_files", "training_page", "training_script")
 )  # what commands load when they have read their words
 
 

@@ -1,0 +1,162 @@
+"""The shell script that trains the model of agf_train again, with comments on what was chosen."""
+
+import os
+import shlex
+from itertools import starmap
+
+from ..core.errors import one_line
+from ..core.text import spread
+from ..report.text import estimate_line
+from ..score.rows import SCORES
+from ..tables.recipe_file import format_recipe
+from .hints import operand
+from .option_types import option_word
+
+# The options that the commands of a script have too: of the data, and of experiments.
+DATA_OPTIONS = (
+    "-M",
+    "-A",
+    "--label",
+    "--id",
+    "--ignore",
+    "--weight",
+    "--class-weight",
+    "--group",
+    "--min-class",
+)
+TRYING_OPTIONS = ("--costs", "--state", "--no-state")
+
+
+def training_script(request, model, result):
+    """The script that trains a model again, of its request and the result of `train_best`."""
+    remarks = [*_choice_remarks(result), *result["notes"]]
+    if "validation" in result:
+        found = result["validation"]
+        remarks.append(
+            f"held-out answers on the page: decoder {found['decoder']}\n  on the page: "
+            f"{_scores_text(found['scores'])} ({found['plan'].description}; {found['warning']})"
+        )
+    lines = [f"# {one_line(line)}" for text in remarks for line in text.splitlines()]
+    return "".join(f"{line}\n" for line in (*lines, *script_steps(request, model, result)))
+
+
+def script_steps(request, model, result):
+    """The steps of the script, each a command, or one with its text."""
+    folder = _folder(request)
+    control = f"{folder}/chosen.mbt"
+    learned = f"{folder}/m.mbc"
+    steps = [shlex.join(["mkdir", "-p", folder])]
+    if request.makes_recipe:
+        steps.append(_written(_recipe(request), format_recipe(model.recipe)))
+    steps.append(_written(control, result["control"]))
+    words = ["multi_borders", *_common(request, request.experiment.settings.seed)]
+    if result["member_weights"] is not None:
+        words.append(option_word("--member-weights", result["member_weights"]))
+    words += [
+        "-a",
+        f"{folder}/m.std",
+        "-y",
+        folder,
+        control,
+        operand(request.experiment.source),
+        "m",
+        learned,
+    ]
+    steps += [
+        shlex.join(words),
+        shlex.join(["mbh2mbm", "-y", folder, learned, operand(request.model)]),
+    ]
+    if "validation" in result:
+        steps += validation_steps(request, result["validation"]["plan"])[:1]
+    return steps
+
+
+def validation_steps(request, plan):
+    """The commands that make the held-out answers of the page, and a page of these."""
+    folder = _folder(request)
+    answers = f"{folder}/held"
+    answer = [
+        "nfold",
+        f"-d{plan.parts}",
+        *starmap(option_word, request.trying_options.items()),
+        *_common(request, plan.seed),
+        f"{folder}/chosen.mbt",
+        operand(request.experiment.source),
+        answers,
+    ]
+    score = ["eval_uc", "--report=FILE.html", f"--model={operand(request.model)}"]
+    score += [f"{answers}.truth", answers, f"{answers}.txt"]
+    return [shlex.join(answer), shlex.join(score)]
+
+
+def _folder(request):
+    return f"{os.path.splitext(operand(request.model))[0]}.steps"
+
+
+def _recipe(request):
+    if request.makes_recipe:
+        return f"{_folder(request)}/train.recipe"
+    return request.recipe
+
+
+def _common(request, seed):
+    words = [
+        "-n",
+        f"-j{request.jobs}",
+        f"--seed={seed}",
+        *starmap(option_word, request.data_options.items()),
+    ]
+    recipe = _recipe(request)
+    if recipe is not None:
+        words += ["--recipe", recipe]
+    return words
+
+
+def _written(path, text):
+    return f"cat > {shlex.quote(path)} <<'END'\n{text}END"
+
+
+def _choice_remarks(result):
+    """Remarks on the configuration that was chosen."""
+    choice = result["choice"]
+    if choice is None:
+        return ["no estimate for new data, because nothing was scored before the time limit"]
+    rows = {row["configuration"]: row for row in result["rows"]}
+    name = choice["configuration"]
+    members = " and ".join(result["members"].get(name, ()))
+    if members:
+        members = f": {members}"
+    scores = f"{_scores_text(rows[name])} ({result['points']} points, {result['plan']}"
+    if len(rows) > 1:
+        scores += (
+            f"; the best of {len(rows)} on these points, and so slightly too good: quote the "
+            "estimate"
+        )
+    alone = result["alone"]
+    remarks = [
+        f"{estimate_line(result['estimate'], result['by'])}"
+        "  without features, from the shares of the classes: log loss "
+        f"{alone['log_loss']:.4f}, accuracy {alone['accuracy']:.4f}\n"
+        f"configuration: {name}{members}\n"
+        f"  in the comparison: {scores})"
+    ]
+    if choice["gain"] is not None:
+        top = choice["top"]["configuration"]
+        if name == top:
+            than = "more"
+        else:
+            than = "not more"
+        remarks.append(
+            f"{top} is better than the single best by {choice['gain']:.4f}, {than} than one "
+            f"standard error, {choice['error']:.4f}"
+        )
+    return remarks
+
+
+def _scores_text(columns):
+    """Log loss and accuracy of {score: summary or None}, as far as there are any."""
+    return ", ".join(
+        f"{SCORES[name].title} {spread(columns[name])}"
+        for name in ("log_loss", "accuracy")
+        if columns[name] is not None
+    )
