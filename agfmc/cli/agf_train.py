@@ -18,9 +18,21 @@ from .option_types import list_of, output_file, time_span
 from .options import add_seed, add_workers, Parser
 from .pages import Page, page_of, training_inputs
 from .reports import add_report, PAGE, Reports, reports_of
-from .training_script import DATA_OPTIONS, training_script, TRYING_OPTIONS
 
 _RESERVED = 0.2  # of the time limit, for the page
+# The options that the commands of the script have too: of the data, and of experiments.
+_DATA_OPTIONS = (
+    "-M",
+    "-A",
+    "--label",
+    "--id",
+    "--ignore",
+    "--weight",
+    "--class-weight",
+    "--group",
+    "--min-class",
+)
+_TRYING_OPTIONS = ("--costs", "--state", "--no-state")
 
 
 def get_parser():
@@ -94,19 +106,16 @@ def get_parser():
 class _Request:
     """A model to be searched and trained.
 
-    experiment: the `ExperimentRequest` of the search;  model: the file to be written;  by: name of a score;  ensemble: as for `train_best`;  recipe: the file
-    of the recipe that the table is read by, or None;  makes_recipe: the options make another one,
-    which is written beside the model;  data_options, trying_options: {option: its value} of those
-    that the commands of the script have too.
+    experiment: the `ExperimentRequest` of the search;  search: arguments of `train_best`;  model:
+    the file to be written;  recipe: the file of the recipe that the table is read by, or None;
+    makes_recipe: the options make another one, which is written beside the model;  data_options,
+    trying_options: {option: its value} of those that the commands of the script have.
     """
 
     experiment: object
+    search: dict
     model: str
-    by: str
     time_limit: float
-    learners: tuple | None
-    kernels: tuple | None
-    ensemble: bool | None
     jobs: int | str
     recipe: str | None
     makes_recipe: bool
@@ -140,24 +149,19 @@ def _request_of(args):
         raise UsageError(f"the {what} are read several times: expected the name of a file")
     experiment = experiment_request(args, args.train, SplitPlan(None, 5, 1, args.seed))
     is_table = experiment.form.kind == "table"
-    ensemble = None
-    if args.ensemble:
-        ensemble = True
-    elif args.single:
-        ensemble = False
+    search = {"by": BY_COST[args.by], "learners": args.learners, "kernels": args.kernels}
+    if args.ensemble or args.single:
+        search["ensemble"] = args.ensemble
     request = _Request(
         experiment,
+        search,
         args.model,
-        BY_COST[args.by],
         args.time_limit,
-        args.learners,
-        args.kernels,
-        ensemble,
         args.jobs,
         recipe_path(args.recipe, args.train) if is_table else None,
         is_table and gives_dialect(args),
-        args.values(*DATA_OPTIONS),
-        args.values(*TRYING_OPTIONS),
+        args.values(*_DATA_OPTIONS),
+        args.values(*_TRYING_OPTIONS),
         page_of(args, training_inputs(args)),
         reports_of(args, printable=False),
     )
@@ -169,6 +173,8 @@ def _request_of(args):
 
 def execute(args):
     """Search, train, write the model; then make the page, and say what was done."""
+    from .training_script import training_script
+
     start = time.monotonic()
     request = _request_of(args)
     with opened_experiment(request.experiment) as experiment:
@@ -224,15 +230,12 @@ def _train(request, experiment, start):
     ):
         model, result = train_best(
             experiment.data,
-            by=request.by,
+            **request.search,
             time_limit=limit - (time.monotonic() - start),
-            learners=request.learners,
-            kernels=request.kernels,
-            ensemble=request.ensemble,
             costs=experiment.costs,
             cache=experiment.cache,
             progress=progress,
-            seed=request.experiment.settings.seed,
+            seed=experiment.settings.seed,
             workers=experiment.settings.workers,
         )
     recipes = {}

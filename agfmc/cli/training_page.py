@@ -151,5 +151,7 @@ class TrainingPage:
             workers=experiment.settings.workers,
             member_weights=self._result["member_weights"],
         )
-        result = importance(model, test, effects=EFFECTS, seed=self._request.seed)
+        result = importance(
+            model, test, effects=EFFECTS, seed=self._request.experiment.settings.seed
+        )
         return {**result, "trained": "; the model that is measured was trained on all others"}

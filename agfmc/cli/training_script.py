@@ -12,20 +12,6 @@ from ..tables.recipe_file import format_recipe
 from .hints import operand
 from .option_types import option_word
 
-# The options that the commands of a script have too: of the data, and of experiments.
-DATA_OPTIONS = (
-    "-M",
-    "-A",
-    "--label",
-    "--id",
-    "--ignore",
-    "--weight",
-    "--class-weight",
-    "--group",
-    "--min-class",
-)
-TRYING_OPTIONS = ("--costs", "--state", "--no-state")
-
 
 def training_script(request, model, result):
     """The script that trains a model again, of its request and the result of `train_best`."""

@@ -11,14 +11,12 @@ import numpy as np
 import pytest
 
 import agfmc
-from agfmc.cli import agf_train
+from agfmc.api import functions
+from agfmc.cli import agf_train, training_page
 from agfmc.cli.hints import classify_command
-from agfmc.control.tree import Tree
+from agfmc.cli.options import Parser
 from agfmc.experiments import portfolio
 from agfmc.experiments.search import Axis, SearchSpace
-from agfmc.models import files
-from agfmc.prediction import importance
-from agfmc.training import in_memory
 
 
 @pytest.fixture
@@ -143,11 +141,7 @@ def test_an_average_of_learners_is_one_control_file_and_the_commands_repeat_it(
             portfolio.Contender("trees", "one-vs-one", "learner=trees -n 5"),
         ),
     )
-    with monkeypatch.context() as patch:  # as if the last training left one out
-        patch.setattr(
-            files, "read_tree", lambda path, read=files.read_tree: Tree(read(path).roots[:1])
-        )
-        _, out, err = run("agf_train", *WORDS, "m.mbm", "--ensemble", "--class-weight", "balanced")
+    _, out, err = run("agf_train", *WORDS, "m.mbm", "--ensemble", "--class-weight", "balanced")
     text = "the model averages 1 of the 2 configurations: the others got no weight"
     assert f"agf_train: {text}\n" in err and f"# {text}\n" in out
     assert out.startswith("# estimate for new data: log loss ")
@@ -172,18 +166,18 @@ def test_an_average_of_learners_is_one_control_file_and_the_commands_repeat_it(
         pytest.param(True, ["svm", "nystrom"], ("--ensemble",), marks=pytest.mark.long),
     ],
 )
-def test_a_function_makes_the_same_model(run, table, ensemble, learners, words):
+def test_a_function_and_the_script_make_the_same_model(run, table, ensemble, learners, words):
     done = run("agf_train", *WORDS, "m.mbm", "--seed=2", "--learners", ",".join(learners), *words)
     data = agfmc.read_table("my trees.csv", label="tree", ids="no", missing="median")
     made, result = agfmc.train_best(
         data, seed=2, learners=learners, ensemble=ensemble, kernels=None if ensemble else ["rbf"]
     )
-    model = agfmc.load("m.mbm")
-    assert (
-        agfmc.Classifier(made).probabilities(data.x).tolist()
-        == agfmc.Classifier(model).probabilities(data.x).tolist()
-    )
-    assert (made.tree.names, made.recipe.columns) == (model.tree.names, model.recipe.columns)
+    agfmc.save("f.mbm", made)
+    model = Path("m.mbm").read_bytes()
+    assert model == Path("f.mbm").read_bytes()
+    for line in with_files(done.out):
+        run(*shlex.split(line))
+    assert model == Path("m.mbm").read_bytes()
     estimate, choice = result["estimate"], result["choice"]["configuration"]
     assert done.out.startswith(f"# estimate for new data: log loss {estimate['score']:.4f}, ")
     assert ("good: quote the estimate" in done.out) == (len(result["rows"]) > 1)
@@ -225,13 +219,20 @@ def test_a_page_of_one_kernel_measures_what_matters_on_rows_that_trained_nothing
     run, table, monkeypatch
 ):
     seen = {}
-    for module, name in ((in_memory, "train_configuration"), (importance, "importance")):
+    for module, name in ((functions, "train_configuration"), (training_page, "importance")):
 
         def follow(*args, function=getattr(module, name), name=name, **options):
             seen[name] = np.asarray(args[1].x)
             return function(*args, **options)
 
         monkeypatch.setattr(module, name, follow)
+    parsed = []
+
+    def follow_parser(*args, function=Parser.parse_args):
+        parsed.append(args)
+        return function(*args)
+
+    monkeypatch.setattr(Parser, "parse_args", follow_parser)
     monkeypatch.setattr(portfolio, "_SAMPLES", (30, 60))
     done = run(
         "agf_train",
@@ -244,6 +245,7 @@ def test_a_page_of_one_kernel_measures_what_matters_on_rows_that_trained_nothing
         "--report",
         "p.html",
     )
+    assert len(parsed) == 1, "no other command's parser reads words of this one"
     assert "-t laplacian" in done.out and "rbf" not in done.err
     trained, measured = (
         {*map(bytes, seen[name])} for name in ("train_configuration", "importance")
@@ -264,7 +266,7 @@ def test_a_page_may_exceed_the_limit_by_seconds_and_says_what_adds_the_rest(
     run("agf_train", *words)
     page = Path("p.html").read_text()
     assert "Effect of width" in page and "The time limit ended the search" in page
-    monkeypatch.setattr(agf_train, "_OVERRUN", (0.0, 0.0))
+    monkeypatch.setattr(training_page, "_OVERRUN", (0.0, 0.0))
     done = run("agf_train", *words)
     assert "nfold" not in done.out and "the page has no held-out answers" in done.err
     assert (
@@ -311,7 +313,6 @@ class _Killed(BaseException):
 def test_a_run_that_is_killed_at_any_step_goes_on_to_the_same_model(
     run, table, samples, monkeypatch
 ):
-    from agfmc.cli import multi_borders
     from agfmc.experiments.racing import Tuner
 
     monkeypatch.setattr(portfolio, "_SAMPLES", samples)
@@ -323,7 +324,11 @@ def test_a_run_that_is_killed_at_any_step_goes_on_to_the_same_model(
     words = (*WORDS, "m.mbm", "--learners", "svm", "--kernels", "laplacian", "--time-limit", "9999")
     first = run("agf_train", *words, "--no-state").out
     model = Path("m.mbm").read_bytes()
-    places = (portfolio, "run_trial", 2), (Tuner, "trials", 2), (multi_borders, "execute", 1)
+    places = (
+        (portfolio, "run_trial", 2),
+        (Tuner, "trials", 2),
+        (functions, "train_configuration", 1),
+    )
     for where, name, count in places[: len(samples) * 2 - 1]:
         calls, whole = [], getattr(where, name)
 

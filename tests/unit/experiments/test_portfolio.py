@@ -60,6 +60,12 @@ def run(data, contenders, *args, **more):
     return begin(data, *args, **more).run(contenders)
 
 
+def chosen_row(result):
+    """The row of the configuration that was chosen."""
+    name = result["choice"]["configuration"]
+    return next(row for row in result["rows"] if row["configuration"] == name)
+
+
 @pytest.fixture(scope="module")
 def cache(tmp_path_factory):
     """The results of all searches here."""
@@ -91,14 +97,16 @@ def test_options_are_searched_and_an_average_needs_to_be_clearly_better(data, ca
     assert " -c " in f" {single.tree.rows[0].text}" and not single.tree.is_ensemble
     assert average.tree.is_ensemble and len(average.tree.roots) == 2
     assert single.member_weights is None and average.member_weights == "held-out"
-    margin = free.choice.margin
-    assert free.tree.is_ensemble == (margin is not None and margin.gain > margin.error)
+    choice = free.result["choice"]
+    gain = choice["gain"]
+    assert free.tree.is_ensemble == (gain is not None and gain > choice["error"])
+    estimate = single.result["estimate"]
     assert (
-        single.estimate["points"] == 60
-        and "corrected for the choice" in single.estimate["how"]
-        and single.estimate["score"] > single.choice.row["log_loss"]["pooled"]
+        estimate["points"] == 60
+        and "corrected for the choice" in estimate["how"]
+        and estimate["score"] > chosen_row(single.result)["log_loss"]["pooled"]
     )
-    assert len(average.choice.result["rows"]) == 3
+    assert len(average.result["rows"]) == 3
 
 
 def test_the_table_has_the_outcomes_that_decided(data, cache, monkeypatch):
@@ -106,8 +114,7 @@ def test_the_table_has_the_outcomes_that_decided(data, cache, monkeypatch):
     monkeypatch.setattr("agfmc.experiments.comparison.run_trial", None)
     chosen = run(data, PAIR, cache, ensemble=True)
     row = chosen.result["rows"][-1]
-    assert row["configuration"] == "average of 2" == chosen.choice.row["configuration"]
-    assert chosen.choice.row["log_loss"]["pooled"] == row["log_loss"]["pooled"]
+    assert row["configuration"] == "average of 2" and row is chosen_row(chosen.result)
 
 
 def test_members_of_one_contender_have_equal_weights(data, cache, monkeypatch):
@@ -119,7 +126,7 @@ def test_members_of_one_contender_have_equal_weights(data, cache, monkeypatch):
     )
     chosen = run(data, [Contender("svm", "ensemble", "-t rbf")], cache)
     assert len(chosen.tree.roots) > 1 and chosen.member_weights is None
-    assert chosen.choice.row["classifiers"] == len(chosen.tree.rows)
+    assert chosen_row(chosen.result)["classifiers"] == len(chosen.tree.rows)
 
 
 def test_points_that_judge_take_no_part_in_the_search_where_there_are_enough(
@@ -127,14 +134,16 @@ def test_points_that_judge_take_no_part_in_the_search_where_there_are_enough(
 ):
     monkeypatch.setattr("agfmc.experiments.racing._HELD_OUT", 10)
     chosen = run(data, PAIR[:1], cache)
-    assert chosen.estimate["points"] == 48
-    assert chosen.estimate["how"].startswith("parts 2 to 5 of 5 held out, which took no part")
+    assert chosen.result["estimate"]["points"] == 48
+    assert chosen.result["estimate"]["how"].startswith(
+        "parts 2 to 5 of 5 held out, which took no part"
+    )
     assert chosen.seconds > 0
 
 
 def test_without_time_the_first_contender_is_taken_without_an_estimate(data):
     chosen = run(data, PAIR, ResultCache(None), 0.0)
-    assert chosen.choice is chosen.estimate is None and chosen.cut
+    assert chosen.result["choice"] is chosen.result["estimate"] is None and chosen.result["notes"]
     assert {row.text for row in chosen.tree.rows} == {"-t rbf"}
 
 
@@ -176,11 +185,11 @@ def test_options_that_the_time_limit_has_left_are_named(data, monkeypatch, calls
     chosen = portfolio.run(pair)
     assert portfolio.cut == dict.fromkeys(pair, words)
     assert len(chosen.tree.rows[0].text.split("-")) - 1 >= options
-    assert chosen.cut == (
+    assert chosen.result["notes"] == [
         "the time limit ended the search: the options of "
-        f"{chosen.choice.row['configuration']} are {words}; give two or "
+        f"{chosen.result['choice']['configuration']} are {words}; give two or "
         "three times as long (--time-limit)",
-    )
+    ]
 
 
 def test_an_interrupted_search_goes_on_from_stored_results(data, tmp_path):
@@ -189,7 +198,7 @@ def test_an_interrupted_search_goes_on_from_stored_results(data, tmp_path):
     again = ResultCache(str(tmp_path / "results"), keep=True)
     second = run(data, PAIR[:1], again)
     assert again.reused > 5 and not again._stored
-    assert first.estimate == second.estimate
+    assert first.result["estimate"] == second.result["estimate"]
 
 
 def test_splits_can_be_some_of_a_plan():
@@ -237,7 +246,7 @@ def test_a_later_stage_starts_from_the_best_options_and_is_used_without_new_ones
 
     monkeypatch.setattr(module, "race", racing)
     chosen = run(data, PAIR[1:], cache)
-    assert grids == [4, 9] and chosen.estimate["points"] == 60
+    assert grids == [4, 9] and chosen.result["estimate"]["points"] == 60
 
 
 def test_an_average_that_gains_nothing_is_not_chosen(data, cache, monkeypatch):
