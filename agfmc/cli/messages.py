@@ -104,18 +104,6 @@ def logged(log):
         _log = before
 
 
-@contextmanager
-def messages_from(level):
-    """Within the block messages below this level are left out."""
-    handler = _log.handler
-    before = _log.handler.level
-    handler.setLevel(max(level, before))
-    try:
-        yield
-    finally:
-        handler.setLevel(before)
-
-
 def report(message):
     """One line about what was done, unless `--quiet`."""
     write_message(message, INFO)

@@ -1,7 +1,6 @@
 """nfold: cross-validation of one control file."""
 
 import sys
-from contextlib import contextmanager
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -83,6 +82,7 @@ def get_parser():
 
 def execute(args):
     """Read, cross-validate, print, write."""
+    from ..experiments.comparison import cross_validate
     from .held_out_files import write_held_out
 
     _check_outputs(args)
@@ -90,12 +90,18 @@ def execute(args):
     page = page_of(args, training_inputs(args, args.control))
     curve = None
     output = _Output(args.json, args.brief, args.both, args.bins, page, reports)
-    with cross_validated(*validation(args, args.outbase is not None or reports.has(PAGE))) as (
-        request,
-        experiment,
-        candidate,
-        results,
-    ):
+    plan = plan_of(args, 1, 5)
+    if args.seed is None:
+        plan = plan._replace(seed=_SEED)
+    candidate = read_one_candidate(args)
+    request = experiment_request(args, args.train, plan)
+    if (args.outbase is not None or reports.has(PAGE)) and not args.uncalibrated:
+        request = replace(request, calibrated=(True, False))
+    with opened_experiment(request) as experiment:
+        candidate = request.suited(candidate, experiment)
+        with Progress("cross-validating") as progress:
+            results = cross_validate(experiment, candidate, progress=progress)
+        report_reused(experiment)
         if args.curve:
             from ..experiments.learning_curve import learning_curve
 
@@ -127,33 +133,6 @@ class _Output(NamedTuple):
     bins: int
     page: object
     reports: object
-
-
-def validation(args, both):
-    """The `ExperimentRequest` and the `Candidate` of the options, with `both` also for the
-    probabilities before a calibration."""
-    plan = plan_of(args, 1, 5)
-    if args.seed is None:
-        plan = plan._replace(seed=_SEED)
-    candidate = read_one_candidate(args)
-    request = experiment_request(args, args.train, plan)
-    if both and not args.uncalibrated:
-        request = replace(request, calibrated=(True, False))
-    return request, candidate
-
-
-@contextmanager
-def cross_validated(request, candidate):
-    """(`ExperimentRequest`, `Experiment`, `Candidate`, list of `CrossValidation`) of a `validation`,
-    for `with`: finished work is stored until that block ends well."""
-    from ..experiments.comparison import cross_validate
-
-    with opened_experiment(request) as experiment:
-        candidate = request.suited(candidate, experiment)
-        with Progress("cross-validating") as progress:
-            results = cross_validate(experiment, candidate, progress=progress)
-        report_reused(experiment)
-        yield request, experiment, candidate, results
 
 
 def _make_page(page, request, experiment, candidate, results, bins, curve):

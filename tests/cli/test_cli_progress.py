@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from agfmc.cli.messages import CommandLog, logged, messages_from, Progress
+from agfmc.cli.messages import CommandLog, logged, Progress
 from agfmc.cli.option_types import time_span
 
 
@@ -34,10 +34,11 @@ def progress(monkeypatch):
     def make(stream, quiet=False):
         clock = Clock()
         monkeypatch.setattr("sys.stderr", stream)
-        with messages_from(logging.ERROR if quiet else logging.INFO):
-            return clock, Progress("training", clock=clock)
+        log.handler.setLevel(logging.ERROR if quiet else logging.INFO)
+        return clock, Progress("training", clock=clock)
 
-    with logged(CommandLog("multi_borders")):
+    log = CommandLog("multi_borders")
+    with logged(log):
         yield make
 
 
