@@ -6,7 +6,7 @@ from itertools import starmap
 
 from ..core.errors import one_line
 from ..core.text import spread
-from ..report.text import estimate_line
+from ..report.trials import estimate_words
 from ..score.rows import SCORES
 from ..tables.recipe_file import format_recipe
 from .hints import operand
@@ -120,7 +120,7 @@ def _choice_remarks(result):
         )
     alone = result["alone"]
     remarks = [
-        f"{estimate_line(result['estimate'], result['by'])}"
+        f"estimate for new data: {estimate_words(result['estimate'], result['by'])}\n"
         "  without features, from the shares of the classes: log loss "
         f"{alone['log_loss']:.4f}, accuracy {alone['accuracy']:.4f}\n"
         f"configuration: {name}{members}\n"
