@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..calibration.maps import apply_map
 from ..calibration.sets import prediction_sets, quantiles, SCORES
@@ -49,19 +49,8 @@ from ..training.fit import TrainingSettings
 from .functions import given_learner, search_options, train_tree
 from .labels import factors_of, labels_for, labels_in, named, weights_of
 
-_FINITE = "ensure_all_finite"
-try:
-    from sklearn.utils.validation import validate_data
-except ImportError:  # scikit-learn before 1.6
-    _FINITE = "force_all_finite"
-
-    def validate_data(estimator, *arrays, **settings):
-        """scikit-learn's function of that name."""
-        return estimator._validate_data(*arrays, **settings)
-
-
 _MOST_CLASSES = 10_000  # that a recipe has names of
-# Of scikit-learn's `check_estimator`; before version 1.6 a tag has them.
+# Of scikit-learn's `check_estimator`.
 EXPECTED_FAILED_CHECKS = dict.fromkeys(
     (
         "check_sample_weights_invariance",
@@ -438,7 +427,7 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
             with_groups(data, groups), classes=factors_of(self.class_weight, labelled)
         )
         if not isinstance(learner, str):
-            learner = learner.prepared(X, self.normalise)
+            learner = learner.checked(X, self.normalise)
         if self.estimator is None:
             learners = None
         else:
@@ -477,12 +466,13 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
                 )
                 sparse = sparse or values.is_linear
         takes_sparse = sparse or self.estimator is None
-        if missing:
-            finite = {_FINITE: "allow-nan"}
-        else:
-            finite = {}
         checked = validate_data(
-            self, *arrays, dtype=_DTYPES, accept_sparse=takes_sparse, **finite, **settings
+            self,
+            *arrays,
+            dtype=_DTYPES,
+            accept_sparse=takes_sparse,
+            ensure_all_finite="allow-nan" if missing else True,
+            **settings,
         )
         X, *y = checked if len(arrays) == 2 else (checked,)
         if hasattr(X, "toarray"):
@@ -504,14 +494,14 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         )
 
     def _learner_can(self, name):
-        if self.estimator is not None:
-            return getattr(MemberLearners(self._estimators, 0), name)
         try:
             learner = learner_of(self)
-            if isinstance(learner, str):
+            if self.estimator is not None:
+                learner = MemberLearners(self._estimators, 0)
+            elif isinstance(learner, str):
                 learner = parse_options(learner)
             return getattr(learner, name)
-        except (AgfmcError, ValueError):  # which `fit` raises
+        except (AgfmcError, AttributeError, ValueError):  # what `fit` raises
             return False
 
     @property
@@ -530,9 +520,6 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         if isinstance(self.estimator, (list, tuple)):
             return tuple(self.estimator)
         return (self.estimator,)
-
-    def _more_tags(self):  # scikit-learn before 1.6
-        return {"allow_nan": self._allows_nan, "_xfail_checks": EXPECTED_FAILED_CHECKS}
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

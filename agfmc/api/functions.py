@@ -225,7 +225,7 @@ def _prepared(control, x, y, options="", learner=None, **training):
     data = _data(x, y, training, isinstance(control, Tree) or known.allows_nan)
     settings = _settings(options, **training)
     if known is options:
-        settings = replace(settings, options=known.prepared(data.x, settings.scale))
+        settings = replace(settings, options=known.checked(data.x, settings.scale))
     return data, settings
 
 

@@ -91,16 +91,12 @@ class EstimatorOptions(BinaryLearner):
     @property
     def allows_nan(self) -> bool:
         """True if the estimator takes missing values, NaN."""
-        tags = getattr(self.estimator, "__sklearn_tags__", None)
-        if tags is None:  # scikit-learn before 1.6
-            return bool(getattr(self.estimator, "_get_tags", dict)().get("allow_nan"))
-        return bool(tags().input_tags.allow_nan)
+        return bool(self.estimator.__sklearn_tags__().input_tags.allow_nan)
 
     @property
     def keeps_sparse(self) -> bool:
-        """True if the estimator takes sparse points; scikit-learn before 1.6 only tries."""
-        tags = getattr(self.estimator, "__sklearn_tags__", None)
-        return tags is None or bool(tags().input_tags.sparse)
+        """True if the estimator takes sparse points."""
+        return bool(self.estimator.__sklearn_tags__().input_tags.sparse)
 
     def canonical(self) -> str:
         """Its name in messages and provenances."""

@@ -89,8 +89,8 @@ class Linear(PlaneLearner):
         "-R": ("free_bias", 0, 1, True, False),
     }
 
-    def checked(self):
-        """A copy whose values are as `parse` gives them; `UsageError` for one that cannot be."""
+    def checked(self, x=None, scales=False):
+        """As of any learner."""
         learner = super().checked()
         if learner.solver not in _TOLERANCE:
             raise UsageError(

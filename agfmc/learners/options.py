@@ -45,6 +45,16 @@ class _Learner:
         wrong."""
         return cls(**scan(cls, text, weighted=False, **place)[0])
 
+    @classmethod
+    def read_value(cls, letter, value, shown):
+        """A value, or a word for it, of the parameter with that letter, in messages `shown`."""
+        name, *limits = cls.letters[letter]
+        if isinstance(value, str) and value == cls.words.get(letter):
+            return None
+        if name == "kernel":
+            return _kernel(shown, value, limits[0])
+        return check_number(shown, value, *limits)
+
     def changed(self, **values):
         """A copy with other values, also of what is no parameter, which `replace` would lose."""
         learner = copy.copy(self)
@@ -111,22 +121,20 @@ class BinaryLearner(_Learner):
         ]
         return f"{type(self).__name__}({', '.join(changed)})"
 
-    def checked(self):
-        """A copy whose values are as `parse` gives them; `UsageError` for one that cannot be."""
+    def checked(self, x=None, scales=False):
+        """A copy whose values are as `parse` gives them, for points x (n, d), which are divided by
+        their standard deviations in training if `scales`; `UsageError` for one that cannot be."""
         values = {}
-        for letter, (name, *limits) in self.letters.items():
+        for letter, (name, *_) in self.letters.items():
             if name is None:
                 continue
             value = getattr(self, name)
-            word = self.words.get(letter)
-            if value is None and (word or getattr(type(self), name) is None):
-                continue
-            if isinstance(value, str) and value == word:
-                values[name] = None
-            elif name == "kernel":
-                values[name] = _kernel(f"`{name}`", value, limits[0])
-            else:
-                values[name] = check_number(f"`{name}`", value, *limits)
+            if (
+                value is not None
+                or letter not in self.words
+                and getattr(type(self), name) is not None
+            ):
+                values[name] = self.read_value(letter, value, f"`{name}`")
         if values.get("gamma") == 0:  # as of svm-train, 1 / (number of features)
             values["gamma"] = None
         weights = {}
@@ -134,11 +142,6 @@ class BinaryLearner(_Learner):
             side = check_number("`weights`: a side", side, 0, 1, True)
             weights[side] = check_number("`weights`: a factor", factor, 0, math.inf, False, True)
         return self.changed(**values, weights=tuple(sorted(weights.items())))
-
-    def prepared(self, x, scales=False):
-        """The learner, checked, for points x (n, d), which are divided by their standard deviations
-        in training if `scales`."""
-        return self.checked()
 
     def text(self) -> str:
         """Training options that `parse` reads as this learner, without those of default values."""
@@ -207,11 +210,10 @@ class KernelLearner(BinaryLearner):
         """True if the kernel is linear: sparse points then stay sparse."""
         return self.kernel == "linear"
 
-    def prepared(self, x, scales=False):
-        """The learner, checked, with the number that the words "scale" and "auto" for gamma stand
-        for."""
+    def checked(self, x=None, scales=False):
+        """As of any learner; words for gamma become numbers."""
         if not isinstance(self.gamma, str):
-            return self.checked()
+            return super().checked()
         if self.gamma not in ("scale", "auto"):
             raise UsageError(f"`gamma`: expected 'scale', 'auto' or a number, found {self.gamma!r}")
         variance = 1.0
@@ -220,7 +222,8 @@ class KernelLearner(BinaryLearner):
                 variance = float(np.mean(np.ptp(x, axis=0) > 0))
             else:
                 variance = float(np.var(x, dtype=np.float64))
-        return self.changed(gamma=1.0 / (x.shape[1] * (variance or 1.0))).checked()
+        learner = self.changed(gamma=1.0 / (x.shape[1] * (variance or 1.0)))
+        return super(KernelLearner, learner).checked()
 
     def kernel_words(self) -> list[str]:
         """The letters of the kernel with the parameters that it uses, in one fixed spelling."""
@@ -330,16 +333,10 @@ def scan(learner, text, *, weighted=True, **place):
             quoted = f': "{option} 1", in one pair of quotes' if len(text.split()) == 1 else ""
             raise fail(f"option {option}: expected a value after it{quoted}")
         try:
-            if word == learner.words.get(option):
-                values[known[option][0]] = None
-            elif option in known:
-                name, *limits = known[option]
-                if name == "kernel":
-                    values[name] = _kernel(f"option {option}", word, limits[0])
-                    continue
-                value = check_number(f"option {option}", word, *limits)
-                if name is not None:
-                    values[name] = value
+            if option in known:
+                value = learner.read_value(option, word, f"option {option}")
+                if known[option][0] is not None:
+                    values[known[option][0]] = value
             elif option in ("-w0", "-w1"):
                 weights[int(option[2:])] = check_number(
                     f"option {option}", word, 0, math.inf, False, True

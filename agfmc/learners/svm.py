@@ -134,8 +134,8 @@ class SVM(KernelLearner):
     }
     strange = _STRANGE
 
-    def checked(self):
-        """A copy whose values are as `parse` gives them; `UsageError` for one that cannot be."""
+    def checked(self, x=None, scales=False):
+        """As of any learner."""
         number = self.svm_type
         if isinstance(number, str):
             if number not in _TYPES:
@@ -143,7 +143,7 @@ class SVM(KernelLearner):
                     f"`svm_type`: expected one of {', '.join(_TYPES)}, found {number!r}"
                 )
             number = _TYPES[number]
-        learner = super(SVM, self.changed(svm_type=number)).checked()
+        learner = super(SVM, self.changed(svm_type=number)).checked(x, scales)
         return learner.changed(
             svm_type=list(_TYPES)[learner.svm_type], shrinking=bool(learner.shrinking)
         )

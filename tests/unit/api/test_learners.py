@@ -97,17 +97,17 @@ def test_parameters_are_read_and_changed():
 )
 def test_values_that_cannot_be(learner, message):
     with pytest.raises(UsageError) as caught:
-        learner.prepared(np.ones((4, 2)))
+        learner.checked(np.ones((4, 2)))
     assert str(caught.value) == message
 
 
 def test_words_for_gamma_stand_for_numbers_of_the_points():
     x = np.array([[0.0, 1.0], [4.0, 1.0]])
-    assert agfmc.SVM(gamma="auto").prepared(x).gamma == 0.5
-    assert agfmc.SVM(gamma="scale").prepared(x).gamma == 1 / (2 * x.var())
+    assert agfmc.SVM(gamma="auto").checked(x).gamma == 0.5
+    assert agfmc.SVM(gamma="scale").checked(x).gamma == 1 / (2 * x.var())
     # one feature of variance 1, and one that is constant
-    assert agfmc.Nystrom(gamma="scale").prepared(x, scales=True).gamma == 1 / (2 * 0.5)
-    assert agfmc.SVM(gamma=0).prepared(x).gamma is agfmc.SVM().prepared(x).gamma is None
+    assert agfmc.Nystrom(gamma="scale").checked(x, scales=True).gamma == 1 / (2 * 0.5)
+    assert agfmc.SVM(gamma=0).checked(x).gamma is agfmc.SVM().checked(x).gamma is None
 
 
 def test_a_learner_is_for_what_has_no_options():
