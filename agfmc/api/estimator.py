@@ -41,7 +41,7 @@ from ..models.files import load, save
 from ..prediction.classifier import Classifier
 from ..prediction.decision import TRAINING
 from ..prediction.decoding import decoders_of, gives_probabilities, Guarantees
-from ..prediction.known_points import answers_of_data
+from ..prediction.known_points import answers_of_data, map_columns
 from ..prediction.recalibrate import calibrated_points, recalibrate, with_decoders
 from ..tables.recipe_file import format_recipe
 from ..tables.types import ColumnRecipe, TableRecipe
@@ -674,7 +674,7 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
                     label: factor for label, factor in self._factors.items() if label in present
                 },
             )
-            decoded = answers_of_data(
+            results = answers_of_data(
                 self.configuration_,
                 decoder,
                 data,
@@ -688,14 +688,13 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
                     old = ProbabilityMap("none")
                 else:
                     old = calibration.map
-                points, _ = calibrated_points(
-                    decoded, apply_map(old, decoded.p), old.kind, key, tree.classes
-                )
+                after = apply_map(old, map_columns(results)[0])
+                points, _ = calibrated_points(results, after, old.kind)
                 fitted = DecoderCalibration(old, points)
             else:
-                fitted, _ = recalibrate(decoded, key, tree.classes, map)
+                fitted, _ = recalibrate(results, key, map)
             return self._store(
-                with_decoders(self.configuration_, {key: fitted}, decoded), self._labelled
+                with_decoders(self.configuration_, {key: fitted}, results), self._labelled
             )
 
     @available_if(_has(lambda decoder, tree: decoder.gives_scores))

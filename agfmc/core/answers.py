@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .costs import CostMatrix
+from .models import LearnedDecoder
 from .solver_status import SolverStatus
+from .splits import of_rows
 
 
 @dataclass
@@ -132,6 +134,9 @@ class Results:
     costs : costs of the answers, in the order of the labels
     rows : numbers (n,) of the points, from 0, unless in order
     groups : numbers (n,) of the groups of the points, which are drawn as a whole for intervals
+    source : source of the points, as text
+    left : as in `CalibrationPoints`, (n,), where a tree was descended
+    learned : decoder that was fitted to the points, p being by fits without each point
     """
 
     truth: np.ndarray
@@ -146,6 +151,9 @@ class Results:
     costs: CostMatrix | None = None
     rows: np.ndarray | None = None
     groups: np.ndarray | None = None
+    source: str = ""
+    left: np.ndarray | None = None
+    learned: LearnedDecoder | None = None
 
     @functools.cached_property
     def y(self) -> np.ndarray:
@@ -153,11 +161,30 @@ class Results:
         return np.searchsorted(self.labels, self.truth)
 
     @property
+    def answer(self) -> np.ndarray:
+        """The positions (n,) of the answers among the labels, -1 where rejected."""
+        return np.where(self.result < 0, -1, np.searchsorted(self.labels, self.result))
+
+    @property
     def paid(self) -> np.ndarray | None:
         """The costs (n,) of the answers, or None; `UsageError` where points were rejected, and
         that has no cost."""
         if self.costs is None:
             return None
-        return self.costs.paid(
-            self.y, np.where(self.result < 0, -1, np.searchsorted(self.labels, self.result))
-        )
+        return self.costs.paid(self.y, self.answer)
+
+    def chosen(self, rows: np.ndarray) -> Results:
+        """The results of some points, a mask (n,)."""
+        parts = {
+            name: of_rows(getattr(self, name), rows)
+            for name in ("truth", "result", "winner", "p", "weights", "before", "groups", "left")
+        }
+        sets = self.sets
+        if sets is not None:
+            paths = None if sets.paths is None else sets.paths[:, rows]
+            sets = Sets(sets.size[rows], sets.holds[rows], paths)
+        if self.rows is None:
+            numbers = np.arange(len(rows))
+        else:
+            numbers = self.rows
+        return replace(self, **parts, sets=sets, rows=numbers[rows])

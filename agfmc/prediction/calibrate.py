@@ -18,7 +18,15 @@ from ..core.probabilities import log_loss
 from ..decode.methods import METHODS
 from ..models.configuration import Configuration
 from .decoding import answering_decodings, decoders_of, Decoding, suited_decodings
-from .known_points import FEWEST, held_out_answers, learned_answers, most_points, thinned
+from .known_points import (
+    answers_alike,
+    FEWEST,
+    held_out_answers,
+    learned_answers,
+    map_columns,
+    most_points,
+    thinned,
+)
 from .member_weights import with_learned_weights
 from .recalibrate import calibrated_points
 
@@ -98,13 +106,12 @@ def fit_calibration(
     maps = {}
     compared: list[tuple] = []
     for key, before in answered.items():
-        p = before.p
-        true = before.true_columns(key)
-        if quick or key == "learned" or key not in suited or key.startswith("recursive"):
+        p, true = map_columns(before)
+        if quick or key == "learned" or key not in suited or before.p is None:
             fitted = fit_temperature(p, true, before.weights)
             mapped = partial(apply_map, fitted)
         else:
-            equal = next((other[1:] for other in compared if other[0].same(before)), None)
+            equal = next((other[1:] for other in compared if answers_alike(other[0], before)), None)
             fitted, mapped = equal or fit_in_training(
                 p, true, weights=before.weights, groups=before.groups
             )
@@ -113,9 +120,8 @@ def fit_calibration(
             maps[key] = DecoderCalibration(fitted)
             continue
         alone = left_out[key]
-        maps[key] = DecoderCalibration(
-            fitted, calibrated_points(alone, mapped(alone.p), fitted.kind, key, tree.classes)[0]
-        )
+        after = mapped(map_columns(alone)[0])
+        maps[key] = DecoderCalibration(fitted, calibrated_points(alone, after, fitted.kind)[0])
         if losses is not None:
             losses[key] = (
                 len(true),

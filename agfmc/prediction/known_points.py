@@ -9,12 +9,13 @@ import os
 import warnings
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from ..control.build import to_code
 from ..control.tree import Tree
+from ..core.answers import Results
 from ..core.errors import (
     AgfmcError,
     AgfmcWarning,
@@ -23,7 +24,7 @@ from ..core.errors import (
     UsageError,
     warn_user,
 )
-from ..core.models import HeldOut, LearnedDecoder
+from ..core.models import HeldOut
 from ..core.points import is_sparse
 from ..core.probabilities import probability, refuted_probabilities
 from ..core.splits import of_rows
@@ -46,44 +47,26 @@ _LEARNED_VALUES = 4_000_000  # decision values that a decoder is fitted to, time
 _HALF_DIGIT = 0.51e-6  # by which a probability in a text is rounded, at most
 
 
-@dataclass(frozen=True, eq=False)
-class DecodedData:
-    """Points of known classes as a decoder answered them, before any calibration map.
+def map_columns(results: Results) -> tuple[np.ndarray, np.ndarray]:
+    """What a map is fitted to: probabilities (n, c) and true columns (n,).
 
-    Attributes
-    ----------
-    p : probabilities (n, k), columns with ascending labels, or (p, 1 - p) (n, 2) of the answer
-        where a tree was descended
-    y, answer : columns (n,) of the true class and of the answer
-    source : source of the points, as text
-    learned : decoder that was fitted to them, p being by fits without each point
-    weights : weights (n,) of the points, None where all count alike
-    left : as in `CalibrationPoints`, (n,) or None
-    groups : groups (n,) of the points, which no fold divides, or None
+    Where a tree was descended they are (p, 1 - p) of the answer, which is right or wrong.
     """
+    if results.p is not None:
+        return results.p, results.y
+    winner = results.winner
+    return np.column_stack([winner, 1 - winner]), np.where(results.result == results.truth, 0, 1)
 
-    p: np.ndarray
-    y: np.ndarray
-    answer: np.ndarray
-    source: str
-    learned: LearnedDecoder | None = None
-    weights: np.ndarray | None = None
-    left: np.ndarray | None = None
-    groups: np.ndarray | None = None
 
-    def true_columns(self, key: str) -> np.ndarray:
-        """The true columns (n,) of `p` for the decoder `key`: right or wrong after a descent."""
-        if key.startswith("recursive"):
-            return np.where(self.answer == self.y, 0, 1)
-        return self.y
-
-    def same(self, other: DecodedData) -> bool:
-        """Return whether another decoder answers the same but for rounding."""
-        return (
-            self.p.shape == other.p.shape
-            and np.array_equal(self.answer, other.answer)
-            and np.allclose(self.p, other.p, 0, 1e-9)
-        )
+def answers_alike(one: Results, other: Results) -> bool:
+    """Return whether two decoders answer the same but for rounding."""
+    p = map_columns(one)[0]
+    q = map_columns(other)[0]
+    return (
+        p.shape == q.shape
+        and np.array_equal(one.result, other.result)
+        and np.allclose(p, q, 0, 1e-9)
+    )
 
 
 def held_out_answers(
@@ -91,13 +74,13 @@ def held_out_answers(
     held_out: HeldOut,
     decodings: Mapping[str, Decoding],
     left_out: bool = False,
-) -> dict[str, DecodedData]:
-    """{key: `DecodedData`} of held-out points, of each of these {key: `Decoding`} that suits.
+) -> dict[str, Results]:
+    """{key: `Results`} of held-out points, of each of these {key: `Decoding`} that suits.
 
     With `left_out` the sigmoids of the classifiers are those without the point.
     """
     tree = configuration.tree
-    y = np.searchsorted(tree.classes, held_out.y)
+    labels = np.array(tree.classes)
     values = HeldOutValues(configuration, held_out, left_out)
     classifiers = {}
     parts: dict[str, list] = {}
@@ -115,20 +98,28 @@ def held_out_answers(
                 except AgfmcError:
                     del classifiers[key]
                     continue
-                parts.setdefault(key, []).append(_answered(answers, y[start + rows], classifier))
-    results = {}
-    for key in classifiers:
-        p, answer, left = (
-            None if part[0] is None else np.concatenate(part) for part in zip(*parts[key])
+                truth = held_out.y[start + rows]
+                parts.setdefault(key, []).append(_answered(answers, truth, classifier))
+    return {
+        key: Results(
+            held_out.y,
+            labels=labels,
+            **{
+                name: None
+                if values is None
+                else np.concatenate([part[name] for part in parts[key]])
+                for name, values in parts[key][0].items()
+            },
+            weights=held_out.weights,
+            groups=held_out.groups,
+            source="held-out points",
         )
-        results[key] = DecodedData(
-            p, y, answer, "held-out points", None, held_out.weights, left, held_out.groups
-        )
-    return results
+        for key in classifiers
+    }
 
 
-def learned_answers(configuration: Configuration, held_out: HeldOut) -> DecodedData:
-    """`DecodedData` of held-out points by a learned decoder that is fitted to them.
+def learned_answers(configuration: Configuration, held_out: HeldOut) -> Results:
+    """`Results` of held-out points by a learned decoder that is fitted to them.
 
     Raises as `fit_learned_decoder`.
     """
@@ -145,17 +136,26 @@ def learned_answers(configuration: Configuration, held_out: HeldOut) -> DecodedD
     return _by_learned(
         configuration.tree,
         r,
-        np.searchsorted(classes, held_out.y[chosen]),
+        held_out.y[chosen],
         "held-out points",
         of_rows(held_out.weights, chosen),
         of_rows(held_out.groups, chosen),
     )
 
 
-def _by_learned(tree, r, y, source, weights, groups):
+def _by_learned(tree, r, truth, source, weights, groups):
+    labels = np.array(tree.classes)
+    y = np.searchsorted(labels, truth)
     fitted = fit_learned_decoder(tree, r, y, weights=weights, groups=groups)
-    return DecodedData(
-        fitted.p, y, fitted.p.argmax(axis=1), source, fitted.decoder, weights, None, groups
+    return Results(
+        truth,
+        labels[fitted.p.argmax(axis=1)],
+        labels,
+        p=fitted.p,
+        weights=weights,
+        groups=groups,
+        source=source,
+        learned=fitted.decoder,
     )
 
 
@@ -188,19 +188,14 @@ def _uncalibrated(decoding, tree):
     return Decoding(decoding.method, decoding.tree, calibrated=False, stop=stop)
 
 
-def _answered(answers, y, classifier):
-    """p (n, k), or (p, 1 - p) of the answer, its column, and `left` (n,), of true columns y."""
-    p = answers.columns
-    left = None
-    answer = np.searchsorted(classifier.classes, answers.classes)
-    if classifier.decoding.descends(classifier.tree):
-        p, left = _two_columns(answers.winner), p[np.arange(len(y)), y]
-    return p, answer, left
-
-
-def _two_columns(p):
-    """(p, 1 - p) (n, 2) of p (n,)."""
-    return np.column_stack([p, 1 - p])
+def _answered(answers, truth, classifier):
+    """Fields of `Results`: the answers, with the probabilities of all classes, or where a tree was
+    descended with that of the answer, and `left`."""
+    if not classifier.decoding.descends(classifier.tree):
+        return {"result": answers.classes, "p": answers.columns}
+    y = np.searchsorted(classifier.classes, truth)
+    left = answers.columns[np.arange(len(y)), y]
+    return {"result": answers.classes, "winner": answers.winner, "left": left}
 
 
 def share_of_classes(y, stride):
@@ -366,14 +361,14 @@ def answers_of_data(
     kind: str,
     source: str,
     workers: int = 1,
-) -> DecodedData:
-    """The `DecodedData` points of a `Dataset`, with its weights; kind: of its `InputFormat`.
+) -> Results:
+    """The `Results` points of a `Dataset`, with its weights; kind: of its `InputFormat`.
 
     A learned decoder that the configuration lacks is fitted to them.  Raises `DataError` for
     classes that the configuration does not know.
     """
     tree = configuration.tree
-    y = columns_of_data(tree, data, source)
+    columns_of_data(tree, data, source)
     fits = decoding.decoder.takes == "learned" and not _learned_decoder(configuration)
     classifier = Classifier(
         configuration,
@@ -383,9 +378,15 @@ def answers_of_data(
     answers = classifier.classify(widened(data.x, classifier, kind), workers)
     weights = data.weights and data.weights.w
     if fits:
-        return _by_learned(tree, answers.columns, y, source, weights, data.groups)
-    p, answer, left = _answered(answers, y, classifier)
-    return DecodedData(p, y, answer, source, None, weights, left, data.groups)
+        return _by_learned(tree, answers.columns, data.y, source, weights, data.groups)
+    return Results(
+        data.y,
+        labels=np.array(tree.classes),
+        **_answered(answers, data.y, classifier),
+        weights=weights,
+        groups=data.groups,
+        source=source,
+    )
 
 
 def columns_of_data(tree, data, source):
@@ -414,8 +415,8 @@ def _learned_decoder(configuration):
     return configuration.calibration and configuration.calibration.learned
 
 
-def answers_of_files(configuration: Configuration, key: str, base: str) -> DecodedData:
-    """The `DecodedData` points in base.truth, .cls, and .raw.txt or .txt, as nfold writes them.
+def answers_of_files(configuration: Configuration, key: str, base: str) -> Results:
+    """The `Results` points in base.truth, .cls, and .raw.txt or .txt, as nfold writes them.
 
     base.raw.txt has the probabilities before any map, and their classes; base.txt and base.cls
     take its place where it is not there.  Where a tree is descended, the confidence ratings,
@@ -429,8 +430,9 @@ def answers_of_files(configuration: Configuration, key: str, base: str) -> Decod
         )
     classes = np.array(configuration.tree.classes)
     truth = read_cls(f"{base}.truth")
-    answer = _columns(read_cls(f"{base}.cls", n=len(truth)), classes, f"{base}.cls")
-    y = _columns(truth, classes, f"{base}.truth")
+    result = read_cls(f"{base}.cls", n=len(truth))
+    for labels, file in (result, f"{base}.cls"), (truth, f"{base}.truth"):
+        _columns(labels, classes, file)
     if key.startswith("recursive"):
         ending = "con"
     else:
@@ -440,8 +442,8 @@ def answers_of_files(configuration: Configuration, key: str, base: str) -> Decod
     else:
         path = f"{base}.{ending}"
     if ending == "con":
-        p = _two_columns(probability(read_con(path, n=len(truth)), len(classes)))
-        return _with_weights(DecodedData(p, y, answer, base))
+        winner = probability(read_con(path, n=len(truth)), len(classes))
+        return _with_weights(Results(truth, result, classes, winner=winner, source=base))
     table = read_probabilities(path)
     labels = table.labels
     if (
@@ -464,35 +466,30 @@ def answers_of_files(configuration: Configuration, key: str, base: str) -> Decod
     if problem:
         raise DataError(f"the values {problem}", file=path)
     if path == f"{base}.raw.txt":  # a map may have changed the answers in base.cls
-        answer = _columns(table.classes, classes, path)
-    elif (wrong := table.classes != classes[answer]).any():
+        _columns(table.classes, classes, path)
+        result = table.classes
+    elif (wrong := table.classes != result).any():
         row = int(np.argmax(wrong))
         raise DataError(
             f"the class of row {row + 1} is {table.classes[row]}, but "
-            f"{classes[answer[row]]} in {base}.cls: they are not of one run",
+            f"{result[row]} in {base}.cls: they are not of one run",
             file=path,
         )
     sums = table.p.sum(axis=1, keepdims=True)  # 1 but for the rounding of the text to six digits
     rounded = np.abs(sums - 1) <= _HALF_DIGIT * len(classes)
-    return _with_weights(DecodedData(table.p / np.where(rounded, sums, 1), y, answer, base))
+    p = table.p / np.where(rounded, sums, 1)
+    return _with_weights(Results(truth, result, classes, p=p, source=base))
 
 
-def _with_weights(decoded):
-    decoded = replace(decoded, groups=group_numbers_beside(decoded.source, len(decoded.y)))
-    path = weights_beside(decoded.source)
+def _with_weights(results):
+    n = len(results.truth)
+    results = replace(results, groups=group_numbers_beside(results.source, n))
+    path = weights_beside(results.source)
     if path is None:
-        return decoded
-    w = read_weights(path, len(decoded.y))
-    warn_user(f"the points of {decoded.source} have the weights in {path}")
-    part = w > 0
-    return replace(
-        decoded,
-        p=decoded.p[part],
-        y=decoded.y[part],
-        answer=decoded.answer[part],
-        weights=w[part],
-        groups=of_rows(decoded.groups, part),
-    )
+        return results
+    w = read_weights(path, n)
+    warn_user(f"the points of {results.source} have the weights in {path}")
+    return replace(results, weights=w).chosen(w > 0)
 
 
 def _columns(labels, classes, source):

@@ -8,7 +8,7 @@ does, and keeps the points, each as the map that was fitted without its fold ans
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
@@ -18,6 +18,7 @@ from ..calibration.maps import apply_map, choose_map, compare_maps, held_out_map
 from ..calibration.sets import answer_points, calibration_points, prediction_sets, quantiles
 from ..calibration.thresholds import error_threshold
 from ..calibration.types import Calibration, CalibrationPoints, DecoderCalibration, ProbabilityMap
+from ..core.answers import Results
 from ..core.errors import AgfmcWarning, DataError, warn_user
 from ..core.probabilities import losses, mean
 from ..core.splits import FOLDS, stratified_folds
@@ -26,7 +27,7 @@ from ..models.configuration import Configuration
 from ..score.intervals import effective_number, resampled, resampled_summary
 from ..score.probabilities import calibration, expected_calibration_error
 from .decoding import Decoding, suited_decodings
-from .known_points import DecodedData
+from .known_points import answers_alike, map_columns
 
 _COMPARED = "log_loss", "brier", "calibration_error", "accuracy"  # scores
 ERRORS = (0.01, 0.02, 0.05, 0.1)  # for which thresholds are shown
@@ -37,62 +38,59 @@ _BINS = 10
 
 
 def calibrated_points(
-    decoded: DecodedData, p: np.ndarray, kind: str, key: str, classes: Sequence[int]
+    results: Results, p: np.ndarray, kind: str
 ) -> tuple[CalibrationPoints, np.ndarray]:
     """`CalibrationPoints` of points after a map of a kind, and answers (n,) by it.
 
-    p (n, c) are their probabilities after the map, `key` that of a decoder of labels `classes`, as
-    of `Decoding.calibration_key`.
+    p (n, c) are what the map makes of their `map_columns`.
     """
-    y = decoded.y
-    answer = decoded.answer
-    if key.startswith("recursive"):
-        labels = np.asarray(classes)[y]
-        return answer_points(p[:, 0], labels, answer == y, decoded.left), answer
+    answer = results.answer
+    if results.p is None:
+        right = results.result == results.truth
+        return answer_points(p[:, 0], results.truth, right, results.left), answer
     if not KINDS[kind].keeps_order:
         answer = p.argmax(axis=1)
-    return calibration_points(p, y, answer, classes), answer
+    return calibration_points(p, results.y, answer, results.labels), answer
 
 
 def recalibrate(
-    decoded: DecodedData,
+    results: Results,
     key: str,
-    classes: Sequence[int],
     kind: str = "auto",
     seed: int = 1,
     folds: int = FOLDS,
     stored: ProbabilityMap | None = None,
 ) -> tuple[DecoderCalibration, dict]:
-    """Fit a map of `kind` ("auto" or of `MAP_KINDS`) for the decoder `key` of labels `classes`.
+    """Fit a map of `kind` ("auto" or of `MAP_KINDS`) for the decoder `key`.
 
     Returns the calibration of the decoder, and a report of plain values, with the log loss of
     `stored` too, a map fitted to other points. Warns where there are few points, or none of a
     class. Maps and scores have the weights of the points; thresholds and sets count points, for
     which their guarantees are.
     """
-    p = decoded.p
-    y = decoded.y
-    weights = decoded.weights
-    descended = key.startswith("recursive")
-    true = decoded.true_columns(key)
-    absent = _absent_classes(y, classes, decoded.source)
+    p, true = map_columns(results)
+    y = results.y
+    classes = results.labels
+    weights = results.weights
+    descended = results.p is None
+    absent = _absent_classes(y, classes, results.source)
     if len(y) < 2:
         raise DataError(
-            "a map needs two points at least, to be fitted without one of them", file=decoded.source
+            "a map needs two points at least, to be fitted without one of them", file=results.source
         )
-    trials = compare_maps(p, true, kind, seed, folds, weights, decoded.groups)
-    chosen = choose_map(trials, weights, decoded.groups)
-    fold = stratified_folds(true, seed, folds, decoded.groups)
+    trials = compare_maps(p, true, kind, seed, folds, weights, results.groups)
+    chosen = choose_map(trials, weights, results.groups)
+    fold = stratified_folds(true, seed, folds, results.groups)
     after = held_out_map(chosen.maps, p, fold)
-    points, answer = calibrated_points(decoded, after, chosen.kind, key, classes)
+    points, answer = calibrated_points(results, after, chosen.kind)
     fitted = refit(chosen, p, true, weights)
     if descended:
         columns = (np.zeros(len(y), dtype=int),) * 2
     else:
-        columns = (decoded.answer, answer)
+        columns = (results.answer, answer)
     report = {
         "decoder": key,
-        "source": decoded.source,
+        "source": results.source,
         "points": len(y),
         "classes": len(classes),
         "without_points": absent,
@@ -108,7 +106,7 @@ def recalibrate(
             ),
             **{trial.kind: float(mean(trial.losses, weights)) for trial in trials},
         },
-        "scores": _scores((p, after), true, columns, resampled(y, seed, decoded.groups), weights),
+        "scores": _scores((p, after), true, columns, resampled(y, seed, results.groups), weights),
         "thresholds": [_threshold(points, error) for error in ERRORS],
         "sets": []
         if descended
@@ -214,7 +212,7 @@ def _sizes(points, p, classes, coverage):
 
 def recalibrated(
     configuration: Configuration,
-    answers: Iterable[tuple[str, DecodedData]],
+    answers: Iterable[tuple[str, Results]],
     kind: str = "auto",
     seed: int = 1,
     folds: int = FOLDS,
@@ -222,20 +220,19 @@ def recalibrated(
 ) -> tuple[Configuration, list[dict]]:
     """The configuration with maps of decoders fitted to holdout points, and reports on them.
 
-    `answers` are (key of a decoder, its `DecodedData`), and `stored` {key: `DecoderCalibration`}
+    `answers` are (key of a decoder, its `Results`), and `stored` {key: `DecoderCalibration`}
     that the reports compare. The other arguments are as for `recalibrate`.
     """
     decoders: dict[str, DecoderCalibration] = {}
     reports: dict[str, dict] = {}
-    fitted: dict[str, DecodedData] = {}
+    fitted: dict[str, Results] = {}
     for key, answered in answers:
-        equal = next((other for other in fitted if fitted[other].same(answered)), None)
+        equal = next((other for other in fitted if answers_alike(fitted[other], answered)), None)
         if equal is None:
             fitted[key] = answered
             decoders[key], reports[key] = recalibrate(
                 answered,
                 key,
-                configuration.tree.classes,
                 kind,
                 seed,
                 folds,
@@ -261,24 +258,24 @@ def default_decodings(configuration: Configuration) -> dict[str, Decoding]:
 
 
 def with_decoders(
-    configuration: Configuration, decoders: Mapping[str, DecoderCalibration], decoded: DecodedData
+    configuration: Configuration, decoders: Mapping[str, DecoderCalibration], results: Results
 ) -> Configuration:
     """The configuration whose calibration has these entries in place of its own.
 
-    They were fitted to the points of `decoded`, which the calibration counts where it has none yet,
+    They were fitted to the points of `results`, which the calibration counts where it has none yet,
     and whose learned decoder takes the place of the one in the calibration.
     """
     old = configuration.calibration
     classes = configuration.tree.classes
     if old is None:
-        counts = tuple(np.bincount(decoded.y, minlength=len(classes)).tolist())
+        counts = tuple(np.bincount(results.y, minlength=len(classes)).tolist())
         old = Calibration(configuration.digest(), tuple(classes), "", counts, {})
     # of each decoder the last source alone
     sources = [
         part for part in old.source.split("; ") if part and part.partition(": ")[0] not in decoders
     ]
-    weighted = "" if decoded.weights is None else "weighted "
-    points = f"{len(decoded.y)} {weighted}points of {decoded.source.replace(';', ',')}"
+    weighted = "" if results.weights is None else "weighted "
+    points = f"{len(results.y)} {weighted}points of {results.source.replace(';', ',')}"
     sources += [f"{key}: {points}" for key in decoders]
     return replace(
         configuration,
@@ -286,6 +283,6 @@ def with_decoders(
             old,
             source="; ".join(sources),
             decoders={**old.decoders, **decoders},
-            learned=decoded.learned or old.learned,
+            learned=results.learned or old.learned,
         ),
     )

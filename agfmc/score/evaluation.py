@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..core.answers import Results, Sets
+from ..core.answers import Results
 from ..core.errors import DataError, warn_user
 from ..core.points import as_numbers
 from ..core.probabilities import losses, mean, standard_error
@@ -81,7 +81,7 @@ def with_weights(
         raise DataError(f"all {n} points have weight 0")
     if not some.all():
         warn_user(f"{n - int(some.sum())} of {n} points have weight 0 and are left out")
-        results, w = _chosen(results, some), w[some]
+        results, w = results.chosen(some), w[some]
     if classes is not None:
         totals = total_weights(results.truth, w)
         if not isinstance(classes, str):  # a class may be there without points
@@ -91,22 +91,6 @@ def with_weights(
             w = w * of_points(factors, results.truth)
     check_range(w)
     return replace(results, weights=None if (w == 1).all() else w)
-
-
-def _chosen(results, rows):
-    chosen = {
-        name: of_rows(getattr(results, name), rows)
-        for name in ("truth", "result", "winner", "p", "weights", "before", "groups")
-    }
-    sets = results.sets
-    if sets is not None:
-        paths = None if sets.paths is None else sets.paths[:, rows]
-        sets = Sets(sets.size[rows], sets.holds[rows], paths)
-    if results.rows is None:
-        numbers = np.arange(len(rows))
-    else:
-        numbers = results.rows
-    return replace(results, **chosen, sets=sets, rows=numbers[rows])
 
 
 def weighted(results, shares):
@@ -314,7 +298,7 @@ def _scores_of_points(results, request):
     if request.top_accuracy is not None and p is not None:
         yield "top_accuracy", (top_shares(p, y, request.top_accuracy), every)
     if request.ordered:
-        errors = class_errors(y, np.searchsorted(results.labels, results.result))
+        errors = class_errors(y, results.answer)
         yield "mean_class_error", (errors, answered)
         yield "within_one_class", (errors <= 1, answered)
         if p is not None:

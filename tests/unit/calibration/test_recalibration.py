@@ -7,11 +7,17 @@ import pytest
 
 from agfmc.control.parse import parse
 from agfmc.calibration.maps import apply_map, fit_temperature
+from agfmc.core.answers import Results
 from agfmc.core.errors import AgfmcWarning, DataError
 from agfmc.data.types import Dataset
 from agfmc.prediction.classifier import Classifier
 from agfmc.prediction.decoding import Decoding
-from agfmc.prediction.known_points import answers_of_data, answers_of_files, DecodedData
+from agfmc.prediction.known_points import (
+    answers_alike,
+    answers_of_data,
+    answers_of_files,
+    map_columns,
+)
 from agfmc.prediction.recalibrate import (
     default_decodings,
     recalibrate,
@@ -53,20 +59,26 @@ PAIRS, TREE = trained("one-vs-one"), trained('"" {"" {9 1} "" {4 6}}')
 APART = Dataset(*points(5, 400))
 
 
+def results_of(p, y, answer, source):
+    """`Results` of columns of true classes and answers."""
+    labels = np.array(LABELS)
+    return Results(labels[y], labels[answer], labels, p=p, source=source)
+
+
 def drawn(n=500, seed=2, temperature=2.5):
-    """`DecodedData` points whose probabilities are too sure."""
+    """`Results` whose probabilities are too sure."""
     generator = np.random.default_rng(seed)
     q = generator.dirichlet(np.full(4, 0.5), n) + 1e-9
     y = (q.cumsum(axis=1) < generator.random(n)[:, None]).sum(axis=1).clip(0, 3)
     p = q**temperature
     p /= p.sum(axis=1)[:, None]
-    return DecodedData(p, y, p.argmax(axis=1), "drawn")
+    return results_of(p, y, p.argmax(axis=1), "drawn")
 
 
 @pytest.mark.long
 def test_points_are_classified_without_a_map():
     answered = answers_of_data(PAIRS, Decoding(), APART, "binary", "apart")
-    found, _ = recalibrate(answered, "least-squares", LABELS)
+    found, _ = recalibrate(answered, "least-squares")
     again = with_decoders(PAIRS, {"least-squares": found}, answered)
     assert again.fits(again.calibration) and sum(again.calibration.counts) == 400
     assert (
@@ -83,8 +95,8 @@ def test_weights_of_points():
     answered = drawn(400)
     w = np.random.default_rng(3).integers(1, 5, 400).astype(float)
     weighted = replace(answered, weights=w)
-    found, report = recalibrate(weighted, "least-squares", LABELS, "temperature")
-    plain, plain_report = recalibrate(answered, "least-squares", LABELS, "temperature")
+    found, report = recalibrate(weighted, "least-squares", "temperature")
+    plain, plain_report = recalibrate(answered, "least-squares", "temperature")
     expected = fit_temperature(answered.p, answered.y, w)
     assert found.map.weights == expected.weights != plain.map.weights
     before = report["scores"]
@@ -132,12 +144,12 @@ def test_weights_of_a_dataset():
 def test_a_tree_that_is_descended():
     answered = answers_of_data(TREE, Decoding(), APART, "binary", "apart")
     answers = Classifier(TREE, Decoding(tree="path"))(APART.x)
-    np.testing.assert_array_equal(
-        answered.p, np.column_stack([answers.columns, 1 - answers.columns])
-    )
+    assert answered.p is None
+    np.testing.assert_array_equal(answered.winner, answers.columns[:, 0])
     right = answers.classes == APART.y
-    found, report = recalibrate(answered, "recursive", LABELS, "temperature")
-    expected = fit_temperature(answered.p, np.where(right, 0, 1))
+    found, report = recalibrate(answered, "recursive", "temperature")
+    expected = fit_temperature(*map_columns(answered))
+    np.testing.assert_array_equal(map_columns(answered)[1], np.where(right, 0, 1))
     assert found.map.weights == expected.weights
     np.testing.assert_array_equal(found.points.right, right)
     np.testing.assert_array_equal(found.points.label, APART.y)
@@ -149,9 +161,11 @@ def test_decoders_that_answer_the_same():
         answers_of_data(PAIRS, Decoding(name), APART, "binary", "apart")
         for name in ("inverse", "least-squares")
     )
-    assert one.same(other)
-    assert not one.same(answers_of_data(PAIRS, Decoding("wu-lin-weng"), APART, "binary", ""))
-    assert not one.same(answers_of_data(TREE, Decoding(), APART, "binary", ""))
+    assert answers_alike(one, other)
+    assert not answers_alike(
+        one, answers_of_data(PAIRS, Decoding("wu-lin-weng"), APART, "binary", "")
+    )
+    assert not answers_alike(one, answers_of_data(TREE, Decoding(), APART, "binary", ""))
     again, reports = recalibrated(PAIRS, [("inverse", one), ("least-squares", other)])
     decoders = again.calibration.decoders
     assert decoders["inverse"] is decoders["least-squares"]
@@ -165,7 +179,7 @@ def test_decoders_whose_points_are_kept():
 
 def test_the_scores_are_of_points_held_out():
     answered = drawn()
-    found, report = recalibrate(answered, "least-squares", LABELS, "temperature", seed=3)
+    found, report = recalibrate(answered, "least-squares", "temperature", seed=3)
     scores = report["scores"]
     assert scores["log_loss"]["before"]["value"] == pytest.approx(
         log_loss(answered.p, answered.y), rel=1e-12
@@ -192,7 +206,7 @@ def test_the_scores_are_of_points_held_out():
 def test_mean_sizes_of_sets_by_hand():
     answered = drawn(100)
     p, y = answered.p, answered.y
-    _, report = recalibrate(answered, "least-squares", LABELS, "none")
+    _, report = recalibrate(answered, "least-squares", "none")
     assert [row["max_error"] for row in report["thresholds"]] == [0.01, 0.02, 0.05, 0.1]
     assert [row["coverage"] for row in report["sets"]] == [0.9, 0.95, 0.99]
 
@@ -215,10 +229,10 @@ def test_mean_sizes_of_sets_by_hand():
 @pytest.mark.long
 def test_maps_that_change_answers_are_scored_by_their_own():
     answered = drawn(temperature=1)
-    rolled = DecodedData(
+    rolled = results_of(
         np.roll(answered.p, 1, axis=1), answered.y, (answered.answer + 1) % 4, "rolled"
     )
-    found, report = recalibrate(rolled, "least-squares", LABELS)
+    found, report = recalibrate(rolled, "least-squares")
     assert report["map"] == "matrix"
     scores = report["scores"]["accuracy"]
     assert scores["before"]["value"] < 0.3 and scores["after"]["value"] > 0.5
@@ -227,9 +241,9 @@ def test_maps_that_change_answers_are_scored_by_their_own():
 
 def test_what_is_printed():
     stored = fit_temperature(np.eye(4), np.arange(4))
-    _, report = recalibrate(drawn(320), "inverse", LABELS, stored=stored)
+    _, report = recalibrate(drawn(320), "inverse", stored=stored)
     other = {**report, "decoder": "least-squares"}
-    _, different = recalibrate(drawn(100), "wu-lin-weng", LABELS, "matrix")
+    _, different = recalibrate(drawn(100), "wu-lin-weng", "matrix")
     text = blocks_text(calibration_blocks([report, other, different]))
     lines = text.splitlines()
     assert lines[0].startswith("inverse, least-squares: 320 points of 4 classes; temperature 2.")
@@ -250,11 +264,11 @@ def test_what_is_printed():
 
 def test_few_points_and_classes_without():
     answered = drawn(60)
-    few = DecodedData(
+    few = results_of(
         answered.p[:60], np.where(answered.y == 2, 1, answered.y), answered.answer, "few"
     )
     with own_warnings() as warned:
-        _, report = recalibrate(few, "least-squares", LABELS, "temperature")
+        _, report = recalibrate(few, "least-squares", "temperature")
     assert texts_of(warned) == [
         "few: no point of class 6: the map does not know how they are answered",
         "few: 60 calibration points are few for 4 classes (100 or more are better): mind the "
@@ -262,15 +276,13 @@ def test_few_points_and_classes_without():
     ]
     assert report["without_points"] == [6]
     with pytest.warns(AgfmcWarning), pytest.raises(DataError, match="needs two points"):
-        recalibrate(drawn(1), "least-squares", LABELS)
+        recalibrate(drawn(1), "least-squares")
 
 
 def test_a_calibration_keeps_its_other_decoders():
     answered = drawn()
-    first = with_decoders(
-        PAIRS, {"inverse": recalibrate(answered, "inverse", LABELS, "none")[0]}, answered
-    )
-    other, _ = recalibrate(drawn(200), "least-squares", LABELS, "temperature")
+    first = with_decoders(PAIRS, {"inverse": recalibrate(answered, "inverse", "none")[0]}, answered)
+    other, _ = recalibrate(drawn(200), "least-squares", "temperature")
     for _ in range(2):  # the second time in place of the first
         second = with_decoders(first, {"least-squares": other}, drawn(200))
         assert list(second.calibration.decoders) == ["inverse", "least-squares"]
@@ -285,7 +297,7 @@ def test_a_calibration_keeps_its_other_decoders():
 
 @pytest.fixture
 def held(folder):
-    """Files as nfold writes them, and their `DecodedData` points."""
+    """Files as nfold writes them, and their `Results`."""
     answered = drawn(120)
     labels = np.array(LABELS)
     (folder / "held.truth").write_bytes(cls_bytes(labels[answered.y]))
@@ -310,14 +322,16 @@ def test_answers_of_files(held, folder):
     own = answers_of_files(PAIRS, "least-squares", "held")
     assert (own.p == 0.25).all() and (own.answer == 2).all()  # a map may change the answers
     descended = answers_of_files(TREE, "recursive", "held")
-    np.testing.assert_allclose(descended.p[:, 0], answered.p.max(axis=1), atol=1e-6)
+    np.testing.assert_allclose(descended.winner, answered.p.max(axis=1), atol=1e-6)
     assert found.weights is descended.weights is None
     w = np.arange(120) % 3 / 2
     (folder / "held.wgt").write_bytes(weights_bytes(w))
     for key, model, whole in (("least-squares", PAIRS, own), ("recursive", TREE, descended)):
         some = answers_of_files(model, key, "held")
         np.testing.assert_array_equal(some.weights, w[w > 0])
-        np.testing.assert_array_equal(some.p, whole.p[w > 0])
+        for name in ("p", "winner"):
+            if getattr(whole, name) is not None:
+                np.testing.assert_array_equal(getattr(some, name), getattr(whole, name)[w > 0])
         np.testing.assert_array_equal(some.y, whole.y[w > 0])
     (folder / "held.wgt").write_bytes(weights_bytes(w[1:]))
     with pytest.raises(DataError, match="held.wgt: has 119 weights, but there are 120 points"):

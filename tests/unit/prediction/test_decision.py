@@ -43,7 +43,7 @@ def made(text):
     data, found = Dataset(*points(2, 400)), {}
     for key, decoding in default_decodings(configuration).items():
         answered = answers_of_data(configuration, decoding, data, "binary", "apart")
-        found[key], _ = recalibrate(answered, key, LABELS, kind)
+        found[key], _ = recalibrate(answered, key, kind)
     return with_decoders(configuration, found, answered)
 
 

@@ -150,7 +150,7 @@ def test_sets_below_nodes_with_a_coverage_by_definition(text, by_class, coverage
         configuration,
         {
             "recursive" + " least-squares" * ("/" in text): recalibrate(
-                answered, "recursive", tree.classes, "temperature"
+                answered, "recursive", "temperature"
             )[0]
         },
         answered,
