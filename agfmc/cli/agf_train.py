@@ -16,7 +16,6 @@ from .mbh2mbm import check_model_name
 from .messages import Progress, report, write_stderr, write_stdout
 from .option_types import list_of, output_file, time_span
 from .options import add_seed, add_workers, Parser
-from .pages import Page, page_of, training_inputs
 from .reports import add_report, PAGE, Reports, reports_of
 
 _RESERVED = 0.2  # of the time limit, for the page
@@ -121,7 +120,6 @@ class _Request:
     makes_recipe: bool
     data_options: dict
     trying_options: dict
-    page: Page
     reports: Reports
 
     @property
@@ -147,7 +145,7 @@ def _request_of(args):
         else:
             what = "weights"
         raise UsageError(f"the {what} are read several times: expected the name of a file")
-    experiment = experiment_request(args, args.train, SplitPlan(None, 5, 1, args.seed))
+    experiment = experiment_request(args, SplitPlan(None, 5, 1, args.seed))
     is_table = experiment.form.kind == "table"
     search = {"by": BY_COST[args.by], "learners": args.learners, "kernels": args.kernels}
     if args.ensemble or args.single:
@@ -162,7 +160,6 @@ def _request_of(args):
         is_table and gives_dialect(args),
         args.values(*_DATA_OPTIONS),
         args.values(*_TRYING_OPTIONS),
-        page_of(args, training_inputs(args)),
         reports_of(args, printable=False),
     )
     check_output(request.model)

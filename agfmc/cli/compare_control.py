@@ -21,7 +21,7 @@ from .experiments import (
 )
 from .messages import json_text, Progress, write_message
 from .options import Parser
-from .pages import make_page, Page, page_of, plain, training_inputs
+from .pages import make_page, plain
 from .reports import add_report, PAGE, PICTURES, Reports, reports_of
 
 
@@ -89,7 +89,6 @@ class _Request(ExperimentRequest):
     by : name of the score that decides
     against : name of the one that the others are compared with, or None
     options : training options
-    page, reports : `Page` and `Reports`
     """
 
     control: list = ()
@@ -98,7 +97,6 @@ class _Request(ExperimentRequest):
     against: str | None = None
     options: str = ""
     json: bool = False
-    page: Page | None = None
     reports: Reports | None = None
 
 
@@ -113,12 +111,11 @@ def execute(args):
     candidates = read_candidates(args.control or COMPARED, decoders, args.seed)
     request = experiment_request(
         args,
-        args.train,
         plan_of(args, 10),
         _Request,
+        filter(os.path.isfile, args.control),
         candidates=candidates,
         by=BY_COST[args.by],
-        page=page_of(args, training_inputs(args, *filter(os.path.isfile, args.control))),
         reports=reports,
     )
     _compare(request)
@@ -168,7 +165,6 @@ def _write(request, experiment, result):
 
     def page_text():
         return make_page(
-            request.page,
             request,
             experiment,
             f"comparison of configurations: {name_of_file(request.source)}",

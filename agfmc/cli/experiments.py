@@ -15,6 +15,7 @@ from .data_options import (
 from .messages import counted, report
 from .option_types import fraction, output_file, whole_number
 from .options import add_platt, add_seed, add_workers, workers
+from .pages import Page, page_of, training_inputs
 
 CONTINUES = "the same command continues from there"
 _BY = "log-loss"  # decides wherever something is chosen
@@ -141,6 +142,7 @@ class ExperimentRequest(PointsRequest):
     costs : file, or None
     folder, stores : as for `state`
     workers : result of `options.workers`
+    page : `Page` of the results
     """
 
     plan: object = None
@@ -150,6 +152,7 @@ class ExperimentRequest(PointsRequest):
     folder: str | None = None
     stores: bool = True
     workers: object = None
+    page: Page | None = None
 
     def head(self, experiment):
         """The part of the results about the data and their costs."""
@@ -168,13 +171,14 @@ class ExperimentRequest(PointsRequest):
         return candidate.for_classes(experiment.data.counts)
 
 
-def experiment_request(args, source, plan, kind=ExperimentRequest, **values):
-    """The `ExperimentRequest` of the options for data `source`, or, as `Arguments.request` makes
-    it, one of another kind with further `values`."""
+def experiment_request(args, plan, kind=ExperimentRequest, inputs=(), **values):
+    """The `ExperimentRequest` of the options, or, as `Arguments.request` makes it, one of another
+    kind with further `values`. `inputs` are further files that the command reads."""
     costs = getattr(args, "costs", None)
     if costs is None and getattr(args, "by", None) == COST.option:
         raise UsageError(f"--by {COST.option} needs the costs of the answers: --costs FILE")
-    points = points_request(args, source, input_format(args, source), platt=args.platt)
+    form = input_format(args, args.train)
+    points = points_request(args, args.train, form, platt=args.platt)
     if points.norm_file and points.settings.fits_normalisation:
         raise UsageError(
             "-a with -n or -S would write a normalisation, and here each training "
@@ -192,6 +196,7 @@ def experiment_request(args, source, plan, kind=ExperimentRequest, **values):
         folder=args.state,
         stores=not args.no_state,
         workers=workers(args.jobs),
+        page=page_of(args, [*training_inputs(args, points), *inputs]),
         **values,
     )
 

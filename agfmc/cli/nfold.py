@@ -1,8 +1,7 @@
 """nfold: cross-validation of one control file."""
 
 import sys
-from dataclasses import replace
-from typing import NamedTuple
+from dataclasses import dataclass, replace
 
 from ..core.errors import UsageError
 from ..core.version import RESULTS
@@ -13,6 +12,7 @@ from .experiments import (
     add_answers,
     add_experiment,
     experiment_request,
+    ExperimentRequest,
     opened_experiment,
     plan_of,
     read_one_candidate,
@@ -21,8 +21,8 @@ from .experiments import (
 from .messages import json_text, Progress
 from .option_types import output_base
 from .options import add_bins, check_files, Parser, refuse_ending
-from .pages import make_page, page_of, training_inputs
-from .reports import add_report, PAGE, PICTURES, reports_of
+from .pages import make_page
+from .reports import add_report, PAGE, PICTURES, Reports, reports_of
 
 _SEED = 1001  # of splits that are not those of a tune_m or a compare_control before
 
@@ -80,37 +80,64 @@ def get_parser():
     return parser.finish()
 
 
-def execute(args):
-    """Read, cross-validate, print, write."""
-    from ..experiments.comparison import cross_validate
-    from .held_out_files import write_held_out
+@dataclass(frozen=True)
+class _Request(ExperimentRequest):
+    """A cross-validation.
 
+    Attributes
+    ----------
+    candidate : the `Candidate` that is judged
+    outbase : base name of the answers, or None
+    curve : also a learning curve is made
+    json, brief, both, bins, reports : what is printed and written of the results
+    """
+
+    candidate: object = None
+    outbase: str | None = None
+    curve: bool = False
+    json: bool = False
+    brief: bool = False
+    both: bool = False
+    bins: int = 10
+    reports: Reports | None = None
+
+
+def execute(args):
+    """Make a request of the options, and cross-validate by it."""
     _check_outputs(args)
     reports = reports_of(args)
-    page = page_of(args, training_inputs(args, args.control))
-    curve = None
-    output = _Output(args.json, args.brief, args.both, args.bins, page, reports)
     plan = plan_of(args, 1, 5)
     if args.seed is None:
         plan = plan._replace(seed=_SEED)
     candidate = read_one_candidate(args)
-    request = experiment_request(args, args.train, plan)
+    request = experiment_request(
+        args, plan, _Request, [args.control], candidate=candidate, reports=reports
+    )
     if (args.outbase is not None or reports.has(PAGE)) and not args.uncalibrated:
         request = replace(request, calibrated=(True, False))
+    _cross_validate(request)
+
+
+def _cross_validate(request):
+    """Read, cross-validate, print, write."""
+    from ..experiments.comparison import cross_validate
+    from .held_out_files import write_held_out
+
+    curve = None
     with opened_experiment(request) as experiment:
-        candidate = request.suited(candidate, experiment)
+        candidate = request.suited(request.candidate, experiment)
         with Progress("cross-validating") as progress:
             results = cross_validate(experiment, candidate, progress=progress)
         report_reused(experiment)
-        if args.curve:
+        if request.curve:
             from ..experiments.learning_curve import learning_curve
 
             with Progress("learning curve") as progress:
                 curve = learning_curve(experiment, candidate, results[0], progress)
-        if args.outbase is not None:
-            write_held_out(args.outbase, *results, data=experiment.data)
+        if request.outbase is not None:
+            write_held_out(request.outbase, *results, data=experiment.data)
         # in here, so that what is finished is stored where it fails
-        _print(output, request, experiment, candidate, results, curve)
+        _print(request, experiment, candidate, results, curve)
 
 
 def _check_outputs(args):
@@ -126,23 +153,13 @@ def _check_outputs(args):
         check_output(path)
 
 
-class _Output(NamedTuple):
-    json: bool
-    brief: bool
-    both: bool
-    bins: int
-    page: object
-    reports: object
-
-
-def _make_page(page, request, experiment, candidate, results, bins, curve):
+def _make_page(request, experiment, candidate, results, curve):
     from ..report.content import ModelPart
     from .gather import TrainingRows, validation_part
 
     rows = TrainingRows(request.source, request.form, experiment.data)
-    answers = validation_part(experiment, candidate, results, rows, bins)
+    answers = validation_part(experiment, candidate, results, rows, request.bins)
     return make_page(
-        page,
         request,
         experiment,
         f"{candidate.name}: {name_of_file(request.source)}",
@@ -158,7 +175,7 @@ def _make_page(page, request, experiment, candidate, results, bins, curve):
     )
 
 
-def _print(output, request, experiment, candidate, results, curve):
+def _print(request, experiment, candidate, results, curve):
     from ..experiments.results import group_errors
     from ..report.answers import score_blocks
     from ..report.blocks import text
@@ -171,12 +188,12 @@ def _print(output, request, experiment, candidate, results, curve):
     plan = experiment.plan
     names = experiment.data.name_of
     result = results[0]
-    uncalibrated = results[1:] if output.both else []
+    uncalibrated = results[1:] if request.both else []
     if uncalibrated:
         before = uncalibrated[0].results.p
     else:
         before = None
-    scores = evaluate(replace(result.results, before=before), output.bins)
+    scores = evaluate(replace(result.results, before=before), request.bins)
     if names:
         scores["names"] = [names.get(label, "") for label in result.results.labels]
     head = {
@@ -195,27 +212,25 @@ def _print(output, request, experiment, candidate, results, curve):
             content["curve"] = curve
         for other in uncalibrated:
             content["uncalibrated"] = {
-                **evaluate(other.results, output.bins),
+                **evaluate(other.results, request.bins),
                 "over_splits": other.columns,
             }
         return json_text({"version": RESULTS, **head, **content})
 
-    printed = output.reports.write(
+    printed = request.reports.write(
         {
-            PAGE: lambda: _make_page(
-                output.page, request, experiment, candidate, results, output.bins, curve
-            ),
+            PAGE: lambda: _make_page(request, experiment, candidate, results, curve),
             ".json": all_numbers,
         },
         lambda path: draw_scores(
             path,
-            {**classwise_calibration(result.results, output.bins), **scores},
+            {**classwise_calibration(result.results, request.bins), **scores},
             names,
             request.source,
             learning_curves(curve),
         ),
     )
-    if printed is None and output.json:
+    if printed is None and request.json:
         printed = all_numbers()
     if printed is None:
         columns = []
@@ -228,7 +243,7 @@ def _print(output, request, experiment, candidate, results, curve):
                 caption = "not calibrated"
             columns.append((caption, one.columns, one.zero_probability))
         blocks = validation_blocks(head, columns, curve)
-        if not output.brief:
+        if not request.brief:
             blocks += [text(""), text("all held-out points together"), *score_blocks(scores)]
         printed = blocks_text(blocks)
     sys.stdout.write(printed)

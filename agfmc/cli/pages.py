@@ -3,8 +3,7 @@
 import shlex
 from typing import NamedTuple
 
-from ..files.kinds import is_table
-from .data_options import norm_file_of, recipe_path, weight_files
+from .data_options import recipe_path, weight_files
 from .messages import json_text
 from .options import data_files
 
@@ -95,7 +94,7 @@ def training_part(request, experiment, rows=None):
     )
 
 
-def make_page(page, request, experiment, title, why, *, rows=None, more=(), **parts):
+def make_page(request, experiment, title, why, *, rows=None, more=(), **parts):
     """The text of the page of an `Experiment` and its `ExperimentRequest`.
 
     `why` says what the command does; `rows` are as for `training_part`, `more` as for
@@ -109,8 +108,8 @@ def make_page(page, request, experiment, title, why, *, rows=None, more=(), **pa
             title,
             names_in(experiment.data),
             training_part(request, experiment, rows),
-            provenance=page.provenance(more),
-            steps=[page.step(f"{why}, and writes this page")],
+            provenance=request.page.provenance(more),
+            steps=[request.page.step(f"{why}, and writes this page")],
             **parts,
         )
     )
@@ -123,14 +122,13 @@ def plain(result):
     return json.loads(json_text(result))
 
 
-def training_inputs(args, *others):
-    """The files that a command on training data reads; others: further ones."""
-    is_text = args.svm or args.lvq or args.table or is_table(args.train)
+def training_inputs(args, points):
+    """The files that a command on training data, a `PointsRequest`, reads."""
+    is_text = points.form.kind != "binary"
     return [
-        *data_files(args.train, "text" if is_text else "binary"),
+        *data_files(points.source, points.form.kind),
         *weight_files(args),
-        recipe_path(args.recipe, args.train) if is_text else None,
+        recipe_path(args.recipe, points.source) if is_text else None,
         getattr(args, "costs", None),
-        norm_file_of(args),
-        *others,
+        points.norm_file,
     ]

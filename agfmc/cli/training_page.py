@@ -77,9 +77,9 @@ class TrainingPage:
             answers,
             comparison,
             None,
-            request.page.provenance(file_digests([request.model]), info),
+            request.experiment.page.provenance(file_digests([request.model]), info),
             [
-                request.page.step("does all of this"),
+                request.experiment.page.step("does all of this"),
                 Step(first, "the same in steps"),
                 *map(Step, steps),
             ],

@@ -24,7 +24,7 @@ from .experiments import (
 from .messages import json_text, Progress, report, write_stdout, write_stderr
 from .option_types import whole_number
 from .options import add_time_limit, deadline_of, Joined, Parser
-from .pages import make_page, Page, page_of, plain, training_inputs
+from .pages import make_page, plain
 from .reports import add_report, PAGE, PICTURES, Reports, reports_of
 
 
@@ -97,7 +97,6 @@ class _Request(ExperimentRequest):
     by : name of the score that decides
     search : way of the search
     deadline : on `time.monotonic`, or None
-    page, reports : `Page` and `Reports`
     """
 
     candidate: object = None
@@ -105,7 +104,6 @@ class _Request(ExperimentRequest):
     by: str = ""
     search: str = ""
     deadline: float | None = None
-    page: Page | None = None
     reports: Reports | None = None
 
 
@@ -127,14 +125,13 @@ def execute(args):
         candidate = replace(candidate, tree=tree)
     request = experiment_request(
         args,
-        args.train,
         plan_of(args, 1, 5),
         _Request,
+        [args.control],
         candidate=candidate,
         space=read_space(args.space or "", args.refine),
         by=BY_COST[args.by],
         deadline=deadline_of(args.time_limit),
-        page=page_of(args, training_inputs(args, args.control)),
         reports=reports,
     )
     _tune(request)
@@ -181,7 +178,6 @@ def _write_reports(request, task, result, tree):
 
     def page_text():
         return make_page(
-            request.page,
             request,
             task.experiment,
             f"search for options: {name_of_file(result['control'])}, {name_of_file(request.source)}",
