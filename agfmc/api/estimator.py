@@ -408,14 +408,14 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
     def _prepare(self, X, y, sample_weight, groups):
         """The data that `fit` and `tune` work with, all checked: (`Dataset` with float points,
         control tree, None for a scheme, `Labelled`, `TrainingSettings`)."""
-        learner = learner_of(self)
+        seed = seed_of(self.random_state)
+        learner = learner_of(self, seed)
         X, y = self._checked(X, y)
         check_classification_targets(y)
         classes, codes = np.unique(y, return_inverse=True)
         if len(classes) < 2:
             raise ValueError("expected samples of at least 2 classes, found 1 class")
         labelled = labels_for(classes)
-        seed = seed_of(self.random_state)
         tree = _given(self.control)
         if tree is not None:
             tree, labelled = named(tree, labelled)
@@ -426,16 +426,11 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         data = with_final_weights(
             with_groups(data, groups), classes=factors_of(self.class_weight, labelled)
         )
-        if not isinstance(learner, str):
+        if isinstance(learner, BinaryLearner):
             learner = learner.checked(X, self.normalise)
-        if self.estimator is None:
-            learners = None
-        else:
-            learners = MemberLearners(self._estimators, seed)
         settings = TrainingSettings(
             learner,
             seed,
-            learners=learners,
             scale=bool(self.normalise),
             nsv=self.n_components,
             platt=self.platt,
@@ -496,9 +491,7 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
     def _learner_can(self, name):
         try:
             learner = learner_of(self)
-            if self.estimator is not None:
-                learner = MemberLearners(self._estimators, 0)
-            elif isinstance(learner, str):
+            if isinstance(learner, str):
                 learner = parse_options(learner)
             return getattr(learner, name)
         except (AgfmcError, AttributeError, ValueError):  # what `fit` raises
@@ -513,13 +506,6 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         if self.estimator is None and (self.normalise or self.n_components):
             return False
         return self._learner_can("keeps_sparse")
-
-    @property
-    def _estimators(self):
-        """The estimators of the members, or one for all."""
-        if isinstance(self.estimator, (list, tuple)):
-            return tuple(self.estimator)
-        return (self.estimator,)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -982,9 +968,9 @@ _FLAT = (
 )
 
 
-def learner_of(estimator):
-    """The learner that an estimator's parameters say, not yet checked, or its `options`, where
-    these are alone."""
+def learner_of(estimator, seed=0):
+    """The learner that an estimator's parameters say, not yet checked, or the `MemberLearners` of
+    its estimators, or its `options`, where these are alone."""
     given = {name: getattr(estimator, name) for name in _FLAT}
     given = {name: value for name, value in given.items() if value is not None}
     if estimator.estimator is not None:
@@ -994,7 +980,10 @@ def learner_of(estimator):
                 raise ValueError(
                     f"{name} is for the learners of agfmc: set parameters of `estimator` in itself"
                 )
-        return ""
+        estimators = estimator.estimator
+        if not isinstance(estimators, (list, tuple)):
+            estimators = (estimators,)
+        return MemberLearners(tuple(estimators), seed)
     learner = given_learner(estimator.learner, estimator.options)
     if not given:
         return learner

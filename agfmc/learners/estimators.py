@@ -131,15 +131,8 @@ class EstimatorOptions(BinaryLearner):
         else:
             weights = {f"{prefix}sample_weight": w}
         estimator.fit(_matrix(packed[rows]), np.asarray(side, dtype=np.int64), **weights)
-        return Solution(
-            None,
-            np.empty(0),
-            0.0,
-            (1, 0),
-            (0, 0),
-            np.empty((0, packed.shape[1])),
-            DecisionFunction(estimator, self.gives_probabilities),
-        )
+        function = DecisionFunction(estimator, self.gives_probabilities)
+        return Solution.of_function(function, packed.shape[1])
 
     @property
     def _last(self):
@@ -172,12 +165,12 @@ class MemberLearners:
     @property
     def allows_nan(self) -> bool:
         """True if all estimators take missing values, NaN."""
-        return all(EstimatorOptions(one).allows_nan for one in self.estimators)
+        return all(EstimatorOptions(estimator).allows_nan for estimator in self.estimators)
 
     @property
     def keeps_sparse(self) -> bool:
         """True if all estimators take sparse points."""
-        return all(EstimatorOptions(one).keeps_sparse for one in self.estimators)
+        return all(EstimatorOptions(estimator).keeps_sparse for estimator in self.estimators)
 
     def texts(self, tree) -> list[str]:
         """The texts in place of the options of each row of a tree: "", or the number of its member

@@ -27,8 +27,8 @@ import numpy as np
 from ..core.errors import DataError, one_line, UsageError
 from .options import PlaneLearner
 from .points import (
+    CLearner,
     CLibrary,
-    Nodes,
     sklearn_fit,
     sklearn_version,
     Solution,
@@ -48,7 +48,7 @@ _random = threading.Lock()
 
 
 @dataclass(frozen=True, repr=False)
-class Linear(PlaneLearner):
+class Linear(CLearner, PlaneLearner):
     """A linear classifier of LIBLINEAR as the learner of binary classifiers.
 
     Defaults are those of LIBLINEAR, but for three: -s is 1 there, -B -1, no intercept, and -e of
@@ -145,22 +145,14 @@ class Linear(PlaneLearner):
                 "learner=linear cannot heed weights of points with -R: leave it out, "
                 "or take learner=logistic, an intercept that is not penalised"
             )
-        return self.changed(has_weights=True)
+        return super().weighted()
 
     @property
-    def packing(self):
-        """The key of the points with that bias; those without any are LIBSVM's own."""
-        if self.has_weights:
-            return "points"
+    def feature(self):
+        """The value of one feature more, whose weight is the intercept, or None."""
         if self.bias >= 0:
-            return ("nodes", self.bias)
-        return "nodes"
-
-    def pack(self, x, rows=None):
-        """`Nodes` of the points x (n, d) with that bias, or the points as they are."""
-        if self.has_weights:
-            return x
-        return Nodes(x, self.bias if self.bias >= 0 else None, rows)
+            return self.bias
+        return None
 
     def solve(self, packed, rows, side, w=None):
         """The `Solution` of a problem; `DataError` where it is not finite."""

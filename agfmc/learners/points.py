@@ -58,6 +58,11 @@ class Solution:
         """The machine f(x) = w.x + intercept: one vector w (d,), and a linear kernel."""
         return cls(None, np.ones(1), -float(intercept), labels, (1, 0), w[None, :])
 
+    @classmethod
+    def of_function(cls, function, features):
+        """The function of points of so many features, which speaks for the right side."""
+        return cls(None, np.empty(0), 0.0, (1, 0), (0, 0), np.empty((0, features)), function)
+
     def points(self, x, rows):
         """The v (l, d); x (n, d): all points, rows: of the problem."""
         if self.vectors is None:
@@ -210,6 +215,38 @@ class CLibrary:
             yield model.contents
         finally:
             self._free(ctypes.byref(model))
+
+
+class CLearner:
+    """What learners of LIBSVM and LIBLINEAR have in common: where the library's own release cannot
+    train, as it knows no weights of points, its copy in scikit-learn does."""
+
+    has_weights = False
+    feature = None  # the value of one more, or None
+
+    def weighted(self):
+        """The learner of the copy in scikit-learn."""
+        return self.changed(has_weights=True)
+
+    @property
+    def by_sklearn(self):
+        """True where the copy in scikit-learn trains."""
+        return self.has_weights
+
+    @property
+    def packing(self):
+        """The key of the points as `pack` gives them: those of both libraries without one more."""
+        if self.by_sklearn:
+            return "points"
+        if self.feature is None:
+            return "nodes"
+        return "nodes", self.feature
+
+    def pack(self, x, rows=None):
+        """`Nodes` of the points x (n, d), or the points as they are."""
+        if self.by_sklearn:
+            return x
+        return Nodes(x, self.feature, rows)
 
 
 class _CookieFunctions(ctypes.Structure):

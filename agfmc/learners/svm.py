@@ -28,8 +28,8 @@ from ..kernels.values import PreparedKernel
 from .options import BORDERS, KernelLearner
 from .points import (
     CatchWords,
+    CLearner,
     CLibrary,
-    Nodes,
     sklearn_fit,
     sklearn_version,
     Solution,
@@ -65,7 +65,7 @@ _STRANGE["-t"] = (
 
 
 @dataclass(frozen=True, repr=False)
-class SVM(KernelLearner):
+class SVM(CLearner, KernelLearner):
     """A support vector machine of LIBSVM as the learner of binary classifiers.
 
     Parameters
@@ -173,27 +173,10 @@ class SVM(KernelLearner):
             return f"libsvm of scikit-learn {sklearn_version()}"
         return f"libsvm {library().version}"
 
-    def weighted(self):
-        """Options for the LIBSVM of scikit-learn: the official one takes no weights."""
-        return self.changed(has_weights=True)
-
     @property
     def by_sklearn(self):
         """True where the LIBSVM of scikit-learn trains."""
         return self.has_weights or library() is None
-
-    @property
-    def packing(self):
-        """The key of the points as `pack` gives them."""
-        if self.by_sklearn:
-            return "points"
-        return "nodes"
-
-    def pack(self, x, rows=None):
-        """`Nodes` of the points x (n, d), or the points as they are."""
-        if self.by_sklearn:
-            return x
-        return Nodes(x, None, rows)
 
     def solve(self, packed, rows, side, w=None):
         """The `Solution` of a problem."""

@@ -111,7 +111,7 @@ class Trees(PlaneLearner):
             forest = _forest(booster.dump_model(), features, middle)
         except (ValueError, _lightgbm().basic.LightGBMError) as error:
             raise DataError(f"LightGBM refuses the problem: {one_line(str(error))}") from None
-        return Solution(None, np.empty(0), 0.0, (1, 0), (0, 0), np.empty((0, x.shape[1])), forest)
+        return Solution.of_function(forest, x.shape[1])
 
     def _boost(self, x, y, w, groups=None, categories=()):
         """The booster of points x (l, d) with sides y (l,), weights w (l,), None for 1, and groups.

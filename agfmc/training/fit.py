@@ -59,7 +59,8 @@ class TrainingSettings:
 
     Attributes
     ----------
-    options : training options where a control file has `""`, as text or as a learner
+    options : training options where a control file has `""`, as text or as a learner; or the
+        estimators of all binary classifiers
     platt : where the decision values that probabilities are fitted to come from, "loo", "cv" or
         "auto", as of `leaves_one_out`
     normalisation : normalisation of the points, or None
@@ -71,10 +72,9 @@ class TrainingSettings:
     kernel_memory : MiB on each machine for kernel values, None for those of `core.memory`
     decoders : names of decoders that are calibrated beside the one that answers
     member_weights : "held-out" where those of an ensemble are to be learned, or None
-    learners : estimators of binary classifiers, in place of options
     """
 
-    options: str | BinaryLearner = ""
+    options: str | BinaryLearner | MemberLearners = ""
     seed: int = 1
     scale: bool = False
     nsv: int | None = None
@@ -85,7 +85,6 @@ class TrainingSettings:
     kernel_memory: int | None = None
     decoders: tuple[str, ...] = ()
     member_weights: str | None = None
-    learners: MemberLearners | None = None
 
     @property
     def kernel_megabytes(self) -> int:

@@ -12,6 +12,7 @@ from ..core.errors import AgfmcError, DataError
 from ..core.points import as_numbers, is_sparse
 from ..core.splits import calibration_rows
 from ..data.types import Dataset
+from ..learners.estimators import MemberLearners
 from ..learners.protocol import check_missing, distinct, for_weights, NodeProblem, plan_jobs
 from ..models.merge import assemble
 from .driver import train
@@ -45,9 +46,9 @@ def train_configuration(
     UsageError
         For options. The error of the first classifier that cannot be trained is raised, too.
     """
-    learners = settings.learners
-    if learners is None:
-        jobs = plan_jobs(tree, name, settings.options, settings.seed)
+    learners = settings.options
+    if not isinstance(learners, MemberLearners):
+        jobs = plan_jobs(tree, name, learners, settings.seed)
     else:
         jobs = plan_jobs(
             rename(tree, learners.texts(tree), quoted=True), name, "", settings.seed, learners.parse
