@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import mmap
 from collections.abc import Iterator
 from contextlib import suppress
 
@@ -106,6 +107,9 @@ def unpacked(rows: np.ndarray, p: int) -> np.ndarray:
     return matrix
 
 
+OPENBLAS_BUFFER = 1 << 25  # bytes
+
+
 class LowerTriangle:
     """A lower triangular matrix (p, p) whose inverse is applied to many vectors.
 
@@ -127,6 +131,8 @@ class LowerTriangle:
         """
         from scipy.linalg.lapack import dpotrf, dtrtri
 
+        # with less, OpenBLAS would ask the system for its buffer again and again for ever
+        mmap.mmap(-1, OPENBLAS_BUFFER).close()
         triangle = cls.__new__(cls)
         triangle._matrix = matrix
         triangle._inverses = []

@@ -12,7 +12,7 @@ import tempfile
 import threading
 import types
 from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from concurrent.futures import Executor, Future, InvalidStateError, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection
@@ -37,6 +37,7 @@ class ProcessPool(Executor):
         self._first = Future[int]()  # of the pool: it tells whether its workers can begin at all
         self._starts = 0  # of pools, since the last one whose workers began
         self._ended = False
+        self._other_threads = threading.excepthook
 
     def submit(self, function, /, *args):
         """The `Future` of function(*args), for a function of a module."""
@@ -57,13 +58,15 @@ class ProcessPool(Executor):
         except (OSError, RuntimeError) as error:
             raise CommandFailed(
                 f"a worker process cannot be started: {error}: ask for fewer "
-                "workers, or see ulimit -u"
+                "workers, or see ulimit -u and -v"
             ) from error
 
     def _begin_pool(self):
         if self._first.done() and self._first.exception() is None:
             self._starts = 0
         self._starts += 1
+        _reserve_threads(2)
+        threading.excepthook = self._end_tasks
         context = multiprocessing.get_context("spawn")
         # its end ends the workers, also where this process is killed
         reader, self._writer = context.Pipe(duplex=False)
@@ -72,6 +75,14 @@ class ProcessPool(Executor):
             file.flush()
             shared = Connection(os.dup(file.fileno()), writable=False)
         self._pool = ProcessPoolExecutor(self.workers, context, _begin, (shared, reader))
+
+    def _end_tasks(self, failure):
+        """End the tasks with the thread that serves them, which would never be done."""
+        if hasattr(failure.thread, "terminate_broken"):
+            with suppress(RuntimeError, InvalidStateError):  # workers and tasks that have ended
+                failure.thread.terminate_broken(None)
+        else:
+            self._other_threads(failure)
 
     def submit_with(self, shared: object, function: Callable, /, *args) -> Future:
         """The `Future` of function(shared, *args); `shared` is sent once to each process."""
@@ -102,8 +113,27 @@ class ProcessPool(Executor):
         """End all processes, whatever they do."""
         self._ended = True
         if self._pool is not None:
+            threading.excepthook = self._other_threads
             self._writer.close()
             self._pool.shutdown(wait, cancel_futures=True)
+
+
+def _reserve_threads(count):
+    """`RuntimeError` where so many threads more have no room, which the system keeps for the next.
+
+    Those of the standard pool that cannot start are told to nobody, who waits for ever.
+    """
+    end = threading.Event()
+    threads = []
+    try:
+        for _ in range(count):
+            thread = threading.Thread(target=end.wait)
+            thread.start()
+            threads.append(thread)
+    finally:
+        end.set()
+        for thread in threads:
+            thread.join()
 
 
 def refuse_modules(folder: str = ".") -> None:

@@ -24,7 +24,14 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, CancelledError, Executor
 
-from ..core.errors import AgfmcError, AgfmcWarning, CommandFailed, UsageError, warn_user
+from ..core.errors import (
+    AgfmcError,
+    AgfmcWarning,
+    CommandFailed,
+    UsageError,
+    lacks_memory,
+    warn_user,
+)
 from ..core.provenance import libsvm_version
 from ..core.version import __version__
 from .threads import ALONE, available_cores, outcomes
@@ -211,7 +218,7 @@ def _call(shared, function, home, item):
     except Exception as error:
         if not elsewhere:
             raise
-        if isinstance(error, MemoryError):
+        if lacks_memory(error):
             kind = MemoryError
         else:
             kind = RuntimeError

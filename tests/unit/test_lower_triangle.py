@@ -1,5 +1,8 @@
 """Lower triangular matrices, whose inverse is applied block by block."""
 
+import errno
+import mmap
+
 import numpy as np
 import pytest
 
@@ -26,3 +29,13 @@ def test_matrix_that_is_not_positive_definite():
     matrix[150, 150] = -1.0
     with pytest.raises(np.linalg.LinAlgError):
         LowerTriangle.cholesky(matrix)
+
+
+def test_no_memory_for_the_buffer_of_openblas(monkeypatch):
+    def refuse(descriptor, length):
+        assert (descriptor, length) == (-1, 32 << 20)
+        raise OSError(errno.ENOMEM, "Cannot allocate memory")
+
+    monkeypatch.setattr(mmap, "mmap", refuse)
+    with pytest.raises(OSError, match="Cannot allocate memory"):
+        LowerTriangle.cholesky(np.eye(3))

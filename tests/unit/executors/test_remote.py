@@ -10,6 +10,7 @@ import os
 import pickle
 import subprocess
 import sys
+import threading
 import warnings
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -181,7 +182,12 @@ def test_warnings_come_back():
 
 @pytest.mark.parametrize(
     "error, kind",
-    [(DataError("x"), None), (KeyError("k"), RuntimeError), (MemoryError(), MemoryError)],
+    [
+        (DataError("x"), None),
+        (KeyError("k"), RuntimeError),
+        (MemoryError(), MemoryError),
+        (ImportError("libx.so: failed to map segment from shared object"), MemoryError),
+    ],
 )
 def test_errors_come_back(error, kind):
     def fail(shared, item):
@@ -365,6 +371,24 @@ def test_a_worker_that_ends_before_the_next_task_is_submitted(monkeypatch):
     monkeypatch.setattr(ProcessPoolExecutor, "submit", once_broken)
     with open_executor("processes:1") as pool, pytest.warns(AgfmcWarning, match="retrying"):
         assert list(run_remote(pool, item_of, None, [1], name=str)) == [(1, 1)]
+
+
+@pytest.mark.parametrize("count, error", [(1, CommandFailed), (3, BrokenProcessPool)])
+def test_tasks_end_where_threads_of_the_pool_cannot_start(monkeypatch, count, error):
+    """Its second thread is the one whose error nobody sees."""
+    start = threading.Thread.start
+    room = count
+
+    def start_where_there_is_room(thread):
+        nonlocal room
+        if room == 0:
+            raise RuntimeError("can't start new thread")
+        room -= 1
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", start_where_there_is_room)
+    with pytest.raises(error), open_executor("processes:1") as pool:
+        pool.submit(max, 1, 3).result(timeout=20)
 
 
 def test_a_worker_killed_before_it_reads_what_tasks_share(monkeypatch):
