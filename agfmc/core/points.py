@@ -107,7 +107,7 @@ def unpacked(rows: np.ndarray, p: int) -> np.ndarray:
     return matrix
 
 
-OPENBLAS_BUFFER = 1 << 25  # bytes
+OPENBLAS_MEMORY = 1 << 26  # bytes: half for the library, half for its buffer
 
 
 class LowerTriangle:
@@ -129,10 +129,10 @@ class LowerTriangle:
 
         Raises `numpy.linalg.LinAlgError` where the matrix is not positive definite.
         """
+        # with less, OpenBLAS would ask the system for its buffer again and again for ever
+        mmap.mmap(-1, OPENBLAS_MEMORY).close()
         from scipy.linalg.lapack import dpotrf, dtrtri
 
-        # with less, OpenBLAS would ask the system for its buffer again and again for ever
-        mmap.mmap(-1, OPENBLAS_BUFFER).close()
         triangle = cls.__new__(cls)
         triangle._matrix = matrix
         triangle._inverses = []

@@ -33,7 +33,7 @@ def test_matrix_that_is_not_positive_definite():
 
 def test_no_memory_for_the_buffer_of_openblas(monkeypatch):
     def refuse(descriptor, length):
-        assert (descriptor, length) == (-1, 32 << 20)
+        assert (descriptor, length) == (-1, 64 << 20)
         raise OSError(errno.ENOMEM, "Cannot allocate memory")
 
     monkeypatch.setattr(mmap, "mmap", refuse)
