@@ -461,12 +461,15 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
                 )
                 sparse = sparse or values.is_linear
         takes_sparse = sparse or self.estimator is None
+        finite = True
+        if missing:
+            finite = "allow-nan"
         checked = validate_data(
             self,
             *arrays,
             dtype=_DTYPES,
             accept_sparse=takes_sparse,
-            ensure_all_finite="allow-nan" if missing else True,
+            ensure_all_finite=finite,
             **settings,
         )
         X, *y = checked if len(arrays) == 2 else (checked,)

@@ -219,8 +219,9 @@ def given_learner(learner, options=""):
 
 def _prepared(control, x, y, options="", learner=None, **training):
     """The checked `Dataset` and the settings of training."""
-    options = given_learner(learner, options)
-    known = parse_options(options) if isinstance(options, str) else options
+    options = known = given_learner(learner, options)
+    if isinstance(options, str):
+        known = parse_options(options)
     # as far as is known before planning
     data = _data(x, y, training, isinstance(control, Tree) or known.allows_nan)
     settings = _settings(options, **training)

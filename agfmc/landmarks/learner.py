@@ -24,6 +24,7 @@ from one pass over the points.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -74,7 +75,7 @@ class Nystrom(KernelLearner):
     degree: int = 3
     coef0: float = 0.0
     left_out: int | str | None = LEFT_OUT
-    weights: tuple = ()
+    weights: Mapping[int, float] | tuple = ()
     # fewer different points than landmarks are taken, with a warning
     clipped: bool = field(default=False, init=False)
 

@@ -18,6 +18,7 @@ import functools
 import math
 import threading
 import warnings
+from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
@@ -76,7 +77,7 @@ class Linear(CLearner, PlaneLearner):
     solver: int = 0
     bias: float = 1.0
     free_bias: bool = False
-    weights: tuple = ()
+    weights: Mapping[int, float] | tuple = ()
     has_weights: bool = field(default=False, init=False)  # the points have weights
 
     name = "linear"

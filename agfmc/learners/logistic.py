@@ -24,6 +24,7 @@ and its seal.  Every number reads back bit for bit.
 
 import math
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import takewhile
@@ -69,7 +70,7 @@ class Logistic(PlaneLearner):
 
     C: float = 1.0
     tol: float = 1e-6
-    weights: tuple = ()
+    weights: Mapping[int, float] | tuple = ()
 
     name = "logistic"
     letters: ClassVar[dict] = {

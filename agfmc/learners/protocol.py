@@ -226,8 +226,8 @@ def plan_jobs(tree, base, default, seed, parse=parse_options) -> list[Job]:
     """
     heading = tree.headings.get("options")
     if isinstance(default, BinaryLearner):
-        default_options = default
-        default = default.text()
+        default_options = default.checked()
+        default = default_options.text()
     elif default or heading is None:
         default_options = parse(default)
     else:

@@ -17,6 +17,7 @@ import functools
 import math
 import os
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -115,7 +116,7 @@ class SVM(CLearner, KernelLearner):
     nu: float = 0.5
     shrinking: bool = True
     cache_size: float = 100.0
-    weights: tuple = ()
+    weights: Mapping[int, float] | tuple = ()
     has_weights: bool = field(default=False, init=False)  # the points have weights
 
     name = "svm"

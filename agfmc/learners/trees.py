@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -57,8 +58,8 @@ class Trees(PlaneLearner):
     num_leaves: int = 31
     min_child_samples: int = 20
     early_stopping_rounds: int = 20
-    extra_trees: int = 1
-    weights: tuple = ()
+    extra_trees: bool = True
+    weights: Mapping[int, float] | tuple = ()
     seed: int = field(default=1, init=False)  # of all random choices
 
     name = svm_type = "trees"
