@@ -64,12 +64,12 @@ def get_parser():
         "--kernels KERNEL,...", "kernels to try: rbf, laplacian (default: both)", list_of(str)
     )
     group.add(
-        "--ensemble",
-        "train an average of the best configurations with different learners "
-        "or kernels, even if it is not clearly better than the best one",
-        excludes="--single",
+        "--combine WHEN",
+        "train an average of the best configurations with different learners or kernels: auto, "
+        "where it is clearly better than the best one (default), always or never",
+        choices=("auto", "always", "never"),
+        default="auto",
     )
-    group.add("--single", "train the best configuration alone")
     group.add(
         "--by SCORE",
         f"score on holdout data that decides: {', '.join(BY_OPTION)} "
@@ -148,8 +148,8 @@ def _request_of(args):
     experiment = experiment_request(args, SplitPlan(None, 5, 1, args.seed))
     is_table = experiment.form.kind == "table"
     search = {"by": BY_COST[args.by], "learners": args.learners, "kernels": args.kernels}
-    if args.ensemble or args.single:
-        search["ensemble"] = args.ensemble
+    if args.combine != "auto":
+        search["ensemble"] = args.combine == "always"
     request = _Request(
         experiment,
         search,

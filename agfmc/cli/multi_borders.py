@@ -132,7 +132,7 @@ def get_parser():
     group.add("-y, --path FOLDER", "folder of the model files, not named in control-out")
     group.add("--uncalibrated", "fit no calibration of the probabilities (CONTROL-OUT.cal)")
     group.add(
-        "--decoders NAME,...",
+        "--decoder NAME,...",
         "calibrate the probabilities of these decoders too, beside those of the decoder that "
         "control names, or of the default one",
         names,
@@ -279,7 +279,7 @@ def execute(args):
         args.train,
         form,
         platt=args.platt,
-        decoders=args.decoders,
+        decoders=args.decoder,
         workers=args.jobs,
         calibration=0 if args.uncalibrated else CALIBRATION_POINTS,
     )

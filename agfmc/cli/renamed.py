@@ -80,6 +80,7 @@ _ROWS: tuple[tuple[dict[str, str], str], ...] = (
     ),
     ({"--csv": "--report=-.csv"}, "compare_control eval_uc simulate_decoders"),
     ({"--markdown": "--report=-.md"}, "compare_control"),
+    ({"--ensemble": "--combine=always", "--single": "--combine=never"}, "agf_train"),
     ({"--dot": "--report=-.dot"}, "print_control"),
     ({"--no-calibration": "--uncalibrated"}, "multi_borders"),
     ({"--json": "--report={}", "--csv": "--report={}"}, "tune_m"),

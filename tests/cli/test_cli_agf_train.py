@@ -141,7 +141,9 @@ def test_an_average_of_learners_is_one_control_file_and_the_commands_repeat_it(
             portfolio.Contender("trees", "one-vs-one", "learner=trees -n 5"),
         ),
     )
-    _, out, err = run("agf_train", *WORDS, "m.mbm", "--ensemble", "--class-weight", "balanced")
+    _, out, err = run(
+        "agf_train", *WORDS, "m.mbm", "--combine", "always", "--class-weight", "balanced"
+    )
     text = "the model averages 1 of the 2 configurations: the others got no weight"
     assert f"agf_train: {text}\n" in err and f"# {text}\n" in out
     assert out.startswith("# estimate for new data: log loss ")
@@ -156,14 +158,14 @@ def test_an_average_of_learners_is_one_control_file_and_the_commands_repeat_it(
     for line in commands:
         run(*shlex.split(line))
     assert Path("m.mbm").read_bytes() == first
-    assert "average of" not in run("agf_train", *WORDS, "s.mbm", "--single").out
+    assert "average of" not in run("agf_train", *WORDS, "s.mbm", "--combine", "never").out
 
 
 @pytest.mark.parametrize(
     "ensemble, learners, words",
     [
         (None, ["nystrom"], ("--kernels", "rbf")),
-        pytest.param(True, ["svm", "nystrom"], ("--ensemble",), marks=pytest.mark.long),
+        pytest.param(True, ["svm", "nystrom"], ("--combine", "always"), marks=pytest.mark.long),
     ],
 )
 def test_a_function_and_the_script_make_the_same_model(run, table, ensemble, learners, words):

@@ -79,7 +79,7 @@ def test_other_decoders_on_request(train, run):
         run("classify_m", "-Q", 7, *words, "m.mbc", "tst.vec", "out", status=1).refused(
             f"{words[0]} needs calibration points of the decoder zadrozny, and there are none: "
         )
-    again = train("--decoders", "7,wu-lin-weng", "pairs")
+    again = train("--decoder", "7,wu-lin-weng", "pairs")
     assert "kept from an earlier run: 3 of 3 classifiers" in again.err
     assert set(read_calibration("m.mbc.cal").decoders) == {
         "inverse",
@@ -95,11 +95,11 @@ def test_other_decoders_on_request(train, run):
 @pytest.mark.parametrize(
     "words, message",
     [
-        (("--decoders", "vote"), "vote does not give the probabilities of all classes"),
-        (("--decoders", "inverse,nonsense"), "no decoder 'nonsense'"),
-        (("--decoders", "full"), "the decoder full is for trees"),
-        (("--decoders", "7", "--uncalibrated"), "--decoders and --uncalibrated exclude each other"),
-        (("--decoders", "7", "--only", "m-00"), "exclude each other"),
+        (("--decoder", "vote"), "vote does not give the probabilities of all classes"),
+        (("--decoder", "inverse,nonsense"), "no decoder 'nonsense'"),
+        (("--decoder", "full"), "the decoder full is for trees"),
+        (("--decoder", "7", "--uncalibrated"), "--decoder and --uncalibrated exclude each other"),
+        (("--decoder", "7", "--only", "m-00"), "exclude each other"),
     ],
 )
 def test_decoders_refused_before_the_training(train, words, message):
