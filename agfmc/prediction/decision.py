@@ -36,8 +36,10 @@ def calibration_of(
     calibration = configuration.calibration
     key = decoding.calibration_key(configuration.tree)
     stored = None
+    others = False
     if calibration is not None and decoding.calibrated and execution.sigmoid is None:
         stored = calibration.decoders.get(key or "")
+        others = key is not None and stored is None and bool(calibration.decoders)
     option = decoding.guarantees.option
     if option is not None:
         if key is None:
@@ -58,14 +60,7 @@ def calibration_of(
                 f"{option} needs calibration points of the decoder {key}, and there "
                 f"are none: {_calibrating(key)}"
             )
-    elif (
-        calibration is not None
-        and calibration.decoders
-        and stored is None
-        and key is not None
-        and decoding.calibrated
-        and execution.sigmoid is None
-    ):
+    elif others:
         warn_user(f"the decoder {key} is not calibrated: {_calibrating(key)}")
     return stored
 
@@ -127,17 +122,14 @@ class Decision:
         configuration: Configuration,
         decoding: Decoding,
     ):
-        if calibration is None or calibration.map.kind == "none":
-            self._map = None
-        else:
-            self._map = calibration.map
-        if self._map is not None and decoding.without_floor:
-            self._floor = self._map.floor
-        else:
-            self._floor = 0.0
-        if decoding.priors is None:
-            self._priors = None
-        else:
+        self._map = self._priors = self._points = self._limits = None
+        self._floor = 0.0
+        if calibration is not None:
+            self._points = calibration.points
+            if calibration.map.kind != "none":
+                self._map = calibration.map
+                self._floor = self._map.floor * decoding.without_floor
+        if decoding.priors is not None:
             self._priors = adjustment(configuration, decoding.priors, decoding.trained_priors)
         self._labels = configuration.tree.classes
         self._leaves = np.array(configuration.tree.labels, dtype=np.int32)
@@ -148,14 +140,12 @@ class Decision:
         self._guarantees = decoding.guarantees
         self._top = decoding.top
         self.threshold = decoding.reject
-        self._limits = None
-        self._points = points = None if calibration is None else calibration.points
         limits = decoding.guarantees
         if limits.max_error is not None:
-            self.threshold = _proved_threshold(points, limits)
-        if points is not None and limits.coverage is not None:
+            self.threshold = _proved_threshold(self._points, limits)
+        if self._points is not None and limits.coverage is not None:
             self._limits = quantiles(
-                points,
+                self._points,
                 self._labels,
                 1 - limits.coverage,
                 limits.scored if decoding.stop is None else "node",
@@ -214,26 +204,19 @@ class Decision:
             mapped[:, order] = apply_map(self._map, p[:, order])
             p = mapped
         limits = self._guarantees
-        if self._limits is None:
-            sets = None
-        else:
+        sets = columns = floorless = None
+        if self._limits is not None:
             sets = prediction_sets(p[:, order], self._limits, limits.scored)
-        if self._points is None or not limits.p_values:
-            columns = None
-        else:
+        if self._points is not None and limits.p_values:
             columns = p_values(
                 p[:, order], self._points, self._labels, limits.scored, limits.by_class
             )
-        if self._floor == 0:
-            floorless = None
-        else:
+        if self._floor:
             floorless = np.maximum(p - self._floor / p.shape[1], 0.0) / (1.0 - self._floor)
         if self._priors is not None:
             p = self._priors(p)
             leaf = None
-            if floorless is None:
-                floorless = None
-            else:
+            if floorless is not None:
                 floorless = self._priors(floorless)
         if leaf is None:
             leaf = p.argmax(axis=1)
