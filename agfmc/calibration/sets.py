@@ -39,19 +39,6 @@ def calibration_points(
     )
 
 
-def answer_points(
-    p: np.ndarray, labels: np.ndarray, right: np.ndarray, left: np.ndarray | None = None
-) -> CalibrationPoints:
-    """`CalibrationPoints` for thresholds, of the probabilities p (n,) of the answers alone.
-
-    `labels` (n,) are the true classes, `right` (n,) a mask of the right answers; `left` (n,), if
-    known, are the scores of the true classes for `node_sets`.
-    """
-    return CalibrationPoints(
-        labels.astype(np.int32), np.where(right, p, 1.0 - p), np.ones(len(p)), p, right, left
-    )
-
-
 def point_scores(points: CalibrationPoints, score: str) -> np.ndarray:
     """The scores (n,) of the true classes; score: one of `SCORES`, or "node" for `node_sets`."""
     if score == "lac":

@@ -92,11 +92,12 @@ def fit_calibration(
     by_key.pop(None, None)
     learns = by_key.pop("learned", None) is not None
     points = thinned(held_out, FEWEST if quick else most_points(tree))
-    answered = held_out_answers(configuration, points, by_key)
-    if quick:
-        left_out = {}
-    else:
-        left_out = held_out_answers(configuration, points, by_key, left_out=True)
+    ways = [False]
+    if not quick:
+        ways.append(True)
+    by_way = held_out_answers(configuration, points, by_key, ways)
+    answered = by_way[0]
+    left_out = by_way[-1]
     learned = None
     if learns:
         with suppress(AgfmcError):  # too large, or a class without points

@@ -5,9 +5,10 @@ They are training points that were held out, the points of a `Dataset`, or files
 
 from __future__ import annotations
 
+import functools
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
@@ -73,17 +74,18 @@ def held_out_answers(
     configuration: Configuration,
     held_out: HeldOut,
     decodings: Mapping[str, Decoding],
-    left_out: bool = False,
-) -> dict[str, Results]:
+    left_out: Sequence[bool] = (False,),
+) -> list[dict[str, Results]]:
     """{key: `Results`} of held-out points, of each of these {key: `Decoding`} that suits.
 
-    With `left_out` the sigmoids of the classifiers are those without the point.
+    There is one for each of `left_out`, True where the sigmoids of the classifiers are those
+    without the point.
     """
     tree = configuration.tree
     labels = np.array(tree.classes)
-    values = HeldOutValues(configuration, held_out, left_out)
+    values = HeldOutValues(configuration, held_out)
     classifiers = {}
-    parts: dict[str, list] = {}
+    parts: dict[tuple, list] = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AgfmcWarning)  # of decoders that were not requested
         for key, decoding in decodings.items():
@@ -92,30 +94,30 @@ def held_out_answers(
                     configuration, _uncalibrated(decoding, tree), values=values
                 )
         for start, rows in values.blocks(len(tree.classes)):
-            for key, classifier in list(classifiers.items()):
-                try:
-                    answers = classifier(rows)
-                except AgfmcError:
-                    del classifiers[key]
-                    continue
-                truth = held_out.y[start + rows]
-                parts.setdefault(key, []).append(_answered(answers, truth, classifier))
-    return {
-        key: Results(
+            truth = held_out.y[start + rows]
+            for without in left_out:
+                values.take(without)
+                for key, classifier in list(classifiers.items()):
+                    try:
+                        answers = classifier(rows)
+                    except AgfmcError:
+                        del classifiers[key]
+                        continue
+                    part = _answered(answers, truth, classifier)
+                    parts.setdefault((key, without), []).append(part)
+
+    def results(blocks):
+        fields = {name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]}
+        return Results(
             held_out.y,
             labels=labels,
-            **{
-                name: None
-                if values is None
-                else np.concatenate([part[name] for part in parts[key]])
-                for name, values in parts[key][0].items()
-            },
+            **fields,
             weights=held_out.weights,
             groups=held_out.groups,
             source="held-out points",
         )
-        for key in classifiers
-    }
+
+    return [{key: results(parts[key, without]) for key in classifiers} for without in left_out]
 
 
 def learned_answers(configuration: Configuration, held_out: HeldOut) -> Results:
@@ -236,17 +238,14 @@ class HeldOutValues:
     """Decision values of calibration points, in the place of the classifiers of a `Configuration`.
 
     Points are numbers of rows of the block that was loaded; `nodes` is {node number: an object with
-    probabilities(rows)}. `left_out` is as for `held_out_answers`.
+    probabilities(rows)}.
     """
 
     has_probabilities = has_decision_values = True
     features = None
 
-    def __init__(self, configuration, held_out, left_out=False):
-        if left_out:
-            self._left_out = _left_out(configuration, held_out)
-        else:
-            self._left_out = None
+    def __init__(self, configuration, held_out):
+        self._configuration = configuration
         self._machines = MachineValues(configuration)
         self._held_out = held_out
         self.count = self._machines.count
@@ -266,15 +265,25 @@ class HeldOutValues:
                 if not (self._machines.takes_sparse and is_sparse(x)):
                     x = np.asarray(x, dtype=np.float64)
                 f = np.array(self._machines(everyone, x)[0])
-            part = slice(*np.searchsorted(held_out.point, (start, stop)))
-            entries = held_out.point[part] - start, held_out.classifier[part]
-            f[entries] = held_out.value[part]
-            self._f, self._r = f, self._machines.differences(f, everyone)
-            if self._left_out is not None:
-                self._r[entries] = self._left_out[part]
+            self._part = part = slice(*np.searchsorted(held_out.point, (start, stop)))
+            self._entries = held_out.point[part] - start, held_out.classifier[part]
+            f[self._entries] = held_out.value[part]
+            self._f = f
+            self.take(False)
         for node in self.nodes.values():
             node.start = start
         return np.arange(stop - start)
+
+    def take(self, left_out):
+        """Take the sigmoids of the classifiers, or those without each point."""
+        if self.count:
+            self._r = self._machines.differences(self._f, range(self.count))
+            if left_out:
+                self._r[self._entries] = self._left_out[self._part]
+
+    @functools.cached_property
+    def _left_out(self):
+        return _left_out(self._configuration, self._held_out)
 
     def blocks(self, k):
         """Load the points block by block, for k classes; yield (the first, numbers (n,))."""

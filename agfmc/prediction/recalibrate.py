@@ -15,7 +15,7 @@ from types import MappingProxyType
 import numpy as np
 
 from ..calibration.maps import apply_map, choose_map, compare_maps, held_out_map, KINDS, refit
-from ..calibration.sets import answer_points, calibration_points, prediction_sets, quantiles
+from ..calibration.sets import calibration_points, prediction_sets, quantiles
 from ..calibration.thresholds import error_threshold
 from ..calibration.types import Calibration, CalibrationPoints, DecoderCalibration, ProbabilityMap
 from ..core.answers import Results
@@ -46,8 +46,12 @@ def calibrated_points(
     """
     answer = results.answer
     if results.p is None:
+        p = p[:, 0]
         right = results.result == results.truth
-        return answer_points(p[:, 0], results.truth, right, results.left), answer
+        p_true = np.where(right, p, 1 - p)
+        label = results.truth.astype(np.int32)
+        points = CalibrationPoints(label, p_true, np.ones(len(p)), p, right, results.left)
+        return points, answer
     if not KINDS[kind].keeps_order:
         answer = p.argmax(axis=1)
     return calibration_points(p, results.y, answer, results.labels), answer

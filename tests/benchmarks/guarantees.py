@@ -29,7 +29,6 @@ sys.path.insert(0, str(ROOT))
 
 from agfmc.calibration.maps import apply_map, fit_temperature  # noqa: E402
 from agfmc.calibration.sets import (  # noqa: E402
-    answer_points,
     calibration_points,
     node_sets,
     p_values,
@@ -37,6 +36,7 @@ from agfmc.calibration.sets import (  # noqa: E402
     quantiles,
 )
 from agfmc.calibration.thresholds import error_threshold  # noqa: E402
+from agfmc.calibration.types import CalibrationPoints  # noqa: E402
 from agfmc.core.errors import DataError  # noqa: E402
 
 ALPHAS = (0.01, 0.05, 0.1, 0.2)
@@ -249,7 +249,8 @@ def nodes(splits, paths):
             (n, k), rows = p.shape, np.arange(len(z))
             found, points = fitted(p, y)
             q = apply_map(found, q)
-            scores = answer_points(np.ones(n), y, np.ones(n, dtype=bool), left[np.arange(n), y])
+            ones = np.ones(n)
+            scores = CalibrationPoints(y, ones, ones, ones, ones == 1, left[np.arange(n), y])
             for coverage in (0.9, 0.95):
                 for by_class in (False, True):
                     sets = node_sets(
@@ -460,8 +461,8 @@ def bounded(fit, x, y, test, truth):
     (configuration, held_out), key = fit(x, y), "inverse"
     decodings = {key: agfmc.Decoding(key)}
     p, without = (
-        held_out_answers(configuration, held_out, decodings, left_out)[key].p
-        for left_out in (False, True)
+        answers[key].p
+        for answers in held_out_answers(configuration, held_out, decodings, (False, True))
     )
     found, mapped = fit_in_training(p, y)
     q = apply_map(

@@ -137,7 +137,7 @@ def test_calibration_has_its_own_keys():
     calibration = fit_calibration(configuration, held_out, losses=told)
     assert list(told) == list(calibration.decoders) == ["average"]
     assert calibration.decoders["average"].points is not None
-    p = held_out_answers(configuration, held_out, {"average": Decoding()})["average"].p
+    p = held_out_answers(configuration, held_out, {"average": Decoding()})[0]["average"].p
     assert p.shape == (100, 4) and np.allclose(p.sum(axis=1), 1)
     assert configuration.fits(calibration)
     weighed = replace(configuration, tree=with_heading(tree, "weights", "1 2"))
@@ -269,7 +269,7 @@ def test_learned_weights():
     answers = []
     for text in (TREE, NODE, CODE):
         single, values = made(text)
-        answers.append(held_out_answers(single, values, {"": Decoding(tree="full")})[""].p)
+        answers.append(held_out_answers(single, values, {"": Decoding(tree="full")})[0][""].p)
     true = np.searchsorted([0, 2, 5, 6], Y)
 
     def tempered(w=None):

@@ -304,7 +304,7 @@ def test_scores_are_those_of_values_that_were_left_out(data, calibrated):
     best = result["points"][result["best"]]
     assert {row.text for row in tree.rows} == {best["options"]}
     configuration, held_out = train_configuration(tree, data.x, data.y)
-    p = held_out_answers(configuration, held_out, {"": Decoding("inverse")})[""].p
+    p = held_out_answers(configuration, held_out, {"": Decoding("inverse")})[0][""].p
     if calibrated:
         p = apply_map(
             fit_calibration(configuration, held_out, quick=True).decoders["inverse"].map, p

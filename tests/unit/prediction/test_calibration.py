@@ -78,7 +78,7 @@ def finished(layout, *decoders):
 
 
 def answers(configuration, held_out):
-    return held_out_answers(configuration, held_out, {"": Decoding()})[""]
+    return held_out_answers(configuration, held_out, {"": Decoding()})[0][""]
 
 
 @pytest.mark.few(2)

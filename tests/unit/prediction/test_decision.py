@@ -164,7 +164,7 @@ def test_points_that_are_not_sure_enough(configuration, tree, key):
 
 def test_other_decoders_have_no_points():
     sets = Guarantees(coverage=0.9)
-    with pytest.raises(ModelError, match="calibrate_m --data makes them"):
+    with pytest.raises(ModelError, match="`decoders=renormalised`"):
         Classifier(made(PAIRS), Decoding("renormalised", guarantees=sets))
     with pytest.raises(UsageError, match="combined with --uncalibrated"):
         Decoding(guarantees=sets, calibrated=False)
