@@ -72,7 +72,7 @@ def get_parser():
         parser,
         "10 with -f, 1 with -d; -f 0.3 if neither is given",
         by=True,
-        loo="if all classifiers are learner=nystrom: score exact leave-one-out values, "
+        loo="if all classifiers are learner=nystrom, score exact leave-one-out values, "
         "without holdout data; each configuration is trained once",
     )
     return parser.finish()

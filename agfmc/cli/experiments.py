@@ -25,11 +25,9 @@ def add_experiment(parser, trials, by=False, loo=None, seed=1):
     """The options of splits, training, data and unfinished work.
 
     `trials` is the default of that option; `by` adds the option --by, and `loo`, a help text, the
-    option --loo; `seed` is as for `add_seed`, of the splits.
+    value loo of -d; `seed` is as for `add_seed`, of the splits.
     """
-    group = add_splits(parser, trials)
-    if loo is not None:
-        group.add("--leave-one-out", loo, excludes=("-f", "-d", "--trials"))
+    group = add_splits(parser, trials, loo)
     add_seed(group, seed)
     group = parser.group("training")
     group.add(
@@ -49,8 +47,13 @@ def add_experiment(parser, trials, by=False, loo=None, seed=1):
     add_normalisation(parser)
 
 
-def add_splits(parser, trials):
-    """-f, -d and --trials; -> their group."""
+def add_splits(parser, trials, loo=None):
+    """-f, -d and --trials; -> their group.  `loo` is as for `add_experiment`."""
+    parts_type = whole_number(2, 10**6)
+    parts_help = "divide the data into PARTS stratified folds, and hold out each in turn"
+    if loo is not None:
+        parts_help += f"; loo: {loo} (not with --trials)"
+        parts_type = _parts_or_loo
     group = parser.group("splits")
     group.add(
         "-f, --fraction FRACTION",
@@ -60,11 +63,17 @@ def add_splits(parser, trials):
     )
     group.add(
         "-d, --parts PARTS",
-        "divide the data into PARTS stratified folds, and hold out each in turn",
-        whole_number(2, 10**6),
+        parts_help,
+        parts_type,
     )
     group.add("--trials N", f"number of repetitions (default {trials})", whole_number(1, 10**6))
     return group
+
+
+def _parts_or_loo(text):
+    if text == "loo":
+        return text
+    return whole_number(2, 10**6)(text)
 
 
 def add_sample(group):
@@ -119,7 +128,9 @@ def plan_of(args, trials, parts=None, repeats=1):
     data are divided into parts `repeats` times."""
     from ..experiments.experiment import SplitPlan
 
-    if getattr(args, "leave_one_out", False):
+    if args.parts == "loo":
+        if args.trials is not None:
+            raise UsageError("-d loo and --trials exclude each other")
         return SplitPlan(seed=args.seed, left_out=True)
     if args.fraction is not None or args.parts is not None:
         chosen = args.parts

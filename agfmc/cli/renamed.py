@@ -160,7 +160,7 @@ _ROWS: tuple[tuple[dict[str, str], str], ...] = (
         },
         "tune_m",
     ),
-    ({"--loo": "--leave-one-out"}, "compare_control tune_m"),
+    ({"--loo": "-d loo"}, "compare_control tune_m"),
 )
 EARLIER: dict[str, dict[str, str]] = {}  # by command
 for _options, _commands in _ROWS:

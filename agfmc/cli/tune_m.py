@@ -81,7 +81,7 @@ def get_parser():
         parser,
         "1; -d 5 if neither -d nor -f is given",
         by=True,
-        loo="learner=nystrom: also score the result by leave-one-out values, without holdout data",
+        loo="for learner=nystrom, also score the result by leave-one-out values, without holdout data",
     )
     return parser.finish()
 

@@ -204,11 +204,11 @@ calibrate_m --map temperature --data penguins-2009.csv --label species --class-w
 mbm_info bc2.mbc
 compare_control --no-state --json --trials 1 -d 3 -+ "-c 10 -g 0.1" --costs costs.csv --by cost \
 pen one-vs-one tree:recursive,full > compared.json
-compare_control --no-state --report=-.md --leave-one-out -n -+ "learner=nystrom -m 40 -g 0.1" pen \
+compare_control --no-state --report=-.md -d loo -n -+ "learner=nystrom -m 40 -g 0.1" pen \
 one-vs-one one-vs-rest | cut -d"|" -f2-6,8-
 tune_m --no-state --report tuned.json --report tuned.csv --space "C=0:4:4 gamma=-6:-2:4" \
 --refine 0 -d 3 -n one-vs-one pen > tuned.mbt
-tune_m --no-state --search full --report raced.json -+ "learner=nystrom -m 40" --leave-one-out \
+tune_m --no-state --search full --report raced.json -+ "learner=nystrom -m 40" -d loo \
 one-vs-one pen
 nfold --no-state --report nfold.html -n -d 3 -+ "-c 10 -g 0.1" one-vs-one \
 pen

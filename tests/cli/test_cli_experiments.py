@@ -565,17 +565,17 @@ def test_shared_landmarks_are_tuned_without_parts(ask, data):
     words = ("--uncalibrated", "--json", "train", "tuned.mbc")
     [parts] = json.loads(ask("compare_control", "-d", "3", *words)[1])["rows"]
     assert parts["log_loss"] == found["whole"]["tuned"]["log_loss"]
-    left_out = json.loads(ask("compare_control", "--leave-one-out", *words)[1])
+    left_out = json.loads(ask("compare_control", "-d", "loo", *words)[1])
     assert left_out["rows"][0]["log_loss"]["pooled"] == best["score"]
     assert left_out["plan"] == "leave-one-out values"
-    table = ask("compare_control", "--leave-one-out", "train", "tuned.mbc")[1]
+    table = ask("compare_control", "-d", "loo", "train", "tuned.mbc")[1]
     assert "leave-one-out values of 44 points" in table and "test s" not in table
     ask("multi_borders", "tuned.mbc", "train", "m", "m.mbc")
 
 
 @pytest.mark.long
 def test_leave_one_out_scores_alone(ask, data):
-    words = (*SHARED, "--leave-one-out", "--report", "all.svg", "one-vs-one", "train")
+    words = (*SHARED, "-d", "loo", "--report", "all.svg", "one-vs-one", "train")
     one = ask("tune_m", *words, "--space", "kernel=linear,rbf", "-j", "2")
     assert "leave-one-out values of 44 points" in one[2] and "±" not in one[2]
     assert ask("tune_m", *words, "--space", "kernel=linear,rbf", "--no-state")[:2] == one[:2]
@@ -607,28 +607,28 @@ def test_time_is_over_before_the_result_is_scored(ask, monkeypatch, data):
     [
         (
             "tune_m",
-            ("--leave-one-out", "-d", "3", *SHARED, "one-vs-one", "train"),
-            "--leave-one-out and -d exclude each other",
+            ("-d", "loo", "--trials", "3", *SHARED, "one-vs-one", "train"),
+            "-d loo and --trials exclude each other",
         ),
         (
             "tune_m",
-            ("-+", "learner=nystrom -m 999", "--leave-one-out", "one-vs-one", "train"),
+            ("-+", "learner=nystrom -m 999", "-d", "loo", "one-vs-one", "train"),
             "-m 999",
         ),
         (
             "tune_m",
-            ("--leave-one-out", "-Q", "vote", *SHARED, "one-vs-one", "train"),
+            ("-d", "loo", "-Q", "vote", *SHARED, "one-vs-one", "train"),
             "gives no log loss",
         ),
         (
             "compare_control",
-            ("--leave-one-out", "train", "one-vs-one", "tree"),
+            ("-d", "loo", "train", "one-vs-one", "tree"),
             "one-vs-one, tree has others",
         ),
         (
             "compare_control",
-            ("--leave-one-out", "-f", ".5", "train"),
-            "--leave-one-out and -f exclude each other",
+            ("-d", "loo", "-f", ".5", "train"),
+            "-f and -d exclude each other",
         ),
     ],
 )

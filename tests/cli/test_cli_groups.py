@@ -206,7 +206,7 @@ def test_what_is_wrong_with_groups_is_said(run):
         ),
         some(["compare_control", "-f", ".5"], ["t.csv", "one-vs-one", "one-vs-rest"]),
         some(["tune_m"], ["k.mbt", "t.csv"]),
-        some(["tune_m", "--leave-one-out"], ["k.mbt", "t.csv"]),
+        some(["tune_m", "-d", "loo"], ["k.mbt", "t.csv"]),
     ],
 )
 def test_experiments_divide_no_group(run, recorded, command, operands):
