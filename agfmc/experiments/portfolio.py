@@ -187,11 +187,6 @@ class Entry:
         return float(np.mean([outcome.train_s for outcome in self.scored]))
 
     @property
-    def text(self) -> str:
-        """The control text."""
-        return format_tree(self.candidate.tree)
-
-    @property
     def kind(self) -> tuple:
         """Learner and kernel: an average has one member of each kind."""
         return self.contender.learner, self.contender.options
@@ -264,10 +259,11 @@ class Portfolio:
         Raises the error of the first contender where none can be trained.
         """
         rows, contenders = len(self.experiment.data.y), self.fitting(contenders)
-        sizes = [size for size in _SAMPLES if size < rows][: len(_SAMPLES)]
+        sizes = [size for size in _SAMPLES if size < rows]
         sizes += [rows] * (rows <= _SAMPLES[-1])
         stages = [(size, 1) for size in sizes] + [(sizes[-1], finer) for finer in _FINER]
         last = entries = None
+        controls = set()
         for number, (size, refine) in enumerate(stages):
             share = _ENDS[min(number + (len(stages) == 1 + len(_FINER)), len(_ENDS) - 1)]
             if len(contenders) == 1 and number:
@@ -281,13 +277,10 @@ class Portfolio:
             if not tuned:
                 self._record(stage, [], [])
                 break
-            unchanged = (
-                entries is not None
-                and refine > 1
-                and {one.text for one in entries} >= {one.text for one in tuned}
-            )
             last, entries = stage, tuned
-            if unchanged:
+            before = controls
+            controls = {format_tree(entry.candidate.tree) for entry in entries}
+            if refine > 1 and controls <= before:
                 break
             contenders = [one.contender for one in _best_of_kinds(entries)]
             self._record(stage, entries, contenders)
@@ -317,14 +310,8 @@ class Portfolio:
     def _record(self, stage, entries, survivors):
         """Add to `tried` what became of the contenders of a stage; entries: those with all scores,
         the best first."""
-        if entries:
-            scored = entries[0].scored
-        else:
-            scored = []
-        if scored:
-            lost = losses("log_loss", scored)
-        else:
-            lost = None
+        scored = entries[0].scored if entries else []
+        lost = losses("log_loss", scored) if scored else None
         if lost is not None:
             w = joined_outcomes(scored, "weights")
             samples = round(stage.training_rows)
@@ -511,11 +498,6 @@ class _Stage:
         only = range(self._judges.start, self._judges.start + (self.done or len(self._judges)))
         return replace(self._experiment, plan=self._experiment.plan._replace(only=only))
 
-    @property
-    def rows(self):
-        """The row of each held-out point."""
-        return np.concatenate([split.rows for split in self._splits])
-
     def estimate(self, chosen, judged):
         """The estimate for new data of one of the judged entries."""
         by = self._portfolio.by
@@ -526,7 +508,8 @@ class _Stage:
             for outcomes in one.options
             if self._all and len(outcomes) >= self.done
         ] + [one.scored for one in judged]
-        estimate = corrected(by, tried, seed, rows=self.rows).words
+        rows = np.concatenate([split.rows for split in self._splits])
+        estimate = corrected(by, tried, seed, rows=rows).words
         best = max(tried, key=lambda one: ALL_SCORES[by].sign * pooled(by, one))
         # as much worse as the best of all that were tried is on points that did not choose it
         estimate["score"] += pooled(by, chosen.scored) - pooled(by, best)
@@ -545,10 +528,6 @@ class _Stage:
         """The `Entry`s of contenders, judged, the best first; none where there was no time."""
         start = time.monotonic()
         entries = []
-        if len(contenders):
-            share = _SEARCHING
-        else:
-            share = 1.0
         for number, (contender, candidate) in enumerate(
             zip(contenders, _candidates(self._experiment, contenders))
         ):
@@ -556,7 +535,7 @@ class _Stage:
             if entries and (now > self._end or not self._has_time_for(contender)):
                 self.all.append(Entry(contender, candidate))
                 continue
-            until = start + share * (self._end - start)
+            until = start + _SEARCHING * (self._end - start)
             searches = {one[::2] for one in contenders[number:] if one.kernel}
             tree, options = self._tuned(
                 contender, candidate, now + max(until - now, 0.0) / max(len(searches), 1)

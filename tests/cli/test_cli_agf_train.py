@@ -265,12 +265,13 @@ def test_a_page_may_exceed_the_limit_by_seconds_and_says_what_adds_the_rest(
     run, table, monkeypatch
 ):
     words = (*WORDS, "m.mbm", "--time-limit", "0", "--report", "p.html")
+    monkeypatch.setattr(training_page, "_OVERRUN", (1e6, 0.0))
     run("agf_train", *words)
     page = Path("p.html").read_text()
     assert "Effect of width" in page and "The time limit ended the search" in page
     monkeypatch.setattr(training_page, "_OVERRUN", (0.0, 0.0))
     done = run("agf_train", *words)
-    assert "nfold" not in done.out and "the page has no held-out answers" in done.err
+    assert "\nnfold" not in done.out and "the page has no held-out answers" in done.err
     assert (
         "; eval_uc --report=FILE.html --model=m.mbm m.steps/held.truth m.steps/held"
         in Path("p.html").read_text()
