@@ -310,8 +310,10 @@ class Portfolio:
     def _record(self, stage, entries, survivors):
         """Add to `tried` what became of the contenders of a stage; entries: those with all scores,
         the best first."""
-        scored = entries[0].scored if entries else []
-        lost = losses("log_loss", scored) if scored else None
+        lost = None
+        if entries:
+            scored = entries[0].scored
+            lost = losses("log_loss", scored)
         if lost is not None:
             w = joined_outcomes(scored, "weights")
             samples = round(stage.training_rows)
