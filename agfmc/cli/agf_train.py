@@ -3,14 +3,20 @@
 import os
 import time
 from contextlib import contextmanager, ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..core.errors import AgfmcError, UsageError
 from ..files.atomic import check_output, replacing_with
 from ..files.opening import is_stream
 from ..score.rows import BY_COST, BY_OPTION, COST
 from .data_options import add_train, add_training_kind, gives_dialect, recipe_path, weight_files
-from .experiments import add_state, experiment_request, opened_experiment, report_reused
+from .experiments import (
+    add_state,
+    experiment_request,
+    ExperimentRequest,
+    opened_experiment,
+    report_reused,
+)
 from .hints import classify_command, operand
 from .mbh2mbm import check_model_name
 from .messages import Progress, report, write_stderr, write_stdout
@@ -102,30 +108,31 @@ def get_parser():
 
 
 @dataclass(frozen=True)
-class _Request:
+class _Request(ExperimentRequest):
     """A model to be searched and trained.
 
-    experiment: the `ExperimentRequest` of the search;  search: arguments of `train_best`;  model:
-    the file to be written;  recipe: the file of the recipe that the table is read by, or None;
-    makes_recipe: the options make another one, which is written beside the model;  data_options,
-    trying_options: {option: its value} of those that the commands of the script have.
+    Attributes
+    ----------
+    model : file to be written
+    time_limit, by, learners, kernels, ensemble : as for `train_best`
+    jobs : number of threads, or the text that names an executor
+    recipe, recipe_out : file of the recipe that the table is read by, and of one that is made of the
+        options, or None
+    data_words, trying_words : options that the commands of the script have too, as words
     """
 
-    experiment: object
-    search: dict
-    model: str
-    time_limit: float
-    jobs: int | str
-    recipe: str | None
-    makes_recipe: bool
-    data_options: dict
-    trying_options: dict
-    reports: Reports
-
-    @property
-    def recipe_out(self):
-        """The file of the recipe beside the model."""
-        return f"{os.path.splitext(self.model)[0]}.recipe"
+    model: str = ""
+    time_limit: float = 0.0
+    by: str = ""
+    learners: list | None = None
+    kernels: list | None = None
+    ensemble: bool | None = None
+    jobs: int | str = 0
+    recipe: str | None = None
+    recipe_out: str | None = None
+    data_words: list = ()
+    trying_words: list = ()
+    reports: Reports | None = None
 
 
 def _request_of(args):
@@ -145,27 +152,27 @@ def _request_of(args):
         else:
             what = "weights"
         raise UsageError(f"the {what} are read several times: expected the name of a file")
-    experiment = experiment_request(args, SplitPlan(None, 5, 1, args.seed))
-    is_table = experiment.form.kind == "table"
-    search = {"by": BY_COST[args.by], "learners": args.learners, "kernels": args.kernels}
+    ensemble = None
     if args.combine != "auto":
-        search["ensemble"] = args.combine == "always"
-    request = _Request(
-        experiment,
-        search,
-        args.model,
-        args.time_limit,
-        args.jobs,
-        recipe_path(args.recipe, args.train) if is_table else None,
-        is_table and gives_dialect(args),
-        args.values(*_DATA_OPTIONS),
-        args.values(*_TRYING_OPTIONS),
-        reports_of(args, printable=False),
+        ensemble = args.combine == "always"
+    request = experiment_request(
+        args,
+        SplitPlan(None, 5, 1, args.seed),
+        _Request,
+        by=BY_COST[args.by],
+        ensemble=ensemble,
+        data_words=args.option_words(*_DATA_OPTIONS),
+        trying_words=args.option_words(*_TRYING_OPTIONS),
+        reports=reports_of(args, printable=False),
     )
     check_output(request.model)
-    if request.makes_recipe:
-        check_output(request.recipe_out)
-    return request
+    if request.form.kind != "table":
+        return request
+    if not gives_dialect(args):
+        return replace(request, recipe=recipe_path(args.recipe, args.train))
+    recipe_out = f"{os.path.splitext(args.model)[0]}.recipe"
+    check_output(recipe_out)
+    return replace(request, recipe_out=recipe_out)
 
 
 def execute(args):
@@ -174,7 +181,7 @@ def execute(args):
 
     start = time.monotonic()
     request = _request_of(args)
-    with opened_experiment(request.experiment) as experiment:
+    with opened_experiment(request) as experiment:
         model, result = _train(request, experiment, start)
         report_reused(experiment)
         _print_result(request, experiment, result)
@@ -188,9 +195,9 @@ def execute(args):
             write_stdout([training_script(request, model, result)])
             raise
     write_stdout([training_script(request, model, result)])
-    line = classify_command(request.model, request.experiment.form.kind, request.experiment.source)
-    if request.experiment.costs is not None:
-        costs = operand(request.experiment.costs)
+    line = classify_command(request.model, request.form.kind, request.source)
+    if request.costs is not None:
+        costs = operand(request.costs)
         line = line.replace("classify_m", f"classify_m --costs {costs}", 1)
     report(f"wrote {request.model}; classify new data with: {line}")
 
@@ -223,11 +230,14 @@ def _train(request, experiment, start):
         limit *= 1 - _RESERVED
     with (
         _progress(start + request.time_limit) as progress,
-        with_source_in_errors(request.experiment.source),
+        with_source_in_errors(request.source),
     ):
         model, result = train_best(
             experiment.data,
-            **request.search,
+            by=request.by,
+            learners=request.learners,
+            kernels=request.kernels,
+            ensemble=request.ensemble,
             time_limit=limit - (time.monotonic() - start),
             costs=experiment.costs,
             cache=experiment.cache,
@@ -236,7 +246,7 @@ def _train(request, experiment, start):
             workers=experiment.settings.workers,
         )
     recipes = {}
-    if request.makes_recipe:
+    if request.recipe_out is not None:
         recipes[request.recipe_out] = format_recipe(experiment.data.recipe, request.recipe_out)
     with replacing_with(recipes):
         save(request.model, model)
@@ -250,6 +260,6 @@ def _print_result(request, experiment, result):
 
     if result["choice"] is None:
         return
-    head = request.experiment.head(experiment)
+    head = request.head(experiment)
     write_stderr(blocks_text(portfolio_blocks(result, head), star=True))
     report(f"estimate for new data: {estimate_words(result['estimate'], result['by'])}")

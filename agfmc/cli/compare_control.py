@@ -168,7 +168,7 @@ def _write(request, experiment, result):
             request,
             experiment,
             f"comparison of configurations: {name_of_file(request.source)}",
-            "compares",
+            "compares, and writes this page",
             comparison=plain(result),
         )
 

@@ -163,12 +163,14 @@ def _make_page(request, experiment, candidate, results, curve):
         request,
         experiment,
         f"{candidate.name}: {name_of_file(request.source)}",
-        "cross-validates",
+        "cross-validates, and writes this page",
         rows=rows,
-        more=[
-            ("seed of training", str(request.settings.seed)),
-            ("seed of the splits", str(experiment.plan.seed)),
-        ],
+        provenance=request.page.provenance(
+            [
+                ("seed of training", str(request.settings.seed)),
+                ("seed of the splits", str(experiment.plan.seed)),
+            ]
+        ),
         answers=answers,
         model=ModelPart(experiment.design_of(candidate)[0].tree),
         curve=curve,

@@ -63,14 +63,8 @@ def _options(args):
         yield name, "yes" if value is True else str(value)
 
 
-def names_in(data):
-    """{label: name} of the classes in a `Dataset`, as far as they have names."""
-    return {label: data.name_of[label] for label in data.counts if label in data.name_of}
-
-
-def training_part(request, experiment, rows=None):
-    """The `DataPart` of the training data of an `ExperimentRequest` and its `Experiment`. rows:
-    `TrainingRows` of them, where the file was read again already."""
+def _training_part(request, experiment, rows):
+    """The `DataPart` of the training data."""
     from .gather import data_part, TrainingRows
 
     rows = rows or TrainingRows(request.source, request.form, experiment.data)
@@ -94,23 +88,23 @@ def training_part(request, experiment, rows=None):
     )
 
 
-def make_page(request, experiment, title, why, *, rows=None, more=(), **parts):
+def make_page(request, experiment, title, why, *, rows=None, steps=(), **parts):
     """The text of the page of an `Experiment` and its `ExperimentRequest`.
 
-    `why` says what the command does; `rows` are as for `training_part`, `more` as for
-    `Page.provenance`, and `parts` those of `ReportContent`.
+    `why` says what the command does; `rows` are the `TrainingRows` of the data, where the file was
+    read again already, `steps` further ones than the command, and `parts` those of `ReportContent`.
     """
     from ..report.content import ReportContent
     from ..report.page import render
 
+    names = experiment.data.name_of
     return render(
         ReportContent(
             title,
-            names_in(experiment.data),
-            training_part(request, experiment, rows),
-            provenance=request.page.provenance(more),
-            steps=[request.page.step(f"{why}, and writes this page")],
-            **parts,
+            {label: names[label] for label in experiment.data.counts if label in names},
+            _training_part(request, experiment, rows),
+            steps=[request.page.step(why), *steps],
+            **{"provenance": request.page.provenance(), **parts},
         )
     )
 

@@ -14,12 +14,11 @@ from ..experiments.experiment import splits
 from ..files.kinds import name_of_file
 from ..models.description import describe
 from ..prediction.importance import data_columns, EFFECTS, importance, POINTS, VALUES
-from ..report.content import ModelPart, ReportContent, Step
-from ..report.page import render
+from ..report.content import ModelPart, Step
 from .gather import file_digests, TrainingRows, validation_part
 from .hints import operand
 from .messages import Progress, report
-from .pages import names_in, plain, training_part
+from .pages import make_page, plain
 from .training_script import script_steps, validation_steps
 
 _OVERRUN = 10.0, 0.1  # by which the page may exceed the limit: seconds, or a share of it
@@ -39,7 +38,7 @@ class TrainingPage:
     """
 
     def __init__(self, request, experiment, model, result, start):
-        seed = request.experiment.settings.seed + _OTHER_SPLITS
+        seed = request.settings.seed + _OTHER_SPLITS
         self._request, self._model, self._result = request, model, result
         self._end = start + request.time_limit
         self._end += max(_OVERRUN[0], _OVERRUN[1] * request.time_limit)
@@ -50,9 +49,7 @@ class TrainingPage:
             settings=replace(experiment.settings, seed=seed),
             calibrated=(True, False),
         )
-        self._rows = TrainingRows(
-            request.experiment.source, request.experiment.form, experiment.data
-        )
+        self._rows = TrainingRows(request.source, request.form, experiment.data)
 
     def text(self):
         """The text of the page."""
@@ -62,35 +59,29 @@ class TrainingPage:
         if answers is not None:
             importance = self._importance(answers)
         comparison = None
-        head = request.experiment.head(self._experiment)
+        head = request.head(self._experiment)
         if self._result["choice"] is not None:
-            comparison = plain(
-                {"data": request.experiment.source, "options": "", **self._result, **head}
-            )
+            comparison = plain({"data": request.source, "options": "", **self._result, **head})
         info = describe(self._model)
         first, *steps = script_steps(request, self._model, self._result)
-        content = ReportContent(
+        return make_page(
+            request,
+            self._experiment,
             name_of_file(request.model),
-            names_in(self._experiment.data),
-            training_part(request.experiment, self._experiment, self._rows),
-            ModelPart(self._model.tree, os.path.basename(request.model), info),
-            answers,
-            comparison,
-            None,
-            request.experiment.page.provenance(file_digests([request.model]), info),
-            [
-                request.experiment.page.step("does all of this"),
-                Step(first, "the same in steps"),
-                *map(Step, steps),
-            ],
-            importance,
-            {
+            "does all of this",
+            rows=self._rows,
+            steps=[Step(first, "the same in steps"), *map(Step, steps)],
+            model=ModelPart(self._model.tree, os.path.basename(request.model), info),
+            answers=answers,
+            comparison=comparison,
+            provenance=request.page.provenance(file_digests([request.model]), info),
+            importance=importance,
+            curve={
                 "log_loss": self._result["curve"],
                 "words": "The best contender of each stage, on a sample of the data.",
             },
-            self._result["notes"],
+            notes=self._result["notes"],
         )
-        return render(content)
 
     def _omits(self, seconds, part, commands):
         """True, with a note, if a part of the page takes so long that the limit is clearly
@@ -151,7 +142,5 @@ class TrainingPage:
             workers=experiment.settings.workers,
             member_weights=self._result["member_weights"],
         )
-        result = importance(
-            model, test, effects=EFFECTS, seed=self._request.experiment.settings.seed
-        )
+        result = importance(model, test, effects=EFFECTS, seed=self._request.settings.seed)
         return {**result, "trained": "; the model that is measured was trained on all others"}

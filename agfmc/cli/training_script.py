@@ -2,7 +2,6 @@
 
 import os
 import shlex
-from itertools import starmap
 
 from ..core.errors import one_line
 from ..core.text import spread
@@ -10,7 +9,6 @@ from ..report.trials import estimate_words
 from ..score.rows import SCORES
 from ..tables.recipe_file import format_recipe
 from .hints import operand
-from .option_types import option_word
 
 
 def training_script(request, model, result):
@@ -32,19 +30,19 @@ def script_steps(request, model, result):
     control = f"{folder}/chosen.mbt"
     learned = f"{folder}/m.mbc"
     steps = [shlex.join(["mkdir", "-p", folder])]
-    if request.makes_recipe:
+    if request.recipe_out is not None:
         steps.append(_written(_recipe(request), format_recipe(model.recipe)))
     steps.append(_written(control, result["control"]))
-    words = ["multi_borders", *_common(request, request.experiment.settings.seed)]
+    words = ["multi_borders", *_common(request, request.settings.seed)]
     if result["member_weights"] is not None:
-        words.append(option_word("--member-weights", result["member_weights"]))
+        words.append(f"--member-weights={result['member_weights']}")
     words += [
         "-a",
         f"{folder}/m.std",
         "-y",
         folder,
         control,
-        operand(request.experiment.source),
+        operand(request.source),
         "m",
         learned,
     ]
@@ -64,10 +62,10 @@ def validation_steps(request, plan):
     answer = [
         "nfold",
         f"-d{plan.parts}",
-        *starmap(option_word, request.trying_options.items()),
+        *request.trying_words,
         *_common(request, plan.seed),
         f"{folder}/chosen.mbt",
-        operand(request.experiment.source),
+        operand(request.source),
         answers,
     ]
     score = ["eval_uc", "--report=FILE.html", f"--model={operand(request.model)}"]
@@ -80,7 +78,7 @@ def _folder(request):
 
 
 def _recipe(request):
-    if request.makes_recipe:
+    if request.recipe_out is not None:
         return f"{_folder(request)}/train.recipe"
     return request.recipe
 
@@ -90,7 +88,7 @@ def _common(request, seed):
         "-n",
         f"-j{request.jobs}",
         f"--seed={seed}",
-        *starmap(option_word, request.data_options.items()),
+        *request.data_words,
     ]
     recipe = _recipe(request)
     if recipe is not None:

@@ -181,7 +181,7 @@ def _write_reports(request, task, result, tree):
             request,
             task.experiment,
             f"search for options: {name_of_file(result['control'])}, {name_of_file(request.source)}",
-            "searches",
+            "searches, and writes this page",
             search=plain(result),
             model=ModelPart(task.tree if tree is None else tree),
         )

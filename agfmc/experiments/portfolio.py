@@ -311,7 +311,7 @@ class Portfolio:
         """Add to `tried` what became of the contenders of a stage; entries: those with all scores,
         the best first."""
         lost = None
-        if entries:
+        if entries and entries[0].scored:
             scored = entries[0].scored
             lost = losses("log_loss", scored)
         if lost is not None:
