@@ -128,9 +128,11 @@ def _describe(request):
 
 def _model(request):
     """The information and text of a model, and functions for its page and its picture."""
-    from ..models.description import describe, format_description, node_shares, training_tree
+    from ..models.description import describe, node_shares, training_tree
     from ..models.files import load_configuration
     from ..report.chart_control import draw_control
+    from ..report.model import model_blocks
+    from ..report.text import blocks_text
 
     configuration = load_configuration(request.source)
     info = describe(configuration)
@@ -138,9 +140,10 @@ def _model(request):
     def draw(path):
         draw_control(path, configuration.tree, shares=node_shares(configuration))
 
-    text = format_description(info)
     if request.print_control:
         text = format_tree(training_tree(configuration))
+    else:
+        text = blocks_text(model_blocks(info))
     return info, text, lambda: _page_text(request, configuration, info), draw
 
 
@@ -184,17 +187,21 @@ def _column_importance(configuration, source):
 
 def _recipe(path):
     """The information and text of a recipe."""
-    from ..models.description import describe_recipe, format_recipe_lines
+    from ..models.description import describe_recipe
+    from ..report.model import recipe_blocks
+    from ..report.text import blocks_text
     from ..tables.recipe_file import read_recipe
 
     info = describe_recipe(read_recipe(path))
-    return info, format_recipe_lines(info)
+    return info, blocks_text(recipe_blocks(info))
 
 
 def _normalisation(path):
     """The information and text of a normalisation."""
     from ..data.libagf import read_std
-    from ..models.description import describe_normalisation, format_normalisation
+    from ..models.description import describe_normalisation
+    from ..report.model import normalisation_blocks
+    from ..report.text import blocks_text
 
     info = describe_normalisation(read_std(path))
-    return info, format_normalisation(info)
+    return info, blocks_text(normalisation_blocks(info))

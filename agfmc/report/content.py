@@ -17,8 +17,8 @@ Cell = Union[str, int, float, tuple[float, float], None]  # of a table; two numb
 @dataclass(frozen=True)
 class Column:
     """A column of a `DataTable`, of the kind "text", "number", "share" (of 1, shown in percent),
-    "name" (of several words), "code" (in type of one width) or "prose" (sentences, which are not
-    cut)."""
+    "name" (of several words), "code" (in type of one width), "list" (of names) or "prose"
+    (sentences, which text leaves out)."""
 
     title: str
     kind: str = "text"
@@ -30,7 +30,9 @@ class Column:
         if value is None:
             return ""
         if isinstance(value, str):
-            return cut(value, LONGEST * {"name": 2, "code": 4, "prose": 6}.get(self.kind, 1))
+            return cut(
+                value, LONGEST * {"name": 2, "code": 4, "list": 9, "prose": 6}.get(self.kind, 1)
+            )
         if isinstance(value, tuple):
             return interval(value)
         if self.kind == "share":

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import os
-from collections import Counter
-from collections.abc import Mapping
+from dataclasses import replace
 
-from ..core.kernels import KERNELS
-from ..core.text import member_text
 from . import chart_importance, charts, structure
 from .answers import answer_sections, answer_verdict, score_tiles
 from .blocks import (
@@ -20,12 +16,12 @@ from .blocks import (
     table,
     text,
     Tile,
-    without_empty,
 )
-from .classes import Classes, classes_of
-from .content import Column, DataTable, ReportContent, TableRow
+from .classes import classes_of
+from .content import ReportContent
+from .model import classifier_table, column_table, model_facts, recipe_facts
 from .trials import estimate_tiles, trial_sections, trial_verdict
-from .words import count, cut, joined, plural
+from .words import count, cut, plural
 
 _MOST = 60  # binary classifiers in a table
 _WIDEST = 400  # rows of other tables
@@ -140,7 +136,7 @@ def _data(content, classes):
         [
             *pairs,
             ("classes", count(len(data.labels))),
-            *([] if data.recipe is None else _recipe_facts(data)),
+            *([] if data.recipe is None else recipe_facts(data.recipe)),
             *data.facts,
         ]
     )
@@ -149,90 +145,19 @@ def _data(content, classes):
     else:
         blocks = beside([data_facts], pictures(charts.class_counts(data, classes.names)))
     if data.recipe is not None:
-        blocks += _recipe(data.recipe, data.missing)
-    return Section("data", "Data", tuple(blocks))
-
-
-def _recipe_facts(data):
-    recipe = data.recipe
-    pairs = (
-        ("table", None if recipe["source"] == os.path.basename(data.source) else recipe["source"]),
-        ("label", recipe["label"]),
-        ("missing values", recipe["missing"]),
-        ("identifiers", ", ".join(recipe["ids"])),
-        ("weights", recipe["weight"]),
-        ("column of groups", recipe.get("group")),
-    )
-    return [(name, value) for name, value in pairs if value]
-
-
-def _recipe(recipe, cells):
-    alike: dict[tuple, list[str]] = {}  # {cells: names of the columns that have them}
-    for one in recipe["columns"]:
-        words = one["categories"]
-        fill = one["fill"]
-        dates = one.get("date")
-        if isinstance(fill, str):
-            missing = fill
-        elif fill is not None:
-            missing = f"{fill:g}"
-        elif one["indicator"]:
-            missing = "0"
-        elif recipe["missing"] != "keep":
-            missing = "not accepted"
-        elif words is None:
-            missing = "a missing value"
-        else:
-            missing = "0"
-        alike.setdefault(
-            (
-                "dates"
-                if dates
-                else "order"
-                if "order" in one
-                else "number"
-                if words is None
-                else "words",
-                (1 + 2 * len(dates["cycles"] if dates else ()) if words is None else len(words))
-                + one["indicator"],
-                None if cells is None else cells.get(one["name"], 0),
-                missing + ", and an indicator" * one["indicator"],
-                " < ".join(one.get("order", ()))
-                if words is None
-                else joined(words) + (f"; all others are {one['other']}" if "other" in one else ""),
-            ),
-            [],
-        ).append(one["name"])
-    rows = [
-        TableRow((joined(names), len(names) if len(names) > 1 else None, *properties))
-        for properties, names in alike.items()
-    ]
-    if len(rows) <= _WIDEST:
-        left = ""
-    else:
-        left = f"{_WIDEST} of {count(len(rows))} kinds of columns: the recipe has all of them."
-    return [
-        heading("Columns of the table"),
-        table(
-            without_empty(
-                DataTable(
-                    left
-                    or "What the columns are, and what a missing cell becomes; columns that differ in "
-                    "their names alone share a row.",
-                    (
-                        Column("column", "name"),
-                        Column("columns", "number"),
-                        Column("kind"),
-                        Column("features", "number", "of each of them"),
-                        Column("missing", "number", "missing cells of each of them"),
-                        Column("a missing cell becomes"),
-                        Column("categories", "prose"),
-                    ),
-                    tuple(rows[:_WIDEST]),
-                )
+        columns = column_table(data.recipe, data.missing, together=True)
+        caption = (
+            "What the columns are, and what a missing cell becomes; columns that differ in their "
+            "names alone share a row."
+        )
+        if len(columns.rows) > _WIDEST:
+            caption = (
+                f"{_WIDEST} of {count(len(columns.rows))} kinds of columns: the recipe has all of "
+                "them."
             )
-        ),
-    ]
+        shown = replace(columns, caption=caption, rows=columns.rows[:_WIDEST])
+        blocks += [heading("Columns of the table"), table(shown)]
+    return Section("data", "Data", tuple(blocks))
 
 
 # -- configuration ---------------------------------------------------------------------------------
@@ -247,7 +172,7 @@ def _configuration(content, classes):
     else:
         nodes = content.answers.nodes
     drawn = structure.configuration(model.tree, classes.names, nodes)
-    facts_of_model = [facts(_model_facts(model, classes.names))]
+    facts_of_model = [facts(_model_facts(model))]
     shown = pictures(*drawn)
     small = len(drawn) == 1 and not drawn[0].wide
     if small:
@@ -256,155 +181,29 @@ def _configuration(content, classes):
         blocks = [*facts_of_model, *shown]
     if model.info is not None:
         if model.info["binary_models"]:
-            blocks.append(table(_classifier_table(model.info["binary_models"], classes)))
+            shown = classifier_table(model.info["binary_models"], classes, _MOST)
+            caption = shown.caption or "The binary classifiers, by the classes on their sides."
+            blocks.append(table(replace(shown, caption=caption, folded=len(shown.rows) > 12)))
         if model.info["control"]:
             blocks.append(code(model.info["control"], "The tree as a control file"))
     return Section("configuration", "Configuration", tuple(blocks))
 
 
-def _model_facts(model, names):
-    info = model.info
+def _model_facts(model):
+    """The facts of a model, or of a control file before training."""
     tree = model.tree
-    pairs = [
-        ("configuration", tree.kind),
-        ("binary classifiers", count(len(tree.rows))),
-        ("classes", count(len(tree.classes))),
-    ]
-    if model.file:
-        pairs.insert(0, ("file", model.file))
-    if info is None:
-        return [*pairs, *[("decoder", tree.decoder)] * (tree.decoder is not None)]
-    if info["members"]:
-        pairs.append(("members", "; ".join(map(member_text, info["members"][:20]))))
-    if info["levels"] > 1:
-        pairs.append(("levels", count(info["levels"])))
-    if info["decoder"]:
-        pairs.append(("decoder", info["decoder"]))
-    if info["samples"]:
-        pairs.append(("points in training", count(sum(info["samples"]))))
-    features = count(info["features"])
-    if info["normalised"]:
-        features += f", normalised by the model to {count(info['features_of_support_vectors'])}"
-    pairs.append(("features", features))
-    if info["support_vectors"]:
-        pairs += [
-            (
-                "support vectors",
-                f"{count(info['support_vectors'])} stored, "
-                f"{count(info['coefficients'])} coefficients in all classifiers",
-            ),
-            ("kernels", _kernels(info["kernels"])),
+    if model.info is not None:
+        pairs = model_facts(model.info)[:_MOST]
+    else:
+        pairs = [
+            ("configuration", f"{tree.kind}, {plural(len(tree.rows), 'binary classifier')}"),
+            ("classes", count(len(tree.classes))),
         ]
-    if info.get("trees"):
-        pairs.append(
-            (
-                "trees",
-                f"{count(info['trees'])}, of which a point costs "
-                f"{count(info['comparisons'])} comparisons at most",
-            )
-        )
-    for direct in info["direct_classifiers"][:20]:
-        sides = (
-            joined([names.get(label, str(label)) for label in labels], 3)
-            for labels in direct["branches"][:4]
-        )
-        pairs.append((" / ".join(sides), f"{direct['kind']} {direct['options']}".rstrip()))
-    return [
-        *pairs,
-        ("calibration", _calibration(info["calibration"], info["decoder"])),
-        *_trained_by(info),
-    ]
-
-
-def _kernels(kernels):
-    words = []
-    for kernel, times in Counter(tuple(sorted(kernel.items())) for kernel in kernels).items():
-        values = dict(kernel)
-        used = KERNELS[values["kind"]].parameters
-        words.append(
-            " ".join([values["kind"], *(f"{name} {values[name]:.6g}" for name in used)])
-            + f" ({times} times)" * (times > 1)
-        )
-    return joined(words)
-
-
-def _calibration(calibration, decoder):
-    if calibration is None:
-        return "none: the probabilities are those of the decoder"
-    maps = {
-        one["decoder"]: one["map"] + (f" {one['temperature']:.4g}" if "temperature" in one else "")
-        for one in calibration["decoders"]
-    }
-    local = maps.pop(decoder, None)
-    if local is None:
-        words = []
-    else:
-        words = [f"{local} for the decoder {decoder}"]
-    if maps:
-        words.append(f"maps for {plural(len(maps), 'other decoder' if words else 'decoder')}")
-    return f"{calibration['source']}, {count(sum(calibration['samples']))} points; " + ", ".join(
-        words
-    )
-
-
-def _trained_by(info):
-    times_of = Counter(one["made_by"].get("options", "unknown") for one in info["binary_models"])
-    if not times_of:
-        return []
-    return [
-        (
-            "training options",
-            "; ".join(
-                options if len(times_of) == 1 else f"{options} ({plural(times, 'classifier')})"
-                for options, times in times_of.most_common(8)
-            )
-            + "; \u2026" * (len(times_of) > 8),
-        )
-    ]
-
-
-def _classifier_table(models, classes: Classes):
-    chosen: list[Mapping] = (
-        sorted(models, key=lambda one: -one["support_vectors"])[:_MOST]
-        if len(models) > _MOST
-        else models
-    )
-    sizes = [
-        name
-        for name in ("support vectors", "trees", "comparisons")
-        if any(one.get(name.replace(" ", "_")) for one in models)
-    ]
-    rows = []
-    for one in chosen:
-        sides = [joined([*map(classes.name, one[side])], 4) for side in ("left", "right")]
-        samples = one.get("samples")
-        rows.append(
-            TableRow(
-                (
-                    " / ".join(sides),
-                    *[one[name.replace(" ", "_")] for name in sizes],
-                    None if samples is None else sum(samples),
-                ),
-                classes.at(*one["left"][:50], *one["right"][:50]),
-            )
-        )
-    if len(rows) < len(models):
-        left = (
-            f"{len(rows)} of {count(len(models))} binary classifiers, those with the most support "
-            "vectors: mbm_info --json has all of them."
-        )
-    else:
-        left = ""
-    return DataTable(
-        left or "The binary classifiers, by the classes on their sides.",
-        (
-            Column("classifier", "name", "left, \u22121 / right, +1"),
-            *[Column(name, "number") for name in sizes],
-            Column("points in training", "number"),
-        ),
-        tuple(rows),
-        folded=len(rows) > 12,
-    )
+        if tree.decoder is not None:
+            pairs.append(("decoder", tree.decoder))
+    if model.file:
+        return [("file", model.file), *pairs]
+    return pairs
 
 
 # -- origin ----------------------------------------------------------------------------------------

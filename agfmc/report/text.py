@@ -13,6 +13,7 @@ from .words import clean, count
 
 _NUMBERS = ("number", "share")  # kinds of columns
 _SCREEN = 100  # columns
+_NAMES = 16  # columns of the names of facts, at least
 # for terminals: what a page has in the place of blanks, dashes, quotes and dots
 _TYPED = str.maketrans(
     {
@@ -73,7 +74,7 @@ def blocks_text(blocks: Iterable[Block], folded: bool = False, star: bool = Fals
         elif kind == "heading":
             lines.append(f"\n{value}\n")
         elif kind == "facts":
-            lines.append(aligned(value))
+            lines.append(aligned([(f"{name:{_NAMES}}", fact) for name, fact in value]))
         elif kind == "table" and (folded or not value.folded):
             lines.append(_table(value, star))
         elif kind == "matrix":
@@ -82,6 +83,8 @@ def blocks_text(blocks: Iterable[Block], folded: bool = False, star: bool = Fals
                 f"{value.caption}\n",
                 aligned([["", *(name for name, _ in value.heads)], *rows], 1, " "),
             ]
+        elif kind == "code":
+            lines += [f"  {one_line(line)}\n" for line in value.split("\n") if line]
         elif kind == "beside":
             lines.append(_beside(*(blocks_text(side, folded, star) for side in value)))
     return "".join(lines).translate(_TYPED)

@@ -16,7 +16,7 @@ RECIPE = TableRecipe(
         ColumnRecipe("size", fill=0.1),
         ColumnRecipe("age", fill=3.0, indicator=True),
         ColumnRecipe("colour\x1b[31m", ("blue", "red"), "red"),
-        ColumnRecipe("n" * 50, tuple(map(str, range(15))), None, True),
+        ColumnRecipe("n" * 35, tuple(map(str, range(15))), None, True),
         ColumnRecipe("last"),
         ColumnRecipe("town", ("Bonn", "rest"), other="rest"),
         ColumnRecipe("age group", None, 1.0, order=("young", "old")),
@@ -34,14 +34,14 @@ label             kind: 2 classes, a, b
 identifiers       id, sub id
 weights           w
 
-column                          kind    features  if missing    categories
-size                            number         1  0.1
-age                             number         2  3, indicator
-colour\x1b[31m                  words          2  red           blue, red
-{"n" * 27}...  words         16  0, indicator  0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, ... (15)
-last                            number         1  error
-town                            words          2  error         Bonn, rest; all others are rest
-age group                       order          1  1             young < old
+column                               kind    features  if missing    categories
+size                                 number         1  0.1
+age                                  number         2  3, indicator
+colour�[31m                                         words          2  red           blue, red
+{"n" * 35}  words         16  0, indicator  0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, ... (15)
+last                                 number         1  error
+town                                 words          2  error         Bonn, rest; all others are rest
+age group                            order          1  1             young < old
 """
 
 

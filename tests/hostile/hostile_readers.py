@@ -25,7 +25,9 @@ from agfmc.control.write import format_tree
 from agfmc.core.errors import DataError, ModelError, UsageError
 from agfmc.models.files import load
 from agfmc.prediction.decision_values import MachineValues
-from agfmc.models.description import describe_recipe, format_recipe_lines
+from agfmc.models.description import describe_recipe
+from agfmc.report.model import recipe_blocks
+from agfmc.report.text import blocks_text
 from agfmc.answers import columns as answer_columns, libagf_text, libagf_text as set_text
 from agfmc.calibration import file as calibration_file
 from agfmc.data import (
@@ -529,7 +531,7 @@ def feather_bytes(rows, out):
 def recipe_again(recipe, raw):
     """A recipe is the same when it is written and read, and can be shown."""
     assert reread(recipe_file.read_recipe, recipe_file.format_recipe(recipe)) == recipe
-    check_visible(format_recipe_lines(describe_recipe(recipe)))
+    check_visible(blocks_text(recipe_blocks(describe_recipe(recipe))))
 
 
 def all_of(result):

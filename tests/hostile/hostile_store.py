@@ -24,7 +24,9 @@ from agfmc.control.parse import parse
 from agfmc.decode.methods import METHODS
 from agfmc.core.errors import AgfmcError
 from agfmc.models.files import _check_neighbours, export, load, save
-from agfmc.models.description import describe, format_description
+from agfmc.models.description import describe
+from agfmc.report.model import model_blocks
+from agfmc.report.text import blocks_text
 from agfmc.models import mbm
 from agfmc.calibration.types import (
     Calibration,
@@ -477,7 +479,7 @@ def use(raw, tmp, counts=None, rng=None):
         assert "\n" not in str(error), error
         return "refused"
     check_answers(configuration, counts, rng)
-    text = format_description(describe(configuration))
+    text = blocks_text(model_blocks(describe(configuration)))
     check_visible(text)
     check_visible(json.dumps(describe(configuration)))
     save(tmp, configuration)

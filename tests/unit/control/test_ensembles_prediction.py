@@ -27,7 +27,9 @@ from agfmc.prediction.decoding import (
     gives_probabilities,
     Guarantees,
 )
-from agfmc.models.description import describe, format_description
+from agfmc.models.description import describe
+from agfmc.report.model import model_blocks
+from agfmc.report.text import blocks_text
 from agfmc.training.fit import TrainingSettings
 from agfmc.training.in_memory import train_configuration
 
@@ -391,7 +393,7 @@ def test_description():
     assert [
         (one["configuration"], one["binary_models"], one["weight"]) for one in info["members"]
     ] == [("decision tree", 3, 0.25), ("coding matrix", 4, 0.5), ("decision tree", 3, 0.25)]
-    text = format_description(info)
+    text = blocks_text(model_blocks(info))
     assert "configuration     ensemble, 10 binary models, 2 levels" in text
     assert "members           3: 2 x decision tree of 3, coding matrix of 4 binary models" in text
     assert "weights           0.25 0.5 0.25" in text

@@ -270,11 +270,8 @@ WRITERS = {
 }
 # What is no model and nothing that goes with one: points, answers, and text without a reader.
 OTHERS = {
-    "format_description",
-    "format_normalisation",
     "format_points",
     "format_ranked",
-    "format_recipe_lines",
     "format_sets",
     "format_validation",
     "format_weights",

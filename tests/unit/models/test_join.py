@@ -15,7 +15,9 @@ from agfmc.core.models import Kernel
 from agfmc.data.normalisation import JoinedNormalisation, Normalisation
 from agfmc.data.types import Dataset
 from agfmc.models.checks import check_configuration
-from agfmc.models.description import describe, format_description
+from agfmc.models.description import describe
+from agfmc.report.model import model_blocks
+from agfmc.report.text import blocks_text
 from agfmc.models.files import export
 from agfmc.models.join import join, join_members, members_of
 from agfmc.prediction.member_weights import weighed_by_data
@@ -118,7 +120,7 @@ def test_what_is_shared(models):
     ]
     assert (
         f"weight 0.333, for each point {members[0]['kernel_values']} kernel values\n"
-        in format_description(describe(whole))
+        in blocks_text(model_blocks(describe(whole)))
     )
 
 

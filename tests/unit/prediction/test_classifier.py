@@ -16,7 +16,9 @@ from agfmc.learners.programs import Execution
 from agfmc.models.merge import collate
 from agfmc.control.parse import parse
 from agfmc.core.errors import AgfmcWarning, DataError, ModelError, UsageError
-from agfmc.models.description import describe, format_description
+from agfmc.models.description import describe
+from agfmc.report.model import model_blocks
+from agfmc.report.text import blocks_text
 from agfmc.prediction.classifier import Classifier, classify
 from agfmc.models.libsvm import format_svm_model
 from agfmc.data.libagf import read_cls, read_con, read_vec
@@ -340,7 +342,7 @@ def test_one_file_or_many_give_the_same_bytes(golden, tmp_path):
     assert info["support_vectors"] == len(again.machines.sv)
     assert info["coefficients"] == len(again.machines.coef)
     assert len(again.machines.coef) <= before  # equal vectors within one model were added up
-    text = format_description(info)
+    text = blocks_text(model_blocks(info))
     assert "coding matrix, 21 binary models, 1 level\n" in text and "rbf gamma 0.1" in text
 
 

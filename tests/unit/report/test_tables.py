@@ -38,7 +38,7 @@ def test_blocks_of_a_page_as_text():
         table(DataTable("Folded", (), (), folded=True)),
     ]
     assert blocks_text(blocks) == (
-        "points  12345\ns       1\n\nA head\nTwo rows.\nname   value  share\n"
+        "points            12345\ns                 1\n\nA head\nTwo rows.\nname   value  share\n"
         'a     0.5000      -\n\u6c34        12  25.0%\n"-".\n'
     )
 

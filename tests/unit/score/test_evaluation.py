@@ -106,7 +106,7 @@ def test_rejected_points(files):
     truth, base, p = files(result=[0, -1, 2, -1, 2])
     scores = evaluate(load_results(truth, base, p))
     assert scores["rejected"] == 2 and sum(row["count"] for row in scores["calibration"]) == 3
-    assert "\nrejected  2\n" in blocks_text(score_blocks(scores))
+    assert "\nrejected          2\n" in blocks_text(score_blocks(scores))
     truth, base, p = files(result=[-1] * 5)
     blocks_text(score_blocks(evaluate(load_results(truth, base, p))))
 
