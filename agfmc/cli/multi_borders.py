@@ -599,18 +599,18 @@ def _train(request, work, tally):
 
     Raises `JobsFailed` where something is missing. `tally` is a `PairTally` or None.
     """
-    from ..training.run import PreviousRun, train
+    from ..training.run import train
 
     if request.retrain:
         done = frozenset()
     else:
         done = _finished_models(work, tally)
-    earlier = PreviousRun(done, _replaceable(work.control_out))
     with request.workers as executor, Progress("training") as progress:
         made = train(
             work,
             progress,
-            earlier,
+            done,
+            control_out=_replaceable(work.control_out),
             deadline=request.deadline,
             held_out=tally and tally.add,
             workers=executor,

@@ -11,7 +11,7 @@ from ..learners.protocol import NodeProblem
 CALIBRATION_POINTS = 5000
 
 
-def gather_held_out(tree, jobs, values, data, rows: np.ndarray, settings) -> HeldOut | None:
+def gather_held_out(tree, jobs, values, data, rows: np.ndarray | None, settings) -> HeldOut | None:
     """The `HeldOut` of calibration points; None where a learner gives no such values.
 
     Parameters
@@ -19,12 +19,12 @@ def gather_held_out(tree, jobs, values, data, rows: np.ndarray, settings) -> Hel
     tree, jobs : of the training, the jobs of all rows first
     values : sequence, for each row those of its `Fitted`, or None
     data : (Dataset, dict), the dict is {node number: `NodeModel`}
-    rows : array (c,), rows of the calibration points, ascending
+    rows : array (c,), rows of the calibration points, ascending, or None for no such points
     """
     x = data[0].x
     y = data[0].y
     weights = data[0].weights
-    if not len(rows) or any(value is None for value in values):
+    if rows is None or not len(rows) or any(value is None for value in values):
         return None
     labels = y[rows]
     positions = rows_by_class(labels)

@@ -72,10 +72,9 @@ def train_configuration(
         x = settings.normalisation.apply(x)
     data = replace(data, x=x, y=y)
     binary = [job for job in jobs if job.is_binary]
+    rows = None
     if settings.calibration:
         rows = calibration_rows(y, tree.labels, settings.calibration, settings.seed)
-    else:
-        rows = None
     results = {}
     for job, fitted in train(
         distinct(binary),
@@ -94,12 +93,9 @@ def train_configuration(
     configuration = assemble(
         tree, [fitted.model for fitted in results], nodes, settings.normalisation
     )
-    if rows is None:
-        held_out = None
-    else:
-        held_out = gather_held_out(
-            tree, jobs, [fitted.values for fitted in results], (data, nodes), rows, settings
-        )
+    held_out = gather_held_out(
+        tree, jobs, [fitted.values for fitted in results], (data, nodes), rows, settings
+    )
     return configuration, held_out
 
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from concurrent.futures import wait
 from contextlib import contextmanager, ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
 from typing import NamedTuple
@@ -148,26 +148,12 @@ class Outcome(NamedTuple):
     settled: Mapping = MappingProxyType({})
 
 
-@dataclass(frozen=True)
-class PreviousRun:
-    """The files of a previous run.
-
-    Attributes
-    ----------
-    finished : names of finished jobs, from `finished`
-    control_out : its control file, or None: it is removed as soon as a model of that run is
-        replaced by another one, as it would name a mixture of both
-    """
-
-    finished: frozenset = frozenset()
-    control_out: str | None = None
-
-
 def train(
     plan,
     progress: Callable | None = None,
-    earlier: PreviousRun = PreviousRun(),
+    finished: Container[str] = (),
     *,
+    control_out: str | None = None,
     deadline: float | None = None,
     held_out: Callable | None = None,
     workers=None,
@@ -177,6 +163,9 @@ def train(
     Parameters
     ----------
     progress : function, optional, called with (done, all, words, how much was done before)
+    finished : names of the jobs of a previous run that need no training, from `finished`
+    control_out : control file of that run, or None: it is removed as soon as a model of that run is
+        replaced by another one, as it would name a mixture of both
     deadline : float, optional
         On `time.monotonic`, after which nothing new is begun; a binary classifier that is running
         then is abandoned, a node is finished.
@@ -185,16 +174,11 @@ def train(
     workers : int or Executor, optional, None for those of the plan's settings
     """
     if plan.trainer is None:
-        made = _train_binary(plan, progress, earlier, deadline, held_out, workers)
+        made = _train_binary(plan, progress, finished, control_out, deadline, held_out, workers)
     else:
-        train_external(
-            plan,
-            progress,
-            earlier.control_out,
-            partial(save_normalisation, plan, earlier.control_out),
-        )
+        train_external(plan, progress, control_out, partial(save_normalisation, plan, control_out))
         made = Outcome(len(plan.binary))
-    nodes = _train_nodes(plan, progress, earlier, deadline)
+    nodes = _train_nodes(plan, progress, finished, control_out, deadline)
     return made._replace(done=made.done + nodes.done, stopped=made.stopped or nodes.stopped)
 
 
@@ -210,9 +194,10 @@ class _ModelFolder:
     several = False
     smaller: Mapping = MappingProxyType({})
 
-    def __init__(self, plan, earlier, held_out, background):
+    def __init__(self, plan, finished, control_out, held_out, background):
         self._plan = plan
-        self._earlier = earlier
+        self._finished = finished
+        self._control_out = control_out
         self._held_out = held_out
         self._background = background
         self._text = row_texts(plan.data.x if plan.raw is None else plan.raw)
@@ -223,17 +208,16 @@ class _ModelFolder:
 
     def get(self, job):
         """True for a finished job."""
-        return job.name in self._earlier.finished or None
+        return job.name in self._finished or None
 
     def put(self, fitted):
         """Write a model in the background."""
         plan = self._plan
-        control_out = self._earlier.control_out
         job, model, rows = fitted[:3]
         if self._held_out is not None:
             self._held_out(fitted)
-        if not self._earlier.finished and not self.written:
-            save_normalisation(plan, control_out)
+        if not self._finished and not self.written:
+            save_normalisation(plan, self._control_out)
         self.written.add(job.name)
         self._size += model.coef.nbytes if job.options.uses_shared_landmarks else model.sv.nbytes
         if job.options.uses_shared_landmarks:  # whose vectors are the same
@@ -253,16 +237,16 @@ class _ModelFolder:
             _write,
             plan.path_of(job.name),
             sealed(format_svm_model(model, lines, fitted.values), plan.origins(job)),
-            control_out,
+            self._control_out,
         )
         return True
 
 
-def _train_binary(plan, progress, earlier, deadline, held_out, workers):
-    before = sum(job.name in earlier.finished for job in plan.binary)
+def _train_binary(plan, progress, finished, control_out, deadline, held_out, workers):
+    before = sum(job.name in finished for job in plan.binary)
     left = len(plan.binary) - before
     if before:
-        save_normalisation(plan, earlier.control_out)
+        save_normalisation(plan, control_out)
     if not left:
         return Outcome(before)
     settings = plan.settings
@@ -284,7 +268,7 @@ def _train_binary(plan, progress, earlier, deadline, held_out, workers):
             raise TimeUp
 
     with Background() as background:
-        folder = _ModelFolder(plan, earlier, held_out, background)
+        folder = _ModelFolder(plan, finished, control_out, held_out, background)
         results = driver.train(
             plan.binary,
             plan.data,
@@ -349,21 +333,21 @@ def _write(path, text, control_out):
         file.write(text)
 
 
-def _train_nodes(plan, progress, earlier, deadline):
+def _train_nodes(plan, progress, finished, control_out, deadline):
     nodes = plan.nodes
-    done = before = sum(job.name in earlier.finished for job in nodes)
+    done = before = sum(job.name in finished for job in nodes)
     if before and not plan.binary:
-        save_normalisation(plan, earlier.control_out)
+        save_normalisation(plan, control_out)
     for job in nodes:
-        if job.name in earlier.finished:
+        if job.name in finished:
             continue
         if deadline is not None and time.monotonic() >= deadline:
             return Outcome(done, stopped=True)
         try:
             paths = [plan.path_of(file) for file in job.files]
             ends = None
-            if earlier.control_out is not None and any(map(os.path.isfile, paths)):
-                ends = partial(remove, earlier.control_out)
+            if control_out is not None and any(map(os.path.isfile, paths)):
+                ends = partial(remove, control_out)
             for path in map(plan.path_of, job.options.stale_files(job.name)):
                 if os.path.exists(path):
                     if ends is not None:
@@ -382,7 +366,7 @@ def _train_nodes(plan, progress, earlier, deadline):
             raise job.place.error(JobsFailed, f"'{plan.path_of(job.name)}': {error}") from error
         done += 1
         if done == 1 and not plan.binary:
-            save_normalisation(plan, earlier.control_out)
+            save_normalisation(plan, control_out)
         if progress is not None:
             progress(done, len(nodes), f"{done} of {len(nodes)} multi-class nodes", before)
     return Outcome(done)

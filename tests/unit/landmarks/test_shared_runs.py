@@ -17,7 +17,7 @@ from agfmc.landmarks import sums
 from agfmc.training import run
 from agfmc.training.fit import TrainingSettings
 from agfmc.training.plan import Output, plan, Source
-from agfmc.training.run import PreviousRun, finished, train
+from agfmc.training.run import finished, train
 from data_files import write_cls, write_vec
 
 PAIRS = [((a,), (b,)) for a in range(4) for b in range(a + 1, 4)]
@@ -70,7 +70,7 @@ def test_time_limit_between_classifiers(monkeypatch):
         )
         made = train(planned(), deadline=time.monotonic() + 1000, held_out=done.append)
     assert made.stopped and 2 <= made.done < 6 and len(finished(planned())) == made.done
-    assert train(planned(), earlier=PreviousRun(frozenset(finished(planned())))).done == 6
+    assert train(planned(), finished=finished(planned())).done == 6
     assert models() == models("w")
 
 

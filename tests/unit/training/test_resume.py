@@ -12,7 +12,7 @@ from agfmc.data.libagf import write_std
 from agfmc.data.normalisation import Normalisation
 from agfmc.training.fit import TrainingSettings
 from agfmc.training.plan import Output, plan, Source
-from agfmc.training.run import PreviousRun, finished, TimeUp, train, until
+from agfmc.training.run import finished, TimeUp, train, until
 from data_files import write_cls, write_vec
 
 PAIRS = '"" 0 / 1; "-c 2" 0 / 2; "" 1 / 2; {0 1 2}'
@@ -218,7 +218,7 @@ def test_what_is_kept_is_not_trained(x_y, monkeypatch):
     os.unlink("m-01")
     os.unlink("n.std")
     told = []
-    outcome = train(planned(), lambda *words: told.append(words), PreviousRun(finished(planned())))
+    outcome = train(planned(), lambda *words: told.append(words), finished(planned()))
     assert outcome[:3] == (3, (), False)
     assert {name: os.stat(name).st_ino for name in before} == before
     with open("m-01", "rb") as file:
@@ -228,7 +228,7 @@ def test_what_is_kept_is_not_trained(x_y, monkeypatch):
         (12 + done, 18, f"{2 + (done == 6)} of 3 classifiers", 12) for done in range(1, 7)
     ]
     monkeypatch.setattr("agfmc.training.run.fit", None)
-    assert train(planned(), earlier=PreviousRun(ALL)) == (3, (), False, {}, {})
+    assert train(planned(), finished=ALL) == (3, (), False, {}, {})
 
 
 def test_direct_classifiers(x_y):
@@ -240,7 +240,7 @@ def test_direct_classifiers(x_y):
     assert train(work).done == 3 and finished(work) == {"m", "m.00"}
     assert finished(planned(text.replace("0.5", "0.25"))) == {"m"}
     ino = os.stat("m.00").st_ino
-    assert train(planned(text), earlier=PreviousRun({"m", "m.00"})) == (3, (), False, {}, {})
+    assert train(planned(text), finished={"m", "m.00"}) == (3, (), False, {}, {})
     assert os.stat("m.00").st_ino == ino
     write(np.where((y == 0)[:, None], x_y[0] + 1, x_y[0]), y)
     assert finished(planned(text, scale=False)) == set()
@@ -255,7 +255,7 @@ def test_progress_of_direct_classifiers_that_replace_others(x_y):
     with open("control", "w"):
         pass
     told = []
-    train(work, lambda *seen: told.append(seen), PreviousRun({"m"}, "control"))
+    train(work, lambda *seen: told.append(seen), {"m"}, control_out="control")
     assert [(done, total, earlier) for done, total, _, earlier in told] == [(1, 2, 0), (2, 2, 0)]
     assert not os.path.exists("control")
 

@@ -21,7 +21,7 @@ from agfmc.learners.programs import Command
 from agfmc.training import run
 from agfmc.training.external import Trainer
 from agfmc.training.plan import Output, plan, Source
-from agfmc.training.run import PreviousRun, replaced, TimeUp, train
+from agfmc.training.run import replaced, TimeUp, train
 from agfmc.data.libagf import read_cls, read_vec
 from agfmc.core.provenance import Provenance
 from agfmc.learners.protocol import plan_jobs
@@ -266,9 +266,9 @@ def test_the_control_file_goes_when_a_model_does_and_not_before(work, monkeypatc
 
         patched.setattr(os, "fsync", fsync)
         with pytest.raises(DataError, match="No space left"):
-            train(work, earlier=PreviousRun(control_out="ctl"))
+            train(work, control_out="ctl")
     assert sorted(os.listdir()) == ["ctl", "m-00", "trn.cls", "trn.vec"]
-    train(work, earlier=PreviousRun(control_out="ctl"))
+    train(work, control_out="ctl")
     assert not os.path.exists("ctl")
 
 
