@@ -37,7 +37,7 @@ weights           w
 column                               kind    features  if missing    categories
 size                                 number         1  0.1
 age                                  number         2  3, indicator
-colour�[31m                                         words          2  red           blue, red
+colour�[31m                          words          2  red           blue, red
 {"n" * 35}  words         16  0, indicator  0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, ... (15)
 last                                 number         1  error
 town                                 words          2  error         Bonn, rest; all others are rest
