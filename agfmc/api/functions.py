@@ -439,10 +439,9 @@ def train_best(
     if by not in known:
         raise UsageError(f"by: expected one of {', '.join(known)}, found {by!r}")
     settings = _settings("", **{"normalise": True, "workers": 0, **training})
-    searching = training_progress = None
-    if progress is not None:
-        searching = partial(progress, "searching")
-        training_progress = partial(progress, "training")
+    searching, fitting = (
+        progress and partial(progress, what) for what in ("searching", "training")
+    )
     with named_features(data.recipe.features if data.recipe else ()), clear_worker_caches():
         experiment = Experiment(
             replace(data, x=np.asarray(data.x)),
@@ -460,8 +459,6 @@ def train_best(
             ensemble,
             searching,
         ).search(learners, kernels)
-        for note in result["notes"]:
-            warn_user(note, AgfmcNotice)
         left = start + time_limit - time.monotonic()
         if seconds is not None and seconds > max(left, 1.0):
             warn_user(
@@ -471,15 +468,15 @@ def train_best(
             )
         begin = time.monotonic()
         settings = replace(settings, member_weights=member_weights)
-        configuration = train_tree(tree, data, settings, progress=training_progress)
+        configuration = train_tree(tree, data, settings, progress=fitting)
         count = len(configuration.tree.roots)
         if count < len(tree.roots):
-            note = (
+            result["notes"].append(
                 f"the model averages {count} of the {len(tree.roots)} configurations: the others "
                 "got no weight"
             )
-            warn_user(note, AgfmcNotice)
-            result["notes"].append(note)
+    for note in result["notes"]:
+        warn_user(note, AgfmcNotice)
     return configuration, {
         **result,
         "alone": shares_alone(
