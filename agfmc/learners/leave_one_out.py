@@ -64,7 +64,7 @@ class Problem(NamedTuple):
     number: np.ndarray | None = None
 
 
-def loo_values(kernel, x, problem, solution, options, most=MOST_FREE, table=None):
+def loo_values(kernel, x, problem, solution, options, table=None):
     """f (l,) of each sample by a classifier that was trained without it, in LIBSVM's sign.
 
     With K the kernel values of the points of the hull, K + diag(h / L) + ridge = T T', q = T^-1
@@ -82,13 +82,12 @@ def loo_values(kernel, x, problem, solution, options, most=MOST_FREE, table=None
     x : array (n, d), all points
     problem : Problem, a sample of it is left out with all of its weight
     solution : Solution, its solution under `options`, `SVM`
-    most : int, largest number of free points
     table : KernelTable, optional, of all points, with exact values, used in place of `kernel`
 
     Returns
     -------
     array (l,) or None
-        None where folds are the better way: more than `most` points are free, or so many samples
+        None where folds are the better way: more than `MOST_FREE` points are free, or so many samples
         move so far that the formula is in doubt.
 
     Raises
@@ -107,7 +106,7 @@ def loo_values(kernel, x, problem, solution, options, most=MOST_FREE, table=None
     units.merge(leader)
     distance = np.abs(1.0 - np.stack([-f, f], axis=1))
     largest = np.abs(itself).max(initial=0.0)
-    if np.count_nonzero(units.is_free.any(axis=1)) > most:
+    if np.count_nonzero(units.is_free.any(axis=1)) > MOST_FREE:
         return None
     moves = units.moves
     before = None

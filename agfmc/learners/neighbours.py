@@ -133,9 +133,7 @@ class NeighbourOptions(NodeLearner):
         w = problem.weights
         if w is None and self.has_weights:
             w = np.ones(size)
-        if w is None:
-            w = None
-        else:
+        if w is not None:
             w = w.astype(np.float32)
         if self.k > _most(size, w):
             raise DataError(
@@ -189,7 +187,7 @@ class Neighbours:
     `w` (l,) are their weights, or None; `k` is not more than l, or than the sum of the weights.
     """
 
-    def __init__(self, x, y, c, k=11, w=None):
+    def __init__(self, x, y, c, k, w=None):
         self._x = np.ascontiguousarray(x, dtype=np.float64)
         self.c = int(c)
         self.k = int(k)
@@ -225,10 +223,8 @@ class Neighbours:
             pending, count = np.concatenate(left), min(2 * count, len(self._y))
         return result
 
-    def nearest(self, points, k=None):
+    def nearest(self, points, k):
         """Rows (n, k) of the training points nearest to each of points (n, d), nearest first."""
-        if k is None:
-            k = self.k
         points = np.asarray(points)
         size, features = self._x.shape
         if points.ndim != 2 or points.shape[1] != features:

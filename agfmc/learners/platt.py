@@ -13,17 +13,17 @@ from ..core.splits import stratified_folds
 FOLDS = 5
 
 
-def fold_count(left, right, count=FOLDS):
+def fold_count(left, right):
     """Number of folds for that many samples on the two sides: each needs one of either."""
-    return min(count, left, right)
+    return min(FOLDS, left, right)
 
 
-def folds(side, seed, count=FOLDS, groups=None):
+def folds(side, seed, groups=None):
     """The fold of each sample: (l,) int, stratified over the two sides.
 
     side (l,) of 0 and 1, both present at least twice.  Each side is shuffled
     and dealt out in turn, the second side in the opposite direction; with
-    fewer than `count` samples on a side, there are only as many folds.  With
+    fewer than `FOLDS` samples on a side, there are only as many folds.  With
     `groups` (l,) the samples of a group have the same fold, and there are no
     more folds than groups on a side.
     """
@@ -32,10 +32,10 @@ def folds(side, seed, count=FOLDS, groups=None):
         return stratified_folds(
             side,
             seed,
-            fold_count(*(len(np.unique(groups[side == value])) for value in (0, 1)), count),
+            fold_count(*(len(np.unique(groups[side == value])) for value in (0, 1))),
             groups,
         )
-    count = fold_count(*(int(np.count_nonzero(side == value)) for value in (0, 1)), count)
+    count = fold_count(*(int(np.count_nonzero(side == value)) for value in (0, 1)))
     generator = np.random.Generator(np.random.PCG64(seed))
     fold = np.empty(len(side), dtype=np.int64)
     for value in (0, 1):
@@ -45,8 +45,8 @@ def folds(side, seed, count=FOLDS, groups=None):
     return fold
 
 
-def fold_count_of(sizes, chosen, count=FOLDS):
-    """Number of folds that hold out the chosen samples alone, at most 1 / count of all in each.
+def fold_count_of(sizes, chosen):
+    """Number of folds that hold out the chosen samples alone, at most 1 / FOLDS of all in each.
 
     `sizes` and `chosen` are numbers of samples of each side, of all and of the chosen ones. One
     sample of each side is left to train on in each fold.
@@ -54,22 +54,20 @@ def fold_count_of(sizes, chosen, count=FOLDS):
     total = sum(chosen)
     if not total:
         return 0
-    number = -(-count * total // sum(sizes))
+    number = -(-FOLDS * total // sum(sizes))
     if number == 1 and any(part >= size for part, size in zip(chosen, sizes)):
         return 2
     return number
 
 
-def folds_of(side, chosen, seed, count=FOLDS):
+def folds_of(side, chosen, seed):
     """The fold (l,) of each sample, -1 for those that are not `chosen` (c,), places in side (l,).
 
     Stratified over the sides, 0 to their number - 1, and shuffled as in `folds`.
     """
     side = np.asarray(side)
     sizes = np.bincount(side)
-    number = fold_count_of(
-        sizes.tolist(), np.bincount(side[chosen], minlength=len(sizes)).tolist(), count
-    )
+    number = fold_count_of(sizes.tolist(), np.bincount(side[chosen], minlength=len(sizes)).tolist())
     generator = np.random.Generator(np.random.PCG64(seed))
     fold = np.full(len(side), -1, dtype=np.int64)
     start = 0

@@ -247,15 +247,17 @@ def test_one_free_support_vector(plain, text):
     assert values[0] == pytest.approx(f[0] - y[0] * 19 * options.C * distance, abs=1e-10)
 
 
-def test_too_many_free_support_vectors_and_nu(plain):
+def test_too_many_free_support_vectors_and_nu(plain, monkeypatch):
     options = options_of("-g 1")
     x, side = data(0)
     solution, _, values = trained(x, side, options)
     free = np.count_nonzero(roles(solution, options, 60) == 1)
     kernel = kernel_of(options, 3)
     samples = Problem(np.arange(60), side)
-    assert loo_values(kernel, x, samples, solution, options, most=free - 1) is None
-    again = loo_values(kernel, x, samples, solution, options, most=free)
+    monkeypatch.setattr(leave_one_out, "MOST_FREE", free - 1)
+    assert loo_values(kernel, x, samples, solution, options) is None
+    monkeypatch.setattr(leave_one_out, "MOST_FREE", free)
+    again = loo_values(kernel, x, samples, solution, options)
     np.testing.assert_array_equal(again, values)
     nu = dataclasses.replace(options, svm_type="nu_svc")
     with pytest.raises(UsageError, match="C-SVC"):

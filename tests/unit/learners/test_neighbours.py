@@ -44,7 +44,7 @@ def test_the_nearest_are_those_of_brute_force(kind, k):
     with np.errstate(over="ignore"):
         expected = brute(x, points, k)
     model = Neighbours(x, np.zeros(len(x), int), 1, k)
-    np.testing.assert_array_equal(model.nearest(points), expected)
+    np.testing.assert_array_equal(model.nearest(points, k), expected)
 
 
 def test_many_features():
@@ -52,7 +52,7 @@ def test_many_features():
     x, points = rng.normal(size=(3000, 60)), rng.normal(size=(50, 60))
     x[1500:] = x[:1500]
     model = Neighbours(x, np.zeros(3000, int), 1, 7)
-    np.testing.assert_array_equal(model.nearest(points), brute(x, points, 7))
+    np.testing.assert_array_equal(model.nearest(points, 7), brute(x, points, 7))
 
 
 @given(st.data())
@@ -63,7 +63,7 @@ def test_any_small_problem(data):
     x = np.array(data.draw(st.lists(row, min_size=1, max_size=40)))
     points = np.array(data.draw(st.lists(row, min_size=1, max_size=10)))
     k = data.draw(st.integers(1, len(x)))
-    near = Neighbours(x, np.zeros(len(x), int), 1, k).nearest(points)
+    near = Neighbours(x, np.zeros(len(x), int), 1, k).nearest(points, k)
     np.testing.assert_array_equal(near, brute(x, points, k))
 
 
