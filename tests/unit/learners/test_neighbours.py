@@ -77,8 +77,8 @@ def test_probabilities_are_shares():
 
 def test_equal_distances_go_by_row_number():
     x = np.array([[1.0], [-1.0], [1.0], [-1.0], [5.0]])
-    assert Neighbours(x, [0, 1, 2, 3, 4], 5, 2).nearest([[0.0]]).tolist() == [[0, 1]]
-    assert Neighbours(x, [0, 1, 2, 3, 4], 5, 3).nearest([[1.0]]).tolist() == [[0, 2, 1]]
+    assert Neighbours(x, [0, 1, 2, 3, 4], 5, 2).nearest([[0.0]], 2).tolist() == [[0, 1]]
+    assert Neighbours(x, [0, 1, 2, 3, 4], 5, 3).nearest([[1.0]], 3).tolist() == [[0, 2, 1]]
 
 
 @pytest.mark.parametrize("kind", ["random", "grid", "repeated"])
@@ -87,7 +87,7 @@ def test_a_point_alone_and_in_a_block(kind, monkeypatch):
     x = kinds(rng)[kind]
     y = rng.integers(0, 5, len(x))
     points = kinds(rng)[kind][:200]
-    model = Neighbours(x, y, 5)
+    model = Neighbours(x, y, 5, 11)
     whole = model.probabilities(points)
     for step in (1, 7, 64):
         parts = [model.probabilities(points[i : i + step]) for i in range(0, 200, step)]
