@@ -11,9 +11,7 @@ from ..core.errors import UsageError, warn_user
 from ..decode.methods import DEFAULT
 from ..files.atomic import check_output, replacing
 from .data_options import (
-    add_groups,
-    add_input_kind,
-    add_weights,
+    add_points_kind,
     check_normalised,
     input_format,
     NORMALISED_BY_MODEL,
@@ -48,9 +46,7 @@ def get_parser():
         "an existing calibration of other decoders remains",
         metavar="{control | model}",
     )
-    group = add_input_kind(parser, "--data", "label")
-    add_weights(group)
-    add_groups(group)
+    group = add_points_kind(parser)
     group.add(
         "--data DATA",
         "calibration set with labels, separate from the training data: base "
@@ -103,14 +99,6 @@ def get_parser():
         output_base,
     )
     group.add("--json", "print one JSON object")
-    parser.need(
-        "--data",
-        "-M",
-        "-A",
-        "--weight",
-        "--class-weight",
-        "--group",
-    )
     parser.hints = NORMALISED_BY_MODEL
     parser.file_names = {"model": "model", "data": "data", "base": "answers"}
     return parser.finish()

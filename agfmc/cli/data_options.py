@@ -338,6 +338,15 @@ def add_training_kind(parser, what="train", stream=_STREAM, dialect=False):
     return group
 
 
+def add_points_kind(parser):
+    """The options of --data, points with labels for a model that knows their features."""
+    group = add_input_kind(parser, "--data", "label")
+    add_weights(group)
+    add_groups(group)
+    parser.need("--data", "-M", "-A", *WEIGHTS, "--group")
+    return group
+
+
 def input_format(args, source, lvq=None, labels=True, ordinates=False, table=False):
     """The `InputFormat` of the options of `add_input_kind`; `UsageError` where they disagree.
 

@@ -5,7 +5,7 @@ import shlex
 from dataclasses import dataclass
 
 from ..core.errors import AgfmcError, UsageError, warn_user
-from .data_options import add_groups, add_input_kind, add_weights, input_format
+from .data_options import add_points_kind, input_format
 from .hints import classify_command, refuse_scheme
 from .messages import report
 from .option_types import output_base, output_file
@@ -72,9 +72,7 @@ def get_parser():
         "(default: that of classify_m; for trees full)",
         needs=("--c", "--onnx"),
     )
-    group = add_input_kind(parser, "--data", "label")
-    add_weights(group)
-    add_groups(group)
+    add_points_kind(parser)
     group = parser.group("joining finished models")
     group.add(
         "--join",
@@ -100,14 +98,6 @@ def get_parser():
         "of the operands)",
         choices=("held-out",),
         needs="--data",
-    )
-    parser.need(
-        "--data",
-        "-M",
-        "-A",
-        "--weight",
-        "--class-weight",
-        "--group",
     )
     parser.file_names = {"control": "trained", "data": "data"}
     return parser.finish()

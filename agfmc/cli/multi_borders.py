@@ -40,6 +40,7 @@ from .options import (
 
 # options that the commands of -0 have too
 _PASSED_ON = (
+    *TABLES,
     "--weight",
     "--class-weight",
     "--group",
@@ -211,7 +212,8 @@ class _Request:
     cv_irrelevant : also the samples of other classes are counted for the errors of pairs
     deadline : on `time.monotonic`, or None
     workers : result of `options.workers`
-    commands : `_Commands` to be printed in place of the training, or None
+    dry_run : commands are printed in place of the training, with `null` each ended by NUL
+    passed_on : {option: its value} of those that the commands have too
     """
 
     control: str
@@ -227,23 +229,9 @@ class _Request:
     member_weights: str | None
     deadline: float | None
     workers: object
-    commands: object
-
-
-@dataclass(frozen=True)
-class _Commands:
-    """The parts of the commands that -0 prints.
-
-    Attributes
-    ----------
-    data : words on the layout of the data
-    options : {option: its value}
-    end : the character behind each command
-    """
-
-    data: list
-    options: dict
-    end: str
+    dry_run: bool
+    null: bool
+    passed_on: dict
 
 
 def execute(args):
@@ -302,7 +290,7 @@ def execute(args):
         head=not args.no_names,
         deadline=deadline_of(args.time_limit),
         workers=pool,
-        commands=_commands(args, form) if args.dry_run else None,
+        passed_on=args.values(*_PASSED_ON),
     )
     _train_or_print(request)
 
@@ -334,7 +322,7 @@ def _train_or_print(request):
         tally = PairTally(
             work.binary, work.data.x, work.data.y, request.cv_irrelevant, work.data.weights
         )
-    if request.commands is not None:
+    if request.dry_run:
         _print_commands(request, work)
         return
     trained = _train(request, work, tally)
@@ -503,18 +491,6 @@ def _save(request, work, tree, calibration=None, finish=lambda: None):
             write_stdout(tree_lines(tree))
 
 
-def _commands(args, form):
-    """The `_Commands` of the options, for data of an `InputFormat`."""
-    data = [f"--seed={args.seed}"]
-    if form.kind == "svm":
-        data += ["-M", f"--missing={form.fill!r}"]
-    if form.kind == "lvq":
-        data += ["-A"] + ["-H"] * args.no_header
-    if form.kind == "table":
-        data += args.option_words(*TABLES)
-    return _Commands(data, args.values(*_PASSED_ON), "\0" if args.null else "\n")
-
-
 def _print_commands(request, work):
     from ..training.fit import check_landmarks
     from ..training.run import save_normalisation
@@ -566,24 +542,31 @@ def _command_line(request, work, control, words, changes):
 
     `control` is the control file that it reads, and `changes` are other values of options.
     """
-    commands, points, output = request.commands, request.points, request.output
-    words = [*_ourselves(), *words, *commands.data]
-    if points.form.kind == "svm" and work.dense:
-        words.append("--dense")
+    points, output = request.points, request.output
+    form = points.form
+    words = [*_ourselves(), *words, f"--seed={points.settings.seed}"]
+    if form.kind == "svm":
+        words += ["-M", f"--missing={form.fill!r}"]
+        if work.dense:
+            words.append("--dense")
+    elif form.kind == "lvq":
+        words.append("-A")
+        if not form.header:
+            words.append("-H")
     if work.norm_file:
         changes = {"--norm-file": work.norm_file, **changes}
-    options = {**commands.options, **changes}
+    options = {**request.passed_on, **changes}
     words += [
         option_word(name, options[name]) for name in _PASSED_ON if options.get(name) is not None
     ]
     words += map(operand, (control, points.source, output.base, output.control))
     for word in words:
-        if "\n" in word and commands.end == "\n":
+        if "\n" in word and not request.null:
             raise UsageError(
                 "with -0, no name or option may hold a line break unless --null is "
                 f"given too: {word!r} cannot be written on one line"
             )
-    return shlex.join(words) + commands.end
+    return shlex.join(words) + ("\0" if request.null else "\n")
 
 
 def _ourselves():
