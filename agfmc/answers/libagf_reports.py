@@ -41,7 +41,7 @@ def _guessed_classes(truth, result, path):
             but = f"only {len(labels)} of them occur"
         warn_user(
             f"{k} classes are assumed, one more than the largest label in {path}, but {but}: "
-            "give eval_uc their number with -k"
+            "give their number with `class_count`"
         )
     return k
 
@@ -100,7 +100,7 @@ def comparison(truth_path, base, bins, weights=WeightSource()):
         _refuse_many_columns(
             int(labels.max()),
             path,
-            "use eval_uc, whose table has the labels that occur, or eval_uc -b",
+            "use eval_uc, whose table has the labels that occur, or `brief`",
         )
     _warn_of_rejected(result, "they count as wrong, and have no column in the table")
     ratings = ()
@@ -211,7 +211,7 @@ def samples_of_text(truth_path, path, header=True, classes=True):
         if header and error.line == 1:  # a number of columns there is never at fault
             raise DataError(
                 "expected the number of columns alone; where there is no such line, "
-                "as in what classify_m prints, give -H",
+                "as in what classify_m prints, give `no_header`",
                 file=path,
                 line=1,
             ) from error
@@ -246,7 +246,7 @@ def samples_of_results(truth_path, base):
     if k < 2:
         raise DataError(
             "holds class 0 alone, from which the number of classes cannot be "
-            "inferred: use eval_uc with -k",
+            "inferred: give it with `class_count`",
             file=truth_path,
         )
     _warn_of_rejected(result, "they are left out")
@@ -325,7 +325,7 @@ def _numbered(output, source, names):
     else:
         k = len(labels)
     numbers = number_classes(
-        labels, k, source, names, ": give the .names file of the training data (--names)"
+        labels, k, source, names, ": give the .names file of the training data (`names`)"
     )
     if output.labels is None:
         return output._replace(classes=numbers)

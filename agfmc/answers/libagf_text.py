@@ -92,7 +92,7 @@ def format_sets(sets, labels, p=None):
 
 
 def read_sets(path):
-    """The `ClassSets` that classify_m --coverage writes.
+    """The `ClassSets` that `coverage` gives.
 
     Raises DataError with the line for anything but different whole numbers, or `-` alone.
     """

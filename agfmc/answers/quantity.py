@@ -89,8 +89,8 @@ def quantity_of(classifier, levels: Sequence[float] = ()) -> Quantity:
         or decoding.decoder.gives not in ("probabilities", "estimates")
     ):
         raise UsageError(
-            "--quantity needs the probabilities of all classes: a decoder that gives "
-            "them, and for a tree --tree full"
+            "`quantity` needs the probabilities of all classes: a decoder that gives "
+            'them, and for a tree `tree="full"`'
         )
     intervals = []
     for label in classifier.classes.tolist():
@@ -101,7 +101,7 @@ def quantity_of(classifier, levels: Sequence[float] = ()) -> Quantity:
             limits = limits_in(name)
         if limits is None:
             raise UsageError(
-                "--quantity needs classes whose names tell their limits, as "
+                "`quantity` needs classes whose names tell their limits, as "
                 f"float_to_class writes them (0.5..1.2~0.8): class {label} "
                 + ("has no name" if name is None else f"is named '{name}'")
             )
@@ -114,7 +114,7 @@ def quantity_of(classifier, levels: Sequence[float] = ()) -> Quantity:
     if len(wrong):
         labels = classifier.classes[order[wrong[0] : wrong[0] + 2]].tolist()
         raise UsageError(
-            "--quantity needs classes that do not overlap: "
+            "`quantity` needs classes that do not overlap: "
             + " and ".join(f"'{tree.names[label]}'" for label in labels)
         )
     return Quantity(order, low[order], high[order], mean[order], tuple(levels))

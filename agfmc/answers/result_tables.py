@@ -58,7 +58,7 @@ class AnswerSource:
 
     def __post_init__(self):
         if self.ids and self.data is None:
-            raise UsageError("--id joins the answers with the table of --data")
+            raise UsageError("`ids` joins the answers with the table of `data`")
 
 
 class _Columns:
@@ -77,8 +77,8 @@ class _Columns:
         if predicted not in names:
             raise DataError(
                 f"there is no column '{one_line(predicted)}' of answers: a table of "
-                "answers comes first, --data names that of the true classes, and "
-                f"--predicted the column; the columns are {listed_names(names)}",
+                "answers comes first, `data` names that of the true classes, and "
+                f"`predicted` the column; the columns are {listed_names(names)}",
                 file=table.file,
             )
         self.predicted = predicted
@@ -185,8 +185,7 @@ def load_answers(source: AnswerSource, tree: Tree | None = None) -> tuple[Result
         results = _with_sets(results, answers, answers.cells[columns.sets], names, tree)
     elif tree is not None:
         raise DataError(
-            "has no column 'set' behind the class and p, as classify_m --stop writes "
-            "it for --control",
+            "has no column 'set' behind the class and p, as `stop` writes it for `control`",
             file=answers.file,
         )
     return results, names
@@ -220,16 +219,16 @@ def _default_truth(table, names, source, columns):
             )
     if len(alike) != 1:
         if source.data is None:
-            where = ", and --data TABLE another table that has it"
+            where = ", and `data=TABLE` another table that has it"
         else:
-            where = " (--data is a table, not LIBSVM text)"
+            where = " (`data` is a table, not LIBSVM text)"
         if alike:
             found = f"{listed_names(alike)} could hold them"
         else:
             found = f"found the columns {listed_names(names)}"
         raise UsageError(
-            f"{table.file} does not show which column has the true classes: --truth "
-            f"COLUMN names it{where}; {found}"
+            f"{table.file} does not show which column has the true classes: "
+            f"`truth=COLUMN` names it{where}; {found}"
         )
     return alike[0]
 
@@ -242,27 +241,27 @@ class _Other(NamedTuple):
     columns: Any
 
 
-def _column(table, name, option):
+def _column(table, name, parameter):
     if name is None:
         return None
-    return table.names[column_positions(table, (name,), option)[0]]
+    return table.names[column_positions(table, (name,), parameter)[0]]
 
 
 def _truth_column(table, source, columns):
     if source.truth is None:
         return _default_truth(table, columns.others, source, columns)
     try:
-        name = _column(table, source.truth, "--truth")
+        name = _column(table, source.truth, "`truth`")
     except DataError as error:
         raise DataError(
-            f"{error.message}; --data names another table that has it", file=error.file
+            f"{error.message}; `data` names another table that has it", file=error.file
         ) from None
     if name == source.predicted and f"input:{name}" in table.names:
         name = f"input:{name}"  # as classify_m names a column of its input
     if name == source.predicted:
         raise UsageError(
             f"column '{one_line(name)}' cannot hold the answers and the truth: "
-            "--predicted names that of the answers, --data the table of the truth"
+            "`predicted` names that of the answers, `data` the table of the truth"
         )
     return name
 
@@ -270,7 +269,7 @@ def _truth_column(table, source, columns):
 def _weight_column(table, source):
     if source.weight in (None, NO_WEIGHTS):
         return None
-    return column_or_file(table, source.weight, "--weight")
+    return column_or_file(table, source.weight, "`weight`")
 
 
 def _weights(table, column, source):
@@ -296,13 +295,13 @@ def _read_truth(source, columns):
         if source.truth is None:
             column = _default_truth(table, table.names, source, columns)
         else:
-            column = _column(table, source.truth, "--truth")
+            column = _column(table, source.truth, "`truth`")
         weight = _weight_column(table, source)
         for names, file in (others, source.path), (table.names, table.file):
             for name in source.ids:
                 if name not in names or name == column:
                     raise DataError(
-                        f"--id: there is no column '{one_line(name)}' of ids; the "
+                        f"`ids`: there is no column '{one_line(name)}' of ids; the "
                         f"columns are {listed_names(names)}",
                         file=file,
                     )
@@ -430,7 +429,7 @@ def _names(source, answers, columns, truth):
     if not true & answered.union(first):
         raise DataError(
             f"no answer is one of the true classes {listed_names(sorted(true))}: "
-            "--truth names another column than theirs?",
+            "`truth` names another column than theirs?",
             file=answers.file,
         )
     strange = ordered_words(answered.difference(first))

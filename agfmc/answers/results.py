@@ -60,7 +60,7 @@ def load_results(truth_path, base, probabilities=None, k=None, labels=None, name
     truth = _read_truth(truth_path, known, given)
     if truth.min() < 0:
         truth = number_classes(
-            truth, known, truth_path, given, ": give eval_uc --names, or -k if all occur"
+            truth, known, truth_path, given, ": give `names`, or `class_count` if all occur"
         )
     result = read_cls(f"{base}.cls", n=len(truth), negative=True)
     present = np.unique(np.concatenate([truth, result[result >= 0]]))
@@ -74,7 +74,7 @@ def load_results(truth_path, base, probabilities=None, k=None, labels=None, name
     if table is not None:
         p = _checked(table, result, probabilities, base)
         if k is not None and k != known:
-            raise UsageError(f"-k says {k} classes, and {probabilities} has {known}")
+            raise UsageError(f"`class_count` says {k} classes, and {probabilities} has {known}")
         if labels is None:
             labels = table.labels
     labels = _labels(labels, present, known, p is not None)
@@ -119,7 +119,7 @@ def _read_truth(path, k, names):
     y, words = read_svm_labels(path, names)
     if names is None and words is not None and len(words) != k:
         raise DataError(
-            "the labels are words, and the numbers of their classes are not known: give --names",
+            "the labels are words, and the numbers of their classes are not known: give `names`",
             file=path,
         )
     return y
@@ -140,8 +140,8 @@ def with_weights_of(results: Results, truth_path: str, source: WeightSource, nam
         path = weights_beside(_base_of(truth_path))
         if path is not None:
             warn_user(
-                f"the points of {truth_path} have the weights in {path} (--weight none: "
-                "they all count alike)"
+                f"the points of {truth_path} have the weights in {path} "
+                '(`weight="none"`: they all count alike)'
             )
     if path in (None, NO_WEIGHTS):
         w = None
@@ -198,14 +198,13 @@ def _labels(labels, present, k, needed):
     if needed:
         raise UsageError(
             f"the files hold {len(present)} of the {k} classes, and nothing gives the "
-            "labels of the columns: give --labels, or let classify_m print them "
-            "with --header"
+            "labels of the columns: give `labels`, or print them with `header`"
         )
     return None
 
 
 def with_probabilities_before(results, path):
-    """`results` with the probabilities that classify_m --uncalibrated printed, of the same points.
+    """`results` with the probabilities of `calibrated=False`, of the same points.
 
     Raises `DataError` where they are of other points or classes, `UsageError` where there are
     none to compare with.

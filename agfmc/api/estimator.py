@@ -339,7 +339,7 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
         time_limit : float, default=None
             Seconds of the search, after which the best so far is taken.
         space : agfmc.SearchSpace or str, default=None
-            Kernels and exponents of 2, such as `"C=-2:8:2 kernel=rbf"`, as of `tune_m --space`;
+            Kernels and exponents of 2, such as `"C=-2:8:2 kernel=rbf"`;
             None: an rbf kernel, gamma and C around values that suit the data.
         progress : callable, default=None
             progress(done, total, words) is called again and again during the search.
@@ -358,7 +358,7 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
             `pandas.DataFrame`);  best: the index of the one taken, whose score is too good, as it
             was chosen by it;  estimate: what to expect of new data (score, error, points, how), or
             None;  complete: False where the time limit ended the search;  further what tune_m
-            writes with --json.
+            writes as JSON.
 
         Raises ValueError as `fit` does, and where the time limit comes before any score.
 
@@ -881,12 +881,8 @@ def errors_as_value_error():
         yield
     except AgfmcError as error:
         text = str(error)
-        for name in MultiClassFromBinary._get_param_names():
-            text = text.replace(f"--{name.replace('_', '-')}", name)
-        # here these are rows of X and y
-        for mark in ("--min-class ", "`min_class="):
-            if mark in text:
-                text = text.partition(mark)[0].rstrip(", or;")
+        if "`min_class=" in text:  # here these are rows of X and y
+            text = text.partition("`min_class=")[0].rstrip(", or;")
         for name, own in _NAMES.items():
             text = text.replace(f"`{name}`", f"`{own}`")
         raise ValueError(text) from error

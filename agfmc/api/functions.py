@@ -325,8 +325,8 @@ def tune(
     time_limit : float, default=None
         Seconds after which the search ends with the best options so far.
     space : SearchSpace or str, default=None
-        Kernels and exponents of 2 of parameters, such as `"C=-2:8:2 kernel=rbf"`, as of `tune_m
-        --space`; None: ranges that suit the data.
+        Kernels and exponents of 2 of parameters, such as `"C=-2:8:2 kernel=rbf"`; None:
+        ranges that suit the data.
     **training
         As for `train`. Options that are not searched stay.
 

@@ -19,7 +19,7 @@ from .experiments import (
 )
 from .hints import classify_command, operand
 from .mbh2mbm import check_model_name
-from .messages import Progress, report, write_stderr, write_stdout
+from .messages import in_options, Progress, report, write_stderr, write_stdout
 from .option_types import list_of, output_file, time_span
 from .options import add_seed, add_workers, Parser
 from .reports import add_report, PAGE, Reports, reports_of
@@ -245,6 +245,7 @@ def _train(request, experiment, start):
             seed=experiment.settings.seed,
             workers=experiment.settings.workers,
         )
+    result["notes"] = [in_options(note) for note in result["notes"]]
     recipes = {}
     if request.recipe_out is not None:
         recipes[request.recipe_out] = format_recipe(experiment.data.recipe, request.recipe_out)

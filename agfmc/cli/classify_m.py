@@ -13,7 +13,7 @@ from ..decode.methods import DEFAULT, METHODS
 from ..files.kinds import ANSWER_FORMATS, ANSWERS_IN_HELP, is_answer_table, is_table
 from .data_options import add_input_kind, check_normalised, input_format, NORMALISED_BY_MODEL
 from .hints import refuse_scheme
-from .messages import report, write_bytes, write_message
+from .messages import in_options, report, write_bytes, write_message
 from .option_types import (
     list_of,
     names,
@@ -638,7 +638,7 @@ def _streamed(request, recipe, classifier, quantity, explainer):
             rows,
             table,
             file.name,
-            lambda error: write_message(error, file=error.file, line=error.line),
+            _told,
             explainer,
             KernelCounter(classifier.values.model) if classifier.counting else None,
         )
@@ -652,6 +652,12 @@ def _streamed(request, recipe, classifier, quantity, explainer):
     if request.form.kind == "table":
         rows.warn()
     return answers.summary, answers.failed
+
+
+def _told(error):
+    """The words of an error of a line, which is reported."""
+    write_message(error, file=error.file, line=error.line)
+    return in_options(error.message)
 
 
 def _with_sets(decoding):

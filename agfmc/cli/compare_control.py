@@ -19,7 +19,7 @@ from .experiments import (
     plan_of,
     report_reused,
 )
-from .messages import json_text, Progress, write_message
+from .messages import in_options, json_text, Progress, write_message
 from .options import Parser
 from .pages import make_page, plain
 from .reports import add_report, PAGE, PICTURES, Reports, reports_of
@@ -140,6 +140,9 @@ def _compare(request):
                 progress=progress,
             )
         report_reused(experiment)
+        for row in result["rows"]:
+            if "error" in row:
+                row["error"] = in_options(row["error"])
         result = {
             "data": request.source,
             "options": request.options,

@@ -16,6 +16,7 @@ from logging import ERROR, Formatter, Handler, INFO, Logger, WARNING
 
 from ..core.errors import one_line, shortened
 from ..core.text import time_words
+from .parameters import with_options
 
 _KINDS = {WARNING: "warning", ERROR: "error"}
 
@@ -63,11 +64,13 @@ class CommandLog(Logger):
     """Writes the messages of a command to standard error; they are lost where nobody reads them.
 
     It is no logger of `getLogger`: what a program around a command has set up does not change it.
+    `options` are those of the command, which messages name in place of parameters.
     """
 
-    def __init__(self, prog, events=False):
+    def __init__(self, prog, events=False, options=()):
         super().__init__(prog)
         self.events = events
+        self.options = options
         self.handler = _StandardError(INFO)
         self.handler.setFormatter(EventFormatter() if events else LineFormatter())
         self.addHandler(self.handler)
@@ -111,7 +114,12 @@ def report(message):
 
 def write_message(message, level=ERROR, **fields):
     """One line on standard error, whatever it holds; fields: of the event."""
-    _log.log(level, shortened(str(message)), extra={"fields": fields})
+    _log.log(level, shortened(in_options(message)), extra={"fields": fields})
+
+
+def in_options(message):
+    """The text of a message, with options of the command in place of parameters."""
+    return with_options(str(message), _log.name, _log.options)
 
 
 def write_stderr(text, level=INFO):

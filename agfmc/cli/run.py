@@ -26,7 +26,7 @@ def run_command(parser, execute, argv=None) -> int:
         words = sys.argv[1:]
     else:
         words = argv
-    log = CommandLog(parser.prog, wants_events(words, parser.dashes))
+    log = CommandLog(parser.prog, wants_events(words, parser.dashes), parser._option_string_actions)
     try:
         with (
             raised_signals(_leave) as came,

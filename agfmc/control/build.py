@@ -406,7 +406,7 @@ def check_classes(
 
     A class that the tree does not name and one with fewer than two samples are errors: they would
     be trained into a model that cannot be right; so are names that no file can hold. Where it
-    would help, the error names --min-class.
+    would help, the error names `min_class`.
 
     Parameters
     ----------
@@ -431,7 +431,7 @@ def check_classes(
                 has, way = ("one sample", "") if child.label in counts else ("no samples", hint)
                 if has == "one sample" or not extra:
                     way = (
-                        ", or --min-class 2, which leaves out the classes with fewer than "
+                        ", or `min_class=2`, which leaves out the classes with fewer than "
                         f"2 samples{way}"
                     )
                 raise tree.place(child).error(
@@ -442,7 +442,7 @@ def check_classes(
         shown = ", ".join(map(str, extra[:8])) + (", ..." if len(extra) > 8 else "")
         least = 1 + max(counts[label] for label in extra)
         if all(counts[label] >= least for label in known):
-            way = f"; --min-class {least} leaves out the classes with fewer than {least} samples"
+            way = f"; `min_class={least}` leaves out the classes with fewer than {least} samples"
         else:
             way = ""
         raise ControlError(
@@ -470,8 +470,8 @@ def named_as(tree: Tree, names: dict[int, str]) -> Tree:
     if conflict := clash([*tree.names.items(), *stored.items()]):
         raise ControlError(
             f"{conflict[1]}: its '# class' lines and the data disagree; "
-            "print_control writes them from the data, and mbh2mbm --names renames "
-            "the classes of a model",
+            "print_control writes them from the data, and mbh2mbm renames "
+            "those of a model",
             file=tree.source,
         )
     return tree
@@ -553,8 +553,8 @@ def _rows(rows, texts, position, tree):
         raise tree.place(rows[0]).error(
             ControlError,
             "without the classes that are left out, a branch of this coding matrix "
-            "is in no partition: `print_control --min-class N DATA` writes one for the classes "
-            "that are left",
+            "is in no partition: print_control, with the same `min_class`, writes one for the "
+            "classes that are left",
         )
     return tuple(thin)
 

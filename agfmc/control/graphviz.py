@@ -1,4 +1,4 @@
-"""Tree to Graphviz text: `print_control --report=-.dot ... | dot -Tsvg` draws a control file."""
+"""Tree to Graphviz text, of which `dot -Tsvg` draws a control file."""
 
 from ..core.text import clean, visible
 from .tree import Leaf, Tree

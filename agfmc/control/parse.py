@@ -90,7 +90,7 @@ _QUOTABLE = re.compile(r'(?:[^"\\\n]+|\\[^\n]){0,1000}')
 _WORD = re.compile(r"[^\s{};\"]+")
 _ESCAPE = re.compile(r'\\(["\\])')
 _VALUE = re.compile(r"[0-9]+:\S")  # of LIBSVM text, behind its label
-_EXCHANGED = ", as in LIBSVM text (-M): is the order of the operands right?"
+_EXCHANGED = ', as in LIBSVM text (`kind="svm"`): is the order of the operands right?'
 _INDEX = re.compile(r"[0-9]+")
 _NUMBER = re.compile(r"[0-9]+\Z")
 _WEIGHT = re.compile(r"[-+]?(?:\.?[0-9]|(?:nan|inf|infinity)\b)", re.I)

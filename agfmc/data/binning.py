@@ -54,10 +54,10 @@ def classes_from_floats(
     present = present_values(source, missing)
     if bins is None and numbers:
         if geometric:
-            raise UsageError("-g spaces thresholds between min and max: it needs -q")
+            raise UsageError("`geometric` spaces thresholds between min and max: it needs `bins`")
         edges = check_edges(numbers)
     elif numbers and len(numbers) != 2:
-        raise UsageError(f"with -q, expected min and max, found {len(numbers)} numbers")
+        raise UsageError(f"with `bins`, expected min and max, found {len(numbers)} numbers")
     else:
         with with_source_in_errors(source):
             edges = bin_edges(present, bins or 2, *numbers, geometric=geometric, ends=ends)

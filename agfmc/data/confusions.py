@@ -1,10 +1,10 @@
 """Files of confusions, how often each class was mistaken for another, of either kind.
 
-A contingency table, as `eval_uc --json` prints it: a JSON object of which `labels`, the k
-classes, and `contingency`, k rows (truth) of k columns (answers), are looked at; a further
+A contingency table, as eval_uc prints it: a JSON object of which "labels", the k
+classes, and "contingency", k rows (truth) of k columns (answers), are looked at; a further
 column is of points that were rejected.
 
-The errors of one-against-one classifiers, as `multi_borders --cv-errors` writes them: a line
+The errors of one-against-one classifiers, as `cv_errors` of multi_borders has them: a line
 `i j n_i errors_i n_j errors_j` for each pair of classes says that of n_i samples of class i
 the classifier of the pair took errors_i for class j, and the same for class j.  A line
 `t i j n wins_i` says that of n samples of a third class t it took wins_i for class i.  Blank
@@ -40,8 +40,8 @@ _COUNT = 2**53
 _WEIGHT = re.compile(rb"[0-9]+(\.[0-9]*)?(e[-+]?[0-9]{1,3})?", re.ASCII)
 _HEAD = 1 << 16
 _EXPECTED = (
-    "expected a contingency table (what eval_uc --json prints) or the errors of pairs "
-    "(what multi_borders --cv-errors writes)"
+    "expected a contingency table (what `json` prints) or the errors of pairs "
+    "(what `cv_errors` writes)"
 )
 
 
@@ -138,27 +138,27 @@ def _table(raw, path):
     )
     k = len(stored.labels)
     if k < 2:
-        raise fail(f"expected two classes or more in `labels`, found {k}")
+        raise fail(f'expected two classes or more in "labels", found {k}')
     if k > _MOST_CLASSES:
         raise fail(f"holds {k} classes, more than the {_MOST_CLASSES} that are supported")
     label, count = Counter(stored.labels).most_common(1)[0]
     if count > 1:
-        raise fail(f"`labels` lists class {label} twice")
+        raise fail(f'"labels" lists class {label} twice')
     if len(stored.contingency) != k:
         raise fail(
-            f"expected {k} rows in `contingency`, one for each of `labels`, found "
+            f'expected {k} rows in "contingency", one for each of "labels", found '
             f"{len(stored.contingency)}"
         )
     for i, row in enumerate(stored.contingency, 1):
         if len(row) not in (k, k + 1) or len(row) != len(stored.contingency[0]):
             raise fail(
-                f"expected {k} numbers in row {i} of `contingency`, or in all rows {k + 1}, "
+                f'expected {k} numbers in row {i} of "contingency", or in all rows {k + 1}, '
                 f"found {len(row)}"
             )
     order = np.argsort(stored.labels)
     table = np.array(stored.contingency, np.float64)[np.ix_(order, order)]
     if not table.any():
-        raise fail("`contingency` holds no points")
+        raise fail('"contingency" holds no points')
     samples = np.repeat(table.sum(axis=1)[:, None], k, axis=1)
     return Confusions(tuple(sorted(stored.labels)), table, samples, k)
 

@@ -128,10 +128,10 @@ def print_data(
         if os.path.exists(base + WEIGHTS):
             warn_user(
                 f"the weights in {base}{WEIGHTS} are not in the text: commands that read "
-                f"it take them by --weight {base}{WEIGHTS}"
+                f'it take them by `weight="{base}{WEIGHTS}"`'
             )
     if words and data.names is None:
-        raise UsageError(f"--words needs the class names in {base}.names")
+        raise UsageError(f"`words` needs the class names in {base}.names")
     if scale:
         with with_source_in_errors(base, data.recipe):
             data = replace(data, x=fit_normalisation(data.x).apply(data.x))
@@ -252,7 +252,7 @@ def _refuse_weights(data):
         if getattr(data, name) is not None:
             raise UsageError(
                 f"points go to standard output, and their {name} would have no file: "
-                f"--{name} none leaves them out"
+                f'`{name[:-1]}="none"` leaves them out'
             )
 
 

@@ -84,7 +84,7 @@ def _lacking(label, names, columns):
     if name is None and others:
         return (
             message + f"expected one for each class, found {show(others[0])}, and the "
-            "names of the classes are not known here (eval_uc --names FILE gives them)"
+            "names of the classes are not known here (`names=FILE` gives them)"
         )
     return message + "expected one for each class"
 

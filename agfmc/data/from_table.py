@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import itertools
 import os
-import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager, ExitStack
 from dataclasses import dataclass, replace
@@ -201,7 +200,7 @@ def read_table(
             for name in () if given else columns_that_tell(recipe, x, y):
                 warn_user(
                     f"{table.file}: column '{one_line(name)}' determines the class of every "
-                    "row alone: leave it out (--ignore) if new data will not have it"
+                    "row alone: leave it out (`ignored`) if new data will not have it"
                 )
             if not given and form.groups is None and roles.group is None:
                 _warn_of_groups(table, roles, group_columns(recipe, x, y))
@@ -225,11 +224,11 @@ def with_columns(table: Table, form: InputFormat) -> InputFormat:
     weights = form.weights
     groups = form.groups
     if weights.file not in (None, NO_WEIGHTS):
-        column = column_or_file(table, weights.file, "--weight")
+        column = column_or_file(table, weights.file, "`weight`")
         if column is not None:
             roles, weights = replace(roles, weight=column), replace(weights, file=None)
     if groups not in (None, NO_GROUPS):
-        column = column_or_file(table, groups, "--group")
+        column = column_or_file(table, groups, "`group`")
         if column is not None:
             roles = replace(roles, group=column)
             groups = None
@@ -261,7 +260,7 @@ def _warn_of_groups(table, roles, names):
         warn_user(
             f"{table.file}: column '{name}'{and_more(names)} looks like groups of rows "
             "that are alike, as of patients or days, which make scores too good: with "
-            f"--group {shlex.quote(name)} no split divides them"
+            f'`group="{name}"` no split divides them'
         )
 
 
@@ -467,7 +466,7 @@ def _roles_beside(table, form, recipe):
     given = form.roles
     if form.labels and given.label is None and not columns_called(table, [recipe.label]):
         raise DataError(
-            f"lacks the column '{one_line(recipe.label)}' of the classes: --label "
+            f"lacks the column '{one_line(recipe.label)}' of the classes: `label` "
             "names another one",
             file=table.file,
         )
@@ -560,7 +559,7 @@ def rows_of_table(
     """The `RowsToClassify` of an open table; `compared`: no id may come twice."""
     encoder = TableEncoder(table, recipe)
     there = tuple(columns_called(table, recipe.ids))
-    ids = column_positions(table, form.roles.ids or there, "--id")
+    ids = column_positions(table, form.roles.ids or there, "`ids`")
     if everything:
         copied = tuple(range(len(table.names)))
     else:

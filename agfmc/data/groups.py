@@ -149,8 +149,8 @@ def check_groups(
     if remedy:
         least = 1 + group_counts(data)[label]
         way = (
-            f"; --min-class 1,{least} leaves out classes in fewer than {least} groups; with "
-            "--group none they are trained, without a promise for new groups"
+            f"; `min_class=1,{least}` leaves out classes in fewer than {least} groups; with "
+            '`group="none"` they are trained, without a promise for new groups'
         )
     raise DataError(
         f"class {label}{name} lies in one group only{where}, '{group}': it cannot be "

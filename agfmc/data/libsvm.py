@@ -400,7 +400,7 @@ def _check_line(line, number, labels, d):
         problem = f"the line has no label before {show(words[0])}"
     elif len(words) > 1 and b":" not in line:
         problem = f"{show(words[1])} is not index:value"
-        table = table or "values without indices are LVQ text (-A, lvq2agf)"
+        table = table or 'values without indices are LVQ text (`kind="lvq"`, lvq2agf)'
     else:
         problem = _entries_problem(words[1:], d)
     if problem:

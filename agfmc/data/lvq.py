@@ -109,7 +109,7 @@ class _Lines:
                 raise DataError(
                     "the first line must be the number of features alone, found "
                     f"{show(word)}{' and more' * (len(words) > 1)}; "
-                    + (foreign or "-H where there is no such line"),
+                    + (foreign or "`no_header` where there is no such line"),
                     file=file,
                     line=line,
                 )
@@ -120,7 +120,9 @@ class _Lines:
                 "the line has no values" + f"; {foreign}" * bool(foreign), file=file, line=line
             )
         if self.d is not None and width != self.d:
-            bare = "; -C where the lines hold no labels" * (labels and width == self.d - 1)
+            bare = "; `labels=False` where the lines hold no labels" * (
+                labels and width == self.d - 1
+            )
             raise DataError(f"has {width} features, the model needs {self.d}{bare}", file=file)
         self.width = width
 

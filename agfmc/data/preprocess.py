@@ -76,9 +76,13 @@ def preprocess(
     refuse_pipe([output, test], recipe.output_form, recipe.form.labels)
     if output == "-":
         if recipe.parts is not None:
-            raise UsageError("-d needs the name of the parts: they cannot go to standard output")
+            raise UsageError(
+                "`parts` needs the name of the parts: they cannot go to standard output"
+            )
         if recipe.norm_out is None and recipe.fit is not None:
-            raise UsageError("with standard output, -n and -S need -a FILE for the normalisation")
+            raise UsageError(
+                "with standard output, `normalise` and `svd` need `norm_file=FILE` for the normalisation"
+            )
     norm_out = recipe.norm_out or f"{output}.std"
     data = _prepared(recipe, source)
     outputs = _divided(recipe, data, output, test)
@@ -186,18 +190,20 @@ def drawn_rows(recipe: Recipe, n: int, y: np.ndarray | None, source: str) -> np.
 
 def _check(recipe):
     if recipe.form.kind == "table" and (not recipe.form.labels or recipe.form.ordinates):
-        raise UsageError("-C and -L are not for tables: a column of classes is needed")
+        raise UsageError(
+            "`labels=False` and `ordinates` are not for tables: a column of classes is needed"
+        )
     for what, requested in (
-        ("-U", recipe.compact),
+        ("`compact`", recipe.compact),
         ("a partition", recipe.partition is not None),
-        ("--stratified", recipe.stratified),
+        ("`stratified`", recipe.stratified),
     ):
         if requested and not recipe.form.labels:
             raise UsageError(f"{what} needs labels")
         if requested and recipe.form.ordinates:
-            raise UsageError(f"{what} needs classes: -L says that there are ordinates")
+            raise UsageError(f"{what} needs classes: `ordinates` says that there are ordinates")
     if recipe.sort and not recipe.form.labels:
-        raise UsageError("-B needs labels to sort by")
+        raise UsageError("`sort` needs labels to sort by")
 
 
 def _partitioned(data, sides, source):
@@ -260,6 +266,6 @@ def _warn_of_classes_in_one_part(train, held):
             alone_in.append(f"class {only[0]}{and_more(only)} is in the {name} part alone")
     if alone_in:
         warn_user(
-            f"{', '.join(alone_in)}: --stratified takes the fraction of every class, -z "
-            "shuffles first"
+            f"{', '.join(alone_in)}: `stratified` takes the fraction of every class, "
+            "`shuffle` shuffles first"
         )

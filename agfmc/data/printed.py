@@ -31,15 +31,14 @@ def read_probabilities(path):
     labels, lines, first = _lines(path, "probabilities")
     if not lines:
         raise DataError(
-            "holds no probabilities: classify_m prints none for a tree without "
-            "--tree path (that of the class) or --tree full (all, which are needed "
-            "here)",
+            'holds no probabilities: of a tree `tree="path"` prints that of the class, and '
+            '`tree="full"` all, which are needed here',
             file=path,
         )
     table = _numbers(lines, first, path)
     if table.shape[1] < 3:
         if table.shape[1] == 2:
-            hint = " (what --tree path prints; --tree full prints all)"
+            hint = ' (what `tree="path"` prints; `tree="full"` prints all)'
         else:
             hint = ""
         raise DataError(
@@ -52,7 +51,7 @@ def read_probabilities(path):
         table[:, -1],
         first,
         path,
-        hint="; the output of svm-predict, or of classify_m with --top or --stop, has another form",
+        hint="; the output of svm-predict, or of `top` or `stop`, has another form",
     )
     if labels is not None and len(labels) != table.shape[1] - 1:
         raise DataError(
@@ -143,11 +142,11 @@ def _lines(path, what):
     if not lines or lines[0].split()[:1] != [b"labels"]:
         return None, lines, 1
     if lines[0].strip() == b"labels":
-        raise DataError("expected labels after the word `labels`", file=path, line=1)
+        raise DataError("expected labels after the word 'labels'", file=path, line=1)
     labels = _numbers([lines.pop(0).strip()[6:]], 1, path)[0]
     _check_labels(labels, 1, path, step=0)
     if len(set(labels.tolist())) < len(labels):
-        raise DataError("expected different labels after the word `labels`", file=path, line=1)
+        raise DataError("expected different labels after the word 'labels'", file=path, line=1)
     return labels.astype(np.int64), lines, 2
 
 

@@ -162,7 +162,7 @@ def _check_base(base, ending):
     foreign = foreign_start(head, base) or foreign_line(head.lstrip().split(b"\n", 1)[0], base)
     raise DataError(
         f"there is no {base}{ending}; "
-        + (foreign or "LIBSVM text is read with -M, LVQ text with -A"),
+        + (foreign or 'LIBSVM text is read with `kind="svm"`, LVQ text with `kind="lvq"`'),
         file=base,
     )
 

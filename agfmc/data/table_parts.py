@@ -41,7 +41,7 @@ def divide_table(
         if header and all(number_of(name) is not None for name in table.names):
             raise DataError(
                 "the names of the columns are numbers, which nobody could tell from "
-                "a row of CSV: table2agf --no-header writes a recipe that has none",
+                "a row of CSV: `header=False` writes a recipe that has none",
                 file=table.file,
             )
         data = _rows_of(table, recipe, source)
@@ -72,14 +72,14 @@ def divide_table(
 
 
 def table_names(recipe: Recipe, output: str, test: str | None) -> list[str]:
-    """The files that are written: output, with -f test, or output-00.csv, output-01.csv, ..."""
+    """The files that are written: output, with a fraction test, or output-00.csv, output-01.csv, ..."""
     if recipe.parts is None:
         if recipe.fraction is None:
             return [output]
         return [output, test]
     end = next((end for end in TEXT_ENDINGS if output.lower().endswith(end)), None)
     if end is None:
-        raise UsageError("-d needs the name of the parts: they cannot go to standard output")
+        raise UsageError("`parts` needs the name of the parts: they cannot go to standard output")
     stem, end = output[: -len(end)], output[-len(end) :]
     return [name + end for name in part_names(stem, recipe.parts)]
 

@@ -170,7 +170,7 @@ def load_training(
             warn_user(
                 f"{base}: the standard deviation of feature {large} (from 0) is "
                 f"{ratio:.2g} times that of feature {small}, which kernels then hardly "
-                "see: -n normalises (-a none: no warning)"
+                'see: `normalise` normalises (`norm_file="none"`: no warning)'
             )
     return data, normalisation, raw
 
@@ -196,13 +196,13 @@ def warn_of_weights(base: str, form: InputFormat) -> None:
     base = os.fsdecode(base)
     if form.weights.file is None and (beside := weights_beside(base)):
         warn_user(
-            f"the samples of {base} have the weights in {beside} (--weight none: they "
-            "all count alike)"
+            f"the samples of {base} have the weights in {beside} "
+            '(`weight="none"`: they all count alike)'
         )
     if form.groups is None and (beside := groups_beside(base)):
         warn_user(
-            f"the samples of {base} have the groups in {beside} (--group none: they "
-            "are split one by one)"
+            f"the samples of {base} have the groups in {beside} "
+            '(`group="none"`: they are split one by one)'
         )
 
 
@@ -233,7 +233,7 @@ def large_classes(
     if len(large) < 2:
         left = f"{len(large) or 'no'} class{'' if len(large) == 1 else 'es'} of {len(counts)}"
         if what == "samples":
-            by = f"by --min-class {least}"
+            by = f"by `min_class={least}`"
         else:
             by = f"in {least} {what} or more"
         raise DataError(f"{left} would be left {by}: expected at least 2", file=source)

@@ -262,7 +262,7 @@ def without_zeros(
         what = f"class {gone[0]}" + f", '{name}'" * bool(name) + and_more(gone)
         raise DataError(
             f"{what}: all samples have weight 0: give some of them a weight, or leave "
-            "them out of the data (--min-class 1)",
+            "them out of the data (`min_class=1`)",
             file=source,
         )
     zeros = len(some) - int(np.count_nonzero(some))
@@ -336,7 +336,7 @@ def chosen_rows(data: Dataset, rows: np.ndarray) -> Dataset:
 
 
 def proportions(
-    given, labels: Sequence[int], option: str = "--priors", names: Mapping[int, str] | None = None
+    given, labels: Sequence[int], parameter: str = "priors", names: Mapping[int, str] | None = None
 ) -> np.ndarray:
     """Shares (k,) of the classes `labels`, ascending, which sum to 1.
 
@@ -362,7 +362,7 @@ def proportions(
         strange = [label for label in given if label not in labels]
         if strange:
             raise UsageError(
-                f"{option}: class {strange[0]} is not one of the classes "
+                f"`{parameter}`: class {strange[0]} is not one of the classes "
                 + (
                     listed(labels)
                     if not names
@@ -372,12 +372,13 @@ def proportions(
         missing = [label for label in labels if label not in given]
         if missing:
             raise UsageError(
-                f"{option}: expected a number for each class, found none for " + listed(missing)
+                f"`{parameter}`: expected a number for each class, found none for "
+                + listed(missing)
             )
         given = [given[label] for label in labels]
     if len(given) != len(labels):
         raise UsageError(
-            f"{option}: expected {len(labels)} numbers, one for each class in "
+            f"`{parameter}`: expected {len(labels)} numbers, one for each class in "
             f"ascending order ({listed(labels)}), found {len(given)}"
         )
     numbers = np.array(given, dtype=np.float64)
@@ -390,11 +391,11 @@ def proportions(
         or (numbers[numbers > 0] / total < SMALLEST).any()
     ):
         raise UsageError(
-            f"{option}: expected numbers that are not negative, nor all 0, and none "
+            f"`{parameter}`: expected numbers that are not negative, nor all 0, and none "
             f"below {SMALLEST:g} of a finite sum, but for 0"
         )
     if abs(total - 1) > 1e-6:
-        warn_user(f"{option}: the numbers sum to {total:g}: they are divided by that")
+        warn_user(f"`{parameter}`: the numbers sum to {total:g}: they are divided by that")
     return numbers / total
 
 

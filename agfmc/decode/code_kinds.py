@@ -23,7 +23,7 @@ def check_dense(a: np.ndarray) -> None:
         raise ModelError(
             f"a coding matrix of {m} rows for {k} classes is too large for this "
             f"decoder, which solves equations for each point: it takes {MAX_CLASSES} "
-            f"classes and {MAX_ENTRIES} entries at most; votes (-Q vote) take more"
+            f"classes and {MAX_ENTRIES} entries at most; votes (`method=vote`) take more"
         )
 
 

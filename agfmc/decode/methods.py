@@ -149,14 +149,14 @@ METHODS = (
             (
                 "radag",
                 (),
-                "adag that pairs the classes anew in each round, by --pair-errors",
+                "adag that pairs the classes anew in each round, by the errors of pairs",
                 "radag",
             ),
             (
                 "poll",
                 (),
-                "one-vs-one: votes of --opponents random opponents for each class; with "
-                "--finalists, the best by all their votes",
+                "one-vs-one: votes of random opponents for each class; of finalists, the best by "
+                "all their votes",
                 "poll",
             ),
             (
@@ -245,5 +245,5 @@ def find_method(text: str | int | Method) -> Method:
     )
     raise UsageError(
         f"no decoder '{text}'; there are: {known}; and for trees "
-        "recursive and full, for ensembles average and geometric (--tree)"
+        "recursive and full, for ensembles average and geometric (`tree`)"
     )

@@ -285,8 +285,8 @@ def radag(table: PairTable, queries: PairQueries) -> Callable:
     """
     if queries.pair_errors is None:
         raise UsageError(
-            "radag needs the errors of the pairs: give --pair-errors, a file that "
-            "multi_borders --cv-errors writes"
+            "radag needs the errors of the pairs: give `pair_errors`, a file that "
+            "`cv_errors` writes"
         )
     weights = np.asarray(queries.pair_errors, dtype=float)
     if weights.shape != (table.k, table.k):

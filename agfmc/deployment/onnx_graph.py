@@ -77,14 +77,17 @@ def onnx_model(steps: Steps, configuration: Configuration) -> bytes:
     ModelError
         If the model would have more than 2 GB, or trees that ONNX Runtime cannot have.
     """
-    with needed_library("--onnx needs onnx: pip install 'agfmc[onnx]'"):
+    with needed_library("models in ONNX need onnx: pip install 'agfmc[onnx]'"):
         import onnx
     for node in steps.nodes:
         if isinstance(node.rule, CodeRule) and node.rule.decoder == "least-squares":
-            other = "renormalised, which is about as good, or " * bool(node.rule.code.all())
+            if node.rule.code.all():
+                way = '`decoder="renormalised"`, which is about as good, or learned'
+            else:
+                way = '`decoder="learned"`'
             raise UsageError(
                 "least squares have no closed form for this code, which ONNX needs: "
-                f"choose --decoder {other}learned (calibrate_m -Q learned fits it)"
+                f"choose {way} (calibrate_m -Q learned fits it)"
             )
     graph = _Graph(onnx)
     x, inputs = _points(graph, steps, configuration.recipe)

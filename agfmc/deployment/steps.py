@@ -257,7 +257,7 @@ def _exported_decoding(tree: Tree, decoder: str | None) -> Decoding:
         if decoder is not None:
             raise UsageError(
                 "the decoder recursive gives the probability of one class, and an "
-                "exported model those of all: choose --decoder full"
+                'exported model those of all: choose `decoder="full"`'
             )
         decoding = replace(decoding, tree="full")
     elif not tree.hierarchical:
@@ -270,7 +270,7 @@ def _exported_decoding(tree: Tree, decoder: str | None) -> Decoding:
                 if decoding.decoder.iterates
                 else "it knows one class alone"
             )
-            + "; choose another one with --decoder, such as least-squares"
+            + "; choose another one with `decoder`, such as least-squares"
         )
     return decoding
 
@@ -403,7 +403,7 @@ def _rule(code, orientation, method: Method) -> LinearRule | CodeRule:
     if method.name != "least-squares":
         raise UsageError(
             f"the decoder {method.name} cannot be exported for a code with zeros that "
-            "is not one-vs-one: choose --decoder least-squares"
+            'is not one-vs-one: choose `decoder="least-squares"`'
         )
     if name == "balanced":
         return LinearRule(code.T / parts, np.zeros(code.shape[1]), then="project")

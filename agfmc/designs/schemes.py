@@ -82,7 +82,7 @@ PARAMETERS = {
     "average": Parameter(
         "average of the probabilities, whose decoder is written into the head", tuple(AVERAGES)
     ),
-    "seed": Parameter("seed of what is drawn, in place of --seed", least=0, most=2**64),
+    "seed": Parameter("seed of what is drawn, in place of that of the run", least=0, most=2**64),
 }
 
 

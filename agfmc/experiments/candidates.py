@@ -212,7 +212,7 @@ def opened_again(tree: Tree, text: str = "", seed: int = 1) -> Tree:
         if len(others) > 1:
             raise UsageError(
                 "the rows to be tuned again differ in options that are not searched, "
-                f"'{others[0]}' and '{others[1]}': -+ gives those of all"
+                f"'{others[0]}' and '{others[1]}': `options` gives those of all"
             )
         given = texts.most_common(1)[0][0]
     return reopened(tree, texts, given)
@@ -227,7 +227,7 @@ def searched_options(tree: Tree, text: str) -> SearchedOptions:
     if not codes:
         raise UsageError(
             'there is nothing to tune: no row or node of the control has "" for its '
-            "options (tune_m --again searches those of rows that have some)"
+            "options (`again` searches those of rows that have some)"
         )
     if len(codes) > 1:
         raise UsageError(

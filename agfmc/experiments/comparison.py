@@ -244,7 +244,7 @@ def _check_against(against, words, decoders=False):
         and against not in words
         and not (decoders and any(against.startswith(f"{word}:") for word in words))
     ):
-        raise UsageError(f"--against {against}: expected one of {', '.join(words)}")
+        raise UsageError(f'`against="{against}"`: expected one of {", ".join(words)}')
 
 
 def _differences(row, reference, plan, outcomes, known):

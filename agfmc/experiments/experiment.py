@@ -246,7 +246,7 @@ def _check_training_part(split, data):
             f"class {data.name_of.get(labels[first], labels[first])}{and_more(few)}, "
             f"of {counts[first]} sample{'' if counts[first] == 1 else 's'}, has "
             f"{there[first]} in the training part of {split.name}: expected at least "
-            f"2; --min-class {least} leaves out the classes with fewer than {least} "
+            f"2; `min_class={least}` leaves out the classes with fewer than {least} "
             "samples"
         )
     if data.groups is not None:

@@ -99,7 +99,7 @@ def check_names(learners: Sequence[str] | None, kernels: Sequence[str] | None) -
     for what, words, known in (("learners", learners, LEARNERS), ("kernels", kernels, KERNELS)):
         for word in words or ():
             if word not in known:
-                raise UsageError(f"--{what}: expected some of {', '.join(known)}, found '{word}'")
+                raise UsageError(f"`{what}`: expected some of {', '.join(known)}, found '{word}'")
 
 
 def contenders_for(
@@ -140,10 +140,10 @@ def contenders_for(
     ]
     if not suited:
         raise UsageError(
-            "no contender suits these data: --missing keep is for trees, which need "
+            'no contender suits these data: `missing="keep"` is for trees, which need '
             "LightGBM (pip install 'agfmc[trees]')"
             if has_nan
-            else f"--learners {','.join(learners)}: nothing suits these data"
+            else f'`learners="{",".join(learners)}"`: nothing suits these data'
         )
     if classes < 3:  # there is one partition alone
         return list({one[::2]: one for one in reversed(suited)}.values())[::-1]
@@ -442,7 +442,7 @@ class Portfolio:
             "curve": list(self.curve.values()),
             "notes": [
                 f"the time limit ended the search: the options of {one.candidate.name} are "
-                f"{self.cut[one.contender]}; give two or three times as long (--time-limit)"
+                f"{self.cut[one.contender]}; give two or three times as long (`time_limit`)"
                 for one in chosen.members or [chosen]
                 if one.contender in self.cut
             ],

@@ -307,7 +307,7 @@ class Tuner:
         if not sound:
             raise UsageError(
                 f"the decoder gives no {ALL_SCORES[self.by].title}: choose another "
-                "score with --by, or another decoder with -Q"
+                "score with `by`, or another decoder with `decoder`"
             )
         return {
             **summary([outcome.scores[self.by] for outcome in sound], pooled(self.by, sound)),

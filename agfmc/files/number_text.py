@@ -18,8 +18,11 @@ from .opening import MARK, peek, read_all
 
 # What was expected where there is text, {} being its name.
 
-POINTS = "points (.vec); LIBSVM text is read with -M, LVQ text with -A"
-SCALE = "a normalisation (.std), as -n writes it; a file of svm-scale is for `svm-scale -r {} data`"
+POINTS = 'points (.vec); LIBSVM text is read with `kind="svm"`, LVQ text with `kind="lvq"`'
+SCALE = (
+    "a normalisation (.std), as `normalise` writes it; a file of svm-scale is for "
+    "`svm-scale -r {} data`"
+)
 LABELS = (
     "binary labels (.cls): `svmout2agf {} base` makes base.cls of one label in each line, "
     "svm2agf of LIBSVM text, lvq2agf of LVQ text"
@@ -113,7 +116,7 @@ def foreign_line(line, name):
     """A hint for a line in another format: its likely kind and what reads the file, or ""."""
     line = line[:_LINE].split(b"#")[0]
     if any(_ENTRY.match(word) for word in line.split()[1:]):
-        return "it looks like LIBSVM text (-M, svm2agf)"
+        return 'it looks like LIBSVM text (`kind="svm"`, svm2agf)'
     if _PARTITION.match(line):
         return "it looks like a control file, not like data"
     return table_line(line, name)
@@ -159,8 +162,8 @@ def foreign_start(data, name):
 def table_way(name):
     """The words that say what reads the table of a name."""
     return (
-        f"training and classification read it without -M and -A, and `table2agf {name} base "
-        "--label COLUMN` makes it binary"
+        'training and classification read it without `kind="svm"` and `kind="lvq"`, and '
+        f"`table2agf {name} base` makes it binary"
     )
 
 

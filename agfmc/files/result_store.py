@@ -197,7 +197,7 @@ def open_state(folder: str | None, data: str) -> ResultCache:
     if folder is None:
         return ResultCache(automatic_folder(), data=data)
     if not folder:
-        raise UsageError("--state: expected the name of a folder, found ''")
+        raise UsageError("`state`: expected the name of a folder, found ''")
     return ResultCache(folder, keep=True, data=data)
 
 

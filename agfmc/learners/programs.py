@@ -264,7 +264,7 @@ class CommandOptions(NodeLearner):
         """Raises `UsageError`: programs have no place for weights."""
         raise UsageError(
             "a classifier of code G is run by a program, whose training data have no "
-            "weights of points: leave the weights out (--weight none), or take "
+            'weights of points: leave the weights out (`weight="none"`), or take '
             "another code"
         )
 
@@ -329,9 +329,11 @@ class Execution:
 
     def __post_init__(self):
         if self.predictor is not None and self.sigmoid is not None:
-            raise UsageError("-c is for support vector machines: it cannot be combined with -O")
+            raise UsageError(
+                "`sigmoid` is for support vector machines: it cannot be combined with `predictor`"
+            )
         if self.keep and self.predictor is None and not self.allow_commands:
-            raise UsageError("-K needs -O or --allow-commands")
+            raise UsageError("`keep` needs `predictor` or `allow_commands`")
 
 
 @dataclass(frozen=True)
@@ -489,7 +491,7 @@ class ExternalClassifier:
         if not execution.allow_commands:
             raise self.place.error(
                 ModelError,
-                f"the command '{self.command}' would be run here: allow it with --allow-commands",
+                f"the command '{self.command}' would be run here: allow it with `allow_commands`",
             )
         return replace(self, predictor=Predictor(Command(self.command), execution))
 

@@ -1,7 +1,6 @@
 """Control files on disk: bytes to tree, tree to bytes."""
 
 import os
-import shlex
 from contextlib import suppress
 from itertools import chain
 
@@ -28,7 +27,7 @@ def read_control(path, raw=None):
     if raw.startswith((MAGIC, b"svm_type ")):
         raise ControlError(
             "expected a control file, found a model: print_control "
-            "writes one, mbm_info --print-control prints that of the model",
+            "writes one, `print_control` prints that of the model",
             file=source,
             line=1,
             column=1,
@@ -95,7 +94,7 @@ def model_file(name, folder=None):
 def elsewhere(name, tried, source):
     """Words about where a model is that the control file `source` names, and `tried` is not.
 
-    Names are relative to the current folder, or to that of -y; models are often beside their
+    Names are relative to the current folder, or to `models_in`; models are often beside their
     control file, or were named from the folder above it.
     """
     beside = os.path.dirname(source or "") or os.curdir
@@ -104,10 +103,10 @@ def elsewhere(name, tried, source):
         if os.path.isfile(path) and not os.path.isabs(name):
             here = os.path.normpath(folder) == os.curdir
             if here:
-                return "; it is in the current folder: leave -y out"
-            return f"; it is found with -y {shlex.quote(os.path.normpath(folder))}"
+                return "; it is in the current folder: leave `models_in` out"
+            return f'; it is found with `models_in="{os.path.normpath(folder)}"`'
     if tried == name:
-        return "; -y gives the folder of the models"
+        return "; `models_in` gives the folder of the models"
     return ""
 
 

@@ -77,16 +77,18 @@ class ModelSource:
 
     def __post_init__(self):
         if self.unnormalised and self.foreign:
-            raise UsageError("-u is for support vector machines: it cannot be combined with -O")
+            raise UsageError(
+                "`unnormalised` is for support vector machines: it cannot be combined with `foreign`"
+            )
         if self.unnormalised and self.normalisation is None:
-            raise UsageError("-u needs -a")
+            raise UsageError("`unnormalised` needs `normalisation`")
         if self.calibration is not None and (self.uncalibrated or self.foreign):
             raise UsageError(
-                "--calibration cannot be combined with "
+                "`calibration` cannot be combined with "
                 + (
-                    "--uncalibrated"
+                    "`uncalibrated`"
                     if self.uncalibrated
-                    else "-O: the answers of another program are not calibrated"
+                    else "`foreign`: the answers of another program are not calibrated"
                 )
             )
 
@@ -158,7 +160,7 @@ def load_configuration(source: ModelSource) -> Configuration:
             _warn_of_no_calibration(configuration.tree, source)
         return _with_recipe(configuration, path)
     if source.models_in is not None:
-        raise UsageError(f"-y is for the models of a control file: {path} holds its own")
+        raise UsageError(f"`models_in` is for the models of a control file: {path} holds its own")
     if kind == "svm":
         tree, models = read_svm_multiclass(path, raw, source.names)
         _warn_of_votes([path] if models[0].platt is None else [])
@@ -191,10 +193,10 @@ def _for_tree(source, tree):
             return replace(source, normalisation=read_std(path))
     raise tree.place(heading).error(
         ModelError,
-        (f"normalisation '{path}': there is no such file; -a FILE names another place")
+        f"normalisation '{path}': there is no such file; `normalisation=FILE` names another place"
         if path
-        else "the models were trained on the points as they were: leave -a out (if these had been "
-        "normalised with that file before, delete this line)",
+        else "the models were trained on the points as they were: leave `normalisation` out (if "
+        "these had been normalised with that file before, delete this line)",
     )
 
 
@@ -209,7 +211,7 @@ def _warn_of_no_calibration(tree, source):
             warn_user(
                 f"{source.path}: not calibrated, there is no "
                 f"{calibration_of(source.path)}: the command that trained its models, "
-                "run again without -0, only adds it"
+                "run again without `dry_run`, only adds it"
             )
 
 
@@ -287,7 +289,7 @@ def _calibrated(configuration, source, beside="-"):
     if not configuration.fits(calibration):
         raise ModelError(
             f"is the calibration of other classifiers than those of {source.path}: "
-            "--uncalibrated does without, multi_borders or calibrate_m makes it anew",
+            "`uncalibrated` does without, multi_borders or calibrate_m makes it anew",
             file=path,
         )
     return replace(configuration, calibration=calibration)
@@ -441,14 +443,14 @@ def _normalised(configuration, source, file):
         if normalisation is None:
             raise ModelError(
                 "the support vectors are not normalised, and the points were for the "
-                "training: give the normalisation with -a",
+                "training: give the normalisation with `normalisation`",
                 file=file,
             )
         unnormalised = True
     if normalisation is None:
         return configuration
     if configuration.normalisation is not None:
-        raise ModelError("holds its own normalisation: leave -a out", file=file)
+        raise ModelError("holds its own normalisation: leave `normalisation` out", file=file)
     for one in provenances:
         if one.normalised not in (None, normalisation.digest()):
             raise ModelError(
@@ -458,7 +460,9 @@ def _normalised(configuration, source, file):
     if unnormalised and any(
         one.features is not None for one in configuration.node_classifiers.values()
     ):
-        raise ModelError("-u is for support vectors: multi-class nodes have none", file=file)
+        raise ModelError(
+            "`unnormalised` is for support vectors: multi-class nodes have none", file=file
+        )
     width = normalisation.matrix.shape[0 if unnormalised else 1]
     needed = machines.sv.shape[1]
     if width < needed or (width > needed and not machines.any_width):

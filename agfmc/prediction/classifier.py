@@ -339,7 +339,7 @@ def _decoder(tree, decoding, values):
     flat = not tree.hierarchical
     if decoding.prints_values and not values.count:
         raise UsageError(
-            f"{'-0' if decoding.raw else '-Q -1'} prints a column for each binary "
+            f"{'`raw`' if decoding.raw else '`method=-1`'} prints a column for each binary "
             "classifier, and this configuration has none"
         )
     if method.takes == "g" and not values.has_decision_values:
@@ -355,8 +355,8 @@ def _decoder(tree, decoding, values):
         raise ModelError(
             "the binary models hold no probabilities (probA, probB): train them "
             'again (multi_borders without --, or with -- "svm-train -b 1"); '
-            "votes (-Q vote, max-win, ddag ...), losses and -0 of a coding matrix "
-            "work without, and so does -c, which makes them from the decision values"
+            'votes (`method="vote"`, max-win, ddag ...), losses and `raw` of a coding matrix '
+            "work without, and so does `sigmoid`, which makes them from the decision values"
         )
     if decoding.prints_values:
         return find_method("least-squares")
@@ -384,26 +384,26 @@ def _way_of_prediction(tree, decoding):
     """The name of the method of `_Prediction` for a tree and a `Decoding`."""
     whole = not decoding.descends(tree)
     if decoding.priors is not None:
-        needing = "--priors"
+        needing = "priors"
     elif decoding.costs is not None:
-        needing = "--costs"
+        needing = "costs"
     elif decoding.stop is None:
         needing = decoding.guarantees.of_sets
     else:
         needing = None
     if decoding.top is not None:
-        needing = needing or decoding.guarantees.option
+        needing = needing or decoding.guarantees.parameter
     if needing and not whole:
         raise UsageError(
-            f"{needing} needs the probabilities of all classes: for a tree they "
-            "come with --tree full"
-            + ", and nodes of the tree with --stop auto"
+            f"`{needing}` needs the probabilities of all classes: for a tree they "
+            'come with `tree="full"`'
+            + ', and nodes of the tree with `stop="auto"`'
             * (decoding.guarantees.coverage is not None)
         )
     if decoding.stop is not None and whole:
         raise UsageError(
-            "--stop is for decision trees and nested configurations, and this is not "
-            "one: --coverage gives sets of its classes"
+            "`stop` is for decision trees and nested configurations, and this is not "
+            "one: `coverage` gives sets of its classes"
         )
     if decoding.prints_values and not tree.is_ensemble:
         return "decision_values"
@@ -487,7 +487,7 @@ class _Prediction:
     def _learned(self, configuration, execution):
         if execution.sigmoid is not None:
             raise UsageError(
-                "-c: a learned decoder was fitted to the probabilities of the models' "
+                "`sigmoid`: a learned decoder was fitted to the probabilities of the models' "
                 "own sigmoids: choose another decoder"
             )
         learned = configuration.calibration and configuration.calibration.learned

@@ -170,7 +170,7 @@ class Explainer:
                 raise UsageError(
                     "contributions of columns are relative to the mean of the data, "
                     "and a model without a normalisation or support vectors has none: "
-                    "train it with -n, or give a reference point"
+                    "train it with `normalise`, or give a reference point"
                 )
         self.reference = as_numbers(reference, "reference", 1).astype(float)
         self._z = self._prepared(self.reference[None])

@@ -40,24 +40,24 @@ def calibration_of(
     if calibration is not None and decoding.calibrated and execution.sigmoid is None:
         stored = calibration.decoders.get(key or "")
         others = key is not None and stored is None and bool(calibration.decoders)
-    option = decoding.guarantees.option
-    if option is not None:
+    parameter = decoding.guarantees.parameter
+    if parameter is not None:
         if key is None:
             raise UsageError(
-                f"{option} needs a decoder that gives the probabilities of all "
-                f"classes, not {'-0' if decoding.raw else decoding.decoder.name}"
+                f"`{parameter}` needs a decoder that gives the probabilities of all "
+                f"classes, not {'`raw`' if decoding.raw else decoding.decoder.name}"
             )
         if execution.sigmoid is not None:
             raise UsageError(
-                f"{option} rests on the calibration, which is for the fitted sigmoid: "
-                "it cannot be combined with -c"
+                f"`{parameter}` rests on the calibration, which is for the fitted sigmoid: "
+                "it cannot be combined with `sigmoid`"
             )
         points = stored and stored.points
         if (points is None or decoding.stop is not None and points.left is None) and (
-            option != "--max-error" or calibration is not None
+            parameter != "max_error" or calibration is not None
         ):
             raise ModelError(
-                f"{option} needs calibration points of the decoder {key}, and there "
+                f"`{parameter}` needs calibration points of the decoder {key}, and there "
                 f"are none: {_calibrating(key)}"
             )
     elif others:
@@ -84,11 +84,11 @@ def adjustment(configuration: Configuration, priors, trained=None) -> Adjustment
             return np.array(list(class_sums(configuration, unweighted).values()), dtype=float)
         except ModelError as error:
             raise UsageError(
-                "--priors training: the models do not record the proportions without class "
-                "weights: give those of the data, as --priors p,p,..."
+                '`priors="training"`: the models do not record the proportions without class '
+                "weights: give those of the data, as `priors=p,p,...`"
                 if unweighted
-                else f"--priors: {error.message}: give their proportions in training with "
-                "--trained-priors"
+                else f"`priors`: {error.message}: give their proportions in training with "
+                "`trained_priors`"
             ) from error
 
     if isinstance(priors, str) and priors == TRAINING:
@@ -99,10 +99,10 @@ def adjustment(configuration: Configuration, priors, trained=None) -> Adjustment
     if trained is None:
         old = recorded()
     else:
-        old = proportions(trained, classes, "--trained-priors", tree.names)
+        old = proportions(trained, classes, "trained_priors", tree.names)
         if old.min() == 0:
             raise UsageError(
-                f"--trained-priors: class {classes[int(np.argmin(old))]} was trained "
+                f"`trained_priors`: class {classes[int(np.argmin(old))]} was trained "
                 "on, so its proportion is not 0"
             )
     rank = np.argsort(np.argsort(tree.labels))  # of each label

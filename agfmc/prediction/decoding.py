@@ -58,24 +58,21 @@ class Guarantees:
     p_values: bool = False
 
     def __post_init__(self):
-        for value, option in (
-            (self.max_error, "--max-error"),
-            (self.confidence, "--confidence"),
-            (self.coverage, "--coverage"),
-        ):
+        for name in ("max_error", "confidence", "coverage"):
+            value = getattr(self, name)
             if value is not None and not 0 < value < 1:
-                raise UsageError(f"{option}: expected a number between 0 and 1, found {value:g}")
+                raise UsageError(f"`{name}`: expected a number between 0 and 1, found {value:g}")
         if self.score is not None and self.score not in SCORES:
             raise UsageError(
                 f"there is no score '{self.score}' of sets: expected one of " + ", ".join(SCORES)
             )
         if self.confidence is not None and self.max_error is None:
-            raise UsageError("--confidence needs --max-error")
+            raise UsageError("`confidence` needs `max_error`")
         if self.coverage is not None and self.p_values:
-            raise UsageError("--coverage and --p-values exclude each other")
-        for given, option in ((self.by_class, "--by-class"), (self.score, "--set-score")):
-            if given and not self.of_sets:
-                raise UsageError(f"{option} needs --coverage or --p-values")
+            raise UsageError("`coverage` and `p_values` exclude each other")
+        for name in ("by_class", "score"):
+            if getattr(self, name) and not self.of_sets:
+                raise UsageError(f"`{name}` needs `coverage` or `p_values`")
 
     @property
     def scored(self) -> str:
@@ -84,17 +81,17 @@ class Guarantees:
 
     @property
     def of_sets(self) -> str | None:
-        """The option that needs the probabilities of all classes, or None."""
+        """The parameter that needs the probabilities of all classes, or None."""
         if self.coverage is not None:
-            return "--coverage"
+            return "coverage"
         if self.p_values:
-            return "--p-values"
+            return "p_values"
         return None
 
     @property
-    def option(self) -> str | None:
-        """An option that needs calibration points, or None."""
-        return self.of_sets or (None if self.max_error is None else "--max-error")
+    def parameter(self) -> str | None:
+        """A parameter that needs calibration points, or None."""
+        return self.of_sets or (None if self.max_error is None else "max_error")
 
 
 @dataclass(frozen=True)
@@ -165,71 +162,61 @@ class Decoding:
                 + ", ".join(TREE_MODES)
             )
         if self.raw:
-            shown = "-0"
+            shown = "`raw`"
         else:
             shown = self.decoder.name
         if self.reject is not None and (self.decoder.gives == "votes" or self.raw):
-            raise UsageError(f"--reject needs a decoder that gives probabilities, not {shown}")
+            raise UsageError(f"`reject` needs a decoder that gives probabilities, not {shown}")
         if self.trained_priors is not None and self.priors is None:
-            raise UsageError("--trained-priors needs --priors")
-        for given, option, name in (
-            (self.queries.finalists, "--finalists", "poll"),
-            (self.queries.pair_errors, "--pair-errors", "radag"),
-        ):
-            if given is not None and self.decoder.name != name:
-                raise UsageError(f"{option} needs -Q {name}")
+            raise UsageError("`trained_priors` needs `priors`")
+        for name, decoder in (("finalists", "poll"), ("pair_errors", "radag")):
+            if getattr(self.queries, name) is not None and self.decoder.name != decoder:
+                raise UsageError(f'`{name}` needs `method="{decoder}"`')
         self._check_guarantees()
         self._check_stop()
         if self.top is not None and self.decoder.name == "poll":
             raise UsageError(
-                "--top prints the K most probable classes, and poll knows one: the "
-                "number of best classes that it compares is --finalists"
+                "`top` prints the K most probable classes, and poll knows one: the "
+                "number of best classes that it compares is `finalists`"
             )
-        for given, option in (
-            (self.priors, "--priors"),
-            (self.top, "--top"),
-            (self.costs, "--costs"),
-        ):
-            if given is not None and not self._gives_all_probabilities:
+        for name in ("priors", "top", "costs"):
+            if getattr(self, name) is not None and not self._gives_all_probabilities:
                 raise UsageError(
-                    f"{option} needs a decoder that gives the probabilities of all "
+                    f"`{name}` needs a decoder that gives the probabilities of all "
                     f"classes, not {shown}"
                 )
         if self.top is not None and not (isinstance(self.top, Integral) and self.top >= 1):
-            raise UsageError(f"--top: expected a whole number from 1, found {self.top}")
+            raise UsageError(f"`top`: expected a whole number from 1, found {self.top}")
         if self.top is not None and self.guarantees.of_sets:
             raise UsageError(
-                f"--top and {self.guarantees.of_sets} exclude each other: either is "
+                f"`top` and `{self.guarantees.of_sets}` exclude each other: either is "
                 "printed in place of the probabilities"
             )
-        for given, option in (
-            (self.reject, "--reject"),
-            (self.guarantees.max_error, "--max-error"),
-        ):
+        for given, name in ((self.reject, "reject"), (self.guarantees.max_error, "max_error")):
             if given is not None and self.costs is not None:
                 raise UsageError(
-                    f"{option} refuses answers by their probability: with --costs a "
+                    f"`{name}` refuses answers by their probability: with `costs` a "
                     "last column - of the costs says what no answer costs"
                 )
 
     def _check_guarantees(self):
         limits = self.guarantees
         if limits.max_error is not None and self.reject is not None:
-            raise UsageError("--max-error and --reject exclude each other")
+            raise UsageError("`max_error` and `reject` exclude each other")
         if limits.max_error is not None and self.priors is not None:
             raise UsageError(
-                "--max-error is for classes in the proportions of the calibration "
-                "points: it cannot be combined with --priors"
+                "`max_error` is for classes in the proportions of the calibration "
+                "points: it cannot be combined with `priors`"
             )
         if limits.of_sets and self.priors is not None and not limits.by_class:
             raise UsageError(
-                f"{limits.of_sets} with --priors needs --by-class: coverage over all "
+                f"`{limits.of_sets}` with `priors` needs `by_class`: coverage over all "
                 "points depends on the proportions of the classes"
             )
-        if not self.calibrated and limits.option is not None:
+        if not self.calibrated and limits.parameter is not None:
             raise UsageError(
-                f"{limits.option} rests on the calibration: it cannot be combined "
-                "with --uncalibrated"
+                f"`{limits.parameter}` rests on the calibration: it cannot be combined "
+                "with `calibrated=False`"
             )
 
     def _check_stop(self):
@@ -239,25 +226,25 @@ class Decoding:
         limits = self.guarantees
         if not auto and (isinstance(self.stop, str) or not 0 < self.stop <= 1):
             raise UsageError(
-                f"--stop: expected a number above 0, and 1 at most, or auto, found {self.stop}"
+                f"`stop`: expected a number above 0, and 1 at most, or auto, found {self.stop}"
             )
         if auto and self.calibrated and limits.coverage is None:
-            raise UsageError("--stop auto needs --coverage")
-        for given, option in (
-            (self.top is not None, "--top"),
-            (self.reject is not None, "--reject"),
-            (self.priors is not None, "--priors"),
-            (self.raw, "-0"),
-            (self.costs is not None, "--costs"),
-            (limits.option is not None and not (auto and limits.coverage), limits.option),
-            (limits.score is not None, "--set-score"),
-            (self.tree in ("full", "flat"), f"--tree {self.tree}"),
-            (not self._gives_all_probabilities, f"-Q {self.decoder.name}"),
+            raise UsageError('`stop="auto"` needs `coverage`')
+        for given, parameter in (
+            (self.top is not None, "top"),
+            (self.reject is not None, "reject"),
+            (self.priors is not None, "priors"),
+            (self.raw, "raw"),
+            (self.costs is not None, "costs"),
+            (limits.parameter is not None and not (auto and limits.coverage), limits.parameter),
+            (limits.score is not None, "score"),
+            (self.tree in ("full", "flat"), f'tree="{self.tree}"'),
+            (not self._gives_all_probabilities, f'method="{self.decoder.name}"'),
         ):
             if given:
                 raise UsageError(
-                    "--stop goes down a tree by the probabilities of its branches: "
-                    f"it cannot be combined with {option}"
+                    "`stop` goes down a tree by the probabilities of its branches: "
+                    f"it cannot be combined with `{parameter}`"
                 )
 
     @property

@@ -435,7 +435,7 @@ def answers_of_files(configuration: Configuration, key: str, base: str) -> Resul
     if key == "learned" and not _learned_decoder(configuration):
         raise UsageError(
             "the model has no learned decoder, and the answers of a cross-validation "
-            "hold no decision values that one could be fitted to: --data has"
+            "hold no decision values that one could be fitted to: `data` has"
         )
     classes = np.array(configuration.tree.classes)
     truth = read_cls(f"{base}.truth")

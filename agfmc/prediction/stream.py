@@ -22,8 +22,8 @@ class LineAnswers:
     Parameters
     ----------
     rows : RowsToClassify, or the `InputFormat` of LIBSVM text
-    warn : function that is called with the `DataError` of each wrong line, of which `failed` is the
-        number
+    warn : function of the `DataError` of each wrong line, which gives the words of its answer;
+        `failed` is the number of these lines
     """
 
     def __init__(
@@ -75,11 +75,11 @@ class LineAnswers:
 
     def _fail(self, message, data, line, first):
         self.failed += 1
-        self._warn(DataError(message, file=self._file, line=line))
+        words = self._warn(DataError(message, file=self._file, line=line))
         heads = [range(first, first + 1)]
         if isinstance(self._rows, RowsToClassify):
             heads = self._rows.cells(data, first)
-        return [(heads, [self._table.text.failed(message)])]
+        return [(heads, [self._table.text.failed(words)])]
 
     def _points(self, data, line, first) -> Iterator[tuple]:
         classifier = self._classifier

@@ -35,7 +35,7 @@ _SCREEN = 12, 30  # the most classes, and letters of their names, for confusions
 _SHADES = 8
 _ACROSS = 60  # characters of the names above the columns of a table of confusions
 _NARROW = 10  # classes of such a table that has room for another one beside it
-_ALL_OF_THEM = "eval_uc --json has all of them."
+_ALL_OF_THEM = "The JSON of eval_uc has all of them."
 
 _COUNTS = frozenset(("support", "rejected"))
 
@@ -369,7 +369,7 @@ def _before_table(scores):
     if any(zeros):
         rows.append(TableRow(("true classes with p = 0", *zeros, None, None)))
     return DataTable(
-        "Scores of the probabilities of --before, and of these.",
+        "Scores of the probabilities before, and of these.",
         (
             Column("score"),
             Column("before", "number"),

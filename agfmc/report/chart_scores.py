@@ -77,7 +77,7 @@ def draw_comparison(path: str, result: Mapping, by: str = "log_loss") -> None:
 
 
 def draw_search(path: str, result: Mapping) -> None:
-    """Draw the scores of `result`, what `tune_m --json` writes, a picture for each kernel."""
+    """Draw the scores of `result`, what `agfmc.tune` returns, a picture for each kernel."""
     best = result["points"][result["best"]]
     stopped = result.get("complete") is False
     title = f"best{' so far' * stopped}: {cut(best['options'], 100)}"

@@ -171,10 +171,10 @@ class ReportContent:
 
     Attributes
     ----------
-    comparison : as compare_control --json writes it, with `choice` where it was made to choose:
+    comparison : as the JSON of compare_control has it, with `choice` where it was made to choose:
         {"configuration", "decoder", "top": the same of the best row, "gain", "error": of the best
         over the first row, or None}
-    search : as tune_m --json writes it
+    search : as `agfmc.tune` returns it
     provenance : (name, value) pairs
     steps : commands that repeat it
     importance : result of `prediction.importance.importance`

@@ -168,7 +168,7 @@ def classifier_table(
         chosen = sorted(models, key=lambda model: -model["support_vectors"])[:most]
         caption = (
             f"{most} of {count(len(models))} binary classifiers, those with the most support "
-            "vectors: mbm_info --json has all of them."
+            "vectors: the JSON of mbm_info has all of them."
         )
     sizes = [
         name

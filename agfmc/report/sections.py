@@ -81,7 +81,7 @@ def summary(content: ReportContent) -> tuple[str, str, list[Tile]]:
     elif model is not None and not verdict:
         verdict = [
             "This page has no answers to held-out samples, so it cannot say how good the "
-            "model is: the page of eval_uc --report does."
+            "model is: the page of eval_uc does."
         ]
     verdict += [f"{text[0].upper()}{text[1:]}." for text in content.notes]
     return " ".join(verdict), f"{' '.join(words)}." if words else "", tiles

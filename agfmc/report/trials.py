@@ -117,7 +117,7 @@ def estimate_tiles(content: ReportContent) -> list[Tile]:
 
 
 def estimate_words(estimate: Mapping, by: str) -> str:
-    """The estimate for new data, as tune_m --json writes it, of a score."""
+    """The estimate for new data, as `agfmc.tune` returns it, of a score."""
     points = plural(estimate["points"], "point")
     sure = f"standard error {number(estimate['error'])}"
     if by == "accuracy" and estimate["score"] == 1 and not estimate["error"]:
@@ -148,7 +148,7 @@ def best_point(result: Mapping) -> Mapping | None:
 
 
 def comparison_blocks(result: Mapping) -> list[Block]:
-    """Blocks of a comparison, what `compare_control --json` writes."""
+    """Blocks of a comparison, as its JSON."""
     every, result = len(result["rows"]), _fewer(result)
     by = result["by"]
     against = result["against"]
@@ -484,7 +484,7 @@ def validation_blocks(
 ) -> list[Block]:
     """Blocks of a cross-validation.
 
-    `head` is what nfold --json writes of it, `columns` are (caption, {name of `COLUMNS`: summary},
+    `head` is what nfold writes as JSON of it, `columns` are (caption, {name of `COLUMNS`: summary},
     points of probability 0 or None).
     """
     blocks = [
@@ -576,7 +576,7 @@ def _numbers(options):
 
 
 def search_blocks(result: Mapping) -> list[Block]:
-    """Blocks of a search, what `tune_m --json` writes."""
+    """Blocks of a search, as `agfmc.tune` returns it."""
     by = result["by"]
     tried = result["tried"]
     left_out = result.get("left_out")
@@ -670,7 +670,7 @@ def _tried(search, by):
     else:
         every = (
             f"{_TRIED} of {count(len(points))} options that were tried: "
-            "tune_m --report FILE.csv has all."
+            "the report of tune_m as CSV has all."
         )
     if len(points) <= 2 * _BEST:
         return [shown(_TRIED, every)]

@@ -68,8 +68,7 @@ class RowIds:
             row,
             f"column{'s' * (len(columns) > 1)} {', '.join(columns)}: the id is "
             f"that of an earlier {block.counted} already (further columns of "
-            "--id may tell them apart; classify_m --all-columns takes them as "
-            "they are)",
+            "`ids` may tell them apart; `all_columns` takes them as they are)",
         )
 
 
@@ -94,7 +93,7 @@ def table_facts(path: str, form, recipe: TableRecipe, rows: Iterable[int] = ()) 
     """
     with open_table(path, form.layout) as table:
         features = column_positions(table, [one.name for one in recipe.columns], "features")
-        ids = column_positions(table, recipe.ids, "--id")
+        ids = column_positions(table, recipe.ids, "`ids`")
         requested = dict.fromkeys(features, "either") | dict.fromkeys(ids, "text")
         missing = dict.fromkeys(features, 0)
 

@@ -167,7 +167,7 @@ class TableEncoder:
             raise block.error(
                 int(np.argmax(missing)),
                 f"column '{one_line(column.name)}' has a missing value, and training, with "
-                f"--missing {self.recipe.missing}, had none there: expected a "
+                f'`missing="{self.recipe.missing}"`, had none there: expected a '
                 + ("number" if words is None else "word"),
             )
         if not column.indicator:
@@ -192,7 +192,7 @@ class TableEncoder:
             more = f" and {len(shown) - _SHOWN} more" * (len(shown) > _SHOWN)
             self._table.warn(
                 f"{total} missing value{'s are' if total > 1 else ' is'} filled, by "
-                f"--missing {self.recipe.missing} of training: "
+                f'`missing="{self.recipe.missing}"` of training: '
                 f"{', '.join(shown[:_SHOWN])}{more}",
                 AgfmcNotice,
             )

@@ -90,7 +90,7 @@ class _TextTable(Table):
             cells = tuple(str(i + 1) for i in range(len(cells)))
         elif all(number_of(cell) is not None for cell in cells):
             raise DataError(
-                "the first line holds numbers: table2agf --no-header where there are no names",
+                "the first line holds numbers: `header=False` where there are no names",
                 file=name,
                 line=line,
             )
@@ -101,7 +101,7 @@ class _TextTable(Table):
         if commas is not None and commas < len(cells):
             self.warn(
                 f"decimals have commas, as in column '{one_line(cells[commas])}' "
-                "(table2agf --decimal . says that they have points)"
+                '(`decimal="."` says that they have points)'
             )
 
     def _begin(self):

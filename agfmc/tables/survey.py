@@ -27,7 +27,7 @@ from .types import (
     TableRecipe,
 )
 
-_MOST_WORDS = 1000  # of a column that is not named in --categorical
+_MOST_WORDS = 1000  # of a column that is not `categorical`
 _TRACKED = 1 << 16  # different words of a column that are held in memory at most
 _MOST_CLASSES = 10_000
 _MANY_CLASSES = 100  # that are whole numbers, if they have gaps
@@ -44,8 +44,8 @@ _MARKED = re.compile(  # a number with marks of thousands, a unit, a percent sig
     r"(?:\s?[%\u2030]|\s[^\W\d]\S{0,5})?"
 )
 _WAYS = (
-    "table2agf --blanks names words that mean a missing value, --categorical takes all cells as "
-    "words, --ignore leaves the column out"
+    "`blanks` names words that mean a missing value, `categorical` takes all cells as "
+    "words, `ignored` leaves the column out"
 )
 _SHORT_YEAR = re.compile(r"\d\d?[-/.]\d\d?[-/.]\d\d(?: .*)?")
 _STEPS = 1024  # of single precision, at least, between the least and the greatest number
@@ -81,50 +81,50 @@ def resolve_roles(table: Table, roles: ColumnRoles, labelled: bool = True) -> Ro
     elif roles.label is None:
         label = (_label_position(table),)
     else:
-        label = column_positions(table, (roles.label,), "--label")
+        label = column_positions(table, (roles.label,), "`label`")
     weight, group = (() if name is None else (name,) for name in (roles.weight, roles.group))
     parts = {
         "the label": label,
         **{
-            option: column_positions(table, names, option)
-            for option, names in (
-                ("--id", roles.ids),
-                ("--weight", weight),
-                ("--group", group),
-                ("--ignore", roles.ignored),
-                ("--categorical", roles.categorical),
-                ("--ordered", [name for name, _ in roles.orders]),
+            part: column_positions(table, names, part)
+            for part, names in (
+                ("`ids`", roles.ids),
+                ("`weight`", weight),
+                ("`group`", group),
+                ("`ignored`", roles.ignored),
+                ("`categorical`", roles.categorical),
+                ("`ordered`", [name for name, _ in roles.orders]),
             )
         },
     }
     taken: dict[int, str] = {}
-    for option, positions in parts.items():
+    for part, positions in parts.items():
         for position in positions:
             if position in taken:
                 raise DataError(
                     f"column {_quoted(table.names[position])} cannot be for "
-                    f"{taken[position]} and for {option}",
+                    f"{taken[position]} and for {part}",
                     file=table.file,
                 )
-            taken[position] = option
+            taken[position] = part
     features = tuple(
         at
         for at in range(len(table.names))
-        if taken.get(at, "--ordered") in ("--ordered", "--categorical")
+        if taken.get(at, "`ordered`") in ("`ordered`", "`categorical`")
     )
-    weight, group = (next(iter(parts[option]), None) for option in ("--weight", "--group"))
+    weight, group = (next(iter(parts[part]), None) for part in ("`weight`", "`group`"))
     return Roles(
         label[0] if label else None,
-        parts["--id"],
+        parts["`ids`"],
         weight,
         features,
-        frozenset(parts["--categorical"]),
-        dict(zip(parts["--ordered"], (words for _, words in roles.orders))),
+        frozenset(parts["`categorical`"]),
+        dict(zip(parts["`ordered`"], (words for _, words in roles.orders))),
         group,
     )
 
 
-def column_positions(table: Table, names, option: str) -> tuple[int, ...]:
+def column_positions(table: Table, names, part: str) -> tuple[int, ...]:
     """Positions, from 0, of the columns of those names, or numbers from 1; `DataError`."""
     positions = []
     called = columns_called(table, names)
@@ -135,7 +135,7 @@ def column_positions(table: Table, names, option: str) -> tuple[int, ...]:
             positions.append(int(name) - 1)
         else:
             raise DataError(
-                f"{option}: there is no column {_quoted(name)}; the columns are "
+                f"{part}: there is no column {_quoted(name)}; the columns are "
                 + listed_names(table.names)
                 + _header_hint(table.names),
                 file=table.file,
@@ -143,12 +143,12 @@ def column_positions(table: Table, names, option: str) -> tuple[int, ...]:
     return tuple(positions)
 
 
-def column_or_file(table: Table, name: str, option: str) -> str | None:
+def column_or_file(table: Table, name: str, part: str) -> str | None:
     """The column of that name, or None where there is a file in its place; `DataError`."""
     if name == "-":
         return None
     try:
-        return table.names[column_positions(table, (name,), option)[0]]
+        return table.names[column_positions(table, (name,), part)[0]]
     except DataError as error:
         if os.path.exists(name):
             return None
@@ -161,10 +161,10 @@ def _header_hint(names):
     if len(names) == 1:
         return (
             ": the first line must have the names alone, without a title or comment, and "
-            "table2agf --delimiter names the character between cells"
+            "`delimiter` names the character between cells"
         )
     if any(number_of(name) is not None for name in names) and names[0] != "1":
-        return ": table2agf --no-header where the first line does not name them"
+        return ": `header=False` where the first line does not name them"
     return ""
 
 
@@ -179,7 +179,7 @@ def _label_position(table):
     else:
         several = f"no column is named {', '.join(LABEL_NAMES[:-1])} or {LABEL_NAMES[-1]}"
     raise DataError(
-        f"{several}: --label names the one that does; the columns are "
+        f"{several}: `label` names the one that does; the columns are "
         + listed_names(table.names)
         + _header_hint(table.names),
         file=table.file,
@@ -355,7 +355,7 @@ def survey_table(table: Table, roles: ColumnRoles) -> Survey:
         word, number = column.first_word
         notes.doubts.append(
             f"column {_quoted(column.name)} has words beside numbers, first {_quoted(word)} in "
-            f"{table.counted} {number}, and all are taken as words (table2agf --blanks names words that "
+            f"{table.counted} {number}, and all are taken as words (`blanks` names words that "
             "mean a missing value)"
         )
     gaps = [columns[at] for at in used if columns[at].missing]
@@ -364,14 +364,14 @@ def survey_table(table: Table, roles: ColumnRoles) -> Survey:
             table,
             min(column.first_missing for column in gaps),
             (
-                f"{_missing_cells(gaps)}, the first here: table2agf --missing median, mean, indicator or "
-                "value:X fills them, --ignore leaves columns out"
+                f'{_missing_cells(gaps)}, the first here: `missing="median"`, mean, indicator or '
+                "value:X fills them, `ignored` leaves columns out"
             ),
         )
     if gaps and is_default:
         notes.done.append(
             f"{_missing_cells(gaps)} of {rows} rows: an indicator feature for each "
-            "column marks them (table2agf --missing)"
+            "column marks them (`missing`)"
         )
     recipe = TableRecipe(
         tuple(used.values()),
@@ -446,7 +446,7 @@ def _classes(table, label, given):
     ):
         raise DataError(
             f"{'more than ' * label.endless}{k} different values in column {name} look "
-            "like a continuous quantity or an identifier, not like classes: --label "
+            "like a continuous quantity or an identifier, not like classes: `label` "
             "names another column, and of a quantity (.dat) float_to_class makes "
             "classes",
             file=table.file,
@@ -458,19 +458,19 @@ def _classes(table, label, given):
     for word in seen:
         if word not in classes:
             raise DataError(
-                f"column {name} has the class {_quoted(word)}, which --classes does "
+                f"column {name} has the class {_quoted(word)}, which `classes` does "
                 f"not name: {listed_names(classes)}",
                 file=table.file,
             )
     for word in classes:
         if word not in seen:
             raise DataError(
-                f"no row is of class {_quoted(word)}, which --classes names: "
+                f"no row is of class {_quoted(word)}, which `classes` names: "
                 f"column {name} has {listed_names(sorted(seen))}",
                 file=table.file,
             )
     if len(set(classes)) < len(classes):
-        raise UsageError("--classes names a class twice")
+        raise UsageError("`classes` names a class twice")
     return classes, {at: seen[word] for at, word in enumerate(classes)}
 
 
@@ -559,10 +559,7 @@ def _recipe_of_words(table, column, roles, filled, missing, notes):
     if different > max(_FEW_ROWS, 0.9 * column.rows) and (column.endless or not column.categorical):
         notes.left_out[
             "a different value in nearly every row"
-            + (
-                "; table2agf --categorical keeps it, --id copies it to answers"
-                * (not column.endless)
-            )
+            + ("; `categorical` keeps it, `ids` copies it to answers" * (not column.endless))
         ].append(column.name)
         return None
     words, other = _with_rare_words(column, roles.min_words)
@@ -572,8 +569,8 @@ def _recipe_of_words(table, column, roles, filled, missing, notes):
     if column.endless or len(words) > _MOST_WORDS and not column.categorical:
         raise DataError(
             f"column {name} has {'more than ' * column.endless}{len(words)} different "
-            "words, of which each would be a feature: --ignore leaves the column out"
-            + ", table2agf --categorical makes the features"
+            "words, of which each would be a feature: `ignored` leaves the column out"
+            + ", `categorical` makes the features"
             * (not column.endless),
             file=table.file,
         )
@@ -582,12 +579,12 @@ def _recipe_of_words(table, column, roles, filled, missing, notes):
         notes.done.append(
             f"{rare} of {different} words of column {name}, in fewer than "
             f"{roles.min_words or _RARE} rows each, share the feature '{_OTHER}' "
-            "(table2agf --min-words)"
+            "(`min_words`)"
         )
     elif different >= _MANY_WORDS and not column.categorical:
         notes.done.append(
             f"each of the {different} words of column {name} is a feature "
-            "(--ignore leaves the column out; --group names it if the rows of a word "
+            "(`ignored` leaves the column out; `group` names it if the rows of a word "
             "are alike)"
         )
     counts, words, fill = words, set(words), None
@@ -624,7 +621,7 @@ def _note_odd_numbers(doubts, name, column):
             what = "has whole numbers, and is named as identifiers are"
         doubts.append(
             f"column {name} {what}: if it is an identifier, and not a measurement, "
-            "--ignore or --id leaves it out"
+            "`ignored` or `ids` leaves it out"
         )
     if column.merged and (steps := _steps(column.low, column.high)) < _STEPS:
         doubts.append(
@@ -640,11 +637,11 @@ def _number_to_fill(table, column, filled):
     else:
         fill = number_of(filled)
     if fill is not None and abs(fill) > LARGEST:
-        raise UsageError(f"--missing value:{filled} is more than single precision holds")
+        raise UsageError(f'`missing="value:{filled}"` is more than single precision holds')
     if fill is None and column.missing:
         raise DataError(
-            f"column {_quoted(column.name)} holds numbers, and --missing "
-            f"value:{one_line(filled)} would fill it with a word: expected a number, "
+            f"column {_quoted(column.name)} holds numbers, and "
+            f'`missing="value:{one_line(filled)}"` would fill it with a word: expected a number, '
             "mean, median or indicator",
             file=table.file,
         )

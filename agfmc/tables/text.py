@@ -38,7 +38,7 @@ _DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+")
 _DECIMAL = re.compile(r"[+-]?\d*[.,]\d*(?:[eE][+-]?\d+)?")
 _EXCHANGED = str.maketrans(".,", ",.")
 _QUOTED = re.compile('"[^"]*"')
-_NO_QUOTES = "table2agf --no-quotes where quotes are a part of the cells"
+_NO_QUOTES = "`quotes=False` where quotes are a part of the cells"
 
 
 class Words(NamedTuple):

@@ -45,7 +45,7 @@ class TableFormat:
 
     def __post_init__(self):
         if self.decimal not in (None, ".", ","):
-            raise UsageError(f"--decimal: expected a point or a comma, found {self.decimal!r}")
+            raise UsageError(f"`decimal`: expected a point or a comma, found {self.decimal!r}")
         bad = self.delimiter is not None and (
             len(self.delimiter) != 1 or self.delimiter in '"\r\n\0' or ord(self.delimiter) > 127
         )
@@ -115,7 +115,7 @@ class ColumnRoles:
         for text, (name, words) in zip(self.ordered, self.orders):
             if not name or "" in words or len(set(words)) < max(2, len(words)):
                 raise UsageError(
-                    "--ordered: expected a column and its words in their order, as "
+                    "`ordered`: expected a column and its words in their order, as "
                     f"size=small<medium<large, found '{text}'"
                 )
 

@@ -68,7 +68,7 @@ class TrainerOptions(BinaryLearner):
         """The options in `text`; `UsageError`, with the place given, for a quote left open.
 
         `trusted` are options of the user, which may be anything.  Others are a control file's, and
-        may name no file to the program, unless `allowed`: they are options such as -c or --cost,
+        may name no file to the program, unless `allowed`: they are options such as -c,
         each with one number behind it at most, and -q with none.
         """
         try:
@@ -82,7 +82,7 @@ class TrainerOptions(BinaryLearner):
                 raise UsageError(
                     f"the word '{one_line(word)}' of the options in the control file "
                     "could name a file to the command: expected options with at "
-                    "most one number each, such as -c 50 -q, or --allow-commands, if "
+                    "most one number each, such as -c 50 -q, or `allow_commands`, if "
                     "you trust the options",
                     **place,
                 )
@@ -113,7 +113,7 @@ def train_external(plan, progress=None, control_out=None, started=None):
     if plan.data.groups is not None:
         raise UsageError(
             "a program that trains has folds of its own, which would divide the "
-            "groups: leave the groups out (--group none), or train without it"
+            "groups: leave the groups out (`group=none`), or train without it"
         )
     for job in plan.binary:
         check_weights(job, plan.trainer.command, plan.data.weights is not None)
@@ -163,7 +163,7 @@ def check_weights(job, command, has_weights):
         raise UsageError(
             f"the command '{command.text}' does not heed the weights of samples: "
             f"expected the word {_WEIGHTS} in the place of the name of their file, "
-            f'as in -- "{command.text} -W {_WEIGHTS}", or --weight none'
+            f'as in -- "{command.text} -W {_WEIGHTS}", or `weight="none"`'
         )
     raise UsageError(
         f"the command '{command.text}' has the word {_WEIGHTS}, and the training data "

@@ -252,7 +252,7 @@ def check_fit(
     if few:
         warn_user(
             f"{few[0]}{and_more(few)}: its probabilities rest on very few samples "
-            "(--min-class 5 leaves out classes with fewer than 5 samples)"
+            "(`min_class=5` leaves out classes with fewer than 5 samples)"
         )
 
 

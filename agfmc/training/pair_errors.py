@@ -30,7 +30,7 @@ class PairTally:
             if any(len(side) != 1 for side in job.sides):
                 raise job.place.error(
                     UsageError,
-                    "--cv-errors is for one-vs-one: this partition "
+                    "`cv_errors` is for one-vs-one: this partition "
                     "has more than one class on a side",
                 )
         self._x, self._y = x, y
@@ -50,7 +50,7 @@ class PairTally:
         self._irrelevant = self._wins = None
         if irrelevant:
             if k > 256:
-                raise UsageError(f"--cv-irrelevant is for up to 256 classes, found {k}")
+                raise UsageError(f"`irrelevant` is for up to 256 classes, found {k}")
             self._irrelevant, self._wins = np.zeros((2, k, k, k), dtype=kind)
 
     def add(self, fitted):

@@ -294,7 +294,9 @@ def plan(
     if output.unnormalised:
         for kind, binary in (("direct", False), ("linear", True)):
             if any(job.options.stores_vectors and job.is_binary == binary for job in jobs):
-                raise UsageError(f"-u is for support vectors: {kind} classifiers have none")
+                raise UsageError(
+                    f"`unnormalised` is for support vectors: {kind} classifiers have none"
+                )
     # before the choice of one job: it must not have another file than in a run of all
     dense = source.dense or not all(job.options.keeps_sparse for job in jobs)
     keep = "lazy" if all(job.options.streams for job in jobs) else "" if dense else "sparse"
@@ -311,7 +313,7 @@ def plan(
         fit=settings.fit_normalisation if settings.fits_normalisation else None,
     )
     if output.unnormalised and normalisation is None:
-        raise UsageError("-u needs a normalisation: -n, -S or -a")
+        raise UsageError("`unnormalised` needs a normalisation: `normalise`, `svd` or `norm_file`")
     counts = data.counts
     if source.min_class is not None:
         tree = for_classes(tree, counts)
@@ -406,7 +408,7 @@ def _jobs(tree, base, settings, parse, may_be_trained):
         if settings.options is None:
             raise UsageError(
                 f"{tree.source} holds the names of models and not their training "
-                "options: give the options with -+"
+                "options: give the options with `options`"
             )
         jobs = plan_jobs(unnamed(tree), "", settings.options, settings.seed, parse)
         made = {(id(job), name): replace(job, name=name) for job, name in zip(jobs, names)}
@@ -431,7 +433,7 @@ def _named(output, norm_out):
     return [
         (norm_out, "the normalisation"),
         (output.control, "control-out"),
-        (output.errors, "--cv-errors"),
+        (output.errors, "`cv_errors`"),
     ]
 
 
@@ -449,10 +451,10 @@ def _check_outputs(files, source, trainer, norm_out):
     inputs = [
         ("control", source.control),
         *(("train", f"{source.path}{end}") for end in ends),
-        ("--norm-file", None if norm_out is not None else source.norm_file),
-        ("--weight", source.form.weights.file),
-        ("--group", source.form.groups),
-        ("--class-weight", source.form.weights.class_file),
+        ("`norm_file`", None if norm_out is not None else source.norm_file),
+        ("`weight`", source.form.weights.file),
+        ("`group`", source.form.groups),
+        ("`class_weight`", source.form.weights.class_file),
     ]
     check_distinct(
         [

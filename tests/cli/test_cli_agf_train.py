@@ -191,7 +191,7 @@ def test_a_function_and_the_script_make_the_same_model(run, table, ensemble, lea
 
 
 def test_mistakes_in_python():
-    with pytest.raises(agfmc.DataError, match="class 1 .* --min-class 3 leaves out"):
+    with pytest.raises(agfmc.DataError, match="class 1 .* `min_class=3` leaves out"):
         agfmc.train_best(np.eye(7), [0, 0, 0, 0, 1, 2, 2])
     with pytest.raises(agfmc.UsageError, match="by: expected one of accuracy, .* found 'speed'"):
         agfmc.train_best(np.eye(6), [0, 1] * 3, by="speed")

@@ -425,7 +425,7 @@ ERRORS = {
     ("svm2agf", 1): [
         (
             "table.csv x",
-            r"table\.csv:1: .* a table with commas: training .* `table2agf table\.csv base --label COL",
+            r"table\.csv:1: .* a table with commas: training .* `table2agf table\.csv base` makes",
         ),
         ("bad.svm x", r"bad\.svm:2: "),
         ("empty x", r"empty: has no points"),

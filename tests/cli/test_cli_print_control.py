@@ -454,7 +454,7 @@ def test_a_tree_from_a_contingency_table(control):
         (["-Q", "contingency", "5"], 2, "expected a contingency table, found the number 5"),
         (["-Q", "ordered", "nothing"], 1, "nothing.vec: cannot read"),
         (["-Q", "contingency", "line"], 1, "line: cannot read"),
-        (["-Q", "contingency", "bad"], 1, "bad: `labels` lists class 1 twice"),
+        (["-Q", "contingency", "bad"], 1, 'bad: "labels" lists class 1 twice'),
         (["-Q", "contingency", "-M", "two.svm"], 2, "-M and -A are for training data"),
         (["-Q", "contingency", "-n", "bad"], 2, "-n is for -Q empirical and adjacent-ordered"),
         (

@@ -120,12 +120,12 @@ def test_the_reading_of_a_table_is_one_line_and_no_warning(run, rows):
     first, second, _ = run("table2agf", "t.csv", "b", "--label", "kind").err.splitlines()
     assert first.startswith(
         "table2agf: t.csv: left out: 'id' (a different value in nearly every "
-        "row; table2agf --categorical keeps it, --id copies it to answers), 'same' "
+        "row; --categorical keeps it, --id copies it to answers), 'same' "
         "(constant), 'word' (no word in"
     )
     assert first.endswith(
         "; 2 missing values in column 'b' (2) of 60 rows: an indicator feature "
-        "for each column marks them (table2agf --missing)"
+        "for each column marks them (--missing)"
     )
     assert second.startswith("table2agf: warning: t.csv: column 'number' has another whole number")
     rows[3][3] = "green"

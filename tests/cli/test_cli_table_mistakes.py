@@ -206,7 +206,7 @@ MISSING = [
     (
         "blank",
         line(4, "r2,,4,red,cat\n"),
-        "t.csv:4: 1 missing value in column 'a' (1), the first here: table2agf --missing",
+        "t.csv:4: 1 missing value in column 'a' (1), the first here: --missing",
         ["-E", "error"],
     ),
     (
@@ -218,7 +218,7 @@ MISSING = [
     (
         "word column blank",
         line(4, "r2,2.5,4,null,cat\n"),
-        "t.csv:4: 1 missing value in column 'colour' (1), the first here: table2agf --missing",
+        "t.csv:4: 1 missing value in column 'colour' (1), the first here: --missing",
         ["-E", "error"],
     ),
     (
@@ -249,7 +249,7 @@ MISSING = [
     (
         "own blanks number",
         GOOD,
-        "t.csv:4: 1 missing value in column 'a' (1), the first here: table2agf --missing",
+        "t.csv:4: 1 missing value in column 'a' (1), the first here: --missing",
         ["--blanks", "2.5", "-E", "error"],
     ),
     (

@@ -508,7 +508,8 @@ def test_messages_recommend_min_class(words, told, rare, run):
             ["multi_borders", "--min-class", "4", "zeros", "rare", "m", "m.mbc"],
             1,
             "zeros:1:1: without the classes that are left out, a branch of this coding matrix is in "
-            "no partition: `print_control --min-class N DATA` writes one for the classes that are left",
+            "no partition: print_control, with the same --min-class, writes one for the classes "
+            "that are left",
         ),
         (["print_control", "--min-class", "4", "10"], 2, "counts"),
         (["print_control", "-Q", "convert", "--min-class", "4", "plan"], 2, "counts"),

@@ -175,7 +175,7 @@ def test_min_class_counts_samples_that_are_left(data):
     with pytest.warns(match="1 of 3 classes has fewer than 2 samples and is left out: 2 .0."):
         found, _, _ = load_training("t", form, min_class=2)
     assert set(found.y.tolist()) == {0, 1} and found.weights is None
-    with pytest.raises(Exception, match="would be left by --min-class 3"):
+    with pytest.raises(Exception, match="would be left by `min_class=3`"):
         load_training("t", form, min_class=3)
 
 

@@ -265,6 +265,28 @@ def test_each_command_alone_loads_nothing_heavy():
     assert heavy == []
 
 
+# Words of the control language that look like options of a command.
+OF_CONTROL_FILES = {("landmarks/learner.py", "--loo")}
+
+
+def options_in(text):
+    return re.findall(r"(?<![\w-])--(?:[a-z][a-z-]*|$)", text)
+
+
+def test_only_commands_name_options():
+    """Strings of the library name parameters; `cli.parameters` makes options of them."""
+    assert options_in("give --min-class 2 (or `--id`)") == ["--min-class", "--id"]
+    named = {
+        (name_of(path), option)
+        for path in FILES
+        if path.parent.name != "cli"
+        for node in nodes_of(path)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        for option in options_in(node.value)
+    }
+    assert named == OF_CONTROL_FILES
+
+
 # Modules that make code of data, or start programs: {module: the files that may have it}.
 MODULES = {
     **dict.fromkeys(

@@ -129,6 +129,6 @@ def test_a_tree_needs_all_of_it():
     tree = replace(tree, tree=parse("a { b { 0 1 } c { 2 d { 5 4 } } }\n")).renamed(
         {label: f"{label}..{label + 1}" for label in range(6)}
     )
-    with pytest.raises(UsageError, match="for a tree --tree full"):
+    with pytest.raises(UsageError, match='for a tree `tree="full"`'):
         quantity_of(Classifier(tree, Decoding()))
     assert quantity_of(Classifier(tree, Decoding(tree="full"))).low.tolist() == [0, 1, 2, 4, 5]

@@ -144,8 +144,11 @@ def test_numbers_of_classes_in_class_weights(classes):
         ({"class_weight": "even"}, "class_weight must be None, 'balanced' or a dictionary"),
         ({"class_weight": [1, 2, 3]}, "class_weight must be None, 'balanced' or a dictionary"),
         ({"costs": np.ones((2, 2))}, r"costs: expected numbers of shape \(3, 3\)"),
-        ({"costs": np.ones((3, 3)), "reject": 0.5}, "^reject refuses answers by their probability"),
-        ({"costs": np.ones((3, 3)), "decoder": "vote"}, "^costs needs a decoder"),
+        (
+            {"costs": np.ones((3, 3)), "reject": 0.5},
+            "^`reject` refuses answers by their probability",
+        ),
+        ({"costs": np.ones((3, 3)), "decoder": "vote"}, "^`costs` needs a decoder"),
     ],
 )
 def test_what_is_refused(arguments, message):

@@ -188,7 +188,7 @@ def test_classes_and_data_must_agree():
     check_classes(tree, {3: 2, 0: 2}, "data")
     with pytest.raises(
         ControlError,
-        match="^f:3:2: class 3 has no samples in data: expected at least 2, or --min-class 2,",
+        match="^f:3:2: class 3 has no samples in data: expected at least 2, or `min_class=2`,",
     ):
         check_classes(tree, {0: 9}, "data")
     with pytest.raises(ControlError, match="^f:2:2: class 0 has one sample in data"):
@@ -200,7 +200,7 @@ def test_classes_and_data_must_agree():
         match="hold class 9, which the control file does not name; `print_control DATA`",
     ):
         check_classes(tree, dict.fromkeys([0, 3, 9], 2), "data")
-    with pytest.raises(ControlError, match="hold class 9, which.*; --min-class 5 leaves out"):
+    with pytest.raises(ControlError, match="hold class 9, which.*; `min_class=5` leaves out"):
         check_classes(tree, {0: 5, 3: 6, 9: 4}, "data")
 
 

@@ -89,9 +89,9 @@ def test_a_class_in_one_group_is_named():
         DataError, match="class 3 'cat' lies in one group only, 'Bob': it cannot be held out"
     ):
         check_groups(data)
-    with pytest.raises(DataError, match="groups or more; --min-class 1,2 leaves out classes in"):
+    with pytest.raises(DataError, match="groups or more; `min_class=1,2` leaves out classes in"):
         check_groups(data, remedy=True)
-    with pytest.raises(DataError, match="class 0 .* in a part, 'Al': .*--min-class 1,3 leaves"):
+    with pytest.raises(DataError, match="class 0 .* in a part, 'Al': .*`min_class=1,3` leaves"):
         check_groups(data, where=" in a part", rows=[0], remedy=True)
     check_groups(replace(data, y=y[:2], groups=groups[:2]))
     check_groups(Dataset(None, y))

@@ -229,7 +229,7 @@ def test_points_alone_may_come_from_a_pipe(tmp_path, pipe_of):
             "there is no .*a.xlsx.vec; it is a spreadsheet or an archive: save the table as CSV",
         ),
         ("a.xls", b"\xd0\xcf\x11\xe0" + bytes(40), "it is a spreadsheet"),
-        ("a.txt", b"a,b,class\n1,2,x\n", "it looks like a table with commas: .* without -M and -A"),
+        ("a.txt", b"a,b,class\n1,2,x\n", "it looks like a table with commas: .* without `kind="),
         ("a.XLSX", None, "there is no such file, and no .*a.XLSX.vec of binary data"),
     ],
 )

@@ -42,7 +42,7 @@ def test_lines_of_tables(line, marks):
     assert found == table_line(line, "t.txt") and "\n" not in found
     assert found == (
         f"it looks like a table with {marks}: training and classification read it "
-        "without -M and -A, and `table2agf t.txt base --label COLUMN` makes it binary"
+        'without `kind="svm"` and `kind="lvq"`, and `table2agf t.txt base` makes it binary'
     )
 
 
@@ -55,7 +55,7 @@ def test_lines_that_are_no_table(line):
 
 @pytest.mark.parametrize("line", [b"1 1:2 2:3", b"x 7:-1.5e3", b"1 1:2, 2:3,"])
 def test_lines_of_libsvm_text(line):
-    assert foreign_line(line, "t") == "it looks like LIBSVM text (-M, svm2agf)"
+    assert foreign_line(line, "t") == 'it looks like LIBSVM text (`kind="svm"`, svm2agf)'
     assert table_line(line, "t") == ""
 
 
@@ -79,7 +79,7 @@ def test_binary_columns_are_not_read_from_gzip(tmp_path):
 
 @pytest.mark.parametrize("data, kind", STARTS)
 def test_tables_that_are_no_text(data, kind, tmp_path):
-    way = f"it is {kind}.*read it without -M and -A, and `table2agf .*x.vec base --label COLUMN`"
+    way = f"it is {kind}.*read it without .*, and `table2agf .*x.vec base`"
     path = str(tmp_path / "x.vec")
     (tmp_path / "x.vec").write_bytes(data)
     with pytest.raises(DataError, match=f"is not a .vec file; {way}"):

@@ -49,13 +49,13 @@ def test_labels_with_a_fraction_are_names_in_the_order_of_their_values(block):
         (b"", {}, None, "no points"),
         (b"2\n", {}, None, "no points"),
         (b"2 3\n1 2 3\n", {}, 1, "first line must be the number of features alone"),
-        (b"2 3\n1 2 3\n", {}, 1, "alone, found .*; -H where there is no such line"),
+        (b"2 3\n1 2 3\n", {}, 1, "alone, found .*; `no_header` where there is no such line"),
         (b"1 1:2 2:3\n", {}, 1, "alone, found .*; it looks like LIBSVM text"),
         (
             b"a,b,c\n1,2,x\n",
             {},
             1,
-            "alone, found .*; it looks like a table with commas: .* `table2agf - base --label COLUMN`",
+            "alone, found .*; it looks like a table with commas: .* `table2agf - base`",
         ),
         (b"a\tb\n1\tx\n", {"header": False}, 1, "'a' is not a finite number; .* with tabs: "),
         (b"1,2,x\n", {"header": False}, 1, "no values; it looks like a table with commas"),
@@ -95,7 +95,9 @@ def test_a_file_that_cannot_be(text, how, line, message):
 def test_a_width_that_the_model_has_not():
     with pytest.raises(DataError, match="has 2 features, the model needs 3"):
         list(iter_lvq("-", d=3, stdin=io.BytesIO(b"2\n1 2 0\n")))
-    with pytest.raises(DataError, match="has 2 features, the model needs 3; -C where .* no labels"):
+    with pytest.raises(
+        DataError, match="has 2 features, the model needs 3; `labels=False` where .* no labels"
+    ):
         list(iter_lvq("-", InputFormat("lvq", header=False), d=3, stdin=io.BytesIO(b"1 2 0\n")))
 
 

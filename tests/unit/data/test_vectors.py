@@ -78,7 +78,7 @@ def test_the_chunks_may_be_changed(folder):
         (vec(2, [1, 2, 3]), "16 bytes are not a header and whole rows of 2"),
         (vec(2, [1, 2]) + b"\0", "whole rows of 2"),
         (vec(2**31 - 1, [1, 2]), "whole rows of 2147483647"),
-        (b"1 1:2\n", "looks like text, expected points .*-M, LVQ text with -A"),
+        (b"1 1:2\n", 'looks like text, expected points .*`kind="svm"`, LVQ text with'),
         (b"1,2\n", "looks like text"),
         (b"2\n", "looks like text"),
         (vec(2, [1, 2, 3, np.nan]), r"feature 1 \(from 0\) of row 2 is NaN"),

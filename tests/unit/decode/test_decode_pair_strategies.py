@@ -349,7 +349,7 @@ def test_permuted_classes():
 @pytest.mark.parametrize(
     "strategy, options, words",
     [
-        (radag, PLAIN, "give --pair-errors"),
+        (radag, PLAIN, "give `pair_errors`"),
         (radag, PairQueries(pair_errors=np.zeros((3, 3))), "4 x 4"),
         (radag, PairQueries(pair_errors=np.full((4, 4), np.nan)), "finite"),
         (poll, polled(0, 1), "opponent"),

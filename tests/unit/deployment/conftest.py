@@ -239,7 +239,7 @@ def random_steps():
             try:
                 return steps_of(calibrated(rng, configuration, decoder), decoder)
             except UsageError as error:
-                assert "choose --decoder least-squares" in error.message
+                assert 'choose `decoder="least-squares"`' in error.message
             return steps_of(calibrated(rng, configuration, "least-squares"), "least-squares")
 
     def points(steps, n, seed=0):

@@ -65,7 +65,7 @@ def two_classes(features, names=(), recipe=None, forest=None, kernel=Kernel("rbf
 def test_runtime_agrees_with_the_classifier(seed, random_steps):
     steps = random_steps(seed)
     if any(getattr(node.rule, "decoder", "") == "least-squares" for node in steps.nodes):
-        with pytest.raises(UsageError, match="no closed form.*--decoder"):
+        with pytest.raises(UsageError, match="no closed form.*`decoder="):
             model_of(steps)
         return
     x = random_steps.points(steps, 1000)

@@ -116,9 +116,9 @@ def test_parts_without_steps_are_refused(random_steps):
         for kind in ("coding matrix", "decision tree")
     )
     for decoder in ("zadrozny", "max-win"):
-        with pytest.raises(UsageError, match="--decoder"):
+        with pytest.raises(UsageError, match="`decoder`"):
             steps_of(pairs, decoder)
-    with pytest.raises(UsageError, match="--decoder full"):
+    with pytest.raises(UsageError, match='`decoder="full"`'):
         steps_of(tree, "recursive")
     with pytest.raises(ModelError, match="programs or objects in memory"):
         steps_of(Configuration(tree.tree, ModelFiles(("a",) * len(tree.tree.rows))))

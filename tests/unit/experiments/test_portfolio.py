@@ -188,7 +188,7 @@ def test_options_that_the_time_limit_has_left_are_named(data, monkeypatch, calls
     assert chosen.result["notes"] == [
         "the time limit ended the search: the options of "
         f"{chosen.result['choice']['configuration']} are {words}; give two or "
-        "three times as long (--time-limit)",
+        "three times as long (`time_limit`)",
     ]
 
 
@@ -227,7 +227,7 @@ def test_small_classes_are_refused(cache):
     with pytest.raises(
         DataError,
         match=r"^class b \(and 1 more\), of 2 samples, has 1 in the "
-        "training part of .*; --min-class 3 leaves out",
+        "training part of .*; `min_class=3` leaves out",
     ):
         begin(data, cache).search()
 

@@ -153,8 +153,7 @@ def test_nothing_to_print():
     [
         (
             "",
-            "holds no probabilities: classify_m prints none for a tree without --tree path (that of "
-            "the class) or --tree full",
+            'holds no probabilities: of a tree `tree="path"` prints that of the class',
         ),
         ("labels 0 1\n", "holds no probabilities"),
         ("\n", ":1: expected numbers, found a blank line"),
@@ -167,12 +166,12 @@ def test_nothing_to_print():
         (
             "0.5 0\n0.5 1\n",
             ":1: expected at least 2 probabilities and a class in each line, found 2 "
-            "numbers (what --tree path prints; --tree full prints all)",
+            'numbers (what `tree="path"` prints; `tree="full"` prints all)',
         ),
         (
             "0.5 0.5 0\n0.5 0.5 0.5\n",
             ":2: expected a class label, a whole number of 32 bits, found 0.5"
-            "; the output of svm-predict, or of classify_m with --top or --stop, has another form",
+            "; the output of svm-predict, or of `top` or `stop`, has another form",
         ),
         ("0.5 0.5 99999999999\n", ":1: expected a class label"),
         ("labels 0 x\n.5 .5 0\n", ":1: expected a finite number, found 'x'"),

@@ -351,7 +351,7 @@ def test_damage_costs_what_is_damaged(path):
 
 
 def test_a_state_without_a_name():
-    with pytest.raises(UsageError, match="^--state: expected the name of a folder"):
+    with pytest.raises(UsageError, match="^`state`: expected the name of a folder"):
         open_state("", A)
 
 

@@ -198,7 +198,7 @@ def test_logistic_file_tells_what_made_it(data):
         load("ctl", other)
     configuration = load("ctl", read_std("m.std"))
     assert configuration.machines.sv.shape == (0, 4)
-    with pytest.raises(ModelError, match="-u is for support vectors"):
+    with pytest.raises(ModelError, match="`unnormalised` is for support vectors"):
         load("ctl", read_std("m.std"), unnormalised=True)
     narrow = replace(other, matrix=other.matrix[:, :3])
     with pytest.raises(ModelError):
@@ -362,7 +362,7 @@ def test_a_command_is_not_run_unless_allowed(data):
     with pytest.raises(
         ModelError,
         match=r"^ctl:1:1: the command 'touch pwned' would be run here: "
-        "allow it with --allow-commands",
+        "allow it with `allow_commands`",
     ):
         Classifier(load("ctl"))
 

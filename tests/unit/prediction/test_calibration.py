@@ -549,7 +549,9 @@ def test_a_tree_taken_as_a_code():
 
 def test_learned_decoders_that_are_refused():
     configuration = finished("one-vs-rest")
-    with pytest.raises(UsageError, match="-c: a learned decoder was fitted to the probabilities"):
+    with pytest.raises(
+        UsageError, match="`sigmoid`: a learned decoder was fitted to the probabilities"
+    ):
         Classifier(configuration, "learned", Execution(sigmoid=0))
     nested = trained('"" 0 / 1; "" 0 / 2; "" 1 / 2; {1 4 "" {6 9}}')[0]
     with pytest.raises(UsageError, match="learned is for a coding matrix alone"):

@@ -82,7 +82,7 @@ def test_models_of_other_programs_have_none_but_the_one_named(trained, folder):
 
 def test_that_of_other_classifiers_is_refused(trained, folder, run):
     (folder / "other.mbc.cal").write_text(trained.text)
-    with pytest.raises(ModelError, match="of other classifiers than those of other.mbc: --uncali"):
+    with pytest.raises(ModelError, match="of other classifiers than those of other.mbc: `uncali"):
         agfmc.load("other.mbc")
     run("classify_m", "-M", "other.mbc", "train", "out", status=1).refused(
         "classify_m: other.mbc.cal: is the calibration of other classifiers", "--uncalibrated"
@@ -110,7 +110,7 @@ def test_what_lies_beside_may_be_a_strangers(trained):
 
 def test_options_that_exclude_each_other():
     for options in ({"uncalibrated": True}, {"foreign": True}):
-        with pytest.raises(UsageError, match="--calibration cannot be combined with"):
+        with pytest.raises(UsageError, match="`calibration` cannot be combined with"):
             ModelSource("m", calibration="x", **options)
 
 

@@ -178,7 +178,7 @@ def test_reject():
     tree = Classifier(configuration_of(TREE8), Decoding(reject=0.4))(points(R8))
     assert tree.classes.tolist() == [-1]
     for bad in ({"method": "2"}, {"method": "3"}, {"raw": True}):
-        with pytest.raises(UsageError, match="--reject needs"):
+        with pytest.raises(UsageError, match="`reject` needs"):
             Classifier(configuration_of(CODE), Decoding(reject=0.5, **bad))
 
 
@@ -389,7 +389,9 @@ def test_loading_trouble(tmp_path, monkeypatch):
     assert Classifier(with_norm).features == 3 and with_norm.machines.sv.shape == (1, 4)
     save("n.mbm", with_norm)
     assert Classifier(load("n.mbm")).features == 3
-    with pytest.raises(ModelError, match="^n.mbm: holds its own normalisation: leave -a out$"):
+    with pytest.raises(
+        ModelError, match="^n.mbm: holds its own normalisation: leave `normalisation` out$"
+    ):
         load("n.mbm", good)
     (tmp_path / "b").write_text(
         (tmp_path / "b")

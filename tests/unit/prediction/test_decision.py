@@ -166,14 +166,14 @@ def test_other_decoders_have_no_points():
     sets = Guarantees(coverage=0.9)
     with pytest.raises(ModelError, match="`decoders=renormalised`"):
         Classifier(made(PAIRS), Decoding("renormalised", guarantees=sets))
-    with pytest.raises(UsageError, match="combined with --uncalibrated"):
+    with pytest.raises(UsageError, match="combined with `calibrated=False`"):
         Decoding(guarantees=sets, calibrated=False)
-    with pytest.raises(UsageError, match="combined with -c"):
+    with pytest.raises(UsageError, match="combined with `sigmoid`"):
         Classifier(made(PAIRS), Decoding(guarantees=sets), Execution(sigmoid=1))
     for method in ("vote", "ddag"):
         with pytest.raises(UsageError, match="needs a decoder that gives the probabilities of all"):
             Classifier(made(PAIRS), Decoding(method, guarantees=Guarantees(max_error=0.1)))
-    with pytest.raises(UsageError, match="--tree full"):
+    with pytest.raises(UsageError, match='`tree="full"`'):
         Classifier(made(TREE), Decoding(guarantees=Guarantees(coverage=0.9)))
 
 

@@ -109,7 +109,7 @@ def test_poll_is_seeded_and_never_asks_twice_what_it_knows():
 
 def test_radag_needs_weights():
     given = configuration(one_vs_one(list(range(6))), 15)
-    with pytest.raises(UsageError, match="--pair-errors"):
+    with pytest.raises(UsageError, match="`pair_errors`"):
         Classifier(given, "radag")
     weights = np.ones((6, 6))
     for i, j in ((0, 1), (2, 3), (4, 5)):

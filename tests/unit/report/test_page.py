@@ -376,7 +376,7 @@ def test_many_classes_stay_small():
     """The cells of confusions are a picture and a list, and what is left out is told."""
     page = render(content(200))
     assert len(page) < 700_000
-    assert "eval_uc --json has all of them" in page and 'class="matrix' not in page
+    assert "The JSON of eval_uc has all of them" in page and 'class="matrix' not in page
 
 
 def test_long_names_keep_their_ends_and_are_whole_on_request():

@@ -276,7 +276,7 @@ def test_options_of_a_search_the_best_first_and_what_is_left_out():
     best, more = tables(section(search=search(100)))
     assert len(best.rows) == 8 and more.folded and len(more.rows) == 60
     assert more.caption.startswith(
-        "60 of 100 options that were tried: tune_m --report FILE.csv has all."
+        "60 of 100 options that were tried: the report of tune_m as CSV has all."
     )
 
 

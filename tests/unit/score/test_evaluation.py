@@ -123,7 +123,7 @@ def test_rejected_points(files):
             "there are 3 classes, but 4 different "
             "labels in the files (0 1 2 3): without the probabilities, points of a class that",
         ),
-        ({}, {"k": 4}, UsageError, "-k says 4 classes"),
+        ({}, {"k": 4}, UsageError, "`class_count` says 4 classes"),
         ({}, {"labels": [0, 1]}, UsageError, "2 labels were given for 3 classes"),
         ({}, {"labels": [0, 2, 1]}, UsageError, "the labels must ascend"),
         (
@@ -208,8 +208,8 @@ def test_proportions():
     np.testing.assert_array_equal(proportions({9: 0.75, 2: 0.25}, np.array([2, 9])), [0.25, 0.75])
     with pytest.warns(AgfmcWarning, match="sum to 8"):
         np.testing.assert_array_equal(proportions([2, 6], [2, 9]), [0.25, 0.75])
-    with pytest.raises(UsageError, match="--x: expected 2 numbers"):
-        proportions([1], [2, 9], "--x")
+    with pytest.raises(UsageError, match="`x`: expected 2 numbers"):
+        proportions([1], [2, 9], "x")
 
 
 def test_results_of_arrays():

@@ -61,7 +61,7 @@ def test_roles_by_names_and_numbers():
     assert roles_of(("id", "x"), labelled=False) == (None, (), None, (0, 1), set(), {}, None)
     # a name comes before a number
     assert roles_of(("2", "1", "target"), ignored=("1",)).features == (0,)
-    assert column_positions(Table("t", ("a", "b"), frozenset()), ("b", "1"), "--id") == (1, 0)
+    assert column_positions(Table("t", ("a", "b"), frozenset()), ("b", "1"), "`ids`") == (1, 0)
 
 
 @pytest.mark.parametrize(
@@ -70,24 +70,24 @@ def test_roles_by_names_and_numbers():
         (
             "abc",
             {},
-            "no column is named class, label or target: --label names the one that does; the "
+            "no column is named class, label or target: `label` names the one that does; the "
             "columns are 'a', 'b', 'c'",
         ),
         (("class", "LABEL"), {}, "columns 'class', 'LABEL' could hold the classes"),
-        ("abc", {"label": "d"}, "--label: there is no column 'd'; the columns are 'a', 'b', 'c'"),
-        ("abc", {"label": "4"}, "--label: there is no column '4'"),
-        ("abc", {"label": "0"}, "--label: there is no column '0'"),
-        ("abc", {"label": "\u0661"}, "--label: there is no column"),
-        ("abc", {"label": "a", "ids": ("1",)}, "column 'a' cannot be for the label and for --id"),
+        ("abc", {"label": "d"}, "`label`: there is no column 'd'; the columns are 'a', 'b', 'c'"),
+        ("abc", {"label": "4"}, "`label`: there is no column '4'"),
+        ("abc", {"label": "0"}, "`label`: there is no column '0'"),
+        ("abc", {"label": "\u0661"}, "`label`: there is no column"),
+        ("abc", {"label": "a", "ids": ("1",)}, "column 'a' cannot be for the label and for `ids`"),
         (
             "abc",
             {"label": "a", "ignored": ("b",), "weight": "2"},
-            "column 'b' cannot be for --weight and for --ignore",
+            "column 'b' cannot be for `weight` and for `ignored`",
         ),
         (
             "abc",
             {"label": "a", "ids": ("c",), "categorical": ("c",)},
-            "column 'c' cannot be for --id and for --categorical",
+            "column 'c' cannot be for `ids` and for `categorical`",
         ),
         (("a\n", *map(str, range(100, 130))), {}, r"'a\n', '100'.*'118' and 11 more"),
     ],
@@ -125,7 +125,7 @@ def test_words_beside_numbers(block):
     cells[9] = "much"
     told = [
         "column 'x' has words beside numbers, first 'much' in line 11, and all are taken as "
-        "words (table2agf --blanks names words that mean a missing value)"
+        "words (`blanks` names words that mean a missing value)"
     ]
     assert column(cells, block=block) == (ColumnRecipe("x", ("0", "1", "2", "much")), told)
     assert column(cells, block=block, categorical=("x",))[1] == []
@@ -135,15 +135,15 @@ def test_words_beside_numbers(block):
     assert column(cells, block=block) == (
         None,
         [
-            "left out: 'x' (a different value in nearly every row; table2agf --categorical keeps it, "
-            "--id copies it to answers)"
+            "left out: 'x' (a different value in nearly every row; `categorical` keeps it, "
+            "`ids` copies it to answers)"
         ],
     )
     # a few words among many different numbers are a mistake
     cells[10:14] = range(100, 104)
     text = "x,class\n" + "".join(f"{cell},{row % 2}\n" for row, cell in enumerate(cells))
     assert refused(DataError, survey, text, block).startswith(
-        "11: expected a number in column 'x', as in most rows, found 'much0' (table2agf --blanks names"
+        "11: expected a number in column 'x', as in most rows, found 'much0' (`blanks` names"
     )
     assert column(cells, block=block, categorical=("x",))[0] is not None
 
@@ -159,12 +159,12 @@ def test_words_beside_numbers(block):
         (
             [f"s{row}" for row in range(MANY)],
             "a different value in nearly every row; "
-            "table2agf --categorical keeps it, --id copies it to answers",
+            "`categorical` keeps it, `ids` copies it to answers",
         ),
         (
             [f"s{min(row, 22)}" for row in range(MANY)],
             "a different value in nearly every row; "
-            "table2agf --categorical keeps it, --id copies it to answers",
+            "`categorical` keeps it, `ids` copies it to answers",
         ),
     ],
 )
@@ -179,7 +179,7 @@ def test_identifiers_that_are_kept():
         ColumnRecipe("x"),
         [
             "column 'x' has another whole number in every row: if it is an identifier, and not a "
-            "measurement, --ignore or --id leaves it out"
+            "measurement, `ignored` or `ids` leaves it out"
         ],
     )
     assert column([cells[0], *cells[:-1]])[1] == []
@@ -198,13 +198,13 @@ def test_many_words(monkeypatch):
     assert column(cells)[1] == column(cells, categorical=("x",))[1] == []
     cells = [f"w{row % 9}" for row in range(MANY)]
     assert refused(DataError, column, cells) == (
-        "column 'x' has 9 different words, of which each would be a feature: --ignore leaves the "
-        "column out, table2agf --categorical makes the features"
+        "column 'x' has 9 different words, of which each would be a feature: `ignored` leaves the "
+        "column out, `categorical` makes the features"
     )
     assert len(column(cells, categorical=("x",))[0].categories) == 9
     monkeypatch.setattr(column_survey, "_TRACKED", 7)
     assert refused(DataError, column, cells, categorical=("x",)).startswith(
-        "column 'x' has more than 9 different words, of which each would be a feature: --ignore "
+        "column 'x' has more than 9 different words, of which each would be a feature: `ignored` "
         "leaves the column out"
     )
     cells = [f"s{row}" for row in range(MANY)]
@@ -219,7 +219,7 @@ def test_rare_words_share_a_feature():
     assert len(column(cells)[0].categories) == 29
     told = (
         "27 of 30 words of column 'x', in fewer than 5 rows each, share the feature 'other' "
-        "(table2agf --min-words)"
+        "(`min_words`)"
     )
     for block in (1, 1 << 20):
         assert column([*cells, "x"], block=block) == (
@@ -228,8 +228,8 @@ def test_rare_words_share_a_feature():
         )
     assert column(cells, min_words=5)[0].other == "other"
     assert column([f"w{row % 30}" for row in range(150)])[1] == [
-        "each of the 30 words of column 'x' is a feature (--ignore leaves the column "
-        "out; --group names it if the rows of a word are alike)"
+        "each of the 30 words of column 'x' is a feature (`ignored` leaves the column "
+        "out; `group` names it if the rows of a word are alike)"
     ]
     assert column([*cells, "x"], categorical=("x",))[0].other is None
     assert len(column([*cells, "x"], min_words=1)[0].categories) == 30
@@ -256,10 +256,10 @@ def test_ordered_words():
     )
     for text in ("x", "x=low", "=low<mid", "x=low<", "x=low<mid<low"):
         assert refused(UsageError, column, cells, ordered=(text,)) == (
-            "--ordered: expected a column and its words in their order, as "
+            "`ordered`: expected a column and its words in their order, as "
             f"size=small<medium<large, found '{text}'"
         )
-    assert "cannot be for --ignore and for --ordered" in refused(
+    assert "cannot be for `ignored` and for `ordered`" in refused(
         DataError, column, cells, ignored=("x",), ordered=("x=a<b",)
     )
 
@@ -311,7 +311,7 @@ def test_fills_with_missing_values(missing, numbers, colours):
     assert found == colours
     if numbers is None:
         assert refused(DataError, column, HOLES, missing=missing) == (
-            "column 'x' holds numbers, and --missing value: blue would fill it with a word: "
+            "column 'x' holds numbers, and `missing=\"value: blue\"` would fill it with a word: "
             "expected a number, mean, median or indicator"
         )
     else:
@@ -348,8 +348,8 @@ def test_missing_values_that_nobody_expects():
     for block in (1, 1000):
         assert refused(DataError, survey, text, block, missing="error") == (
             "3: 3 missing values in columns 'x' (1), 'y' (2), the first here: "
-            "table2agf --missing median, "
-            "mean, indicator or value:X fills them, --ignore leaves columns out"
+            '`missing="median"`, '
+            "mean, indicator or value:X fills them, `ignored` leaves columns out"
         )
     assert refused(DataError, survey, text, ignored=("y",), missing="error").startswith(
         "4: 1 missing value in column 'x' (1), the first here"
@@ -366,11 +366,11 @@ def test_missing_values_that_nobody_expects():
     )
     assert told == [
         "3 missing values in columns 'x' (1), 'y' (2) of 4 rows: an indicator feature "
-        "for each column marks them (table2agf --missing)"
+        "for each column marks them (`missing`)"
     ]
     assert survey("x,y,class\n1,2,a\n2,3,b\n")[0].recipe.missing == "error"
     assert refused(UsageError, column, HOLES, missing="value:1e39") == (
-        "--missing value:1e39 is more than single precision holds"
+        '`missing="value:1e39"` is more than single precision holds'
     )
 
 
@@ -395,7 +395,7 @@ def test_places_in_tables_without_lines():
 
     text = "x,y,class\n1,u,a\n,,b\n3,v,a\n"
     assert (
-        "row 2: 2 missing values in columns 'x' (1), 'y' (1), the first here: table2agf --missing"
+        "row 2: 2 missing values in columns 'x' (1), 'y' (1), the first here: `missing="
         in refused(DataError, of_rows, text)
     )
     assert "row 2: column 'x' has no class:" in refused(
@@ -431,11 +431,11 @@ def test_classes(cells, given, names, counts):
 @pytest.mark.parametrize(
     "cells, given, words",
     [
-        ("a", ("a", "b"), "no row is of class 'b', which --classes names: column 'class' has 'a'"),
+        ("a", ("a", "b"), "no row is of class 'b', which `classes` names: column 'class' has 'a'"),
         (
             "a b c",
             ("a", "b"),
-            "column 'class' has the class 'c', which --classes does not name: 'a', 'b'",
+            "column 'class' has the class 'c', which `classes` does not name: 'a', 'b'",
         ),
         (
             "a ? NA b",
@@ -447,7 +447,7 @@ def test_classes(cells, given, names, counts):
             " ".join(map(str, range(21))),
             None,
             "21 different values in column 'class' look like a "
-            "continuous quantity or an identifier, not like classes: --label names another column, and "
+            "continuous quantity or an identifier, not like classes: `label` names another column, and "
             "of a quantity (.dat) float_to_class makes classes",
         ),
     ],
@@ -480,7 +480,7 @@ def test_quantities_are_no_classes(cells, classes):
 
 def test_classes_named_twice():
     assert refused(UsageError, survey, "class,x\n1,1\n2,2\n", classes=("1", "1.0", "2")) == (
-        "--classes names a class twice"
+        "`classes` names a class twice"
     )
 
 

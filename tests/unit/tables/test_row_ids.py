@@ -42,7 +42,7 @@ def test_message_with_the_id_its_column_and_both_lines(tmp_path):
         check(path)
     assert str(error.value) == (
         f"{path}:5: column 'id' has 'a': the id is that of an earlier line already (further "
-        "columns of --id may tell them apart; classify_m --all-columns takes them as they are)"
+        "columns of `ids` may tell them apart; `all_columns` takes them as they are)"
     )
 
 

@@ -165,7 +165,7 @@ def test_quotes_may_be_part_of_cells():
         (b"a,b\n", "the table has no rows behind its header"),
         (
             b"1,2\n3,4\n",
-            "1: the first line holds numbers: table2agf --no-header where there are no names",
+            "1: the first line holds numbers: `header=False` where there are no names",
         ),
         (b"a,b,a\n1,2,3\n", "1: columns 1 and 3 have the same name 'a'"),
         (
@@ -183,16 +183,16 @@ def test_quotes_may_be_part_of_cells():
         (
             b'a,b\n1,2\n5" pipe,3\n',
             "3: a quote inside a cell: in RFC 4180 quotes are around a whole "
-            "cell, and doubled within it; table2agf --no-quotes where quotes are a part of the cells",
+            "cell, and doubled within it; `quotes=False` where quotes are a part of the cells",
         ),
         (
             b'a,b\n"1\n2,"3"\n',
             "3: a quote inside a cell: in RFC 4180 quotes are around a whole "
-            "cell, and doubled within it; table2agf --no-quotes where quotes are a part of the cells",
+            "cell, and doubled within it; `quotes=False` where quotes are a part of the cells",
         ),
         (
             b'a,b\n1,2\n3,"4\n5,6\n7,8\n',
-            "3: the quote that opens here is not closed; table2agf --no-quotes where "
+            "3: the quote that opens here is not closed; `quotes=False` where "
             "quotes are a part of the cells",
         ),
         (
@@ -321,7 +321,7 @@ def test_decimal_commas():
     text = b"x;y;z;class\n1,5;2,5;w1;a\n-,5;3;1,5;b\n2,5E-1;NA;7;a\n"
     message = (
         r"decimals have commas, as in column 'x' \("
-        r"table2agf --decimal . says that they have points\)"
+        r"`decimal=\".\"` says that they have points\)"
     )
     with pytest.warns(AgfmcWarning, match=message):
         found = read(text)
@@ -338,5 +338,5 @@ def test_decimal_commas():
             read(
                 b"x;y\n1,5;2\n1.234;5\n".replace(b";", form.delimiter.encode()), "number", form=form
             )
-    with pytest.raises(UsageError, match="--decimal: expected a point or a comma, found ';'"):
+    with pytest.raises(UsageError, match="`decimal`: expected a point or a comma, found ';'"):
         TableFormat(decimal=";")

@@ -95,7 +95,7 @@ def test_missing_values_that_training_had_not():
         "colour,size\nred,1\nred,NA\n",
         recipe,
         "3: column 'size' has a missing value, and "
-        "training, with --missing error, had none there: expected a number",
+        'training, with `missing="error"`, had none there: expected a number',
     )
     refused(
         "colour,size\nred,1\n?,1\n",
@@ -122,7 +122,7 @@ def test_words_that_training_did_not_know():
     with own_warnings() as told:
         encoded(TRAINING, recipe)[1].warn_of_cells()
     assert texts_of(told) == [
-        "standard input: 2 missing values are filled, by --missing median of training: 'size' (1), "
+        "standard input: 2 missing values are filled, by `missing=\"median\"` of training: 'size' (1), "
         "'colour' (1)"
     ]
 
