@@ -108,13 +108,17 @@ def logged(log):
 
 
 def report(message):
-    """One line about what was done, unless `--quiet`."""
-    write_message(message, INFO)
+    """One line about what was done, in words of the command, unless `--quiet`."""
+    _log_line(message, INFO)
 
 
 def write_message(message, level=ERROR, **fields):
-    """One line on standard error, whatever it holds; fields: of the event."""
-    _log.log(level, shortened(in_options(message)), extra={"fields": fields})
+    """One line on standard error, an error or warning of the library; fields: of the event."""
+    _log_line(in_options(message), level, **fields)
+
+
+def _log_line(text, level, **fields):
+    _log.log(level, shortened(text), extra={"fields": fields})
 
 
 def in_options(message):

@@ -29,7 +29,7 @@ PARAMETERS = {
     "cv_errors": ("--cv-errors", "multi_borders"),
     "data": ("--data", "calibrate_m eval_uc mbh2mbm"),
     "decimal": ("--decimal", _OF_TABLES),
-    "decoders": ("--decoders", "multi_borders"),
+    "decoders": ("--decoder", "multi_borders"),
     "delimiter": ("--delimiter", _OF_TABLES),
     "dry_run": ("-0", ""),
     "foreign": ("-O", ""),
@@ -75,8 +75,8 @@ PARAMETERS = {
     "unnormalised": ("-u", ""),
     "weight": ("--weight", ""),
 }
-# Text between quotes is the user's: the name of a column or file, a cell.
-_QUOTED_OR_NAMED = r"""(?<!\w)(['"]).*?\1(?!\w)|`([a-z_]+)(?:=([^`]*))?`"""
+# Text between quotes is the user's, as the name of a column, and what is a part of a file's name.
+_QUOTED_OR_NAMED = r"""(?<!\w)(['"]).*?\1(?!\w)|(?<![\w/.])`([a-z_]+)(?:=([^`]*))?`(?![/.]\w)"""
 
 
 def with_options(text, command, options):

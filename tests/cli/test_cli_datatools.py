@@ -298,7 +298,7 @@ def test_a_partition_leaves_rejected_points_out(run, data):
         ("-0 out", "cannot go through a pipe"),
         ("-1 trn", "cannot go through a pipe"),
         ("-L -1 trn", "cannot go through a pipe"),
-        ("-A -1 -n trn.lvq", "need -a FILE"),
+        ("-A -1 -n trn.lvq", "need --norm-file FILE"),
         ("-A -1 -d 2 trn.lvq", "-d needs the name"),
         ("-C -B trn o", "-B needs labels"),
         ("-L -U trn o", "-U needs classes"),

@@ -93,6 +93,8 @@ def test_messages_name_parameters():
         ("`gunzip` it", "nfold", "`gunzip` it"),
         ("`coverage`", "nfold", "`coverage`"),  # neither in the table nor an option
         ("column '`label`': `label`", "nfold", "column '`label`': --label"),
+        ("`label`.csv: 3", "nfold", "`label`.csv: 3"),
+        ("of/`label`: 3", "nfold", "of/`label`: 3"),
         ("'it's `label`' has", "nfold", "'it's `label`' has"),
         ('found "`label`"', "nfold", 'found "`label`"'),
         (
