@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.costs import CostMatrix
-from .contingency import answered, Contingency, ratio
+from .contingency import answered, ratio
 
 
 class ByClass(NamedTuple):
@@ -29,7 +29,7 @@ class ByClass(NamedTuple):
     support: np.ndarray
 
 
-def by_class(table: Contingency | np.ndarray) -> ByClass:
+def by_class(table: np.ndarray) -> ByClass:
     """`ByClass` of a table (k, k) or (k, k + 1)."""
     counts = answered(table)
     right = np.diagonal(counts)
@@ -47,24 +47,24 @@ def mean_of_known(values: np.ndarray) -> float:
     return math.nan
 
 
-def balanced_accuracy(table: Contingency | np.ndarray) -> float:
+def balanced_accuracy(table: np.ndarray) -> float:
     """Mean recall of the classes that have points."""
     return mean_of_known(by_class(table).recall)
 
 
-def macro_f1(table: Contingency | np.ndarray) -> float:
+def macro_f1(table: np.ndarray) -> float:
     """Mean F1 of the classes that have points or answers."""
     return mean_of_known(by_class(table).f1)
 
 
-def weighted_f1(table: Contingency | np.ndarray) -> float:
+def weighted_f1(table: np.ndarray) -> float:
     """Mean F1, weighted by the points of the classes."""
     scores = by_class(table)
     known = scores.support > 0
     return ratio(scores.f1[known] @ scores.support[known], scores.support.sum())
 
 
-def cohen_kappa(table: Contingency | np.ndarray) -> float:
+def cohen_kappa(table: np.ndarray) -> float:
     """(p_o - p_e) / (1 - p_e): agreement beyond that of independent answers with these margins.
 
     References
@@ -75,7 +75,7 @@ def cohen_kappa(table: Contingency | np.ndarray) -> float:
     return ratio(right * total - chance, total * total - chance)
 
 
-def matthews(table: Contingency | np.ndarray) -> float:
+def matthews(table: np.ndarray) -> float:
     """The correlation of truth and answer, both as k indicators.
 
     References
@@ -103,10 +103,10 @@ def _sums(table):
     )
 
 
-def cost_by_class(table: Contingency, costs: CostMatrix) -> np.ndarray:
+def cost_by_class(table: np.ndarray, costs: CostMatrix) -> np.ndarray:
     """The mean cost (k,) of the points of each class; NaN where there are none."""
-    total = table.table.sum(axis=1)
-    paid = (table.table * costs.whole[:, : table.table.shape[1]]).sum(axis=1)
+    total = table.sum(axis=1)
+    paid = (table * costs.whole[:, : table.shape[1]]).sum(axis=1)
     return np.divide(paid, total, out=np.full(len(paid), np.nan), where=total > 0)
 
 

@@ -1,6 +1,5 @@
 """Contingency tables: what was predicted for what was true."""
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -9,19 +8,6 @@ from ..core.errors import DataError
 from ..core.probabilities import REJECTED
 
 MOST_CELLS = 1 << 22  # of a table whose information by chance is computed
-
-
-@dataclass(frozen=True)
-class Contingency:
-    """table (k, c): rows are true classes, columns predicted ones; sums of weights, if any.
-
-    `labels` (k,) are those of the rows and of the first k columns. If any point was rejected there
-    is one more column, at the end; `rejected` counts it.
-    """
-
-    table: np.ndarray
-    labels: np.ndarray
-    rejected: int
 
 
 def ratio(part, whole) -> float:
@@ -44,11 +30,12 @@ def contingency(
     result: np.ndarray,
     labels: np.ndarray | None = None,
     weights: np.ndarray | None = None,
-) -> Contingency:
-    """`Contingency` of two label vectors (n,).
+) -> np.ndarray:
+    """Table (k, c) of two label vectors (n,): rows are true classes, columns predicted ones.
 
-    `labels` are the classes in any order; by default all that occur. The result -1 is a rejected
-    point unless -1 is one of the classes. `weights` (n,) are those of the points. Raises
+    `labels` (k,) are those of the rows and of the first k columns, in any order; by default all
+    that occur, ascending. Where points were rejected, the result -1 unless -1 is one of the
+    classes, they have one more column at the end. With `weights` (n,) cells are their sums. Raises
     `DataError` for vectors of different lengths or an unknown label.
     """
     truth, result = np.asarray(truth), np.asarray(result)
@@ -68,8 +55,7 @@ def contingency(
     rows = _positions(truth, labels, "true class")
     column = _positions(result, columns, "result")
     c = len(columns)
-    table = np.bincount(rows * c + column, weights=weights, minlength=k * c).reshape(k, c)
-    return Contingency(table, labels, int(np.count_nonzero(column >= k)))
+    return np.bincount(rows * c + column, weights=weights, minlength=k * c).reshape(k, c)
 
 
 def _positions(values, labels, what):
@@ -80,7 +66,7 @@ def _positions(values, labels, what):
     return order[np.searchsorted(labels, values, sorter=order)]
 
 
-def accuracy(table: Contingency | np.ndarray) -> float:
+def accuracy(table: np.ndarray) -> float:
     """Share of the answered points that are right, NaN without any.
 
     The table is (k, k), or (k, k + 1) with rejected points.
@@ -89,28 +75,26 @@ def accuracy(table: Contingency | np.ndarray) -> float:
     return ratio(np.trace(counts), counts.sum())
 
 
-def coverage(table: Contingency | np.ndarray) -> float:
+def coverage(table: np.ndarray) -> float:
     """Share of the points that were answered, not rejected; NaN without points."""
-    return ratio(answered(table).sum(), _array(table).sum())
+    return ratio(answered(table).sum(), np.sum(table))
 
 
-def answered(table: Contingency | np.ndarray) -> np.ndarray:
+def answered(table: np.ndarray) -> np.ndarray:
     """The table (k, k) without the column of the rejected points."""
-    counts = _array(table)
-    return counts[:, : len(counts)]
+    return table[:, : len(table)]
 
 
-def uncertainty_coefficient(table: Contingency | np.ndarray) -> Uncertainty:
+def uncertainty_coefficient(table: np.ndarray) -> Uncertainty:
     """`Uncertainty`: the share of the entropy of one variable that the other explains.
 
     With I = H_t + H_p - H_tp: forward I/H_t (of the truth), reverse I/H_p,
     symmetric 2 I/(H_t + H_p); 0 log 0 = 0.  Blind to relabelling: give the
     accuracy with it.  Rejection counts as one more answer.
     """
-    counts = _array(table)
-    truth = _entropy(counts.sum(axis=1))
-    answer = _entropy(counts.sum(axis=0))
-    shared = max(truth + answer - _entropy(counts.ravel()), 0.0)
+    truth = _entropy(table.sum(axis=1))
+    answer = _entropy(table.sum(axis=0))
+    shared = max(truth + answer - _entropy(table.ravel()), 0.0)
     return Uncertainty(
         *(
             min(ratio(part, whole), 1.0)
@@ -119,26 +103,25 @@ def uncertainty_coefficient(table: Contingency | np.ndarray) -> Uncertainty:
     )
 
 
-def explained_share(table: Contingency | np.ndarray) -> float:
+def explained_share(table: np.ndarray) -> float:
     """The forward `uncertainty_coefficient`: the share of the entropy of the truth."""
     return uncertainty_coefficient(table).forward
 
 
-def random_share(table: Contingency | np.ndarray) -> float | None:
+def random_share(table: np.ndarray) -> float | None:
     """E[I] / H(truth): the mean `explained_share` of random answers with the same margins.
 
     With few points for each class they seem to tell much.  NaN where it is 0/0; None for sums of
     weights, which have no such model, and for tables of more than `MOST_CELLS` cells.
     """
-    counts = _array(table)
-    if not np.issubdtype(counts.dtype, np.integer) or np.prod(np.shape(counts)) > MOST_CELLS:
+    if not np.issubdtype(table.dtype, np.integer) or table.size > MOST_CELLS:
         return None
-    rows = counts.sum(axis=1)
-    columns = counts.sum(axis=0)
+    rows = table.sum(axis=1)
+    columns = table.sum(axis=0)
     return min(ratio(expected_information(rows, columns), _entropy(rows)), 1.0)
 
 
-def adjusted_share(table: Contingency | np.ndarray, random: float | None) -> float | None:
+def adjusted_share(table: np.ndarray, random: float | None) -> float | None:
     """(I - E[I]) / (H(truth) - E[I]): the `explained_share` without the `random_share`.
 
     Vinh, Epps and Bailey, "Information theoretic measures for clusterings comparison", 2010.
@@ -148,10 +131,6 @@ def adjusted_share(table: Contingency | np.ndarray, random: float | None) -> flo
     if random < 1:
         return (explained_share(table) - random) / (1 - random)
     return float("nan")
-
-
-def _array(table: Contingency | np.ndarray) -> np.ndarray:
-    return np.asarray(table.table if isinstance(table, Contingency) else table)
 
 
 def _entropy(counts):

@@ -142,7 +142,7 @@ def _values(rows, results, table, area=None):
     weights = results.weights
     takes = {
         "table": (table,),
-        **({} if area is None else {"area": (area, table.table.sum(axis=1))}),
+        **({} if area is None else {"area": (area, table.sum(axis=1))}),
     }
     if results.p is not None:
         takes["probabilities"] = results.p, results.y, weights
@@ -202,7 +202,7 @@ def evaluate(results, bins=10, request=ScoreRequest()):
         "points": len(results.truth),
         "classes": results.k,
         "labels": [int(label) for label in results.labels],
-        "rejected": int(table.rejected),
+        "rejected": int(np.count_nonzero(results.result < 0)),
         "coverage": coverage(table),
         **values,
         "uncertainty_coefficient_reverse": uncertainty.reverse,
@@ -210,14 +210,16 @@ def evaluate(results, bins=10, request=ScoreRequest()):
         "uncertainty_coefficient_random": random,
         "uncertainty_coefficient_adjusted": adjusted_share(table, random),
         "zero_probability": None if results.p is None else _zeros(results.p, y),
-        "contingency": table.table.tolist(),
+        "contingency": table.tolist(),
         "calibration": None if results.winner is None else _bins(results, bins),
         **_abstaining(results),
-        "by_class": _with_effective(results, _by_class(table, area, results.costs), y),
+        "by_class": _with_effective(
+            results, _by_class(results.labels, table, area, results.costs), y
+        ),
         **_requested_scores(results, table, bins, request),
     }
     if results.weights is not None:
-        rows = table.table.sum(axis=1)
+        rows = table.sum(axis=1)
         scores["priors"] = (rows / rows.sum()).tolist()
 
     def overall(again):
@@ -237,12 +239,12 @@ def evaluate(results, bins=10, request=ScoreRequest()):
 def _requested_scores(results, table, bins, request):
     scores = {}
     if results.costs is not None:
-        counts = table.table.sum(axis=1)
+        counts = table.sum(axis=1)
         costs = results.costs
         always = counts @ costs.costs / counts.sum()
         best = int(np.argmin(always))
         scores |= {
-            "single_class": int(table.labels[best]),
+            "single_class": int(results.labels[best]),
             "single_class_cost": float(always[best]),
         }
         if costs.refusal is not None:
@@ -382,25 +384,25 @@ def _abstaining(results):
     }
 
 
-def _by_class(table, area, costs):
+def _by_class(labels, table, area, costs):
     scores = by_class(table)._asdict()
     columns = {
         "support": scores.pop("support"),
         **scores,
-        "auc": np.full(len(table.labels), np.nan)
+        "auc": np.full(len(labels), np.nan)
         if area is None
-        else area_by_class(area, table.table.sum(axis=1)),
+        else area_by_class(area, table.sum(axis=1)),
     }
     if costs is not None:
         columns["cost"] = cost_by_class(table, costs)
-    if table.rejected:
-        columns["rejected"] = table.table[:, -1]
+    if table.shape[1] > len(labels):
+        columns["rejected"] = table[:, -1]
     return [
         {
             "label": int(label),
             **{name: _known(values[j].item()) for name, values in columns.items()},
         }
-        for j, label in enumerate(table.labels)
+        for j, label in enumerate(labels)
     ]
 
 

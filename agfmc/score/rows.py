@@ -20,7 +20,7 @@ class Score(NamedTuple):
     ----------
     name : key in dictionaries of scores
     title : title in pages (shorter than 28 letters) and pictures
-    takes : arguments of its function, "table" (a `Contingency`), "probabilities" (p (n, k), columns
+    takes : arguments of its function, "table" (of `contingency`), "probabilities" (p (n, k), columns
         y (n,) of the true classes, weights (n,) or None), "winner" (its probability (n,), correct
         (n,), weights (n,) or None), "costs" (of the answers (n,), weights (n,) or None) or "area"
         (A (k, k) of `ranking.separation`, points of each class (k,))

@@ -60,7 +60,7 @@ def test_scores_of_classes_are_scikit_learn_s(seed, k, n, sharp, weighted):
     labels = np.array([3 * j * j - 1 for j in range(k)])  # -1 is one of them, gaps are many
     made = contingency(labels[y], labels[answers], labels, weights)
     np.testing.assert_allclose(
-        made.table,
+        made,
         metrics.confusion_matrix(labels[y], labels[answers], labels=labels, sample_weight=weights),
         rtol=1e-12,
     )
@@ -142,7 +142,7 @@ def test_perfect_constant_and_absent(k):
     assert log_loss(wrong, y) == pytest.approx(-math.log(EPSILON))
     # A class that the truth has not, and one that no answer has.
     one = contingency([0, 0, 1], [0, 2, 2])
-    np.testing.assert_array_equal(one.table, [[1, 0, 1], [0, 0, 1], [0, 0, 0]])
+    np.testing.assert_array_equal(one, [[1, 0, 1], [0, 0, 1], [0, 0, 0]])
 
 
 @given(SEEDS, st.integers(2, 6), st.integers(1, 15))
