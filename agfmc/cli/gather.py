@@ -201,8 +201,7 @@ def _costs(results, tree):
         or tree.classes != tuple(int(label) for label in results.labels)
     ):
         return ()
-    y = np.searchsorted(results.labels, results.truth)
-    return costs_of_nodes(tree, results.p, y, results.weights)
+    return costs_of_nodes(tree, results.p, results.y, results.weights)
 
 
 def hardest_points(
@@ -214,7 +213,7 @@ def hardest_points(
     """
     if results.p is None:
         return ()
-    y = np.searchsorted(results.labels, results.truth)
+    y = results.y
     of_truth = results.p[np.arange(len(y)), y]
     if results.rows is None:
         rows = np.arange(len(y))

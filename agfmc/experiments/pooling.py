@@ -61,7 +61,7 @@ def forecasts(results: Results) -> np.ndarray:
     out = np.full((FORECASTS, len(results.truth)), np.nan)
     if results.p is not None:
         rows = np.arange(len(results.p))
-        p_true = results.p[rows, np.searchsorted(results.labels, results.truth)]
+        p_true = results.p[rows, results.y]
         out[0] = np.where(p_true > 0, np.maximum(p_true, _LEAST), 0.0)
         out[1] = np.maximum(np.einsum("ij,ij->i", results.p, results.p) - 2 * p_true + 1, 0.0)
     if results.winner is not None:

@@ -42,7 +42,7 @@ def point_scores(results: Results) -> dict[str, np.ndarray]:
     """{score: its values (n,) for the points}, of accuracy and, with probabilities, log loss."""
     points = {"accuracy": (results.result == results.truth).astype(float)}
     if results.p is not None:
-        points["log_loss"] = losses(results.p, np.searchsorted(results.labels, results.truth))
+        points["log_loss"] = losses(results.p, results.y)
     return points
 
 
