@@ -868,9 +868,11 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
 _NAMES = {
     "workers": "n_jobs",
     "seed": "random_state",
-    "nsv": "n_components",
-    "scale": "normalise",
-    "factors": "class_weight",
+    "svd": "n_components",
+    "weight": "sample_weight",
+    "group": "groups",
+    "method": "decoder",
+    "top": "k",
 }
 
 
@@ -884,7 +886,8 @@ def errors_as_value_error():
         if "`min_class=" in text:  # here these are rows of X and y
             text = text.partition("`min_class=")[0].rstrip(", or;")
         for name, own in _NAMES.items():
-            text = text.replace(f"`{name}`", f"`{own}`")
+            for end in ("`", "="):
+                text = text.replace(f"`{name}{end}", f"`{own}{end}")
         raise ValueError(text) from error
 
 

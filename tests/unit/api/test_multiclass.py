@@ -317,7 +317,7 @@ def test_the_most_probable_classes(control, decoder):
     np.testing.assert_array_equal(classes, model.classes_[order[:, :2]])
     assert model.predict_top(x, 9)[0].shape == (len(x), 3)
     for k in (0, 1.5):
-        with pytest.raises(ValueError, match="whole number"):
+        with pytest.raises(ValueError, match="^`k`: expected a whole number from 1, found "):
             model.predict_top(x, k)
     with pytest.raises(ValueError, match="not vote"):
         estimator(decoder="vote").fit(x, y).predict_top(x)
