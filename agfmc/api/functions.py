@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Sequence
 from dataclasses import fields, replace
@@ -44,13 +45,17 @@ from ..score.evaluation import evaluate, ScoreRequest, warn_of_no_probabilities,
 from ..score.probabilities import probability_of_answers
 from ..score.rows import ALL_SCORES, SCORES
 from ..tables.reading import open_table
+from ..tables.recipe_file import read_dialect
 from ..tables.types import ColumnRoles, TableFormat, TableRecipe
 from ..training.fit import TrainingSettings
 from ..training.in_memory import checked_points, train_configuration
 
 
 def read_table(
-    path: Any, recipe: TableRecipe | None = None, labelled: bool | None = None, **options
+    path: Any,
+    recipe: TableRecipe | str | os.PathLike | None = None,
+    labelled: bool | None = None,
+    **options,
 ) -> Dataset:
     """Read points from a table.
 
@@ -60,9 +65,11 @@ def read_table(
         The table: a file (.csv, .tsv, .parquet, .feather, .arrow; text also with .gz), by its name,
         or opened, if it is text; or rows in memory, a list of dictionaries, or a frame of named
         columns, such as one of pandas, Polars or PyArrow.
-    recipe : TableRecipe, default=None
+    recipe : TableRecipe, str or path-like, default=None
         That of a trained configuration, `configuration.recipe`: the columns are found by their
-        names, and encoded as in training.
+        names, and encoded as in training. Or the file of one, which says how the table is read, as
+        table2agf writes it; by default the file beside the table, lakes.recipe for lakes.csv, if
+        there is one and no option is given but the roles label, weight, group, ids and ignored.
     labelled : bool, default=None
         With a recipe, whether the classes are read; None: if the table has their column.
     **options
@@ -110,12 +117,23 @@ def read_table(
             f"there is no argument '{next(iter(options))}': expected "
             + ", ".join(field.name for kind in (ColumnRoles, TableFormat) for field in fields(kind))
         )
-    known = roles.keys() - {"label", "weight"}
-    if recipe is not None and known:
-        raise UsageError(f"{', '.join(sorted(known))}: the recipe says what the columns are for")
     form = InputFormat(
         "table", layout=TableFormat(**layout), roles=ColumnRoles(**roles), groups=None
     )
+    file = None
+    if isinstance(recipe, (str, os.PathLike)):
+        file = os.fspath(recipe)
+        recipe = None
+    known = roles.keys() - {"label", "weight"}
+    if recipe is not None and known:
+        raise UsageError(f"{', '.join(sorted(known))}: the recipe says what the columns are for")
+    if isinstance(path, (str, os.PathLike)) and not layout and not known - {"ids", "ignored"}:
+        source, table_format, column_roles = read_dialect(file, path)
+        if recipe is not None:  # which knows the columns
+            column_roles = ColumnRoles()
+        form = replace(form, layout=table_format, roles=replace(column_roles, **roles))
+        if source != file:
+            warn_user(f"{path} is read as {source} says", AgfmcNotice)
     with open_table(
         path, form.layout if recipe is None else form.layout.for_model(recipe), again=True
     ) as table:

@@ -9,7 +9,7 @@ from ..core.errors import AgfmcError, UsageError
 from ..files.atomic import check_output, replacing_with
 from ..files.opening import is_stream
 from ..score.rows import BY_COST, BY_OPTION, COST
-from .data_options import add_train, add_training_kind, gives_dialect, recipe_path, weight_files
+from .data_options import add_train, add_training_kind, gives_dialect, weight_files
 from .experiments import (
     add_state,
     experiment_request,
@@ -139,6 +139,7 @@ def _request_of(args):
     """The `_Request` of the options; everything is checked that needs no data."""
     from ..experiments.experiment import SplitPlan
     from ..experiments.portfolio import check_names
+    from ..tables.recipe_file import recipe_path
 
     check_model_name(args.model)
     check_names(args.learners, args.kernels)

@@ -167,31 +167,14 @@ def table_parts(args, source, by_options=False):
     return layout, replace(roles, **given)
 
 
-def recipe_path(recipe, source):
-    """The file of --recipe, or the one beside the table `source`, or None."""
-    from ..tables.recipe_file import recipe_of_table
-
-    if recipe is not None or source in (None, "-"):
-        return recipe
-    path = recipe_of_table(source)
-    if os.path.isfile(path):
-        return path
-    return None
-
-
 def _parts_of_recipe(recipe, source):
     """The `TableFormat` and `ColumnRoles` that the recipe of the table `source` says."""
-    from ..tables.recipe_file import read_recipe
-    from ..tables.types import ColumnRoles, TableFormat
+    from ..tables.recipe_file import read_dialect
 
-    layout = roles = None
-    path = recipe_path(recipe, source)
-    if path is not None:
-        content = read_recipe(path)
-        layout, roles = content.layout, content.roles
-    if recipe is None and (layout or roles):
+    path, layout, roles = read_dialect(recipe, source)
+    if recipe is None and path is not None:
         report(f"{source} is read as {path} says")
-    return layout or TableFormat(), roles or ColumnRoles()
+    return layout, roles
 
 
 def table_layout(recipe, source):

@@ -3,7 +3,7 @@
 import shlex
 from typing import NamedTuple
 
-from .data_options import recipe_path, weight_files
+from .data_options import weight_files
 from .messages import json_text
 from .options import data_files
 
@@ -118,6 +118,8 @@ def plain(result):
 
 def training_inputs(args, points):
     """The files that a command on training data, a `PointsRequest`, reads."""
+    from ..tables.recipe_file import recipe_path
+
     is_text = points.form.kind != "binary"
     return [
         *data_files(points.source, points.form.kind),

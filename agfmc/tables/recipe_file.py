@@ -7,7 +7,14 @@ from ..core.text import name_fault
 from ..files.codec import Sidecar
 from ..files.kinds import is_table
 from ..files.opening import read_bytes, SMALL_TEXT
-from .types import MISSING_POLICIES, MOST_LETTERS, size_of_names, TableRecipe
+from .types import (
+    ColumnRoles,
+    MISSING_POLICIES,
+    MOST_LETTERS,
+    size_of_names,
+    TableFormat,
+    TableRecipe,
+)
 
 _MOST_FEATURES = 2**24
 
@@ -72,6 +79,26 @@ def recipe_of_table(path: str) -> str:
     if is_table(stem):
         stem = os.path.splitext(stem)[0]
     return recipe_beside(stem)
+
+
+def recipe_path(recipe, source):
+    """`recipe`, the name of a file, or the file beside the table `source`, or None."""
+    if recipe is None and source not in (None, "-"):
+        path = recipe_of_table(os.fspath(source))
+        if os.path.isfile(path):
+            return path
+    return recipe
+
+
+def read_dialect(recipe, source):
+    """(file, `TableFormat`, `ColumnRoles`): how the recipe of the table `source` says that it is
+    read; the file is None where none says it. The recipe is the one of `recipe_path`."""
+    path = recipe_path(recipe, source)
+    if path is not None:
+        content = read_recipe(path)
+        if content.layout or content.roles:
+            return path, content.layout or TableFormat(), content.roles or ColumnRoles()
+    return None, TableFormat(), ColumnRoles()
 
 
 def format_recipe(recipe: TableRecipe, path=None) -> str:
