@@ -78,7 +78,7 @@ def test_weights_are_copies(run, here):
     assert found["contingency"] == wanted["contingency"]
     assert found["points"] == (here > 0).sum() and wanted["points"] == here.sum()
     page = run("eval_uc", "--weight", "w.txt", "t.cls", "r", "r.txt").out
-    assert f"points  {(here > 0).sum()}\nScores of all points, weighted; " in page
+    assert f"points            {(here > 0).sum()}\nScores of all points, weighted; " in page
     assert (
         run("eval_uc", "-b", "--weight", "w.txt", "t.cls", "r").out
         == run("eval_uc", "-b", "ct.cls", "cr").out
