@@ -24,7 +24,7 @@ from ..data.types import Dataset
 from ..decode.methods import find_method
 from ..designs.design import design
 from ..designs.schemes import find_scheme, read_scheme, scheme_name
-from ..files.result_store import from_record, point_parts, result_key, to_record
+from ..files.result_store import from_record, point_parts, result_key, ResultCache, to_record
 from ..learners.protocol import parse_options, plan_jobs
 from ..models.control_files import read_control
 from ..prediction.decoding import decoders_of, Decoding, named_decoding
@@ -264,7 +264,7 @@ class _StoredDesign:
     text: str
 
 
-def design_of(candidate: Candidate, data: Dataset, names: dict, cache=None) -> Design:
+def design_of(candidate: Candidate, data: Dataset, names: dict, cache=ResultCache(None)) -> Design:
     """The `Design` of a candidate for the points of a training part; names: {label: name}.
 
     What `cache` has is not made again, and comes with the seconds that it took.
@@ -289,14 +289,10 @@ def design_of(candidate: Candidate, data: Dataset, names: dict, cache=None) -> D
             return None
         return Design(changed(tree, names={}), stored.seconds)
 
-    if cache is None:
-        design = None
-    else:
-        design = from_record(_StoredDesign, cache.get(key), loaded)
+    design = from_record(_StoredDesign, cache.get(key), loaded)
     if design is None:
         start = time.process_time()
         tree = candidate.tree_for(data, {})
         design = Design(tree, time.process_time() - start)
-        if cache is not None:
-            cache.put(key, to_record(_StoredDesign(design.seconds, format_tree(tree))))
+        cache.put(key, to_record(_StoredDesign(design.seconds, format_tree(tree))))
     return design._replace(tree=named_as(design.tree, names))

@@ -32,7 +32,7 @@ from ..data.normalisation import Normalisation
 from ..data.types import Dataset
 from ..data.weights import chosen_rows
 from ..executors.remote import run_remote
-from ..files.result_store import key_of, point_parts
+from ..files.result_store import key_of, point_parts, ResultCache
 from ..training.fit import HeldOutRequest, TrainingSettings
 from ..training.held_out import CALIBRATION_POINTS
 from .candidates import Design, design_of
@@ -261,7 +261,7 @@ class Experiment:
     Attributes
     ----------
     settings : their scale and nsv normalise with statistics of each training part
-    cache : `ResultCache`, None before the trials begin
+    cache : of no results before the trials begin
     calibrated : answers that are scored, True for calibrated ones, False for those of the decoder
         itself
     quick_maps : the calibration maps are temperatures fitted to a thousand points, as where very
@@ -275,7 +275,7 @@ class Experiment:
     data: Dataset
     plan: SplitPlan
     settings: TrainingSettings = TrainingSettings()
-    cache: object = None
+    cache: ResultCache = ResultCache(None)
     calibrated: tuple[bool, ...] = (True,)
     quick_maps: bool = False
     along_cost: bool = False
@@ -416,7 +416,7 @@ def run_on_workers(
         replace(
             experiment,
             data=None,
-            cache=None,
+            cache=ResultCache(None),
             settings=replace(experiment.settings, workers=1),
         ),
     )

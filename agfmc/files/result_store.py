@@ -25,7 +25,6 @@ import re
 import shutil
 import stat
 import struct
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -99,23 +98,6 @@ class Record(NamedTuple):
     head: object
     arrays: dict[str, np.ndarray] = {}
 
-    def array(self, name: str, kind: str, *shape: int | None, finite: bool = True) -> np.ndarray:
-        """The array `name`, of dtype `kind` and `shape`, which has None for any length.
-
-        Raises `ValueError` where it is missing, differs, or (with `finite`) has other numbers.
-        """
-        array = self.arrays.get(name)
-        if (
-            array is None
-            or array.dtype != np.dtype(kind)
-            or array.ndim != len(shape)
-            or any(length not in (None, size) for length, size in zip(shape, array.shape))
-            or finite
-            and not np.isfinite(array).all()
-        ):
-            raise ValueError(f"no array '{name}' as it was written")
-        return array
-
     def to_bytes(self) -> bytes:
         """The body of the record in a file."""
         arrays = {name: np.asarray(array) for name, array in self.arrays.items()}
@@ -167,7 +149,16 @@ def from_record(kind, record: Record | None, make: Callable):
     """
 
     def load(name, dtype, rules):
-        return record.array(name, dtype, *[None] * rules[0], finite="NaN" not in rules)
+        array = record.arrays.get(name)
+        if (
+            array is None
+            or array.dtype != dtype
+            or array.ndim != rules[0]
+            or "NaN" not in rules
+            and not np.isfinite(array).all()
+        ):
+            raise ValueError(f"no array '{name}' as it was written")
+        return array
 
     try:
         return make(decode(kind, record.head, ValueError, load))
@@ -235,7 +226,6 @@ class ResultCache:
         self._file: int | None = None
         self._end = 0  # of the last whole record that was read
         self._damaged = 0
-        self._thread = threading.RLock()
         if folder is None:
             return
         self.path = os.path.join(folder, f"data-{data[:32]}-{__version__}.results")
@@ -333,6 +323,8 @@ class ResultCache:
         while self._end + _BEGIN <= size:
             start = self._end + _BEGIN
             raw = os.pread(self._file, _BEGIN, self._end)
+            if len(raw) < _BEGIN:  # another process, without locks, took it away
+                break
             magic, key, is_classifier, length, digest = _HEAD.unpack(raw[: _HEAD.size])
             if magic != _MAGIC or raw[_HEAD.size :] != _digest(raw[: _HEAD.size], _CHECK):
                 self._damaged += 1
@@ -354,9 +346,6 @@ class ResultCache:
             start += max(len(piece) - len(_MAGIC) + 1, 1)
         return size
 
-    def _body(self, place):
-        return os.pread(self._file, place.stop - place.start, place.start)
-
     # -- results -----------------------------------------------------------------------------------
 
     def get(self, key: str) -> Record | None:
@@ -364,26 +353,25 @@ class ResultCache:
         if not self._usable:
             return None
         name = hashlib.sha256(key.encode()).digest()
-        with self._thread:
-            try:
-                if not self._is_there():
-                    self._open(create=False)
-                if name not in self._places:
-                    self._read_heads()
-                place = self._places.get(name)
-                if place is None or place.stop - place.start > _LARGEST:
-                    return None
-                body = self._body(place)
-                if _digest(body, 16) != place.digest:
-                    raise ValueError("damaged")
-                record = Record.from_bytes(body)
-            except OSError:
+        try:
+            if not self._is_there():
+                self._open(create=False)
+            if name not in self._places:
+                self._read_heads()
+            place = self._places.get(name)
+            if place is None or place.stop - place.start > _LARGEST:
                 return None
-            except ValueError:
-                self._damaged += 1
-                del self._places[name]
-                return None
-            self._used.add(name)
+            body = os.pread(self._file, place.stop - place.start, place.start)
+            if _digest(body, 16) != place.digest:
+                raise ValueError("damaged")
+            record = Record.from_bytes(body)
+        except OSError:
+            return None
+        except ValueError:
+            self._damaged += 1
+            del self._places[name]
+            return None
+        self._used.add(name)
         self.reused += key not in self._stored
         return record
 
@@ -402,15 +390,14 @@ class ResultCache:
             _digest(body, 16),
         )
         raw = head + _digest(head, _CHECK) + body
-        with self._thread:
-            try:
-                with self._locked():
-                    if not self.several and self._end + len(raw) > _ALL:
-                        self._shrink(_ALL // 2)
-                    self._append(raw)
-                self._stored.add(key)
-            except OSError as error:
-                self._give_up(f"cannot write: {system_reason(error)}")
+        try:
+            with self._locked():
+                if not self.several and self._end + len(raw) > _ALL:
+                    self._shrink(_ALL // 2)
+                self._append(raw)
+            self._stored.add(key)
+        except OSError as error:
+            self._give_up(f"cannot write: {system_reason(error)}")
 
     def _append(self, raw):
         end = self._end

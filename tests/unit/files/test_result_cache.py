@@ -92,27 +92,14 @@ def test_what_is_put_is_found_again(path):
             record = cache.get("k1")
             assert record.head == ["other", 1.5, None] and cache.reused == 0  # its own
             for key, array in arrays.items():
-                np.testing.assert_array_equal(record.array(key, array.dtype, *array.shape), array)
+                np.testing.assert_array_equal(record.arrays[key], array)
+                assert record.arrays[key].dtype == array.dtype
                 assert record.arrays[key].flags.writeable and record.arrays[key].flags.aligned
     with open_state(path, A) as one, open_state(path, A) as two:
         assert head(one, "k1")[0] == "other" and one.get("k2") == (None, {}) and one.reused == 2
         one.put("k3", Record(3))
         assert head(two, "k3") == 3 and two.get("k4") is None
     assert os.listdir(path) == [f"data-{A[:32]}-{__version__}.results"]
-
-
-def test_arrays_are_as_they_are_expected():
-    record = Record(None, {"x": np.array([[1.0, np.nan]])})
-    assert record.array("x", "<f8", 1, None, finite=False).shape == (1, 2)
-    for name, kind, shape in (
-        ("y", "<f8", (1, 2)),
-        ("x", "<f4", (1, 2)),
-        ("x", "<f8", (2, 1)),
-        ("x", "<f8", (2,)),
-        ("x", "<f8", (1, 2)),
-    ):
-        with pytest.raises(ValueError, match="no array"):
-            record.array(name, kind, *shape)
 
 
 def test_an_automatic_file_comes_with_its_first_result(path):
@@ -175,7 +162,7 @@ def test_a_file_in_a_named_folder_stays_as_it_is(path, monkeypatch):
         with ResultCache(path, keep=True) as cache:
             cache.put(CLASSIFIER + "1", of_size(100))
     with ResultCache(path, keep=True) as cache:
-        assert len(cache.get(CLASSIFIER + "1").array("a", "u1", 100)) == 100
+        assert len(cache.get(CLASSIFIER + "1").arrays["a"]) == 100
 
 
 def test_unused_files_go(tmp_path, monkeypatch):
