@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core.answers import Results
-from ..core.probabilities import REJECTED
+from ..core.probabilities import mean, REJECTED, standard_error
 from ..score.contingency import contingency
 from ..score.intervals import effective_number, resampled
 from ..score.rows import ALL_SCORES
@@ -130,26 +130,35 @@ def zero_probability(outcomes: Sequence) -> int | None:
     return int(np.count_nonzero(p <= 0))
 
 
-class Difference(NamedTuple):
-    """The gain of one row over another, pooled; its standard error; the origin of that."""
+def mean_loss(name: str, row: Sequence, other: Sequence) -> tuple[float, float] | None:
+    """The mean of the losses of one row beyond those of another on the same points, and its
+    standard error; None for a score that is no mean of points, and for less than two of them."""
+    first = losses(name, row)
+    second = losses(name, other)
+    if first is None or second is None or len(first) < 2:
+        return None
+    lost = first - second
+    w = joined(row, "weights")
+    return mean(lost, w), standard_error(lost, w, joined(row, "groups"))
 
-    gain: float
-    error: float
-    source: str
 
+def gain_over(name: str, row: Sequence, other: Sequence, plan) -> tuple[float, float]:
+    """The gain in the score `name` of one row over another, their outcomes on the same splits,
+    pooled, and its standard error.
 
-def difference_of(name: str, row: Sequence, other: Sequence, plan) -> Difference:
-    """The `Difference` of the score `name` between two rows, their outcomes on the same splits.
-
-    The standard error is that of the differences on the splits, corrected as in `resampled_t`, or
-    where these cannot tell it, the deviation over 1000 resamples of the held-out points.
+    The error is that of the mean of the points where the score is one: a few splits tell less. Else
+    it is that of the differences on the splits, corrected as in `resampled_t`, or where these cannot
+    tell it, the deviation over 1000 resamples of the held-out points.
     """
     score = ALL_SCORES[name]
+    lost = mean_loss(name, row, other)
+    if lost is not None and score.pools != "square":
+        return -float(lost[0]), float(lost[1])
     gain = score.sign * (pooled(name, row) - pooled(name, other))
     test = resampled_t([a.scores[name] - b.scores[name] for a, b in zip(row, other)], plan.ratio)
     error = test.deviation * math.sqrt(1 / len(row) + plan.ratio)
     if math.isfinite(error):
-        return Difference(gain, error, f"of {len(row)} splits")
+        return gain, error
     truth = joined(row, "truth")
     both = Resampled(name, [row, other])
     draws = resampled(np.unique(truth, return_inverse=True)[1], plan.seed, joined(row, "groups"))
@@ -159,9 +168,7 @@ def difference_of(name: str, row: Sequence, other: Sequence, plan) -> Difference
     values = values[np.isfinite(values)]
     if len(values) > 1:
         error = float(values.std(ddof=1))
-    else:
-        error = math.nan
-    return Difference(gain, error, f"by bootstrap of {len(truth)} held-out points")
+    return gain, error
 
 
 def added(name: str, outcomes: Sequence, k: int) -> np.ndarray:

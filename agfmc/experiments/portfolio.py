@@ -30,8 +30,7 @@ from .comparison import table_of
 from .experiment import Experiment, Part
 from .pooling import (
     corrected,
-    Difference,
-    difference_of,
+    gain_over,
     joined as joined_outcomes,
     joined_forecasts,
     losses,
@@ -398,13 +397,13 @@ class Portfolio:
             averages = [one for one in averages if one.members]
         judged = [first, *(one for one in singles if one is not first), *averages]
         chosen = first
-        margin = None
+        gain = error = None
         top = stage.best([first, *averages])
         if self.ensemble and averages:
             chosen = top = stage.best(averages)
         elif top is not first:
-            margin = _difference(self.by, top.scored, first.scored, stage.judge.plan)
-            if margin.gain > max(margin.error, _LEAST_GAIN):
+            gain, error = gain_over(self.by, top.scored, first.scored, stage.judge.plan)
+            if gain > max(error, _LEAST_GAIN):
                 chosen = top
             else:
                 chosen = first
@@ -432,8 +431,8 @@ class Portfolio:
                 "configuration": row["configuration"],
                 "decoder": row["decoder"],
                 "top": {name: best[name] for name in ("configuration", "decoder")},
-                "gain": margin and margin.gain,
-                "error": margin and margin.error,
+                "gain": gain,
+                "error": error,
             },
             "members": {
                 one.candidate.name: [member.candidate.name for member in one.members]
@@ -726,22 +725,6 @@ class _Stage:
     def _follow_average(self, *_):
         if self._portfolio._left(1.0) <= 0:
             raise TimeUp
-
-
-def _difference(by, outcomes, others, plan):
-    """The `Difference` of outcomes to others on the same points, with the standard error of the
-    mean of the points where the score is one: a few splits tell less."""
-    lost = losses(by, others)
-    added = losses(by, outcomes)
-    if lost is None or added is None or ALL_SCORES[by].pools == "square":
-        return difference_of(by, outcomes, others, plan)
-    gained = lost - added
-    w = joined_outcomes(outcomes, "weights")
-    return Difference(
-        float(mean(gained, w)),
-        float(standard_error(gained, w, joined_outcomes(outcomes, "groups"))),
-        f"of {len(gained)} held-out points",
-    )
 
 
 def _error_by_forecasts(outcomes):

@@ -22,11 +22,10 @@ import numpy as np
 
 from ..core.errors import AgfmcError, UsageError, warn_user
 from ..core.kernels import kernel_word, KERNELS
-from ..core.probabilities import mean, standard_error
 from ..score.rows import ALL_SCORES
 from ..training.run import TimeUp
 from .experiment import Experiment, Part, PreparedSplit
-from .pooling import joined, losses, pooled, summary, zero_probability
+from .pooling import losses, mean_loss, pooled, summary, zero_probability
 from .search import Search
 
 # points for training, at least, on the lowest level: of all, and of each class on average
@@ -191,14 +190,10 @@ class SearchState:
 
 def gap_of(by: str, outcomes: list, others: list) -> float:
     """`SearchState.gap` of outcomes to others on the same parts."""
-    first = losses(by, outcomes)
-    second = losses(by, others)
-    if first is None or second is None or len(first) < 2:
+    lost = mean_loss(by, outcomes, others)
+    if lost is None:
         return 0.0
-    lost = first - second
-    w = joined(outcomes, "weights")
-    loss = mean(lost, w)
-    error = standard_error(lost, w, joined(outcomes, "groups"))
+    loss, error = lost
     if error > 0:
         return loss / error
     if loss:

@@ -250,10 +250,15 @@ def test_a_later_stage_starts_from_the_best_options_and_is_used_without_new_ones
 
 
 def test_an_average_that_gains_nothing_is_not_chosen(data, cache, monkeypatch):
-    from agfmc.experiments.pooling import Difference
+    average = "average of 2"
 
-    monkeypatch.setattr(module, "difference_of", lambda *args: Difference(4e-5, 0.0, ""))
-    assert not run(data, PAIR, cache).tree.is_ensemble
+    def top(self, entries):
+        return next((one for one in entries if one.candidate.name == average), entries[0])
+
+    monkeypatch.setattr(module._Stage, "best", top)
+    for gain, is_chosen in ((4e-5, False), (6e-5, True)):
+        monkeypatch.setattr(module, "gain_over", lambda *args, gain=gain: (gain, 0.0))
+        assert run(data, PAIR, cache).tree.is_ensemble == is_chosen
 
 
 def test_the_error_of_an_estimate_knows_of_errors_that_no_point_has_shown():

@@ -13,7 +13,7 @@ import pytest
 from agfmc.core.answers import Results
 from agfmc.core.costs import cost_matrix
 from agfmc.data.training import load_training
-from agfmc.experiments import binary_problems, racing, tuning
+from agfmc.experiments import binary_problems, pooling, racing, tuning
 from agfmc.experiments.candidates import read_candidate, with_options
 from agfmc.experiments.experiment import Experiment, Part, SplitPlan
 from agfmc.experiments.pooling import pooled
@@ -242,11 +242,11 @@ def test_near_leaves_out_what_is_worse_and_what_is_the_same():
             {"pooled": 1.0 + shift},
         )
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(racing, "losses", lambda by, outcomes: outcomes[0].loss)
+        patch.setattr(pooling, "losses", lambda by, outcomes: outcomes[0].loss)
         assert state.near("log_loss", 2.0, 4) == ["a", "b"]
         assert state.near("log_loss", 2.0, 1) == ["a"]
         assert state.gap("log_loss", "far", "a") > 5 and state.gap("log_loss", "same", "a") == 0
-        patch.setattr(racing, "losses", lambda by, outcomes: None)
+        patch.setattr(pooling, "losses", lambda by, outcomes: None)
         assert state.near("kappa", 2.0, 9) == ["a", "b", "far"]
 
 
@@ -258,7 +258,7 @@ def test_a_kernel_of_libsvm_is_chosen_unless_another_one_is_clearly_better(monke
             self.loss = loss
 
     noise = np.random.default_rng(1).normal(size=400) * 0.1  # the standard error is .005
-    monkeypatch.setattr(racing, "losses", lambda by, outcomes: outcomes[0].loss)
+    monkeypatch.setattr(pooling, "losses", lambda by, outcomes: outcomes[0].loss)
     for shift, chosen in ((0.004, "-g 1"), (0.008, "-t laplacian -g 1"), (-0.004, "-g 1")):
         state = racing.SearchState(
             "given",
