@@ -129,16 +129,19 @@ class BinaryLearner(_Learner):
             if name is None:
                 continue
             value = getattr(self, name)
-            if (
-                value is not None
-                or letter not in self.words
-                and getattr(type(self), name) is not None
-            ):
+            may_be_none = letter in self.words or getattr(type(self), name) is None
+            if value is not None or not may_be_none:
                 values[name] = self.read_value(letter, value, f"`{name}`")
         if values.get("gamma") == 0:  # as of svm-train, 1 / (number of features)
             values["gamma"] = None
+        try:
+            given = dict(self.weights)
+        except (TypeError, ValueError):
+            raise UsageError(
+                f"`weights`: expected pairs (side, factor), found {self.weights!r}"
+            ) from None
         weights = {}
-        for side, factor in dict(self.weights).items():
+        for side, factor in given.items():
             side = check_number("`weights`: a side", side, 0, 1, True)
             weights[side] = check_number("`weights`: a factor", factor, 0, math.inf, False, True)
         return self.changed(**values, weights=tuple(sorted(weights.items())))

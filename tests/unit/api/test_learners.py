@@ -81,6 +81,7 @@ def test_parameters_are_read_and_changed():
             "of 0 1 2 5 6, found 'sigmoid'",
         ),
         (agfmc.SVM(svm_type="one"), "`svm_type`: expected one of c_svc, nu_svc, found 'one'"),
+        (agfmc.SVM(weights=3), "`weights`: expected pairs (side, factor), found 3"),
         (agfmc.SVM(weights={2: 1}), "`weights`: a side: 2 is out of range: expected 0 to 1"),
         (
             agfmc.SVM(weights={0: 0}),
