@@ -39,7 +39,8 @@ def calibration_of(
     others = False
     if calibration is not None and decoding.calibrated and execution.sigmoid is None:
         stored = calibration.decoders.get(key or "")
-        others = key is not None and stored is None and bool(calibration.decoders)
+        # a learned decoder that the model does not have is an error later
+        others = key not in (None, "learned") and stored is None and bool(calibration.decoders)
     parameter = decoding.guarantees.parameter
     if parameter is not None:
         if key is None:

@@ -71,7 +71,9 @@ def test_other_decoders_on_request(train, run):
     train("pairs")
     assert set(read_calibration("m.mbc.cal").decoders) == {"inverse", "least-squares"}
     done = run("classify_m", "-Q", 7, "m.mbc", "tst.vec", "out")
-    line = "warning: the decoder zadrozny is not calibrated: .*decoders?.zadrozny.* calibrate_m with"
+    line = (
+        "warning: the decoder zadrozny is not calibrated: .*decoders?.zadrozny.* calibrate_m with"
+    )
     assert re.search(line, done.line("not calibrated"))
     own = printed(run, "-Q", 7, "--uncalibrated", "m.mbc")
     assert done.out == own[0] and run("classify_m", "m.mbc", "tst.vec", "out").err == ""
