@@ -185,6 +185,23 @@ class Entry:
         """Core seconds of one training."""
         return float(np.mean([outcome.train_s for outcome in self.scored]))
 
+    def measured(self, by: str) -> dict:
+        """The score, and what training and answers take, as far as there is a trial."""
+        if not self.scored:
+            return dict.fromkeys(("score", "train_s", "classify_us", "kernel_values"))
+        points = sum(len(outcome.results.truth) for outcome in self.scored)
+        values = [outcome.kernel_values for outcome in self.scored]
+        if None in values:
+            kernel_values = None
+        else:
+            kernel_values = float(np.mean(values))
+        return {
+            "score": pooled(by, self.scored),
+            "train_s": self.seconds,
+            "classify_us": 1e6 * sum(outcome.classify_s for outcome in self.scored) / points,
+            "kernel_values": kernel_values,
+        }
+
     @property
     def kind(self) -> tuple:
         """Learner and kernel: an average has one member of each kind."""
@@ -321,29 +338,23 @@ class Portfolio:
                 "score": mean(lost, w),
                 "error": standard_error(lost, w, joined_outcomes(scored, "groups")),
             }
-        for one in stage.all:
-            scored = one.scored
-            points = max(sum(len(outcome.results.truth) for outcome in scored), 1)
-            values = [outcome.kernel_values for outcome in scored]
+        for entry in stage.all:
+            outcome = "no score within the time limit"
+            if entry in entries:
+                outcome = "dropped"
+                if entry.contender in survivors:
+                    outcome = "kept"
+                if entry.contender in self.cut:
+                    outcome += ", search unfinished"
+            elif entry.behind:
+                outcome = f"{entry.behind:.1f} standard errors behind the best"
             self.tried.append(
                 {
-                    "configuration": one.candidate.name,
+                    "configuration": entry.candidate.name,
                     "rows": stage.rows_used,
-                    "score": pooled(self.by, scored) if scored else None,
-                    "seconds": one.spent,
-                    "train_s": one.seconds if scored else None,
-                    "classify_us": 1e6 * sum(outcome.classify_s for outcome in scored) / points
-                    if scored
-                    else None,
-                    "kernel_values": float(np.mean(values))
-                    if values and None not in values
-                    else None,
-                    "outcome": ("kept" if one.contender in survivors else "dropped")
-                    + ", search unfinished" * (one.contender in self.cut)
-                    if one in entries
-                    else f"{one.behind:.1f} standard errors behind the best"
-                    if one.behind
-                    else "no score within the time limit",
+                    "seconds": entry.spent,
+                    **entry.measured(self.by),
+                    "outcome": outcome,
                 }
             )
 
