@@ -131,9 +131,9 @@ def _parts(classifier, names, quantity):
     elif decoding.top is not None:
         ranks = range(1, min(decoding.top, len(names)) + 1)
         parts.append(Part("ranked", "top", tuple(map(str, ranks)), "class"))
-    elif decoding.stop is not None or decoding.guarantees.coverage is not None:
+    elif decoding.stop is not None or decoding.coverage is not None:
         parts.append(Part("set", "set"))
-    elif decoding.guarantees.p_values:
+    elif decoding.p_values:
         parts.append(Part("numbers", "p_values", names, "p_value:"))
     elif scores:
         parts.append(Part("numbers", "scores", names, "score:", "%.9g"))

@@ -40,7 +40,7 @@ from ..models.description import training_tree
 from ..models.files import load, save
 from ..prediction.classifier import Classifier
 from ..prediction.decision import TRAINING
-from ..prediction.decoding import decoders_of, gives_probabilities, Guarantees
+from ..prediction.decoding import decoders_of, gives_probabilities
 from ..prediction.known_points import answers_of_data, map_columns
 from ..prediction.recalibrate import calibrated_points, recalibrate, with_decoders
 from ..tables.recipe_file import format_recipe
@@ -833,9 +833,8 @@ class MultiClassFromBinary(ClassifierMixin, BaseEstimator):
             reject=self.reject,
             costs=costs,
             priors=priors,
-            guarantees=Guarantees(
-                self.max_error, None if self.max_error is None else self.confidence
-            ),
+            max_error=self.max_error,
+            confidence=None if self.max_error is None else self.confidence,
         )
 
     def _decoder_and_tree(self):

@@ -356,7 +356,7 @@ def execute(args):
     """Make a request of the options, and classify by it."""
     from ..executors.threads import available_cores
     from ..prediction.classifier import Execution
-    from ..prediction.decoding import Decoding, Guarantees, PairQueries
+    from ..prediction.decoding import Decoding
 
     external = args.predictor is not None
     # libAGF's: another program gets LVQ text, unless the points are something else
@@ -375,27 +375,13 @@ def execute(args):
     _check_together(args, form.kind, to_table)
     # the text that -O writes has room for the one probability
     mode = args.tree or _MODES[0]
-    decoding = Decoding(
-        args.method or DEFAULT.name,
-        "path" if external and mode == "recursive" else mode,
-        args.decision_values,
-        args.reject,
-        args.priors,
-        args.trained_priors,
-        PairQueries(args.opponents, args.seed, args.finalists, args.pair_errors),
+    decoding = args.request(
+        Decoding,
+        method=args.method or DEFAULT.name,
+        tree="path" if external and mode == "recursive" else mode,
+        raw=args.decision_values,
         calibrated=not args.uncalibrated,
-        guarantees=Guarantees(
-            args.max_error,
-            args.confidence,
-            args.coverage,
-            args.by_class,
-            args.set_score,
-            args.p_values,
-        ),
         without_floor=args.quantity,
-        stop=args.stop,
-        top=args.top,
-        costs=args.costs,
     )
     if external and decoding.prints_values:
         raise UsageError("-O writes classes and probabilities: it excludes -0 and -Q -1")
@@ -661,7 +647,7 @@ def _told(error):
 
 
 def _with_sets(decoding):
-    return decoding.guarantees.coverage is not None or decoding.stop is not None
+    return decoding.coverage is not None or decoding.stop is not None
 
 
 def _check_together(args, kind, to_table):
@@ -793,7 +779,7 @@ def _report(classifier, done):
 
     decoding = classifier.decoding
     if classifier.threshold is not None or decoding.decoder.name == "and":
-        if decoding.guarantees.max_error is None or classifier.threshold > 1:
+        if decoding.max_error is None or classifier.threshold > 1:
             below = ""
         else:
             below = f", below probability {classifier.threshold:g}"
@@ -812,7 +798,7 @@ def _report(classifier, done):
             f"{done.members / done.points:.2f} classes in an answer on average, "
             f"{done.points - done.rejected} of {done.points} answers one class"
         )
-    elif decoding.guarantees.coverage is not None and done.points:
+    elif decoding.coverage is not None and done.points:
         report(
             f"{done.members / done.points:.2f} classes in a set on average, {done.empty} of "
             f"{done.points} sets empty"

@@ -63,7 +63,6 @@ PARAMETERS = {
     "print_control": ("--print-control", "mbm_info"),
     "quotes=False": ("--no-quotes", _OF_TABLES),
     "raw": ("-0", ""),
-    "score": ("--set-score", ""),
     "shuffle": ("-z", ""),
     "sigmoid": ("-c", ""),
     "sort": ("-B", ""),

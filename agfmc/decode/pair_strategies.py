@@ -19,7 +19,7 @@ from .code_kinds import PairTable
 from .pair_queries import fitted_probability, met_probability, Queries
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class PairQueries:
     """Choices of decoders that query some of the pairs of a one-vs-one configuration.
 

@@ -107,7 +107,7 @@ class Classifier:
             way == "whole"
             and not decoding.prints_values
             and decoding.top is None
-            and decoding.guarantees.coverage is None
+            and decoding.coverage is None
         )
         self.gives_estimates = (
             self.all_classes
@@ -137,7 +137,7 @@ class Classifier:
         return (
             self.all_classes
             and self.decoding.decoder.gives != "votes"
-            and not self.decoding.guarantees.of_sets
+            and not self.decoding.of_sets
         )
 
     @property
@@ -388,17 +388,17 @@ def _way_of_prediction(tree, decoding):
     elif decoding.costs is not None:
         needing = "costs"
     elif decoding.stop is None:
-        needing = decoding.guarantees.of_sets
+        needing = decoding.of_sets
     else:
         needing = None
     if decoding.top is not None:
-        needing = needing or decoding.guarantees.parameter
+        needing = needing or decoding.guarantee
     if needing and not whole:
         raise UsageError(
             f"`{needing}` needs the probabilities of all classes: for a tree they "
             'come with `tree="full"`'
             + ', and nodes of the tree with `stop="auto"`'
-            * (decoding.guarantees.coverage is not None)
+            * (decoding.coverage is not None)
         )
     if decoding.stop is not None and whole:
         raise UsageError(
@@ -451,11 +451,10 @@ class _Prediction:
             number: _ready(one, execution) for number, one in configuration.node_classifiers.items()
         }
         if way == "pairs":
-            queries = decoding.queries
-            if isinstance(queries.pair_errors, str):
-                errors = read_pair_errors(queries.pair_errors).error_rates(self.tree.labels)
-                queries = replace(queries, pair_errors=errors)
-            self._decide = pair_decoder(self._code(0), method, queries)
+            if isinstance(decoding.pair_errors, str):
+                errors = read_pair_errors(decoding.pair_errors).error_rates(self.tree.labels)
+                decoding = replace(decoding, pair_errors=errors)
+            self._decide = pair_decoder(self._code(0), method, decoding)
             return
         coded = [number for number, node in enumerate(nodes) if not node.bare and not node.direct]
         if coded and method.takes == "learned":

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..calibration.maps import apply_map, KINDS
 from ..calibration.priors import Adjustment
-from ..calibration.sets import node_sets, p_values, prediction_sets, quantiles
+from ..calibration.sets import node_sets, p_values, prediction_sets, quantiles, SCORES
 from ..calibration.thresholds import error_threshold
 from ..calibration.types import DecoderCalibration
 from ..core.answers import Answers
@@ -29,7 +29,7 @@ def calibration_of(
 ) -> DecoderCalibration | None:
     """The calibration of a decoder, or None.
 
-    Raises `UsageError` and `ModelError` where `decoding.guarantees` needs one and there is none;
+    Raises `UsageError` and `ModelError` where a guarantee needs one and there is none;
     without any calibration `max_error` rejects all points. Warns where there are those of other
     decoders alone.
     """
@@ -41,7 +41,7 @@ def calibration_of(
         stored = calibration.decoders.get(key or "")
         # a learned decoder that the model does not have is an error later
         others = key not in (None, "learned") and stored is None and bool(calibration.decoders)
-    parameter = decoding.guarantees.parameter
+    parameter = decoding.guarantee
     if parameter is not None:
         if key is None:
             raise UsageError(
@@ -138,19 +138,20 @@ class Decision:
         self._stops = decoding.stop is not None
         self._costs = decoding.costs_of(configuration.tree)
         self._estimates = decoding.decoder.gives == "estimates"
-        self._guarantees = decoding.guarantees
+        self._score = decoding.set_score or SCORES[0]
+        self._by_class = decoding.by_class
+        self._p_values = decoding.p_values
         self._top = decoding.top
         self.threshold = decoding.reject
-        limits = decoding.guarantees
-        if limits.max_error is not None:
-            self.threshold = _proved_threshold(self._points, limits)
-        if self._points is not None and limits.coverage is not None:
+        if decoding.max_error is not None:
+            self.threshold = _proved_threshold(self._points, decoding)
+        if self._points is not None and decoding.coverage is not None:
             self._limits = quantiles(
                 self._points,
                 self._labels,
-                1 - limits.coverage,
-                limits.scored if decoding.stop is None else "node",
-                limits.by_class,
+                1 - decoding.coverage,
+                self._score if decoding.stop is None else "node",
+                decoding.by_class,
             )
 
     @property
@@ -204,13 +205,12 @@ class Decision:
             mapped = np.empty_like(p)
             mapped[:, order] = apply_map(self._map, p[:, order])
             p = mapped
-        limits = self._guarantees
         sets = columns = floorless = None
         if self._limits is not None:
-            sets = prediction_sets(p[:, order], self._limits, limits.scored)
-        if self._points is not None and limits.p_values:
+            sets = prediction_sets(p[:, order], self._limits, self._score)
+        if self._points is not None and self._p_values:
             columns = p_values(
-                p[:, order], self._points, self._labels, limits.scored, limits.by_class
+                p[:, order], self._points, self._labels, self._score, self._by_class
             )
         if self._floor:
             floorless = np.maximum(p - self._floor / p.shape[1], 0.0) / (1.0 - self._floor)
@@ -271,8 +271,8 @@ class Decision:
         return apply_map(self._map, np.column_stack([p, 1.0 - p]))[:, 0]
 
 
-def _proved_threshold(points, limits):
-    """The threshold for `limits.max_error`; infinite, with a warning, where none is proved."""
+def _proved_threshold(points, decoding):
+    """The threshold for `decoding.max_error`; infinite, with a warning, where none is proved."""
     try:
         if points is None:
             raise DataError(
@@ -280,7 +280,7 @@ def _proved_threshold(points, limits):
                 "calibration set"
             )
         return error_threshold(
-            points.p_largest, points.right, limits.max_error, limits.confidence or 0.95
+            points.p_largest, points.right, decoding.max_error, decoding.confidence or 0.95
         ).threshold
     except DataError as error:
         warn_user(f"every point is rejected: {error.message}")

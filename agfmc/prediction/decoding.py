@@ -37,65 +37,7 @@ AUTO = "auto"  # of stop
 
 
 @dataclass(frozen=True)
-class Guarantees:
-    """Choices of answers with a guarantee, which calibration points give.
-
-    Attributes
-    ----------
-    max_error : points are rejected so that, with `confidence` (None for 0.95), no larger share of
-        the answers is wrong
-    coverage : probability with which the set of each point holds its class
-    p_values : columns are p values of all classes in place of probabilities
-    by_class : coverage or p values are right for each class alone
-    score : one of `SCORES` for sets and p values, None for the first
-    """
-
-    max_error: float | None = None
-    confidence: float | None = None
-    coverage: float | None = None
-    by_class: bool = False
-    score: str | None = None
-    p_values: bool = False
-
-    def __post_init__(self):
-        for name in ("max_error", "confidence", "coverage"):
-            value = getattr(self, name)
-            if value is not None and not 0 < value < 1:
-                raise UsageError(f"`{name}`: expected a number between 0 and 1, found {value:g}")
-        if self.score is not None and self.score not in SCORES:
-            raise UsageError(
-                f"there is no score '{self.score}' of sets: expected one of " + ", ".join(SCORES)
-            )
-        if self.confidence is not None and self.max_error is None:
-            raise UsageError("`confidence` needs `max_error`")
-        if self.coverage is not None and self.p_values:
-            raise UsageError("`coverage` and `p_values` exclude each other")
-        for name in ("by_class", "score"):
-            if getattr(self, name) and not self.of_sets:
-                raise UsageError(f"`{name}` needs `coverage` or `p_values`")
-
-    @property
-    def scored(self) -> str:
-        """The score of sets and p values."""
-        return self.score or SCORES[0]
-
-    @property
-    def of_sets(self) -> str | None:
-        """The parameter that needs the probabilities of all classes, or None."""
-        if self.coverage is not None:
-            return "coverage"
-        if self.p_values:
-            return "p_values"
-        return None
-
-    @property
-    def parameter(self) -> str | None:
-        """A parameter that needs calibration points, or None."""
-        return self.of_sets or (None if self.max_error is None else "max_error")
-
-
-@dataclass(frozen=True)
-class Decoding:
+class Decoding(PairQueries):
     """The way from decision values to classes and probabilities.
 
     Parameters
@@ -112,23 +54,33 @@ class Decoding:
         Proportions of the classes in the population that the points come from.
     trained_priors : mapping, sequence or str, default=None
         Proportions in training; None: those recorded in the models.
-    queries : PairQueries
-        Settings of decoders that evaluate only some of the binary classifiers.
     calibrated : bool, default=True
         Apply the calibration map of the configuration, if it has one.
-    guarantees : Guarantees
-        Guaranteed error rates and coverage.
+    max_error : float, default=None
+        Points are rejected so that, with probability `confidence`, no larger share of the answers
+        is wrong.
+    confidence : float, default=None
+        None: 0.95.
+    coverage : float, default=None
+        Probability with which the set of each point holds its class.
+    by_class : bool, default=False
+        Coverage or p values are right for each class alone.
+    set_score : str, default=None
+        The score of sets and p values, one of `SCORES`; None: the first.
+    p_values : bool, default=False
+        Columns are p values of all classes in place of probabilities.
     without_floor : bool, default=False
         Leave the floor of the calibration map out of `columns`, for means over ordered classes.
     stop : float or str, default=None
         Go down a tree as long as the probability of the branch is at least this; the answer is
-        the set of classes below the last node. "auto": as long as the sets have the coverage of
-        `guarantees`.
+        the set of classes below the last node. "auto": as long as the sets have the `coverage`.
     top : int, default=None
         Give the probabilities of this number of most probable classes alone.
     costs : CostMatrix, array of shape (k, k) or (k, k + 1), or str, default=None
         Costs of the answers, classes in ascending order of the labels, or the name of a file with
         them; the answer is that of the least expected cost.
+    opponents, seed, finalists, pair_errors
+        As of `PairQueries`, by keyword.
 
     Raises
     ------
@@ -142,9 +94,13 @@ class Decoding:
     reject: float | None = None
     priors: Mapping | Sequence | str | None = None
     trained_priors: Mapping | Sequence | str | None = None
-    queries: PairQueries = PairQueries()
     calibrated: bool = True
-    guarantees: Guarantees = Guarantees()
+    max_error: float | None = None
+    confidence: float | None = None
+    coverage: float | None = None
+    by_class: bool = False
+    set_score: str | None = None
+    p_values: bool = False
     without_floor: bool = False
     stop: float | str | None = None
     top: int | None = None
@@ -152,7 +108,7 @@ class Decoding:
 
     def polls_all(self, k: int) -> bool:
         """Return True if the opponents that a poll of k classes draws make up all pairs."""
-        counts = draw(k, opponents_of(self.queries.opponents, k), self.queries.seed)
+        counts = draw(k, opponents_of(self.opponents, k), self.seed)
         return bool(np.count_nonzero(counts + counts.T) == k * (k - 1))
 
     def __post_init__(self):
@@ -170,7 +126,7 @@ class Decoding:
         if self.trained_priors is not None and self.priors is None:
             raise UsageError("`trained_priors` needs `priors`")
         for name, decoder in (("finalists", "poll"), ("pair_errors", "radag")):
-            if getattr(self.queries, name) is not None and self.decoder.name != decoder:
+            if getattr(self, name) is not None and self.decoder.name != decoder:
                 raise UsageError(f'`{name}` needs `method="{decoder}"`')
         self._check_guarantees()
         self._check_stop()
@@ -187,12 +143,12 @@ class Decoding:
                 )
         if self.top is not None and not (isinstance(self.top, Integral) and self.top >= 1):
             raise UsageError(f"`top`: expected a whole number from 1, found {self.top}")
-        if self.top is not None and self.guarantees.of_sets:
+        if self.top is not None and self.of_sets:
             raise UsageError(
-                f"`top` and `{self.guarantees.of_sets}` exclude each other: either is "
+                f"`top` and `{self.of_sets}` exclude each other: either is "
                 "printed in place of the probabilities"
             )
-        for given, name in ((self.reject, "reject"), (self.guarantees.max_error, "max_error")):
+        for given, name in ((self.reject, "reject"), (self.max_error, "max_error")):
             if given is not None and self.costs is not None:
                 raise UsageError(
                     f"`{name}` refuses answers by their probability: with `costs` a "
@@ -200,22 +156,37 @@ class Decoding:
                 )
 
     def _check_guarantees(self):
-        limits = self.guarantees
-        if limits.max_error is not None and self.reject is not None:
+        for name in ("max_error", "confidence", "coverage"):
+            value = getattr(self, name)
+            if value is not None and not 0 < value < 1:
+                raise UsageError(f"`{name}`: expected a number between 0 and 1, found {value:g}")
+        if self.set_score is not None and self.set_score not in SCORES:
+            raise UsageError(
+                f"there is no score '{self.set_score}' of sets: expected one of "
+                + ", ".join(SCORES)
+            )
+        if self.confidence is not None and self.max_error is None:
+            raise UsageError("`confidence` needs `max_error`")
+        if self.coverage is not None and self.p_values:
+            raise UsageError("`coverage` and `p_values` exclude each other")
+        for name in ("by_class", "set_score"):
+            if getattr(self, name) and not self.of_sets:
+                raise UsageError(f"`{name}` needs `coverage` or `p_values`")
+        if self.max_error is not None and self.reject is not None:
             raise UsageError("`max_error` and `reject` exclude each other")
-        if limits.max_error is not None and self.priors is not None:
+        if self.max_error is not None and self.priors is not None:
             raise UsageError(
                 "`max_error` is for classes in the proportions of the calibration "
                 "points: it cannot be combined with `priors`"
             )
-        if limits.of_sets and self.priors is not None and not limits.by_class:
+        if self.of_sets and self.priors is not None and not self.by_class:
             raise UsageError(
-                f"`{limits.of_sets}` with `priors` needs `by_class`: coverage over all "
+                f"`{self.of_sets}` with `priors` needs `by_class`: coverage over all "
                 "points depends on the proportions of the classes"
             )
-        if not self.calibrated and limits.parameter is not None:
+        if not self.calibrated and self.guarantee is not None:
             raise UsageError(
-                f"`{limits.parameter}` rests on the calibration: it cannot be combined "
+                f"`{self.guarantee}` rests on the calibration: it cannot be combined "
                 "with `calibrated=False`"
             )
 
@@ -223,12 +194,11 @@ class Decoding:
         if self.stop is None:
             return
         auto = self.stop == AUTO
-        limits = self.guarantees
         if not auto and (isinstance(self.stop, str) or not 0 < self.stop <= 1):
             raise UsageError(
                 f"`stop`: expected a number above 0, and 1 at most, or auto, found {self.stop}"
             )
-        if auto and self.calibrated and limits.coverage is None:
+        if auto and self.calibrated and self.coverage is None:
             raise UsageError('`stop="auto"` needs `coverage`')
         for given, parameter in (
             (self.top is not None, "top"),
@@ -236,8 +206,8 @@ class Decoding:
             (self.priors is not None, "priors"),
             (self.raw, "raw"),
             (self.costs is not None, "costs"),
-            (limits.parameter is not None and not (auto and limits.coverage), limits.parameter),
-            (limits.score is not None, "score"),
+            (self.guarantee is not None and not (auto and self.coverage), self.guarantee),
+            (self.set_score is not None, "set_score"),
             (self.tree in ("full", "flat"), f'tree="{self.tree}"'),
             (not self._gives_all_probabilities, f'method="{self.decoder.name}"'),
         ):
@@ -246,6 +216,20 @@ class Decoding:
                     "`stop` goes down a tree by the probabilities of its branches: "
                     f"it cannot be combined with `{parameter}`"
                 )
+
+    @property
+    def of_sets(self) -> str | None:
+        """The parameter that needs the probabilities of all classes, or None."""
+        if self.coverage is not None:
+            return "coverage"
+        if self.p_values:
+            return "p_values"
+        return None
+
+    @property
+    def guarantee(self) -> str | None:
+        """A parameter that needs calibration points, or None."""
+        return self.of_sets or (None if self.max_error is None else "max_error")
 
     @property
     def _gives_all_probabilities(self):

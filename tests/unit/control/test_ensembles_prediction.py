@@ -25,7 +25,6 @@ from agfmc.prediction.decoding import (
     decoders_of,
     Decoding,
     gives_probabilities,
-    Guarantees,
 )
 from agfmc.models.description import describe
 from agfmc.report.model import model_blocks
@@ -121,7 +120,7 @@ def test_priors_rejection_and_sets():
     rejected = Classifier(configuration, Decoding(reject=0.9))(X).classes
     assert np.array_equal(rejected < 0, equal.columns.max(axis=1) < 0.9)
     calibrated = replace(configuration, calibration=fit_calibration(configuration, held_out))
-    sets = Classifier(calibrated, Decoding(guarantees=Guarantees(coverage=0.9)))(X).sets
+    sets = Classifier(calibrated, Decoding(coverage=0.9))(X).sets
     assert (
         sets.shape == (100, 4)
         and sets[np.arange(100), np.searchsorted([0, 2, 5, 6], Y)].mean() > 0.8

@@ -70,7 +70,7 @@ def weights_for(k, seed=0):
 
 
 def polled(opponents, seed, top=0):
-    return PairQueries(str(opponents), seed, top)
+    return PairQueries(opponents=str(opponents), seed=seed, finalists=top)
 
 
 def all_decoders(table, seed=3):

@@ -28,7 +28,6 @@ from agfmc.prediction.decision_values import MachineValues
 from agfmc.prediction.decoding import (
     decoders_of,
     Decoding,
-    Guarantees,
     learning_pays,
     requested_decodings,
 )
@@ -271,9 +270,9 @@ def test_other_decoders_are_not_calibrated_and_say_so():
         found = Classifier(configuration, "zadrozny")(TEST_X).columns
     own = Classifier(configuration, Decoding("zadrozny", calibrated=False))(TEST_X).columns
     np.testing.assert_array_equal(found, own)
-    for limits in (Guarantees(coverage=0.9), Guarantees(max_error=0.1)):
+    for limits in (dict(coverage=0.9), dict(max_error=0.1)):
         with pytest.raises(ModelError, match="points of the decoder zadrozny, .*=zadrozny`"):
-            Classifier(configuration, Decoding("zadrozny", guarantees=limits))
+            Classifier(configuration, Decoding("zadrozny", **limits))
 
 
 def test_no_word_of_what_has_no_calibration(no_warnings):
@@ -282,10 +281,10 @@ def test_no_word_of_what_has_no_calibration(no_warnings):
         ("one-vs-one", Decoding("max-win")),
         ("tree", Decoding(top=2)),
         ("tree", Decoding(stop=0.9)),
-        ("tree", Decoding(stop="auto", guarantees=Guarantees(coverage=0.9))),
-        ("tree", Decoding(tree="full", guarantees=Guarantees(coverage=0.9, by_class=True))),
-        ("tree", Decoding(guarantees=Guarantees(max_error=0.5))),
-        ("one-vs-one", Decoding(guarantees=Guarantees(max_error=0.5))),
+        ("tree", Decoding(stop="auto", coverage=0.9)),
+        ("tree", Decoding(tree="full", coverage=0.9, by_class=True)),
+        ("tree", Decoding(max_error=0.5)),
+        ("one-vs-one", Decoding(max_error=0.5)),
     ]:
         Classifier(finished(layout), decoding)
     Classifier(trained("one-vs-one")[0], "zadrozny")  # there is no calibration at all
@@ -303,7 +302,7 @@ def test_maps_without_points_of_earlier_versions(no_warnings):
         Classifier(configuration, "zadrozny")(TEST_X).columns,
     )
     with pytest.raises(ModelError, match="`decoders=zadrozny`"):
-        Classifier(earlier, Decoding("zadrozny", guarantees=Guarantees(max_error=0.1)))
+        Classifier(earlier, Decoding("zadrozny", max_error=0.1))
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from agfmc.data.types import Dataset
 from agfmc.calibration.types import DecoderCalibration, ProbabilityMap
 from agfmc.prediction.classifier import Classifier
 from agfmc.prediction.decision import Decision
-from agfmc.prediction.decoding import Decoding, Guarantees
+from agfmc.prediction.decoding import Decoding
 from agfmc.learners.programs import Execution
 from agfmc.prediction.known_points import answers_of_data
 from agfmc.prediction.recalibrate import default_decodings, recalibrate, with_decoders
@@ -57,8 +57,8 @@ def configuration(request):
     return made(request.param)
 
 
-def answers(configuration, guarantees=Guarantees(), **choices):
-    classifier = Classifier(configuration, Decoding(guarantees=guarantees, **choices))
+def answers(configuration, **choices):
+    classifier = Classifier(configuration, Decoding(**choices))
     again = pickle.loads(pickle.dumps(classifier))  # as an executor sends it
     found = classifier(X)
     for name in ("classes", "columns", "sets"):
@@ -87,15 +87,11 @@ def test_sets_and_p_values_are_of_calibrated_probabilities(
 ):
     p = answers(configuration, tree=tree).columns
     limits = quantiles(kept(configuration, key), LABELS, 0.1, score, by_class)
-    found = answers(
-        configuration, Guarantees(coverage=0.9, score=score, by_class=by_class), tree=tree
-    )
+    found = answers(configuration, coverage=0.9, set_score=score, by_class=by_class, tree=tree)
     np.testing.assert_array_equal(found.sets, prediction_sets(p, limits, score))
     assert found.columns is None
     np.testing.assert_array_equal(found.classes, np.array(LABELS)[p.argmax(axis=1)])
-    found = answers(
-        configuration, Guarantees(p_values=True, score=score, by_class=by_class), tree=tree
-    )
+    found = answers(configuration, p_values=True, set_score=score, by_class=by_class, tree=tree)
     np.testing.assert_array_equal(
         found.columns, p_values(p, kept(configuration, key), LABELS, score, by_class)
     )
@@ -127,9 +123,10 @@ def test_rounding_does_not_change_the_answer():
 
 
 def test_sets_do_not_depend_on_priors():
-    guarantees = Guarantees(coverage=0.9, by_class=True)
+    guarantees = dict(coverage=0.9, by_class=True)
     plain, prior = (
-        answers(made(PAIRS), guarantees, **choices) for choices in ({}, {"priors": [0.8, 0.1, 0.1]})
+        answers(made(PAIRS), **guarantees, **choices)
+        for choices in ({}, {"priors": [0.8, 0.1, 0.1]})
     )
     np.testing.assert_array_equal(plain.sets, prior.sets)
     p = Adjustment(
@@ -148,36 +145,31 @@ def test_points_that_are_not_sure_enough(configuration, tree, key):
     points = kept(configuration, key)
     threshold = error_threshold(points.p_largest, points.right, 0.18).threshold
     plain = answers(configuration, tree=tree)
-    found = answers(configuration, Guarantees(max_error=0.18), tree=tree)
+    found = answers(configuration, max_error=0.18, tree=tree)
     told = found.classes >= 0
     np.testing.assert_array_equal(found.confidence, plain.confidence)
     np.testing.assert_array_equal(told, plain.confidence >= (3 * threshold - 1) / 2)
     np.testing.assert_array_equal(found.classes[told], plain.classes[told])
     assert 0.2 < told.mean() < 1
-    assert (
-        Classifier(
-            configuration, Decoding(tree=tree, guarantees=Guarantees(max_error=0.18))
-        ).threshold
-        == threshold
-    )
+    assert Classifier(configuration, Decoding(tree=tree, max_error=0.18)).threshold == threshold
 
 
 def test_other_decoders_have_no_points():
-    sets = Guarantees(coverage=0.9)
+    sets = dict(coverage=0.9)
     with pytest.raises(ModelError, match="`decoders=renormalised`"):
-        Classifier(made(PAIRS), Decoding("renormalised", guarantees=sets))
+        Classifier(made(PAIRS), Decoding("renormalised", **sets))
     with pytest.raises(UsageError, match="combined with `calibrated=False`"):
-        Decoding(guarantees=sets, calibrated=False)
+        Decoding(**sets, calibrated=False)
     with pytest.raises(UsageError, match="combined with `sigmoid`"):
-        Classifier(made(PAIRS), Decoding(guarantees=sets), Execution(sigmoid=1))
+        Classifier(made(PAIRS), Decoding(**sets), Execution(sigmoid=1))
     for method in ("vote", "ddag"):
         with pytest.raises(UsageError, match="needs a decoder that gives the probabilities of all"):
-            Classifier(made(PAIRS), Decoding(method, guarantees=Guarantees(max_error=0.1)))
+            Classifier(made(PAIRS), Decoding(method, max_error=0.1))
     with pytest.raises(UsageError, match='`tree="full"`'):
-        Classifier(made(TREE), Decoding(guarantees=Guarantees(coverage=0.9)))
+        Classifier(made(TREE), Decoding(coverage=0.9))
 
 
 def test_probabilities_are_not_sets():
-    for guarantees in (Guarantees(coverage=0.9), Guarantees(p_values=True)):
+    for guarantees in (dict(coverage=0.9), dict(p_values=True)):
         with pytest.raises(UsageError, match="does not give the probabilities"):
-            Classifier(made(PAIRS), Decoding(guarantees=guarantees)).probabilities(X)
+            Classifier(made(PAIRS), Decoding(**guarantees)).probabilities(X)

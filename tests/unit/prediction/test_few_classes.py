@@ -15,7 +15,7 @@ from agfmc.data.types import Dataset
 from agfmc.prediction.known_points import answers_of_data
 from agfmc.prediction.recalibrate import recalibrate, with_decoders
 from agfmc.prediction.classifier import Classifier
-from agfmc.prediction.decoding import Decoding, Guarantees, PairQueries
+from agfmc.prediction.decoding import Decoding
 from agfmc.prediction.decision import Decision
 from agfmc.learners.programs import Execution
 from agfmc.core.provenance import Provenance
@@ -165,7 +165,7 @@ def test_sets_below_nodes_with_a_coverage_by_definition(text, by_class, coverage
     }
     found = Classifier(
         configuration,
-        Decoding(stop="auto", guarantees=Guarantees(coverage=coverage, by_class=by_class)),
+        Decoding(stop="auto", coverage=coverage, by_class=by_class),
     )(x)
     for row, way in enumerate(ways):
         below, q = set(tree.classes), 1.0
@@ -280,8 +280,8 @@ def test_a_map_comes_before_the_most_probable_classes_and_the_answer_is_the_firs
         ({"stop": 0}, "above 0"),
         ({"stop": "auto"}, "needs `coverage`"),
         ({"stop": "x"}, "or auto"),
-        ({"stop": "auto", "guarantees": Guarantees(coverage=0.9, score="aps")}, "`score`"),
-        ({"stop": "auto", "guarantees": Guarantees(p_values=True)}, "`coverage`"),
+        ({"stop": "auto", "coverage": 0.9, "set_score": "aps"}, "`set_score`"),
+        ({"stop": "auto", "p_values": True}, "`coverage`"),
         ({"stop": 1.5}, "found 1.5"),
         ({"stop": 0.9, "top": 2}, "`top`"),
         ({"stop": 0.9, "reject": 0.5}, "`reject`"),
@@ -289,16 +289,16 @@ def test_a_map_comes_before_the_most_probable_classes_and_the_answer_is_the_firs
         ({"stop": 0.9, "tree": "full"}, '`tree="full"`'),
         ({"stop": 0.9, "priors": [0.5, 0.5]}, "`priors`"),
         ({"stop": 0.9, "method": "max-win"}, '`method="max-win"`'),
-        ({"stop": 0.9, "guarantees": Guarantees(coverage=0.9)}, "`coverage`"),
-        ({"stop": 0.9, "guarantees": Guarantees(p_values=True)}, "`p_values`"),
-        ({"stop": 0.9, "guarantees": Guarantees(max_error=0.1)}, "`max_error`"),
+        ({"stop": 0.9, "coverage": 0.9}, "`coverage`"),
+        ({"stop": 0.9, "p_values": True}, "`p_values`"),
+        ({"stop": 0.9, "max_error": 0.1}, "`max_error`"),
         ({"top": 0}, "from 1"),
         ({"top": 1.5}, "found 1.5"),
         ({"top": 2, "method": "poll"}, "is `finalists`"),
         ({"top": 2, "method": "vote"}, "not vote"),
         ({"top": 2, "raw": True}, "not `raw`"),
-        ({"top": 2, "guarantees": Guarantees(coverage=0.9)}, "exclude each other"),
-        ({"queries": PairQueries(finalists=2)}, '`finalists` needs `method="poll"`'),
+        ({"top": 2, "coverage": 0.9}, "exclude each other"),
+        ({"finalists": 2}, '`finalists` needs `method="poll"`'),
     ],
 )
 def test_choices_that_do_not_go_together(given, says):
@@ -311,13 +311,13 @@ def test_choices_that_do_not_go_together(given, says):
     [
         (
             TREE8,
-            {"stop": "auto", "guarantees": Guarantees(coverage=0.9)},
+            {"stop": "auto", "coverage": 0.9},
             "needs calibration points",
         ),
         (CODE, {"stop": 0.9}, "`stop` is for decision trees"),
         (f"{CODE} a {{b {{0 1}} c {{2 3}}}}", {"stop": 0.9}, "`stop` is for decision trees"),
         (TREE8, {"top": 2, "priors": [0.125] * 8}, '`tree="full"`'),
-        (TREE8, {"top": 2, "guarantees": Guarantees(max_error=0.1)}, '`tree="full"`'),
+        (TREE8, {"top": 2, "max_error": 0.1}, '`tree="full"`'),
         (TREE8, {"stop": 0.9, "method": "learned"}, None),
     ],
 )

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from agfmc.core.models import Kernel
-from agfmc.prediction.decoding import Decoding, PairQueries
+from agfmc.prediction.decoding import Decoding
 from agfmc.prediction.margins import ddag_bound, squared_radius
 
 
@@ -32,4 +32,4 @@ def test_radius():
 
 @pytest.mark.parametrize("opponents, whole", [("1", False), ("200", True)])
 def test_poll_of_few_classes_saves_nothing(opponents, whole):
-    assert Decoding("poll", queries=PairQueries(opponents)).polls_all(4) is whole
+    assert Decoding("poll", opponents=opponents).polls_all(4) is whole

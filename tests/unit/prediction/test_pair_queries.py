@@ -7,7 +7,7 @@ import pytest
 
 from agfmc.core.models import BinaryModel, Kernel
 from agfmc.models.configuration import Configuration
-from agfmc.prediction.decoding import Decoding, PairQueries
+from agfmc.prediction.decoding import Decoding
 from agfmc.models.merge import collate
 from agfmc.control.parse import parse
 from agfmc.decode.class_scores import LOSSES
@@ -54,9 +54,7 @@ def configuration(text, d, probabilities=True, swapped=False):
 
 def queried(given, x, method, **queries):
     """Answers that tell which classifiers were queried."""
-    return Classifier(
-        given, Decoding(method, queries=PairQueries(**queries)), Execution(counting=True)
-    )(x)
+    return Classifier(given, Decoding(method, **queries), Execution(counting=True))(x)
 
 
 def example():
