@@ -79,8 +79,14 @@ class Decoding(PairQueries):
     costs : CostMatrix, array of shape (k, k) or (k, k + 1), or str, default=None
         Costs of the answers, classes in ascending order of the labels, or the name of a file with
         them; the answer is that of the least expected cost.
-    opponents, seed, finalists, pair_errors
-        As of `PairQueries`, by keyword.
+    opponents : str, default="3log"
+        Opponents of each class in a poll, a number or a word such as "3log", 3 log2 k.
+    seed : int, default=1
+        Seed of their draw.
+    finalists : int, default=None
+        Number of best classes that are polled in full; None: no class.
+    pair_errors : array of shape (k, k) or str, default=None
+        Errors of the pairs for the decoder radag, or the name of a file with them.
 
     Raises
     ------
