@@ -209,9 +209,7 @@ class Decision:
         if self._limits is not None:
             sets = prediction_sets(p[:, order], self._limits, self._score)
         if self._points is not None and self._p_values:
-            columns = p_values(
-                p[:, order], self._points, self._labels, self._score, self._by_class
-            )
+            columns = p_values(p[:, order], self._points, self._labels, self._score, self._by_class)
         if self._floor:
             floorless = np.maximum(p - self._floor / p.shape[1], 0.0) / (1.0 - self._floor)
         if self._priors is not None:
