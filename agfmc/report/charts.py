@@ -1,4 +1,4 @@
-"""Pictures of data, scores and experiments, each with its numbers as a table.
+"""Pictures of data, scores and experiments, with their numbers as a table where no other has them.
 
 A function returns None where there is nothing to show.  Small pictures are `WIDTH` pixels wide, so
 that they stand beside each other on a laptop and fit a phone.
@@ -588,37 +588,18 @@ def confusion_map(scores: Mapping, names: Mapping[int, str]) -> Picture | None:
                 "mid fill-paper" if deep else "mid",
             )
     _map_legend(drawing, box)
-    worst = _worst(shares[:, :k])
     summary = f"Accuracy {short(scores['accuracy'])}"
-    if worst:
-        share, i, j = worst[0]
-        summary += f"; most often {titles[i]} is taken for {titles[j]} ({percent(share)})"
-    pairs = DataTable(
-        "The most frequent errors",
-        (
-            Column("true class"),
-            Column("answer"),
-            Column("points", "number", digits=0),
-            Column("share of the true class", "share"),
-        ),
-        tuple(
-            TableRow((titles[i], titles[j], table[i][j], share), (i, j)) for share, i, j in worst
-        ),
-    )
+    wrong = np.where(np.eye(k, dtype=bool), 0.0, shares[:, :k])
+    i, j = divmod(int(wrong.argmax()), k)
+    if wrong[i, j] > 0:
+        summary += f"; most often {titles[i]} is taken for {titles[j]} ({percent(wrong[i, j])})"
     return Picture(
         drawing,
         "Map of the contingency table",
         summary,
         "A row for each true class, a column for each answer; the deeper the colour, "
         "the larger the share of the true class.",
-        pairs if worst else None,
     )
-
-
-def _worst(shares):
-    wrong = np.where(np.eye(len(shares), dtype=bool), 0.0, shares).ravel()
-    order = np.argsort(-wrong, kind="stable")[:50]
-    return [(wrong[at].item(), *divmod(at.item(), len(shares))) for at in order if wrong[at] > 0]
 
 
 def _map_names(drawing, box, titles, columns, cell):

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from ..control.learners import PARAMETERS
 from ..score.rows import ALL_SCORES, COST_PER_POINT
-from .content import Column, DataTable, Picture, TableRow
+from .content import Picture
 from .svg import (
     Box,
     cut_to_width,
@@ -26,7 +26,7 @@ from .svg import (
 from .words import cut, number, signed, WHOLE
 
 _AXIS = 50
-_MOST_KERNELS, _MOST_OPTIONS = 6, 200  # panels of a search, and rows of its table
+_MOST_KERNELS = 6  # panels of a search
 _MOST_DRAWN = 1000  # options of a search
 
 
@@ -62,14 +62,14 @@ def comparison(result: Mapping) -> Picture | None:
                 ends = (value - sd, value + sd)
             else:
                 ends = None
-            rows.append((row_name(row), value, ends, None))
+            rows.append((row_name(row), value, ends))
         elif test := (row.get("difference") or {}).get(by):
             low, high = test.get("interval") or (None, None)
             if _known(low) and _known(high):
                 ends = (low, high)
             else:
                 ends = None
-            rows.append((row_name(row), test["mean"], ends, test.get("p_value")))
+            rows.append((row_name(row), test["mean"], ends))
     rows = sorted((row for row in rows if _known(row[1])), key=lambda row: -score.sign * row[1])
     if not rows:
         return None
@@ -82,30 +82,11 @@ def comparison(result: Mapping) -> Picture | None:
             note = "Bars are standard deviations over the splits."
         else:
             note = ""
-        head = title
-        columns = (
-            Column(score.title, "number"),
-            Column("less the deviation", "number"),
-            Column("with the deviation", "number"),
-        )
     else:
         title = f"Differences in {score.title}"
         summary = (
             f"{title} from {row_name(against)}: from {signed(top[1])} ({top[0]}) to "
             f"{signed(last[1])} ({last[0]})"
-        )
-        head = f"{title} from {row_name(against)}"
-        columns = (
-            Column("mean difference", "number"),
-            Column("low", "number"),
-            Column("high", "number"),
-            Column(
-                "p",
-                "number",
-                "of McNemar's test"
-                if result.get("mcnemar")
-                else "of the corrected resampled t test",
-            ),
         )
         note = ""
         intervals = [sorted(score.sign * end for end in row[2]) for row in rows if row[2]]
@@ -127,24 +108,16 @@ def comparison(result: Mapping) -> Picture | None:
                     "intervals of 95 % (corrected resampled t test)"
                 )
             note += ". Filled: the interval does not reach 0."
-    table = DataTable(
-        head,
-        (Column("configuration"), *columns),
-        tuple(
-            TableRow((name, mean, *(ends or (None, None)), p)[: len(columns) + 1])
-            for name, mean, ends, p in rows
-        ),
-    )
     if against is None:
-        drawing = forest([row[:3] for row in rows], score.axis, show=number)
+        drawing = forest(rows, score.axis, show=number)
     else:
         drawing = forest(
-            [row[:3] for row in rows],
+            rows,
             f"difference in {score.title}",
             row_name(against),
             score.larger_is_better,
         )
-    return Picture(drawing, title, summary, note, table)
+    return Picture(drawing, title, summary, note)
 
 
 def forest(
@@ -248,7 +221,7 @@ def comparison_cost(result: Mapping) -> Picture | None:
     known = _costs(sound)
     if not known:
         return None
-    # of what differs most between the configurations; the table has the others
+    # of what differs most between the configurations
     title, costs = max(
         known[:2] if len(known) > 2 else known[:1], key=lambda one: max(one[1]) / min(one[1])
     )
@@ -262,31 +235,10 @@ def comparison_cost(result: Mapping) -> Picture | None:
     summary = f"Best {score.title} {short(best[1])} of {best[2]}, with {short(best[0])} {title}"
     note = (
         "The line joins the filled points, which no configuration of the same or lower cost "
-        "beats. The numbers are those of the table."
-    )
-    table = DataTable(
-        f"Configurations by {score.title}, with their cost per point",
-        (
-            Column("", "number", digits=0),
-            Column("configuration"),
-            Column(score.title, "number"),
-            *(Column(words, "number", digits=1) for words, _ in known),
-        ),
-        tuple(
-            TableRow(
-                (
-                    position + 1,
-                    points[position][2],
-                    points[position][1],
-                    *(values[at] for _, values in known),
-                ),
-                strong=position in front,
-            )
-            for position, at in enumerate(order)
-        ),
+        "beats. The numbers are those of the list."
     )
     title = f"{score.title} and cost"
-    return Picture(drawing, title[0].upper() + title[1:], summary, note, table)
+    return Picture(drawing, title[0].upper() + title[1:], summary, note)
 
 
 def _costs(rows):
@@ -726,29 +678,8 @@ def _search_picture(kernel, drawing):
         note += " The search ended at its time limit: better options may not have been tried."
     if search.get("border"):
         note += f" The best lies on the border of what was searched: {', '.join(search['border'])}."
-    rows = sorted(
-        kernel.points,
-        key=lambda point: (not _known(point["score"]), -score.sign * (point["score"] or 0)),
-    )
-    table = DataTable(
-        f"Options by {score.title}, the best first",
-        (
-            Column("options", "code"),
-            Column(score.title, "number"),
-            Column("deviation", "number", "over the splits"),
-            Column("points", "number", digits=0),
-            Column("parts", "number", digits=0),
-        ),
-        tuple(
-            TableRow(
-                (point["options"], point["score"], point.get("sd"), *_amount(point)),
-                strong=point is best,
-            )
-            for point in rows[:_MOST_OPTIONS]
-        ),
-    )
     if kernel.title:
         name = f"Search: {kernel.title}"
     else:
         name = "Search"
-    return Picture(drawing, name, summary, note, table)
+    return Picture(drawing, name, summary, note)

@@ -553,14 +553,14 @@ def _box_text(node):
     return f"{len(node.rows)} classifiers, {len(node.children)} branches"
 
 
-def _nodes_table(tree, names, nodes, order=None, caption="Nodes of the tree"):
+def _nodes_table(tree, names, nodes):
     costs = {cost.node: cost for cost in nodes}
     total = sum(cost.log_loss for cost in nodes) or 1
     labels = tree.branch_labels()
     position_of = _positions_of_labels(tree)
     rows = []
-    for at in (order or range(len(tree.nodes)))[:_TABLE_ROWS]:
-        node = tree.nodes[at]
+    caption = "Nodes of the tree"
+    for at, node in enumerate(tree.nodes[:_TABLE_ROWS]):
         sides = [listed(names, side) for side in labels[at]]
         if len(sides) != 2:
             sides = ["", f"{len(sides)} branches: " + " / ".join(sides[:8])]
@@ -648,8 +648,7 @@ def node_costs(nodes: Sequence[NodeCost], tree: Tree, names: Mapping[int, str]) 
     )
     if len(order) > len(shown):
         note += f" The {len(shown)} nodes of {len(order)} that add most."
-    table = _nodes_table(tree, names, nodes, [cost.node for cost in order], "Costs of the nodes")
-    return Picture(drawing, "Costs of the nodes", summary, note, table)
+    return Picture(drawing, "Costs of the nodes", summary, note)
 
 
 def _short_sides(names, sides):

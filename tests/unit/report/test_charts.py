@@ -201,7 +201,7 @@ def test_the_map_of_confusions_has_right_ones_and_errors_on_their_scales(read):
     ]
     assert colours[0][2][3] == 0 and colours[1][1][3] == 255
     assert colours[0][1][3] > colours[2][0][3] >= 50  # 20 and 0.1 per cent
-    assert found.picture.table.rows[0].cells == ("one", "2", 2, 0.2)
+    assert found.picture.summary.endswith("most often one is taken for 2 (20.0\u202f%)")
 
 
 def test_few_classes_have_their_numbers_and_those_that_are_rejected(read):
@@ -337,26 +337,27 @@ def test_the_reference_alone_is_no_comparison(result):
 
 def test_without_a_reference_there_are_scores_with_their_deviations(read, result):
     found = read(comparison({**result, "against": None}))
-    assert [row.cells[:2] for row in found.picture.table.rows] == [
-        ("better, full", 0.3),
-        ("base, full", 0.5),
-        ("same, full", 0.5),
-        ("worse, full", 0.9),
+    titles = [group.find("title").text for group in found.all("g")]
+    assert titles[0] == "better, full: 0.3000 (0.2000 to 0.4000)"
+    assert [title.split(" ")[:3] for title in titles[1:]] == [
+        ["base,", "full:", "0.5000"],
+        ["same,", "full:", "0.5000"],
+        ["worse,", "full:", "0.9000"],
     ]
-    assert found.picture.table.rows[0].cells[2:] == pytest.approx((0.2, 0.4))
     assert not found.all("path", "zero") and not found.clashes()
     assert "deviations" in found.picture.note and "interval" not in found.picture.note
 
 
 def test_scores_over_costs(read, result):
     found = read(comparison_cost(result))
-    assert [row.cells for row in found.picture.table.rows] == [
-        (1, "better, full", 0.3, 7.0, 3),
-        (2, "base, full", 0.5, 6.0, 3),
-        (3, "same, full", 0.5, 8.0, 3),
-        (4, "worse, full", 0.9, 3.0, 3),
+    dots = {dot.find("title").text: dot.get("class") for dot in found.all("circle")}
+    work = "binary classifiers evaluated per point"
+    assert sorted(dots.items()) == [
+        (f"1: better, full, 0.3, 7 {work}", "fill-left edge"),
+        (f"2: base, full, 0.5, 6 {work}", "fill-left edge"),
+        (f"3: same, full, 0.5, 8 {work}", "fill-paper grey thin"),
+        (f"4: worse, full, 0.9, 3 {work}", "fill-left edge"),
     ]
-    assert [row.strong for row in found.picture.table.rows] == [True, True, False, True]
     assert "binary classifiers evaluated per point" in found.texts and not found.clashes()
     at = {dot.find("title").text[0]: float(dot.get("cx")) for dot in found.all("circle")}
     assert at["4"] < at["2"] < at["1"] < at["3"]
@@ -443,7 +444,6 @@ def test_the_surface_of_a_search(read, search):
         found.texts
     )
     assert not found.clashes() and "time limit" not in picture.note
-    assert picture.table.rows[0].strong and picture.table.rows[-1].cells[1] is None
 
 
 def test_axes_of_exponents_have_whole_numbers(read):

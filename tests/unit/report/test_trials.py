@@ -169,7 +169,7 @@ def test_decoders_with_the_same_scores_share_a_row():
     ]
     assert rows[0].cells[3] == "reference" and rows[1].strong
     drawn = next(block.value for block in every.blocks if block.kind == "pictures")
-    assert [row.cells[0] for row in drawn[0].table.rows] == ["second, full, code"]
+    assert "second, full, code" in drawn[0].svg and "third" not in drawn[0].svg
     words = choice(0.1, 0.05) | {"decoder": "code"}
     assert tables(section(comparison={**found, "choice": words}))[0].rows[1].strong
 
