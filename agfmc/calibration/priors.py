@@ -21,16 +21,12 @@ class Adjustment:
     """
 
     def __init__(self, new: np.ndarray, trained: np.ndarray):
-        self._made = new, trained
         self.new = np.asarray(new, dtype=float) / np.sum(new)
         with np.errstate(over="ignore"):
             factors = self.new / np.asarray(trained, dtype=float)
         if not np.isfinite(factors).all():
             raise ModelError("the proportions in training are too small to divide by")
         self._factors = factors / factors.max()
-
-    def __reduce__(self):
-        return Adjustment, self._made
 
     def __call__(self, p: np.ndarray) -> np.ndarray:
         """p (n, k), non-negative with sums of 1; each row depends on its own alone."""

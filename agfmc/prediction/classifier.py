@@ -30,7 +30,7 @@ from ..learners.protocol import node_classifier
 from ..models.configuration import Configuration, ModelFiles
 from .decision import calibration_of, Decision
 from .decision_values import MachineValues
-from .decoding import AUTO, decoders_of, Decoding
+from .decoding import AUTO, decoders_of, Decoding, has_coding_matrices
 
 
 class Classifier:
@@ -194,21 +194,12 @@ class Classifier:
         if len(parts) == 1 and len(parts[0].stops) == 1:
             return parts[0]
         stops = sum((stop for part in parts for stop in part.stops), SolverStatus())
-        arrays: dict[str, Any] = {}
-        for name in (
-            "classes",
-            "confidence",
-            "columns",
-            "queried",
-            "sets",
-            "ranked",
-            "winner",
-            "cost",
-            "probable",
-        ):
-            pieces = [getattr(part, name) for part in parts]
-            arrays[name] = None if pieces[0] is None else np.concatenate(pieces)
-        return Answers(stops=(stops,), **arrays)
+        arrays = {
+            name: np.concatenate([getattr(part, name) for part in parts])
+            for name, value in vars(parts[0]).items()
+            if isinstance(value, np.ndarray)
+        }
+        return replace(parts[0], stops=(stops,), **arrays)
 
     def by_member(self, x: np.ndarray) -> list[np.ndarray]:
         """Compute uncalibrated probabilities by each member of an ensemble.
@@ -360,7 +351,7 @@ def _decoder(tree, decoding, values):
         )
     if decoding.prints_values:
         return find_method("least-squares")
-    coded = _coded(tree)
+    coded = has_coding_matrices(tree)
     where, done = (
         ("an ensemble", "averaged over") if tree.is_ensemble else ("a tree", "multiplied along")
     )
@@ -374,10 +365,6 @@ def _decoder(tree, decoding, values):
             f"the decoder {method.name} is for a coding matrix alone, not for one in {where}"
         )
     return method
-
-
-def _coded(tree):
-    return any(node.rows and not node.bare for node in tree.nodes)
 
 
 def _way_of_prediction(tree, decoding):

@@ -297,8 +297,7 @@ class Decoding(PairQueries):
             return self.decoder.name
         if mode == "path":
             mode = "recursive"
-        coded = any(node.rows and not node.bare for node in tree.nodes)
-        if coded:
+        if has_coding_matrices(tree):
             return f"{mode} {self.decoder.name}"
         return mode
 
@@ -466,6 +465,11 @@ def learning_pays(tree: Tree, points: int) -> bool:
         and code.size <= _LEARNED_WEIGHTS
         and points >= LEARNED_POINTS * k
     )
+
+
+def has_coding_matrices(tree: Tree) -> bool:
+    """Return whether a node is decoded from several classifiers."""
+    return any(node.rows and not node.bare for node in tree.nodes)
 
 
 def coding_matrix(tree: Tree) -> np.ndarray:

@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 
@@ -251,7 +252,11 @@ class HeldOutValues:
         self.count = self._machines.count
         self.rows = self._machines.rows
         self.turned = self._machines.turned
-        self.nodes = {number: _HeldOutNode(p) for number, p in held_out.nodes.items()}
+        self._start = 0
+        self.nodes = {
+            number: SimpleNamespace(probabilities=functools.partial(self._of_node, p))
+            for number, p in held_out.nodes.items()
+        }
 
     def load(self, start, stop):
         """Take the points from start to stop; -> their numbers (n,)."""
@@ -270,9 +275,11 @@ class HeldOutValues:
             f[self._entries] = held_out.value[part]
             self._f = f
             self.take(False)
-        for node in self.nodes.values():
-            node.start = start
+        self._start = start
         return np.arange(stop - start)
+
+    def _of_node(self, p, x):
+        return p[self._start + x]
 
     def take(self, left_out):
         """Take the sigmoids of the classifiers, or those without each point."""
@@ -349,18 +356,6 @@ def _left_out(configuration, held_out):
     step /= np.maximum(h[0] * h[2] - h[1] ** 2, 0.01 * whole + 1e-300)
     fitted = (a != 0) & ((abs(a) != 0.5) | (b != 0))
     return np.tanh((z + np.where(fitted, step, 0)) / 2)
-
-
-class _HeldOutNode:
-    """Probabilities p (c, branches) of all calibration points by a multi-class node."""
-
-    start = 0
-
-    def __init__(self, p):
-        self._p = p
-
-    def probabilities(self, x):
-        return self._p[self.start + x]
 
 
 def answers_of_data(
