@@ -1,30 +1,19 @@
 """Scores of the order that probabilities give: areas under curves, and the first K answers."""
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
 
 import numpy as np
 
 from .classes import mean_of_known
 
 
-class Places(NamedTuple):
-    """The ranks of all points among those of one class, by its probability.
+def places(p: np.ndarray, y: np.ndarray) -> Iterator[tuple]:
+    """The ranks of all points among those of each class, by its probability; p (n, k), true columns
+    y (n,).
 
-    Attributes
-    ----------
-    rows : points (c,) of the class, ascending
-    left : number (n,) of points of the class with a smaller probability than each point
-    right : number (n,) of those whose probability is not larger
+    Yields (points (c,) of the class, ascending; number (n,) of them with a smaller probability than
+    each point; number (n,) of those whose probability is not larger).
     """
-
-    rows: np.ndarray
-    left: np.ndarray
-    right: np.ndarray
-
-
-def places(p: np.ndarray, y: np.ndarray) -> Iterator[Places]:
-    """The `Places` for each class; p (n, k), true columns y (n,)."""
     for j in range(p.shape[1]):
         column = np.ascontiguousarray(p[:, j])
         rows = np.flatnonzero(y == j)
@@ -35,11 +24,11 @@ def places(p: np.ndarray, y: np.ndarray) -> Iterator[Places]:
         left, right = np.empty((2, len(y)), dtype=np.int32)
         left[order] = np.searchsorted(hay, needles, side="left")
         right[order] = np.searchsorted(hay, needles, side="right")
-        yield Places(rows, left, right)
+        yield rows, left, right
 
 
 def separation(
-    places_of_classes: Iterable[Places], y: np.ndarray, k: int, weights: np.ndarray | None = None
+    places_of_classes: Iterable[tuple], y: np.ndarray, k: int, weights: np.ndarray | None = None
 ) -> np.ndarray:
     """A (k, k), shares of pairs of a point of class i and one of j whose first has larger p_i.
 
