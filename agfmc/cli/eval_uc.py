@@ -189,23 +189,28 @@ def _add_classes(parser):
 
 
 @dataclass(frozen=True)
-class _AnswersRequest:
-    """Answers, their true classes, and what scores need besides.
+class _Request:
+    """Answers to be scored, their true classes, and how the scores are written.
 
-    The other fields are as the options of eval_uc.
+    What is not said here is as the option.
 
     Attributes
     ----------
     truth, result, probabilities : files, or, for `of_table`, the table of the answers, None, None
-    source : options for reading that table
+    source : `AnswerSource` of that table
     names, class_names : file of the names of the classes, or in its place the names of the model
+    scores : `ScoreRequest`
+    model : file of the model of the answers, or None
+    form : "text", "json", "brier" or "brief"
+    header, brief : lines of headings; the scores of the winning classes
     """
 
+    reports: Reports
+    source: object
+    weights: object
     truth: str
     result: str | None
     probabilities: str | None
-    source: object
-    weights: object
     class_count: int | None
     labels: list | None
     names: str | None
@@ -214,29 +219,6 @@ class _AnswersRequest:
     control: str | None
     costs: str | None
     priors: object
-    class_names: tuple | None = None
-
-    @property
-    def of_table(self):
-        """True if the answers are columns of a table."""
-        return self.source is not None
-
-
-@dataclass(frozen=True)
-class _Request:
-    """Answers to be scored, and how the scores are written.
-
-    Attributes
-    ----------
-    scores : `ScoreRequest`
-    bins : those of the calibration
-    model : file of the model of the answers, or None
-    form : "text", "json", "brier" or "brief"
-    header, brief : lines of headings; the scores of the winning classes
-    """
-
-    reports: Reports
-    answers: _AnswersRequest
     scores: object
     bins: int
     model: str | None
@@ -244,6 +226,12 @@ class _Request:
     header: bool
     brief: bool
     page: Page
+    class_names: tuple | None = None
+
+    @property
+    def of_table(self):
+        """True if the answers are columns of a table."""
+        return self.source is not None
 
 
 def execute(args):
@@ -254,10 +242,16 @@ def execute(args):
     if args.result is None and not of_table:
         of_table = kind_by_content(args.truth, "points") == "table"
     _check_operands(args, of_table)
+    reports = reports_of(args)
+    source = None
+    if of_table:
+        source = _answer_source(args)
+    read = [args.truth, args.probabilities, args.data, args.before, args.costs]
     request = args.request(
         _Request,
-        reports=reports_of(args),
-        answers=_answers_request(args, of_table),
+        reports=reports,
+        source=source,
+        weights=weight_source(args, "-" if "-" in read else None),
         scores=args.request(ScoreRequest),
         form=next((name for name in ("json", "brier", "brief") if getattr(args, name)), "text"),
         header=not args.no_header,
@@ -266,28 +260,23 @@ def execute(args):
     _score(request)
 
 
-def _answers_request(args, of_table):
-    """The `_AnswersRequest` of the options, for a table of answers, or files."""
+def _answer_source(args):
+    """The `AnswerSource` of the options."""
     from ..answers.result_tables import AnswerSource
     from ..data.class_names import read_names
 
-    source = None
-    if of_table:
-        layout = table_layout(args.recipe, args.data or args.truth)
-        source = AnswerSource(
-            args.truth,
-            args.column,
-            args.data,
-            args.id or (),
-            args.predicted or "class",
-            args.before,
-            names=() if args.names is None else read_names(args.names),
-            weight=args.weight,
-            **{"layout" if args.data is None else "data_layout": layout},
-        )
-    read = [args.truth, args.probabilities, args.data, args.before, args.costs]
-    weights = weight_source(args, "-" if "-" in read else None)
-    return args.request(_AnswersRequest, source=source, weights=weights)
+    layout = table_layout(args.recipe, args.data or args.truth)
+    return AnswerSource(
+        args.truth,
+        args.column,
+        args.data,
+        args.id or (),
+        args.predicted or "class",
+        args.before,
+        names=() if args.names is None else read_names(args.names),
+        weight=args.weight,
+        **{"layout" if args.data is None else "data_layout": layout},
+    )
 
 
 def _score(request):
@@ -301,12 +290,12 @@ def _score(request):
     from ..report.chart_scores import draw_scores
     from ..report.csv_tables import scores_csv
 
-    answers, reports, form = request.answers, request.reports, request.form
+    reports, form = request.reports, request.form
     model, arrange = None, None
     if request.model is not None:
         model = _read_model(request.model)
-        answers, arrange = _by_model(answers, model)
-    results, names_of = _read_results(answers, request.scores, arrange)
+        request, arrange = _by_model(request, model)
+    results, names_of = _read_results(request, arrange)
     if model is not None:
         _check_classes(request.model, model.tree, results, names_of)
     if form in ("brief", "brier") and not (reports.paths or reports.printed):
@@ -323,13 +312,13 @@ def _score(request):
         {
             PAGE: lambda: _page_text(request, results, names, model),
             ".json": lambda: _text("json", False, False, scores),
-            ".csv": lambda: scores_csv(scores, answers.of_table),
+            ".csv": lambda: scores_csv(scores, request.of_table),
         },
         lambda path: draw_scores(
             path,
             {**classwise_calibration(results, request.bins), **scores},
             names,
-            answers.truth,
+            request.truth,
         ),
     )
     if printed is None:
@@ -337,11 +326,10 @@ def _score(request):
     sys.stdout.write(printed)
 
 
-def _read_results(request, scores, arrange=None):
-    """The `Results` of an `_AnswersRequest`, and a function that returns {label: name}.
+def _read_results(request, arrange=None):
+    """The `Results` of a request, and a function that returns {label: name}.
 
-    `scores` is the `ScoreRequest`; arrange(results, names) returns both with other labels, before
-    costs and weights.
+    arrange(results, names) returns both with other labels, before costs and weights.
     """
     from ..answers.results import with_weights_of
     from ..data.cost_file import read_costs
@@ -350,7 +338,7 @@ def _read_results(request, scores, arrange=None):
     from ..score.evaluation import weighted, with_weights
 
     tree = None if request.control is None else read_tree(request.control)
-    weights = request.weights
+    scores, weights = request.scores, request.weights
     results, names_of = (_of_table if request.of_table else _of_files)(request, tree)
     if arrange is not None:
         results, arranged = arrange(results, names_of())
@@ -421,7 +409,7 @@ def _read_model(path):
 
 
 def _by_model(request, model):
-    """The `_AnswersRequest` with the names of a model, and a function that gives answers of a table
+    """The request with the names of a model, and a function that gives answers of a table
     its labels; None for others, which have them."""
     from .gather import relabelled
 
@@ -461,7 +449,7 @@ def _page_text(request, results, names, model):
     from ..report.page import render
     from .gather import answers_part, data_of_model, report_score_request
 
-    answers, page = request.answers, request.page
+    page = request.page
     scores = report_score_request(results, request.scores, request.scores.intervals or None)
     info = tree = data = None
     if model is not None:
@@ -469,15 +457,15 @@ def _page_text(request, results, names, model):
         names = {**tree.names, **names}
     part = answers_part(
         results,
-        _origin(answers),
+        _origin(request),
         scores=scores,
         bins=request.bins,
         tree=tree,
-        ids=_ids(answers.source),
+        ids=_ids(request.source),
     )
     return render(
         ReportContent(
-            name_of_file(request.model or answers.result or answers.truth),
+            name_of_file(request.model or request.result or request.truth),
             names,
             data,
             model,
@@ -506,13 +494,13 @@ def _inputs(args):
     return files
 
 
-def _origin(answers):
+def _origin(request):
     """The origin of answers and true classes, in words."""
-    if answers.result is not None:
-        return f"{answers.result}, true classes in {answers.truth}"
-    if answers.source.data is not None:
-        return f"{answers.truth}, true classes in {answers.source.data}"
-    return answers.truth
+    if request.result is not None:
+        return f"{request.result}, true classes in {request.truth}"
+    if request.source.data is not None:
+        return f"{request.truth}, true classes in {request.source.data}"
+    return request.truth
 
 
 def _ids(source):

@@ -542,3 +542,25 @@ def test_outputs_are_opened_in_one_place():
         "agfmc/learners/programs.py",
         "agfmc/cli/run.py",
     }
+
+
+# What is made of a request: beside it there are no parsed arguments any more.
+OF_REQUESTS = {"configuration", "experiment", "recipe", "request", "results", "rows", "work"}
+
+
+def behind_requests(tree):
+    """Functions that get parsed arguments together with what the work of a command makes."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef):
+            names = {argument.arg for argument in (*node.args.args, *node.args.kwonlyargs)}
+            if "args" in names and names & OF_REQUESTS:
+                yield node.name
+
+
+@pytest.mark.parametrize("path", sorted((PACKAGE / "cli").glob("*.py")), ids=name_of)
+def test_parsed_arguments_end_in_a_request(path):
+    assert [*behind_requests(tree_of(path))] == []
+
+
+def test_arguments_beside_results_are_seen():
+    assert [*behind_requests(ast.parse("def write(args, results): pass"))] == ["write"]
