@@ -14,7 +14,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..calibration.maps import apply_map
 from ..calibration.sets import prediction_sets, quantiles, SCORES
-from ..calibration.types import DecoderCalibration, MAP_KINDS, ProbabilityMap
+from ..calibration.types import DecoderCalibration, ProbabilityMap
+from ..decode.methods import MAP_KINDS
 from ..control.learners import LEARNERS
 from ..control.parse import parse
 from ..control.tree import Tree, TREE_DECODERS

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Literal, TYPE_CHECKING
+from typing import Annotated, Literal
 
 from ..core.errors import one_line
 from ..core.models import LearnedDecoder
+import numpy as np
 
-if TYPE_CHECKING:
-    import numpy as np
 
-MAP_KINDS = "none", "temperature", "matrix"  # from the simple to the complex
 # version 0.3.0 wrote vectors, which are the diagonal of a matrix, and structured matrices, too
 MapKind = Literal["none", "temperature", "matrix", "vector", "structured"]
 _DECODER = "[a-z0-9:+-]{1,60}( [a-z0-9:+-]{1,60})?"  # the key of a decoder, with that of a way
@@ -24,7 +22,7 @@ class ProbabilityMap:
 
     Attributes
     ----------
-    kind : one of `MAP_KINDS`; "none" leaves p as it is
+    kind : one of `decode.methods.MAP_KINDS`; "none" leaves p as it is
     weights : 1 / T as an array of shape () of a temperature, W (c, c) of a matrix map
     intercept : b (c,), zeros for a temperature
     floor : 0 <= floor < 1
@@ -37,8 +35,6 @@ class ProbabilityMap:
 
     def __post_init__(self):
         if self.kind == "vector" and getattr(self.weights, "ndim", 0) == 1:
-            import numpy as np  # parsers read this module
-
             object.__setattr__(self, "weights", np.diag(self.weights))
         if self.kind in ("vector", "structured"):
             object.__setattr__(self, "kind", "matrix")

@@ -5,10 +5,9 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 
-from ..calibration.types import MAP_KINDS
 from ..control.tree import TREE_DECODERS
 from ..core.errors import UsageError, warn_user
-from ..decode.methods import DEFAULT
+from ..decode.methods import DEFAULT, MAP_KINDS
 from ..files.atomic import check_output, replacing
 from .data_options import (
     add_points_kind,

@@ -6,12 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
 from .errors import UsageError
-
-if TYPE_CHECKING:
-    import numpy as np
+import numpy as np
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -31,8 +29,6 @@ class CostMatrix:
     @cached_property
     def whole(self) -> np.ndarray:
         """The matrix (k, k), or (k, k + 1) with the cost of no answer in its last column."""
-        import numpy as np
-
         if self.refusal is None:
             return self.costs
         return np.column_stack([self.costs, self.refusal])
@@ -40,8 +36,6 @@ class CostMatrix:
     @cached_property
     def digest(self) -> str:
         """A checksum of all numbers."""
-        import numpy as np
-
         return sha256(
             np.ascontiguousarray(self.whole, dtype="<f8").tobytes() + str(self.whole.shape).encode()
         ).hexdigest()
@@ -71,8 +65,6 @@ def cost_matrix(given: Any, labels: Sequence[int]) -> CostMatrix:
     where the last column is the cost of no answer. Raises `UsageError` where they do not fit the
     classes, are not finite or below 0, or make a right answer cost more than a wrong one.
     """
-    import numpy as np
-
     k = len(labels)
     matrix = given
     if not isinstance(given, CostMatrix):

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass, replace
-from typing import Annotated, TYPE_CHECKING
+from typing import Annotated
+import numpy as np
 
-if TYPE_CHECKING:
-    import numpy as np
 
 _DEEPEST = 1 << 17  # 4095 splits, each by 32 words
 _CELLS = 1 << 15  # pairs of a point and a tree at a time: what they need stays in the cache
@@ -40,8 +39,6 @@ class Forest:
     @classmethod
     def none(cls, features: int) -> Forest:
         """A classifier without trees, whose decision values are 0."""
-        import numpy as np
-
         return cls(
             features,
             np.zeros(2, "<i8"),
@@ -51,8 +48,6 @@ class Forest:
     @classmethod
     def concatenate(cls, forests: list[Forest]) -> Forest:
         """The classifiers of several forests, one after the other."""
-        import numpy as np
-
         nodes = np.cumsum([0, *(len(one.feature) for one in forests)])
         trees = np.cumsum([0, *(len(one.roots) for one in forests)])
         moved = {
@@ -73,8 +68,6 @@ class Forest:
 
     def subset(self, start: int, stop: int) -> Forest:
         """The classifiers from start to stop."""
-        import numpy as np
-
         first, last = np.append(self.roots, len(self.feature))[self.starts[[start, stop]]].tolist()
         return Forest(
             self.features,
@@ -89,8 +82,6 @@ class Forest:
 
     def with_features(self, column: np.ndarray, features: int) -> Forest:
         """The trees for points in which feature i of these is number column[i] of `features`."""
-        import numpy as np
-
         inner = self.feature >= 0
         return replace(
             self,
@@ -104,8 +95,6 @@ class Forest:
         All links lead forward, so that every walk ends, and from each root to all nodes before the
         next root.
         """
-        import numpy as np
-
         nodes = np.arange(len(self.feature))
         inner = self.feature >= 0
         arrays = (self.value, self.left, self.right, self.missing_left)
@@ -145,8 +134,6 @@ class Forest:
     @functools.cached_property
     def _depths(self):
         """The largest number of comparisons (t,) of each tree, at most _DEEPEST + 1."""
-        import numpy as np
-
         node = self.roots
         depths = np.zeros(len(self.roots), np.int64)
         inner = self.feature >= 0
@@ -168,21 +155,15 @@ class Forest:
     @functools.cached_property
     def comparisons(self) -> np.ndarray:
         """The largest number of comparisons (m,) that a point costs each classifier."""
-        import numpy as np
-
         return np.diff(np.cumsum(np.append(0, self._depths))[self.starts])
 
     @functools.cached_property
     def _next(self):
         """The node after node i: entry 2 i where it goes right, 2 i + 1 where it goes left."""
-        import numpy as np
-
         return np.stack([self.right, self.left], axis=1).ravel()
 
     @functools.cached_property
     def _compared(self):
-        import numpy as np
-
         return np.maximum(self.feature, 0)
 
     def __call__(self, x: np.ndarray) -> np.ndarray:
@@ -194,8 +175,6 @@ class Forest:
 
         NaN is a missing value. A point's values do not depend on the other points.
         """
-        import numpy as np
-
         result = np.empty((len(columns), len(x)))
         for place, column in enumerate(columns):
             trees = np.arange(self.starts[column], self.starts[column + 1])
@@ -211,8 +190,6 @@ class Forest:
 
     def _leaves(self, x, trees):
         """The leaf (t, n) of each point in each tree, the deepest tree first."""
-        import numpy as np
-
         cells = x.ravel()
         first = np.arange(len(x)) * x.shape[1]
         if np.isnan(cells.sum()):

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, ClassVar, Literal, TYPE_CHECKING
+from typing import Annotated, ClassVar, Literal
 
 from .forest import Forest
 from .kernels import KERNELS
 from .provenance import Provenance
-
-if TYPE_CHECKING:
-    import numpy as np
+import numpy as np
 
 
 @dataclass(frozen=True)
@@ -111,8 +109,6 @@ class NodeModel:
     @property
     def samples(self):
         """The number of training samples of each branch, or None where that is not known."""
-        import numpy as np
-
         if self.y is None:
             return self.provenance.samples
         return np.bincount(self.y, minlength=self.branches).tolist()

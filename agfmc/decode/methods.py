@@ -37,6 +37,12 @@ class Method(
     __slots__ = ()
 
 
+MAP_KINDS = (
+    "none",
+    "temperature",
+    "matrix",
+)  # of the maps that calibrate them, the simple ones first
+
 METHODS = (
     Method(
         -1,

@@ -12,6 +12,9 @@ from ..core.models import FunctionModel, MergedModel
 from ..core.provenance import Provenance
 from ..data.normalisation import JoinedNormalisation, Normalisation
 from ..tables.types import TableRecipe
+import hashlib
+import numpy as np
+from ..control.build import to_code
 
 if TYPE_CHECKING:
     from ..control.tree import Tree
@@ -106,10 +109,6 @@ class Configuration:
 
         They do not depend on the names of the classes nor on the files it was read from.
         """
-        import hashlib
-
-        import numpy as np
-
         machines = self.machines
         tree = self.tree
         if isinstance(machines, ModelFiles):
@@ -163,8 +162,6 @@ class Configuration:
 
     def as_code(self) -> Configuration:
         """A copy with the coding matrix that its tree stands for."""
-        from ..control.build import to_code
-
         code = replace(self, tree=to_code(self.tree), node_classifiers={})
         if self.calibration is None:
             return code

@@ -17,6 +17,7 @@ from . import words
 from .classes import classes_of
 from .colours import DARK, LIGHT
 from .content import DataTable, ReportContent
+from .sections import page_sections, summary
 
 _LONG_WORD = 16  # letters
 _MOST_CHOSEN = 400  # classes in the list of those to highlight
@@ -29,8 +30,6 @@ def check_page() -> None:
 
 def render(content: ReportContent) -> str:
     """The page as text; the same for the same content.  `UsageError` where jinja2 is missing."""
-    from .sections import page_sections, summary
-
     environment = _environment()
     style = _style()
     script = _resource("page.js")

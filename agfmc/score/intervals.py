@@ -6,6 +6,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.probabilities import standard_error
+from scipy.special import ndtri
+from scipy.special import betaincinv
 
 
 class Interval(NamedTuple):
@@ -24,8 +26,6 @@ def wilson(share: float, n: float) -> Interval:
 
     E. B. Wilson, "Probable inference, the law of succession, and statistical inference", 1927.
     """
-    from scipy.special import ndtri
-
     if not n > 0:
         return NOTHING
     z = float(ndtri((1 + CONFIDENCE) / 2))
@@ -43,8 +43,6 @@ def clopper_pearson(hits: float, n: float, confidence: float = CONFIDENCE) -> In
 
     C. J. Clopper and E. S. Pearson, "The use of confidence or fiducial limits", 1934.
     """
-    from scipy.special import betaincinv
-
     if not n > 0:
         return NOTHING
     tail = (1 - confidence) / 2

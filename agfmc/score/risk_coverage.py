@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .contingency import ratio
+from scipy.special import digamma
 
 
 class RiskCoverage(NamedTuple):
@@ -80,6 +81,4 @@ def risk_coverage(
 
 def _harmonic(x):
     """1 + 1/2 + ... + 1/x, and between whole numbers what continues it."""
-    from scipy.special import digamma
-
     return digamma(x + 1.0)

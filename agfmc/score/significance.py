@@ -8,6 +8,9 @@ import numpy as np
 from ..core.probabilities import standard_error
 from ..core.splits import of_rows
 from .intervals import CONFIDENCE, effective_number, Interval, NOTHING
+from scipy.special import stdtr, stdtrit
+from scipy.special import betainc
+from scipy.special import ndtri
 
 
 class Difference(NamedTuple):
@@ -67,8 +70,6 @@ def resampled_t(differences: np.ndarray, ratio: float) -> Difference:
             1.0 if same else 0.0,
             Interval(mean, mean),
         )
-    from scipy.special import stdtr, stdtrit
-
     error = deviation * math.sqrt(1 / count + ratio)
     half = error * float(stdtrit(count - 1, (1 + CONFIDENCE) / 2))
     return Difference(
@@ -100,8 +101,6 @@ def mcnemar(
     count = only_first + only_second
     if count == 0:
         return McNemar(0, 0, 1.0)
-    from scipy.special import betainc
-
     if weights is None:
         w = np.ones(len(first))
     else:
@@ -133,8 +132,6 @@ def paired_shares(
     weights, groups : array (n,), optional, those of the points, which then count as their effective
         number
     """
-    from scipy.special import ndtri
-
     first, second = np.asarray(first, dtype=bool), np.asarray(second, dtype=bool)
     if not len(first):
         return NOTHING
@@ -159,8 +156,6 @@ def paired_mean(
     standard error, with n - 1 degrees of freedom, or those of the effective number of points, or of
     groups.
     """
-    from scipy.special import stdtrit
-
     error = standard_error(differences, weights, groups)
     freedom = effective_number(weights, len(differences), groups) - 1
     if not (math.isfinite(error) and freedom > 0):

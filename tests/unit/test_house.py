@@ -161,7 +161,7 @@ def test_rows_of_tables_are_not_listed_again():
         ("kernels", "core/kernels.py"),
         ("learners", "control/learners.py"),
         ("maps", "calibration/maps.py"),
-        ("maps", "calibration/types.py"),
+        ("maps", "decode/methods.py"),
         ("schemes", "designs/schemes.py"),  # the tables
         ("learners", "core/models.py"),  # what the file of a node may hold
         ("learners", "experiments/portfolio.py"),

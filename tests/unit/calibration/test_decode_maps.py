@@ -26,7 +26,8 @@ from agfmc.calibration.maps import (
 from agfmc.core.probabilities import losses
 from agfmc.core.splits import stratified_folds
 from agfmc.core.errors import DataError, ModelError
-from agfmc.calibration.types import DecoderCalibration, MAP_KINDS, ProbabilityMap
+from agfmc.calibration.types import DecoderCalibration, ProbabilityMap
+from agfmc.decode.methods import MAP_KINDS
 
 P = np.array(
     [

@@ -6,7 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from agfmc.calibration.types import Calibration, DecoderCalibration, MAP_KINDS, ProbabilityMap
+from agfmc.calibration.types import Calibration, DecoderCalibration, ProbabilityMap
+from agfmc.decode.methods import MAP_KINDS
 from agfmc.control.parse import parse
 from agfmc.core.errors import AgfmcWarning, UsageError
 from agfmc.core.forest import Forest
