@@ -34,6 +34,8 @@ from .options import (
     workers,
 )
 from .signals import signals_held
+from ..files.opening import arriving_lines, open_input
+from ..core.text import member_text
 
 _MODES = (
     "recursive",
@@ -604,7 +606,6 @@ def _table(request, classifier, heads, quantity, explainer, form="csv"):
 def _streamed(request, recipe, classifier, quantity, explainer):
     """Answer lines as they come; -> (`Summary`, number of wrong lines)."""
     from ..data.from_table import rows_of_lines
-    from ..files.opening import arriving_lines, open_input
     from ..kernels.machine import KernelCounter
     from ..prediction.stream import LineAnswers
     from ..tables.types import ROW
@@ -774,7 +775,6 @@ def _report_margins(configuration):
 
 def _report(classifier, done):
     from ..kernels.machine import KernelCounter
-    from ..core.text import member_text
     from ..models.description import describe_members
 
     decoding = classifier.decoding

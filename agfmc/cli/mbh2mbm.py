@@ -10,6 +10,7 @@ from .hints import classify_command, refuse_scheme
 from .messages import report
 from .option_types import output_base, output_file
 from .options import add_model_files, check_files, model_source, Parser, refuse_name
+from ..files.atomic import replacing
 
 _PROGRAMS = ("c", "onnx")  # formats that are programs
 
@@ -253,7 +254,6 @@ def _remarks(request, configuration):
 def _write_program(request, configuration):
     """Write a configuration as a program in C, or as an ONNX model."""
     from ..deployment.steps import steps_of
-    from ..files.atomic import replacing
 
     steps = steps_of(configuration, request.decoder)
     if request.form == "onnx":

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from .data_options import weight_files
 from .messages import json_text
 from .options import data_files
+import json
 
 _OMITTED = ("quiet", "debug", "log", "report")  # not how a result was made
 
@@ -111,8 +112,6 @@ def make_page(request, experiment, title, why, *, rows=None, steps=(), **parts):
 
 def plain(result):
     """A result as its JSON has it."""
-    import json
-
     return json.loads(json_text(result))
 
 

@@ -24,6 +24,7 @@ from .messages import report, write_stderr, write_stdout
 from .option_types import whole_number
 from .options import add_seed, is_trained, Joined, Parser
 from .reports import add_report, PICTURES, Reports, reports_of
+from ..control.tree import changed
 
 # parameters of schemes that have libAGF's letter or operand, too
 _LETTERS = {"rows": "nrow", "strict": "-G", "reduced": "-Y"}
@@ -239,7 +240,6 @@ def _settings_of_joined(args):
 def _design_and_write(request):
     from ..control.build import for_output, with_options, without_names
     from ..control.graphviz import format_dot
-    from ..control.tree import changed
     from ..control.write import require_readable, tree_lines
     from ..designs.design import Design
 
