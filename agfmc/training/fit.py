@@ -321,36 +321,11 @@ class HeldOutRequest:
             part.side,
             self.with_folds(job, loo),
             chosen,
-            self._chosen_only(job),
+            # folds, of single samples, would not be needed but for the calibration points
+            job.options.gives_probabilities and not self.sides and self.groups is None,
             w=None if weights is None else weights.w[part.rows],
             groups=splits.of_rows(self.groups, part.rows),
         )
-
-    def _chosen_only(self, job):
-        """Return whether folds, of single samples, would not be needed but for the calibration
-        points."""
-        return job.options.gives_probabilities and not self.sides and self.groups is None
-
-    def fold_count(self, job, rows_of):
-        """The number of folds that a job begins with."""
-        if self.groups is not None:
-            return platt.fold_count(
-                *(
-                    len(np.unique(np.concatenate([self.groups[rows_of[label]] for label in side])))
-                    for side in job.sides
-                )
-            )
-        sizes = [sum(len(rows_of[label]) for label in side) for side in job.sides]
-        if not self._chosen_only(job):
-            chosen = sizes
-        else:
-            chosen = [
-                sum(np.count_nonzero(self.chosen[rows_of[label]]) for label in side)
-                for side in job.sides
-            ]
-        if chosen == sizes:
-            return platt.fold_count(*sizes)
-        return platt.fold_count_of(sizes, chosen)
 
 
 def _fit_by_threads(jobs, data, progress):
@@ -366,11 +341,10 @@ def _fit_by_threads(jobs, data, progress):
     tables = Tables(x, jobs, rows_of, fits, workers, settings.kernel_megabytes)
     finish = functools.partial(_finished, data)
     done = 0
-    total = len(jobs) + sum(
-        requested.fold_count(job, rows_of)
-        for job in jobs
-        if requested.with_folds(job, loo[job.name])
-    )
+    expected = {
+        job.name: platt.FOLDS if requested.with_folds(job, loo[job.name]) else 0 for job in jobs
+    }
+    total = len(jobs) + sum(expected.values())
     again = []
     for work, (count, outcome) in _outcomes(
         functools.partial(_task, x, tables, finish),
@@ -382,6 +356,8 @@ def _fit_by_threads(jobs, data, progress):
             total += work.draw_folds()
             again.append(work)
         done += count
+        if expected.pop(work.job.name, 0):  # of few samples there are fewer folds
+            total += int(work.fold.max(initial=-1)) + 1 - platt.FOLDS
         if outcome is not None:
             fitted, converged = outcome
             if not work.converged:
