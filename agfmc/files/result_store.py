@@ -205,7 +205,7 @@ class ResultCache:
         A user named the folder, whose files have any size. In the automatic one, which is private,
         a file is made with its first result and is no larger than 256 MiB, or 64 MiB after the
         block ends well: binary classifiers go first, then the oldest results that the run has not
-        used. All files there have at most 256 MiB at the begin and end of a run; those used least
+        used. All files there have at most 256 MiB at the beginning and end of a run; those used least
         recently go, and those unused for 30 days.
     data : str
         Digest of the data; a warning says where a named folder has only results of others.
@@ -380,7 +380,7 @@ class ResultCache:
         if not self._usable:
             return
         body = record.to_bytes()
-        if len(body) > _LARGEST:
+        if len(body) > _LARGEST // 2:  # a file that has lost half of its bound takes it
             return
         head = _HEAD.pack(
             _MAGIC,

@@ -155,6 +155,16 @@ def test_a_run_that_fills_its_file_goes_on_with_half(path, monkeypatch):
             assert two.get(CLASSIFIER + str(number)) is not None
 
 
+def test_a_result_that_would_pass_the_bound_is_not_kept(path, monkeypatch):
+    monkeypatch.setattr(room, "_ALL", 4000)
+    monkeypatch.setattr(room, "_LARGEST", 4000)
+    with ResultCache(path) as cache:
+        for number in range(20):
+            cache.put(str(number), of_size(1800))
+            cache.put("large", of_size(2200))
+            assert size_of(path) <= 4000 and cache.get("large") is None and cache.get(str(number))
+
+
 def test_a_file_in_a_named_folder_stays_as_it_is(path, monkeypatch):
     monkeypatch.setattr(room, "_SMALL", 10)
     monkeypatch.setattr(room, "_ALL", 10)
