@@ -51,16 +51,20 @@ class Trained:
     def of(cls, fitted: Fitted) -> Trained:
         """The classifier of a `Fitted` whose training has not failed."""
         model = fitted.model
-        has_vectors = fitted.rows is None
+        rows = fitted.rows
+        vectors = None
+        if rows is None:
+            rows = np.empty(0, dtype=np.int64)
+            vectors = model.sv
         return cls(
-            np.empty(0, dtype=np.int64) if has_vectors else fitted.rows,
+            rows,
             model.coef,
             model.rho,
             model.labels,
             model.n_sv,
             model.platt,
             fitted.seconds,
-            model.sv if has_vectors else None,
+            vectors,
             fitted.values,
             fitted.unbounded,
             model.function,
@@ -327,23 +331,16 @@ def binary_model(job, trained: Trained, x: np.ndarray, shared: dict | None = Non
     """The `BinaryModel` of a job; shared: of the caller, for support vectors in common."""
     sv = trained.vectors
     if sv is None:
-        if shared is None or job.together is None:
-            key = None
-        else:
-            key = (job.together, trained.rows.tobytes())
-        if key:
-            sv = shared.get(key)
-        else:
-            sv = None
-        if sv is None:
-            sv = np.asarray(x[trained.rows], dtype=np.float64)
-            if key:
-                shared[key] = sv
+        shared = {} if shared is None or job.together is None else shared
+        key = job.together, trained.rows.tobytes()
+        if key not in shared:
+            shared[key] = np.asarray(x[trained.rows], dtype=np.float64)
+        sv = shared[key]
     return BinaryModel(
         job.name,
         job.options.svm_type,
         job.options.kernel_for(x.shape[1]),
-        np.asarray(sv, dtype=np.float64),
+        sv,
         trained.coef,
         trained.rho,
         trained.labels,

@@ -158,17 +158,6 @@ class Plan:
         """The path that the model of that name is written to."""
         return model_file(name, self.folder)
 
-    @property
-    def files(self) -> list[tuple[str, str]]:
-        """(path, what it is) of every model file that training writes."""
-        return _model_files(self.jobs, self.folder)
-
-
-def _model_files(jobs, folder):
-    return [
-        (model_file(file, folder), _MODELS[job.is_binary]) for job in jobs for file in job.files
-    ]
-
 
 class _Origins:
     """Digests of what decides the bytes of a model; call it with a job of the `Plan`.
@@ -181,27 +170,17 @@ class _Origins:
     """
 
     def __init__(self, plan):
+        self._plan = plan
         # before the normalisation where such are written: a feature that it drops counts too
         self._x = plan.data.x if plan.raw is None else plan.raw
-        self._y = plan.data.y
-        self._weights = plan.data.weights
-        self._point_groups = plan.data.groups
-        self._groups = {}
-        self._counts_errors = plan.counts_errors
-        self._platt = plan.settings.platt
-        normalisation = plan.settings.normalisation
-        chosen = plan.calibration_rows
-        if chosen is None:
-            self._chosen = None
-        else:
-            self._chosen = label_counts(self._y[chosen])
+        self._of_groups = {}
         self._common = [
             # of sparse points a linear machine is written as one plane
             __version__,
             self._x.shape[1],
             is_sparse(self._x),
             plan.raw is not None,
-            None if normalisation is None else normalisation.digest(),
+            plan.settings.normalised,
         ]
 
     @functools.cached_property
@@ -213,51 +192,52 @@ class _Origins:
 
     @functools.cached_property
     def _rows(self):
-        return rows_by_class(self._y)
+        return rows_by_class(self._plan.data.y)
 
     @functools.cached_property
-    def _counts(self):
-        return label_counts(self._y)
+    def _chosen(self):
+        return label_counts(self._plan.data.y[self._plan.calibration_rows])
+
+    def _size(self, labels):
+        return sum(len(self._rows[label]) for label in labels)
 
     def __call__(self, job):
+        plan = self._plan
         labels = [label for side in job.sides for label in sorted(side)]
-        parts = deciding_parts(job, self._platt, self._point_groups is not None)
+        parts = deciding_parts(job, plan.settings.platt, plan.data.groups is not None)
         digest = blake2b(repr([self._common, *parts]).encode(), digest_size=8)
-        if self._chosen is not None and job.is_binary:
+        if plan.calibration_rows is not None and job.is_binary:
             chosen = [self._chosen[label] for label in labels]
             digest.update(repr(chosen).encode())
             if (
-                self._counts_errors
+                plan.counts_errors
                 and job.options.gives_probabilities
-                and sum(chosen) < sum(len(self._rows[label]) for label in labels)
+                and sum(chosen) < self._size(labels)
             ):
                 digest.update(b"folds of all samples")
-        if job.together is not None:
-            digest.update(self._of_group(job.together.labels))
-            left_out = job.options.left_out
-            if (
-                self._counts_errors
-                and left_out is not None
-                and left_out < sum(self._counts[label] for label in job.together.labels)
-            ):
-                digest.update(b"all samples are left out")
+        if job.together is None:
+            digest.update(self._of_rows(samples(job, self._rows).rows, labels))
             return digest.hexdigest()
-        digest.update(self._of_rows(samples(job, self._rows).rows, labels))
+        together = job.together.labels
+        if together not in self._of_groups:
+            members = np.isin(plan.data.y, together)
+            self._of_groups[together] = np.packbits(members).tobytes() + self._of_rows(
+                members, together
+            )
+        digest.update(self._of_groups[together])
+        left_out = job.options.left_out
+        if plan.counts_errors and left_out is not None and left_out < self._size(together):
+            digest.update(b"all samples are left out")
         return digest.hexdigest()
 
-    def _of_group(self, labels):
-        if labels not in self._groups:
-            members = np.isin(self._y, labels)
-            self._groups[labels] = np.packbits(members).tobytes() + self._of_rows(members, labels)
-        return self._groups[labels]
-
     def _of_rows(self, rows, labels):
+        data = self._plan.data
         digest = blake2b(self._points[rows].astype("<u8").tobytes())
-        digest.update(self._y[rows].astype("<i4").tobytes())
-        if self._weights is not None:
-            digest.update(self._weights.digest(rows, labels))
-        if self._point_groups is not None:
-            digest.update(b"groups" + self._point_groups[rows].astype("<i4").tobytes())
+        digest.update(data.y[rows].astype("<i4").tobytes())
+        if data.weights is not None:
+            digest.update(data.weights.digest(rows, labels))
+        if data.groups is not None:
+            digest.update(b"groups" + data.groups[rows].astype("<i4").tobytes())
         return digest.digest()
 
 
@@ -361,7 +341,11 @@ def plan(
         [
             *_named(output, norm_out),
             (calibration, "the calibration"),
-            *made.files,
+            *(
+                (made.path_of(file), _MODELS[job.is_binary])
+                for job in made.jobs
+                for file in job.files
+            ),
         ],
         source,
         trainer,
