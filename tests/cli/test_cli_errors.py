@@ -528,8 +528,11 @@ def test_every_method_from_either_kind_of_model(made, monkeypatch, run, method, 
             (out, err, (tmp_path / "out.cls").read_bytes(), (tmp_path / "out.con").read_bytes())
         )
     assert answers[0] == answers[1]
-    warned = "classify_m: warning: the decoder orthogonal is for strict codes"
-    assert answers[0][1].startswith(warned) if method == "4" else answers[0][1] == ""
+    lines = [line for line in answers[0][1].splitlines() if "is not calibrated" not in line]
+    if method == "4":
+        assert lines[0].startswith("classify_m: warning: the decoder orthogonal is for strict")
+    else:
+        assert not lines
     assert answers[0][0].count("\n") == 36 + ("--header" in method)
     assert np.mean(np.frombuffer(answers[0][2], "<i4") == np.repeat([2, 5, 9], 12)) > 0.8
 

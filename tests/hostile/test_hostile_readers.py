@@ -131,6 +131,7 @@ NO_FILE = {  # they take text that a reader has taken apart already
     "files.opening.read_all",
     "core.memory.within_memory",
     "calibration.file.calibration_of",
+    "tables.recipe_file.read_dialect",
     "tables.recipe_file.recipe_beside",
     "tables.recipe_file.recipe_of_table",
     "data.reading.recipe_of_points",

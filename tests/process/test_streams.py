@@ -192,7 +192,7 @@ FIRST_FILE = """
 import os
 from agfmc.cli.run import run_command
 class Parser:
-    prog, dashes = "command", None
+    prog, dashes, _option_string_actions = "command", None, {}
     def parse_args(self, argv):
         return None
 def execute(args):

@@ -91,7 +91,7 @@ def test_options_of_the_head_are_the_default():
     assert resolve_options(tree) == ["-c 5", "-c 9", "-c 9"]
     assert resolve_options(tree, "-c 1") == ["-c 1", "-c 9", "-c 9"]
     assert [job.text for job in plan_jobs(tree, "m", "", 1)] == ["-c 5", "-c 9", "-c 9"]
-    assert [job.options.cost for job in plan_jobs(tree, "m", "-c 1", 1)] == [1, 9, 9]
+    assert [job.options.C for job in plan_jobs(tree, "m", "-c 1", 1)] == [1, 9, 9]
     with pytest.raises(ControlError, match="f:2:3: unknown training option '-z'"):
         plan_jobs(parse('\n# options: -z 1\n"" {0 1}', "f"), "m", "", 1)
 
