@@ -278,9 +278,9 @@ def test_a_link_in_the_place_of_the_file_is_not_followed(path, tmp_path, kind, k
         os.mkdir(cache.path)
     if kind == "hard link":
         with own_warnings() as told, ResultCache(path, keep) as cache:
-            assert "damaged" in texts_of(told)[0]
             cache.put("k", Record(2))
             assert head(cache, "k") == 2
+        assert "damaged" in " ".join(texts_of(told))
     elif keep:
         with pytest.raises(DataError, match="cannot keep finished work here: .*(in it is|irector)"):
             ResultCache(path, keep)
