@@ -12,22 +12,18 @@ from .parse import heading_fault
 from .tree import changed, clash, Heading, Leaf, LazySequence, Node, Row, Tree, TREE_DECODERS
 
 
-def from_rows(
-    rows: Sequence, labels: Sequence[int], names: dict | None = None, text: str = ""
-) -> Tree:
+def from_rows(rows: Sequence, labels: Sequence[int], names: dict | None = None) -> Tree:
     """A tree of one coding matrix; `rows` are (left, right) positions in `labels`."""
-    node = Node(
-        LazySequence(partial(_row, text), rows), tuple(Leaf(label) for label in labels), False, 0
-    )
+    node = Node(LazySequence(_row, rows), tuple(map(Leaf, labels)), False, 0)
     return Tree((node,), _named(names, labels))
 
 
-def _row(text, sides):
+def _row(sides):
     left, right = sides
-    return Row(text, True, tuple(left), tuple(right))
+    return Row("", True, tuple(left), tuple(right))
 
 
-def from_pairs(pairs, labels: Sequence[int], names: dict | None = None, text: str = "") -> Tree:
+def from_pairs(pairs, labels: Sequence[int]) -> Tree:
     """A decision tree from nested pairs of positions in `labels`, such as ((2, 0), 1)."""
     nodes = []
     stack = [(pairs, None, 0, 0)]
@@ -46,10 +42,9 @@ def from_pairs(pairs, labels: Sequence[int], names: dict | None = None, text: st
         raise UsageError("a tree needs at least two classes")
     return Tree(
         tuple(
-            Node((Row(text, True, (0,), (1,)),), (left, right), True, depth)
+            Node((Row("", True, (0,), (1,)),), (left, right), True, depth)
             for left, right, depth in nodes
-        ),
-        _named(names, labels),
+        )
     )
 
 
@@ -229,7 +224,7 @@ def to_code(tree: Tree) -> Tree:
             for text, (row, branches) in zip(written_out(tree), _branches(tree))
         ],
     )
-    leaves = tuple(Leaf(label) for label in tree.labels)
+    leaves = tuple(map(Leaf, tree.labels))
     return _without_tree(tree, changed(tree, nodes=(Node(rows, leaves, False, 0),), roots=(0,)))
 
 

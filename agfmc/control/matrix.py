@@ -7,7 +7,7 @@ matrices of Dietterich and Bakiri are its transpose.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -95,14 +95,6 @@ def distances(vectors: np.ndarray, opposite: bool = False) -> Iterator[np.ndarra
             product = np.abs(product)
         apart = (entries[some, None] + entries[start:] - both - product) / 2
         yield apart[np.triu(np.ones(apart.shape, dtype=bool), 1)]
-
-
-def mask(indices: Iterable[int]) -> int:
-    """Integer with the given bits set."""
-    total = 0
-    for index in indices:
-        total |= 1 << index
-    return total
 
 
 def positions(bits: int) -> tuple[int, ...]:

@@ -11,7 +11,6 @@ import numpy as np
 from ..core.probabilities import as_shares
 from ..core.reproducible import Uniform
 from ..core.solver_status import direct, Solver
-from .code_kinds import OneVsRest
 
 # Beyond these |z| the values are cut off, so that no sum of losses overflows.
 FAR = 1e100
@@ -43,17 +42,19 @@ def vote_signs(a: np.ndarray) -> Solver:
     return direct(lambda r: np.sign(r) @ code)
 
 
-def argmax(code: OneVsRest) -> Solver:
+def argmax(code: tuple[np.ndarray, np.ndarray]) -> Solver:
     """Solver r (n, m) -> (n, k), each class's probability against the rest, divided by their sum.
 
     That is (1 + r)/2 of the class's row, its sign turned so that + is the class.
     """
-    return direct(lambda r: as_shares((1.0 + r[:, code.rows] * code.signs) / 2))
+    rows, signs = code
+    return direct(lambda r: as_shares((1.0 + r[:, rows] * signs) / 2))
 
 
-def argmax_raw(code: OneVsRest) -> Solver:
+def argmax_raw(code: tuple[np.ndarray, np.ndarray]) -> Solver:
     """Solver g (n, m) -> (n, k): raw decision values, g > 0 for +1, turned towards each class."""
-    return direct(lambda g: g[:, code.rows] * code.signs)
+    rows, signs = code
+    return direct(lambda g: g[:, rows] * signs)
 
 
 def _prepare_loss(loss, a):
@@ -64,10 +65,7 @@ def _prepare_loss(loss, a):
     [-1e100, 1e100] for the others, so scores are finite whatever g is, infinite values included.
     """
     function = LOSSES[loss]
-    if loss == "exponential":
-        limit = FAR_EXPONENTIAL
-    else:
-        limit = FAR
+    limit = FAR_EXPONENTIAL if loss == "exponential" else FAR
     positive = Uniform(a > 0)
     negative = Uniform(a < 0)
     neutral = np.count_nonzero(a == 0, axis=0) * float(function(np.zeros(1))[0])

@@ -24,12 +24,7 @@ def recognised_form(a: np.ndarray) -> tuple[str, Any] | None:
     Every form is recognised whatever the order and the signs of the rows and
     the order of the columns.
     """
-    for name, recognise in (
-        ("tree", tree_splits),
-        ("balanced", balanced_scale),
-        ("adjacent", adjacent_order),
-        ("pairs", one_vs_one),
-    ):
+    for name, (recognise, _) in _FORMS.items():
         parts = recognise(a)
         if parts is not None:
             return name, parts
@@ -42,13 +37,7 @@ def closed_form(a: np.ndarray) -> tuple[str, Callable[[np.ndarray], np.ndarray]]
     if form is None:
         return None
     name, parts = form
-    prepare = {
-        "tree": _products,
-        "balanced": _balanced,
-        "adjacent": _adjacent,
-        "pairs": lambda a, pairs: PairSystem(pairs),
-    }[name]
-    return name, prepare(a, parts)
+    return name, _FORMS[name][1](a, parts)
 
 
 def _products(a, splits):
@@ -65,16 +54,14 @@ def _products(a, splits):
 
 
 def _balanced(a, scale):
-    if scale == 4.0:
-        rest = one_vs_rest(a)
-    else:
-        rest = None
-    if rest is None:
+    rest = one_vs_rest(a)
+    if rest is None or scale != 4.0:
         votes = Uniform(a / scale)
         return _piecewise(lambda r: project(votes(r)), a.shape[1])
     # A^T r / 4 is r_j / 2 less a number that all classes share.
-    rows = _columns(rest.rows)
-    signs = rest.signs / 2
+    order, signs = rest
+    rows = _columns(order)
+    signs = signs / 2
     return _piecewise(lambda r: project(r[:, rows] * signs), a.shape[1])
 
 
@@ -82,6 +69,15 @@ def _adjacent(a, chain):
     rows, signs, classes = chain
     rows, classes, half = _columns(rows), _columns(np.argsort(classes)), signs / 2
     return _piecewise(lambda r: distribution(0.5 - r[:, rows] * half)[:, classes], a.shape[1])
+
+
+# how each form is recognised, and its solver of the code and the parts
+_FORMS = {
+    "tree": (tree_splits, _products),
+    "balanced": (balanced_scale, _balanced),
+    "adjacent": (adjacent_order, _adjacent),
+    "pairs": (one_vs_one, lambda a, pairs: PairSystem(pairs)),
+}
 
 
 def _columns(order):

@@ -6,8 +6,6 @@ the transpose of the `code_book_` of scikit-learn's OutputCodeClassifier and of 
 matrices of Dietterich and Bakiri (1995), which have a row for each class.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 
 from ..core.errors import ModelError
@@ -82,16 +80,10 @@ def one_vs_one(a: np.ndarray) -> PairTable | None:
     return None
 
 
-class OneVsRest(NamedTuple):
-    """rows (k,): the row that separates each class from all others; signs (k,): its sign there."""
+def one_vs_rest(a: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+    """(rows, signs), both (k,), of the code a (m, k), or None if a is not one-vs-rest.
 
-    rows: np.ndarray
-    signs: np.ndarray
-
-
-def one_vs_rest(a: np.ndarray) -> OneVsRest | None:
-    """`OneVsRest` of the code a (m, k), or None if a is not one-vs-rest.
-
+    They are the row that separates each class from all others, and the sign of the class there.
     With two classes both rows separate both; row j is then taken for class j, or
     the only row for both.
     """
@@ -108,7 +100,7 @@ def one_vs_rest(a: np.ndarray) -> OneVsRest | None:
         if not ((alone.sum(axis=0) == 1).all() and (alone.sum(axis=1) == 1).all()):
             return None
         rows = np.argmax(alone, axis=0)
-    return OneVsRest(rows, a[rows, np.arange(k)].astype(float))
+    return rows, a[rows, np.arange(k)].astype(float)
 
 
 # The word in the column `codes` of the table of methods: what recognises such a code.

@@ -1,7 +1,6 @@
 """Front of the decoders: checks once, has the solver of the table prepared, runs it."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,14 +11,6 @@ from ..core.solver_status import SolverStatus
 from .code_kinds import KINDS
 from .methods import DEFAULT, find_method, Method
 from .pair_strategies import PairQueries
-
-
-@dataclass(frozen=True)
-class Solution:
-    """p: (n, k) probabilities or votes, (n, m) for the method "binary"; and how it stopped."""
-
-    p: np.ndarray
-    stops: SolverStatus
 
 
 class CodeDecoder:
@@ -59,21 +50,19 @@ class CodeDecoder:
                 f"the decoder {self.method.name} queries single classifiers: see pair_decoder"
             )
         self.gives = given_for_code(self.method, self.a)
-        if self.method.takes == "learned":
-            options = [learned]
-        else:
-            options = []
+        options = [learned] if self.method.takes == "learned" else []
         self._solve = _prepare(self.method, self.a, *options)
 
-    def __call__(self, r: np.ndarray) -> Solution:
-        """`Solution` for decision values r (n, m) or (m,), r = P(+1) - P(-1).
+    def __call__(self, r: np.ndarray) -> tuple[np.ndarray, SolverStatus]:
+        """p and how it was found, for decision values r (n, m) or (m,), r = P(+1) - P(-1).
+
+        p (n, k) are probabilities or votes, (n, m) for the method "binary".
 
         Solves sum_j a_ij p_j / sum_j |a_ij| p_j = r_i for p in the sense of the
         method.  r is clipped to [-1, 1], but not for a method that takes raw values.
         Raises DataError if r has another number of columns or is not finite.
         """
-        r = _checked_values(r, self.a.shape[0], self.method.takes != "g")
-        return Solution(*self._solve(r))
+        return self._solve(_checked_values(r, self.a.shape[0], self.method.takes != "g"))
 
 
 def given_for_code(method: Method, a: np.ndarray) -> str:

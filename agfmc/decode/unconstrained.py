@@ -116,7 +116,7 @@ def _stacked(system, careful, shape):
 
     def solve(r):
         r = np.ascontiguousarray(r)  # BLAS sums as memory lies
-        p, bad = solve_each(*system(r), SINGULAR)
+        p, bad = _solve_each(*system(r))
         flat = np.zeros(0, dtype=bool)
         if bad.any():
             p[bad], flat = careful(r[bad])
@@ -125,12 +125,10 @@ def _stacked(system, careful, shape):
     return in_chunks(solve, BUDGET // (8 * k * (m + k)), k)
 
 
-def solve_each(
-    matrix: np.ndarray, right: np.ndarray, limit: float
-) -> tuple[np.ndarray, np.ndarray]:
+def _solve_each(matrix, right):
     """Solutions of matrix (n, s, s) x = right (n, s), and which (n,) are singular, or nearly.
 
-    These have a lower bound of the condition number above `limit`.  numpy refuses a whole stack for
+    These have a lower bound of the condition number above `SINGULAR`.  numpy refuses a whole stack for
     one singular matrix; the stack is halved until the singular ones are alone.
     """
     n, s = right.shape
@@ -151,5 +149,5 @@ def solve_each(
                 stacks += [slice(stack.start, middle), slice(middle, stack.stop)]
     trace = np.trace(matrix, axis1=1, axis2=2)
     with np.errstate(over="ignore", invalid="ignore"):  # NaN where a pivot was a denormal
-        singular |= ~(np.abs(x[:, :, 1]).max(axis=1) * trace <= limit)
+        singular |= ~(np.abs(x[:, :, 1]).max(axis=1) * trace <= SINGULAR)
     return x[:, :, 0], singular | ~np.isfinite(x).all(axis=(1, 2))

@@ -18,8 +18,6 @@ flow, d theta/dt = log(numerator/denominator), by implicit steps that become
 Newton's as they grow.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 
 from ..core.solver_status import in_chunks, Solver, SolverStatus
@@ -34,15 +32,6 @@ REACH = 5.0
 GROWS = 1e-6
 LOWEST = -200.0
 SATURATED = 1e-12
-
-
-class _Sides(NamedTuple):
-    """The classes on each side (m, k), as 0 and 1, and times the weights of the rows."""
-
-    plus: np.ndarray
-    minus: np.ndarray
-    heavy_plus: np.ndarray
-    heavy_minus: np.ndarray
 
 
 def prepare(a: np.ndarray) -> Solver:
@@ -71,7 +60,8 @@ def _prepare(a, flow):
     minus = (a < 0).astype(float)
     n = (plus + minus).sum(axis=1, keepdims=True)
     weight = n / n.max()  # 1 exactly where all rows are equal: proportions alone matter
-    sides = _Sides(plus, minus, weight * plus, weight * minus)
+    # the classes on each side (m, k), as 0 and 1, and times the weights of the rows
+    sides = plus, minus, weight * plus, weight * minus
     # Classes that no row tells apart begin as equals and would stay so, but for rounding.
     _, which, count = np.unique(a, axis=1, return_inverse=True, return_counts=True)
     alike = [np.flatnonzero(which.ravel() == one) for one in np.flatnonzero(count > 1)]
@@ -98,7 +88,7 @@ def _solved(flow, sides, right):
     with all classifiers.
     """
     n = len(right)
-    k = sides.plus.shape[1]
+    k = sides[0].shape[1]
     equal = np.full((n, k), 1.0 / k)
     if flow is _flow_kl:
         p, rounds, left = _follow(flow, sides, right, equal, 1.0, LIMIT)

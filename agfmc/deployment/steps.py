@@ -388,8 +388,8 @@ def _rule(code, orientation, method: Method) -> LinearRule | CodeRule:
     if method.name == "orthogonal":
         return LinearRule(code.T / len(code), np.zeros(code.shape[1]), then="project")
     if method.name == "argmax":
-        rest = KINDS[method.codes](code)
-        halves = np.diag(rest.signs / 2) @ np.eye(len(code))[rest.rows]
+        rows, signs = KINDS[method.codes](code)
+        halves = np.diag(signs / 2) @ np.eye(len(code))[rows]
         return LinearRule(halves, np.full(len(halves), 0.5), then="shares")
     name, parts = recognised_form(code) or ("least-squares", ())
     if name == "pairs" and method.name == "inverse":

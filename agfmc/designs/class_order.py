@@ -177,18 +177,15 @@ class Problem:
     moves = (_SWAP, _INSERT)
 
     def __init__(self, priors, e, h=None):
-        self.priors, e = np.asarray(priors, dtype=np.float64), np.asarray(e, dtype=np.float64)
-        if h is None:
-            self.h = None
-        else:
-            self.h = np.ascontiguousarray(h, dtype=np.float64)
-        k = self.k = len(self.priors)
+        self.priors = np.asarray(priors, dtype=np.float64)
+        self.keep = 1.0 - np.asarray(e, dtype=np.float64)
+        self.h = h
+        self.k = len(self.priors)
         self.work = 0
-        self.keep = 1.0 - e
-        if h is None:
-            self.cost = k**2
-        else:
-            self.cost = k**3 // 16 + 1
+        self.cost = self.k**2
+        if h is not None:
+            self.h = np.ascontiguousarray(h, dtype=np.float64)
+            self.cost = self.k**3 // 16 + 1
 
     def values(self, orders):
         """J (c,) of orders (c, k), in bounded memory."""
@@ -241,47 +238,42 @@ def best_order(
 
 
 def local_search(
-    problem: Problem | PathProblem,
-    starts: Sequence,
-    seed: int,
-    restarts: int = _RESTARTS,
-    most: int = _WORK,
-    least: int = _RESTART_WORK,
+    problem: Problem | PathProblem, starts: Sequence, seed: int
 ) -> tuple[np.ndarray, float]:
     """(order (k,), J): the best local optimum of the moves of a problem.
 
     It climbs from each of `starts`, then from random orders and shaken best ones in turn; no
-    restart begins with more `work` than `least`, and the search ends at `most`.
+    restart begins with more `work` than `_RESTART_WORK`, and the search ends at `_WORK`.
     """
     rng = np.random.default_rng(seed)
     best = None
     value = -np.inf
-    for n in range(-len(starts), restarts):
+    for n in range(-len(starts), _RESTARTS):
         if n < 0:
             start = np.asarray(starts[n])
-        elif problem.work > least:
+        elif problem.work > _RESTART_WORK:
             break
         else:
             if n % 2:
                 start = _shaken(best, rng)
             else:
                 start = rng.permutation(problem.k)
-        order, reached = _climb(problem, start, rng, most)
+        order, reached = _climb(problem, start, rng)
         if reached > value + _BETTER:
             best, value = order, reached
     return best, value
 
 
-def pairs_training_share(k: int, power: float = 2.0) -> float:
+def pairs_training_share(k: int) -> float:
     """Training time of all pairs of k classes of equal size, as a share of that of one-vs-rest.
 
-    c k(k-1)/2 (2m/k)^power over c k m^power, if a classifier of m samples takes c m^power.
+    c k(k-1)/2 (2m/k)^2 over c k m^2, if a classifier of m samples takes c m^2.
 
     References
     ----------
-    Platt, Cristianini and Shawe-Taylor, 2000, equations 1 and 2; about 2 for SVMs.
+    Platt, Cristianini and Shawe-Taylor, 2000, equations 1 and 2; the power is about 2 for SVMs.
     """
-    return (k - 1) / 2 * (2 / k) ** power
+    return (k - 1) / 2 * (2 / k) ** 2
 
 
 def _shaken(order, rng):
@@ -291,7 +283,7 @@ def _shaken(order, rng):
     return order
 
 
-def _climb(problem, order, rng, most):
+def _climb(problem, order, rng):
     """The local optimum above `order`: steepest ascent, over blocks of the moves in turn."""
     k = problem.k
     value = problem.values(order[None])[0]
@@ -301,7 +293,7 @@ def _climb(problem, order, rng, most):
         moves = moves[rng.permutation(len(moves))]
     blocks = [moves[a : a + step] for a in range(0, len(moves), step)]
     idle, at = 0, 0
-    while idle < len(blocks) and problem.work <= most:
+    while idle < len(blocks) and problem.work <= _WORK:
         candidates = order[_sources(k, blocks[at])]
         values = problem.values(candidates)
         top = int(np.argmax(values))

@@ -122,7 +122,10 @@ def make_design(scheme, source, names=None, **options):
             + f", not of {_SOURCES.get(kind, 'the number of classes')}"
         )
     if kind == "data":
-        _refuse_missing(scheme, source)
+        from ..core.points import has_missing
+
+        if source.x is not None and has_missing(source.x):
+            raise DataError(f"the scheme '{scheme.name}' is made of data without missing values")
     if len(labels) < 2:
         raise UsageError(f"expected at least 2 classes, found {len(labels)}")
     _refuse_huge(scheme, len(labels), options)
@@ -148,13 +151,6 @@ def _sizes(source):
             w = source.weights.w
         source = total_weights(source.y, w)
     return list(source.values())
-
-
-def _refuse_missing(scheme, points):
-    from ..core.points import has_missing
-
-    if points.x is not None and has_missing(points.x):
-        raise DataError(f"the scheme '{scheme.name}' is made of data without missing values")
 
 
 def sketch(scheme):

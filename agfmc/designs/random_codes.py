@@ -43,9 +43,14 @@ def random_code(
     Raises `UsageError` for k < 2, for more rows than exist, and for too few to separate k classes.
     """
     rows, available = _checked_rows(k, rows, strict)
-    code = _first_draw(k, rows, strict, available, seed)
+    unranked = _strict_row if strict else _any_row
+
+    def draw_rows(generator):
+        return [unranked(k, rank) for rank in _sample(generator, available, rows)]
+
+    code = _first_draw(draw_rows, k, rows, seed)
     if draws > 1 and rows < available:  # else all there are, whatever is drawn
-        code = _improved(code, k, rows, strict, available, seed, draws)
+        code = _improved(code, draw_rows, k, seed, draws)
     if rows < k - 1:
         warn_user(
             f"{rows} rows do not determine the probabilities of {k} classes: "
@@ -61,10 +66,10 @@ def random_as_orthogonal(k: int, seed: int = 1, draws: int = 1) -> Sequence:
     return random_code(k, hadamard_order(k), True, seed, draws)
 
 
-def _first_draw(k, rows, strict, available, seed):
+def _first_draw(draw_rows, k, rows, seed):
     generator = random.Random(seed)
     for _ in range(MOST_DRAWS):
-        code = _sided(generator, _drawn_rows(generator, k, rows, strict, available))
+        code = _sided(generator, draw_rows(generator))
         if _determines(code, k):
             return code
     raise UsageError(
@@ -96,14 +101,6 @@ def _checked_rows(k, rows, strict):
     if rows < least:
         raise UsageError(f"to separate {k} classes takes at least {least} {kind}, not {rows}")
     return rows, available
-
-
-def _drawn_rows(generator, k, rows, strict, available):
-    if strict:
-        unranked = _strict_row
-    else:
-        unranked = _any_row
-    return [unranked(k, rank) for rank in _sample(generator, available, rows)]
 
 
 def _sided(generator, rows):
@@ -167,11 +164,11 @@ def _any_row(k, rank):
 # The best of many
 
 
-def _improved(code, k, rows, strict, available, seed, draws):
+def _improved(code, draw_rows, k, seed, draws):
     best = _quality(code, k)
     for i in range(1, draws):
         generator = random.Random(f"{seed}:{i}")
-        drawn = _drawn_rows(generator, k, rows, strict, available)
+        drawn = draw_rows(generator)
         quality = _quality(drawn, k, best[0])
         if quality is not None and quality > best:
             turned = _sided(generator, drawn)

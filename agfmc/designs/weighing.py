@@ -51,11 +51,7 @@ def special(k: int, rows: int | None = None) -> Sequence:
         for zeros in (True, False):
             for m in range(k, 2 * k + 1):
                 for weight in sorted(_weights(m), reverse=True):
-                    if (weight < m) == zeros:
-                        code = _code(k, m, weight)
-                    else:
-                        code = None
-                    if code:
+                    if (weight < m) == zeros and (code := _code(k, m, weight)):
                         return code
     code = _smallest_code(k, rows)
     if code is None:
@@ -151,11 +147,7 @@ def _circulant(q):
 
 def _smallest_code(k, w):
     for m in range(k, 2 * k + 1):
-        if w in _weights(m):
-            rows = _code(k, m, w)
-        else:
-            rows = None
-        if rows:
+        if w in _weights(m) and (rows := _code(k, m, w)):
             return rows
     return None
 

@@ -65,7 +65,7 @@ class ProcessPool(Executor):
         if self._first.done() and self._first.exception() is None:
             self._starts = 0
         self._starts += 1
-        _reserve_threads(2)
+        _reserve_threads()
         threading.excepthook = self._end_tasks
         context = multiprocessing.get_context("spawn")
         # its end ends the workers, also where this process is killed
@@ -118,15 +118,15 @@ class ProcessPool(Executor):
             self._pool.shutdown(wait, cancel_futures=True)
 
 
-def _reserve_threads(count):
-    """`RuntimeError` where so many threads more have no room, which the system keeps for the next.
+def _reserve_threads():
+    """`RuntimeError` where two threads more have no room, which the system keeps for the next.
 
     Those of the standard pool that cannot start are told to nobody, who waits for ever.
     """
     end = threading.Event()
     threads = []
     try:
-        for _ in range(count):
+        for _ in range(2):
             thread = threading.Thread(target=end.wait)
             thread.start()
             threads.append(thread)

@@ -40,11 +40,9 @@ def checked(content, read, path=None):
 
 
 @contextmanager
-def replacing(
-    path, binary: bool = False, before: Callable | None = None, text: bool | None = None
-) -> Iterator[_Output]:
+def replacing(path, binary: bool = False, before: Callable | None = None) -> Iterator[_Output]:
     """Replace one file, as `replacing_all` replaces several."""
-    with replacing_all([path], binary, before, text) as (file,):
+    with replacing_all([path], binary, before) as (file,):
         yield file
 
 

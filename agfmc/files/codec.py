@@ -143,8 +143,8 @@ def decode(kind, value, fail, array=None):
 
 def _without_rules(kind):
     if get_origin(kind) is Annotated:
-        return (get_args(kind)[0], get_args(kind)[1:])
-    return (kind, ())
+        return kind.__origin__, kind.__metadata__
+    return kind, ()
 
 
 class _Decoder:
@@ -303,12 +303,12 @@ class Sidecar:
     sealed: bool = True
     most: int | None = None
 
-    def begins(self, path, part=""):
-        """Return True if the file begins as such a sidecar, with `part` in its first lines."""
+    def begins(self, path):
+        """Return True if the file begins as such a sidecar."""
         with open_input(path) as file:
             head = file.read(500)
         start = f'{{"format":"{self.title}"'.replace(" ", "").encode()
-        return b"".join(head.split()).startswith(start) and part.encode() in head
+        return b"".join(head.split()).startswith(start)
 
     def format(self, content, path=None):
         """The text of a dataclass, which is `checked`."""

@@ -514,11 +514,11 @@ class _Prediction:
             return p
         if number not in self._plans:
             return r[:, 0]
-        decoded = self._plans[number](r)
-        stops.append(decoded.stops)
+        p, stopped = self._plans[number](r)
+        stops.append(stopped)
         if self.tree.hierarchical and self._plans[number].gives == "estimates":
-            return as_shares(decoded.p)  # products and averages of others would have no meaning
-        return decoded.p
+            return as_shares(p)  # products and averages of others would have no meaning
+        return p
 
     def _part(self, number, r):
         if r is None:

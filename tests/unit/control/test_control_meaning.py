@@ -176,7 +176,7 @@ def test_rename():
 
 
 def test_trees_from_pairs():
-    tree = from_pairs(((2, 0), 1), [10, 20, 30], {10: "ten"})
+    tree = changed(from_pairs(((2, 0), 1), [10, 20, 30]), names={10: "ten"})
     assert tree.labels == (30, 10, 20) and tree.names == {10: "ten"}
     assert all(node.bare for node in tree.nodes)
     with pytest.raises(UsageError, match="at least two"):

@@ -7,7 +7,7 @@ from hypothesis import example, given, strategies as st
 import pytest
 
 from agfmc.control import parse as parsing, write
-from agfmc.control.build import from_pairs, from_rows, rename, to_code
+from agfmc.control.build import from_pairs, from_rows, relabelled, rename, to_code, with_options
 from agfmc.control.learners import NODE_LEARNERS
 from agfmc.control.parse import MAX_DEPTH, parse
 from agfmc.control.tree import (
@@ -51,7 +51,10 @@ def test_layout_of_a_training_code():
 
 
 def test_layout_of_a_training_tree():
-    tree = from_pairs(((0, 1), 2), [5, 3, 9], {3: "sand", 4: "not there"}, text="-c 1")
+    tree = with_options(
+        relabelled(from_pairs(((0, 1), 2), range(3)), [5, 3, 9], {3: "sand", 4: "not there"}),
+        "-c 1",
+    )
     assert format_tree(tree) == '# class 3: sand\n"-c 1" {\n  "-c 1" {\n    5\n    3\n  }\n  9\n}\n'
 
 
@@ -95,7 +98,7 @@ def test_errors_name_the_source_as_given():
 
 def test_files(tmp_path):
     path = str(tmp_path / "a.mbc")
-    tree = from_pairs((0, 1), [3, 8], {3: "b\u00e4r", 8: "x y"})
+    tree = changed(from_pairs((0, 1), [3, 8]), names={3: "b\u00e4r", 8: "x y"})
     write_control(path, tree)
     assert bare_of_places(read_control(path)) == bare_of_places(tree)
     assert [entry.name for entry in tmp_path.iterdir()] == ["a.mbc"]
@@ -104,7 +107,7 @@ def test_files(tmp_path):
 def test_names_in_another_encoding(tmp_path):
     path = str(tmp_path / "a.mbc")
     latin = "b\udce4r"  # as Python holds the bytes b"b\xe4r"
-    tree = rename(from_pairs((0, 1), [0, 1], {0: latin}), [latin])
+    tree = rename(changed(from_pairs((0, 1), [0, 1]), names={0: latin}), [latin])
     write_control(path, tree)
     assert (tmp_path / "a.mbc").read_bytes() == b"# class 0: b\xe4r\nb\xe4r\n{\n  0\n  1\n}\n"
     assert bare_of_places(read_control(path)) == bare_of_places(tree)
@@ -141,7 +144,7 @@ def test_names_that_the_language_cannot_hold():
         with pytest.raises(UsageError, match="cannot hold .* it has a"):
             quote_name(name)
         with pytest.raises(UsageError, match="cannot hold .* it has a"):
-            format_tree(from_pairs((0, 1), [0, 1], text=name))
+            format_tree(with_options(from_pairs((0, 1), [0, 1]), name))
 
 
 def chain_text(levels):

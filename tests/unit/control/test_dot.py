@@ -9,7 +9,7 @@ from html import unescape
 import pytest
 from hypothesis import given, strategies as st
 
-from agfmc.control.build import from_pairs, from_rows
+from agfmc.control.build import from_pairs, from_rows, with_options
 from agfmc.control.graphviz import format_dot
 from agfmc.control.parse import parse
 from agfmc.control.tree import changed
@@ -96,8 +96,8 @@ def test_mixtures():
 @pytest.mark.parametrize("name", AWKWARD)
 def test_awkward_texts(name):
     shown = re.sub("[\x01\udcff]", "\ufffd", name)
-    pairs = from_pairs((0, 1), [0, 1], {1: name}, name)
-    matrix = from_rows([((0,), (1,))], [0, 1], {1: name}, name)
+    pairs = with_options(changed(from_pairs((0, 1), [0, 1]), names={1: name}), name)
+    matrix = with_options(from_rows([((0,), (1,))], [0, 1], {1: name}), name)
     for tree in (pairs, matrix):
         texts = texts_of(format_dot(tree))
         for line in shown.split("\n"):
@@ -109,11 +109,11 @@ def test_awkward_texts(name):
 def test_quotes_and_brackets_balance(names):
     named = dict(enumerate(names))
     rows = [((i,), (i + 1,)) for i in range(len(names) - 1)]
-    text = format_dot(from_rows(rows, range(len(names)), named, names[0]))
+    text = format_dot(with_options(from_rows(rows, range(len(names)), named), names[0]))
     inside = text[text.index("<table") : text.rindex(">];")]
     left = re.sub(r"</?(table|tr|td|br/?)( [^<>]*)?>|&(amp|lt|gt|#160);", "", inside)
     assert not set(left) & set("<>&")
-    pair = from_pairs((0, 1), [0, 1], named, names[0])
+    pair = with_options(changed(from_pairs((0, 1), [0, 1]), names=named), names[0])
     for line in format_dot(pair).splitlines()[4:-1]:
         assert len(re.findall(r'(?<!\\)(?:\\\\)*"', line)) % 2 == 0
     format_dot(pair).encode()
@@ -125,7 +125,7 @@ def test_a_long_chain_and_long_texts():
         pairs = (pairs, i)
     text = format_dot(from_pairs(pairs, range(3000)))
     assert text.count(" -> ") == 2 * 2999
-    wide = from_pairs((0, 1), [0, 1], None, "-c " + "1" * 500)
+    wide = with_options(from_pairs((0, 1), [0, 1]), "-c " + "1" * 500)
     assert "1..." in format_dot(wide) and max(map(len, format_dot(wide).splitlines())) < 200
 
 

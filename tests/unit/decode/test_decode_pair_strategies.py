@@ -486,7 +486,7 @@ def test_probabilities_that_are_consistent():
     r = rng.uniform(-1, 1, r.shape)
     for c in range(k):
         p = fitted_probability(table, r, np.ones(r.shape, dtype=bool), np.full(len(r), c))
-        np.testing.assert_allclose(p, CodeDecoder(one_vs_one(k))(r).p[:, c], atol=1e-8)
+        np.testing.assert_allclose(p, CodeDecoder(one_vs_one(k))(r)[0][:, c], atol=1e-8)
 
 
 def test_small_blocks_change_nothing(monkeypatch):

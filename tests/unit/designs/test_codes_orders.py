@@ -145,19 +145,22 @@ def test_local_search_of_more_classes(with_shares):
 @pytest.mark.parametrize("block", [class_order._BLOCK, 1000])
 def test_every_climb_ends_at_a_local_optimum(monkeypatch, block):
     monkeypatch.setattr(class_order, "_BLOCK", block)  # all moves at once, and ten at a time
+    monkeypatch.setattr(class_order, "_RESTARTS", 0)
     for seed in range(5):
         priors, e, _ = problem_of(seed, 10, False)
         problem = Problem(priors, e)
-        order, value = local_search(problem, [range(10)], 1, 0, 10**9)
+        order, value = local_search(problem, [range(10)], 1)
         around = np.asarray(order)[_sources(10, _moves(10, problem.moves))]
         assert problem.values(around).max() <= value + 1e-12
         assert problem.values(order[None])[0] == pytest.approx(value, abs=1e-14)
 
 
-def test_local_search_ends_when_its_work_is_done():
+def test_local_search_ends_when_its_work_is_done(monkeypatch):
+    monkeypatch.setattr(class_order, "_WORK", 0)
+    monkeypatch.setattr(class_order, "_RESTART_WORK", 0)
     priors, e, _ = problem_of(1, 20, False)
     problem = Problem(priors, e)
-    order, value = local_search(problem, [range(20)], 1, 5, 0, 0)
+    order, value = local_search(problem, [range(20)], 1)
     assert order.tolist() == list(range(20))
     assert value == pytest.approx(expected_accuracy(range(20), priors, e))
 
@@ -359,4 +362,3 @@ def test_order_for_path_is_the_shortest_there_is(k, seed):
 def test_training_of_pairs_takes_its_share(k, share):
     # (k - 1)/2 (2/k)^2 = 2(k - 1)/k^2 of one-vs-rest
     assert pairs_training_share(k) == pytest.approx(share)
-    assert pairs_training_share(k, 1.0) == pytest.approx((k - 1) / k)

@@ -142,14 +142,14 @@ def test_more_draws_are_never_worse_and_the_code_stays_a_code(check_code, k, str
 @pytest.mark.parametrize("k, rows, seed", [(6, 8, 5), (9, 12, 5), *((5, 6, i) for i in range(9))])
 def test_it_is_the_best_of_the_draws(monkeypatch, connected, strict, k, rows, seed):
     drawn = []
-    original = random_codes._drawn_rows
+    original = random_codes._quality
 
-    def recorded(*arguments):
-        drawn.append(original(*arguments))
-        return drawn[-1]
+    def recorded(code, *arguments):
+        drawn.append(code)
+        return original(code, *arguments)
 
     first = random_code(k, rows, strict, seed)
-    monkeypatch.setattr(random_codes, "_drawn_rows", recorded)
+    monkeypatch.setattr(random_codes, "_quality", recorded)
     best = random_code(k, rows, strict, seed, 60)
     del drawn[:-59]  # those of the first code
     usable = [

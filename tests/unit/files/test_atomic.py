@@ -172,7 +172,7 @@ def test_text_is_compressed_by_its_name(tmp_path, binary, text, zipped):
     piece = b"caf\xc3\xa9\xff\n"
     found = []
     for name in ("a.gz", "b.GZ"):
-        with replacing(tmp_path / name, binary, text=text) as file:
+        with replacing_all([tmp_path / name], binary, text=text) as (file,):
             for _ in range(9000):
                 file.write(piece if binary else piece.decode("utf-8", "surrogateescape"))
             assert file.fileno() > 2

@@ -113,7 +113,7 @@ def test_values_of_calibration_points_by_definition():
     code = np.zeros((6, 4))
     for row, (left, right) in zip(code, configuration.tree.sides()):
         row[np.searchsorted(LABELS, left)], row[np.searchsorted(LABELS, right)] = -1, 1
-    p = CodeDecoder(code, "least-squares")(np.tanh(machines.a * f + machines.b)).p
+    p = CodeDecoder(code, "least-squares")(np.tanh(machines.a * f + machines.b))[0]
     answered = answers(configuration, held_out)
     found = answered.p
     np.testing.assert_allclose(found, p, atol=1e-12)
@@ -156,7 +156,7 @@ def test_points_are_stored_as_sigmoids_without_them_answer(w, groups):
             r[point, j] = np.tanh(-(a * f[point, j] + b) / 2)
     found = fit_calibration(configuration, held_out, [Decoding()]).decoders["least-squares"]
     p, in_sample = (
-        apply_map(found.map, CodeDecoder(code, "least-squares")(one).p)[np.arange(80), column]
+        apply_map(found.map, CodeDecoder(code, "least-squares")(one)[0])[np.arange(80), column]
         for one in (r, own)
     )
     assert np.abs(found.points.p_true - p).max() < 0.02 < np.abs(in_sample - p).max() / 3

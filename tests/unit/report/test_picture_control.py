@@ -7,6 +7,7 @@ import pytest
 
 from agfmc.control.build import from_pairs, from_rows, rename
 from agfmc.control.parse import parse
+from agfmc.control.tree import changed
 from agfmc.report import chart_control
 from agfmc.report.svg import Drawing
 
@@ -30,7 +31,7 @@ def balanced(first, last):
 def test_trained_nodes_have_classes_and_shares_of_the_points(shown):
     """In the place of names of files, which are cut to the same text."""
     tree = rename(
-        from_pairs(((0, 1), 2), range(3), {0: "first class", 1: "b$"}),
+        changed(from_pairs(((0, 1), 2), range(3)), names={0: "first class", 1: "b$"}),
         [f"/a/folder/with/a/long/name/of/the/models/m.{i}" for i in range(2)],
     )
     figure = shown(*chart_control.control_pictures(tree, {0: 1.0, 1: 0.625}))
@@ -40,7 +41,9 @@ def test_trained_nodes_have_classes_and_shares_of_the_points(shown):
 
 def test_26_long_names_in_a_trained_tree(shown):
     names = {i: f"handwritten capital letter {chr(65 + i)}, of printed type" for i in range(26)}
-    tree = rename(from_pairs(balanced(0, 26), range(26), names), [f"m{i}" for i in range(25)])
+    tree = rename(
+        changed(from_pairs(balanced(0, 26), range(26)), names=names), [f"m{i}" for i in range(25)]
+    )
     figure = shown(*chart_control.control_pictures(tree, dict.fromkeys(range(25), 0.5)))
     assert not figure.clashes() and sum(text.startswith("50 %: ") for text in figure.texts) == 25
 
@@ -131,7 +134,7 @@ def test_dendrogram(shown):
 
 
 def test_infinite_distances_lie_behind_a_break(shown):
-    tree = from_pairs(balanced(0, 7), range(7), LETTERS)
+    tree = changed(from_pairs(balanced(0, 7), range(7)), names=LETTERS)
     picture = chart_control.dendrogram(tree, [math.inf, 2.1, math.inf, 1.2, 3.3, 2.7])
     figure = shown(picture)
     assert "infinite" in figure.texts and not figure.clashes()
