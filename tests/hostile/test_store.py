@@ -475,7 +475,7 @@ def test_dense_systems_have_a_limit():
     ):
         with pytest.raises(ModelError, match="too large for this decoder"):
             CodeDecoder(wide, method)
-    assert CodeDecoder(wide, "vote")(np.ones((1, 2))).p.shape == (1, 2049)
+    assert CodeDecoder(wide, "vote")(np.ones((1, 2)))[0].shape == (1, 2049)
 
 
 def test_cutting_many_small_groups_takes_no_square():

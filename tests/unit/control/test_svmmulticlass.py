@@ -489,7 +489,7 @@ def ours(given, x, method):
         else np.sign(f * model.orientation)
     )
     code = rows_to_matrix([(row.left, row.right) for row in tree.rows], len(tree.labels))
-    p = CodeDecoder(code, find_method(method))(r).p
+    p = CodeDecoder(code, find_method(method))(r)[0]
     return f, r, p[:, np.argsort(tree.labels)], np.array(tree.labels)[p.argmax(axis=1)]
 
 
