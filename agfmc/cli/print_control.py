@@ -241,13 +241,11 @@ def _design_and_write(request):
     from ..control.build import for_output, with_options, without_names
     from ..control.graphviz import format_dot
     from ..control.write import require_readable, tree_lines
-    from ..designs.design import Design
 
     if request.controls:
-        design = Design(_joined(request))
+        tree, heights = _joined(request), None
     else:
-        design = _designed(request)
-    tree = design.tree
+        tree, heights = _designed(request)
     if request.options:
         tree = with_options(tree, request.options)
     if not request.head:
@@ -263,7 +261,7 @@ def _design_and_write(request):
     def draw(path):
         from ..report.chart_control import draw_control
 
-        draw_control(path, tree, design.heights)
+        draw_control(path, tree, heights)
 
     printed = request.reports.write({".dot": lambda: format_dot(tree)}, draw)
     if printed is not None:
@@ -363,8 +361,8 @@ def _joined(request):
 
 
 def _designed(request):
-    """The `Design` of a request."""
-    from ..designs.design import Design, make_design
+    """(tree, heights) of a request, as of `make_design`."""
+    from ..designs.design import make_design
 
     scheme = request.scheme
     source = request.source
@@ -373,13 +371,13 @@ def _designed(request):
         from ..models.control_files import model_file, read_control
 
         if scheme is None:
-            return Design(read_control(source))
+            return read_control(source), None
         refuse_scheme(source, "DATA writes one")
         tree = read_control(source)
         if request.path is not None:
             tree.require_names()
             tree = rename(tree, [model_file(row.text, request.path) for row in tree.rows])
-        return Design(scheme.make(tree))
+        return scheme.make(tree), None
     if "classes" not in scheme.made_of:
         return _from_operand(request)
     labels, names = _labels(request)

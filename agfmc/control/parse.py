@@ -180,7 +180,8 @@ def parse(text: str, source: str | None = None) -> Tree:
     labels = {}
     sizes = Sizes()
     while at < len(src.text):
-        if roots and _begins_nothing(src.text, at):
+        word = _WORD.match(src.text, at)
+        if roots and (src.text[at] in "{};" or word and _NUMBER.match(word.group())):
             raise src.error(
                 at,
                 "expected the end of the file or another configuration, found " + src.piece_at(at),
@@ -195,12 +196,6 @@ def parse(text: str, source: str | None = None) -> Tree:
     return Tree(
         tuple(nodes), _class_names(src, labels), source, _headings(src, len(roots)), tuple(roots)
     )
-
-
-def _begins_nothing(text, at):
-    """Return True if no configuration can begin."""
-    word = _WORD.match(text, at)
-    return text[at] in "{};" or bool(word and _NUMBER.match(word.group()))
 
 
 def _check_same(src, end, first, others):

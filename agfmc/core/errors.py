@@ -14,6 +14,7 @@ import sys
 import warnings
 from collections import namedtuple
 from contextlib import contextmanager
+from functools import partial
 from types import FrameType
 
 EXIT_STATUSES = (
@@ -185,11 +186,8 @@ class AgfmcError(Exception):
         return shortened(text)
 
     def __reduce__(self):
-        return _rebuild, (type(self), self.message, self.file, self.line, self.column)
-
-
-def _rebuild(kind, message, file, line, column):
-    return kind(message, file=file, line=line, column=column)
+        place = {"file": self.file, "line": self.line, "column": self.column}
+        return partial(type(self), self.message, **place), ()
 
 
 class DataError(AgfmcError):

@@ -348,7 +348,7 @@ class Ordered(NamedTuple):
 
 
 def order_for_pairs(tree, *, error_rate, priors=None, counts=None, pair_errors=None, seed=1):
-    """The order of a one-against-one control tree in which a DDAG is right most often.
+    """The order of a control tree, `require_one_vs_one`, in which a DDAG is right most often.
 
     Only the braces and the positions change: each classifier keeps its name or options and the
     classes on its sides, so nothing is trained again.
@@ -367,10 +367,8 @@ def order_for_pairs(tree, *, error_rate, priors=None, counts=None, pair_errors=N
 
     Raises
     ------
-    ControlError : for another kind of control tree
     DataError : for a pair whose errors are unknown
     """
-    require_one_vs_one(tree)
     labels = tree.classes
     present = np.array([labels.index(label) for label in tree.labels])
     priors = _priors(labels, priors, counts, pair_errors)
@@ -390,7 +388,7 @@ def order_for_pairs(tree, *, error_rate, priors=None, counts=None, pair_errors=N
 
 
 def order_for_path(tree, x, y, metric="mean-deviation", weights=None):
-    """The order of a training tree along the shortest path through classes of points.
+    """The order of a tree, `require_untrained_matrix`, along the shortest path through classes.
 
     The labels in the braces change places, the partitions stay as they are.
 
@@ -398,12 +396,7 @@ def order_for_path(tree, x, y, metric="mean-deviation", weights=None):
     ----------
     x, y : array (n, d) and (n,), points and their labels
     metric : str, as of `class_distances`
-
-    Raises
-    ------
-    ControlError : for a tree that is trained, or no coding matrix
     """
-    require_untrained_matrix(tree)
     labels = tree.classes
     distances = class_distances(x, y, labels, metric, w=None if weights is None else weights.w)
     order, after, exact = shortest_path(distances)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple, TYPE_CHECKING
 
 from ..control.build import code_rows, from_rows, relabelled
@@ -35,18 +35,6 @@ class LabelledPoints(NamedTuple):
     labels: Sequence[int]
     names: Mapping[int, str] | None = None
     weights: Weights | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class Design:
-    """A training control tree.
-
-    `heights` are the distances between the two sides of each node, in the order of `tree.nodes`,
-    where the tree was made by distances, else None.
-    """
-
-    tree: Tree
-    heights: list | None = None
 
 
 def design(scheme, labels, *, names=None, x=None, y=None, weights=None, **options):
@@ -85,12 +73,15 @@ def design(scheme, labels, *, names=None, x=None, y=None, weights=None, **option
         source = labels
     else:
         source = LabelledPoints(x, y, list(labels), names, weights)
-    return make_design(scheme, source, names, **options).tree
+    return make_design(scheme, source, names, **options)[0]
 
 
 def make_design(scheme, source, names=None, **options):
-    """The `Design` of a scheme for labels, {label: points, or the sum of their weights},
+    """(tree, heights) of a scheme for labels, {label: points, or the sum of their weights},
     `LabelledPoints` or `Confusions`; the other arguments are those of `design`.
+
+    The heights are the distances between the two sides of each node, in the order of `tree.nodes`,
+    where the tree was made by distances, else None.
 
     In a tree from distances, classes that lie closest, or are most confused, are split last: Mills,
     "Solving for multi-class", section 3.1, where the metric is Hausdorff's and the linkage single,
@@ -138,8 +129,8 @@ def make_design(scheme, source, names=None, **options):
     result = scheme.make(material, **options)
     tree, heights = result if type(result) is tuple else (result, None)
     if isinstance(tree, Tree):
-        return Design(relabelled(tree, labels, names), heights)
-    return Design(from_rows(tree, labels, names), heights)
+        return relabelled(tree, labels, names), heights
+    return from_rows(tree, labels, names), heights
 
 
 def _sizes(source):

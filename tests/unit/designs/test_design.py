@@ -107,7 +107,7 @@ def test_a_tree_from_data(metric, linkage):
     made = make_design(
         "empirical", LabelledPoints(x, y, LABELS, NAMES), metric=metric, linkage=linkage
     )
-    tree, heights = made.tree, made.heights
+    tree, heights = made
     pairs, expected = join(class_distances(x, y, LABELS, metric), linkage)
     assert heights == expected and len(heights) == len(tree.nodes)
     shown = format_tree(tree)
@@ -129,14 +129,14 @@ def test_the_defaults_of_trees_and_orders():
         ("contingency", table, {"linkage": "average"}),
     ):
         first, second = make_design(scheme, made_of), make_design(scheme, made_of, **options)
-        assert (first.tree, first.heights) == (second.tree, second.heights)
+        assert first == second
 
 
 def test_a_design_takes_data_where_it_needs_them():
     x, y = points()
     assert (
         design("empirical", LABELS, names=NAMES, x=x, y=y)
-        == make_design("empirical", LabelledPoints(x, y, LABELS, NAMES)).tree
+        == make_design("empirical", LabelledPoints(x, y, LABELS, NAMES))[0]
     )
     assert design("tree", LABELS, x=x, y=y) == design("tree", LABELS)
     with pytest.raises(UsageError, match="made of training data"):
@@ -154,9 +154,8 @@ def test_sketches_before_any_data():
 @pytest.mark.parametrize("metric", [None, "hausdorff", "mean-deviation"])
 def test_classes_in_the_order_of_data(metric):
     x, y = points()
-    made = make_design("ordered", LabelledPoints(x, y, LABELS, NAMES), metric=metric)
-    tree = made.tree
-    assert made.heights is None
+    tree, heights = make_design("ordered", LabelledPoints(x, y, LABELS, NAMES), metric=metric)
+    assert heights is None
     assert tree.labels == (3, 9, 2, 5) or tree.labels == (5, 2, 9, 3)
     assert [row.left for row in tree.rows] == [(0,), (0, 1), (0, 1, 2)]
     assert tree.names == NAMES
@@ -165,14 +164,13 @@ def test_classes_in_the_order_of_data(metric):
 def test_classes_in_the_order_of_a_table():
     chain = {5: 0, 2: 1, 9: 2, 3: 3}
     table = [[{0: 30, 1: 6, 2: 1, 3: 0}[abs(chain[i] - chain[j])] for j in LABELS] for i in LABELS]
-    tree = make_design("ordered", confusions(table), NAMES).tree
+    tree = make_design("ordered", confusions(table), NAMES)[0]
     assert tree.labels in ((3, 9, 2, 5), (5, 2, 9, 3)) and tree.names == NAMES
 
 
 def test_classes_most_confused_are_split_last():
     table = confusions([[50, 1, 30, 0], [0, 60, 1, 9], [20, 0, 60, 1], [1, 11, 0, 70]])
-    made = make_design("contingency", table, NAMES)
-    tree, heights = made.tree, made.heights
+    tree, heights = make_design("contingency", table, NAMES)
     assert {frozenset(side) for side in tree.sides()[0]} == {frozenset({2, 5}), frozenset({3, 9})}
     assert heights[0] == max(heights) and len(heights) == 3
 
@@ -264,7 +262,7 @@ def test_designs_see_the_weights_of_points():
     def made(scheme, x, y, weights=None, **options):
         w = None if weights is None else Weights(weights.astype(float))
         found = make_design(scheme, LabelledPoints(x, y, range(4), None, w), **options)
-        return found.tree, found.heights
+        return found
 
     first, second = (made("empirical", x, y, w, metric="mean-deviation") for w in heavy)
     assert first != second

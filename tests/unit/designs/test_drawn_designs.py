@@ -28,7 +28,7 @@ def members(tree):
 @pytest.mark.parametrize("kind", ["uniform", "class-balanced"])
 def test_one_tree_needs_no_data(kind):
     tree = design("random-tree", LABELS, names=NAMES, kind=kind, seed=5)
-    assert tree == make_design("random-tree", POINTS, kind=kind, seed=5).tree
+    assert tree == make_design("random-tree", POINTS, kind=kind, seed=5)[0]
     assert tree.names == NAMES and parse(format_tree(tree)).sides() == tree.sides()
     others = {design("random-tree", range(9), kind=kind, seed=seed).labels for seed in range(5)}
     assert len(others) > 1
@@ -37,8 +37,8 @@ def test_one_tree_needs_no_data(kind):
 def test_data_balanced_trees_know_the_numbers_of_points():
     for seed in range(12):
         options = {"kind": "data-balanced", "seed": seed}
-        tree = make_design("random-tree", POINTS, **options).tree
-        assert tree == make_design("random-tree", COUNTS, NAMES, **options).tree
+        tree = make_design("random-tree", POINTS, **options)[0]
+        assert tree == make_design("random-tree", COUNTS, NAMES, **options)[0]
         left, right = tree.sides()[0]
         assert 8 in (left if sum(map(COUNTS.get, left)) > 50 else right)
     with pytest.raises(UsageError, match="made of data: expected training data, found the number"):
@@ -52,7 +52,7 @@ def test_weights_of_points_count_for_data_balanced_trees():
         options = {"kind": "data-balanced", "seed": seed}
         weighted = POINTS._replace(weights=heavy)
         found, expected = (
-            make_design("random-tree", *source, **options).tree
+            make_design("random-tree", *source, **options)[0]
             for source in ((weighted,), (counts, NAMES))
         )
         assert found == expected
@@ -60,12 +60,12 @@ def test_weights_of_points_count_for_data_balanced_trees():
 
 def test_two_classes_have_one_tree():
     two = LabelledPoints(None, np.arange(120) % 2, [0, 1])
-    assert make_design("ensemble", two).tree == design("tree", [0, 1])
+    assert make_design("ensemble", two)[0] == design("tree", [0, 1])
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_ensembles_of_random_trees(kind):
-    tree = make_design("ensemble", POINTS, members=4, kind=kind, seed=2).tree
+    tree = make_design("ensemble", POINTS, members=4, kind=kind, seed=2)[0]
     assert members(tree) == [
         from_pairs(pairs, LABELS).sides()
         for pairs in islice(different_trees(kind, list(COUNTS.values()), 2), 4)
