@@ -45,6 +45,23 @@ COST = Parameter("-c", "C", "C", -1.0, 9.0, 2.0)
 _PLANE_COST = COST._replace(low=1.0, high=13.0, scaled=1)
 
 
+_BOOSTING = (
+    Parameter("-r", "learning rate", "learning_rate", -5.0, -1.0, 2.0, most=0.0, key="rate"),
+    Parameter(
+        "-l",
+        "number of leaves",
+        "num_leaves",
+        3.0,
+        7.0,
+        2.0,
+        whole=True,
+        least=1.0,
+        most=12.0,
+        key="leaves",
+    ),
+)
+
+
 class Learner(NamedTuple):
     """A learner of binary classifiers or of multi-class nodes.
 
@@ -80,23 +97,7 @@ LEARNERS = {
     "trees": Learner(
         "gradient boosted trees",
         "learners.trees:Trees",
-        searched=(
-            Parameter(
-                "-r", "learning rate", "learning_rate", -5.0, -1.0, 2.0, most=0.0, key="rate"
-            ),
-            Parameter(
-                "-l",
-                "number of leaves",
-                "num_leaves",
-                3.0,
-                7.0,
-                2.0,
-                whole=True,
-                least=1.0,
-                most=12.0,
-                key="leaves",
-            ),
-        ),
+        searched=_BOOSTING,
     ),
     "K": Learner(
         "k nearest neighbours",
@@ -110,6 +111,12 @@ LEARNERS = {
         None,
         # it is 1 / C
         searched=(Parameter("-r", "ridge", "ridge", -13.0, -1.0, 2.0, -1),),
+    ),
+    "T": Learner(
+        "gradient boosted trees of all branches",
+        "learners.trees:BoostedNodeOptions",
+        None,
+        searched=_BOOSTING,
     ),
     "G": Learner("external command", "learners.programs:CommandOptions", None, True),
 }

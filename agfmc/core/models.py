@@ -86,10 +86,12 @@ class NodeModel:
 
     code K: the k nearest of points (l, d) float32 with branches y (l,) int32, and weights w (l,)
     float32, or None for 1;
-    code L: weights (c, d + 1), the last column the intercept.
+    code L: weights (c, d + 1), the last column the intercept;
+    code T: `forest` of c scores, and, after training, the scores `held_out` (l, c), float32, of its
+    samples by boosters that have not seen them.
     """
 
-    code: Literal["K", "L"]
+    code: Literal["K", "L", "T"]
     name: str
     branches: int
     provenance: Provenance = Provenance()
@@ -98,10 +100,14 @@ class NodeModel:
     k: int = 0
     weights: Annotated[np.ndarray | None, "<f8", 2] = None
     w: Annotated[np.ndarray | None, "<f4", 1] = None
+    forest: Forest | None = field(default=None, metadata={"optional": True})
+    held_out: np.ndarray | None = field(default=None, metadata={"stored": False})
 
     @property
     def features(self):
         """Number of features of the points it takes."""
+        if self.forest is not None:
+            return self.forest.features
         if self.points is None:
             return self.weights.shape[1] - 1
         return self.points.shape[1]

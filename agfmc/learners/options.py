@@ -36,7 +36,7 @@ class _Learner:
     words: ClassVar[dict] = {}
     strange: ClassVar[dict] = {}
     stores_vectors = keeps_sparse = is_program = uses_shared_landmarks = streams = False
-    uses_seed = allows_nan = stops_early = False
+    uses_seed = allows_nan = holds_out = False
     no_loo = recognised_by = ""
 
     @classmethod

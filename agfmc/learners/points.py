@@ -41,7 +41,8 @@ class Solution:
     None then. `sv` (l,) numbers of the support vectors among the problem's rows, those of the first
     label first; `coef` (l,); f > 0 speaks for `labels[0]`; `n_sv` counts the vectors of both
     labels. `function` computes f (n,) of points (n, d) in place of all this, or None.
-    `converged` is False where training stopped at a limit of iterations.
+    `converged` is False where training stopped at a limit of iterations. `held_out` (l,) are the
+    decision values of the samples, each held out, of a learner that makes them itself.
     """
 
     sv: np.ndarray | None
@@ -52,6 +53,7 @@ class Solution:
     vectors: np.ndarray | None = None
     function: Callable[[np.ndarray], np.ndarray] | None = None
     converged: bool = True
+    held_out: np.ndarray | None = None
 
     @classmethod
     def plane(cls, w, intercept, labels):

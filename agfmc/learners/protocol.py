@@ -42,6 +42,8 @@ alone, by any function.  It has `name`, as in `learner=NAME`, and
                            to fit probabilities (False)
     corrects_probabilities  these may be too sure: where points are held out, a sigmoid of f that
                            has a smaller log loss takes their place (False)
+    holds_out              the `Solution` has decision values of samples that were held out (False);
+                           `solve` takes groups=None then, the groups (l,) of the samples
     svm_type               what the model file calls it ("c_svc")
     uses_shared_landmarks  all jobs with the same options are trained together (`Job.together`) by
                            `landmarks.training`, which calls nothing of this list (False)

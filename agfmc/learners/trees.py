@@ -1,78 +1,64 @@
-"""The learner `trees`: gradient boosted decision trees of LightGBM, one binary problem at a time.
+"""The learner `trees` and code T of nodes: gradient boosted trees, cross-fitted (`boosting`).
 
-Ke and others, "LightGBM: a highly efficient gradient boosting decision tree" (2017), with
-thresholds drawn at random (Geurts, Ernst and Wehenkel, "Extremely randomized trees", 2006), which
-makes single boosters better and the members of an ensemble different.  The number of rounds is
-chosen by early stopping on a stratified fifth of the samples; the booster is then fitted to all
-of them.  A model is a `Forest`, made of LightGBM's public description of its trees: neither
-classification nor reading needs LightGBM.
+The learner `trees` has two sides; its score is the log-odds of the right one.  Code T tells the
+branches of a node apart: a score for each branch, whose softmax are the probabilities.
+
+The file of a model of code T is text: the title `agfmc trees 1`, the lines `classes c`,
+`features d` and `points n`, the arrays of a `Forest`, the held-out scores of the samples, float32 in
+base64, and what the model was made from (`Provenance`) with its seal.
 """
 
 from __future__ import annotations
 
-import functools
-import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import ClassVar
+import base64
+import binascii
+import re
+from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import softmax
 
-from ..core.errors import DataError, needed_library, one_line
-from ..core.forest import Forest
-from ..core.splits import of_rows
-from .options import PlaneLearner
-from .platt import folds
+from ..core.errors import ModelError
+from ..core.models import NodeModel
+from ..core.points import padded_blocks
+from ..core.provenance import Provenance
+from ..core.splits import job_seed
+from ..core.version import __version__
+from ..files.atomic import checked
+from ..files.codec import check_seal, sealed
+from ..files.number_text import ascii_text
+from ..files.opening import read_bytes
+from .boosting import Boosting
+from .forest_text import format_forest, read_forest
+from .options import NodeLearner, PlaneLearner
 from .points import Solution
 
-_FEWEST = 20  # samples of the smaller side for early stopping; with fewer, _SHORT of the rounds
-_SHORT = 0.1
-_FEWEST_WORDS = 5  # LightGBM splits fewer one against the rest, as 0/1 features are split
-_GROUP = 20  # samples of neighbouring words; LightGBM's 100 made one-vs-one worse
+_TITLE = "agfmc trees 1"
+_MARK = "# agfmc "
+_HELD_OUT = f"{_MARK}held out "
+_LEAST = {"classes": 2, "features": 1, "points": 2}
+_LARGEST_SEED = 2**31  # of LightGBM
+_BLOCK = 512  # points whose softmax is taken together; short blocks are padded
 
 
 @dataclass(frozen=True, repr=False)
-class Trees(PlaneLearner):
+class Trees(Boosting, PlaneLearner):
     """Gradient boosted trees of LightGBM as the learner of binary classifiers.
 
     Parameters
     ----------
-    n_estimators : int, default=400
-        Number of trees at most.
-    learning_rate : float, default=0.1
-        Factor of the contribution of each tree.
-    num_leaves : int, default=31
-        Leaves of a tree at most.
-    min_child_samples : int, default=20
-        Samples of a leaf at least.
-    early_stopping_rounds : int, default=20
-        Rounds without improvement after which training stops; 0: no early stopping.
-    extra_trees : bool, default=True
-        One random threshold for each feature and node, in place of the best one.
+    n_boosters, n_estimators, learning_rate, num_leaves, min_child_samples, early_stopping_rounds, \
+extra_trees
+        As of `Boosting`.
     weights : pairs or dict, default=()
         Factors of the weights of the sides, 0 left and 1 right: ((0, 2.0),).
     """
 
-    n_estimators: int = 400
-    learning_rate: float = 0.1
-    num_leaves: int = 31
-    min_child_samples: int = 20
-    early_stopping_rounds: int = 20
-    extra_trees: bool = True
-    weights: Mapping[int, float] | tuple = ()
-    seed: int = field(default=1, init=False)  # of all random choices
+    weights: tuple = ()
 
     name = svm_type = "trees"
-    gives_probabilities = allows_nan = uses_seed = stops_early = True
+    gives_probabilities = allows_nan = uses_seed = holds_out = True
     keeps_sparse = False
-    letters: ClassVar[dict] = {
-        "-n": ("n_estimators", 1, 100_000, True, False),
-        "-r": ("learning_rate", 0, 1, False, True),
-        "-l": ("num_leaves", 2, 4096, True, False),
-        "-m": ("min_child_samples", 1, 10**9, True, False),
-        "-e": ("early_stopping_rounds", 0, 100_000, True, False),
-        "-x": ("extra_trees", 0, 1, True, False),
-    }
 
     def seeded(self, seed: int) -> Trees:
         """These options with another seed."""
@@ -82,186 +68,209 @@ class Trees(PlaneLearner):
         """Library, options and seed."""
         return self.made_by(), self.canonical(), self.seed
 
-    def made_by(self) -> str:
-        """LightGBM and its version."""
-        return f"lightgbm {_lightgbm().__version__}"
-
     def solve(self, packed, rows, side, w=None, groups=None) -> Solution:
-        """The `Solution` of one booster, a `Forest` whose value is the log-odds of the right side.
+        """The `Solution` of the boosters, a `Forest` whose value is the log-odds of the right side.
 
-        Of the points `packed`, NaN is a missing value; each of the `groups` (l,) stops the training
-        early as a whole. Raises `DataError` if LightGBM refuses the problem.
+        Of the points `packed`, NaN is a missing value; each of the `groups` (l,) is held out as a
+        whole. Raises `DataError` if LightGBM refuses the problem.
         """
-        x = np.asarray(packed[rows], dtype=np.float64)
-        y = np.asarray(side, dtype=np.float64)
+        side = np.asarray(side)
         for number, factor in self.weights:
             if w is None:
-                w = np.ones(len(y))
-            else:
-                w = np.array(w)
-            w[y == number] *= factor
-        try:
-            features, middle = _features(x)
-            booster = self._boost(
-                _with_categories(x, features, middle),
-                y,
-                w,
-                groups,
-                [at for at, words in enumerate(features) if len(words) > 1],
-            )
-            forest = _forest(booster.dump_model(), features, middle)
-        except (ValueError, _lightgbm().basic.LightGBMError) as error:
-            raise DataError(f"LightGBM refuses the problem: {one_line(str(error))}") from None
-        return Solution.of_function(forest, x.shape[1])
-
-    def _boost(self, x, y, w, groups=None, categories=()):
-        """The booster of points x (l, d) with sides y (l,), weights w (l,), None for 1, and groups.
-
-        Features `categories` are numbers of words.
-        """
-        lightgbm = _lightgbm()
-        rounds = self.n_estimators
-        settings = {
-            "objective": "binary",
-            "num_leaves": self.num_leaves,
-            "learning_rate": self.learning_rate,
-            "min_data_in_leaf": self.min_child_samples,
-            "min_data_per_group": _GROUP,
-            "extra_trees": bool(self.extra_trees),
-            "seed": self.seed,
-            "num_threads": 1,
-            "deterministic": True,
-            "force_col_wise": True,
-            "verbosity": -1,
-        }
-        if self.early_stopping_rounds and min(y.sum(), len(y) - y.sum()) >= _FEWEST:
-            out = folds(y, self.seed, groups=groups) == 0
-            train = lightgbm.Dataset(
-                x[~out], y[~out], weight=of_rows(w, ~out), categorical_feature=categories
-            )
-            valid = train.create_valid(x[out], y[out], of_rows(w, out))
-            booster = lightgbm.train(
-                settings,
-                train,
-                rounds,
-                [valid],
-                callbacks=[lightgbm.early_stopping(self.early_stopping_rounds, verbose=False)],
-            )
-            rounds = max(1, booster.best_iteration)
-        elif self.early_stopping_rounds:
-            rounds = math.ceil(_SHORT * rounds)
-        return lightgbm.train(
-            settings, lightgbm.Dataset(x, y, weight=w, categorical_feature=categories), rounds
+                w = np.ones(len(side))
+            w = np.where(side == number, factor * w, w)
+        # the order of the samples depends on which side comes first in the data
+        order = np.argsort(rows)
+        forest, held_out = self.cross_fit(
+            packed[rows[order]], side[order], 1, _of(w, order), _of(groups, order)
+        )
+        values = np.empty(len(rows))
+        values[order] = held_out[:, 0]
+        return Solution(
+            None,
+            np.empty(0),
+            0.0,
+            (1, 0),
+            (0, 0),
+            np.empty((0, packed.shape[1])),
+            forest,
+            held_out=values,
         )
 
 
-@functools.lru_cache(maxsize=1)
-def _lightgbm():
-    with needed_library(
-        "learner=trees needs LightGBM, which is not installed: pip install 'agfmc[trees]'"
-    ):
-        import lightgbm
-    return lightgbm
+def _of(values, order):
+    if values is None:
+        return None
+    return values[order]
 
 
-def _features(x):
-    """The columns of each feature of LightGBM, as ranges, and the middle (d,) of their values.
+@dataclass(frozen=True, repr=False)
+class BoostedNodeOptions(Boosting, NodeLearner):
+    """Options of boosted trees of all branches of a node."""
 
-    Several columns are one feature where they look like the words of a column of a table: each has
-    two values, no point of x (l, d) has two of them above their middles, and most have one.
-    """
-    low = np.fmin.reduce(x)
-    high = np.fmax.reduce(x)
-    middle = (low + high) / 2
-    above = np.asfortranarray(x > middle)
-    above[:, ((low < x) & (x < high)).any(axis=0)] = True
-    features = []
-    start = 0
-    while start < x.shape[1]:
-        stop = start
-        taken = np.zeros(len(x), bool)
-        while stop < x.shape[1] and not (taken & above[:, stop]).any():
-            taken |= above[:, stop]
-            stop += 1
-        words = np.count_nonzero(above[:, start:stop].any(axis=0))
-        features += (
-            [range(start, stop)]
-            if words >= _FEWEST_WORDS and taken.mean() > 0.5
-            else [range(column, column + 1) for column in range(start, stop)]
+    n_boosters: int = 3
+
+    recognised_by = "seal"
+    allows_nan = True
+
+    def identity(self, job) -> tuple:
+        """The letter, the library, and the options as the user wrote them."""
+        return "T", self.made_by(), job.text, job.seed
+
+    def fit(self, job, problem) -> NodeModel:
+        """The `NodeModel` of a `NodeProblem`."""
+        part = problem.samples
+        branches = len(job.sides)
+        seeded = self.changed(seed=job_seed(job.seed, job.labels, ()) % _LARGEST_SEED)
+        forest, held_out = seeded.cross_fit(
+            problem.x[part.rows], part.side, branches, problem.weights, problem.groups
         )
-        start = stop
-    return features, middle
+        provenance = Provenance(
+            __version__,
+            self.made_by(),
+            options=self.canonical(),
+            seed=job.seed,
+            normalised=problem.normalised,
+        ).with_samples(
+            np.bincount(part.side, minlength=branches), job.sides, problem.sums, problem.groups
+        )
+        return NodeModel(
+            "T",
+            job.name,
+            branches,
+            provenance,
+            forest=forest,
+            held_out=held_out.astype("<f4"),
+        )
+
+    def write(self, job, problem, streams):
+        """Write the model as text, sealed where the problem has an origin."""
+        text = format_boosted_node(self.fit(job, problem))
+        if problem.origin is not None:
+            text = sealed(text, problem.origin)
+        streams[0].write(text.encode())
+
+    def read(self, name, branches) -> NodeModel:
+        """The `NodeModel` in the file of that name."""
+        model = read_boosted_node(name)
+        if model.branches != branches:
+            raise ModelError(
+                f"is a model of {model.branches} classes, and the classifier "
+                f"has {branches} branches",
+                file=name,
+            )
+        return model
+
+    def held_out_probabilities(self, job, problem, model, rows):
+        """p (c, branches) of points in those rows, samples by boosters that have not seen them."""
+        samples = problem.samples.rows
+        if model.held_out is None or len(model.held_out) != len(samples):
+            return super().held_out_probabilities(job, problem, model, rows)
+        p = self.classifier(model).probabilities(problem.x[rows])
+        places = np.searchsorted(samples, rows).clip(0, len(samples) - 1)
+        is_sample = samples[places] == rows
+        p[is_sample] = _softmax(model.held_out[places[is_sample]])
+        return p
+
+    @staticmethod
+    def classifier(model):
+        """The classifier of a model."""
+        return _BoostedNode(model)
 
 
-def _with_categories(x, features, middle):
-    """The points with the number of its word, or NaN for none, in place of several columns."""
-    if len(features) == x.shape[1]:
-        return x
-    result = x[:, [words.start for words in features]]
-    for at, words in enumerate(features):
-        if len(words) > 1:
-            above = x[:, words.start : words.stop] > middle[words.start : words.stop]
-            result[:, at] = np.where(above.any(axis=1), above.argmax(axis=1), np.nan)
+class _BoostedNode:
+    """A trained node, ready to classify."""
+
+    def __init__(self, model):
+        self._forest = model.forest
+        self._scores = range(model.branches)
+
+    def probabilities(self, x):
+        """p (n, c) of points x (n, d); the bits of a point do not depend on the others."""
+        return _softmax(self._forest.values(np.asarray(x), self._scores).T)
+
+
+def _softmax(scores):
+    """p (n, c) of scores (n, c), in blocks of one size: vector instructions round the last points
+    of a block in another way."""
+    result = np.empty(scores.shape)
+    for part, block in padded_blocks(scores, _BLOCK):
+        result[part] = softmax(block.T, axis=0)[:, : part.stop - part.start].T
     return result
 
 
-def _comparisons(node, features, middle):
-    """Comparisons (feature, threshold, missing left), and the nodes that follow where all features
-    are at most their thresholds, and where the first is above."""
-    words = features[node["split_feature"]]
-    left = node["left_child"]
-    right = node["right_child"]
-    if node["decision_type"] == "==":  # one of these words goes left, all else right
-        return (
-            [
-                (words[int(word)], middle[words[int(word)]], True)
-                for word in node["threshold"].split("||")
-            ],
-            right,
-            left,
-        )
-    # without missing values in training, LightGBM takes NaN for 0
-    if node["missing_type"] == "NaN":
-        missing_left = node["default_left"]
-    else:
-        missing_left = node["threshold"] >= 0
-    return [(words.start, node["threshold"], missing_left)], left, right
-
-
-def _forest(description, features, middle) -> Forest:
-    nodes = []
-    left = []
-    right = []
-    roots = []
-    for tree in description["tree_info"]:
-        roots.append(len(nodes))
-        waiting = [(tree["tree_structure"], [])]
-        while waiting:
-            node, entries = waiting.pop()
-            number = len(nodes)
-            for links, parent in entries:
-                links[parent] = number
-            if "split_feature" in node:
-                comparisons, below, above = _comparisons(node, features, middle)
-                nodes += comparisons
-                left += range(number + 1, len(nodes) + 1)
-                right += range(number, len(nodes))
-                waiting += [
-                    (above, [(right, at) for at in range(number, len(nodes))]),
-                    (below, [(left, len(nodes) - 1)]),
-                ]
-            else:
-                nodes.append((-1, node["leaf_value"], False))
-                left.append(number)
-                right.append(number)
-    feature, value, missing_left = zip(*nodes)
-    return Forest(
-        len(middle),
-        np.array([0, len(roots)], "<i8"),
-        np.array(roots, "<i4"),
-        np.array(feature, "<i4"),
-        np.array(value, "<f8"),
-        np.array(left, "<i4"),
-        np.array(right, "<i4"),
-        np.array(missing_left, bool),
+def format_boosted_node(model: NodeModel) -> str:
+    """The text of a `NodeModel` of code T, which is `checked`."""
+    values = np.asarray(model.held_out, dtype="<f4")
+    lines = [
+        _TITLE,
+        f"classes {model.branches}",
+        f"features {model.features}",
+        f"points {len(values)}",
+        *format_forest(model.forest),
+        f"{_HELD_OUT}{base64.b64encode(values.tobytes()).decode()}",
+        f"{_MARK}{model.provenance.to_line()}",
+    ]
+    return checked(
+        "\n".join(lines) + "\n", lambda text: read_boosted_node(model.name, text.encode())
     )
+
+
+def read_boosted_node(path, raw=None) -> NodeModel:
+    """Read the text file of a `NodeModel` of code T; raw: its bytes, if read already.
+
+    Raises `ModelError` with the line of whatever is invalid.
+    """
+    if raw is None:
+        raw = read_bytes(path)
+    check_seal(raw, path)
+
+    def fail(message, line=None):
+        return ModelError(message, file=path, line=line)
+
+    lines = ascii_text(raw, "a model of boosted trees", fail).splitlines()
+    if not lines or lines[0] != _TITLE:
+        raise fail(f"expected '{_TITLE}', found '{(lines or [''])[0][:40]}'", 1)
+    if not raw.endswith(b"\n"):
+        raise fail("truncated: the last line is not complete", len(lines))
+    sizes = []
+    for number, (key, least) in enumerate(_LEAST.items(), 2):
+        line = lines[number - 1] if number <= len(lines) else ""
+        match = re.fullmatch(rf"{key} (\d{{1,9}})", line)
+        if match is None or int(match[1]) < least:
+            raise fail(
+                f"expected '{key}' and a whole number from {least} up, found '{line[:40]}'", number
+            )
+        sizes.append(int(match[1]))
+    branches, features, points = sizes
+    head = len(_LEAST) + 1
+    held_out = None
+    provenance = Provenance()
+    end = len(lines)
+    for number, line in enumerate(lines[head:], head + 1):
+        if line.startswith(_HELD_OUT):
+            held_out = _held_out_scores(line, points, branches)
+            if held_out is None:
+                raise fail(f"the held-out scores are not {points} times {branches} numbers", number)
+            end = number - 1
+            break
+    for number, line in enumerate(lines[end + (held_out is not None) :], end + 2):
+        if not line.startswith(_MARK) or provenance:
+            raise fail(f"expected the end of the file, found '{line[:30]}'", number)
+        provenance = Provenance.from_line(line[len(_MARK) :])
+    forest = read_forest(lines[head:end], features, branches, path, head)
+    return NodeModel("T", path, branches, provenance, forest=forest, held_out=held_out)
+
+
+def _held_out_scores(line, points, branches):
+    """Scores (points, branches), or None where they are not that."""
+    try:
+        data = base64.b64decode(line[len(_HELD_OUT) :], validate=True)
+    except binascii.Error:
+        return None
+    if len(data) != 4 * points * branches:
+        return None
+    scores = np.frombuffer(data, "<f4").reshape(points, branches)
+    if not np.isfinite(scores).all():
+        return None
+    return scores

@@ -192,15 +192,21 @@ def _check_normalisation(configuration, fail):
 
 def _check_node_classifier(model, features, fail):
     """A multi-class node that has everything its code needs, and nothing else."""
-    parts = [part is not None for part in (model.points, model.y, model.weights)]
+    parts = [part is not None for part in (model.points, model.y, model.weights, model.forest)]
+    code = model.code
     if (
-        parts != [model.code == "K", model.code == "K", model.code == "L"]
-        or model.code == "L"
+        parts != [code == "K", code == "K", code == "L", code == "T"]
+        or code != "K"
         and model.w is not None
     ):
         raise fail("a multi-class node is invalid")
     if model.features != features or model.branches < 2:
         raise fail("a multi-class node has the wrong size")
+    if model.forest is not None:
+        model.forest.check(fail)
+        if len(model.forest.starts) != model.branches + 1:
+            raise fail("the trees of a multi-class node are invalid")
+        return
     if model.points is not None:
         if (
             len(model.y) != len(model.points)

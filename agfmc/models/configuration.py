@@ -139,6 +139,9 @@ class Configuration:
             for node in self.node_classifiers.values()
             for name in ("weights", "points", "y", "k")
         ]
+        for node in self.node_classifiers.values():
+            if getattr(node, "forest", None) is not None:
+                arrays += [node.forest.feature, node.forest.value]
         for array in arrays:
             if array is not None:
                 digest.update(np.ascontiguousarray(array, dtype="<f8").tobytes())

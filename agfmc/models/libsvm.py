@@ -23,13 +23,11 @@ import os
 import re
 from functools import partial
 from itertools import combinations
-from typing import get_type_hints
 
 import numpy as np
 
 from ..control.build import from_rows, rename
 from ..core.errors import ModelError
-from ..core.forest import Forest
 from ..core.memory import refuse_beyond
 from ..core.kernels import KERNELS
 from ..core.models import BinaryModel, Kernel
@@ -40,18 +38,13 @@ from ..files.atomic import checked
 from ..files.codec import check_seal
 from ..files.number_text import ascii_text, NUMBER, numbers, wrong_number
 from ..files.opening import read_bytes
+from ..learners.forest_text import format_forest, MARK as FOREST_MARK, read_forest
 from .checks import check_kernel, require_one_kernel
 
 _MARK = "# agfmc "
 _HELD_OUT = f"{_MARK}held out "
-_TREES = f"{_MARK}trees "
 _TYPES = ("c_svc", "nu_svc")
 _TREE_TYPE = "trees"
-_ARRAYS = {
-    name: np.dtype(kind.__metadata__[0])
-    for name, kind in get_type_hints(Forest, localns={"np": np}, include_extras=True).items()
-    if name != "features"
-}
 _KEYS = (
     "svm_type",
     "kernel_type",
@@ -209,7 +202,7 @@ def _check_end(raw, lines, path):
 
 def _provenance(lines, end, total, path):
     provenance = Provenance()
-    while len(lines) > end and lines[end].startswith(_TREES):
+    while len(lines) > end and lines[end].startswith(FOREST_MARK):
         end += 1
     if len(lines) > end and lines[end].startswith(_HELD_OUT):
         end += 1
@@ -320,10 +313,7 @@ def format_svm_model(model, sv_text=None, held_out=None):
         sv_text = [sparse_text(point) for point in model.sv]
     lines += [f"{c!r} {text} " for c, text in zip(model.coef.tolist(), sv_text)]
     if model.function is not None:
-        lines += [
-            f"{_TREES}{name} {' '.join(map(repr, getattr(model.function, name).tolist()))}"
-            for name in _ARRAYS
-        ]
+        lines += format_forest(model.function)
     if held_out is None:
         values = np.zeros(0)
     else:
@@ -374,7 +364,7 @@ def _model(lines, path, vectors):
             f"found {header.text('label')}",
         )
     if svm_type == _TREE_TYPE:
-        forest = _forest(lines[header.end :], features, path, header.end)
+        forest = read_forest(lines[header.end :], features, 1, path, header.end)
     else:
         forest = None
     return BinaryModel(
@@ -391,34 +381,6 @@ def _model(lines, path, vectors):
         features,
         forest,
     )
-
-
-def _forest(lines, features, path, begin):
-    """The checked `Forest` in the lines of a model file behind `SV`, which has the line `begin`."""
-    arrays = {}
-    fail = partial(ModelError, file=path, line=begin + len(lines))
-    for at, line in enumerate(lines, begin + 1):
-        name, _, text = line.removeprefix(_TREES).partition(" ")
-        if line.startswith(_TREES) and name in _ARRAYS:
-            words = text.replace("True", "1").replace("False", "0").encode("ascii", "replace")
-            values = numbers(np.frombuffer(words, np.uint8), text.count(" ") + 1)
-            with np.errstate(invalid="ignore"):
-                if values is None:
-                    array = None
-                else:
-                    array = values.astype(_ARRAYS[name])
-            if array is None or np.any(values != array):
-                raise ModelError(
-                    f"the {name} of the trees are not the numbers expected", file=path, line=at
-                )
-            arrays[name] = array
-    if set(arrays) != set(_ARRAYS):
-        raise fail("a part of the trees is missing")
-    forest = Forest(features, **arrays)
-    forest.check(fail)
-    if len(forest.starts) != 2:
-        raise fail("expected the trees of one classifier")
-    return forest
 
 
 def _known_vectors(lines, start, path, features, width, known):

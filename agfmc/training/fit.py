@@ -305,6 +305,8 @@ class HeldOutRequest:
 
     def with_folds(self, job, loo):
         """Return whether the job begins with folds; loo: as of `leaves_one_out`."""
+        if job.options.holds_out:
+            return False
         if job.options.gives_probabilities:
             return self.sides or self.chosen is not None
         return not loo
@@ -431,7 +433,9 @@ def _one_fit(x, nodes, work, part):
     kernel = options.kernel_for(x.shape[1])
     if part == _FULL_FIT:
         solution = _solved(work, nodes, slice(None))
-        if work.fold is not None or options.gives_probabilities:
+        if options.holds_out:
+            values = solution.held_out
+        elif work.fold is not None or options.gives_probabilities:
             values = None
         else:
             values = loo_values(
@@ -457,9 +461,9 @@ def _one_fit(x, nodes, work, part):
 
 
 def _solved(work, nodes, train):
-    """The `Solution` of the samples `train`; learners that stop early split them by groups."""
+    """The `Solution` of the samples `train`; learners that hold samples out do so by groups."""
     options = work.job.options
-    if options.stops_early and work.groups is not None:
+    if options.holds_out and work.groups is not None:
         more = {"groups": work.groups[train]}
     else:
         more = {}
