@@ -37,6 +37,7 @@ _GROUP = 20  # samples of neighbouring words; LightGBM's 100 made one-vs-one wor
 _SHARE_OF_ROWS = 0.8  # drawn anew for each round
 _SHARE_OF_FEATURES = 0.6  # drawn anew for each tree
 
+_LARGEST = 1e300  # threshold that a model file holds
 # Bits of LightGBM's `decision_type` of a node
 _CATEGORICAL = 1
 _MISSING_LEFT = 2
@@ -317,7 +318,8 @@ def read_trees(text: str, words: Words) -> Trees:
     leaves = np.array([int(entry["num_leaves"]) for entry in entries])
     splits = leaves - 1
     feature = numbers("split_feature", np.int64)
-    threshold = numbers("threshold", np.float64)
+    # a split of missing values from all others has an infinite threshold
+    threshold = numbers("threshold", np.float64).clip(-_LARGEST, _LARGEST)
     kind = numbers("decision_type", np.int64)
     categorical = (kind & _CATEGORICAL) > 0
     if not categorical.any():

@@ -15,10 +15,7 @@ from agfmc.data.normalisation import fit_normalisation
 from agfmc.experiments.binary_problems import binary_model, Trained
 from agfmc.files.result_store import to_record
 from agfmc.learners.protocol import distinct, parse_options, plan_jobs
-from agfmc.learners.trees import _features, _with_categories, Trees
-from agfmc.models.description import describe
-from agfmc.report.model import model_blocks
-from agfmc.report.text import blocks_text
+from agfmc.models.description import describe, format_description
 from agfmc.models.libsvm import format_svm_model, read_svm_model
 from agfmc.models.mbm import read_store, write_store
 from agfmc.prediction.classifier import Classifier
@@ -35,76 +32,6 @@ def points(n=300, seed=0, missing=0.0):
     y = (x[:, 0] * x[:, 1] > 0).astype(np.int32) + 2 * (x[:, 2] > 1)
     x[generator.random(x.shape) < missing] = np.nan
     return x, y.astype(np.int32)
-
-
-@pytest.mark.few(4)
-@pytest.mark.parametrize("missing", [0.0, 0.2])
-@pytest.mark.parametrize("options", ["", "-x 0", "-l 4 -e 0", "-w1 3"])
-def test_values_are_raw_scores_of_lightgbm(options, missing):
-    x, y = points(missing=missing)
-    side = (y > 1).astype(np.int8)
-    learner = parse_options(f"{SMALL} {options}")
-    w = np.where(side == 1, 3.0, 1.0) if "w1" in options else None
-    booster = learner._boost(x, side.astype(float), w)
-    forest = learner.solve(x, np.arange(len(x)), side).function
-    new, _ = points(200, 1)
-    new[::3, 0] = new[1::4, 3] = np.nan  # where training had missing values, and where not
-    expected = booster.predict(new, raw_score=True)
-    np.testing.assert_allclose(forest(new), expected, rtol=0, atol=1e-9)
-    for row in (0, 77):  # a point does not depend on its neighbours
-        assert forest(new[row : row + 1]) == forest(new)[row]
-
-
-def words(n, seed):
-    """A number, a column of nine words as eight 0/1 columns, and one of four, normalised."""
-    generator = np.random.default_rng(seed)
-    word, other = generator.integers(0, 9, n), generator.integers(0, 4, n)
-    x = np.column_stack([generator.normal(size=n), np.eye(9)[word, :8], np.eye(4)[other]])
-    return (x - 0.1) / 0.3, (x[:, 0] + np.sin(2 * word) + other % 2 > 0.5).astype(float)
-
-
-@pytest.mark.parametrize("options", ["", "-x 0 -m 20"])
-def test_words_are_categories_of_lightgbm(options):
-    x, y = words(400, 0)
-    x[:, 2] = x[0, 2]  # a word that training has not
-    features, middle = _features(x)
-    assert features == [range(1), range(1, 9), *(range(i, i + 1) for i in range(9, 13))]
-    learner = parse_options(f"{SMALL} -e 0 {options}")
-    booster = learner._boost(_with_categories(x, features, middle), y, None, categories=[1])
-    assert "==" in str(booster.dump_model())
-    forest = learner.solve(x, np.arange(400), y).function
-    forest.check(AssertionError)
-    new = words(300, 1)[0]  # with that word
-    new[::3, 1:9] = new[1::5, 4] = new[::7, 0] = np.nan
-    for points in (x, new):
-        raw = booster.predict(_with_categories(points, features, middle), raw_score=True)
-        np.testing.assert_allclose(forest(points), raw, rtol=0, atol=1e-12)
-
-
-def test_columns_that_are_no_words():
-    x, _ = words(200, 0)
-    three = np.where(np.arange(200) % 9 == 0, 0.5, x[:, 3])  # values of a column
-    for wrong in (
-        x[:, 9:],
-        np.repeat(x[:, 1:9], 2, axis=1),
-        np.eye(200)[:, :90],
-        np.column_stack([x[:, 1:3], three, x[:, 4:8]]),
-    ):
-        assert _features(wrong)[0] == [range(i, i + 1) for i in range(wrong.shape[1])]
-
-
-def test_early_stopping_needs_samples_of_both_sides():
-    x, y = points()
-    side = (y > 1).astype(np.int8)
-    rounds = [
-        len(Trees(early_stopping_rounds=patience).solve(x, np.arange(300), side).function.roots)
-        for patience in (5, 0)
-    ]
-    assert rounds[0] < rounds[1] == 400
-    few = np.zeros(60, dtype=np.int8)
-    few[:10] = 1
-    short = Trees(n_estimators=55, min_child_samples=2).solve(x, np.arange(60), few)
-    assert len(short.function.roots) == 6
 
 
 def test_members_of_an_ensemble_have_different_seeds():
@@ -196,14 +123,14 @@ def test_model_file_and_what_is_wrong_with_it(text, tmp_path):
         if line.startswith("# agfmc trees")
     }
     for name, change, words in (
-        ("feature", lambda line: line.replace(" 0 ", " 9 ", 1), "not there"),
-        ("left", lambda line: line.replace(" 1 ", " 0 ", 1), "no trees"),
+        ("feature", lambda line: line.replace(" 3 ", " 9 ", 1), "not there"),
+        ("left", lambda line: line.replace(" 2 ", " 1 ", 1), "no trees"),
         ("right", lambda line: line.rsplit(" ", 1)[0] + "\n", "number of nodes"),
-        ("roots", lambda line: line.replace(" 0 ", " 1 ", 1), "no trees"),
+        ("roots", lambda line: line.replace(" 1 ", " 2 ", 1), "no trees"),
         ("starts", lambda line: "# agfmc trees starts 0 1 2\n", "contiguous"),
         ("value", lambda line: line.rsplit(" ", 1)[0] + " nan\n", "numbers"),
         ("value", lambda line: "", "missing"),
-        ("left", lambda line: line.replace(" 1 ", " 1.5 ", 1), "numbers"),
+        ("left", lambda line: line.replace(" 2 ", " 2.5 ", 1), "numbers"),
     ):
         wrong = list(lines)
         wrong[at[name]] = change(wrong[at[name]])
@@ -367,7 +294,7 @@ def test_estimator_of_trees():
     assert model.__sklearn_tags__().input_tags.allow_nan
     assert model.score(x, y) > 0.7
     made_by = model.configuration_.machines.provenances[0].options
-    assert made_by.startswith("learner=trees -n 30 -r 0.2 -l 7 -m 5 ")
+    assert made_by.startswith("learner=trees -b 5 -n 30 -r 0.2 -l 7 -m 5 ")
     other = estimators.MultiClassFromBinary()
     assert not other.__sklearn_tags__().input_tags.allow_nan
     with pytest.raises(ValueError, match="NaN"):
@@ -382,11 +309,9 @@ def test_descriptions_count_trees(mixture):
     assert info["trees"] == len(forest.roots) == sum(one["trees"] for one in info["binary_models"])
     assert forest.comparisons.sum() == info["comparisons"] >= info["trees"]
     assert info["binary_models"][1]["trees"] == 0 < info["binary_models"][1]["support_vectors"]
-    text = blocks_text(model_blocks(info))
-    assert f"trees             {info['trees']}, of which" in text
-    assert "  support vectors  trees  comparisons  classes left / right\n" in text
-    first = info["binary_models"][0]
-    assert f"  {first['trees']}  {first['comparisons']:>11}  0 / 1\n" in text
+    text = format_description(info)
+    assert f"trees             {info['trees']}, of which" in text and " 0  0 / 1" not in text
+    assert f"{info['binary_models'][0]['trees']} trees  0 / 1" in text
 
 
 def test_search_of_rate_and_leaves():
