@@ -109,6 +109,12 @@ def text():
     ), machines.forest
 
 
+def with_second(line, number):
+    """The line of an array with another second number, that of the root of the second tree."""
+    words = line.split(" ")
+    return " ".join([*words[:5], number, *words[6:]])
+
+
 def test_model_file_and_what_is_wrong_with_it(text, tmp_path):
     good, forest = text
     path = tmp_path / "m"
@@ -124,13 +130,13 @@ def test_model_file_and_what_is_wrong_with_it(text, tmp_path):
     }
     for name, change, words in (
         ("feature", lambda line: line.replace(" 3 ", " 9 ", 1), "not there"),
-        ("left", lambda line: line.replace(" 2 ", " 1 ", 1), "no trees"),
+        ("left", lambda line: with_second(line, "0"), "no trees"),
         ("right", lambda line: line.rsplit(" ", 1)[0] + "\n", "number of nodes"),
         ("roots", lambda line: line.replace(" 1 ", " 2 ", 1), "no trees"),
         ("starts", lambda line: "# agfmc trees starts 0 1 2\n", "contiguous"),
         ("value", lambda line: line.rsplit(" ", 1)[0] + " nan\n", "numbers"),
         ("value", lambda line: "", "missing"),
-        ("left", lambda line: line.replace(" 2 ", " 2.5 ", 1), "numbers"),
+        ("left", lambda line: with_second(line, "1.5"), "numbers"),
     ):
         wrong = list(lines)
         wrong[at[name]] = change(wrong[at[name]])
