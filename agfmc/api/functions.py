@@ -17,7 +17,6 @@ from ..core.answers import Results
 from ..core.costs import cost_matrix, CostMatrix
 from ..core.errors import AgfmcNotice, UsageError, warn_user
 from ..core.points import as_numbers, SparsePoints
-from ..core.text import time_words
 from ..core.weights import total_weights
 from ..data.class_names import check_names
 from ..data.from_table import read_table as read_training_table
@@ -26,10 +25,9 @@ from ..data.groups import with_groups
 from ..data.types import Dataset, InputFormat
 from ..data.weights import given_weights
 from ..designs.design import designed
-from ..executors.remote import workers_of
 from ..experiments.candidates import Candidate, scheme_candidate
 from ..experiments.experiment import clear_worker_caches, Experiment, SplitPlan
-from ..experiments.portfolio import Portfolio
+from ..experiments.best_search import BestSearch
 from ..experiments.search import SearchSpace
 from ..files.result_store import ResultCache
 from ..experiments.tuning import find_options
@@ -409,18 +407,18 @@ def train_best(
     by : str, default="log_loss"
         The score that decides, a key of `scores`; or, with costs, "cost".
     time_limit : float, default=300
-        Seconds for search and training. The search ends at three quarters of them, or earlier if
-        nothing improves; the training is never interrupted.
+        Seconds for search and training.
     learners, kernels : list of str, default=None
-        Some of "svm", "nystrom" and "trees", and of "rbf" and "laplacian"; None: all that suit
-        the number of rows and are installed.
+        Some of "svm", "nystrom", "trees" and "logistic", and of "rbf" and "laplacian"; None: all
+        that suit the number of rows and are installed.
     ensemble : bool, default=None
-        True for an average of the best configurations with different learners or kernels, False
-        for the best one alone; None: the average where it is clearly better.
+        True for an average of several configurations, False for the best one alone; None: the
+        average where it is better.
     **training
         As for `train`, without options; the default is normalise=True, with workers on all cores.
         Further `costs` as for `scores`: the answers that are compared are those of the least
-        expected cost; `cache`, a `ResultCache` of an earlier run with the same data, and of this
+        expected cost; `answer_time`, microseconds of a core that the answer to one row may take;
+        `cache`, a `ResultCache` of an earlier run with the same data, and of this
         one; and `progress`, a function that is called with what is being done, "searching" or
         "training", how much of it is done, how much there is, and words.
 
@@ -429,12 +427,15 @@ def train_best(
     configuration : Configuration
         Trained on all of the data.
     result : dict
-        `contenders`, what became of each in each stage; `rows`, scores of the last ones; `choice`,
-        the one that is trained; `estimate`, the score to expect on new data with its standard
-        error. The last two are None, with a warning, if the time limit came before any score.
-        `alone`, scores without features; `control`, the control text that is trained, with
-        `member_weights`; `train_s`, the seconds that this took; `notes`, sentences on what the
-        time limit or the training left out.
+        `entries`, all that was tried, the best first, with their scores; `left_out`, what was not
+        tried and why; `choice`, with its `members` and their weights; `estimate`, the score to
+        expect on new data with its standard error; `alone`, scores without features; `control`, the
+        control text that is trained; `train_s`, the seconds that this took.
+
+    Raises
+    ------
+    JobsFailed
+        If the time limit was too short for any configuration.
 
     Examples
     --------
@@ -444,10 +445,12 @@ def train_best(
     >>> y = np.where(x.sum(axis=1) > 0, "up", "down")
     >>> model, result = agfmc.train_best(x, y, learners=["nystrom"], kernels=["rbf"])
     >>> result["choice"]["configuration"]
-    'one-vs-rest nystrom rbf'
+    'one-vs-rest landmarks rbf'
     """
     start = time.monotonic()
-    costs, cache, progress = (training.pop(name, None) for name in ("costs", "cache", "progress"))
+    costs, cache, progress, answer_time = (
+        training.pop(name, None) for name in ("costs", "cache", "progress", "answer_time")
+    )
     data = _data(x, y, training, True)
     if costs is None:
         known = SCORES
@@ -468,40 +471,16 @@ def train_best(
             cache or ResultCache(None),
             costs=costs,
         )
-        tree, member_weights, seconds, result = Portfolio(
-            experiment,
-            by,
-            start,
-            time_limit,
-            workers_of(settings.workers),
-            ensemble,
-            searching,
-        ).search(learners, kernels)
-        left = start + time_limit - time.monotonic()
-        if seconds is not None and seconds > max(left, 1.0):
-            warn_user(
-                "the time limit cannot be kept: training on all points takes about "
-                f"{time_words(seconds)}",
-                AgfmcNotice,
-            )
+        search = BestSearch(experiment, by, start + time_limit, ensemble, answer_time, searching)
+        choice = search.run(learners, kernels)
         begin = time.monotonic()
-        settings = replace(settings, member_weights=member_weights)
-        configuration = train_tree(tree, data, settings, progress=fitting)
-        count = len(configuration.tree.roots)
-        if count < len(tree.roots):
-            result["notes"].append(
-                f"the model averages {count} of the {len(tree.roots)} configurations: the others "
-                "got no weight"
-            )
-    for note in result["notes"]:
-        warn_user(note, AgfmcNotice)
+        configuration = train_tree(choice.tree, data, settings, progress=fitting)
     return configuration, {
-        **result,
+        **search.result(choice),
         "alone": shares_alone(
             list(total_weights(data.y, data.weights and data.weights.w).values())
         ),
-        "control": format_tree(tree),
-        "member_weights": member_weights,
+        "control": format_tree(choice.tree),
         "train_s": time.monotonic() - begin,
     }
 

@@ -5,22 +5,17 @@ import time
 from contextlib import contextmanager, ExitStack
 from dataclasses import dataclass, replace
 
-from ..core.errors import AgfmcError, UsageError
+from ..core.errors import UsageError
 from ..files.atomic import check_output, replacing_with
+from ..core.text import time_words
 from ..files.opening import is_stream
 from ..score.rows import BY_COST, BY_OPTION, COST
 from .data_options import add_train, add_training_kind, gives_dialect, weight_files
-from .experiments import (
-    add_state,
-    experiment_request,
-    ExperimentRequest,
-    opened_experiment,
-    report_reused,
-)
+from .experiments import add_state, experiment_request, ExperimentRequest, opened_experiment
 from .hints import classify_command, operand
 from .mbh2mbm import check_model_name
-from .messages import in_options, Progress, report, write_stderr, write_stdout
-from .option_types import list_of, output_file, time_span
+from .messages import counted, in_options, Progress, report, write_stderr, write_stdout
+from .option_types import list_of, output_file, time_span, whole_number
 from .options import add_seed, add_workers, Parser
 from .reports import add_report, PAGE, Reports, reports_of
 
@@ -44,10 +39,8 @@ def get_parser():
     """The command's argument parser; loads nothing heavy."""
     parser = Parser(
         "agf_train",
-        "Train a calibrated model: compare configurations with several "
-        "learners, tune the best, train the best one, or an average of the best, on "
-        "all data, and write one file. Standard output is a shell script that trains "
-        "the same model again; its comments give the choices and their scores.",
+        "Train a calibrated model: score configurations of several families, tune the best, "
+        "train the best one, or an average of several, on all data, and write one file.",
     )
     add_train(parser)
     parser.add("model", "the model file to be written (.mbm)", output_file)
@@ -55,15 +48,15 @@ def get_parser():
     group.add(
         "--time-limit TIME",
         "limit for the whole run, in seconds, M:SS or H:MM:SS (default "
-        "5:00). The search ends at three quarters of it, or earlier if nothing improves; "
-        "the final training is never interrupted",
+        "5:00). The search ends earlier if nothing improves, and leaves the time that the "
+        "training on all data takes",
         time_span,
         default=300.0,
     )
     group.add(
         "--learners LEARNER,...",
-        "learners to try: svm, nystrom, trees (default: nystrom, "
-        "svm for at most 20,000 rows, and trees if LightGBM is installed)",
+        "learners to try: svm, nystrom, trees, logistic (default: all, but "
+        "svm only for at most 20,000 rows, and trees if LightGBM is installed)",
         list_of(str),
     )
     group.add(
@@ -71,8 +64,8 @@ def get_parser():
     )
     group.add(
         "--combine WHEN",
-        "train an average of the best configurations with different learners or kernels: auto, "
-        "where it is clearly better than the best one (default), always or never",
+        "train an average of several configurations: auto, where it is better than the best "
+        "one (default), always or never",
         choices=("auto", "always", "never"),
         default="auto",
     )
@@ -89,11 +82,24 @@ def get_parser():
         "answers that are compared are those with the least expected cost, and the mean cost "
         "is one more score",
     )
+    group.add(
+        "--answer-time MICROSECONDS",
+        "leave out what takes longer than this for the answer to one row, on one core",
+        whole_number(1),
+    )
     add_workers(group, default=0)
     add_seed(group)
     add_state(parser)
+    group = parser.group("output")
+    group.add(
+        "--script FILE",
+        "write a shell script that trains the same model again; its comments give the choices "
+        "and their scores (- is standard output)",
+        output_file,
+    )
+    group.add("-v, --verbose", "print all configurations that were tried, with their scores")
     add_report(
-        parser.group("output"),
+        group,
         "of data, comparison, model, and a final five-fold cross-validation, "
         "which takes about five times as long as the training. The search leaves a fifth "
         "of the time limit for it; it is omitted if it would clearly exceed the limit",
@@ -119,6 +125,8 @@ class _Request(ExperimentRequest):
     recipe, recipe_out : file of the recipe that the table is read by, and of one that is made of the
         options, or None
     data_words, trying_words : options that the commands of the script have too, as words
+    script : file of the script, or None
+    verbose : print all that was tried
     """
 
     model: str = ""
@@ -127,18 +135,21 @@ class _Request(ExperimentRequest):
     learners: list | None = None
     kernels: list | None = None
     ensemble: bool | None = None
+    answer_time: float | None = None
     jobs: int | str = 0
     recipe: str | None = None
     recipe_out: str | None = None
     data_words: list = ()
     trying_words: list = ()
     reports: Reports | None = None
+    script: str | None = None
+    verbose: bool = False
 
 
 def _request_of(args):
     """The `_Request` of the options; everything is checked that needs no data."""
     from ..experiments.experiment import SplitPlan
-    from ..experiments.portfolio import check_names
+    from ..experiments.families import check_names
     from ..tables.recipe_file import recipe_path
 
     check_model_name(args.model)
@@ -177,14 +188,11 @@ def _request_of(args):
 
 
 def execute(args):
-    """Search, train, write the model; then make the page, and say what was done."""
-    from .training_script import training_script
-
+    """Search, train, write the model; then make page and script, and say what was done."""
     start = time.monotonic()
     request = _request_of(args)
     with opened_experiment(request) as experiment:
         model, result = _train(request, experiment, start)
-        report_reused(experiment)
         _print_result(request, experiment, result)
         try:
             if request.reports.has(PAGE):
@@ -192,15 +200,22 @@ def execute(args):
 
                 page = TrainingPage(request, experiment, model, result, start)
                 request.reports.write({PAGE: page.text})
-        except AgfmcError:  # the model is there, and its script tells how it was made
-            write_stdout([training_script(request, model, result)])
-            raise
-    write_stdout([training_script(request, model, result)])
-    line = classify_command(request.model, request.form.kind, request.source)
-    if request.costs is not None:
-        costs = operand(request.costs)
-        line = line.replace("classify_m", f"classify_m --costs {costs}", 1)
-    report(f"wrote {request.model}; classify new data with: {line}")
+        finally:  # the model is there, and its script tells how it was made
+            _write_script(request, model, result)
+        _report_end(request, experiment, start)
+
+
+def _write_script(request, model, result):
+    if request.script is None:
+        return
+    from .training_script import training_script
+
+    text = training_script(request, model, result)
+    if is_stream(request.script):
+        write_stdout([text])
+    else:
+        with replacing_with({request.script: text}):
+            pass
 
 
 @contextmanager
@@ -239,6 +254,7 @@ def _train(request, experiment, start):
             learners=request.learners,
             kernels=request.kernels,
             ensemble=request.ensemble,
+            answer_time=request.answer_time,
             time_limit=limit - (time.monotonic() - start),
             costs=experiment.costs,
             cache=experiment.cache,
@@ -256,12 +272,35 @@ def _train(request, experiment, start):
 
 
 def _print_result(request, experiment, result):
-    """Write the tables of the search, and the estimate, to standard error."""
+    """Lines on what was tried, what was chosen, and how good it is; with -v a table."""
     from ..report.text import blocks_text
-    from ..report.trials import estimate_words, portfolio_blocks
+    from ..report.trials import choice_words, estimate_words, gain_words, best_blocks
 
-    if result["choice"] is None:
-        return
-    head = request.head(experiment)
-    write_stderr(blocks_text(portfolio_blocks(result, head), star=True))
+    if request.verbose:
+        head = request.head(experiment)
+        write_stderr(blocks_text(best_blocks({**result, **head})))
+    families = {entry["configuration"] for entry in result["entries"]}
+    report(
+        f"{counted(result['rows'], 'row')}, {result['classes']} classes: tried "
+        f"{counted(len(result['entries']), 'configuration')} of "
+        f"{len(families)} {'families' if len(families) > 1 else 'family'}"
+        + "".join(f"; {name}: {why}" for name, why in result["left_out"].items())
+    )
+    report(f"chosen: {choice_words(result['choice'])}")
     report(f"estimate for new data: {estimate_words(result['estimate'], result['by'])}")
+    report(gain_words(result))
+
+
+def _report_end(request, experiment, start):
+    """Lines on what was written, and what to do next."""
+    line = classify_command(request.model, request.form.kind, request.source)
+    if request.costs is not None:
+        costs = operand(request.costs)
+        line = line.replace("classify_m", f"classify_m --costs {costs}", 1)
+    kept = ""
+    if experiment.cache.path is not None:
+        kept = f"; results for another run are in {experiment.cache.path}"
+        if experiment.cache.reused:
+            kept += f", which had {counted(experiment.cache.reused, 'result')} of these before"
+    report(f"wrote {request.model} after {time_words(time.monotonic() - start)}{kept}")
+    report(f"classify new data with: {line}")

@@ -58,10 +58,8 @@ class TrainingPage:
         importance = None
         if answers is not None:
             importance = self._importance(answers)
-        comparison = None
         head = request.head(self._experiment)
-        if self._result["choice"] is not None:
-            comparison = plain({"data": request.source, "options": "", **self._result, **head})
+        comparison = plain({"data": request.source, **self._result, **head})
         info = describe(self._model)
         first, *steps = script_steps(request, self._model, self._result)
         return make_page(
@@ -76,10 +74,6 @@ class TrainingPage:
             comparison=comparison,
             provenance=request.page.provenance(file_digests([request.model]), info),
             importance=importance,
-            curve={
-                "log_loss": self._result["curve"],
-                "words": "The best contender of each stage, on a sample of the data.",
-            },
             notes=self._result["notes"],
         )
 
@@ -140,7 +134,6 @@ class TrainingPage:
             normalise=True,
             seed=experiment.settings.seed,
             workers=experiment.settings.workers,
-            member_weights=self._result["member_weights"],
         )
         result = importance(model, test, effects=EFFECTS, seed=self._request.settings.seed)
         return {**result, "trained": "; the model that is measured was trained on all others"}

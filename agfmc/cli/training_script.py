@@ -5,7 +5,7 @@ import shlex
 
 from ..core.errors import one_line
 from ..core.text import spread
-from ..report.trials import estimate_words
+from ..report.trials import choice_words, estimate_words, gain_words
 from ..score.rows import SCORES
 from ..tables.recipe_file import format_recipe
 from .hints import operand
@@ -34,8 +34,6 @@ def script_steps(request, model, result):
         steps.append(_written(_recipe(request), format_recipe(model.recipe)))
     steps.append(_written(control, result["control"]))
     words = ["multi_borders", *_common(request, request.settings.seed)]
-    if result["member_weights"] is not None:
-        words.append(f"--member-weights={result['member_weights']}")
     words += [
         "-a",
         f"{folder}/m.std",
@@ -102,39 +100,11 @@ def _written(path, text):
 
 def _choice_remarks(result):
     """Remarks on the configuration that was chosen."""
-    choice = result["choice"]
-    if choice is None:
-        return ["no estimate for new data, because nothing was scored before the time limit"]
-    rows = {row["configuration"]: row for row in result["rows"]}
-    name = choice["configuration"]
-    members = " and ".join(result["members"].get(name, ()))
-    if members:
-        members = f": {members}"
-    scores = f"{_scores_text(rows[name])} ({result['points']} points, {result['plan']}"
-    if len(rows) > 1:
-        scores += (
-            f"; the best of {len(rows)} on these points, and so slightly too good: quote the "
-            "estimate"
-        )
-    alone = result["alone"]
-    remarks = [
-        f"estimate for new data: {estimate_words(result['estimate'], result['by'])}\n"
-        "  without features, from the shares of the classes: log loss "
-        f"{alone['log_loss']:.4f}, accuracy {alone['accuracy']:.4f}\n"
-        f"configuration: {name}{members}\n"
-        f"  in the comparison: {scores})"
+    return [
+        f"estimate for new data: {estimate_words(result['estimate'], result['by'])}",
+        gain_words(result),
+        f"configuration: {choice_words(result['choice'])}",
     ]
-    if choice["gain"] is not None:
-        top = choice["top"]["configuration"]
-        if name == top:
-            than = "more"
-        else:
-            than = "not more"
-        remarks.append(
-            f"{top} is better than the single best by {choice['gain']:.4f}, {than} than one "
-            f"standard error, {choice['error']:.4f}"
-        )
-    return remarks
 
 
 def _scores_text(columns):

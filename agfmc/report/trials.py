@@ -148,7 +148,9 @@ def best_point(result: Mapping) -> Mapping | None:
 
 
 def comparison_blocks(result: Mapping) -> list[Block]:
-    """Blocks of a comparison, as its JSON."""
+    """Blocks of a comparison, as its JSON, or of a search."""
+    if "entries" in result:
+        return best_blocks(result)
     every, result = len(result["rows"]), _fewer(result)
     by = result["by"]
     against = result["against"]
@@ -194,8 +196,6 @@ def comparison_blocks(result: Mapping) -> list[Block]:
         blocks.append(note(f"These are the best {len(result['rows'])} of {count(every)} rows"))
     blocks += map(note, comparison_notes(result))
     result = _merged(result)
-    if "contenders" in result:
-        blocks.append(table(contender_table(result)))
     blocks += map(table, comparison_tables(result))
     blocks += pictures(comparison(result), comparison_cost(result))
     blocks += [
@@ -407,44 +407,68 @@ def comparison_tables(result: Mapping) -> list[DataTable]:
     ]
 
 
-def contender_table(result: Mapping) -> DataTable:
-    """The contenders of a portfolio in each stage, what they took and what became of them."""
+def best_blocks(result: Mapping) -> list[Block]:
+    """Blocks of a search for the best configuration, the result of `api.train_best`."""
+    title = ALL_SCORES[result["by"]].title
     columns = (
-        Column("contender", "name"),
-        Column("rows", "number"),
-        Column(ALL_SCORES[result["by"]].title, "number"),
-        Column("search (s)", "number", "on the clock, trials too", 2),
+        Column("configuration", "name"),
+        Column("options"),
+        Column(title, "number"),
         Column("training (s)", "number", "of one core", 2),
-        Column("a point (\u00b5s)", "number", digits=0),
-        Column("kernel values", "number", digits=0),
-        Column("outcome"),
+        Column("weight in the model", "number", digits=2),
     )
-    names = (
-        "configuration",
-        "rows",
-        "score",
-        "seconds",
-        "train_s",
-        "classify_us",
-        "kernel_values",
-        "outcome",
-    )
-    return without_empty(
-        DataTable(
-            f"The contenders of each stage, with the best {ALL_SCORES[result['by']].title} of their "
-            "search. The best of each learner and kernel, three at most, are kept for the next stage.",
-            columns,
-            tuple(
-                TableRow(
-                    (
-                        *cells[:3],
-                        *(None if seconds is None else round(seconds, 2) for seconds in cells[3:5]),
-                        *cells[5:],
-                    )
-                )
-                for cells in ([row[name] for name in names] for row in result["contenders"])
-            ),
+    weights = {
+        (member["configuration"], member["options"]): member["weight"]
+        for member in result["choice"]["members"]
+    }
+    rows = [
+        TableRow(
+            (
+                entry["configuration"],
+                entry["options"],
+                entry["score"],
+                round(entry["train_s"], 2),
+                weights.get((entry["configuration"], entry["options"])),
+            )
         )
+        for entry in result["entries"]
+    ]
+    return [
+        text(f"Chosen: {choice_words(result['choice'])}."),
+        text(f"Estimate for new data: {estimate_words(result['estimate'], result['by'])}."),
+        text(gain_words(result) + "."),
+        *data_blocks(result),
+        table(
+            DataTable(
+                f"All that was tried, by the {title} on {plural(result['points'], 'point')}, each "
+                "answered as if it had not been there.",
+                columns,
+                tuple(rows),
+            )
+        ),
+        *(note(f"{name}: {why}") for name, why in result["left_out"].items()),
+    ]
+
+
+def choice_words(choice: Mapping) -> str:
+    """The configuration that was chosen, with the members and weights of an average."""
+    members = choice["members"]
+    words = [f"{member['configuration']} {member['options']}".rstrip() for member in members]
+    if len(members) == 1:
+        return words[0]
+    parts = [f"{member['weight']:.2g} {text}" for member, text in zip(members, words)]
+    return f"the average of {', '.join(parts)}"
+
+
+def gain_words(result: Mapping) -> str:
+    """How much better the estimate is than answers from the shares of the classes alone."""
+    by = result["by"]
+    alone = result["alone"].get(by)
+    if alone is None:
+        alone_words = f"log loss {number(result['alone']['log_loss'])}"
+        return f"without features, from the shares of the classes: {alone_words}"
+    return (
+        f"without features, from the shares of the classes: {ALL_SCORES[by].title} {number(alone)}"
     )
 
 
@@ -476,7 +500,7 @@ def _difference(row, result):
     return signed(test.get("mean")), interval(test.get("interval")), tested.get("p_value")
 
 
-# -- cross-validation and portfolios -----------------------------------------------------------------
+# -- cross-validation -----------------------------------------------------------------
 
 
 def validation_blocks(
@@ -521,22 +545,6 @@ def _summary_table(caption, summaries):
     heads = ("all points", "mean", "deviation")
     columns = (Column(""), *(Column(head, "number", digits=6) for head in heads))
     return DataTable(caption, columns, tuple(rows))
-
-
-def portfolio_blocks(result: Mapping, data: Mapping) -> list[Block]:
-    """The contenders of a portfolio, and the comparison of the last ones; data: as for
-    `data_blocks`."""
-    return [
-        table(contender_table(result)),
-        text(""),
-        text(
-            f"Comparison on {result['points']} points, {result['classes']} classes; "
-            f"{result['plan']}; \u00b1 is the deviation over the splits"
-        ),
-        *data_blocks(data),
-        table(comparison_tables(result)[0]),
-        *map(text, comparison_notes(result)),
-    ]
 
 
 # -- searches --------------------------------------------------------------------------------------

@@ -1,0 +1,570 @@
+"""The search for the best configuration: every family is scored, the promising ones are tuned,
+and averages of the best are tried.
+
+An entry is trained once, on all rows or a sample of them, and scored by the answers to its own
+training points, each as if it had not been there: by leaving out single samples, by folds, or by
+cross-fitting, as the learner holds samples out.  Averages are made of these answers, and cost
+nothing: members are chosen one after the other, with replacement (R. Caruana, A. Niculescu-Mizil,
+G. Crew and A. Ksikes, "Ensemble selection from libraries of models", ICML 2004).  An average is
+taken where it is better by members that other points have chosen.
+
+The clock is kept by what entries are expected to take, which is measured as the search goes.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from ..control.build import joined, with_heading
+from ..control.tree import Tree
+from ..core.answers import Results
+from ..core.errors import AgfmcError, JobsFailed
+from ..core.probabilities import REJECTED, standard_error
+from ..core.splits import stratified_folds, stratified_sample
+from ..data.weights import chosen_rows
+from ..decode.costs import cheapest
+from ..executors.threads import available_cores
+from ..score.evaluation import compared_scores
+from ..score.rows import ALL_SCORES
+from ..training.run import TimeUp
+from .experiment import Experiment, Part, PreparedSplit, SplitPlan
+from .families import families_for, Family
+from .pooling import losses
+from .racing import race, Tuner, without_repeated_warnings
+from .search import scale_exponent, SearchSpace
+from .trial import Outcome, run_trial
+from .tuning import WholeConfiguration
+
+_ROWS = 5000  # that the search uses, at most
+_MEMBERS = 5  # of an average, at most, each as often as it is chosen
+_KEPT = 20  # entries whose answers are kept for averages
+_TUNED = 4  # families that are tuned
+_RESAMPLES = 200  # of the points, for the error of a score that is no mean
+_FOLDS = 5  # of the points, for the estimate of an average
+_SCALES = np.exp(np.linspace(np.log(0.2), np.log(4.0), 61))  # of log probabilities
+_MARGIN = 1.3  # times the expected seconds of the last training
+_LEAST_RESERVED = 0.5  # seconds for it
+_LARGEST = 0.6  # of the time that is left, which one entry may be expected to take
+_FIRST_SLICE = 0.25  # of the time that is left, for tuning one family
+_GAIN = 2e-4  # of the loss, by which a round of tuning must be better, or it is the last
+
+
+@dataclass(eq=False)
+class Entry:
+    """A family with options, trained and scored.
+
+    Attributes
+    ----------
+    tree : control tree for all rows
+    p : probabilities (n, k), float32, of the points of the search, each held out; None where only
+        the score is kept
+    scale : factor of the logarithms of p that suits the points
+    score : of the answers with that factor
+    train_s : core seconds of the training; classify_s : of the answer to one row, or None
+    """
+
+    family: Family
+    options: str
+    tree: Tree
+    p: np.ndarray | None
+    scale: float
+    score: float
+    train_s: float
+    classify_s: float | None = None
+
+    @property
+    def words(self) -> str:
+        """Family and options."""
+        return f"{self.family.name} {self.options}".rstrip()
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The choice of a search.
+
+    Attributes
+    ----------
+    tree : control tree for the training on all rows
+    members : tuple of (Entry, weight), one for a single configuration
+    score : of the choice on the points of the search
+    expected : core seconds of the training on all rows
+    estimate : {score, error, points, options, how}: what to expect of new data
+    """
+
+    tree: Tree
+    members: tuple
+    score: float
+    expected: float
+    estimate: dict
+
+    @property
+    def name(self) -> str:
+        """The name in tables and messages."""
+        if len(self.members) == 1:
+            return self.members[0][0].family.name
+        return f"average of {len(self.members)}"
+
+
+@dataclass(eq=False)
+class BestSearch:
+    """The search in an `Experiment`.
+
+    Attributes
+    ----------
+    by : name of the score
+    deadline : on the clock of `time.monotonic`, of search and last training
+    average : True for an average, False for a single configuration, None for what the scores say
+    answer_time : microseconds of a core for the answer to one row, at most, or None
+    entries : all that were scored
+    left_out : {name of a family: why it has no score}
+    """
+
+    experiment: Experiment
+    by: str
+    deadline: float
+    average: bool | None = None
+    answer_time: float | None = None
+    progress: object = None
+    entries: list = field(default_factory=list)
+    left_out: dict = field(default_factory=dict)
+
+    def __post_init__(self):
+        experiment = self.experiment
+        rows = stratified_sample(
+            experiment.data.y, _ROWS, experiment.plan.seed, groups=experiment.data.groups
+        )
+        data = experiment.data
+        if len(rows) < len(data.y):
+            data = chosen_rows(data, rows)
+        self._sample = replace(
+            experiment,
+            data=data,
+            plan=SplitPlan(seed=experiment.plan.seed, left_out=True),
+            calibrated=(False,),
+        )
+        self._split: PreparedSplit | None = None
+        workers = experiment.settings.workers
+        self._cores = workers if isinstance(workers, int) and workers else available_cores()
+        self._speed = 1.0  # seconds of a core by those that are expected
+        self._growth = len(experiment.data.y) / len(data.y)
+
+    # -- the rounds --------------------------------------------------------------------------------
+
+    def run(self, learners=None, kernels=None) -> Choice:
+        """Score, tune and average; -> the `Choice`.
+
+        Raises
+        ------
+        JobsFailed : where the time was not enough for any family
+        DataError : where a class has too few samples
+        """
+        data = self._sample.data
+        has_nan = bool(np.isnan(data.x).any())
+        families = families_for(
+            len(data.counts), len(self.experiment.data.y), learners, kernels, has_nan
+        )
+        self._split = self._sample.prepared(Part(0))
+        with without_repeated_warnings(), warnings.catch_warnings():
+            self._score_families(families)
+            if not self.entries:
+                raise JobsFailed(
+                    "the time limit is too short for any configuration of these data: "
+                    + "; ".join(f"{name}: {why}" for name, why in self.left_out.items())
+                )
+            self._tune_families()
+        return self._choose()
+
+    def _score_families(self, families):
+        """Score every family with its first options, the cheapest first, as far as time allows."""
+        failure = None
+        for family in sorted(families, key=self._expected_seconds):
+            seconds = self._speed * self._expected_seconds(family)
+            if seconds > _LARGEST * self._remaining():
+                self.left_out[family.name] = f"not tried (about {max(seconds, 1):.0f} s)"
+                continue
+            try:
+                self._score(family, family.first_options, self._end())
+            except AgfmcError as error:
+                failure = error
+                self.left_out[family.name] = str(error)
+            except TimeUp:
+                self.left_out[family.name] = "the time limit ended its training"
+        if failure is not None and not self.entries:
+            raise failure
+
+    def _tune_families(self):
+        """Tune the most promising families in turns, as long as that makes anything better."""
+        refine = 1
+        before = self._best_score()
+        while self._remaining() > 0:
+            families = self._ranked_families()[:_TUNED]
+            is_finished = True
+            for place, family in enumerate(families):
+                left = self._remaining()
+                if left <= 0:
+                    return
+                seconds = left * max(_FIRST_SLICE, 1 / (len(families) - place + 1))
+                if self._tune(family, refine, time.monotonic() + seconds):
+                    is_finished = False
+            score = self._best_score()
+            sign = ALL_SCORES[self.by].sign
+            if is_finished or refine > 1 and sign * (score - before) < _GAIN:
+                return
+            before = score
+            refine += 1
+
+    def _tune(self, family, refine, until):
+        """Try more options of a family until then; -> whether more could be tried afterwards."""
+        if not family.kernel:
+            for words in family.others:
+                options = family.options_of(words)
+                if any(one.family is family and one.options == options for one in self.entries):
+                    continue
+                first = self._best_of(family)
+                if first.train_s > until - time.monotonic():
+                    return True
+                try:
+                    self._score(family, options, until)
+                except (AgfmcError, TimeUp):
+                    return True
+            return False
+        text = self._race(family, refine, until)
+        if text is None:
+            return False
+        if not any(one.family is family and one.options == text for one in self.entries):
+            try:
+                self._score(family, text, self._end())
+            except (AgfmcError, TimeUp):
+                return False
+        return True
+
+    def _race(self, family, refine, until):
+        """The best options of a kernel that a race finds until then, or None."""
+        settings = replace(self._sample.settings, options=family.first_options)
+        experiment = replace(self._sample, settings=settings, along_cost=True)
+        candidate = family.open_candidate(experiment)
+        whole = WholeConfiguration(candidate, candidate.tree, experiment)
+        tuner = Tuner(experiment, self.by, until, self.progress)
+        space = SearchSpace((family.kernel,)).for_options(whole.searched)
+        x = self._split.data.x
+        grids = space.grids(scale_exponent(x), {family.kernel: scale_exponent(x, family.kernel)})
+        return race(tuner, whole, grids, refine, [Part(0)]).best
+
+    # -- entries -----------------------------------------------------------------------------------
+
+    def _score(self, family, options, until):
+        """Train a family with options, and add its `Entry`.  Raises its error, and `TimeUp`."""
+        candidate = family.candidate(self._sample, options)
+        start = time.process_time()
+
+        def follow(done, total, *words):
+            if self.progress is not None:
+                self.progress(done, max(total, 1), family.name)
+            if time.monotonic() > until:
+                raise TimeUp
+
+        (outcome,) = run_trial(
+            self._split, [candidate], self._sample, first=True, keep=True, progress=follow
+        )
+        if outcome.error is not None:
+            raise outcome.error
+        results = outcome.results
+        if results.p is None:
+            raise JobsFailed(f"{family.name} gives no probabilities")
+        seconds = max(outcome.train_s, time.process_time() - start)
+        p = results.p.astype(np.float32)
+        scale, score = self.best_scale(p)
+        self.entries.append(Entry(family, options, candidate.tree, p, scale, score, seconds))
+        expected = self._expected_seconds(family)
+        if family.first_options == options and expected > 0.05:
+            self._speed = (self._speed * seconds / expected) ** 0.5
+        self._forget()
+
+    def _forget(self):
+        """Keep the answers of the best entries alone."""
+        for entry in self._ranked()[_KEPT:]:
+            entry.p = None
+
+    def _ranked(self):
+        sign = ALL_SCORES[self.by].sign
+        return sorted(self.entries, key=lambda one: -sign * one.score)
+
+    def _ranked_families(self):
+        return list(dict.fromkeys(one.family for one in self._ranked()))
+
+    def _best_of(self, family):
+        return next(one for one in self._ranked() if one.family is family)
+
+    def _best_score(self):
+        return self._ranked()[0].score
+
+    # -- scores ------------------------------------------------------------------------------------
+
+    @property
+    def _truth(self):
+        return self._split.test.y
+
+    def best_scale(self, p: np.ndarray, rows=slice(None)) -> tuple[float, float]:
+        """The factor of the logarithms of p (n, k) with the least log loss, and the score with it."""
+        truth = np.searchsorted(self._labels, self._truth[rows])
+        log_p = np.log(np.clip(p[rows], 1e-12, 1.0), dtype=np.float64)
+        w = self._weights(rows)
+        own = log_p[np.arange(len(truth)), truth]
+
+        def loss(scale):
+            scaled = scale * log_p
+            highest = scaled.max(axis=1)
+            whole = highest + np.log(np.exp(scaled - highest[:, None]).sum(axis=1))
+            return float(w @ (whole - scale * own) / w.sum())
+
+        scale = _least(loss)
+        if self.by == "log_loss":
+            return scale, loss(scale)
+        return scale, self.score_of(tempered(p[rows], scale), rows)
+
+    def score_of(self, p: np.ndarray, rows=slice(None)) -> float:
+        """The score of answers with probabilities p (n, k) to some of the points."""
+        results = self.results_of(p, rows)
+        return compared_scores(results)[self.by]
+
+    def results_of(self, p: np.ndarray, rows=slice(None)) -> Results:
+        """The `Results` of probabilities p (n, k) of some of the points."""
+        labels = self._labels
+        costs = self.experiment.costs
+        if costs is None:
+            answer = labels[p.argmax(axis=1)]
+            winner = p.max(axis=1)
+        else:
+            column = cheapest(p, costs)[0]
+            answer = np.where(column < len(labels), labels[column % len(labels)], REJECTED)
+            winner = p[np.arange(len(p)), column % len(labels)]
+        test = self._split.test
+        weights = self._split.test_weights
+        return Results(
+            self._truth[rows],
+            answer,
+            labels,
+            len(labels),
+            winner,
+            p,
+            costs=costs,
+            weights=None if weights is None else weights[rows],
+            groups=None if test.groups is None else test.groups[rows],
+        )
+
+    @property
+    def _labels(self):
+        return np.unique(self._sample.data.y)
+
+    def _weights(self, rows=slice(None)):
+        weights = self._split.test_weights
+        if weights is None:
+            weights = np.ones(len(self._truth))
+        return weights[rows]
+
+    # -- the choice --------------------------------------------------------------------------------
+
+    def _choose(self):
+        entries = [one for one in self._ranked() if one.p is not None and self._fits([one])]
+        if not entries:
+            entries = [min(self.entries, key=lambda one: one.train_s)]
+        alone = [(entries[0], 1)]
+        score = entries[0].score
+        averaged, single = self._judged(entries)
+        sign = ALL_SCORES[self.by].sign
+        members = alone
+        if self.average is not False:
+            counts, best = self.select(entries)
+            several = [(entry, count) for entry, count in zip(entries, counts) if count]
+            is_better = sign * (self.score_of(averaged) - self.score_of(single)) > 0
+            if (
+                len(several) > 1
+                and (self.average or is_better)
+                and self._fits([entry for entry, _ in several])
+            ):
+                members, score = several, best
+        judged = single if members is alone else averaged
+        total = sum(count for _, count in members)
+        return Choice(
+            self._tree_of(members),
+            tuple((entry, count / total) for entry, count in members),
+            score,
+            self.expected([entry for entry, _ in members]),
+            self._estimate(judged, len(entries)),
+        )
+
+    def _estimate(self, p, options):
+        """What to expect of new data, of answers p (n, k) by choices that other points have made."""
+        outcome = Outcome.of(self.results_of(p))
+        values = losses(self.by, [outcome])
+        if values is None:
+            error = self._bootstrap_error(p)
+        else:
+            error = standard_error(values, self._split.test_weights, self._split.test.groups)
+        words = "training points, each answered as if it had not been there"
+        if self._split.test.groups is not None:
+            words += ", with its group"
+        if options > 1:
+            words += f", by the best of {options} on other points"
+        return {
+            "score": self.score_of(p),
+            "error": float(error),
+            "points": len(p),
+            "options": options,
+            "how": words,
+        }
+
+    def _bootstrap_error(self, p):
+        generator = np.random.default_rng(self.experiment.plan.seed)
+        rows = np.arange(len(p))
+        values = [
+            self.score_of(p[drawn], drawn)
+            for drawn in (generator.choice(rows, len(rows)) for _ in range(_RESAMPLES))
+        ]
+        return np.std(values, ddof=1)
+
+    def select(self, entries: Sequence[Entry], rows=slice(None)) -> tuple[list[int], float]:
+        """How often each entry is a member of the best average, and the score of that."""
+        sign = ALL_SCORES[self.by].sign
+        counts = [0] * len(entries)
+        total = 0.0
+        best = None
+        for number in range(1, _MEMBERS + 1):
+            scores = [
+                self.best_scale((total + entry.p.astype(np.float64)) / number, rows)[1]
+                for entry in entries
+            ]
+            chosen = int(np.argmax(sign * np.array(scores)))
+            if best is not None and sign * (scores[chosen] - best[1]) <= 0:
+                break
+            counts[chosen] += 1
+            total = total + entries[chosen].p.astype(np.float64)
+            best = list(counts), scores[chosen]
+        return best
+
+    def _judged(self, entries):
+        """Answers (n, k) of the best average and of the best single entry, where each point is
+        answered by a choice that the other parts of the points have made."""
+        test = self._split.test
+        fold = stratified_folds(self._truth, self.experiment.plan.seed, _FOLDS, test.groups)
+        averaged = np.empty(entries[0].p.shape)
+        single = np.empty_like(averaged)
+        sign = ALL_SCORES[self.by].sign
+        for number in range(int(fold.max()) + 1):
+            others = np.flatnonzero(fold != number)
+            out = np.flatnonzero(fold == number)
+            counts, _ = self.select(entries, others)
+            p = sum(count * entry.p for count, entry in zip(counts, entries) if count) / sum(counts)
+            averaged[out] = tempered(p[out], self.best_scale(p, others)[0])
+            scores = [self.best_scale(entry.p, others) for entry in entries]
+            best = max(range(len(entries)), key=lambda at: sign * scores[at][1])
+            single[out] = tempered(entries[best].p[out], scores[best][0])
+        return averaged, single
+
+    def _tree_of(self, members):
+        tree = joined([entry.tree for entry, _ in members])
+        counts = [count for _, count in members]
+        if len(set(counts)) > 1:
+            weights = np.repeat(
+                np.array(counts) / sum(counts),
+                [len(entry.tree.members) if entry.tree.is_ensemble else 1 for entry, _ in members],
+            )
+            own = np.concatenate(
+                [entry.tree.weights if entry.tree.is_ensemble else [1.0] for entry, _ in members]
+            )
+            tree = with_heading(tree, "weights", " ".join(map(repr, (weights * own).tolist())))
+        return tree
+
+    # -- time --------------------------------------------------------------------------------------
+
+    def _expected_seconds(self, family):
+        data = self._sample.data
+        return family.seconds(len(data.y), data.x.shape[1], len(data.counts))
+
+    def expected(self, entries: Sequence[Entry]) -> float:
+        """About how many seconds of a core the training of these on all rows takes."""
+        return sum(entry.train_s * self._growth**entry.family.growth for entry in entries)
+
+    def _fits(self, entries):
+        """True if there is time for the training of these on all rows."""
+        left = self.deadline - time.monotonic()
+        return self.expected(entries) / self._cores < max(left, _LEAST_RESERVED)
+
+    def _end(self):
+        """The end of the search: the last training needs the rest."""
+        if not self.entries:
+            return self.deadline - _LEAST_RESERVED
+        best = self._ranked()[:3]
+        reserved = _MARGIN * self.expected(best) / self._cores
+        return self.deadline - max(_LEAST_RESERVED, reserved)
+
+    def _remaining(self):
+        return self._end() - time.monotonic()
+
+    def result(self, choice: Choice) -> dict:
+        """Plain values on all that was tried, and on the choice."""
+        data = self._sample.data
+        return {
+            "by": self.by,
+            "points": len(self._truth),
+            "classes": len(data.counts),
+            "rows": len(self.experiment.data.y),
+            "entries": [
+                {
+                    "configuration": entry.family.name,
+                    "options": entry.options,
+                    "score": entry.score,
+                    "train_s": entry.train_s,
+                }
+                for entry in self._ranked()
+            ],
+            "left_out": dict(self.left_out),
+            "choice": {
+                "configuration": choice.name,
+                "score": choice.score,
+                "members": [
+                    {
+                        "configuration": entry.family.name,
+                        "options": entry.options,
+                        "weight": weight,
+                        "score": entry.score,
+                    }
+                    for entry, weight in choice.members
+                ],
+            },
+            "estimate": choice.estimate,
+            "notes": [],
+        }
+
+
+def tempered(p: np.ndarray, scale: float) -> np.ndarray:
+    """Probabilities (n, k) that are proportional to powers of p."""
+    scaled = scale * np.log(np.clip(p, 1e-12, 1.0), dtype=np.float64)
+    scaled -= scaled.max(axis=1, keepdims=True)
+    np.exp(scaled, out=scaled)
+    return scaled / scaled.sum(axis=1, keepdims=True)
+
+
+def _least(function):
+    """The place of the minimum among `_SCALES`, by golden section between its neighbours."""
+    low, high = 0, len(_SCALES) - 1
+    known = {}
+
+    def value(place):
+        if place not in known:
+            known[place] = function(_SCALES[place])
+        return known[place]
+
+    while high - low > 2:
+        third = (high - low) // 3
+        left, right = low + third, high - third
+        if value(left) < value(right):
+            high = right
+        else:
+            low = left
+    return float(_SCALES[min(range(low, high + 1), key=value)])
