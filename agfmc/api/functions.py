@@ -409,8 +409,8 @@ def train_best(
     time_limit : float, default=300
         Seconds for search and training.
     learners, kernels : list of str, default=None
-        Some of "svm", "nystrom", "trees" and "logistic", and of "rbf" and "laplacian"; None: all
-        that suit the number of rows and are installed.
+        Some of "svm", "nystrom", "trees", "logistic" and "neighbours", and of "rbf" and
+        "laplacian"; None: all that suit the numbers of rows and classes and are installed.
     ensemble : bool, default=None
         True for an average of several configurations, False for the best one alone; None: the
         average where it is better.

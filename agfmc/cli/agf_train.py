@@ -55,8 +55,9 @@ def get_parser():
     )
     group.add(
         "--learners LEARNER,...",
-        "learners to try: svm, nystrom, trees, logistic (default: all, but "
-        "svm only for at most 20,000 rows, and trees if LightGBM is installed)",
+        "learners to try: svm, nystrom, trees, logistic, neighbours (default: all, but "
+        "svm only for at most 20,000 rows, trees if LightGBM is installed, and neighbours of more "
+        "than 40 classes)",
         list_of(str),
     )
     group.add(
@@ -178,6 +179,8 @@ def _request_of(args):
         reports=reports_of(args, printable=False),
     )
     check_output(request.model)
+    if request.script is not None and not is_stream(request.script):
+        check_output(request.script)
     if request.form.kind != "table":
         return request
     if not gives_dialect(args):
@@ -189,9 +192,14 @@ def _request_of(args):
 
 def execute(args):
     """Search, train, write the model; then make page and script, and say what was done."""
+    from ..data.training import with_source_in_errors
+
     start = time.monotonic()
     request = _request_of(args)
     with opened_experiment(request) as experiment:
+        if request.reports.has(PAGE):
+            with with_source_in_errors(request.source):
+                experiment.check_splits()
         model, result = _train(request, experiment, start)
         _print_result(request, experiment, result)
         try:

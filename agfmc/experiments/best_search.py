@@ -49,6 +49,7 @@ _FOLDS = 5  # of the points, for the estimate of an average
 _SCALES = np.exp(np.linspace(np.log(0.2), np.log(4.0), 61))  # of log probabilities
 _MARGIN = 1.3  # times the expected seconds of the last training
 _LEAST_RESERVED = 0.5  # seconds for it
+_GRACE = 3.0  # seconds beyond the limit, for a first model
 _LARGEST = 0.6  # of the time that is left, which one entry may be expected to take
 _FIRST_SLICE = 0.25  # of the time that is left, for tuning one family
 _GAIN = 2e-4  # of the loss, by which a round of tuning must be better, or it is the last
@@ -65,7 +66,8 @@ class Entry:
         the score is kept
     scale : factor of the logarithms of p that suits the points
     score : of the answers with that factor
-    train_s : core seconds of the training; classify_s : of the answer to one row, or None
+    train_s : core seconds of the training
+    answer_us : core microseconds of the answer to one row by a model of all rows, or None
     """
 
     family: Family
@@ -75,12 +77,12 @@ class Entry:
     scale: float
     score: float
     train_s: float
-    classify_s: float | None = None
+    answer_us: float | None = None
 
     @property
     def words(self) -> str:
         """Family and options."""
-        return f"{self.family.name} {self.options}".rstrip()
+        return words_of(self.family, self.options)
 
 
 @dataclass(frozen=True)
@@ -121,7 +123,7 @@ class BestSearch:
     average : True for an average, False for a single configuration, None for what the scores say
     answer_time : microseconds of a core for the answer to one row, at most, or None
     entries : all that were scored
-    left_out : {name of a family: why it has no score}
+    left_out : {name of a family: why it has no score, or words of an entry: why it cannot be chosen}
     """
 
     experiment: Experiment
@@ -146,6 +148,7 @@ class BestSearch:
             data=data,
             plan=SplitPlan(seed=experiment.plan.seed, left_out=True),
             calibrated=(False,),
+            timed=self.answer_time is not None,
         )
         self._split: PreparedSplit | None = None
         workers = experiment.settings.workers
@@ -160,7 +163,7 @@ class BestSearch:
 
         Raises
         ------
-        JobsFailed : where the time was not enough for any family
+        JobsFailed : where the limits were not enough for any family
         DataError : where a class has too few samples
         """
         data = self._sample.data
@@ -173,7 +176,7 @@ class BestSearch:
             self._score_families(families)
             if not self.entries:
                 raise JobsFailed(
-                    "the time limit is too short for any configuration of these data: "
+                    "the limits are too narrow for any configuration of these data: "
                     + "; ".join(f"{name}: {why}" for name, why in self.left_out.items())
                 )
             self._tune_families()
@@ -223,7 +226,7 @@ class BestSearch:
         if not family.kernel:
             for words in family.others:
                 options = family.options_of(words)
-                if any(one.family is family and one.options == options for one in self.entries):
+                if self._is_known(family, options):
                     continue
                 first = self._best_of(family)
                 if first.train_s > until - time.monotonic():
@@ -236,12 +239,15 @@ class BestSearch:
         text = self._race(family, refine, until)
         if text is None:
             return False
-        if not any(one.family is family and one.options == text for one in self.entries):
+        if not self._is_known(family, text):
             try:
                 self._score(family, text, self._end())
             except (AgfmcError, TimeUp):
                 return False
         return True
+
+    def _is_known(self, family, options):
+        return words_of(family, options) in [*(one.words for one in self.entries), *self.left_out]
 
     def _race(self, family, refine, until):
         """The best options of a kernel that a race finds until then, or None."""
@@ -278,8 +284,19 @@ class BestSearch:
             raise JobsFailed(f"{family.name} gives no probabilities")
         seconds = max(outcome.train_s, time.process_time() - start)
         p = results.p.astype(np.float32)
-        scale, score = self.best_scale(p)
-        self.entries.append(Entry(family, options, candidate.tree, p, scale, score, seconds))
+        entry = Entry(family, options, candidate.tree, p, *self.best_scale(p), seconds)
+        if self.answer_time is not None:
+            # the support vectors grow like the rows, where the time of training does like their square
+            grown = self._growth ** (family.growth - 1)
+            entry.answer_us = 1e6 * outcome.classify_s * grown / len(p)
+        if self._answers_in_time([entry]):
+            self.entries.append(entry)
+        else:
+            title = ALL_SCORES[self.by].title
+            self.left_out[entry.words] = (
+                f"{title} {entry.score:.4f}, but the answer to a row takes {entry.answer_us:.0f} "
+                f"microseconds, more than {self.answer_time:g}"
+            )
         expected = self._expected_seconds(family)
         if family.first_options == options and expected > 0.05:
             self._speed = (self._speed * seconds / expected) ** 0.5
@@ -435,8 +452,11 @@ class BestSearch:
         total = 0.0
         best = None
         for number in range(1, _MEMBERS + 1):
+            members = [entry for entry, count in zip(entries, counts) if count]
             scores = [
                 self.best_scale((total + entry.p.astype(np.float64)) / number, rows)[1]
+                if entry in members or self._answers_in_time([*members, entry])
+                else -sign * np.inf
                 for entry in entries
             ]
             chosen = int(np.argmax(sign * np.array(scores)))
@@ -495,10 +515,16 @@ class BestSearch:
         left = self.deadline - time.monotonic()
         return self.expected(entries) / self._cores < max(left, _LEAST_RESERVED)
 
+    def _answers_in_time(self, entries):
+        """True if all of these together answer a row within the limit."""
+        return self.answer_time is None or (
+            sum(entry.answer_us for entry in entries) <= self.answer_time
+        )
+
     def _end(self):
         """The end of the search: the last training needs the rest."""
         if not self.entries:
-            return self.deadline - _LEAST_RESERVED
+            return self.deadline - _LEAST_RESERVED + _GRACE
         best = self._ranked()[:3]
         reserved = _MARGIN * self.expected(best) / self._cores
         return self.deadline - max(_LEAST_RESERVED, reserved)
@@ -540,6 +566,11 @@ class BestSearch:
             "estimate": choice.estimate,
             "notes": [],
         }
+
+
+def words_of(family: Family, options: str) -> str:
+    """A family and its options in messages."""
+    return f"{family.name} {options}".rstrip()
 
 
 def tempered(p: np.ndarray, scale: float) -> np.ndarray:

@@ -268,6 +268,7 @@ class Experiment:
         many configurations are tried
     along_cost : of problems that differ in C alone and are trained in one call, those with larger C
         have the solution of the smallest at which it is unbounded
+    timed : answers to points that are left out are timed, too
     costs : costs of the answers, classes in ascending order: decoders that give the probabilities
         of all classes answer by them, and the mean cost is one of the scores
     """
@@ -279,6 +280,7 @@ class Experiment:
     calibrated: tuple[bool, ...] = (True,)
     quick_maps: bool = False
     along_cost: bool = False
+    timed: bool = False
     costs: CostMatrix | None = None
 
     @property

@@ -95,9 +95,17 @@ def _pairs(rows, features, classes):
 
 
 def _landmarks(rows, features, classes):
-    """Seconds of least squares on landmarks: a factorisation, and a pass over the rows."""
+    """Seconds of least squares on landmarks: a factorisation, a pass over the rows, and values of
+    all classes with several penalties."""
     landmarks = min(rows, 2000)
-    return 3e-10 * landmarks**3 + 2e-10 * rows * landmarks * (landmarks + features + classes)
+    return 3e-10 * landmarks**3 + rows * landmarks * (
+        2e-10 * (landmarks + features) + 4e-9 * classes
+    )
+
+
+def _neighbours(rows, features, classes):
+    """Seconds of the distances of all rows."""
+    return 0.02 + 2e-9 * rows**2 * features + 1e-8 * rows * classes
 
 
 def _logistic(rows, features, classes):
@@ -125,6 +133,15 @@ FAMILIES = (
         "",
         _boosting(3, lambda classes: classes),
         others=_BOOSTED_OPTIONS,
+    ),
+    Family(
+        "nearest neighbours",
+        "K",
+        "",
+        _neighbours,
+        2.0,
+        options="-k 5",
+        others=("-k 2", "-k 15", "-k 50"),
     ),
     Family(
         "logistic regression",
@@ -155,9 +172,9 @@ FAMILIES = (
         others=_BOOSTED_OPTIONS[:2],
     ),
 )
-LEARNERS = ("svm", "nystrom", "trees", "logistic")
+LEARNERS = ("svm", "nystrom", "trees", "logistic", "neighbours")
 KERNELS = ("rbf", "laplacian")
-_WORDS = {"T": "trees", "L": "logistic"}
+_WORDS = {"T": "trees", "L": "logistic", "K": "neighbours"}
 _LARGE = 20_000  # rows; of more, time and memory of support vector machines are too large
 
 
@@ -210,6 +227,9 @@ def families_for(
         if has_nan and not learner_class(family.learner).allows_nan:
             continue
         if family.scheme == "one-vs-one" and classes > MOST_PAIRED:
+            continue
+        # neighbours are quick where all else takes long, and hardly ever the best of few classes
+        if family.learner == "K" and classes <= MOST_PAIRED:
             continue
         # of two classes there is one partition alone
         if classes == 2 and family.scheme == "ensemble":

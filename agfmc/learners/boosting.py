@@ -46,34 +46,15 @@ _NAN_IS_MISSING = 8
 
 @dataclass(frozen=True, repr=False)
 class Boosting:
-    """Parameters of boosted trees, binary or of a node.
+    """Parameters of boosted trees, binary or of a node, as of `trees.Trees`."""
 
-    Parameters
-    ----------
-    n_boosters : int, default=5, of a node 3
-        Folds that the samples are dealt into, each of which stops one booster.
-    n_estimators : int, default=1000
-        Rounds of boosting at most.
-    learning_rate : float, default=0.08
-        Factor of the contribution of each tree.
-    num_leaves : int, default=15
-        Leaves of a tree at most.
-    min_child_samples : int, default=5
-        Samples of a leaf at least.
-    early_stopping_rounds : int, default=25
-        Rounds without improvement after which training stops; 0: no early stopping.
-    extra_trees : bool, default=False
-        One random threshold for each feature and node, in place of the best one (P. Geurts,
-        D. Ernst and L. Wehenkel, "Extremely randomized trees", Machine Learning 63, 2006).
-    """
-
-    n_boosters: int = 5
     n_estimators: int = 1000
     learning_rate: float = 0.08
     num_leaves: int = 15
     min_child_samples: int = 5
     early_stopping_rounds: int = 25
     extra_trees: int = 0
+    n_boosters: int = 5
     seed: int = field(default=1, init=False)  # of all random choices
 
     letters: ClassVar[dict] = {

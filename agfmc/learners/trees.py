@@ -47,9 +47,21 @@ class Trees(Boosting, PlaneLearner):
 
     Parameters
     ----------
-    n_boosters, n_estimators, learning_rate, num_leaves, min_child_samples, early_stopping_rounds, \
-extra_trees
-        As of `Boosting`.
+    n_estimators : int, default=1000
+        Rounds of boosting at most.
+    learning_rate : float, default=0.08
+        Factor of the contribution of each tree.
+    num_leaves : int, default=15
+        Leaves of a tree at most.
+    min_child_samples : int, default=5
+        Samples of a leaf at least.
+    early_stopping_rounds : int, default=25
+        Rounds without improvement after which training stops; 0: no early stopping.
+    extra_trees : bool, default=False
+        One random threshold for each feature and node, in place of the best one (P. Geurts,
+        D. Ernst and L. Wehenkel, "Extremely randomized trees", Machine Learning 63, 2006).
+    n_boosters : int, default=5
+        Folds that the samples are dealt into, each of which stops one booster.
     weights : pairs or dict, default=()
         Factors of the weights of the sides, 0 left and 1 right: ((0, 2.0),).
     """

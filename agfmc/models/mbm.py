@@ -19,7 +19,7 @@ import json
 import math
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated
 
 import numpy as np
@@ -90,7 +90,11 @@ def write_store(path, configuration, made_by):
     stored = _Stored(
         format_tree(tree),
         configuration.machines,
-        tuple(configuration.node_classifiers.values()),
+        # names without the folders that the files of the nodes were read from
+        tuple(
+            replace(model, name=tree.directs[number].name)
+            for number, model in configuration.node_classifiers.items()
+        ),
         None if several else one,
         configuration.calibration,
         configuration.recipe,

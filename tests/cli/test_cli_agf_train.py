@@ -15,17 +15,27 @@ from agfmc.api import functions
 from agfmc.cli import agf_train, training_page
 from agfmc.cli.hints import classify_command
 from agfmc.cli.options import Parser
-from agfmc.experiments import portfolio
+from agfmc.experiments import best_search, families
+from agfmc.experiments.best_search import BestSearch
 from agfmc.experiments.search import Axis, SearchSpace
+from agfmc.files import result_store
+from agfmc.report.trials import estimate_words
+
+ONE_GAMMA = Axis(-1.0, -1.0, 2.0)
 
 
 @pytest.fixture
 def table(folder, monkeypatch):
     """A table with words, blanks and an id; a cache folder of its own; and few options that are
-    searched."""
+    tried."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
-    monkeypatch.setattr(portfolio, "SearchSpace", partial(SearchSpace, log2g=Axis(-3.0, -1.0, 2.0)))
-    monkeypatch.setattr(portfolio, "_FINER", ())
+    monkeypatch.setattr(best_search, "SearchSpace", partial(SearchSpace, log2g=ONE_GAMMA))
+    monkeypatch.setattr(best_search, "_GAIN", 9)  # two rounds of tuning
+    monkeypatch.setattr(
+        families,
+        "FAMILIES",
+        tuple(family._replace(others=family.others[:1]) for family in families.FAMILIES),
+    )
     rng = np.random.default_rng(1)
     y = np.arange(50) % 2
     x = rng.normal(size=(50, 2)) + 1.5 * y[:, None]
@@ -89,87 +99,142 @@ def is_repeated(shell, script, model):
 
 
 @pytest.mark.long
-def test_the_printed_commands_make_the_same_model(run, table, shell):
-    out, err = shell(f"agf_train {shlex.join(WORDS)} 'a model.mbm' --seed 2")
-    comments, script = out.split("mkdir -p ")
+def test_the_script_makes_the_same_model(run, table, shell):
+    out, err = shell(f"agf_train {shlex.join(WORDS)} 'a model.mbm' --seed 2 --script s.sh")
+    assert out == "" and err.endswith("classify_m 'a model.mbm' NEW.csv answers.csv\n")
+    text = Path("s.sh").read_text()
+    comments, script = text.split("mkdir -p ")
     comments = comments.splitlines()
     assert comments[0].startswith("# estimate for new data: log loss ")
-    assert re.match("#   without features, .*: log loss [01].[0-9]{4}, accuracy 0", comments[1])
-    assert re.fullmatch("# configuration: (one-vs-|average of ).*", comments[2])
-    number = r"(0|1)?\.\d{4}(±\.\d{4})?"
-    assert re.match(rf"#   in the comparison: log loss {number}, accuracy {number} ", comments[3])
+    assert comments[1].startswith("# without features, from the shares of the classes: log loss 0.")
+    assert comments[2].startswith("# configuration: ") and len(comments) == 3
     assert script.startswith("'a model.steps'\ncat > 'a model.steps/train.recipe' <<'END'\n{")
     assert "END\ncat > 'a model.steps/chosen.mbt' <<'END'\n" in script
     assert "\nEND\nmulti_borders -n " in script and script.endswith(" 'a model.mbm'\n")
-    assert "one-vs-one rbf" in err
-    assert err.endswith(
-        "agf_train: wrote a model.mbm; classify new data with: "
-        "classify_m 'a model.mbm' NEW.csv answers.csv\n"
-    )
     assert sorted(path.name for path in table.iterdir()) == [
         "a model.mbm",
         "a model.recipe",
         "cache",
         "my trees.csv",
+        "s.sh",
     ]
-    assert is_repeated(shell, out, "a model.mbm")
+    assert is_repeated(shell, text, "a model.mbm")
     run("classify_m", "a model.mbm", "my trees.csv", "answer.csv")
     assert Path("answer.csv").read_text().startswith("no,class,")
 
 
 @pytest.mark.long
-def test_without_time_the_printed_commands_train_one_vs_one(table, shell):
-    out, err = shell(f"agf_train {shlex.join(WORDS)} m.mbm --time-limit 0 --quiet")
-    assert out.startswith("# no estimate for new data, because nothing was scored") and err == ""
+def test_without_time_the_cheapest_family_is_trained(table, shell):
+    out, err = shell(f"agf_train {shlex.join(WORDS)} m.mbm --time-limit 0 --quiet --script -")
+    assert out.startswith("# estimate for new data: log loss ") and err == ""
     assert is_repeated(shell, out, "m.mbm")
 
 
-def test_an_average_of_learners_is_one_control_file_and_the_commands_repeat_it(
+def test_six_lines_tell_what_was_done(run, table):
+    done = run("agf_train", *WORDS, "m.mbm", "--learners", "logistic,nystrom", "--no-state")
+    assert done.out == ""
+    lines = done.err.splitlines()
+    assert all(line.startswith("agf_train: ") for line in lines)
+    first, chosen, estimate, gain, wrote, then = (
+        line.removeprefix("agf_train: ") for line in lines
+    )
+    assert re.fullmatch(r"50 rows, 2 classes: tried \d+ configurations of 3 families", first), first
+    assert chosen.startswith("chosen: ")
+    assert re.match(
+        r"estimate for new data: log loss 0\.\d{4}, standard error 0\.\d{4} \(50 ", estimate
+    )
+    assert gain == "without features, from the shares of the classes: log loss 0.6931"
+    assert re.fullmatch(r"wrote m.mbm after \d.*", wrote)
+    assert then == "classify new data with: classify_m m.mbm NEW.csv answers.csv"
+
+
+def test_a_script_that_cannot_be_written_is_told_before_the_work(run, table):
+    run("agf_train", *WORDS, "m.mbm", "--script", "none/s.sh", status=1).refused("none/s.sh: ")
+    assert not Path("m.mbm").exists()
+
+
+def test_verbose_adds_all_that_was_tried(run, table):
+    words = ("agf_train", *WORDS, "m.mbm", "--learners", "logistic")
+    plain = run(*words, "--no-state").err
+    done = run(*words, "--no-state", "-v")
+    assert done.out == "" and done.err.endswith("\n".join(plain.splitlines()[-1:]) + "\n")
+    lines = done.err.splitlines()
+    for options in ("-r 0.1 ", "-r 0.01 "):
+        assert any(re.match(f"logistic regression +{options}", line) for line in lines), lines
+    assert run("agf_train", *WORDS, "m.mbm", "--time-limit", "0", "--verbose", "--quiet").err == ""
+
+
+def test_results_for_another_run_lie_in_one_file_that_is_named(run, table):
+    words = ("agf_train", *WORDS, "m.mbm", "--learners", "nystrom", "--kernels", "rbf")
+
+    def line_of(done):
+        return done.err.splitlines()[-2]
+
+    first = line_of(run(*words))
+    model = Path("m.mbm").read_bytes()
+    [file] = (table / "cache" / "agfmc").iterdir()
+    assert first.endswith(f"; results for another run are in {file}")
+    second = line_of(run(*words))
+    assert re.search(
+        rf"; results for another run are in {re.escape(str(file))}, which had \d+ results of these "
+        "before$",
+        second,
+    )
+    assert Path("m.mbm").read_bytes() == model
+
+
+def test_an_average_of_learners_is_one_control_file_and_the_script_repeats_it(
     run, table, monkeypatch
 ):
     pytest.importorskip("lightgbm")
+    chosen = ("one-vs-one laplacian", "boosted trees of all classes")
     monkeypatch.setattr(
-        portfolio,
-        "SearchSpace",
-        partial(SearchSpace, log2c=Axis(1.0, 4.0, 3.0), log2g=Axis(-3.0, -1.0, 2.0)),
+        families,
+        "FAMILIES",
+        tuple(family for family in families.FAMILIES if family.name in chosen),
     )
+    words = ("--combine", "always", "--class-weight", "balanced", "--script", "-")
     monkeypatch.setattr(
-        portfolio,
-        "CONTENDERS",
-        (
-            portfolio.Contender("svm", "one-vs-one", "-t laplacian"),
-            portfolio.Contender("trees", "one-vs-one", "learner=trees -n 5"),
-        ),
+        BestSearch, "select", lambda self, entries, rows=slice(None): given(self, entries)
     )
-    _, out, err = run(
-        "agf_train", *WORDS, "m.mbm", "--combine", "always", "--class-weight", "balanced"
-    )
-    text = "the model averages 1 of the 2 configurations: the others got no weight"
-    assert f"agf_train: {text}\n" in err and f"# {text}\n" in out
-    assert out.startswith("# estimate for new data: log loss ")
-    assert f"agf_train: {out.splitlines()[0].removeprefix('# ')}\n" in err
-    assert "stage, with the best log loss of their search." in err and "\nComparison on 50 p" in err
-    assert "# configuration: average of " in out and "--class-weight=balanced" in out
+
+    def given(search, entries):
+        """The best of each family, one of them twice."""
+        counts = [0] * len(entries)
+        for number, name in enumerate(chosen):
+            place = next(i for i, entry in enumerate(entries) if entry.family.name == name)
+            counts[place] = 1 + number
+        return counts, 0.5
+
+    done = run("agf_train", *WORDS, "m.mbm", *words)
+    assert done.out.startswith("# estimate for new data: log loss ")
+    assert "agf_train: chosen: the average of 0." in done.err
+    assert "\n# configuration: the average of 0." in done.out
+    assert "--class-weight=balanced" in done.out
     first = Path("m.mbm").read_bytes()
-    commands = with_files(out)
+    commands = with_files(done.out)
     text = Path("m.steps/chosen.mbt").read_text()
-    assert '"-t laplacian -g ' in text and '"learner=trees -n 5"' in text
+    weights = re.search("# weights: (.*)\n", text)[1].split()
+    assert sorted(map(float, weights)) == pytest.approx([1 / 3, 2 / 3])
+    assert '"-t laplacian' in text and " T {" in text
     assert Path("m.steps/train.recipe").read_bytes() == Path("m.recipe").read_bytes()
     for line in commands:
         run(*shlex.split(line))
     assert Path("m.mbm").read_bytes() == first
-    assert "average of" not in run("agf_train", *WORDS, "s.mbm", "--combine", "never").out
+    done = run("agf_train", *WORDS, "s.mbm", "--combine", "never", "--script", "-")
+    assert "average of" not in done.out + done.err
 
 
 @pytest.mark.parametrize(
     "ensemble, learners, words",
     [
-        (None, ["nystrom"], ("--kernels", "rbf")),
+        (None, ["logistic"], ("--kernels", "rbf")),
         pytest.param(True, ["svm", "nystrom"], ("--combine", "always"), marks=pytest.mark.long),
     ],
 )
 def test_a_function_and_the_script_make_the_same_model(run, table, ensemble, learners, words):
-    done = run("agf_train", *WORDS, "m.mbm", "--seed=2", "--learners", ",".join(learners), *words)
+    words = ("m.mbm", "--seed=2", "--learners", ",".join(learners), *words, "--script", "s.sh")
+    done = run("agf_train", *WORDS, *words)
     data = agfmc.read_table("my trees.csv", label="tree", ids="no", missing="median")
     made, result = agfmc.train_best(
         data, seed=2, learners=learners, ensemble=ensemble, kernels=None if ensemble else ["rbf"]
@@ -177,38 +242,56 @@ def test_a_function_and_the_script_make_the_same_model(run, table, ensemble, lea
     agfmc.save("f.mbm", made)
     model = Path("m.mbm").read_bytes()
     assert model == Path("f.mbm").read_bytes()
-    for line in with_files(done.out):
+    script = Path("s.sh").read_text()
+    for line in with_files(script):
         run(*shlex.split(line))
     assert model == Path("m.mbm").read_bytes()
-    estimate, choice = result["estimate"], result["choice"]["configuration"]
-    assert done.out.startswith(f"# estimate for new data: log loss {estimate['score']:.4f}, ")
-    assert ("good: quote the estimate" in done.out) == (len(result["rows"]) > 1)
-    assert f"\n# configuration: {choice}" in done.out and result["contenders"][0]["rows"] == 50
-    if ensemble:
-        members = " and ".join(result["members"][choice])
-        assert f"configuration: {choice}: {members}\n" in done.out
-        assert f"\naverage of 2: {' and '.join(result['members']['average of 2'])}\n" in done.err
+    estimate = f"estimate for new data: {estimate_words(result['estimate'], 'log_loss')}\n"
+    assert script.startswith(f"# {estimate}") and f"agf_train: {estimate}" in done.err
+    assert result["control"] in script and done.out == ""
+    assert result["choice"]["members"][0]["configuration"] in done.err
 
 
 def test_mistakes_in_python():
-    with pytest.raises(agfmc.DataError, match="class 1 .* `min_class=3` leaves out"):
+    with pytest.raises(agfmc.DataError, match="class 1, .* `min_class=2` leaves out"):
         agfmc.train_best(np.eye(7), [0, 0, 0, 0, 1, 2, 2])
     with pytest.raises(agfmc.UsageError, match="by: expected one of accuracy, .* found 'speed'"):
         agfmc.train_best(np.eye(6), [0, 1] * 3, by="speed")
-    with pytest.warns(agfmc.AgfmcWarning, match="^the time limit ended the search: the config"):
-        model, result = agfmc.train_best(np.eye(20) + 1, [0, 1] * 10, time_limit=0)
-    assert result["choice"] is result["estimate"] is None and len(model.tree.rows) == 1
+    model, result = agfmc.train_best(np.eye(20) + 1, [0, 1] * 10, time_limit=0)
+    assert len(result["entries"]) == 1 and set(result["left_out"].values()) == {
+        "not tried (about 1 s)"
+    }
+    assert len(model.tree.classes) == 2
+
+
+def test_where_nothing_could_be_scored_the_status_is_3(run, table, monkeypatch):
+    slow = families.FAMILIES[0]._replace(learner="L", name="slow", seconds=lambda *sizes: 99.0)
+    monkeypatch.setattr(families, "FAMILIES", (slow,))
+    run("agf_train", *WORDS, "m.mbm", "--time-limit", "1", status=3).refused(
+        "the limits are too narrow for any configuration of these data: slow: not tried (about 99 s)"
+    )
+    assert not Path("m.mbm").exists()
+
+
+def test_the_time_of_answers_is_limited(run, table):
+    words = ("agf_train", *WORDS, "m.mbm", "--learners", "nystrom", "--kernels", "rbf")
+    run(*words, "--answer-time", "soon", status=2).refused("--answer-time")
+    run(*words, "--answer-time", "100000")
+    Path("m.mbm").unlink()
+    result = run(*words, "--answer-time", "1", status=3)
+    result.refused("the answer to a row takes ")
+    assert not Path("m.mbm").exists()
 
 
 def test_learners_are_named(run, table):
     run("agf_train", *WORDS, "m.mbm", "--learners", "svm,woods", status=2).refused(
-        "--learners: expected some of svm, nystrom, trees, found 'woods'"
+        "--learners: expected some of svm, nystrom, trees, logistic, neighbours, found 'woods'"
     )
     run("agf_train", "none.csv", "m.mbm", "--learners", "woods", status=2).refused(
         "--learners: expected some of"
     )  # before the data are read
-    out = run("agf_train", *WORDS, "m.mbm", "--learners", "nystrom", "--time-limit", "0").out
-    assert '"learner=nystrom -t rbf"' in out
+    words = ("--learners", "nystrom", "--time-limit", "0", "--script=-")
+    assert '"learner=nystrom -t rbf"' in run("agf_train", *WORDS, "m.mbm", *words).out
 
 
 def test_kernels_are_restricted(run, table):
@@ -235,40 +318,29 @@ def test_a_page_of_one_kernel_measures_what_matters_on_rows_that_trained_nothing
         return function(*args)
 
     monkeypatch.setattr(Parser, "parse_args", follow_parser)
-    monkeypatch.setattr(portfolio, "_SAMPLES", (30, 60))
-    done = run(
-        "agf_train",
-        *WORDS,
-        "m.mbm",
-        "--learners",
-        "nystrom",
-        "--kernels",
-        "laplacian",
-        "--report",
-        "p.html",
-    )
+    words = ("--learners", "nystrom", "--kernels", "laplacian", "--report", "p.html", "-v")
+    done = run("agf_train", *WORDS, "m.mbm", *words, "--script", "s.sh")
     assert len(parsed) == 1, "no other command's parser reads words of this one"
-    assert "-t laplacian" in done.out and "rbf" not in done.err
+    assert "-t laplacian" in Path("s.sh").read_text() and "rbf" not in done.err
     trained, measured = (
         {*map(bytes, seen[name])} for name in ("train_configuration", "importance")
     )
     assert (len(trained), len(measured)) == (40, 10) and not trained & measured
     page = Path("p.html").read_text()
     assert all(f"Effect of {name}" in page for name in ("width", "height", "colour"))
-    curve = page[page.index('id="curve"') : page.index('id="data"')]
-    scores = re.findall(r"one-vs-rest nystrom laplacian +\d+ +(\.?\d\S*)", done.err)
-    assert len(scores) == 2 and all(score in curve for score in scores), (scores, curve)
+    scores = re.findall(r"(?m)^one-vs-rest landmarks laplacian .*? (0\.\d{4}) ", done.err)
+    assert scores and all(score in page for score in scores), (scores, done.err)
 
 
 @pytest.mark.long
 def test_a_page_may_exceed_the_limit_by_seconds_and_says_what_adds_the_rest(
     run, table, monkeypatch
 ):
-    words = (*WORDS, "m.mbm", "--time-limit", "0", "--report", "p.html")
+    words = (*WORDS, "m.mbm", "--time-limit", "0", "--report", "p.html", "--script", "-")
     monkeypatch.setattr(training_page, "_OVERRUN", (1e6, 0.0))
     run("agf_train", *words)
     page = Path("p.html").read_text()
-    assert "Effect of width" in page and "The time limit ended the search" in page
+    assert "Effect of width" in page and "not tried (about 1 s)" in page
     monkeypatch.setattr(training_page, "_OVERRUN", (0.0, 0.0))
     done = run("agf_train", *words)
     assert "\nnfold" not in done.out and "the page has no held-out answers" in done.err
@@ -294,17 +366,19 @@ def test_costs_decide_and_stand_in_the_last_line(run, table):
         "--by cost needs the costs of the answers: --costs FILE"
     )
     done = run("agf_train", *WORDS, "m.mbm", *words, "--by", "cost", "--costs", "costs")
-    assert done.out.startswith("# estimate for new data: mean cost ")
+    assert "agf_train: estimate for new data: mean cost " in done.err
     assert "classify_m --costs costs m.mbm" in done.err
 
 
 def test_trees_alone_take_missing_values_that_are_kept(run, table):
     pytest.importorskip("lightgbm")
     words = (*WORDS[:-1], "keep", "m.mbm")
-    run("agf_train", *words, "--learners", "svm", status=2).refused("--missing keep is for trees")
-    done = run("agf_train", *words)
-    assert "learner=trees" in done.out and "svm" not in done.out and "one-vs-one trees" in done.err
-    assert done.out.startswith("# estimate for new data: log loss ")
+    run("agf_train", *words, "--learners", "svm", status=2).refused(
+        "points with missing values are for trees"
+    )
+    done = run("agf_train", *words, "--script", "-")
+    assert ("learner=trees" in done.out or " T {" in done.out) and "svm" not in done.out
+    assert "agf_train: estimate for new data: log loss " in done.err
     run("classify_m", "m.mbm", "my trees.csv", "answer.csv")
 
 
@@ -312,43 +386,38 @@ class _Killed(BaseException):
     """The end of a process, as far as a test can have one."""
 
 
-@pytest.mark.parametrize("samples", [(60,), pytest.param((40, 60), marks=pytest.mark.long)])
+@pytest.mark.parametrize(
+    "where, name, count",
+    [
+        (best_search, "run_trial", 2),
+        pytest.param(BestSearch, "_race", 1, marks=pytest.mark.long),
+        (functions, "train_configuration", 1),
+        pytest.param(result_store.ResultCache, "put", 3, marks=pytest.mark.long),
+    ],
+)
 def test_a_run_that_is_killed_at_any_step_goes_on_to_the_same_model(
-    run, table, samples, monkeypatch
+    run, table, where, name, count, monkeypatch
 ):
-    from agfmc.experiments.racing import Tuner
-
-    monkeypatch.setattr(portfolio, "_SAMPLES", samples)
-    monkeypatch.setattr(
-        portfolio,
-        "SearchSpace",
-        partial(SearchSpace, log2c=Axis(1.0, 4.0, 3.0), log2g=Axis(-3.0, -3.0, 2.0)),
-    )
-    words = (*WORDS, "m.mbm", "--learners", "svm", "--kernels", "laplacian", "--time-limit", "9999")
+    words = ("m.mbm", "--learners", "svm", "--time-limit", "9999", "--script", "-")
+    words = (*WORDS, *words)
     first = run("agf_train", *words, "--no-state").out
     model = Path("m.mbm").read_bytes()
-    places = (
-        (portfolio, "run_trial", 2),
-        (Tuner, "trials", 2),
-        (functions, "train_configuration", 1),
-    )
-    for where, name, count in places[: len(samples) * 2 - 1]:
-        calls, whole = [], getattr(where, name)
+    calls, whole = [], getattr(where, name)
 
-        def killed(*args, count=count, calls=calls, whole=whole, **more):
-            calls.append(1)
-            if len(calls) == count:
-                raise _Killed
-            return whole(*args, **more)
+    def killed(*args, **more):
+        calls.append(1)
+        if len(calls) == count:
+            raise _Killed
+        return whole(*args, **more)
 
-        with monkeypatch.context() as patch:
-            patch.setattr(where, name, killed)
-            with pytest.raises(_Killed):
-                run("agf_train", *words)
+    with monkeypatch.context() as patch:
+        patch.setattr(where, name, killed)
+        with pytest.raises(_Killed):
+            run("agf_train", *words)
     Path("m.mbm").unlink()
     done = run("agf_train", *words)
     assert (done.out, Path("m.mbm").read_bytes()) == (first.replace("--no-state ", ""), model)
-    assert re.search(r"reused \d+ results that were there already", done.err)
+    assert re.search(r"which had \d+ results? of these before", done.err)
 
 
 def test_classes_that_are_too_small_are_named_with_the_way_out(run, table):
@@ -357,10 +426,15 @@ def test_classes_that_are_too_small_are_named_with_the_way_out(run, table):
         text = re.sub(rf"(?m)^({row},.*,)\w+$", rf"\1{word}", text)
     Path("my trees.csv").write_text(text)
     run("agf_train", *WORDS, "m.mbm", status=1).refused(
+        "my trees.csv: class elm", "; --min-class 2 leaves out the classes with fewer than 2"
+    )
+    # the page has a cross-validation of five parts
+    run("agf_train", *WORDS, "m.mbm", "--report", "p.html", status=1).refused(
         "my trees.csv: class elm", "; --min-class 3 leaves out the classes with fewer than 3"
     )
     assert not Path("m.mbm").exists()
-    out = run("agf_train", *WORDS, "m.mbm", "--min-class", "3", "--time-limit", "0").out
+    words = ("m.mbm", "--min-class", "3", "--time-limit", "0", "--script", "-")
+    out = run("agf_train", *WORDS, *words).out
     assert out.count("--min-class=3") == 1 and Path("m.mbm").exists()
     run("agf_train", *WORDS, "m.mbm", "--min-class", "99", status=1).refused(
         "my trees.csv: no classes of 4 would be left by --min-class 99: expected at least 2"
@@ -390,6 +464,7 @@ def test_the_last_line_has_the_words_for_the_kind_of_the_data(kind, source, word
         (("my trees.csv", "m.csv"), "is the order of the operands right?"),
         (("my trees.csv", "./my trees.csv"), "model would overwrite train: "),
         (("my trees.csv", "m.mbm", "--time-limit", "soon"), "expected seconds"),
+        (("my trees.csv", "m.mbm", "--script", "./m.mbm"), "would overwrite"),
     ],
 )
 def test_mistakes_are_told_before_the_work(run, table, words, message):

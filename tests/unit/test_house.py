@@ -164,7 +164,8 @@ def test_rows_of_tables_are_not_listed_again():
         ("maps", "decode/methods.py"),
         ("schemes", "designs/schemes.py"),  # the tables
         ("learners", "core/models.py"),  # what the file of a node may hold
-        ("learners", "experiments/portfolio.py"),
+        ("learners", "experiments/families.py"),
+        ("kernels", "experiments/families.py"),
     }
 
 

@@ -31,8 +31,8 @@ TEXTS = {
         50, 0.01, kernel="linear", left_out="all"
     ),
     "learner=nystrom --loo 500": agfmc.Nystrom(alpha="auto", left_out=500.0),
-    "learner=trees -n 30 -r 0.2 -l 7 -m 5 -e 0 -x 0": agfmc.Trees(
-        30, 0.2, 7, 5, early_stopping_rounds=0, extra_trees=False
+    "learner=trees -n 30 -r 0.2 -l 7 -m 9 -e 0 -x 1": agfmc.Trees(
+        30, 0.2, 7, 9, early_stopping_rounds=0, extra_trees=True
     ),
 }
 

@@ -4,6 +4,7 @@ import importlib
 import pkgutil
 from dataclasses import replace
 
+
 import numpy as np
 import pytest
 
@@ -18,12 +19,14 @@ from agfmc.data.confusions import format_pair_errors, PairErrors, read_pair_erro
 from agfmc.models.control_files import control_text, read_control, write_control
 from agfmc.models.libsvm import format_svm_model, held_out_values, read_svm_model
 from agfmc.learners.logistic import format_logistic_model, LogisticModel, read_logistic_model
+from agfmc.learners.trees import format_boosted_node, read_boosted_node
 from agfmc.models.mbm import read_store, write_store
 from agfmc.tables.recipe_file import format_recipe, read_recipe
 from agfmc.data.libagf import cls_bytes, con_bytes, read_cls, read_con, read_std, write_std
 from agfmc.data.groups import groups_bytes, read_groups
 from agfmc.data.weights import read_weights, weights_bytes
-from agfmc.core.models import BinaryModel, MergedModel, Kernel
+from agfmc.core.forest import Forest
+from agfmc.core.models import BinaryModel, MergedModel, Kernel, NodeModel
 from agfmc.calibration.types import (
     Calibration,
     CalibrationPoints,
@@ -122,6 +125,19 @@ def svm_parts(path):
         return read_svm_model(path), held_out_values(file.read())
 
 
+FOREST = Forest(
+    1,
+    np.array([0, 1, 2], "<i8"),
+    np.array([0, 1], "<i4"),
+    np.array([-1, -1], "<i4"),
+    np.array([0.25, 0.5]),
+    np.array([0, 1], "<i4"),
+    np.array([0, 1], "<i4"),
+    np.zeros(2, bool),
+)
+NODE = NodeModel("T", "m", 2, forest=FOREST, held_out=np.array([[0.5, 1.5], [1, 0]], "<f4"))
+
+
 # writer: (function(path, thing), reader, what can be read, what cannot)
 WRITERS = {
     "write_store": (
@@ -164,6 +180,17 @@ WRITERS = {
         [
             machine(coef=np.array([1.0, INF])),
             machine(kernels=(Kernel("polynomial", 1.0, 0.0, 2000),)),
+        ],
+    ),
+    "format_boosted_node": (
+        as_text(lambda thing, _: format_boosted_node(thing)),
+        read_boosted_node,
+        [NODE],
+        [
+            replace(NODE, branches=3),
+            replace(NODE, held_out=np.array([[NAN, 0.0]], "<f4")),
+            replace(NODE, forest=replace(FOREST, value=np.array([NAN, 0.5]))),
+            replace(NODE, forest=replace(FOREST, left=np.array([7, 1], "<i4"))),
         ],
     ),
     "format_svm_model": (
@@ -270,6 +297,7 @@ WRITERS = {
 }
 # What is no model and nothing that goes with one: points, answers, and text without a reader.
 OTHERS = {
+    "format_forest",  # a part of models
     "format_points",
     "format_ranked",
     "format_sets",

@@ -355,7 +355,7 @@ def test_trees_have_a_learning_rate_and_leaves():
     base = "learner=trees -n 50 -l 15"
     options = SearchedOptions(base)
     assert (
-        options.given == "learner=trees -r 0.1 -l 15 -n 50"
+        options.given == "learner=trees -r 0.08 -l 15 -n 50"
         and options.fixed == "learner=trees -n 50"
     )
     [grid] = space_of(base=base).grids(-5.0)

@@ -15,10 +15,12 @@ from agfmc.data.normalisation import fit_normalisation
 from agfmc.experiments.binary_problems import binary_model, Trained
 from agfmc.files.result_store import to_record
 from agfmc.learners.protocol import distinct, parse_options, plan_jobs
-from agfmc.models.description import describe, format_description
+from agfmc.models.description import describe
 from agfmc.models.libsvm import format_svm_model, read_svm_model
 from agfmc.models.mbm import read_store, write_store
 from agfmc.prediction.classifier import Classifier
+from agfmc.report.model import model_blocks
+from agfmc.report.text import blocks_text
 from agfmc.training.fit import fit
 from agfmc.training.in_memory import train_configuration
 
@@ -315,9 +317,11 @@ def test_descriptions_count_trees(mixture):
     assert info["trees"] == len(forest.roots) == sum(one["trees"] for one in info["binary_models"])
     assert forest.comparisons.sum() == info["comparisons"] >= info["trees"]
     assert info["binary_models"][1]["trees"] == 0 < info["binary_models"][1]["support_vectors"]
-    text = format_description(info)
-    assert f"trees             {info['trees']}, of which" in text and " 0  0 / 1" not in text
-    assert f"{info['binary_models'][0]['trees']} trees  0 / 1" in text
+    text = blocks_text(model_blocks(info))
+    assert f"trees             {info['trees']}, of which" in text
+    assert "  support vectors  trees  comparisons  classes left / right\n" in text
+    first = info["binary_models"][0]
+    assert f"  {first['trees']}  {first['comparisons']:>11}  0 / 1\n" in text
 
 
 def test_search_of_rate_and_leaves():

@@ -1,9 +1,15 @@
 """The sections of a comparison and of a search: their tables, and what a reader must know."""
 
 from agfmc.report.content import DataPart, ReportContent
-from agfmc.report.blocks import table
 from agfmc.report.text import blocks_text
-from agfmc.report.trials import best_row, contender_table, trial_sections, trial_verdict
+from agfmc.report.trials import (
+    best_blocks,
+    best_row,
+    choice_words,
+    gain_words,
+    trial_sections,
+    trial_verdict,
+)
 
 
 def summary(value, sd=None):
@@ -280,21 +286,54 @@ def test_options_of_a_search_the_best_first_and_what_is_left_out():
     )
 
 
-def test_columns_of_contenders_are_aligned_and_seconds_have_no_exponent():
-    rows = [
-        {
-            "configuration": name,
-            "rows": 9,
-            "score": 0.5,
-            "seconds": 0.0469,
-            "train_s": 0.003,
-            "classify_us": 3.0,
-            "kernel_values": 2.0,
-            "outcome": "kept",
-        }
-        for name in ("short", "a name \u2026 that is cut")
+def best(members=1):
+    """The result of a search for the best configuration."""
+    entries = [
+        {"configuration": name, "options": options, "score": score, "train_s": seconds}
+        for name, options, score, seconds in (
+            ("trees of all classes", "-l 7", 0.25, 0.0469),
+            ("logistic regression", "-r 1", 0.5, 1234.5),
+        )
     ]
-    text = blocks_text([table(contender_table({"by": "log_loss", "contenders": rows}))])
-    lines = text.splitlines()[1:]
-    assert len({line.index("  9  ") for line in lines[1:]}) == 1 and "..." in lines[2]
-    assert all("  0.05  " in line and "  0.00  " in line for line in lines[1:])
+    chosen = [
+        {**{key: entry[key] for key in ("configuration", "options", "score")}, "weight": weight}
+        for entry, weight in zip(entries[:members], [1.0] if members == 1 else [0.75, 0.25])
+    ]
+    return {
+        "by": "log_loss",
+        "points": 60,
+        "classes": 3,
+        "rows": 90,
+        "entries": entries,
+        "left_out": {"slow": "not tried (about 90 s)"},
+        "choice": {"configuration": "average of 2", "score": 0.24, "members": chosen},
+        "estimate": {"score": 0.26, "error": 0.01, "points": 60, "options": 2, "how": "held out"},
+        "alone": {"log_loss": 1.0986, "accuracy": 1 / 3},
+        "notes": [],
+    }
+
+
+def test_a_search_for_the_best_configuration_shows_all_that_was_tried():
+    blocks = best_blocks(best(2))
+    [shown] = [block.value for block in blocks if block.kind == "table"]
+    assert [row.cells for row in shown.rows] == [
+        ("trees of all classes", "-l 7", 0.25, 0.05, 0.75),
+        ("logistic regression", "-r 1", 0.5, 1234.5, 0.25),
+    ]
+    text = blocks_text(blocks)
+    assert "Chosen: the average of 0.75 trees of all classes -l 7, 0.25 logistic regr" in text
+    assert "slow: not tried (about 90 s)" in text
+    assert (
+        "Estimate for new data: log loss 0.2600, standard error 0.0100 (60 points, held out)."
+        in text
+    )
+    assert "0.05" in text and "1234.50" in text
+
+
+def test_words_of_a_choice_and_of_what_it_gains():
+    assert choice_words(best()["choice"]) == "trees of all classes -l 7"
+    result = best()
+    start = "without features, from the shares of the classes: "
+    assert gain_words(result) == f"{start}log loss 1.0986"
+    assert gain_words({**result, "by": "accuracy"}) == f"{start}accuracy 0.3333"
+    assert gain_words({**result, "by": "cost"}) == f"{start}log loss 1.0986"
