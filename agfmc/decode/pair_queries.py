@@ -85,15 +85,6 @@ class Queries:
             r[group] = self.r[one, rows]
         return r.reshape(column.shape)
 
-    def decision(
-        self, probability: Callable, winner: np.ndarray, candidate: np.ndarray | None = None
-    ) -> Decision:
-        """The `Decision`, whose probability, by one of the two functions below, is that of
-        `candidate` where it is not the winner's."""
-        queried = self.queried.T
-        p = probability(self.table, self.r.T, queried, winner if candidate is None else candidate)
-        return Decision(winner, p, queried)
-
 
 # The probability of one class from some pairs: both functions take a `PairTable`, r (n, m)
 # within [-1, 1], queried (n, m) bool, the pairs that count (r need not be defined elsewhere),

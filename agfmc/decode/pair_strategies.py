@@ -16,7 +16,7 @@ import numpy as np
 from ..core.errors import UsageError
 from ..core.text import numeral
 from .code_kinds import PairTable
-from .pair_queries import fitted_probability, met_probability, Queries
+from .pair_queries import Decision, fitted_probability, met_probability, Queries
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +65,9 @@ def _decider(table, probability, choose):
 
     def decide(n, evaluate):
         queries = Queries(table, n, evaluate)
-        return queries.decision(probability, *choose(queries))
+        chosen = choose(queries)
+        queried = queries.queried.T
+        return Decision(chosen[0], probability(table, queries.r.T, queried, chosen[-1]), queried)
 
     return decide
 
