@@ -502,7 +502,7 @@ def _print_commands(request, work):
             "-0 and --cv-errors exclude each other where classifiers share landmarks: "
             "one run counts the errors of all pairs"
         )
-    check_landmarks(shared, work.data.x, work.data.y, work.settings.kernel_megabytes)
+    check_landmarks(shared, work.data, work.settings.kernel_megabytes)
     if shared and request.control == "-":
         raise UsageError(
             "with -0, control must be a file where classifiers share landmarks: the "

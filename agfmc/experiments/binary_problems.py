@@ -18,7 +18,7 @@ from ..executors.remote import together_of
 from ..files.result_store import CLASSIFIER, from_record, Record, result_key, to_record
 from ..learners.protocol import Fitted, for_weights
 from ..training.driver import train
-from ..training.fit import check_fit, deciding_parts, fit, fit_one, TrainingData
+from ..training.fit import check_fit, deciding_parts, fit, fit_one
 from .experiment import Experiment, run_on_workers
 
 
@@ -239,15 +239,7 @@ def _fitted(jobs, split, experiment, follow, work):
 
 
 def _fit(jobs, split, experiment, progress=None):
-    return fit(
-        jobs,
-        split.data.x,
-        split.data.y,
-        experiment.settings,
-        progress,
-        split.held_out_request(experiment),
-        split.data.weights,
-    )
+    return fit(jobs, split.data, experiment.settings, progress, split.held_out_request(experiment))
 
 
 def _fit_group(split, experiment, group, progress=None):
@@ -265,7 +257,7 @@ def _fit_group(split, experiment, group, progress=None):
 
 def _fitted_on_workers(alone, groups, split, experiment):
     settings = experiment.settings
-    check_fit(alone, split.data.y, settings, split.data.groups)
+    check_fit(alone, split.data, settings)
     megabytes = settings.kernel_megabytes
     share = megabytes // together_of(settings.workers)
     tasks = [
@@ -292,15 +284,8 @@ def _fit_task(split, experiment, task):
     jobs, megabytes = task
     settings = replace(experiment.settings, kernel_memory=megabytes)
     if jobs[0].together is None:
-        data = TrainingData(
-            split.data.x,
-            split.data.y,
-            np.arange(len(split.data.y)),
-            settings,
-            split.held_out_request(experiment),
-            split.data.weights,
-        )
-        return [fit_one(data, jobs[0])]
+        data = replace(split.data, rows=None)
+        return [fit_one((data, settings, split.held_out_request(experiment)), jobs[0])]
     results = {
         fitted.job.name: fitted
         for fitted in _fit_group(split, replace(experiment, settings=settings), jobs)

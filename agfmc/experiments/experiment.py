@@ -185,9 +185,7 @@ class PreparedSplit:
 
     def held_out_request(self, experiment: Experiment) -> HeldOutRequest:
         """The request for the decision values of the calibration points."""
-        return HeldOutRequest.of(
-            len(self.data.y), self.calibration_rows(experiment), groups=self.data.groups
-        )
+        return HeldOutRequest.of(len(self.data.y), self.calibration_rows(experiment))
 
     def design_of(self, candidate, experiment: Experiment) -> Design:
         """The `Design` of a `Candidate` for the training part."""

@@ -15,6 +15,7 @@ from ..core.models import Kernel
 from ..core.memory import KERNEL_MEMORY
 from ..core.points import LowerTriangle, unique_rows
 from ..core.splits import job_seed
+from ..data.types import Dataset
 from ..kernels.values import PreparedKernel
 from .learner import LANDMARKS, Nystrom
 
@@ -143,22 +144,22 @@ def _different(x, y, labels, members, order, requested):
     return taken
 
 
-def check_landmarks(jobs, x, y: np.ndarray, megabytes: int):
+def check_landmarks(jobs, data: Dataset, megabytes: int):
     """Raise `DataError`, with its place, for the first job whose landmarks cannot be had."""
     for job in {job.together: job for job in reversed(jobs)}.values():
-        landmarks_of(job, x, y, megabytes)
+        landmarks_of(job, data, megabytes)
 
 
-def landmarks_of(job, x, y, megabytes):
+def landmarks_of(job, data, megabytes):
     """(rows (q,) that are drawn, the `Landmarks` among them) of a job."""
     try:
-        drawn = draw_landmarks(x, y, job.together.labels, job.options, job.seed)
+        drawn = draw_landmarks(data.x, data.y, job.together.labels, job.options, job.seed)
         needed = 16 * len(drawn) ** 2
         if needed > megabytes * MEGABYTE:
             raise DataError(
                 f"the sums of {len(drawn)} landmarks need {KERNEL_MEMORY}={-(-needed // MEGABYTE)} "
                 f"or more in the environment, found {megabytes} (or choose fewer, -m)"
             )
-        return drawn, Landmarks(job.options.kernel_for(x.shape[1]), x[drawn])
+        return drawn, Landmarks(job.options.kernel_for(data.x.shape[1]), data.x[drawn])
     except DataError as error:
         raise job.place.error(DataError, error.message) from None

@@ -17,7 +17,7 @@ import numpy as np
 
 from ..core.errors import AgfmcError, DataError
 from ..core.lazy_points import is_lazy
-from ..core.points import label_counts, packed, unpacked
+from ..core.points import packed, unpacked
 from ..core.splits import calibration_rows
 from ..core.weights import total_weights
 from ..executors.remote import SharedDataUnavailable, run_remote, workers_of
@@ -309,7 +309,7 @@ class Group:
     sum of their weights}, and `mean_weight` is that of the points of these classifiers.
     """
 
-    def __init__(self, jobs, x, y, megabytes, requested, weights=None):
+    def __init__(self, jobs, data, megabytes, requested):
         job = jobs[0]
         self.jobs = jobs
         self.options = job.options
@@ -318,17 +318,18 @@ class Group:
         self.labels = together.labels
         self.sets = _sets(job)
         self.class_blocks = _class_blocks(job)
-        self.weights = weights
-        if weights is None:
+        y = data.y
+        self.weights = data.weights
+        if data.weights is None:
             w = np.broadcast_to(1.0, len(y))
         else:
-            w = weights.w
-        self.counts = label_counts(y)
+            w = data.weights.w
+        self.counts = data.counts
         self.totals = total_weights(y, w)
         n = sum(self.counts[label] for label in self.labels)
         total = sum(self.totals[label] for label in self.labels)
         self.mean_weight = total / n
-        drawn, landmarks = landmarks_of(job, x, y, megabytes)
+        drawn, landmarks = landmarks_of(job, data, megabytes)
         raw = n * len(landmarks) ** 2 > _RAW
         if raw:
             self.least = _ROUNDING * total * landmarks.scale * landmarks.condition
@@ -342,9 +343,9 @@ class Group:
             )
         self.rows = drawn[landmarks.pivots]
         self.dropped = len(drawn) - len(self.rows)
-        self.problem = Problem(landmarks, x, y, w, raw)
+        self.problem = Problem(landmarks, data.x, y, w, raw)
         self.ranges = row_ranges(job, len(y))
-        self.groups = requested.groups
+        self.groups = data.groups
         if requested.sides:
             count = None
         else:

@@ -16,7 +16,7 @@ from ..core.models import BinaryModel
 from ..core.provenance import Provenance
 from ..core.splits import job_seed, of_rows
 from ..core.version import __version__
-from ..core.weights import Weights
+from ..data.types import Dataset
 from ..learners.platt import fit_sigmoid
 from ..learners.protocol import Fitted
 from .features import MEGABYTE
@@ -134,9 +134,7 @@ class _Solution(NamedTuple):
     b: np.ndarray
 
 
-def train_shared(
-    jobs, x, y: np.ndarray, settings, progress, requested, weights: Weights | None = None
-) -> Iterator:
+def train_shared(jobs, data: Dataset, settings, progress, requested) -> Iterator:
     """Train jobs whose learner shares landmarks; yields `Fitted` in their order by groups.
 
     The arguments are those of `fit`.
@@ -149,7 +147,7 @@ def train_shared(
             report = None
         else:
             report = functools.partial(_report_share, progress, number, len(groups))
-        group = Group(members, x, y, settings.kernel_megabytes, requested, weights)
+        group = Group(members, data, settings.kernel_megabytes, requested)
         yield from _Trainer(group, settings, report, requested).fit()
 
 

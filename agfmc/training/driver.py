@@ -91,7 +91,7 @@ def train(
                     yield job, result
             if not missing:
                 continue
-            for fitted in way(missing, data.x, data.y, settings, progress, requested, data.weights):
+            for fitted in way(missing, data, settings, progress, requested):
                 if isinstance(fitted.model, AgfmcError):
                     result = fitted.model
                 else:

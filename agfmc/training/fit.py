@@ -18,14 +18,14 @@ from ..core import splits
 from ..core.errors import AgfmcError, and_more, UsageError, warn_user
 from ..core.memory import kernel_memory
 from ..core.models import BinaryModel
-from ..core.points import is_sparse, label_counts, row_digests
+from ..core.points import is_sparse, row_digests
 from ..core.provenance import Provenance
 from ..core.splits import rows_by_class
 from ..core.version import __version__
-from ..core.weights import Weights
 from ..data.groups import check_groups
 from ..data.normalisation import fit_normalisation, Normalisation
 from ..data.types import Dataset
+from ..data.weights import chosen_rows
 from ..executors.remote import run_remote, together_of
 from ..executors.threads import available_cores, run_tasks
 from ..kernels.machine import decision_values
@@ -197,35 +197,34 @@ class _Training:
 
 def fit(
     jobs: list[Job],
-    x,
-    y: np.ndarray,
+    data: Dataset,
     settings: TrainingSettings = TrainingSettings(),
     progress: Callable[[int, int], None] | None = None,
     requested: HeldOutRequest | None = None,
-    weights: Weights | None = None,
 ) -> Iterator[Fitted]:
-    """Train binary `jobs` on points x (n, d), an array or `SparsePoints`, with labels y (n,).
+    """Train binary `jobs` on points with labels; groups of them are held out as a whole.
 
     Yields `Fitted` as jobs finish; the order depends on the workers, the models do not. Each job is
     one fit, and where its samples are not left out by a formula (`leaves_one_out`) five more: folds
     whose decision values fit the probabilities (Platt 1999). The fits of all jobs share the
     threads; a learner that gives probabilities needs only the first, unless a `HeldOutRequest` asks
-    for more. x went through the normalisation of the settings already. progress(fits done, all
+    for more. The points went through the normalisation of the settings already. progress(fits done, all
     fits) has jobs in their place where an executor has the workers. Raises `DataError` before any
     training where a side has fewer than two samples, and `UsageError` for a learner that is not
     installed, that needs folds, or that takes no weights.
     """
-    if weights is not None:
+    x = data.x
+    if data.weights is not None:
         jobs = for_weights(jobs)
     if requested is None:
         requested = HeldOutRequest()
-    check_fit(jobs, y, settings, requested.groups)
+    check_fit(jobs, data, settings)
     if isinstance(x, np.ndarray):
         check_missing(jobs, x)
     shared = [job for job in jobs if job.options.uses_shared_landmarks]
     jobs = [job for job in jobs if not job.options.uses_shared_landmarks]
     if jobs or len({job.together for job in shared}) > 1:
-        check_landmarks(shared, x, y, settings.kernel_megabytes)  # before anything is trained
+        check_landmarks(shared, data, settings.kernel_megabytes)  # before anything is trained
     if jobs:
         linear = all(job.options.keeps_sparse for job in jobs)
         # points of a .vec file become float64 block by block: it may be larger than the memory
@@ -235,20 +234,16 @@ def fit(
             way = _fit_by_threads
         else:
             way = _fit_elsewhere
-        yield from way(
-            jobs, TrainingData(x, y, np.arange(len(y)), settings, requested, weights), progress
-        )
-    yield from train_shared(shared, x, y, settings, progress, requested, weights)
+        # rows are those of these points
+        yield from way(jobs, (replace(data, x=x, rows=None), settings, requested), progress)
+    yield from train_shared(shared, replace(data, x=x), settings, progress, requested)
 
 
-def check_fit(
-    jobs: list[Job], y: np.ndarray, settings: TrainingSettings, groups: np.ndarray | None = None
-) -> None:
-    """Raise the errors of `fit` about jobs, labels y (n,), groups and learners; warn of few
-    samples."""
+def check_fit(jobs: list[Job], data: Dataset, settings: TrainingSettings) -> None:
+    """Raise the errors of `fit` about jobs, labels, groups and learners; warn of few samples."""
     check_learners(jobs, settings.platt)
-    check_groups(Dataset(np.empty((len(y), 0)), y, groups=groups))
-    few = check_jobs(jobs, label_counts(y))
+    check_groups(Dataset(None, data.y, groups=data.groups))
+    few = check_jobs(jobs, data.counts)
     if few:
         warn_user(
             f"{few[0]}{and_more(few)}: its probabilities rest on very few samples "
@@ -275,33 +270,19 @@ class HeldOutRequest:
     sides : the side that each sample is sent to is requested
     chosen : mask (n,), among all points, of the calibration points whose decision values are
         requested, or None
-    groups : groups (n,) of all points, each of which is held out as a whole, or None
     """
 
     sides: bool = False
     chosen: np.ndarray | None = None
-    groups: np.ndarray | None = None
 
     @classmethod
     def of(
-        cls,
-        n: int,
-        calibration_rows: np.ndarray | None = None,
-        sides: bool = False,
-        groups: np.ndarray | None = None,
+        cls, n: int, calibration_rows: np.ndarray | None = None, sides: bool = False
     ) -> HeldOutRequest:
         """The request for n points, with calibration points in rows (c,), or None."""
-        return cls(
-            sides,
-            None if calibration_rows is None else np.isin(np.arange(n), calibration_rows),
-            groups,
-        )
-
-    def of_rows(self, rows) -> HeldOutRequest:
-        """The request for some rows of the points."""
-        return replace(
-            self, chosen=splits.of_rows(self.chosen, rows), groups=splits.of_rows(self.groups, rows)
-        )
+        if calibration_rows is None:
+            return cls(sides)
+        return cls(sides, np.isin(np.arange(n), calibration_rows))
 
     def with_folds(self, job, loo):
         """Return whether the job begins with folds; loo: as of `leaves_one_out`."""
@@ -311,8 +292,8 @@ class HeldOutRequest:
             return self.sides or self.chosen is not None
         return not loo
 
-    def work(self, job, part, loo, weights=None):
-        """The `_Training` of a job with its `Samples`; weights: of all points, or None."""
+    def work(self, job, part, loo, data):
+        """The `_Training` of a job with its `Samples` of a `Dataset`."""
         chosen = None
         if self.chosen is not None:
             chosen = np.flatnonzero(self.chosen[part.rows])
@@ -324,24 +305,23 @@ class HeldOutRequest:
             self.with_folds(job, loo),
             chosen,
             # folds, of single samples, would not be needed but for the calibration points
-            job.options.gives_probabilities and not self.sides and self.groups is None,
-            w=None if weights is None else weights.w[part.rows],
-            groups=splits.of_rows(self.groups, part.rows),
+            job.options.gives_probabilities and not self.sides and data.groups is None,
+            w=data.weights and data.weights.w[part.rows],
+            groups=splits.of_rows(data.groups, part.rows),
         )
 
 
-def _fit_by_threads(jobs, data, progress):
+def _fit_by_threads(jobs, work, progress):
+    data, settings, requested = work
     x = data.x
-    settings = data.settings
-    requested = data.requested
     rows_of = rows_by_class(data.y)
     workers = settings.workers or available_cores()
-    grouped = requested.groups is not None
+    grouped = data.groups is not None
     loo = {job.name: leaves_one_out(job.options, settings.platt, grouped) for job in jobs}
     # each of the five folds trains on four fifths: 5 (4/5)^2 of the work, which goes by squares
     fits = {name: 1.0 if alone else 4.2 for name, alone in loo.items()}
     tables = Tables(x, jobs, rows_of, fits, workers, settings.kernel_megabytes)
-    finish = functools.partial(_finished, data)
+    finish = functools.partial(_finished, data, settings, requested)
     done = 0
     expected = {
         job.name: platt.FOLDS if requested.with_folds(job, loo[job.name]) else 0 for job in jobs
@@ -350,7 +330,7 @@ def _fit_by_threads(jobs, data, progress):
     again = []
     for work, (count, outcome) in _outcomes(
         functools.partial(_task, x, tables, finish),
-        _items(jobs, rows_of, tables, data, loo),
+        _items(jobs, rows_of, tables, data, requested, loo),
         again,
         workers,
     ):
@@ -381,7 +361,7 @@ def _fit_by_threads(jobs, data, progress):
         )
 
 
-def _items(jobs, rows_of, tables, data, loo):
+def _items(jobs, rows_of, tables, data, requested, loo):
     """(work, its fits that are one task, None for all) of every job; loo: {name of a job: samples
     of it are left out by the formula}."""
     if any(loo.values()):
@@ -391,7 +371,7 @@ def _items(jobs, rows_of, tables, data, loo):
     if equal is not None and len(np.unique(equal)) == len(equal):
         equal = None
     for job in jobs:
-        work = data.requested.work(job, samples(job, rows_of), loo[job.name], data.weights)
+        work = requested.work(job, samples(job, rows_of), loo[job.name], data)
         work.equal = equal
         yield from (
             [(work, None)] if tables.has_own(job) else [(work, [one]) for one in work.parts()]
@@ -484,12 +464,11 @@ def _flat(solution, x, rows):
     )
 
 
-def _finished(data, work, seconds):
+def _finished(data, settings, requested, work, seconds):
     """(`Fitted`, the fit of its probabilities converged); seconds: besides those of its tasks."""
     solution = work.solution
     job = work.job
     x = data.x
-    requested = data.requested
     seconds += work.seconds
     if work.error is not None:
         return Fitted(job, work.error, seconds=seconds), True
@@ -522,7 +501,7 @@ def _finished(data, work, seconds):
         features=x.shape[1],
         probabilities=source,
         seed=job.seed,
-        normalised=data.settings.normalised,
+        normalised=settings.normalised,
     ).with_samples(
         (np.count_nonzero(work.side == 0), np.count_nonzero(work.side)),
         job.sides,
@@ -558,47 +537,30 @@ def _finished(data, work, seconds):
     return fitted, converged
 
 
-@dataclass(frozen=True, eq=False)
-class TrainingData:
-    """Points x (n, d), labels y (n,), rows (n,) of all points, and the arguments of `fit`."""
-
-    x: np.ndarray
-    y: np.ndarray
-    rows: np.ndarray
-    settings: TrainingSettings
-    requested: HeldOutRequest
-    weights: Weights | None = None
-
-    def part(self, job):
-        """The data with the samples of a job alone."""
-        rows = np.flatnonzero(np.isin(self.y, job.labels))
-        if len(rows) == len(self.y):
-            return self
-        return replace(
-            self,
-            x=self.x[rows],
-            y=self.y[rows],
-            rows=self.rows[rows],
-            requested=self.requested.of_rows(rows),
-            weights=splits.of_rows(self.weights, rows),
-        )
+def _part(work, job):
+    """The points, settings and request of a job: with its samples alone."""
+    data, settings, requested = work
+    rows = np.flatnonzero(np.isin(data.y, job.labels))
+    if len(rows) == len(data.y):
+        return work
+    chosen = splits.of_rows(requested.chosen, rows)
+    return chosen_rows(data, rows), settings, replace(requested, chosen=chosen)
 
 
-def _fit_elsewhere(jobs, data, progress):
-    settings = data.settings
-    x = data.x
+def _fit_elsewhere(jobs, work, progress):
+    data, settings, requested = work
     executor = settings.workers
-    data = replace(
-        data,
-        settings=replace(
-            settings,
-            workers=1,
-            kernel_memory=settings.kernel_megabytes // together_of(executor),
-        ),
+    settings = replace(
+        settings, workers=1, kernel_memory=settings.kernel_megabytes // together_of(executor)
     )
     for done, (job, result) in enumerate(
         run_remote(
-            executor, fit_one, data, jobs, name=lambda job: job.title, part=TrainingData.part
+            executor,
+            fit_one,
+            (data, settings, requested),
+            jobs,
+            name=lambda job: job.title,
+            part=_part,
         ),
         1,
     ):
@@ -606,20 +568,24 @@ def _fit_elsewhere(jobs, data, progress):
             result = Fitted(job, job.place.error(type(result), result.message))
         elif result.rows is not None:
             result = result._replace(
-                model=replace(result.model, sv=np.asarray(x[result.rows], dtype=np.float64))
+                model=replace(result.model, sv=np.asarray(data.x[result.rows], dtype=np.float64))
             )
         yield result._replace(job=job)
         if progress is not None:  # after what is finished: it may end the work
             progress(done, len(jobs))
 
 
-def fit_one(data: TrainingData, job: Job) -> Fitted:
+def fit_one(work: tuple, job: Job) -> Fitted:
     """The `fit` of one job on a worker, to the samples of its classes, without its checks.
 
-    The model comes without the support vectors, where they are x[rows].
+    `work` are the data, whose rows are None, the settings and the request. The model comes without
+    the support vectors, where they are x[rows].
     """
-    data = data.part(job)
-    (fitted,) = _fit_by_threads([job], data, None)
+    work = _part(work, job)
+    (fitted,) = _fit_by_threads([job], work, None)
     if fitted.rows is None:
         return fitted
-    return fitted._replace(model=replace(fitted.model, sv=None), rows=data.rows[fitted.rows])
+    rows = fitted.rows
+    if work[0].rows is not None:
+        rows = work[0].rows[rows]
+    return fitted._replace(model=replace(fitted.model, sv=None), rows=rows)

@@ -80,7 +80,7 @@ def train_configuration(
         distinct(binary),
         data,
         settings,
-        requested=HeldOutRequest.of(len(y), rows, groups=data.groups),
+        requested=HeldOutRequest.of(len(y), rows),
         progress=progress,
     ):
         if isinstance(fitted, AgfmcError):

@@ -275,7 +275,7 @@ def _train_binary(plan, progress, finished, control_out, deadline, held_out, wor
             settings,
             folder,
             requested=HeldOutRequest.of(
-                len(plan.data.y), plan.calibration_rows, held_out is not None, plan.data.groups
+                len(plan.data.y), plan.calibration_rows, held_out is not None
             ),
             progress=tell,
             way=lambda *args: until(fit(*args), deadline),

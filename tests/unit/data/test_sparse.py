@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from agfmc.data.types import Dataset
 from agfmc.models.configuration import Configuration
 from agfmc.data.normalisation import fit_normalisation
 from agfmc.prediction.decoding import Decoding
@@ -64,7 +65,7 @@ def trained(x, y, text, workers=1, **more):
     jobs = plan_jobs(parse(CODE), "m", text, 1)
     done = {
         one.job.name: one.model
-        for one in fit(jobs, x, y, TrainingSettings(workers=workers, **more))
+        for one in fit(jobs, Dataset(x, y), TrainingSettings(workers=workers, **more))
     }
     return [done[job.name] for job in jobs]
 
@@ -289,7 +290,7 @@ def test_trees_and_neighbours(tmp_path, monkeypatch):
     x, y = points()
     tree = parse('"learner=linear" {"learner=linear -s 2" {0 1} 2}')
     jobs = plan_jobs(tree, "m", "", 1)
-    done = {one.job.name: one.model for one in fit(jobs, sparse_of(x), y)}
+    done = {one.job.name: one.model for one in fit(jobs, Dataset(sparse_of(x), y))}
     tree = rename(tree, model_names(tree, "m"))
     model = collate([done[name] for name in model_names(tree, "m")], tree.sides(), tree.classes)
     test, _ = points(70, seed=2)

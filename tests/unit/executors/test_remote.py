@@ -23,6 +23,7 @@ from agfmc.core.points import SparsePoints
 from agfmc.control.parse import parse
 from agfmc.core.errors import AgfmcError, AgfmcWarning, CommandFailed, DataError, UsageError
 from agfmc.answers.writing import Layout, write_answers
+from agfmc.data.types import Dataset
 from agfmc.training.fit import fit, TrainingSettings, HeldOutRequest
 from agfmc.prediction.classifier import Classifier, classify
 from agfmc.learners.programs import Execution
@@ -85,13 +86,14 @@ def test_models_are_those_of_threads(executor, platt):
     jobs = jobs_of(CODE.replace('"-s 1 -n 1"', '"-c 2"'))
     normalisation = Normalisation(np.eye(2, dtype=np.float32), np.zeros(2, dtype=np.float32))
     settings, done = TrainingSettings(normalisation=normalisation, platt=platt), []
-    expected = {one.job: one for one in fit(jobs, x, y, settings, requested=HeldOutRequest(True))}
+    expected = {
+        one.job: one for one in fit(jobs, Dataset(x, y), settings, requested=HeldOutRequest(True))
+    }
     found = {
         one.job: one
         for one in fit(
             jobs,
-            x,
-            y,
+            Dataset(x, y),
             replace(settings, workers=executor),
             lambda *words: done.append(words),
             HeldOutRequest(True),
@@ -114,9 +116,10 @@ def test_sparse_points(executor, code):
     x, y = data()
     x[np.abs(x) < 0.4] = 0.0
     sparse = SparsePoints(csr_array(x))
-    expected = {one.job: one for one in fit(jobs_of(code), sparse, y)}
+    expected = {one.job: one for one in fit(jobs_of(code), Dataset(sparse, y))}
     found = {
-        one.job: one for one in fit(jobs_of(code), sparse, y, TrainingSettings(workers=executor))
+        one.job: one
+        for one in fit(jobs_of(code), Dataset(sparse, y), TrainingSettings(workers=executor))
     }
     for job, one in expected.items():
         if not isinstance(one.model, AgfmcError):
@@ -127,9 +130,11 @@ def test_sparse_points(executor, code):
 def test_an_error_keeps_its_kind_and_place(executor):
     x, y = data()
     jobs = jobs_of()
-    (expected,) = [one.model for one in fit(jobs, x, y) if one.rows is None]
+    (expected,) = [one.model for one in fit(jobs, Dataset(x, y)) if one.rows is None]
     (found,) = [
-        one.model for one in fit(jobs, x, y, TrainingSettings(workers=executor)) if one.rows is None
+        one.model
+        for one in fit(jobs, Dataset(x, y), TrainingSettings(workers=executor))
+        if one.rows is None
     ]
     assert isinstance(found, AgfmcError)
     assert (type(found), str(found)) == (type(expected), str(expected))
@@ -141,7 +146,7 @@ def test_too_few_samples_are_refused_before_anything_travels():
     y[0] = 9
     pool = Here()
     with pytest.raises(DataError, match="has 1 sample"):
-        list(fit(jobs_of(), x, y, TrainingSettings(workers=pool)))
+        list(fit(jobs_of(), Dataset(x, y), TrainingSettings(workers=pool)))
     assert not pool.submitted
 
 
@@ -150,9 +155,9 @@ def test_few_samples_are_warned_of_once():
     y[y == 9] = 0
     y[:3] = 9
     with own_warnings() as here:
-        list(fit(jobs_of(), x, y))
+        list(fit(jobs_of(), Dataset(x, y)))
     with own_warnings() as there:
-        list(fit(jobs_of(), x, y, TrainingSettings(workers=Here())))
+        list(fit(jobs_of(), Dataset(x, y), TrainingSettings(workers=Here())))
     assert texts_of(here) == texts_of(there)
 
 
@@ -638,7 +643,7 @@ def configuration(tmp_path_factory):
     folder = tmp_path_factory.mktemp("models")
     x, y = data()
     tree = parse('"" 0/1; "" 0/2; "" 1/2; {4 0 9}')
-    for one in fit(plan_jobs(tree, str(folder / "m"), "-c 5", 1), x, y):
+    for one in fit(plan_jobs(tree, str(folder / "m"), "-c 5", 1), Dataset(x, y)):
         lines = [
             " ".join(f"{i}:{v!r}" for i, v in enumerate(row, 1)) for row in x[one.rows].tolist()
         ]

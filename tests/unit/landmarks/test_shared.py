@@ -7,6 +7,7 @@ from agfmc.control.build import from_rows
 from agfmc.control.parse import parse
 from agfmc.core.errors import DataError
 from agfmc.core.points import packed
+from agfmc.data.types import Dataset
 from agfmc.landmarks.features import draw_landmarks, Landmarks
 from agfmc.kernels.machine import decision_values
 from agfmc.landmarks.learner import Nystrom, Ridge
@@ -36,8 +37,7 @@ def trained(rows, x, y, options=OPTIONS, only=None, **settings):
         fitted.job.name: fitted
         for fitted in fit(
             jobs,
-            x,
-            y,
+            Dataset(x, y),
             TrainingSettings(**{"workers": 1, **settings}),
             requested=HeldOutRequest.of(len(y), chosen, settings.get("calibration") == 0),
         )
@@ -167,7 +167,7 @@ def test_same_sides_with_other_options_are_another_group(points):
         '"learner=nystrom -m 9 -g 2" 0 / 1; "learner=nystrom -m 9 -g 1" 2 / 3; {0 1 2 3}'
     )
     jobs = plan_jobs(tree, "m", "", 1)
-    found = {fitted.job.name: fitted.model.kernel.gamma for fitted in fit(jobs, x, y)}
+    found = {fitted.job.name: fitted.model.kernel.gamma for fitted in fit(jobs, Dataset(x, y))}
     assert [found[f"m-0{i}"] for i in range(4)] == [1, 2, 2, 1]
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from agfmc.control.build import from_rows
+from agfmc.data.types import Dataset
 from agfmc.executors.processes import ProcessPool
 from agfmc.data.libagf import open_vec
 from agfmc.landmarks.features import Landmarks
@@ -63,7 +64,7 @@ def trained(x, y, **settings):
     jobs = plan_jobs(from_rows(ROWS, range(4), {}), "m", OPTIONS, 1)
     return [
         replace(fitted.model, provenance=None)
-        for fitted in fit(jobs, x, y, TrainingSettings(**{"workers": 1, **settings}))
+        for fitted in fit(jobs, Dataset(x, y), TrainingSettings(**{"workers": 1, **settings}))
     ]
 
 
@@ -112,7 +113,10 @@ def test_a_task_gets_the_points_of_its_classes_alone(points):
     executor = Workers()
     trained(x, y, workers=executor)
     group = sums.Group(
-        plan_jobs(from_rows(ROWS, range(4), {}), "m", OPTIONS, 1), x, y, 512, HeldOutRequest()
+        plan_jobs(from_rows(ROWS, range(4), {}), "m", OPTIONS, 1),
+        Dataset(x, y),
+        512,
+        HeldOutRequest(),
     )
     part = group.problem.part((1, 64, 128, (0, 2)))
     rows = 64 + np.flatnonzero(np.isin(y[64:128], (0, 2)))

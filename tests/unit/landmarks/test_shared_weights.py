@@ -17,6 +17,7 @@ from agfmc.core.models import Kernel
 from agfmc.landmarks import sums
 from agfmc.training.fit import HeldOutRequest, TrainingSettings
 from agfmc.landmarks.training import train_shared
+from agfmc.data.types import Dataset
 from agfmc.landmarks.sums import Problem, range_sums
 from agfmc.core.weights import Weights
 from data_files import write_vec
@@ -62,12 +63,10 @@ def trained(points, options, **settings):
     return list(
         train_shared(
             jobs_of(options),
-            x,
-            y,
+            Dataset(x, y, weights=None if w is None else Weights(w)),
             TrainingSettings(**{"workers": 1, **settings}),
             None,
             wanted,
-            None if w is None else Weights(w),
         )
     )
 

@@ -8,6 +8,7 @@ import pytest
 import agfmc.training.fit as fit_module
 from agfmc.control.parse import parse
 from agfmc.core.errors import DataError
+from agfmc.data.types import Dataset
 from agfmc.executors.threads import Background
 from agfmc.training.fit import fit, TrainingSettings
 from agfmc.training.kernel_tables import Tables
@@ -31,7 +32,7 @@ def models(text=PAIRS, options="-g 0.1 -c 5", progress=None, platt="cv", **setti
     jobs = plan_jobs(parse(text), "m", options, 1)
     done = {
         one.job.name: format_svm_model(one.model)
-        for one in fit(jobs, x, y, TrainingSettings(platt=platt, **settings), progress)
+        for one in fit(jobs, Dataset(x, y), TrainingSettings(platt=platt, **settings), progress)
     }
     return [done[job.name] for job in jobs]
 

@@ -12,6 +12,7 @@ from agfmc.core.forest import Forest
 from agfmc.core.splits import derived_seed
 from agfmc.data.libagf import read_vec
 from agfmc.data.normalisation import fit_normalisation
+from agfmc.data.types import Dataset
 from agfmc.experiments.binary_problems import binary_model, Trained
 from agfmc.files.result_store import to_record
 from agfmc.learners.protocol import distinct, parse_options, plan_jobs
@@ -218,7 +219,7 @@ def test_nodes_that_follow_several():
 def test_experiments_keep_the_trees():
     x, y = points()
     (job,) = plan_jobs(parse(f'"{SMALL}" {{0 1}}'), "m", "", 1)
-    (fitted,) = fit([job], x, np.minimum(y, 1))
+    (fitted,) = fit([job], Dataset(x, np.minimum(y, 1)))
     trained = Trained.from_record(to_record(Trained.of(fitted)), len(x))
     model = binary_model(job, trained, x)
     np.testing.assert_array_equal(model.function(x), fitted.model.function(x))

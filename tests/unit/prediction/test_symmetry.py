@@ -8,6 +8,7 @@ samples move it a little.  Nothing else may change but by rounding.
 import numpy as np
 import pytest
 
+from agfmc.data.types import Dataset
 from agfmc.prediction.decoding import Decoding
 from agfmc.models.merge import assemble
 from agfmc.control.parse import parse
@@ -49,7 +50,10 @@ def data(seed, n=140):
 def trained(text, x, y, workers=1):
     tree = parse(text)
     jobs = plan_jobs(tree, "m", TIGHT, 1)
-    made = {one.job.name: one.model for one in fit(jobs, x, y, TrainingSettings(workers=workers))}
+    made = {
+        one.job.name: one.model
+        for one in fit(jobs, Dataset(x, y), TrainingSettings(workers=workers))
+    }
     models = [made[job.name] for job in jobs]
     return tree, models, assemble(tree, models, {})
 

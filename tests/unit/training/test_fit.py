@@ -8,6 +8,7 @@ import pytest
 from agfmc.control.build import from_pairs
 from agfmc.control.parse import parse
 from agfmc.core.errors import AgfmcWarning, DataError
+from agfmc.data.types import Dataset
 from agfmc.training.fit import fit, TrainingSettings, HeldOutRequest
 from agfmc.learners.svm import SVM
 from agfmc.learners.protocol import plan_jobs
@@ -30,7 +31,7 @@ def fitted(text=CODE, workers=1, progress=None):
     jobs = plan_jobs(parse(text), "m", "-c 5 -g 0.5", 1)
     done = {
         one.job.name: (one.model, one.rows)
-        for one in fit(jobs, x, y, TrainingSettings(platt="cv", workers=workers), progress)
+        for one in fit(jobs, Dataset(x, y), TrainingSettings(platt="cv", workers=workers), progress)
     }
     return [done[job.name] for job in jobs]
 
@@ -72,7 +73,7 @@ def test_seed_decides_the_folds_and_nothing_else():
     for seed in (1, 2):
         jobs = plan_jobs(parse('"" {0 9}'), "m", "", seed)
         keep = y != 4
-        (one,) = fit(jobs, x[keep], y[keep], TrainingSettings(platt="cv"))
+        (one,) = fit(jobs, Dataset(x[keep], y[keep]), TrainingSettings(platt="cv"))
         told.append(one.model)
     assert told[0].coef.tobytes() == told[1].coef.tobytes() and told[0].platt != told[1].platt
 
@@ -94,7 +95,7 @@ def test_progress_ends_at_the_total():
     jobs = plan_jobs(parse('"" {0 9}'), "m", "", 1)
     with pytest.warns(AgfmcWarning, match="has 3 samples: its probabilities rest on very few"):
         settings = TrainingSettings(platt="cv")
-        list(fit(jobs, x[few], y[few], settings, lambda *args: seen.append(args)))
+        list(fit(jobs, Dataset(x[few], y[few]), settings, lambda *args: seen.append(args)))
     assert seen == [(i + 1, 4) for i in range(4)]
 
 
@@ -106,8 +107,7 @@ def test_own_probabilities_need_folds_only_for_held_out_samples(held_out, fits):
     few = np.flatnonzero(np.isin(y, [0, 9]))
     (one,) = fit(
         jobs,
-        x[few],
-        y[few],
+        Dataset(x[few], y[few]),
         progress=lambda *args: seen.append(args),
         requested=HeldOutRequest(held_out),
     )
@@ -118,14 +118,17 @@ def test_a_side_with_one_sample_is_refused_before_training():
     x, y = data()
     keep = np.concatenate([np.flatnonzero(y == 9)[:1], np.flatnonzero(y == 0)])
     with pytest.raises(DataError, match="has 1 sample: expected at least 2"):
-        list(fit(plan_jobs(parse('"" {0 9}'), "m", "", 1), x[keep], y[keep]))
+        list(fit(plan_jobs(parse('"" {0 9}'), "m", "", 1), Dataset(x[keep], y[keep])))
 
 
 @pytest.mark.parametrize("workers", [1, 3])
 def test_a_job_that_cannot_be_trained_leaves_the_others(workers):
     x, y = data()
     jobs = plan_jobs(parse('"" 0/1; "-s 1 -n 1" 0/2; "" 1/2; {4 0 9}', "f"), "m", "", 1)
-    done = {one.job.name: one.model for one in fit(jobs, x, y, TrainingSettings(workers=workers))}
+    done = {
+        one.job.name: one.model
+        for one in fit(jobs, Dataset(x, y), TrainingSettings(workers=workers))
+    }
     assert isinstance(done["m-01"], DataError)
     assert str(done["m-01"]).startswith(
         "f:1:9: 'm-01': LIBSVM refuses the problem: specified nu is infeasible: with "
@@ -136,7 +139,7 @@ def test_a_job_that_cannot_be_trained_leaves_the_others(workers):
 def test_probabilities_are_calibrated():
     x, y = data(1500, 3)
     keep = y != 9
-    (one,) = fit(plan_jobs(parse('"" {0 4}'), "m", "-g 0.5", 1), x[keep], y[keep])
+    (one,) = fit(plan_jobs(parse('"" {0 4}'), "m", "-g 0.5", 1), Dataset(x[keep], y[keep]))
     model = one.model
     assert 0 < sum(model.n_sv) < keep.sum()
     test_x, test_y = data(3000, 4)
@@ -156,7 +159,7 @@ def test_labels_that_say_nothing_get_their_shares_where_points_are_left_out():
     x, y = rng.normal(size=(60, 3)), rng.permutation(np.repeat([0, 1], [20, 40])).astype(np.int32)
     settings = TrainingSettings(options="-c 0.001 -g 0.1", platt="loo", calibration=0)
     [job] = plan_jobs(from_pairs((0, 1), range(2)), "m", settings.options, 1)
-    [fitted] = fit([job], x, y, settings)
+    [fitted] = fit([job], Dataset(x, y), settings)
     a, b = fitted.model.platt
     assert a == 0 and sorted([1 / (1 + np.exp(b)), 1 / (1 + np.exp(-b))]) == pytest.approx(
         [1 / 3, 2 / 3], abs=0.02
@@ -174,6 +177,6 @@ def test_a_classifier_that_does_not_converge_is_named_once(monkeypatch, workers)
     x = np.arange(20.0)[:, None]
     y = (x[:, 0] > 9).astype(np.int32)
     with own_warnings() as caught:
-        list(fit([job], x, y, TrainingSettings(workers=workers)))
+        list(fit([job], Dataset(x, y), TrainingSettings(workers=workers)))
     texts = texts_of(caught)
     assert len(texts) == 1 and texts[0].startswith("'m-00' (Adelie / Gentoo) did not converge")

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from agfmc.data.types import Dataset
 from agfmc.files import opening
 from agfmc.core import memory
 from agfmc.models.libsvm import format_svm_model
@@ -296,6 +297,6 @@ def test_a_model_whose_last_fit_ends_at_the_limit_is_handed_out():
 
     found = []
     with pytest.raises(TimeUp):
-        for fitted in fit(jobs, x, y, TrainingSettings(platt="cv"), limit):
+        for fitted in fit(jobs, Dataset(x, y), TrainingSettings(platt="cv"), limit):
             found.append(fitted.job.name)
     assert found == ["m-00"]
